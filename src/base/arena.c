@@ -1,0 +1,178 @@
+/* Blocks come from the caller's allocator and grow; within a block memory is handed out from the
+ * front. A request that is large for a block gets one of its own behind the head, so that the
+ * head's free rest stays in use. Under AddressSanitizer whatever is not handed out is poisoned, and
+ * a gap lies behind every piece. */
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TW_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TW_ASAN 1
+#endif
+#endif
+
+#ifdef TW_ASAN
+#include <sanitizer/asan_interface.h>
+enum { REDZONE = 16 };
+#define POISON(p, n) __asan_poison_memory_region((p), (n))
+#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
+#else
+enum { REDZONE = 0 };
+#define POISON(p, n) ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+enum { ALIGNMENT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size; /* bytes behind the header */
+    size_t used; /* of those, from the front */
+};
+
+/* The header's room, so that what follows is aligned. */
+enum { HEADER = (sizeof(struct arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT };
+
+static void *libc_resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    (void)user;
+    (void)old_size;
+    if (size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    return realloc(ptr, size);
+}
+
+const struct allocator allocator_libc = {libc_resize, NULL};
+
+void arena_init(struct arena *a, const struct allocator *allocator, jmp_buf *out_of_memory)
+{
+    *a = (struct arena){.allocator = allocator ? allocator : &allocator_libc,
+                        .out_of_memory = out_of_memory};
+}
+
+void arena_free(struct arena *a)
+{
+    for (struct arena_block *block = a->blocks, *next; block; block = next) {
+        next = block->next;
+        UNPOISON((char *)block + HEADER, block->size);
+        a->allocator->resize(a->allocator->user, block, HEADER + block->size, 0);
+    }
+    a->blocks = NULL;
+    a->used = 0;
+}
+
+static _Noreturn void fail(struct arena *a)
+{
+    assert(a->out_of_memory && "an arena needs a recovery point before its first allocation");
+    longjmp(*a->out_of_memory, 1);
+}
+
+static struct arena_block *new_block(struct arena *a, size_t size)
+{
+    if (size > SIZE_MAX - HEADER)
+        fail(a);
+    struct arena_block *block = a->allocator->resize(a->allocator->user, NULL, 0, HEADER + size);
+    if (!block)
+        fail(a);
+    assert((uintptr_t)block % ALIGNMENT == 0 && "an allocator aligns to 16 bytes");
+    *block = (struct arena_block){.size = size};
+    POISON((char *)block + HEADER, size);
+    return block;
+}
+
+/* A block with `need` bytes free. */
+static struct arena_block *block_with_room(struct arena *a, size_t need)
+{
+    struct arena_block *head = a->blocks;
+    if (head && head->size - head->used >= need)
+        return head;
+    size_t size = FIRST_BLOCK;
+    if (head)
+        size = head->size < LARGEST_BLOCK / 2 ? head->size * 2 : LARGEST_BLOCK;
+    if (head && need > size / 4) {
+        struct arena_block *own = new_block(a, need);
+        own->next = head->next;
+        head->next = own;
+        return own;
+    }
+    struct arena_block *block = new_block(a, need > size ? need : size);
+    block->next = head;
+    return a->blocks = block;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        fail(a);
+    size_t whole = ((size ? size : 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + REDZONE;
+    struct arena_block *block = block_with_room(a, whole);
+    char *piece = (char *)block + HEADER + block->used;
+    block->used += whole;
+    a->used += size;
+    UNPOISON(piece, size);
+    memset(piece, 0, size);
+    return piece;
+}
+
+void *arena_alloc_array(struct arena *a, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        fail(a);
+    return arena_alloc(a, count * size);
+}
+
+void *arena_copy(struct arena *a, const void *data, size_t size)
+{
+    void *copy = arena_alloc(a, size);
+    if (size)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+char *arena_string(struct arena *a, const char *text, size_t length)
+{
+    if (length == SIZE_MAX)
+        fail(a);
+    char *copy = arena_alloc(a, length + 1);
+    if (length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        fail(a);
+    char *text = arena_alloc(a, (size_t)length + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return data;
+    if (*capacity > SIZE_MAX / 2)
+        fail(a);
+    size_t larger = *capacity ? *capacity * 2 : 8;
+    void *room = arena_alloc_array(a, larger, size);
+    if (count)
+        memcpy(room, data, count * size);
+    *capacity = larger;
+    return room;
+}

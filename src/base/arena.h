@@ -1,0 +1,61 @@
+/* Memory for a phase: taken piece by piece, given back whole.
+ *
+ * Allocation does not return NULL. When the caller's allocator fails, control goes to the recovery point of the public
+ * call in progress (arena_try), which frees the phase and returns TW_NO_MEMORY. So compiler code reads straight on, and
+ * every failure still comes back as a status.
+ */
+#ifndef TW_ARENA_H
+#define TW_ARENA_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The caller's memory: one function as in Lua. ptr NULL: allocate `size` bytes, aligned to 16; size 0: free ptr (of
+ * old_size bytes); else resize. NULL on failure, the old block then stays. */
+struct allocator {
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
+    void *user;
+};
+extern const struct allocator allocator_libc;
+
+struct arena_block;
+struct arena {
+    const struct allocator *allocator;
+    struct arena_block *blocks;
+    jmp_buf *
+        out_of_memory; /* where a failed allocation goes; must be set before the first allocation */
+    size_t used;       /* bytes handed out in all */
+};
+
+void arena_init(struct arena *a, const struct allocator *allocator, jmp_buf *out_of_memory);
+void arena_free(struct arena *a);
+
+/* Zeroed memory, aligned to 16 bytes. */
+void *arena_alloc(struct arena *a, size_t size);
+#define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define arena_array(a, type, n) ((type *)arena_alloc_array((a), (size_t)(n), sizeof(type)))
+void *arena_alloc_array(struct arena *a, size_t count,
+                        size_t size); /* overflow counts as a failure */
+void *arena_copy(struct arena *a, const void *data, size_t size);
+char *arena_string(struct arena *a, const char *text,
+                   size_t length); /* copies and ends with '\0' */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+char *
+arena_printf(struct arena *a, const char *format, ...);
+
+/* Growable arrays of any element type: struct { T *data; size_t count, capacity; } — `vec_push(a, &v, value)`. */
+#define VEC(type)                                                                                  \
+    struct {                                                                                       \
+        type *data;                                                                                \
+        size_t count, capacity;                                                                    \
+    }
+#define vec_push(a, v, value)                                                                      \
+    ((v)->data = vec_room((a), (v)->data, (v)->count, &(v)->capacity, sizeof *(v)->data),          \
+     (v)->data[(v)->count++] = (value))
+void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size_t size);
+
+#endif

@@ -1,0 +1,336 @@
+#include "base/diag.h"
+
+#include <string.h>
+
+enum { DEFAULT_LIMIT = 20, INDENT = 4, WIDEST_LINE = 100 };
+
+void diag_init(struct diag *d, struct arena *arena)
+{
+    *d = (struct diag){.arena = arena};
+}
+
+static int limit_of(const struct diag *d)
+{
+    return d->limit > 0 ? d->limit : DEFAULT_LIMIT;
+}
+
+bool diag_full(const struct diag *d)
+{
+    return d->errors >= limit_of(d);
+}
+
+static const struct diagnostic *find(const struct diagnostic *list, enum severity severity,
+                                     struct loc at, const char *message)
+{
+    for (; list; list = list->next)
+        if (list->severity == severity && list->loc.source == at.source &&
+            list->loc.offset == at.offset && strcmp(list->message, message) == 0)
+            return list;
+    return NULL;
+}
+
+static struct diagnostic *make(struct diag *d, enum severity severity, struct loc at,
+                               const char *message)
+{
+    struct diagnostic *one = arena_new(d->arena, struct diagnostic);
+    *one = (struct diagnostic){.severity = severity, .loc = at, .message = message};
+    return one;
+}
+
+static const char *format_message(struct diag *d, const char *format, va_list args)
+{
+    struct text text;
+    text_init(&text, d->arena);
+    text_vprintf(&text, format, args);
+    return text.data;
+}
+
+static void add(struct diag *d, enum severity severity, struct loc at, const char *message)
+{
+    d->current = NULL; /* the notes of one that is not kept are not kept either */
+    if (find(d->first, severity, at, message))
+        return;
+    bool full = diag_full(d);
+    if (severity == SEV_ERROR)
+        d->errors++;
+    else
+        d->warnings++;
+    if (severity == SEV_ERROR && full)
+        return;
+    struct diagnostic *one = make(d, severity, at, message);
+    if (d->last)
+        d->last->next = one;
+    else
+        d->first = one;
+    d->last = d->current = one;
+}
+
+void diag_error(struct diag *d, struct loc at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *message = format_message(d, format, args);
+    va_end(args);
+    add(d, SEV_ERROR, at, message);
+}
+
+void diag_warning(struct diag *d, struct loc at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *message = format_message(d, format, args);
+    va_end(args);
+    add(d, SEV_WARNING, at, message);
+}
+
+void diag_note(struct diag *d, struct loc at, const char *format, ...)
+{
+    if (!d->current)
+        return;
+    va_list args;
+    va_start(args, format);
+    const char *message = format_message(d, format, args);
+    va_end(args);
+    if (find(d->current->notes, SEV_NOTE, at, message))
+        return;
+    struct diagnostic **end = &d->current->notes;
+    while (*end)
+        end = &(*end)->next;
+    *end = make(d, SEV_NOTE, at, message);
+}
+
+/* --- places --- */
+
+static size_t clipped_offset(struct loc at)
+{
+    return at.offset < at.source->length ? at.offset : at.source->length;
+}
+
+static size_t line_start(struct loc at)
+{
+    size_t start = clipped_offset(at);
+    while (start > 0 && at.source->text[start - 1] != '\n')
+        start--;
+    return start;
+}
+
+void loc_line_column(struct loc at, int *line, int *column)
+{
+    *line = *column = 1;
+    if (!at.source)
+        return;
+    size_t start = line_start(at);
+    for (size_t i = 0; i < start; i++)
+        *line += at.source->text[i] == '\n';
+    *column += (int)(clipped_offset(at) - start);
+}
+
+struct loc loc_join(struct loc a, struct loc b)
+{
+    if (!a.source)
+        return b;
+    if (b.source != a.source)
+        return a;
+    uint32_t start = a.offset < b.offset ? a.offset : b.offset;
+    uint32_t end_a = a.offset + a.length, end_b = b.offset + b.length;
+    uint32_t end = end_a > end_b ? end_a : end_b;
+    return (struct loc){a.source, start, end - start};
+}
+
+/* --- rendering --- */
+
+/* Bytes of the character at p: a whole UTF-8 sequence, else 1. */
+static size_t character_length(const char *p, const char *end)
+{
+    unsigned char c = (unsigned char)*p;
+    size_t length = c >= 0xf0 && c < 0xf5   ? 4
+                    : c >= 0xe0 && c < 0xf0 ? 3
+                    : c >= 0xc2 && c < 0xe0 ? 2
+                                            : 1;
+    if ((size_t)(end - p) < length)
+        return 1;
+    for (size_t i = 1; i < length; i++)
+        if (((unsigned char)p[i] & 0xc0) != 0x80)
+            return 1;
+    return length;
+}
+
+/* One character as one column: tabs and control characters as a space, broken UTF-8 as '?'. */
+static void add_character(struct text *out, const char *p, size_t length)
+{
+    unsigned char c = (unsigned char)*p;
+    if (c < 0x20 || c == 0x7f)
+        text_add_char(out, ' ');
+    else if (c >= 0x80 && length == 1)
+        text_add_char(out, '?');
+    else
+        text_add_n(out, p, length);
+}
+
+/* The line of a message, counted in characters. The part shown is first … last - 1. */
+struct shown_line {
+    const char *text, *end;
+    size_t caret, caret_end; /* range under which the caret line goes */
+    size_t characters;
+    size_t first, last;
+};
+
+static struct shown_line measure_line(struct loc at)
+{
+    size_t start = line_start(at), offset = clipped_offset(at), length = at.source->length;
+    struct shown_line line = {.text = at.source->text + start};
+    size_t end = start;
+    while (end < length && at.source->text[end] != '\n')
+        end++;
+    if (end > start && at.source->text[end - 1] == '\r')
+        end--;
+    line.end = at.source->text + end;
+    const char *caret = at.source->text + offset, *p = line.text;
+    while (p < line.end) {
+        size_t bytes = character_length(p, line.end);
+        p += bytes;
+        line.characters++;
+        if (p <= caret)
+            line.caret = line.characters;
+        if (p < caret + at.length || p == caret + at.length)
+            line.caret_end = line.characters;
+    }
+    if (line.caret_end <= line.caret)
+        line.caret_end = line.caret + 1;
+    line.last = line.characters;
+    return line;
+}
+
+/* A very long line is cut to what stands around the caret. */
+static void trim_line(struct shown_line *line)
+{
+    if (line->characters <= WIDEST_LINE)
+        return;
+    size_t before = WIDEST_LINE / 3;
+    line->first = line->caret > before ? line->caret - before : 0;
+    if (line->first + WIDEST_LINE > line->characters)
+        line->first = line->characters - WIDEST_LINE;
+    line->last = line->first + WIDEST_LINE;
+    if (line->caret_end > line->last)
+        line->caret_end = line->last > line->caret ? line->last : line->caret + 1;
+}
+
+static void add_spaces(struct text *out, size_t count)
+{
+    while (count--)
+        text_add_char(out, ' ');
+}
+
+static bool is_blank(const struct shown_line *line)
+{
+    for (const char *p = line->text; p < line->end; p++)
+        if ((unsigned char)*p > ' ')
+            return false;
+    return true;
+}
+
+static void add_source_line(struct text *out, struct loc at, bool colour)
+{
+    struct shown_line line = measure_line(at);
+    if (is_blank(&line))
+        return; /* the end of the file, say: nothing to point at */
+    trim_line(&line);
+    const char *left = line.first > 0 ? "..." : "";
+    add_spaces(out, INDENT);
+    text_add(out, left);
+    size_t column = 0;
+    for (const char *p = line.text; p < line.end && column < line.last; column++) {
+        size_t bytes = character_length(p, line.end);
+        if (column >= line.first)
+            add_character(out, p, bytes);
+        p += bytes;
+    }
+    text_add(out, line.last < line.characters ? "...\n" : "\n");
+    add_spaces(out, INDENT + strlen(left) + line.caret - line.first);
+    text_add(out, colour ? "\033[1;32m^" : "^");
+    for (size_t i = line.caret + 1; i < line.caret_end; i++)
+        text_add_char(out, '~');
+    text_add(out, colour ? "\033[0m\n" : "\n");
+}
+
+static void render_one(struct text *out, const struct diagnostic *one, bool colour)
+{
+    static const struct {
+        const char *name, *code;
+    } severities[] = {{"error", "\033[1;31m"}, {"warning", "\033[1;35m"}, {"note", "\033[1;36m"}};
+    if (colour)
+        text_add(out, "\033[1m");
+    if (one->loc.source) {
+        int line, column;
+        loc_line_column(one->loc, &line, &column);
+        const char *name = one->loc.source->name;
+        text_printf(out, "%s:%d:%d: ", name ? name : "<text>", line, column);
+    } else if (one->severity == SEV_NOTE) {
+        add_spaces(out, INDENT);
+    }
+    if (colour)
+        text_add(out, severities[one->severity].code);
+    text_printf(out, "%s: ", severities[one->severity].name);
+    if (colour)
+        text_add(out, one->severity == SEV_NOTE ? "\033[0m" : "\033[0m\033[1m");
+    text_add(out, one->message);
+    text_add(out, colour ? "\033[0m\n" : "\n");
+    if (one->loc.source)
+        add_source_line(out, one->loc, colour);
+}
+
+void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour)
+{
+    render_one(out, one, colour);
+    for (const struct diagnostic *note = one->notes; note; note = note->next)
+        render_one(out, note, colour);
+}
+
+void diag_render(struct text *out, const struct diag *d, bool colour)
+{
+    int stored = 0;
+    for (const struct diagnostic *one = d->first; one; one = one->next) {
+        diagnostic_render(out, one, colour);
+        stored += one->severity == SEV_ERROR;
+    }
+    int more = d->errors - stored;
+    if (more > 0)
+        text_printf(out, "... and %d more error%s\n", more, more == 1 ? "" : "s");
+}
+
+/* --- did you mean --- */
+
+static bool same_but_case(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        int ca = *a >= 'A' && *a <= 'Z' ? *a + 32 : *a;
+        int cb = *b >= 'A' && *b <= 'Z' ? *b + 32 : *b;
+        if (ca != cb)
+            return false;
+    }
+    return *a == *b;
+}
+
+const char *nearest_name(const char *name, const char *const *names, size_t count)
+{
+    int length = (int)strlen(name);
+    int best = length / 3 > 1 ? length / 3 : 1;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!names[i])
+            continue;
+        int edits = text_distance(name, names[i]);
+        int longer = (int)strlen(names[i]);
+        if (longer < length)
+            longer = length;
+        if (edits > 1 && same_but_case(name, names[i]))
+            edits = 1;
+        else if (edits == longer)
+            continue; /* nothing in common */
+        if (nearest ? edits < best : edits <= best) {
+            nearest = names[i];
+            best = edits;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,72 @@
+/* Diagnostics: what is wrong with the user's program, where, and the way out.
+ *
+ * A message reads
+ *     file:line:col: error: text
+ *         source line
+ *         ^~~~~
+ *     file:line:col: note: the way out
+ * They are collected, several in one run, and rendered by whoever shows them.
+ */
+#ifndef TW_DIAG_H
+#define TW_DIAG_H
+
+#include "base/text.h"
+
+/* A source text. The bytes belong to the caller of the parser and outlive every loc into it. */
+struct source {
+    const char *name; /* as shown in messages */
+    const char *text;
+    size_t length;
+};
+
+/* A range of a source; length 0 means "at offset". source NULL: no place (made by the compiler). */
+struct loc {
+    const struct source *source;
+    uint32_t offset, length;
+};
+
+enum severity { SEV_ERROR, SEV_WARNING, SEV_NOTE };
+
+struct diagnostic {
+    enum severity severity;
+    struct loc loc;
+    const char *message;
+    struct diagnostic *notes; /* notes that belong to this one, in order */
+    struct diagnostic *next;
+};
+
+struct diag {
+    struct arena *arena;
+    struct diagnostic *first, *last;
+    struct diagnostic *current; /* where notes go; NULL: dropped, as what they belong to was */
+    int errors, warnings;
+    int limit; /* errors after which the phase stops asking for more; 0 = 20 */
+};
+
+void diag_init(struct diag *d, struct arena *arena);
+
+#if defined(__GNUC__)
+#define DIAG_FORMAT(f, a) __attribute__((format(printf, f, a)))
+#else
+#define DIAG_FORMAT(f, a)
+#endif
+/* Each adds one; the same message at the same place is added once. A note goes to the latest error or warning. */
+void diag_error(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
+void diag_warning(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
+void diag_note(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
+bool diag_full(const struct diag *d); /* the limit is reached */
+
+/* Line and column of an offset, both from 1; a column counts bytes. */
+void loc_line_column(struct loc at, int *line, int *column);
+/* The range from the start of a to the end of b. */
+struct loc loc_join(struct loc a, struct loc b);
+#define LOC_NONE ((struct loc){0})
+
+/* All of it as text, with source lines and carets; colour with ANSI codes when asked. */
+void diag_render(struct text *out, const struct diag *d, bool colour);
+void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour);
+
+/* The nearest of `count` names to `name` within a third of its length (at least 1 edit), NULL if none. */
+const char *nearest_name(const char *name, const char *const *names, size_t count);
+
+#endif

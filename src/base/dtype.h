@@ -1,0 +1,77 @@
+/* Element types and the conversions between their bit patterns. */
+#ifndef TW_DTYPE_H
+#define TW_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtype {
+#define DTYPE(id, name, kind, bits, numpy, roundoff) DT_##id,
+#include "base/dtype.def"
+#undef DTYPE
+    DT_COUNT,
+    DT_NONE = -1
+};
+
+enum dtype_kind { DK_FLOAT, DK_SINT, DK_UINT, DK_BOOL };
+
+struct dtype_info {
+    const char *name;
+    enum dtype_kind kind;
+    int bits;
+    const char *numpy; /* type code of a .npy header without byte order; "" where NumPy has none */
+    double roundoff;   /* unit roundoff of round-to-nearest; 0 for exact types */
+};
+
+extern const struct dtype_info dtype_table[DT_COUNT];
+
+/* Bytes of one element. */
+static inline size_t dtype_size(enum dtype t)
+{
+    return (size_t)dtype_table[t].bits / 8;
+}
+static inline bool dtype_is_float(enum dtype t)
+{
+    return dtype_table[t].kind == DK_FLOAT;
+}
+/* Signed or unsigned integer; bool is neither. */
+static inline bool dtype_is_int(enum dtype t)
+{
+    return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_UINT;
+}
+static inline bool dtype_is_signed(enum dtype t)
+{
+    return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_FLOAT;
+}
+
+/* The type called `name` (of `length` bytes), DT_NONE if there is none. */
+enum dtype dtype_by_name(const char *name, size_t length);
+
+/* The type of a binary operation on a and b: a float beats an integer, the wider beats the narrower, at equal width
+ * unsigned beats signed (as in C), f16 with bf16 gives f32, bool counts as i32. */
+enum dtype dtype_join(enum dtype a, enum dtype b);
+
+/* Can a value of type `from` always be stored in `to` without leaving its range? (f16 -> f32, u8 -> i32, i32 -> f32;
+ * not f32 -> f16, i64 -> i32, i32 -> u32.) What fails this needs a written cast. */
+bool dtype_holds(enum dtype to, enum dtype from);
+
+/* An integer wrapped to the range of t (two's complement); for bool, v != 0. */
+int64_t dtype_wrap(enum dtype t, int64_t v);
+
+/* IEEE binary16 and bfloat16 as bit patterns; round to nearest even, NaN stays NaN (quiet). */
+float f16_to_f32(uint16_t bits);
+uint16_t f32_to_f16(float value);
+uint16_t f64_to_f16(double value); /* one rounding, not two */
+float bf16_to_f32(uint16_t bits);
+uint16_t f32_to_bf16(float value);
+uint16_t f64_to_bf16(double value);
+
+/* One element of type t at p as double / from double (round to nearest; integers truncate toward zero and saturate,
+ * NaN becomes 0), and as int64 for integer types (floats truncate likewise). */
+double dtype_load_f64(enum dtype t, const void *p);
+void dtype_store_f64(enum dtype t, void *p, double v);
+int64_t dtype_load_i64(enum dtype t, const void *p);
+void dtype_store_i64(enum dtype t, void *p, int64_t v);
+
+#endif

@@ -1,0 +1,256 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/platform.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
+
+/* --- threads and time --- */
+
+int platform_cores(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+#endif
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (int)cores : 1;
+}
+
+double platform_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void platform_yield(void)
+{
+    sched_yield();
+}
+
+struct job {
+    pthread_t thread;
+    bool started;
+    void (*body)(void *user, int index);
+    void *user;
+    int index;
+};
+
+static void *job_run(void *argument)
+{
+    struct job *job = argument;
+    job->body(job->user, job->index);
+    return NULL;
+}
+
+/* Signals for the program are left to its own threads; faults stay with the thread at fault. */
+static void block_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+enum { MOST_JOBS = 256 }; /* further indices run on the caller's thread */
+
+void platform_parallel(int count, void (*body)(void *user, int index), void *user)
+{
+    struct job jobs[MOST_JOBS];
+    int started = count < MOST_JOBS ? count : MOST_JOBS;
+    if (started > 1) {
+        sigset_t before;
+        block_signals(&before);
+        for (int i = 1; i < started; i++) {
+            jobs[i] = (struct job){.body = body, .user = user, .index = i};
+            jobs[i].started = pthread_create(&jobs[i].thread, NULL, job_run, &jobs[i]) == 0;
+        }
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    if (count > 0)
+        body(user, 0);
+    for (int i = 1; i < count; i++)
+        if (i >= started || !jobs[i].started)
+            body(user, i);
+    for (int i = 1; i < started; i++)
+        if (jobs[i].started)
+            pthread_join(jobs[i].thread, NULL);
+}
+
+/* --- files --- */
+
+static const char *reason(struct arena *a, int error)
+{
+    const char *text = strerror(error);
+    return arena_string(a, text, strlen(text));
+}
+
+/* All bytes up to the end of fd, which may be a pipe. NULL and *error on failure. */
+static char *read_all(struct arena *a, int fd, size_t *length, int *error)
+{
+    struct stat info;
+    size_t capacity = 4096, used = 0;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+        capacity = (size_t)info.st_size + 2; /* one to see the end, one for the '\0' */
+    char *data = arena_alloc(a, capacity);
+    for (;;) {
+        if (used + 1 >= capacity) {
+            char *larger = arena_alloc_array(a, capacity, 2);
+            memcpy(larger, data, used);
+            data = larger;
+            capacity *= 2;
+        }
+        ssize_t got = read(fd, data + used, capacity - used - 1);
+        if (got == 0)
+            break;
+        if (got > 0) {
+            used += (size_t)got;
+        } else if (errno != EINTR) {
+            *error = errno;
+            return NULL;
+        }
+    }
+    data[used] = '\0';
+    *length = used;
+    return data;
+}
+
+/* As read_all, but closes fd even when memory runs out. */
+static char *read_and_close(struct arena *a, int fd, size_t *length, int *error)
+{
+    jmp_buf *volatile outer = a->out_of_memory;
+    volatile int file = fd;
+    jmp_buf here;
+    a->out_of_memory = &here;
+    if (setjmp(here)) {
+        close(file);
+        a->out_of_memory = outer;
+        longjmp(*outer, 1);
+    }
+    char *data = read_all(a, file, length, error);
+    a->out_of_memory = outer;
+    close(file);
+    return data;
+}
+
+char *platform_read_file(struct arena *a, const char *path, size_t *length, const char **why)
+{
+    int error = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        *why = reason(a, errno);
+        return NULL;
+    }
+    char *data = read_and_close(a, fd, length, &error);
+    if (!data)
+        *why = reason(a, error);
+    return data;
+}
+
+/* 0, or the error. */
+static int write_all(int fd, const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t put = write(fd, data, length);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return errno;
+        data += put;
+        length -= (size_t)put;
+    }
+    return 0;
+}
+
+/* A device or a pipe cannot be replaced, only written to. */
+static int write_in_place(const char *path, const void *data, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = write_all(fd, data, length);
+    if (close(fd) != 0 && !error)
+        error = errno;
+    return error;
+}
+
+static int write_temporary(int fd, const char *temporary, const char *path, const void *data,
+                           size_t length, const struct stat *old)
+{
+    int error = write_all(fd, data, length);
+    if (!error && old && fchmod(fd, old->st_mode & 07777) != 0)
+        error = errno;
+    if (!error && fsync(fd) != 0 && errno != EINVAL)
+        error = errno;
+    if (close(fd) != 0 && !error)
+        error = errno;
+    if (!error && rename(temporary, path) != 0)
+        error = errno;
+    if (error)
+        unlink(temporary);
+    return error;
+}
+
+static int replace_file(struct arena *a, const char *path, const void *data, size_t length,
+                        const struct stat *old)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        const char *temporary = arena_printf(a, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
+        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            return write_temporary(fd, temporary, path, data, length, old);
+        if (errno != EEXIST)
+            return errno;
+    }
+    return EEXIST;
+}
+
+bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
+                         const char **why)
+{
+    char resolved[PATH_MAX]; /* of a symbolic link the file is replaced, not the link */
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    int error;
+    if (exists && realpath(path, resolved))
+        path = resolved;
+    if (exists && S_ISDIR(old.st_mode))
+        error = EISDIR;
+    else if (exists && !S_ISREG(old.st_mode))
+        error = write_in_place(path, data, length);
+    else
+        error = replace_file(a, path, data, length, exists ? &old : NULL);
+    if (error)
+        *why = reason(a, error);
+    return !error;
+}
+
+/* --- shared libraries --- */
+
+void *platform_library(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+void *platform_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}

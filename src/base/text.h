@@ -1,0 +1,32 @@
+/* Text that grows, in an arena. */
+#ifndef TW_TEXT_H
+#define TW_TEXT_H
+
+#include "base/arena.h"
+
+#include <stdarg.h>
+
+struct text {
+    struct arena *arena;
+    char *data; /* always ends with '\0' */
+    size_t length, capacity;
+};
+
+void text_init(struct text *t, struct arena *arena);
+void text_add(struct text *t, const char *s);
+void text_add_n(struct text *t, const char *s, size_t length);
+void text_add_char(struct text *t, char c);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void text_printf(struct text *t, const char *format, ...);
+void text_vprintf(struct text *t, const char *format, va_list args);
+
+/* The shortest decimal text that reads back as exactly `v` (as float when single); "inf", "-inf", "nan" for the rest.
+ * Always holds a '.', an exponent or a letter, so that it never reads as an integer. */
+void text_add_double(struct text *t, double v, bool single);
+
+/* Edits (insert, delete, replace, swap of neighbours) that turn a into b: "did you mean". */
+int text_distance(const char *a, const char *b);
+
+#endif

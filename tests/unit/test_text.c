@@ -1,0 +1,157 @@
+/* Growing text, numbers that read back, edit distance. */
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static jmp_buf failed;
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, &allocator_libc, &failed);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    return 0;
+}
+
+static void text_grows(void **state)
+{
+    (void)state;
+    struct text t;
+    text_init(&t, &arena);
+    assert_string_equal(t.data, "");
+    for (int i = 0; i < 500; i++) {
+        text_printf(&t, "%03d,", i);
+        assert_int_equal(t.length, 4 * (i + 1));
+        assert_int_equal(t.data[t.length], '\0');
+    }
+    assert_memory_equal(t.data + 4 * 123, "123,", 4);
+    text_add(&t, "end");
+    text_add_char(&t, '.');
+    text_add_n(&t, "", 0);
+    assert_string_equal(t.data + 2000, "end.");
+}
+
+static const char *number(double v, bool single)
+{
+    struct text t;
+    text_init(&t, &arena);
+    text_add_double(&t, v, single);
+    return t.data;
+}
+
+static void numbers_are_short(void **state)
+{
+    (void)state;
+    assert_string_equal(number(0, false), "0.0");
+    assert_string_equal(number(-0.0, false), "-0.0");
+    assert_string_equal(number(1, false), "1.0");
+    assert_string_equal(number(-100, false), "-100.0");
+    assert_string_equal(number(0.1, false), "0.1");
+    assert_string_equal(number((double)0.1f, true), "0.1");
+    assert_string_equal(number((double)0.1f, false), "0.10000000149011612");
+    assert_string_equal(number(1234.5, false), "1234.5");
+    assert_string_equal(number(0.00001, false), "0.00001");
+    assert_string_equal(number(1.5e-6, false), "1.5e-6");
+    assert_string_equal(number(1e22, false), "1e22");
+    assert_string_equal(number(-1.25e300, false), "-1.25e300");
+    assert_string_equal(number(0x1p-1074, false), "5e-324");
+    assert_string_equal(number(0x1.fffffep127, true), "3.4028235e38");
+    assert_string_equal(number((double)INFINITY, false), "inf");
+    assert_string_equal(number((double)-INFINITY, true), "-inf");
+    assert_string_equal(number((double)NAN, false), "nan");
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed ^ *seed >> 29;
+}
+
+static void numbers_read_back(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = next_random(&seed);
+        uint32_t half = (uint32_t)(bits >> 32);
+        double v;
+        float f;
+        memcpy(&v, &bits, sizeof v);
+        memcpy(&f, &half, sizeof f);
+        const char *text = number(v, false);
+        if (!isnan(v))
+            assert_true(strtod(text, NULL) == v);
+        assert_non_null(strpbrk(text, ".einf"));
+        text = number((double)f, true);
+        if (!isnan(f))
+            assert_true(strtof(text, NULL) == f);
+        assert_true(strlen(text) <= 20);
+        if (i % 1000 == 0)
+            arena_free(&arena);
+    }
+}
+
+static void numbers_do_not_follow_the_locale(void **state)
+{
+    (void)state;
+    const char *commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
+    const char *set = NULL;
+    for (size_t i = 0; !set && i < sizeof commas / sizeof *commas; i++)
+        set = setlocale(LC_NUMERIC, commas[i]);
+    if (!set)
+        skip(); /* none is installed */
+    const char *text = number(1234.5, false);
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(text, "1234.5");
+}
+
+static void distances(void **state)
+{
+    (void)state;
+    assert_int_equal(text_distance("", ""), 0);
+    assert_int_equal(text_distance("tile", "tile"), 0);
+    assert_int_equal(text_distance("", "abc"), 3);
+    assert_int_equal(text_distance("kitten", "sitting"), 3);
+    assert_int_equal(text_distance("reshpae", "reshape"), 1); /* neighbours swapped */
+    assert_int_equal(text_distance("ab", "ba"), 1);
+    assert_int_equal(text_distance("sync", "async"), 1);
+    assert_int_equal(text_distance("aa", "aaa"), 1);
+    assert_int_equal(text_distance("ca", "abc"), 3); /* each piece is edited once */
+    char a[300], b[300];
+    memset(a, 'a', sizeof a - 1);
+    memset(b, 'b', sizeof b - 1);
+    a[sizeof a - 1] = b[sizeof b - 1] = '\0';
+    assert_int_equal(text_distance(a, b), 299);
+    b[0] = 'a';
+    b[298] = 'a';
+    assert_int_equal(text_distance(a, b), 297);
+    assert_int_equal(text_distance(b, a), 297);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(text_grows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(numbers_are_short, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(numbers_read_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(numbers_do_not_follow_the_locale, set_up, tear_down),
+        cmocka_unit_test(distances),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
