@@ -1,0 +1,106 @@
+/* Contraction: where a product feeds a sum, both are one op that rounds once. It is decided here,
+ * once, so that all executors agree (Meaning 12); none of them contracts by itself.
+ *
+ *   acc + dot(a, b), dot(a, b) + acc   ->  dot(a, b, acc)   acc of the dot's type and shape
+ *   a * b + c, c + a * b               ->  fma(a, b, c)     floats only
+ *   a * b - c                          ->  fma(a, b, -c)
+ *   c - a * b                          ->  fma(-a, b, c)
+ *
+ * A dot is preferred to a product, and of two dots or two products the left one is contracted:
+ * a * b + c * d is fma(a, b, c * d). The product must stand in the sum itself: a cast between them
+ * rounds, and so does a variable. Inner sums first. `ensures` is left as it is written.
+ */
+#include "tile/passes.h"
+
+/* Reordering the operands must not reorder effects. */
+static bool has_effect(const struct expr *e)
+{
+    if (!(op_table[e->op].flags & OP_PURE) && e->op != OP_ACCESS)
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (has_effect(e->args[i]))
+            return true;
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value && has_effect(e->index[i].value))
+            return true;
+    return e->otherwise && has_effect(e->otherwise);
+}
+
+static bool same_type(const struct expr *a, const struct expr *b)
+{
+    return a->type.dtype == b->type.dtype && type_same_shape(&a->type, &b->type);
+}
+
+static struct expr *three(struct kernel *k, enum op op, const struct expr *like, struct expr *a,
+                          struct expr *b, struct expr *c)
+{
+    struct expr *e = expr_new(k, op, like->type, like->loc, 3);
+    e->args[0] = a;
+    e->args[1] = b;
+    e->args[2] = c;
+    return e;
+}
+
+static struct expr *negated(struct kernel *k, struct expr *x)
+{
+    if (x->op == OP_NEG)
+        return x->args[0];
+    if (x->op == OP_LITERAL && x->literal.is_float)
+        return expr_float(k, x->type.dtype, -x->literal.f, x->loc);
+    return expr_unary(k, OP_NEG, x->type, x->loc, x);
+}
+
+static struct expr *contract_dot(struct kernel *k, const struct expr *e)
+{
+    for (int i = 0; e->op == OP_ADD && i < 2; i++) {
+        struct expr *dot = e->args[i], *acc = e->args[1 - i];
+        if (dot->op == OP_DOT && dot->count == 2 && same_type(dot, acc) && same_type(dot, e))
+            return three(k, OP_DOT, e, dot->args[0], dot->args[1], acc);
+    }
+    return NULL;
+}
+
+static struct expr *contract_product(struct kernel *k, const struct expr *e)
+{
+    struct expr *left = e->args[0], *right = e->args[1];
+    enum dtype t = e->type.dtype;
+    if (!dtype_is_float(t) || left->type.dtype != t || right->type.dtype != t)
+        return NULL;
+    bool minus = e->op == OP_SUB;
+    if (left->op == OP_MUL)
+        return three(k, OP_FMA, e, left->args[0], left->args[1], minus ? negated(k, right) : right);
+    if (right->op == OP_MUL)
+        return three(k, OP_FMA, e, minus ? negated(k, right->args[0]) : right->args[0],
+                     right->args[1], left);
+    return NULL;
+}
+
+static void contract(void *user, struct expr **at)
+{
+    struct kernel *k = user;
+    const struct expr *e = *at;
+    if ((e->op != OP_ADD && e->op != OP_SUB) || has_effect(e))
+        return;
+    struct expr *contracted = contract_dot(k, e);
+    if (!contracted)
+        contracted = contract_product(k, e);
+    if (contracted)
+        *at = contracted;
+}
+
+static void contract_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, contract, user);
+}
+
+static void contract_statement(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        stmt_expressions(s, contract_root, user);
+}
+
+void pass_contract(struct pass_context *c)
+{
+    stmt_walk(c->kernel->body, contract_statement, c->kernel);
+}

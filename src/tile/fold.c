@@ -1,0 +1,405 @@
+/* Folding: what is known is computed now, and what can never run goes away.
+ *
+ * Only what keeps every bit of every result: integers wrap as they will, floats are rounded as they
+ * will be, x + 0.0 stays (it turns -0 into +0) and i * 16 / 16 stays (the product may wrap). A read
+ * of memory is never dropped or moved: it may be the one that reports a fault. `ensures` keeps its
+ * own words; it is evaluated in another precision, so only what is exact in all of them is folded
+ * there.
+ */
+#include "tile/numbering.h"
+#include "tile/passes.h"
+
+#include <math.h>
+
+struct folder {
+    struct kernel *kernel;
+    struct numbering numbers;
+    int *assigned;          /* by symbol: how many statements assign it */
+    struct expr **constant; /* by symbol: the literal that a scalar is for good, or NULL */
+    bool *declared;         /* by symbol, after folding */
+};
+
+/* --- expressions --- */
+
+static bool is_int_literal(const struct expr *e, int64_t v)
+{
+    return e->op == OP_LITERAL && !dtype_is_float(e->type.dtype) && e->literal.i == v;
+}
+
+/* The very value: -0.0 is not 0.0. */
+static bool is_float_literal(const struct expr *e, double v)
+{
+    return e->op == OP_LITERAL && dtype_is_float(e->type.dtype) && e->literal.f == v &&
+           signbit(e->literal.f) == signbit(v);
+}
+
+/* 0 or 1 of any type. */
+static bool is_number(const struct expr *e, int v)
+{
+    return is_int_literal(e, v) || is_float_literal(e, v);
+}
+
+/* No effect, and no access that could fault. */
+static bool is_droppable(const struct expr *e)
+{
+    if (!(op_table[e->op].flags & OP_PURE))
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (!is_droppable(e->args[i]))
+            return false;
+    return true;
+}
+
+static struct expr *truth(struct folder *f, const struct expr *e, bool value)
+{
+    return expr_int(f->kernel, DT_BOOL, value, e->loc);
+}
+
+/* x + 0, x - 0, x * 1, x / 1, x << 0, … : the operand that is left, or NULL. */
+static struct expr *identity(const struct expr *e)
+{
+    struct expr *a = e->args[0], *b = e->args[1];
+    bool is_float = dtype_is_float(e->type.dtype);
+    switch (e->op) {
+    case OP_ADD:
+        if (is_float ? is_float_literal(b, -0.0) : is_int_literal(b, 0))
+            return a;
+        return (is_float ? is_float_literal(a, -0.0) : is_int_literal(a, 0)) ? b : NULL;
+    case OP_SUB: return is_number(b, 0) ? a : NULL;
+    case OP_MUL: return is_number(b, 1) ? a : is_number(a, 1) ? b : NULL;
+    case OP_DIV:
+    case OP_CDIV: return is_number(b, 1) ? a : NULL;
+    case OP_SHL:
+    case OP_SHR: return is_int_literal(b, 0) ? a : NULL;
+    case OP_OR:
+    case OP_XOR: return is_int_literal(b, 0) ? a : is_int_literal(a, 0) ? b : NULL;
+    default: return NULL;
+    }
+}
+
+/* (x + 3) + 4 is x + 7 in integers that wrap. */
+static struct expr *join_summands(struct folder *f, const struct expr *e)
+{
+    const struct expr *inner = e->args[0], *c = e->args[1];
+    enum dtype t = e->type.dtype;
+    if (dtype_is_float(t) || c->op != OP_LITERAL || (inner->op != OP_ADD && inner->op != OP_SUB) ||
+        inner->args[1]->op != OP_LITERAL || inner->type.dtype != t || c->type.dtype != t ||
+        inner->args[1]->type.dtype != t || inner->args[0]->type.dtype != t)
+        return NULL;
+    uint64_t outer_part = (uint64_t)c->literal.i, inner_part = (uint64_t)inner->args[1]->literal.i;
+    uint64_t sum = (e->op == OP_ADD ? outer_part : 0 - outer_part) +
+                   (inner->op == OP_ADD ? inner_part : 0 - inner_part);
+    int64_t wrapped = dtype_wrap(t, (int64_t)sum);
+    bool minus = wrapped < 0 && dtype_wrap(t, -wrapped) == -wrapped && wrapped != INT64_MIN;
+    if (wrapped == 0)
+        return inner->args[0];
+    return expr_binary(f->kernel, minus ? OP_SUB : OP_ADD, e->type, e->loc, inner->args[0],
+                       expr_int(f->kernel, t, minus ? -wrapped : wrapped, c->loc));
+}
+
+/* && and || of a known truth value; a scalar's other operand then does not run, a tile's has to
+ * be droppable. */
+static struct expr *fold_logic(struct folder *f, const struct expr *e)
+{
+    bool absorbing = e->op == OP_LOR;
+    for (int i = 0; i < 2; i++) {
+        struct expr *known = e->args[i], *other = e->args[1 - i];
+        if (known->op != OP_LITERAL || known->type.dtype != DT_BOOL)
+            continue;
+        bool value = known->literal.i != 0;
+        if (value != absorbing)
+            return other->type.dtype == DT_BOOL ? other : NULL;
+        bool dropped = (i == 0 && e->type.rank == 0) || is_droppable(other);
+        return dropped && e->type.rank == 0 ? truth(f, e, value) : NULL;
+    }
+    return NULL;
+}
+
+static struct expr *fold_choice(const struct expr *e)
+{
+    const struct expr *c = e->args[0];
+    if (c->op != OP_LITERAL || dtype_is_float(c->type.dtype))
+        return NULL;
+    int chosen = c->literal.i != 0 ? 1 : 2;
+    bool eager = e->op == OP_WHERE;
+    return eager && !is_droppable(e->args[3 - chosen]) ? NULL : e->args[chosen];
+}
+
+/* What e may become; NULL: nothing simpler. */
+static struct expr *simpler(struct folder *f, const struct expr *e)
+{
+    struct expr *result;
+    switch (e->op) {
+    case OP_SELECT:
+    case OP_WHERE: return fold_choice(e);
+    case OP_LAND:
+    case OP_LOR: return fold_logic(f, e);
+    case OP_CAST: return e->args[0];
+    case OP_NEG:
+    case OP_INVERT:
+    case OP_NOT: return e->args[0]->op == e->op ? e->args[0]->args[0] : NULL;
+    case OP_MUL:
+    case OP_AND:
+        result = identity(e);
+        if (!result && e->type.rank == 0 &&
+            ((is_int_literal(e->args[1], 0) && is_droppable(e->args[0])) ||
+             (is_int_literal(e->args[0], 0) && is_droppable(e->args[1]))))
+            return expr_int(f->kernel, e->type.dtype, 0, e->loc);
+        return result;
+    case OP_ADD:
+    case OP_SUB: result = identity(e); return result ? result : join_summands(f, e);
+    default: return e->count == 2 ? identity(e) : NULL;
+    }
+}
+
+/* Functions that an executor may compute by an approximation of its own; it shall do so for
+ * constants too. */
+static bool is_approximate(enum op op)
+{
+    switch (op) {
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_SIN:
+    case OP_COS:
+    case OP_TANH:
+    case OP_ERF:
+    case OP_RSQRT: return true;
+    default: return false;
+    }
+}
+
+/* All operands are literals, and so is the result. */
+static bool is_constant_op(const struct expr *e)
+{
+    if (!(op_table[e->op].flags & OP_PURE) || e->type.rank != 0 || e->count == 0 ||
+        is_approximate(e->op))
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (e->args[i]->op != OP_LITERAL)
+            return false;
+    return true;
+}
+
+static void fold_expr(void *user, struct expr **at)
+{
+    struct folder *f = user;
+    struct expr *e = *at;
+    struct literal value;
+    int number = e->op == OP_REF ? numbering_of(&f->numbers, e->sym) : -1;
+    if (number >= 0 && f->constant[number]) {
+        *at = expr_copy(f->kernel, f->constant[number]);
+        (*at)->loc = e->loc;
+        return;
+    }
+    /* A NaN's payload is no part of a literal. */
+    if (is_constant_op(e) && eval_scalar(e, NULL, &value) &&
+        !(e->op == OP_BITS && value.is_float && isnan(value.f))) {
+        *at = value.is_float ? expr_float(f->kernel, e->type.dtype, value.f, e->loc)
+                             : expr_int(f->kernel, e->type.dtype, value.i, e->loc);
+        return;
+    }
+    struct expr *other = op_table[e->op].flags & OP_PURE ? simpler(f, e) : NULL;
+    if (other && other->type.dtype == e->type.dtype && type_same_shape(&other->type, &e->type))
+        *at = other;
+}
+
+/* In `ensures`: only what is exact in any precision. */
+static void fold_exact(void *user, struct expr **at)
+{
+    const struct expr *e = *at;
+    bool exact = !dtype_is_float(e->type.dtype);
+    for (int i = 0; i < e->count; i++)
+        exact = exact && !dtype_is_float(e->args[i]->type.dtype);
+    if (exact || e->op == OP_REF)
+        fold_expr(user, at);
+}
+
+static void fold_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, fold_expr, user);
+}
+
+static void fold_exact_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, fold_exact, user);
+}
+
+/* --- statements --- */
+
+static void fold_list(struct folder *f, struct stmt **first);
+
+static bool has_declaration(const struct stmt *first)
+{
+    for (const struct stmt *s = first; s; s = s->next)
+        if (s->kind == STMT_DECL)
+            return true;
+    return false;
+}
+
+/* The statements of a body in place of s. What it declares keeps its scope. */
+static struct stmt *as_statements(struct folder *f, const struct stmt *s, struct stmt *body)
+{
+    if (!has_declaration(body))
+        return body;
+    struct stmt *block = stmt_new(f->kernel, STMT_BLOCK, s->loc);
+    block->body = body;
+    return block;
+}
+
+static bool known_truth(const struct expr *condition, bool *value)
+{
+    if (!condition || condition->op != OP_LITERAL || dtype_is_float(condition->type.dtype))
+        return false;
+    *value = condition->literal.i != 0;
+    return true;
+}
+
+static struct stmt *fold_if(struct folder *f, struct stmt *s)
+{
+    bool value;
+    fold_list(f, &s->body);
+    fold_list(f, &s->otherwise);
+    if (known_truth(s->condition, &value))
+        return as_statements(f, s, value ? s->body : s->otherwise);
+    return s->body || s->otherwise || !is_droppable(s->condition) ? s : NULL;
+}
+
+/* A loop that never runs leaves its initialisation, if that does anything. */
+static struct stmt *fold_for(struct folder *f, struct stmt *s)
+{
+    bool value, only_pure = true;
+    fold_list(f, &s->body);
+    fold_list(f, &s->step);
+    if (!known_truth(s->condition, &value) || value)
+        return s;
+    for (const struct stmt *i = s->init; i; i = i->next)
+        only_pure &= i->kind == STMT_DECL && (!i->value || is_droppable(i->value));
+    return only_pure ? NULL : as_statements(f, s, s->init);
+}
+
+static struct stmt *fold_while(struct folder *f, struct stmt *s)
+{
+    bool value;
+    fold_list(f, &s->body);
+    return !s->is_do && known_truth(s->condition, &value) && !value ? NULL : s;
+}
+
+/* A scalar that gets one known value is that value; its declaration has nothing left to do. */
+static struct stmt *fold_decl(struct folder *f, struct stmt *s)
+{
+    const struct sym *sym = s->sym;
+    if (sym->storage != ST_SCALAR || !s->value || s->value->op != OP_LITERAL)
+        return s;
+    int number = numbering_of(&f->numbers, sym);
+    if (number < 0 || f->assigned[number] > 0)
+        return s;
+    f->constant[number] = s->value;
+    return NULL;
+}
+
+/* assume(true) says nothing. */
+static struct stmt *fold_effect(struct stmt *s)
+{
+    bool value;
+    return s->value->op == OP_ASSUME && known_truth(s->value->args[0], &value) && value ? NULL : s;
+}
+
+/* The statements that stand for s alone; NULL: none. */
+static struct stmt *fold_statement(struct folder *f, struct stmt *s)
+{
+    if (s->kind == STMT_ENSURES) {
+        stmt_expressions(s, fold_exact_root, f);
+        return s;
+    }
+    fold_list(f, &s->init); /* what is declared there may be known in the condition */
+    stmt_expressions(s, fold_root, f);
+    switch (s->kind) {
+    case STMT_DECL: return fold_decl(f, s);
+    case STMT_EFFECT: return fold_effect(s);
+    case STMT_IF: return fold_if(f, s);
+    case STMT_FOR: return fold_for(f, s);
+    case STMT_WHILE: return fold_while(f, s);
+    case STMT_BLOCK: fold_list(f, &s->body); return s->body ? s : NULL;
+    default: return s;
+    }
+}
+
+static void fold_list(struct folder *f, struct stmt **first)
+{
+    struct stmt **at = first;
+    while (*at) {
+        struct stmt *s = *at, *next = s->next;
+        s->next = NULL;
+        struct stmt *folded = fold_statement(f, s);
+        *at = folded;
+        while (*at)
+            at = &(*at)->next;
+        *at = next;
+    }
+}
+
+/* --- symbols --- */
+
+static void note_declared(void *user, struct stmt *s)
+{
+    struct folder *f = user;
+    int number = s->kind == STMT_DECL ? numbering_of(&f->numbers, s->sym) : -1;
+    if (number >= 0)
+        f->declared[number] = true;
+    for (int i = 0; i < s->overs; i++)
+        if ((number = numbering_of(&f->numbers, s->over[i])) >= 0)
+            f->declared[number] = true;
+}
+
+/* What was declared in dead code is no symbol of the kernel any more. */
+static void drop_undeclared(struct folder *f)
+{
+    struct kernel *k = f->kernel;
+    stmt_walk(k->body, note_declared, f);
+    struct sym **at = &k->symbols;
+    while (*at) {
+        struct sym *s = *at;
+        bool local = s->storage != ST_PARAM && s->storage != ST_CONST && s->storage != ST_VIEW;
+        if (local && !f->declared[numbering_of(&f->numbers, s)])
+            *at = s->next;
+        else
+            at = &s->next;
+    }
+    k->last_symbol = at;
+}
+
+static void count_assignment(void *user, struct stmt *s)
+{
+    struct folder *f = user;
+    int number = s->kind == STMT_ASSIGN ? numbering_of(&f->numbers, s->target->sym) : -1;
+    if (number >= 0)
+        f->assigned[number]++;
+}
+
+void pass_fold(struct pass_context *c)
+{
+    struct kernel *k = c->kernel;
+    struct folder f = {.kernel = k};
+    numbering_init(&f.numbers, k->arena, k);
+    f.constant = arena_array(k->arena, struct expr *, f.numbers.count + 1);
+    f.assigned = arena_array(k->arena, int, f.numbers.count + 1);
+    f.declared = arena_array(k->arena, bool, f.numbers.count + 1);
+    for (int axis = 0; axis < 3; axis++)
+        expr_walk(&k->grid[axis], fold_expr, &f);
+    stmt_walk(k->body, count_assignment, &f);
+    fold_list(&f, &k->body);
+    for (struct sym *s = k->symbols; s; s = s->next) {
+        if (s->storage != ST_VIEW)
+            continue;
+        for (int i = 0; i < s->type.rank; i++) {
+            expr_walk(&s->dims[i], fold_expr, &f);
+            expr_walk(&s->strides[i], fold_expr, &f);
+        }
+        expr_walk(&s->base_offset, fold_expr, &f);
+    }
+    drop_undeclared(&f);
+}

@@ -1,0 +1,44 @@
+/* The table of tile ops (ops.def) as enum and rows. */
+#ifndef TW_OPS_H
+#define TW_OPS_H
+
+#include <stdbool.h>
+
+enum op {
+#define OP(id, text, form, arity, class, flags) OP_##id,
+#include "tile/ops.def"
+#undef OP
+    OP_COUNT
+};
+
+enum op_form { FORM_LEAF, FORM_PREFIX, FORM_INFIX, FORM_CALL, FORM_OTHER };
+enum op_class {
+    CLASS_ARITH,
+    CLASS_COMPARE,
+    CLASS_LOGIC,
+    CLASS_FLOAT,
+    CLASS_BITWISE,
+    CLASS_REDUCE,
+    CLASS_SHAPE,
+    CLASS_OWN,
+    CLASS_EFFECT
+};
+enum op_flags { OP_PURE = 1, OP_SYNC_FLAG = 2, OP_MEMORY = 4, OP_LAZY = 8 };
+
+struct op_info {
+    const char *id;   /* "ADD" */
+    const char *text; /* "+" */
+    enum op_form form;
+    int arity;
+    enum op_class class;
+    int flags;
+};
+extern const struct op_info op_table[OP_COUNT];
+
+/* Precedence of an infix op as in C, 1 (||) to 10 (* / %); 0 for the rest. */
+int op_precedence(enum op op);
+/* The op written `text` in that form with that many operands (-1: any); OP_COUNT if none. REDUCE_MAX and MAX share a
+ * text: arity tells them apart. */
+enum op op_by_text(const char *text, enum op_form form, int arity);
+
+#endif

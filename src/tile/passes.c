@@ -1,0 +1,40 @@
+#include "tile/passes.h"
+
+#include <assert.h>
+#include <string.h>
+
+const struct pass pass_list[] = {
+    {"variance", pass_variance, "which values differ between threads"},
+    {"synccheck", pass_synccheck, "the static synchronisation check"},
+    {"specialise", pass_specialise,
+     "constants, tuned values and static parameters become literals"},
+    {"fold", pass_fold, "constant folding, dead branches"},
+    {"contract", pass_contract, "products that feed sums become fma, or the summand of dot"},
+    {"masks", pass_masks, "slices that provably lie inside need no masks"},
+    {"plan", pass_plan, "where each shared tile lies"},
+};
+const int pass_count = (int)(sizeof pass_list / sizeof pass_list[0]);
+
+static void verify(const struct kernel *k)
+{
+#ifndef NDEBUG
+    const char *problem = kernel_verify(k->arena, k);
+    assert(problem == NULL);
+#endif
+    (void)k;
+}
+
+bool passes_run(struct pass_context *c, const char *last)
+{
+    verify(c->kernel);
+    for (int i = 0; i < pass_count; i++) {
+        int errors = c->diag->errors;
+        pass_list[i].run(c);
+        if (c->diag->errors > errors)
+            return false;
+        verify(c->kernel);
+        if (last && strcmp(pass_list[i].name, last) == 0)
+            return true;
+    }
+    return true;
+}

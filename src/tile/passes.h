@@ -1,0 +1,69 @@
+/* Passes over Tile IR, in the order in which pass_list runs them. Each is a file and a function; the contract stands
+ * above it. Each may add diagnostics; a pass that found errors leaves the kernel unfit for the next. */
+#ifndef TW_PASSES_H
+#define TW_PASSES_H
+
+#include "tile/tile.h"
+
+/* What a launch knows beyond the text. */
+struct launch_facts {
+    const struct literal *values; /* by parameter index */
+    const bool *known;            /* static parameters to compile in (NULL: none) */
+    const int *
+        divisor; /* by parameter index: 16 or 1, a fact about a run-time integer; NULL: nothing known */
+};
+
+struct pass_context {
+    struct kernel *kernel;
+    struct diag *diag;
+    const struct launch_facts *facts; /* NULL: none */
+};
+
+/* variance.c: marks what differs between threads, and refuses what needs all threads where not all come.
+ * requires: types. sets: type.varying everywhere. diagnoses: sync, tile ops on shared or register tiles, lock under
+ * varying control flow; varying start of a tile copy into shared memory; return/break that leaves part of the threads
+ * before a sync. */
+void pass_variance(struct pass_context *c);
+
+/* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
+ * requires: variance. keeps: the kernel as it is. diagnoses: races on shared tiles, copies not waited for. */
+void pass_synccheck(struct pass_context *c);
+
+/* specialise.c: static parameters, constants and tuned values become literals; launch facts become assume().
+ * requires: types. breaks: folded (fold follows). */
+void pass_specialise(struct pass_context *c);
+
+/* fold.c: constant folding, identities, dead branches. Never moves an effect or an access.
+ * requires: types. keeps: types, variance. */
+void pass_fold(struct pass_context *c);
+
+/* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes dot(a, b, acc).
+ * requires: folded. Decided here so that all executors agree (Meaning 12). */
+void pass_contract(struct pass_context *c);
+
+/* masks.c: marks slices `inside` where they provably do not reach past the edge.
+ * requires: folded. Uses assume(), loop conditions, the grid's extent. */
+void pass_masks(struct pass_context *c);
+
+/* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a barrier separates them,
+ * else adds one.
+ * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. */
+void pass_plan(struct pass_context *c);
+
+struct pass {
+    const char *name; /* as in `show --after NAME` */
+    void (*run)(struct pass_context *c);
+    const char *summary;
+};
+extern const struct pass pass_list[];
+extern const int pass_count;
+
+/* Runs the passes in order up to and including `last` (NULL: all); stops after one that reported errors. Verifies after
+ * each in debug builds. Returns false on errors. */
+bool passes_run(struct pass_context *c, const char *last);
+
+/* synccheck's finding, for those who want more than diagnostics (check, the oracle of the tests). */
+enum sync_verdict { SYNC_CLEAN, SYNC_RACE, SYNC_UNDECIDED };
+enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided);
+
+#endif

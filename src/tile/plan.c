@@ -1,0 +1,489 @@
+/* Where each shared tile lies.
+ *
+ * A tile lives from its declaration to the end of its scope, or to a free() in the same list of
+ * statements. Tiles whose lives do not meet may lie on the same bytes, when a barrier stands
+ * between the last use of the one and the first use of the other, on every path, around loops too.
+ * Where the program has none, sync() is added before the later tile's declaration, or before the
+ * pipeline that the declaration stands in. Where that cannot be (not all threads would come there;
+ * the barrier would stand in a pipeline; a copy into the earlier tile may still be under way), the
+ * tiles are kept apart.
+ *
+ * Tiles are placed in the order of their declarations, each as low as it goes. at(…) is kept as it
+ * is. A tile that a pipeline stages lives as long as the pipeline: the copies for the next step run
+ * during this one.
+ */
+#include "tile/passes.h"
+
+enum {
+    ALIGNMENT = 128,   /* bytes: what a bulk copy wants, and a row of all banks */
+    MOST_OVERLAID = 64 /* tiles beyond that many are kept apart from all others */
+};
+
+/* A set of the first MOST_OVERLAID tiles. */
+typedef uint64_t tile_set;
+
+/* A statement and what stands around it. */
+struct place {
+    struct stmt *stmt, **link; /* link points at it from the statement before */
+    const struct place *outer; /* NULL: in the kernel's own list */
+    int number;                /* in program order, from 1 */
+};
+
+struct tile {
+    struct sym *sym;
+    int64_t bytes;
+    bool fixed;                /* at(…) */
+    int begin, end;            /* lives in statements begin <= n < end; end 0: still alive */
+    const struct place *place; /* its declaration */
+    tile_set apart;            /* must not lie on the same bytes */
+    tile_set shares;           /* lies on some of the same bytes, as placed now */
+    tile_set unordered;        /* of those: used before, and no barrier since */
+    tile_set under_way;        /* of those: a copy into it may still be under way */
+};
+
+/* Tiles used since the last barrier, and tiles that a copy may be under way to. */
+struct state {
+    tile_set used, copied;
+};
+
+/* What one turn of a loop leaves when it starts from nothing. */
+struct turn {
+    const struct stmt *loop;
+    struct state state;
+};
+
+struct plan {
+    struct kernel *kernel;
+    VEC(struct tile) tiles;
+    VEC(struct turn) turns;
+    struct state *state; /* at the expression being visited */
+    bool recording;      /* note what is unordered */
+    int statements;      /* counted so far */
+    bool returns;        /* the kernel has a `return` */
+};
+
+static tile_set bit(int tile)
+{
+    return tile >= 0 && tile < MOST_OVERLAID ? (tile_set)1 << tile : 0;
+}
+
+static int tile_of(const struct plan *p, const struct sym *s)
+{
+    for (size_t i = 0; i < p->tiles.count; i++)
+        if (p->tiles.data[i].sym == s)
+            return (int)i;
+    return -1;
+}
+
+static bool is_pipeline(const struct stmt *s)
+{
+    return s->kind == STMT_FOR && s->stages > 0;
+}
+
+/* --- lives --- */
+
+static void begin_life(struct plan *p, const struct place *place)
+{
+    struct sym *s = place->stmt->sym;
+    bool staged = s->staged && place->outer && is_pipeline(place->outer->stmt);
+    struct tile tile = {.sym = s,
+                        .bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype),
+                        .fixed = s->offset >= 0,
+                        .begin = staged ? place->outer->number : place->number,
+                        .place = place};
+    vec_push(p->kernel->arena, &p->tiles, tile);
+}
+
+/* Lives that began in this list (tiles from `first` on) end here: those of `only`, or all that
+ * are left. */
+static void end_lives(struct plan *p, size_t first, const struct sym *only)
+{
+    for (size_t i = first; i < p->tiles.count; i++) {
+        struct tile *tile = &p->tiles.data[i];
+        if (tile->end == 0 && (!only || (tile->sym == only && !only->staged)))
+            tile->end = p->statements + 1;
+    }
+}
+
+static const struct sym *freed(const struct stmt *s)
+{
+    if (s->kind != STMT_EFFECT || s->value->op != OP_FREE)
+        return NULL;
+    return s->value->count > 0 ? s->value->args[0]->sym : s->value->sym;
+}
+
+static void find_lives(struct plan *p, struct stmt **first, const struct place *outer)
+{
+    size_t first_tile = p->tiles.count;
+    for (struct stmt **link = first; *link; link = &(*link)->next) {
+        struct stmt *s = *link;
+        struct place *place = arena_new(p->kernel->arena, struct place);
+        *place = (struct place){s, link, outer, ++p->statements};
+        if (s->kind == STMT_DECL && s->sym->storage == ST_SHARED)
+            begin_life(p, place);
+        if (freed(s))
+            end_lives(p, first_tile, freed(s));
+        p->returns |= s->kind == STMT_RETURN;
+        find_lives(p, &s->body, place);
+        find_lives(p, &s->otherwise, place);
+    }
+    end_lives(p, first_tile, NULL);
+}
+
+/* --- placing --- */
+
+static bool meet(const struct tile *a, const struct tile *b)
+{
+    return a->begin < b->end && b->begin < a->end;
+}
+
+static bool overlap(const struct tile *a, const struct tile *b)
+{
+    return a->sym->offset < b->sym->offset + b->bytes && b->sym->offset < a->sym->offset + a->bytes;
+}
+
+static bool may_share(const struct plan *p, int a, int b)
+{
+    const struct tile *first = &p->tiles.data[a];
+    return bit(a) && bit(b) && !(first->apart & bit(b)) && !meet(first, &p->tiles.data[b]);
+}
+
+static int64_t aligned(int64_t offset)
+{
+    return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* The end of a tile that lies in the way; 0 if there is none. */
+static int64_t blocked_until(const struct plan *p, int tile)
+{
+    for (int i = 0; i < (int)p->tiles.count; i++) {
+        const struct tile *other = &p->tiles.data[i];
+        bool placed = other->fixed || i < tile;
+        if (i != tile && placed && overlap(&p->tiles.data[tile], other) && !may_share(p, tile, i))
+            return other->sym->offset + other->bytes;
+    }
+    return 0;
+}
+
+static void place_tiles(struct plan *p)
+{
+    for (int i = 0; i < (int)p->tiles.count; i++) {
+        struct sym *s = p->tiles.data[i].sym;
+        if (p->tiles.data[i].fixed)
+            continue;
+        s->offset = 0;
+        for (int64_t end = blocked_until(p, i); end > 0; end = blocked_until(p, i))
+            s->offset = aligned(end);
+    }
+    for (int i = 0; i < (int)p->tiles.count; i++) {
+        struct tile *tile = &p->tiles.data[i];
+        tile->shares = 0;
+        for (int j = 0; j < (int)p->tiles.count; j++)
+            if (i != j && overlap(tile, &p->tiles.data[j]))
+                tile->shares |= bit(j);
+    }
+}
+
+/* --- what is used since the last barrier --- */
+
+static void touch(struct plan *p, const struct sym *s)
+{
+    int i = tile_of(p, s);
+    if (i < 0)
+        return;
+    struct tile *tile = &p->tiles.data[i];
+    if (p->recording) {
+        tile->unordered |= tile->shares & p->state->used;
+        tile->under_way |= tile->shares & p->state->copied;
+    }
+    p->state->used |= bit(i);
+}
+
+static void touch_expr(void *user, struct expr **at)
+{
+    if ((*at)->op == OP_ACCESS && (*at)->sym->storage == ST_SHARED)
+        touch(user, (*at)->sym);
+}
+
+static void touch_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, touch_expr, user);
+}
+
+static void flow_list(struct plan *p, struct stmt *first, struct state *state);
+
+static struct state either(struct state a, struct state b)
+{
+    return (struct state){a.used | b.used, a.copied | b.copied};
+}
+
+static void flow_effect(struct plan *p, struct stmt *s, struct state *state)
+{
+    int64_t groups;
+    if (s->value->op == OP_SYNC) {
+        state->used = 0;
+    } else if (s->value->op == OP_ASYNC_WAIT && eval_int(s->value->args[0], NULL, &groups) &&
+               groups == 0) {
+        state->used |= state->copied; /* other threads still need a barrier */
+        state->copied = 0;
+    } else if (s->value->op != OP_FREE) {
+        stmt_expressions(s, touch_root, p);
+    }
+}
+
+static void flow_turn(struct plan *p, struct stmt *s, struct state *state)
+{
+    p->state = state;
+    stmt_expressions(s, touch_root, p);
+    flow_list(p, s->body, state);
+    flow_list(p, s->step, state);
+}
+
+struct mentions {
+    struct plan *plan;
+    struct state all;
+    bool jumps; /* break or continue: barriers may be passed by */
+};
+
+static void mention(void *user, struct stmt *s)
+{
+    struct mentions *m = user;
+    struct state *outer = m->plan->state;
+    m->plan->state = &m->all;
+    stmt_expressions(s, touch_root, m->plan);
+    m->plan->state = outer;
+    if (s->kind == STMT_DECL)
+        m->all.used |= bit(tile_of(m->plan, s->sym));
+    if (s->kind == STMT_ASYNC_COPY)
+        m->all.copied |= bit(tile_of(m->plan, s->target->sym));
+    m->jumps |= s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
+}
+
+/* Found once a run for each loop, the inner ones on the way: so nests cost no more than their
+ * depth. */
+static struct state turn_from_nothing(struct plan *p, struct stmt *s)
+{
+    for (size_t i = 0; i < p->turns.count; i++)
+        if (p->turns.data[i].loop == s)
+            return p->turns.data[i].state;
+    bool recording = p->recording;
+    struct turn turn = {.loop = s};
+    p->recording = false;
+    flow_turn(p, s, &turn.state);
+    struct mentions m = {.plan = p};
+    stmt_walk(s->body, mention, &m);
+    if (m.jumps)
+        turn.state = either(turn.state, m.all);
+    p->recording = recording;
+    vec_push(p->kernel->arena, &p->turns, turn);
+    return turn.state;
+}
+
+/* Before any turn stands what came in or what an earlier turn left. A turn adds to that or takes
+ * away, but a wait may make a copy that is under way a use, so both count as used from the
+ * start. */
+static void flow_loop(struct plan *p, struct stmt *s, struct state *state)
+{
+    flow_list(p, s->init, state);
+    *state = either(*state, turn_from_nothing(p, s));
+    state->used |= state->copied;
+    struct state end = *state;
+    flow_turn(p, s, &end);
+    *state = either(*state, end);
+}
+
+static void flow_statement(struct plan *p, struct stmt *s, struct state *state)
+{
+    p->state = state;
+    switch (s->kind) {
+    case STMT_EFFECT: flow_effect(p, s, state); break;
+    case STMT_FOR:
+    case STMT_WHILE: flow_loop(p, s, state); break;
+    case STMT_BLOCK: flow_list(p, s->body, state); break;
+    case STMT_IF: {
+        stmt_expressions(s, touch_root, p);
+        struct state second = *state;
+        flow_list(p, s->body, state);
+        flow_list(p, s->otherwise, &second);
+        *state = either(*state, second);
+        break;
+    }
+    default:
+        stmt_expressions(s, touch_root, p);
+        if (s->kind == STMT_DECL && s->value && s->sym->storage == ST_SHARED)
+            touch(p, s->sym);
+        if (s->kind == STMT_ASYNC_COPY)
+            state->copied |= bit(tile_of(p, s->target->sym));
+        break;
+    }
+}
+
+static void flow_list(struct plan *p, struct stmt *first, struct state *state)
+{
+    for (struct stmt *s = first; s; s = s->next)
+        flow_statement(p, s, state);
+}
+
+/* Fills in `unordered` and `under_way` of every tile. */
+static void find_unordered(struct plan *p)
+{
+    for (size_t i = 0; i < p->tiles.count; i++)
+        p->tiles.data[i].unordered = p->tiles.data[i].under_way = 0;
+    struct state state = {0};
+    p->turns.count = 0;
+    p->recording = true;
+    flow_list(p, p->kernel->body, &state);
+}
+
+/* --- barriers --- */
+
+static void note_jump(void *user, struct stmt *s)
+{
+    bool *jumps = user;
+    *jumps |= s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
+}
+
+/* Could a barrier inside s be one that not all threads reach, or one in a pipeline? */
+static bool bars_barriers(const struct plan *p, const struct stmt *s)
+{
+    bool jumps = false;
+    if (is_pipeline(s))
+        return true;
+    if (!kernel_thread_level(p->kernel))
+        return false;
+    if (s->kind == STMT_FOR || s->kind == STMT_WHILE)
+        stmt_walk(s->body, note_jump, &jumps);
+    return jumps || (s->condition && s->condition->type.varying);
+}
+
+static bool stands_in(const struct place *inner, const struct place *outer)
+{
+    for (const struct place *p = inner->outer; p; p = p->outer)
+        if (p == outer)
+            return true;
+    return false;
+}
+
+/* Before which statement a barrier can separate the tile from those of `before`; NULL: nowhere. */
+static const struct place *barrier_place(const struct plan *p, const struct tile *tile,
+                                         tile_set before)
+{
+    const struct place *at = tile->place;
+    if (p->returns && kernel_thread_level(p->kernel))
+        return NULL;
+    for (const struct place *outer = at->outer; outer; outer = outer->outer)
+        if (bars_barriers(p, outer->stmt))
+            at = outer;
+    for (int i = 0; at != tile->place && i < (int)p->tiles.count; i++)
+        if (before & bit(i) && stands_in(p->tiles.data[i].place, at))
+            return NULL;
+    return at;
+}
+
+static void add_barrier(struct plan *p, const struct place *at)
+{
+    struct stmt *sync = stmt_effect(p->kernel, OP_SYNC, LOC_NONE, NULL);
+    sync->added = true;
+    sync->next = *at->link;
+    *at->link = sync;
+}
+
+/* --- conflicts --- */
+
+/* Two tiles that the user put on the same bytes. */
+static void report_fixed(struct diag *d, const struct tile *a, const struct tile *b,
+                         const char *why)
+{
+    diag_error(d, b->sym->loc, "`%s` lies on bytes of `%s`, %s", b->sym->name, a->sym->name, why);
+    diag_note(d, a->sym->loc, "`%s` takes the bytes from %lld to %lld", a->sym->name,
+              (long long)a->sym->offset, (long long)(a->sym->offset + a->bytes - 1));
+    diag_note(d, b->sym->loc, "without `at(…)` the compiler finds a place for it");
+}
+
+static void check_fixed(struct plan *p, struct diag *d)
+{
+    for (size_t i = 0; i < p->tiles.count; i++) {
+        const struct tile *a = &p->tiles.data[i];
+        size_t size = dtype_size(a->sym->type.dtype);
+        if (a->fixed && a->sym->offset % (int64_t)size != 0)
+            diag_error(d, a->sym->loc, "at(%lld) is no multiple of the %zu bytes of an element",
+                       (long long)a->sym->offset, size);
+        for (size_t j = i + 1; a->fixed && j < p->tiles.count; j++) {
+            const struct tile *b = &p->tiles.data[j];
+            if (b->fixed && overlap(a, b) && meet(a, b))
+                report_fixed(d, a, b, "which is still alive");
+        }
+    }
+}
+
+/* Keeps tile i apart from `others`. false: both were placed by the user. */
+static bool keep_apart(struct plan *p, struct diag *d, int i, tile_set others, const char *why)
+{
+    struct tile *tile = &p->tiles.data[i];
+    for (int j = 0; j < (int)p->tiles.count; j++) {
+        struct tile *other = &p->tiles.data[j];
+        if (!(others & bit(j)))
+            continue;
+        if (tile->fixed && other->fixed) {
+            report_fixed(d, other, tile, why);
+            return false;
+        }
+        tile->apart |= bit(j);
+        other->apart |= bit(i);
+    }
+    return true;
+}
+
+/* Places tiles until every pair on the same bytes has a barrier between it, or can get one. */
+static bool settle(struct plan *p, struct diag *d)
+{
+    bool again = true, good = true;
+    while (again && good) {
+        again = false;
+        place_tiles(p);
+        find_unordered(p);
+        for (int i = 0; good && i < (int)p->tiles.count; i++) {
+            const struct tile *tile = &p->tiles.data[i];
+            if (tile->under_way) {
+                good = keep_apart(p, d, i, tile->under_way,
+                                  "into which a copy may still be under way");
+                again = true;
+            } else if (tile->unordered && !barrier_place(p, tile, tile->unordered)) {
+                good = keep_apart(p, d, i, tile->unordered, "and no barrier can stand between");
+                again = true;
+            }
+        }
+    }
+    return good;
+}
+
+/* One barrier may serve several tiles, so each is looked at when those before it have theirs. */
+static void add_barriers(struct plan *p)
+{
+    for (size_t i = 0; i < p->tiles.count; i++) {
+        find_unordered(p);
+        const struct tile *tile = &p->tiles.data[i];
+        if (tile->unordered)
+            add_barrier(p, barrier_place(p, tile, tile->unordered));
+    }
+}
+
+void pass_plan(struct pass_context *c)
+{
+    struct kernel *k = c->kernel;
+    struct plan p = {.kernel = k};
+    find_lives(&p, &k->body, NULL);
+    int errors = c->diag->errors;
+    check_fixed(&p, c->diag);
+    if (c->diag->errors > errors || !settle(&p, c->diag))
+        return;
+    add_barriers(&p);
+    k->shared_bytes = 0;
+    for (size_t i = 0; i < p.tiles.count; i++) {
+        const struct tile *tile = &p.tiles.data[i];
+        if (tile->sym->offset + tile->bytes > k->shared_bytes)
+            k->shared_bytes = tile->sym->offset + tile->bytes;
+    }
+    k->planned = true;
+}

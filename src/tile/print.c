@@ -1,0 +1,762 @@
+/* The printer: Tile IR as the language itself.
+ *
+ * What it prints compiles again to the same kernel, and that one prints the same text. So
+ * everything is spelt out that the checker would otherwise choose: shapes of iota(), offsets of
+ * planned shared tiles, casts. Two things are told in comments only, for they are no part of the
+ * meaning: statements that the compiler added, and the bytes of shared memory.
+ *
+ * Literals have no type of their own (Meaning 12): one takes the type of what stands beside it.
+ * `want` is that type where an expression is printed; a literal of another type gets a cast.
+ */
+#include "base/text.h"
+#include "tile/tile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beside the precedences 1 to 10 of op_precedence(). A larger one binds tighter. */
+enum { PREC_ANY = 0, PREC_SELECT = 0, PREC_LOR = 1, PREC_UNARY = 11, PREC_PRIMARY = 12 };
+
+/* What may stand for `want` besides a type: nothing beside it, so the default type; any integer
+ * type will do; no type may follow, since literals among themselves would be computed by the
+ * checker. */
+enum { WANT_DEFAULT = DT_NONE, WANT_INTEGER = -2, WANT_CAST = -3 };
+
+enum { INDENT = 4, COLUMNS = 100 };
+
+static void print_expr(struct text *t, const struct expr *e, int prec, int want);
+
+/* --- literals --- */
+
+/* A literal that takes its type from beside it; `true` and `false` have theirs. */
+static bool is_pliable(const struct expr *e)
+{
+    return e->op == OP_LITERAL && e->type.dtype != DT_BOOL;
+}
+
+static bool is_integer_literal(const struct expr *e)
+{
+    return !dtype_is_float(e->type.dtype);
+}
+
+/* The value of a literal of floating type, however it is stored. */
+static double float_value(const struct expr *e)
+{
+    return e->literal.is_float ? e->literal.f : (double)e->literal.i;
+}
+
+/* Does the literal get its type without a cast? */
+static bool literal_type_follows(const struct expr *e, int want)
+{
+    enum dtype t = e->type.dtype;
+    int64_t v = e->literal.i;
+    if (t == DT_BOOL || want == (int)t)
+        return true;
+    if (!is_integer_literal(e))
+        return want == WANT_DEFAULT && t == DT_F32;
+    if (t == DT_U64 && v < 0)
+        return false; /* only u64 can hold it */
+    if (want == WANT_DEFAULT)
+        return t == (v == dtype_wrap(DT_I32, v) ? DT_I32 : DT_I64);
+    return want == WANT_INTEGER;
+}
+
+static bool is_negative_literal(const struct expr *e)
+{
+    if (e->op != OP_LITERAL)
+        return false;
+    if (!is_integer_literal(e))
+        return signbit(float_value(e)) != 0;
+    return e->literal.i < 0 && e->type.dtype != DT_U64;
+}
+
+/* The shortest text that reads as v: of the 16-bit types it is shorter than that of the same
+ * value in f32. */
+static void print_float(struct text *t, enum dtype type, double v)
+{
+    enum { MOST_DIGITS = 9 };
+    if (isnan(v)) {
+        text_add(t, signbit(v) ? "-nan" : "nan"); /* the sign of a NaN is one of its bits */
+        return;
+    }
+    bool narrow = (type == DT_F16 || type == DT_BF16) && isfinite(v);
+    for (int digits = 1; narrow && digits <= MOST_DIGITS; digits++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        struct literal shorter = {.is_float = true, .f = strtod(text, NULL)};
+        if (eval_cast(type, DT_F64, &shorter).f == v) {
+            text_add_double(t, shorter.f, false);
+            return;
+        }
+    }
+    text_add_double(t, v, type != DT_F64);
+}
+
+static void print_literal(struct text *t, const struct expr *e, int want)
+{
+    if (!literal_type_follows(e, want))
+        text_printf(t, "(%s) ", dtype_table[e->type.dtype].name);
+    if (e->type.dtype == DT_BOOL)
+        text_add(t, e->literal.i ? "true" : "false");
+    else if (!is_integer_literal(e))
+        print_float(t, e->type.dtype, float_value(e));
+    else if (e->type.dtype == DT_U64)
+        text_printf(t, "%llu", (unsigned long long)e->literal.i);
+    else
+        text_printf(t, "%lld", (long long)e->literal.i);
+}
+
+/* --- operands --- */
+
+static bool is_choice(enum op op)
+{
+    return op == OP_SELECT || op == OP_WHERE;
+}
+
+/* Do the operands from `first` on share one type, so that a literal among them takes it from the
+ * others? */
+static bool operands_share_type(enum op op, int *first)
+{
+    *first = is_choice(op) ? 1 : 0;
+    if (is_choice(op))
+        return true;
+    if (op == OP_SHL || op == OP_SHR)
+        return false;
+    enum op_class class = op_table[op].class;
+    return class == CLASS_ARITH || class == CLASS_COMPARE || class == CLASS_BITWISE;
+}
+
+static bool is_atomic(enum op op)
+{
+    return op_table[op].class == CLASS_OWN && op != OP_ACCESS && op_table[op].flags & OP_MEMORY;
+}
+
+/* What literal i among operands that share a type is printed beside. */
+static int shared_want(const struct expr *e, int first, int i, int want)
+{
+    enum dtype t = e->args[first]->type.dtype;
+    for (int other = first; other < e->count; other++)
+        if (!is_pliable(e->args[other]))
+            return (int)e->args[other]->type.dtype;
+    /* Literals only. Those of a choice take the type of what the choice is for. */
+    bool by_default = want == WANT_DEFAULT && (t == DT_I32 || t == DT_F32);
+    if (is_choice(e->op) && (want == (int)t || by_default))
+        return want;
+    return i == first ? WANT_CAST : (int)t;
+}
+
+/* What literal i of e's operands is printed beside. */
+static int literal_want(const struct expr *e, int i, int want)
+{
+    static const enum dtype philox_types[] = {DT_U64, DT_U64, DT_U32};
+    int first;
+    switch (e->op) {
+    case OP_CAST: return WANT_CAST;
+    case OP_SHL:
+    case OP_SHR: /* the left operand alone decides the type */
+        if (i == 1)
+            return (int)e->args[0]->type.dtype;
+        return is_pliable(e->args[1]) ? WANT_CAST : WANT_DEFAULT;
+    case OP_PHILOX: return i < 3 ? (int)philox_types[i] : WANT_DEFAULT;
+    case OP_ASYNC_WAIT: return WANT_INTEGER;
+    case OP_LOCK:
+    case OP_UNLOCK: return (int)e->args[0]->type.dtype;
+    default: break;
+    }
+    return operands_share_type(e->op, &first) && i >= first ? shared_want(e, first, i, want)
+                                                            : WANT_DEFAULT;
+}
+
+/* What operand i of e is printed beside; e itself beside `want`. The checker hands a type on to
+ * the literals of a choice through signs and further choices, to nothing else. */
+static int operand_want(const struct expr *e, int i, int want)
+{
+    if (is_atomic(e->op))
+        return (int)e->args[0]->type.dtype; /* the element's */
+    if (is_pliable(e->args[i]))
+        return literal_want(e, i, want);
+    bool handed_on = (is_choice(e->op) && i > 0) || e->op == OP_NEG || e->op == OP_INVERT;
+    return handed_on ? want : WANT_DEFAULT;
+}
+
+/* An expression whose type the checker finds without looking around, but for a literal. */
+static void print_settled(struct text *t, const struct expr *e, int prec, int want)
+{
+    print_expr(t, e, prec, is_pliable(e) ? want : WANT_DEFAULT);
+}
+
+static void print_operands(struct text *t, const struct expr *e, int want)
+{
+    for (int i = 0; i < e->count; i++) {
+        if (i > 0)
+            text_add(t, ", ");
+        print_expr(t, e->args[i], PREC_ANY, operand_want(e, i, want));
+    }
+}
+
+/* --- expressions --- */
+
+static void print_index(struct text *t, const struct index *index)
+{
+    text_add_char(t, '[');
+    if (index->kind == IX_ALL)
+        text_add_char(t, ':');
+    else
+        print_settled(t, index->value, index->kind == IX_SLICE ? PREC_LOR : PREC_ANY, WANT_INTEGER);
+    if (index->kind == IX_SLICE)
+        text_printf(t, " +: %lld%s", (long long)index->extent, index->inside ? " inside" : "");
+    text_add_char(t, ']');
+}
+
+static void print_access(struct text *t, const struct expr *e)
+{
+    text_add(t, e->sym->name);
+    for (int i = 0; i < e->indices; i++)
+        print_index(t, &e->index[i]);
+    if (e->otherwise) {
+        text_add(t, " else ");
+        print_settled(t, e->otherwise, PREC_UNARY, (int)e->type.dtype);
+    }
+}
+
+/* The numbers behind the operand of reshape, broadcast and iota (the shape of the result) and of
+ * the two repeats (how often, along each axis of the result). */
+static void print_shape_numbers(struct text *t, const struct expr *e)
+{
+    bool repeats = e->op == OP_REPEAT || e->op == OP_REPEAT_INTERLEAVE;
+    if (e->op == OP_IOTA && e->count > 0)
+        return; /* in `ensures`: extents that the launch knows, already printed */
+    for (int axis = 0; axis < e->type.rank; axis++) {
+        int64_t n = e->type.extent[axis];
+        if (repeats) {
+            const struct type *from = &e->args[0]->type;
+            int from_axis = axis - (e->type.rank - from->rank);
+            n = from_axis >= 0 && from->extent[from_axis] > 0 ? n / from->extent[from_axis] : n;
+        }
+        text_printf(t, "%s%lld", axis == 0 && e->count == 0 ? "" : ", ", (long long)n);
+    }
+}
+
+static void print_label(struct text *t, const char *label)
+{
+    text_add_char(t, '"');
+    for (const char *c = label; *c; c++) {
+        switch (*c) {
+        case '\n': text_add(t, "\\n"); break;
+        case '\t': text_add(t, "\\t"); break;
+        case '"':
+        case '\\': text_printf(t, "\\%c", *c); break;
+        default: text_add_char(t, *c); break;
+        }
+    }
+    text_add_char(t, '"');
+}
+
+static const char *scan_name(enum op op)
+{
+    switch (op) {
+    case OP_ADD: return "add";
+    case OP_MUL: return "mul";
+    case OP_MIN: return "min";
+    case OP_MAX: return "max";
+    case OP_AND: return "and";
+    case OP_OR: return "or";
+    case OP_XOR: return "xor";
+    default: return "?";
+    }
+}
+
+static void print_call(struct text *t, const struct expr *e, int want)
+{
+    text_printf(t, "%s(", op_table[e->op].text);
+    if (e->op == OP_SCAN)
+        text_printf(t, "%s, ", scan_name(e->scan_op));
+    if (e->op == OP_PRINT && e->label) {
+        print_label(t, e->label);
+        text_add(t, e->count > 0 ? ", " : "");
+    }
+    print_operands(t, e, want);
+    switch (e->op) {
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE:
+    case OP_BROADCAST:
+    case OP_IOTA: print_shape_numbers(t, e); break;
+    case OP_SCAN: text_printf(t, ", axis = %d", e->axis); break;
+    case OP_FREE: text_add(t, e->count == 0 && e->sym ? e->sym->name : ""); break;
+    default: break;
+    }
+    if (op_table[e->op].class == CLASS_REDUCE && e->axis >= 0)
+        text_printf(t, ", axis = %d", e->axis);
+    if (e->op == OP_SCAN && e->exclusive)
+        text_add(t, ", exclusive = true");
+    text_add_char(t, ')');
+}
+
+static int precedence(const struct expr *e, int want)
+{
+    switch (e->op) {
+    case OP_LITERAL:
+        return is_negative_literal(e) || !literal_type_follows(e, want) ? PREC_UNARY : PREC_PRIMARY;
+    case OP_SELECT: return PREC_SELECT;
+    case OP_CAST: return PREC_UNARY;
+    /* `else` binds tighter than any operator, but a reader should not have to know. */
+    case OP_ACCESS: return e->otherwise ? PREC_SELECT : PREC_PRIMARY;
+    default: break;
+    }
+    switch (op_table[e->op].form) {
+    case FORM_INFIX: return op_precedence(e->op);
+    case FORM_PREFIX: return PREC_UNARY;
+    default: return PREC_PRIMARY;
+    }
+}
+
+static void print_infix(struct text *t, const struct expr *e, int want)
+{
+    int prec = op_precedence(e->op);
+    print_expr(t, e->args[0], prec, operand_want(e, 0, want));
+    text_printf(t, " %s ", op_table[e->op].text);
+    print_expr(t, e->args[1], prec + 1, operand_want(e, 1, want));
+}
+
+static void print_prefix(struct text *t, const struct expr *e, int want)
+{
+    const struct expr *operand = e->args[0];
+    int inner = operand_want(e, 0, want);
+    /* `--x` would be a decrement. */
+    bool minus_twice =
+        e->op == OP_NEG && (operand->op == OP_NEG ||
+                            (is_negative_literal(operand) && literal_type_follows(operand, inner)));
+    text_add(t, op_table[e->op].text);
+    print_expr(t, operand, minus_twice ? PREC_PRIMARY : PREC_UNARY, inner);
+}
+
+static void print_select(struct text *t, const struct expr *e, int want)
+{
+    print_expr(t, e->args[0], PREC_LOR, WANT_DEFAULT);
+    text_add(t, " ? ");
+    print_expr(t, e->args[1], PREC_SELECT, operand_want(e, 1, want));
+    text_add(t, " : ");
+    print_expr(t, e->args[2], PREC_SELECT, operand_want(e, 2, want));
+}
+
+static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
+{
+    switch (e->op) {
+    case OP_LITERAL: print_literal(t, e, want); break;
+    case OP_REF: text_add(t, e->sym->name); break;
+    case OP_ACCESS: print_access(t, e); break;
+    case OP_SELECT: print_select(t, e, want); break;
+    case OP_CAST:
+        text_printf(t, "(%s) ", dtype_table[e->type.dtype].name);
+        print_expr(t, e->args[0], PREC_UNARY, operand_want(e, 0, want));
+        break;
+    case OP_BITS:
+        text_printf(t, "bits<%s>(", dtype_table[e->type.dtype].name);
+        print_operands(t, e, WANT_DEFAULT);
+        text_add_char(t, ')');
+        break;
+    default: text_printf(t, "%s.%c", op_table[e->op].text, "xyz"[e->axis]); break;
+    }
+}
+
+static void print_expr(struct text *t, const struct expr *e, int prec, int want)
+{
+    bool parentheses = precedence(e, want) < prec;
+    if (parentheses)
+        text_add_char(t, '(');
+    switch (op_table[e->op].form) {
+    case FORM_INFIX: print_infix(t, e, want); break;
+    case FORM_PREFIX: print_prefix(t, e, want); break;
+    case FORM_CALL: print_call(t, e, want); break;
+    default: print_leaf_or_other(t, e, want); break;
+    }
+    if (parentheses)
+        text_add_char(t, ')');
+}
+
+void expr_print(struct text *out, const struct expr *e)
+{
+    print_expr(out, e, PREC_ANY, WANT_DEFAULT);
+}
+
+/* --- declarations --- */
+
+static void print_extents(struct text *t, const struct type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        text_printf(t, "[%lld]", (long long)type->extent[i]);
+}
+
+static void print_view(struct text *t, const struct sym *s)
+{
+    text_printf(t, "global %s %s", dtype_table[s->type.dtype].name, s->name);
+    int rank = s->type.rank;
+    for (int i = 0; i < rank; i++) {
+        text_add_char(t, '[');
+        print_settled(t, s->dims[i], PREC_ANY, WANT_INTEGER);
+        text_add_char(t, ']');
+    }
+    if (s->base)
+        text_printf(t, " = %s", s->base->name);
+    else if (s->zeroed)
+        text_add(t, " = 0");
+    if (s->base && s->base_offset) {
+        text_add(t, " + ");
+        print_settled(t, s->base_offset, op_precedence(OP_MUL), WANT_INTEGER);
+    }
+    if (rank > 0 && s->strides[0]) {
+        text_add(t, " strides(");
+        for (int i = 0; i < rank; i++) {
+            text_add(t, i > 0 ? ", " : "");
+            print_settled(t, s->strides[i], PREC_ANY, WANT_INTEGER);
+        }
+        text_add_char(t, ')');
+    }
+}
+
+/* Everything before the name. A const scalar of known value would be a constant of the module
+ * when compiled again. */
+static void print_storage(struct text *t, const struct stmt *s)
+{
+    const struct sym *sym = s->sym;
+    struct literal known;
+    bool is_const = sym->is_const && s->value &&
+                    (sym->storage != ST_SCALAR || !eval_scalar(s->value, NULL, &known));
+    if (sym->storage == ST_SHARED)
+        text_add(t, "shared ");
+    else if (sym->storage == ST_REG)
+        text_add(t, "reg ");
+    else if (is_const)
+        text_add(t, "const ");
+    text_printf(t, "%s ", dtype_table[sym->type.dtype].name);
+}
+
+/* The name and everything after it. */
+static void print_declared(struct text *t, const struct stmt *s)
+{
+    text_add(t, s->sym->name);
+    print_extents(t, &s->sym->type);
+    if (s->sym->storage == ST_SHARED && s->sym->offset >= 0)
+        text_printf(t, " at(%lld)", (long long)s->sym->offset);
+    if (s->value) {
+        text_add(t, " = ");
+        print_expr(t, s->value, PREC_ANY, (int)s->sym->type.dtype);
+    }
+}
+
+static void print_decl(struct text *t, const struct stmt *s)
+{
+    if (s->sym->storage == ST_VIEW) {
+        print_view(t, s->sym);
+        return;
+    }
+    print_storage(t, s);
+    print_declared(t, s);
+}
+
+/* --- statements --- */
+
+/* `x = x + e` is printed as it was most likely written: `x += e`. */
+static bool is_compound(const struct stmt *s)
+{
+    enum op op = s->value->op;
+    if (op_table[op].form != FORM_INFIX)
+        return false;
+    enum op_class class = op_table[op].class;
+    return (class == CLASS_ARITH || class == CLASS_BITWISE) &&
+           expr_same(s->target, s->value->args[0]);
+}
+
+static void print_assign(struct text *t, const struct stmt *s)
+{
+    print_expr(t, s->target, PREC_ANY, WANT_DEFAULT);
+    if (is_compound(s)) {
+        text_printf(t, " %s= ", op_table[s->value->op].text);
+        print_expr(t, s->value->args[1], PREC_ANY, operand_want(s->value, 1, WANT_DEFAULT));
+        return;
+    }
+    text_add(t, " = ");
+    print_expr(t, s->value, PREC_ANY, (int)s->target->type.dtype);
+}
+
+static void print_ensures(struct text *t, const struct stmt *s)
+{
+    text_add(t, "ensures ");
+    for (int i = 0; i < s->overs; i++) {
+        text_printf(t, "%s%s %s < ", i == 0 ? "for (" : ", ",
+                    dtype_table[s->over[i]->type.dtype].name, s->over[i]->name);
+        print_settled(t, s->bound[i], op_precedence(OP_SHL), WANT_INTEGER);
+        text_add(t, i == s->overs - 1 ? ") " : "");
+    }
+    print_expr(t, s->target, PREC_PRIMARY, WANT_DEFAULT);
+    text_add(t, " == ");
+    print_expr(t, s->value, op_precedence(OP_EQ) + 1, (int)s->target->type.dtype);
+}
+
+/* A statement that is a line of its own, without the end of the line. */
+static void print_simple(struct text *t, const struct stmt *s)
+{
+    switch (s->kind) {
+    case STMT_DECL: print_decl(t, s); break;
+    case STMT_ASSIGN: print_assign(t, s); break;
+    case STMT_ASYNC_COPY:
+        text_add(t, "async ");
+        print_expr(t, s->target, PREC_ANY, WANT_DEFAULT);
+        text_add(t, " = ");
+        print_expr(t, s->value, PREC_ANY, WANT_DEFAULT);
+        if (s->hint)
+            text_printf(t, " hint(%s)", s->hint);
+        break;
+    case STMT_EFFECT: print_expr(t, s->value, PREC_ANY, WANT_DEFAULT); break;
+    case STMT_BREAK: text_add(t, "break"); break;
+    case STMT_CONTINUE: text_add(t, "continue"); break;
+    case STMT_RETURN: text_add(t, "return"); break;
+    case STMT_ENSURES: print_ensures(t, s); break;
+    default: break;
+    }
+}
+
+static void print_indent(struct text *t, int indent)
+{
+    for (int i = 0; i < indent * INDENT; i++)
+        text_add_char(t, ' ');
+}
+
+static void print_list(struct text *t, const struct stmt *first, int indent)
+{
+    for (const struct stmt *s = first; s; s = s->next)
+        stmt_print(t, s, indent);
+}
+
+/* " {", the body, and "}" without the end of the line. */
+static void print_body(struct text *t, const struct stmt *body, int indent)
+{
+    text_add(t, "{\n");
+    print_list(t, body, indent + 1);
+    print_indent(t, indent);
+    text_add_char(t, '}');
+}
+
+static void print_if(struct text *t, const struct stmt *s, int indent)
+{
+    text_add(t, "if (");
+    print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
+    text_add(t, ") ");
+    print_body(t, s->body, indent);
+    const struct stmt *otherwise = s->otherwise;
+    if (!otherwise)
+        return;
+    text_add(t, " else ");
+    if (otherwise->kind == STMT_IF && !otherwise->next)
+        print_if(t, otherwise, indent);
+    else
+        print_body(t, otherwise, indent);
+}
+
+static void print_for_head(struct text *t, const struct stmt *s)
+{
+    if (s->stages > 0)
+        text_printf(t, "pipeline(%d) ", s->stages);
+    if (s->unroll == UNROLL_FULL)
+        text_add(t, "unroll ");
+    else if (s->unroll != UNROLL_NONE)
+        text_printf(t, "unroll(%d) ", s->unroll);
+    text_add(t, "for (");
+    for (const struct stmt *init = s->init; init; init = init->next) {
+        if (init != s->init)
+            text_add(t, ", ");
+        if (init->kind != STMT_DECL)
+            print_simple(t, init);
+        else if (init == s->init)
+            print_decl(t, init);
+        else
+            print_declared(t, init); /* one declaration: they share a type */
+    }
+    text_add_char(t, ';');
+    if (s->condition) {
+        text_add_char(t, ' ');
+        print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
+    }
+    text_add_char(t, ';');
+    for (const struct stmt *step = s->step; step; step = step->next) {
+        text_add(t, step == s->step ? " " : ", ");
+        print_simple(t, step);
+    }
+    text_add(t, ") ");
+}
+
+static void print_while(struct text *t, const struct stmt *s, int indent)
+{
+    if (s->is_do) {
+        text_add(t, "do ");
+        print_body(t, s->body, indent);
+        text_add_char(t, ' ');
+    }
+    text_add(t, "while (");
+    print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
+    text_add(t, s->is_do ? ");" : ") ");
+    if (!s->is_do)
+        print_body(t, s->body, indent);
+}
+
+void stmt_print(struct text *out, const struct stmt *s, int indent)
+{
+    print_indent(out, indent);
+    switch (s->kind) {
+    case STMT_IF: print_if(out, s, indent); break;
+    case STMT_FOR:
+        print_for_head(out, s);
+        print_body(out, s->body, indent);
+        break;
+    case STMT_WHILE: print_while(out, s, indent); break;
+    case STMT_BLOCK: print_body(out, s->body, indent); break;
+    default:
+        print_simple(out, s);
+        text_add_char(out, ';');
+        break;
+    }
+    text_add(out, s->added ? " // added by the compiler\n" : "\n");
+}
+
+/* --- kernels --- */
+
+struct used_constants {
+    struct arena *arena;
+    VEC(const struct sym *) list;
+};
+
+static void note_constant(void *user, struct expr **at)
+{
+    struct used_constants *used = user;
+    const struct sym *s = (*at)->op == OP_REF ? (*at)->sym : NULL;
+    if (!s || s->storage != ST_CONST)
+        return;
+    for (size_t i = 0; i < used->list.count; i++)
+        if (used->list.data[i] == s)
+            return;
+    vec_push(used->arena, &used->list, s);
+}
+
+static void note_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, note_constant, user);
+}
+
+static void note_statement(void *user, struct stmt *s)
+{
+    stmt_expressions(s, note_root, user);
+    if (s->kind != STMT_DECL || s->sym->storage != ST_VIEW)
+        return;
+    for (int i = 0; i < s->sym->type.rank; i++) {
+        expr_walk(&s->sym->dims[i], note_constant, user);
+        expr_walk(&s->sym->strides[i], note_constant, user);
+    }
+    expr_walk(&s->sym->base_offset, note_constant, user);
+}
+
+/* `const` lines for the constants that the kernel still names, in the order of their
+ * declaration. */
+static void print_constants(struct text *t, const struct kernel *k)
+{
+    struct used_constants used = {.arena = k->arena};
+    for (int axis = 0; axis < 3; axis++) {
+        struct expr *extent = k->grid[axis];
+        expr_walk(&extent, note_constant, &used);
+    }
+    stmt_walk(k->body, note_statement, &used);
+    for (const struct sym *s = k->symbols; s; s = s->next)
+        for (size_t i = 0; i < used.list.count; i++) {
+            if (used.list.data[i] != s)
+                continue;
+            struct expr value = {
+                .op = OP_LITERAL, .type = type_scalar(s->type.dtype), .literal = s->value};
+            text_printf(t, "const %s %s = ", dtype_table[s->type.dtype].name, s->name);
+            print_expr(t, &value, PREC_ANY, (int)s->type.dtype);
+            text_add(t, ";\n");
+        }
+    if (used.list.count > 0)
+        text_add_char(t, '\n');
+}
+
+static void print_param(struct text *t, const struct sym *s)
+{
+    if (s->is_static)
+        text_add(t, "static ");
+    if (s->is_pointer && s->is_const)
+        text_add(t, "const ");
+    text_printf(t, "%s %s%s", dtype_table[s->type.dtype].name, s->is_pointer ? "*" : "", s->name);
+    if (!s->is_static || !s->has_value)
+        return;
+    struct expr value = {.op = OP_LITERAL, .type = type_scalar(s->type.dtype), .literal = s->value};
+    text_add(t, " = ");
+    print_expr(t, &value, PREC_ANY, (int)s->type.dtype);
+}
+
+/* Parameters, broken before the one that would pass the last column. */
+static void print_params(struct text *t, const struct kernel *k, size_t line_start)
+{
+    size_t open = t->length - line_start;
+    for (const struct param *p = k->params; p; p = p->next) {
+        struct text one;
+        text_init(&one, k->arena);
+        print_param(&one, p->sym);
+        if (p != k->params) {
+            bool fits = t->length - line_start + 2 + one.length + 1 <= COLUMNS;
+            text_add(t, fits ? ", " : ",\n");
+            if (!fits) {
+                line_start = t->length;
+                for (size_t i = 0; i < open; i++)
+                    text_add_char(t, ' ');
+            }
+        }
+        text_add_n(t, one.data, one.length);
+    }
+}
+
+static void print_attributes(struct text *t, const struct kernel *k)
+{
+    int last = 2;
+    while (last > 0 && !k->grid[last])
+        last--;
+    text_add(t, "    grid(");
+    for (int axis = 0; axis <= last; axis++) {
+        text_add(t, axis > 0 ? ", " : "");
+        if (k->grid[axis])
+            print_settled(t, k->grid[axis], PREC_ANY, WANT_INTEGER);
+        else
+            text_add_char(t, '1');
+    }
+    if (kernel_thread_level(k)) {
+        text_printf(t, ") threads(%d", k->threads[0]);
+        if (k->threads[1] > 1 || k->threads[2] > 1)
+            text_printf(t, ", %d", k->threads[1]);
+        if (k->threads[2] > 1)
+            text_printf(t, ", %d", k->threads[2]);
+        text_add_char(t, ')');
+    } else {
+        text_printf(t, ") warps(%d)", k->warps);
+    }
+    text_add(t, k->cooperative ? " cooperative" : "");
+    if (k->target)
+        text_printf(t, " target(%s)", k->target);
+    text_add_char(t, '\n');
+}
+
+void kernel_print(struct text *out, const struct kernel *k)
+{
+    print_constants(out, k);
+    if (k->planned && k->shared_bytes > 0)
+        text_printf(out, "// %lld bytes of shared memory\n", (long long)k->shared_bytes);
+    size_t line_start = out->length;
+    text_printf(out, "kernel %s(", k->name);
+    print_params(out, k, line_start);
+    text_add(out, ")\n");
+    print_attributes(out, k);
+    text_add(out, "{\n");
+    print_list(out, k->body, 1);
+    text_add(out, "}\n");
+}

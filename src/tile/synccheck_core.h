@@ -1,0 +1,337 @@
+/* The static synchronisation check, its parts and what they share. Private to synccheck*.c.
+ *
+ *   synccheck_skeleton.c  kernel -> flat code of what matters to synchronisation: accesses of shared
+ *   synccheck_relevant.c  tiles, barriers, copies, branches, and the scalars that decide them
+ *   synccheck_value.c     scalars as values: numbers, sums over unknowns, one number a thread
+ *   synccheck_eval.c      expressions and conditions -> values, with what is known of the unknowns
+ *   synccheck_state.c     where an execution stands, made comparable: loops end in a fixpoint
+ *   synccheck_explore.c   steps through the code, along all branches that are not decided
+ *   synccheck_conflict.c  do two accesses meet?
+ *   synccheck_solve.c     inputs that make a path and a meeting happen
+ *   synccheck_report.c    findings -> diagnostics
+ *   synccheck.c           the pass: explore widened; what that finds must be confirmed exactly
+ *
+ * How it thinks. `sync()` divides the execution of a block into epochs; within one, threads run in
+ * any order, so two accesses of overlapping parts of a tile, one of them a write, race. A copy
+ * lives from its `async` to the wait that completes it and conflicts with everything meanwhile;
+ * after the wait it counts as a write of that epoch, since other threads' parts may still be under
+ * way. So the state is small: accesses since the last barrier, copies under way in their commit
+ * groups, and the scalars that decide stage indices and conditions.
+ *
+ * It runs twice. *Widened*, an unbounded loop counter becomes an unknown after a few rounds, which
+ * makes the states finite and covers every execution: nothing found means that there is no race.
+ * *Exact*, nothing is forgotten, the unknowns are the kernel's inputs, and a finding counts only
+ * with values of the inputs that lead to it: nothing is reported that cannot happen. What only the
+ * widened run finds is left undecided.
+ */
+#ifndef TW_SYNCCHECK_CORE_H
+#define TW_SYNCCHECK_CORE_H
+
+#include "tile/passes.h"
+
+/* --- interning: equal bytes, one number --- */
+
+struct interner {
+    struct arena *arena;
+    VEC(const void *) item;
+    VEC(uint64_t) hash;
+    VEC(size_t) size;
+    uint32_t *slot; /* item + 1, 0 free */
+    size_t slots;   /* a power of two */
+};
+void interner_init(struct interner *t, struct arena *a);
+/* The number of this blob; *is_new (may be NULL) says whether it came for the first time. Blobs are
+ * copied. */
+int intern(struct interner *t, const void *blob, size_t size, bool *is_new);
+
+/* --- values --- */
+
+/* The unknowns that sums are made of. */
+enum atom_kind {
+    ATOM_PARAM,   /* scalar parameter */
+    ATOM_BLOCK,   /* block.x … */
+    ATOM_LITERAL, /* a float: its bits in low */
+    ATOM_LOAD,    /* element of a const view: the same indices, the same value */
+    ATOM_OP,      /* an op on values, where it is no sum */
+    ATOM_FRESH,   /* what an expression gave the latest time (widened) or the n-th time (exact) */
+    ATOM_WIDE     /* a variable at the head of a loop, after widening */
+};
+struct atom {
+    int kind, op, dtype, axis;
+    int site;          /* FRESH, WIDE: which */
+    int count;         /* OP, LOAD: arguments; FRESH: n */
+    int arg[4];        /* values */
+    int64_t low, high; /* range */
+    uint64_t sites;    /* as in struct value */
+    const struct sym *sym;
+};
+
+enum value_kind {
+    VALUE_TOP,    /* anything, and in each thread something else */
+    VALUE_SUM,    /* c + terms; without terms the number c */
+    VALUE_LANES,  /* terms + a number for each thread, LANE_UNKNOWN where unknown */
+    VALUE_MODULAR /* c + step * t for some t >= 0, c >= 0 */
+};
+enum { MAX_TERMS = 3 };
+#define LANE_UNKNOWN INT64_MIN
+struct value {
+    int kind;
+    int terms;
+    int atom[MAX_TERMS]; /* increasing; 0 past the last */
+    int lanes;           /* number of the interned lanes; -1 none */
+    int64_t factor[MAX_TERMS];
+    int64_t c;
+    int64_t step;
+    uint64_t sites; /* bit (site % 64) of every FRESH and WIDE atom that it depends on */
+};
+
+/* --- what a path has told about a sum: an interval --- */
+
+#define FACT_NONE INT64_MIN /* no lower bound */
+#define FACT_MANY INT64_MAX /* no upper bound */
+struct fact {
+    int form;    /* value: terms alone, the first factor > 0, factors without a common divisor */
+    int residue; /* of a widened counter, which is residue + modulus * t, t >= 0; -1: not known */
+    int64_t low, high;
+};
+
+/* --- the skeleton --- */
+
+enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_ATOMIC, TOUCH_COPY };
+
+/* A place of the program that touches a shared tile. Its number is called its site. */
+struct touch {
+    enum touch_kind kind;
+    const struct expr *access; /* NULL: the whole tile, by its declaration */
+    int tile;
+    int mask;        /* slot that says which threads come here */
+    bool collective; /* all threads, each some unknown part; else each thread the whole box */
+    bool same_value; /* every thread writes the same value */
+    struct loc loc;
+};
+
+enum instr_kind {
+    I_TOUCH, /* first, count: touches of one statement, reads before writes */
+    I_SYNC,
+    I_COMMIT,
+    I_WAIT,   /* expr */
+    I_SET,    /* slot = expr, for the threads of mask */
+    I_FORGET, /* slot holds nothing any more */
+    I_BRANCH, /* expr false: to target */
+    I_JUMP,   /* to target */
+    I_ASSUME, /* expr */
+    I_ENTER,  /* a loop begins */
+    I_HEAD,   /* a loop, before its condition */
+    I_JOIN,   /* paths meet */
+    I_MASK,   /* slot = the threads of mask with expr true (negate: false; NULL: all of mask) */
+    I_MURKY,  /* slot: nobody knows which of its threads go on */
+    I_SKIP,   /* no thread in mask: to target */
+    I_DEAD,   /* the tile's scope ends */
+    I_FREE,   /* the tile is freed; first: which free */
+    I_END     /* negate: by a return */
+};
+struct instr {
+    enum instr_kind kind;
+    int slot, mask, tile, loop;
+    int target; /* a label while being made, then an instruction */
+    int first, count;
+    bool negate;
+    const struct expr *expr;
+    struct loc loc;
+};
+
+struct loop {
+    const struct expr *condition; /* NULL: forever */
+    VEC(int) slots;               /* assigned inside */
+};
+
+/* A scalar that matters. */
+struct tracked {
+    const struct sym *sym; /* NULL: a mask */
+    bool indexes;          /* decides which part of a tile is touched, not only conditions */
+};
+
+struct skeleton {
+    VEC(struct instr) code;
+    VEC(struct touch) touches;
+    VEC(struct loop) loops;
+    VEC(struct tracked) slots;
+    VEC(const struct sym *) tiles;
+    VEC(struct loc) frees;
+    /* A period of every division and remainder that indices go through; 0: none, or too large. */
+    int64_t modulus;
+    int64_t reach;   /* widening forgets bounds beyond this on either side */
+    int64_t deepest; /* largest n of an async_wait(n): older groups are alike */
+};
+
+/* --- states --- */
+
+/* A touch as it happened. */
+struct access {
+    int site, tile, kind, mask;
+    int waited; /* a copy that a wait has completed */
+    int rank;
+    int start[MAX_RANK]; /* values */
+    int extent[MAX_RANK];
+};
+
+enum { UNCOMMITTED = -1, NEVER_LEFT = -2 };
+struct flight {
+    int access;
+    int age;  /* groups committed after it, or UNCOMMITTED */
+    int left; /* its age when a wait let it be the latest time, or NEVER_LEFT: for the message */
+};
+
+enum { MAX_FACTS = 48, MAX_DONE = 768, MAX_FLIGHTS = 192, MAX_SLOTS = 192, MAX_LOOPS = 64 };
+enum { MAX_TILES = 64 };
+struct state {
+    int pc;
+    int unsure; /* exact: the path went through a branch on something unknown */
+    int fresh;  /* exact: FRESH atoms made so far */
+    int facts, done, flights;
+    int slot[MAX_SLOTS];               /* values; -1: holds nothing */
+    int visits[MAX_LOOPS];             /* of a loop's head, up to a limit */
+    struct fact fact[MAX_FACTS];       /* by form */
+    int access[MAX_DONE];              /* since the last barrier, increasing */
+    struct flight flight[MAX_FLIGHTS]; /* oldest first */
+};
+
+/* --- findings --- */
+
+enum finding_kind {
+    FIND_RACE,   /* both since the last barrier */
+    FIND_SAME,   /* threads within one execution of a statement */
+    FIND_FLIGHT, /* a copy under way meets an access */
+    FIND_FREE,   /* freed with a copy under way: late is the free */
+    FIND_SCOPE,  /* the tile's scope ends with a copy under way */
+    FIND_END     /* the kernel does */
+};
+struct finding {
+    enum finding_kind kind;
+    int early, late; /* sites; SCOPE: -1; END: its instruction */
+    int tile;
+    /* how it came about the first time: */
+    bool confirmed, waited;
+    int age, left; /* as of the copy under way */
+    int thread[2]; /* -1: not known */
+    int64_t at[MAX_RANK];
+};
+
+enum meeting { MEET_NEVER, MEET_MAYBE, MEET_SURE };
+struct meeting_at {
+    int constraints; /* exact: what must hold besides, for MEET_SURE */
+    struct fact constraint[3 * MAX_RANK];
+    int thread[2]; /* -1: not known */
+    int64_t at[MAX_RANK];
+};
+
+struct sync_check {
+    struct arena *arena; /* the check's own */
+    const struct kernel *kernel;
+    struct diag *diag;
+    struct skeleton code;
+    int threads; /* of a block: lanes of a VALUE_LANES */
+    bool exact;
+    struct interner values, atoms, lanes, accesses, states, finding_keys, pairs;
+    struct interner lane_ops; /* ops on lanes that were done before, and their results */
+    VEC(int) lane_results;
+    int thread_values[3];           /* thread.x … once they were asked for; -1 */
+    VEC(const struct expr *) sites; /* of FRESH atoms; WIDE ones follow as -1 - slot */
+    VEC(struct finding) findings;
+    VEC(enum meeting) pair_results;
+    VEC(struct meeting_at) pair_places;
+    int confirmed; /* findings */
+    bool doubts;   /* exact: something may have happened that could not be confirmed */
+    int top, zero, one;
+    int64_t steps, step_limit;
+    const char *gave_up; /* why, or NULL */
+    int64_t *lane_scratch;
+    int32_t *blob; /* room for a packed state */
+    /* scratch for meetings of threads, by element */
+    int *owner_stamp, *owner_first, *owner_second;
+    int64_t owner_size;
+    int owner_now;
+};
+
+/* --- synccheck_value.c --- */
+void values_init(struct sync_check *k);
+const struct value *value_at(const struct sync_check *k, int v);
+const struct atom *atom_at(const struct sync_check *k, int a);
+const int64_t *value_lanes_at(const struct sync_check *k, const struct value *v); /* NULL: none */
+bool value_number(const struct sync_check *k, int v, int64_t *out);
+int value_int(struct sync_check *k, int64_t c);
+int value_atom(struct sync_check *k, struct atom *a);
+int value_from_lanes(struct sync_check *k, const int64_t *lanes);
+int value_add(struct sync_check *k, int a, int b, int64_t sign); /* a + sign * b */
+int value_scale(struct sync_check *k, int a, int64_t factor);
+int value_thread(struct sync_check *k, int axis); /* thread.x … */
+/* The op on operands of type t. */
+int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
+int value_modular(struct sync_check *k, int64_t c, int64_t step);
+/* The terms of v as a fact's form: v = scale * form + c (v must be a SUM or LANES with terms). */
+int value_form(struct sync_check *k, int v, int64_t *scale);
+/* v with every WIDE or FRESH atom of `site` replaced: by `shift` more than itself, or, unless shift
+ * is known, by TOP. */
+int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift);
+int64_t add_saturated(int64_t a, int64_t b); /* FACT_NONE and FACT_MANY stay */
+
+/* --- synccheck_eval.c --- */
+
+/* How a condition divides the values of a form. */
+struct split {
+    bool decided, truth;
+    int form; /* -1: nothing is known about what decides */
+    int true_parts, false_parts;
+    int64_t true_low[2], true_high[2], false_low[2], false_high[2];
+};
+int eval_value(struct sync_check *k, struct state *s, const struct expr *e);
+void eval_condition(struct sync_check *k, struct state *s, const struct expr *e, struct split *out);
+/* Which threads of mask have e true (negate: false): 1, 0, or LANE_UNKNOWN a lane. */
+int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate);
+/* Adds facts under which e holds (negate: does not) in every thread. false: none are found. */
+bool force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate);
+void eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bool *possible);
+
+/* --- synccheck_state.c --- */
+struct fact *fact_find(struct state *s, int form);
+void fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
+                   int64_t *high);
+/* Intersects; false: nothing is left. */
+bool fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high);
+/* The FRESH or WIDE atom of `site` gets a new value: the old plus shift, or unrelated to it. */
+void state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift);
+/* At the head of a loop. Widens; false: numbers end the loop soon, so there is no need to stop and
+ * compare states. */
+bool state_head(struct sync_check *k, struct state *s, int loop);
+void state_begin(struct sync_check *k, struct state *s);
+/* Puts s among the states to continue from, unless an equal one is there. */
+void state_park(struct sync_check *k, struct state *s, int pc);
+void state_load(const struct sync_check *k, int number, struct state *s);
+void state_touch(struct sync_check *k, struct state *s, int access); /* since the last barrier */
+void state_launch(struct sync_check *k, struct state *s, int access);
+void state_commit(const struct sync_check *k, struct state *s);
+void state_wait(struct sync_check *k, struct state *s, int64_t groups);
+/* Forgets the tile's copies under way. */
+void state_land(const struct sync_check *k, struct state *s, int tile);
+
+/* --- synccheck_conflict.c --- */
+int access_make(struct sync_check *k, struct state *s, int site); /* -1: touches nothing */
+/* Do a and b, in this order, meet? in_flight: in any thread, else in two different ones. */
+enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int b, bool in_flight,
+                         struct meeting_at *out);
+
+/* --- synccheck_solve.c --- */
+/* Are there inputs under which all facts of s and the constraints hold? false: none found. */
+bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *more, int count);
+
+/* --- the rest --- */
+bool skeleton_make(struct sync_check *k); /* false: nothing to check */
+void relevant_scalars(struct sync_check *k);
+int tracked_slot(const struct sync_check *k, const struct sym *s); /* -1: not tracked */
+bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loop);
+bool touches_shared(const struct expr *e);
+bool is_checked_tile(const struct sym *s);
+void sync_explore(struct sync_check *k);
+void report_findings(struct sync_check *k);
+
+#endif

@@ -1,0 +1,507 @@
+/* Expressions as values, and conditions as intervals of what they depend on. */
+#include "tile/synccheck_core.h"
+
+#include <string.h>
+
+/* --- leaves --- */
+
+static bool is_size(const struct kernel *kernel, const struct sym *param)
+{
+    for (const struct sym *s = kernel->symbols; s; s = s->next)
+        for (int i = 0; s->storage == ST_VIEW && i < MAX_RANK; i++)
+            if (s->dims[i] && s->dims[i]->op == OP_REF && s->dims[i]->sym == param)
+                return true;
+    return false;
+}
+
+static void type_range(enum dtype t, int64_t *low, int64_t *high)
+{
+    *low = FACT_NONE;
+    *high = FACT_MANY;
+    if (t == DT_BOOL) {
+        *low = 0;
+        *high = 1;
+    } else if (dtype_is_int(t)) {
+        int bits = dtype_table[t].bits - (dtype_is_signed(t) ? 1 : 0);
+        if (bits < 63) {
+            *high = (INT64_C(1) << bits) - 1;
+            *low = dtype_is_signed(t) ? -*high - 1 : 0;
+        } else if (!dtype_is_signed(t)) {
+            *low = 0;
+        }
+    }
+}
+
+static int eval_param(struct sync_check *k, const struct sym *p)
+{
+    struct atom a = {.kind = ATOM_PARAM, .dtype = (int)p->type.dtype, .sym = p};
+    type_range(p->type.dtype, &a.low, &a.high);
+    if (a.low < 0 && is_size(k->kernel, p))
+        a.low = 0;
+    return value_atom(k, &a);
+}
+
+static int eval_block(struct sync_check *k, int axis)
+{
+    const struct expr *grid = k->kernel->grid[axis];
+    int64_t extent = 1;
+    if (!grid || (eval_int(grid, NULL, &extent) && extent == 1))
+        return k->zero;
+    struct atom a = {
+        .kind = ATOM_BLOCK, .dtype = DT_I32, .axis = axis, .low = 0, .high = INT32_MAX};
+    if (eval_int(grid, NULL, &extent))
+        a.high = extent - 1;
+    return value_atom(k, &a);
+}
+
+static int fresh_site(struct sync_check *k, const struct expr *e)
+{
+    for (size_t i = 0; i < k->sites.count; i++)
+        if (k->sites.data[i] == e)
+            return (int)i;
+    vec_push(k->arena, &k->sites, e);
+    return (int)k->sites.count - 1;
+}
+
+/* A value that nothing is known about, though it keeps while it is held. */
+static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    if (e->type.varying || e->type.rank)
+        return k->top;
+    struct atom a = {.kind = ATOM_FRESH, .dtype = (int)e->type.dtype, .site = fresh_site(k, e)};
+    type_range(e->type.dtype, &a.low, &a.high);
+    if (k->exact)
+        a.count = s->fresh++;
+    else
+        state_renew(k, s, a.site, false, 0);
+    return value_atom(k, &a);
+}
+
+static int eval_load(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    struct atom a = {
+        .kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym, .count = e->indices};
+    if (!e->sym->is_const || e->indices > 4 || e->type.varying || e->type.rank)
+        return eval_fresh(k, s, e);
+    for (int i = 0; i < e->indices; i++) {
+        if (e->index[i].kind != IX_ELEMENT)
+            return eval_fresh(k, s, e);
+        a.arg[i] = eval_value(k, s, e->index[i].value);
+        if (value_at(k, a.arg[i])->kind != VALUE_SUM)
+            return eval_fresh(k, s, e);
+    }
+    type_range(e->type.dtype, &a.low, &a.high);
+    return value_atom(k, &a);
+}
+
+static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    const struct sym *sym = e->sym;
+    if (sym->storage == ST_CONST || (sym->storage == ST_PARAM && sym->has_value)) {
+        if (!sym->value.is_float)
+            return value_int(k, sym->value.i);
+        struct atom a = {.kind = ATOM_LITERAL, .dtype = (int)sym->type.dtype, .low = 0, .high = 0};
+        memcpy(&a.low, &sym->value.f, sizeof a.low);
+        return value_atom(k, &a);
+    }
+    if (sym->storage == ST_PARAM)
+        return eval_param(k, sym);
+    int slot = tracked_slot(k, sym);
+    return slot >= 0 && s->slot[slot] >= 0 ? s->slot[slot] : k->top;
+}
+
+/* --- ops --- */
+
+static int eval_converted(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    enum dtype to = e->type.dtype, from = e->args[0]->type.dtype;
+    int v = eval_value(k, s, e->args[0]);
+    int64_t c;
+    if (dtype_is_float(to) || dtype_is_float(from))
+        return value_op(k, OP_CAST, DT_F64, &v, 1);
+    if (to == DT_BOOL && from != DT_BOOL) {
+        int args[2] = {v, k->zero};
+        return value_op(k, OP_NE, from, args, 2);
+    }
+    if (value_number(k, v, &c))
+        return value_int(k, dtype_wrap(to, c));
+    if (dtype_table[to].bits >= dtype_table[from].bits || dtype_table[to].bits >= 32)
+        return v; /* as if nothing overflowed */
+    return value_op(k, OP_CAST, to, &v, 1);
+}
+
+/* Whether a form in [low, high] times scale, plus c, stands in the relation to 0: 1, 0, or
+ * LANE_UNKNOWN. */
+static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int64_t c)
+{
+    int64_t a = low, b = high;
+    if (scale < 0) {
+        a = high == FACT_MANY ? FACT_NONE : high;
+        b = low == FACT_NONE ? FACT_MANY : low;
+    }
+    /* At the ends of the interval; far bounds say nothing. */
+    bool a_known = a != FACT_NONE && a > -INT32_MAX && a < INT32_MAX;
+    bool b_known = b != FACT_MANY && b < INT32_MAX && b > -INT32_MAX;
+    int64_t least = a_known ? a * scale + c : FACT_NONE, most = b_known ? b * scale + c : FACT_MANY;
+    switch (op) {
+    case OP_LT: return most < 0 ? 1 : least >= 0 ? 0 : LANE_UNKNOWN;
+    case OP_LE: return most <= 0 ? 1 : least > 0 ? 0 : LANE_UNKNOWN;
+    case OP_GT: return least > 0 ? 1 : most <= 0 ? 0 : LANE_UNKNOWN;
+    case OP_GE: return least >= 0 ? 1 : most < 0 ? 0 : LANE_UNKNOWN;
+    case OP_EQ: return least == 0 && most == 0 ? 1 : least > 0 || most < 0 ? 0 : LANE_UNKNOWN;
+    case OP_NE: return least == 0 && most == 0 ? 0 : least > 0 || most < 0 ? 1 : LANE_UNKNOWN;
+    default: return LANE_UNKNOWN;
+    }
+}
+
+static int compare_lanes(struct sync_check *k, enum op op, int difference, int64_t low,
+                         int64_t high)
+{
+    int64_t scale = 1;
+    const struct value *d = value_at(k, difference);
+    if (d->terms)
+        value_form(k, difference, &scale);
+    d = value_at(k, difference);
+    const int64_t *from = value_lanes_at(k, d);
+    int64_t *lanes = k->lane_scratch;
+    for (int t = 0; t < k->threads; t++)
+        lanes[t] = from[t] == LANE_UNKNOWN ? LANE_UNKNOWN
+                   : d->terms              ? decide(op, low, high, scale, from[t])
+                                           : decide(op, 0, 0, 1, from[t]);
+    return value_from_lanes(k, lanes);
+}
+
+static bool is_compare(const struct expr *e)
+{
+    return op_table[e->op].class == CLASS_COMPARE && e->args[0]->type.rank == 0 &&
+           e->args[1]->type.rank == 0 && !dtype_is_float(e->args[0]->type.dtype) &&
+           !dtype_is_float(e->args[1]->type.dtype);
+}
+
+static int eval_compare(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    int args[2] = {eval_value(k, s, e->args[0]), eval_value(k, s, e->args[1])};
+    int difference = value_add(k, args[0], args[1], -1);
+    const struct value *d = value_at(k, difference);
+    int64_t low = 0, high = 0, scale;
+    if (d->kind == VALUE_SUM && !d->terms)
+        return value_int(k, decide(e->op, 0, 0, 1, d->c));
+    if (d->kind != VALUE_SUM && d->kind != VALUE_LANES)
+        return k->top;
+    if (d->terms) {
+        int64_t c = d->c;
+        bool is_sum = d->kind == VALUE_SUM;
+        fact_interval(k, s, value_form(k, difference, &scale), &low, &high);
+        if (is_sum) {
+            int64_t known = decide(e->op, low, high, scale, c);
+            return known == LANE_UNKNOWN ? value_op(k, e->op, e->args[0]->type.dtype, args, 2)
+                                         : value_int(k, known);
+        }
+    }
+    return compare_lanes(k, e->op, difference, low, high);
+}
+
+static int eval_select(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    int args[3];
+    int64_t c;
+    args[0] = eval_value(k, s, e->args[0]);
+    if (value_number(k, args[0], &c))
+        return eval_value(k, s, e->args[c ? 1 : 2]);
+    args[1] = eval_value(k, s, e->args[1]);
+    args[2] = eval_value(k, s, e->args[2]);
+    if (args[1] == args[2])
+        return args[1];
+    return value_op(k, OP_SELECT, e->type.dtype, args, 3);
+}
+
+/* (WIDE + c) / d and % d: what is known of the counter's remainder decides. */
+static int counter_modular(struct sync_check *k, struct state *s, int v)
+{
+    const struct value *x = value_at(k, v);
+    if (x->kind != VALUE_SUM || x->terms != 1 || x->factor[0] < 1 || !k->code.modulus)
+        return v;
+    int64_t scale = x->factor[0], c = x->c, residue;
+    struct fact *f = fact_find(s, value_form(k, v, &scale));
+    if (!f || f->residue < 0 || scale > INT32_MAX)
+        return v;
+    int64_t step = k->code.modulus * scale;
+    residue = f->residue * scale + c;
+    if (residue < 0 && f->low > -INT32_MAX && f->low < INT32_MAX && f->low * scale + c >= 0)
+        residue = (residue % step + step) % step; /* a condition keeps it from being negative */
+    return residue < 0 ? v : value_modular(k, residue, step);
+}
+
+static int eval_plain_op(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    int args[3];
+    if (e->count < 1 || e->count > 3 || !(op_table[e->op].flags & OP_PURE))
+        return eval_fresh(k, s, e);
+    for (int i = 0; i < e->count; i++)
+        if (e->args[i]->type.rank)
+            return eval_fresh(k, s, e);
+    for (int i = 0; i < e->count; i++)
+        args[i] = eval_value(k, s, e->args[i]);
+    bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_SHR || e->op == OP_AND;
+    if (divides)
+        args[0] = counter_modular(k, s, args[0]);
+    return value_op(k, e->op, e->args[0]->type.dtype, args, e->count);
+}
+
+int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    if (e->type.rank)
+        return k->top;
+    switch (e->op) {
+    case OP_LITERAL:
+        if (!dtype_is_float(e->type.dtype))
+            return value_int(k, e->literal.i);
+        struct atom a = {.kind = ATOM_LITERAL, .dtype = (int)e->type.dtype};
+        double f = e->literal.is_float ? e->literal.f : (double)e->literal.i;
+        memcpy(&a.low, &f, sizeof a.low);
+        return value_atom(k, &a);
+    case OP_REF: return eval_ref(k, s, e);
+    case OP_BLOCK: return eval_block(k, e->axis);
+    case OP_GRID:
+        return k->kernel->grid[e->axis] ? eval_value(k, s, k->kernel->grid[e->axis]) : k->one;
+    case OP_THREAD: return value_thread(k, e->axis);
+    case OP_ACCESS: return eval_load(k, s, e);
+    case OP_CAST: return eval_converted(k, s, e);
+    case OP_SELECT: return eval_select(k, s, e);
+    default: return is_compare(e) ? eval_compare(k, s, e) : eval_plain_op(k, s, e);
+    }
+}
+
+/* --- conditions --- */
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+    return a % b && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static int64_t ceil_divide(int64_t a, int64_t b)
+{
+    return -floor_divide(-a, b);
+}
+
+static void part(int *parts, int64_t *lows, int64_t *highs, int64_t low, int64_t high)
+{
+    if (low > high)
+        return;
+    lows[*parts] = low;
+    highs[*parts] = high;
+    ++*parts;
+}
+
+/* The values of a form for which scale * form + c <= 0 are those up to / from a bound. */
+static void split_at_most(struct split *out, int64_t scale, int64_t c)
+{
+    if (scale > 0) {
+        int64_t bound = floor_divide(-c, scale);
+        part(&out->true_parts, out->true_low, out->true_high, FACT_NONE, bound);
+        part(&out->false_parts, out->false_low, out->false_high, bound + 1, FACT_MANY);
+    } else {
+        int64_t bound = ceil_divide(-c, scale);
+        part(&out->true_parts, out->true_low, out->true_high, bound, FACT_MANY);
+        part(&out->false_parts, out->false_low, out->false_high, FACT_NONE, bound - 1);
+    }
+}
+
+static void split_equal(struct split *out, int64_t scale, int64_t c)
+{
+    if (c % scale) {
+        part(&out->false_parts, out->false_low, out->false_high, FACT_NONE, FACT_MANY);
+        return;
+    }
+    int64_t at = -c / scale;
+    part(&out->true_parts, out->true_low, out->true_high, at, at);
+    part(&out->false_parts, out->false_low, out->false_high, FACT_NONE, at - 1);
+    part(&out->false_parts, out->false_low, out->false_high, at + 1, FACT_MANY);
+}
+
+static void split_swap(struct split *x)
+{
+    struct split old = *x;
+    x->true_parts = old.false_parts;
+    x->false_parts = old.true_parts;
+    memcpy(x->true_low, old.false_low, sizeof x->true_low);
+    memcpy(x->true_high, old.false_high, sizeof x->true_high);
+    memcpy(x->false_low, old.true_low, sizeof x->false_low);
+    memcpy(x->false_high, old.true_high, sizeof x->false_high);
+}
+
+/* Splits the form of `difference`, which has terms, by its relation to 0. */
+static void split_form(struct sync_check *k, enum op op, int difference, struct split *out)
+{
+    int64_t scale, c = value_at(k, difference)->c;
+    out->form = value_form(k, difference, &scale);
+    switch (op) {
+    case OP_LT: split_at_most(out, scale, c + 1); break;
+    case OP_LE: split_at_most(out, scale, c); break;
+    case OP_GT: split_at_most(out, -scale, 1 - c); break;
+    case OP_GE: split_at_most(out, -scale, -c); break;
+    default: split_equal(out, scale, c); break;
+    }
+    if (op == OP_NE)
+        split_swap(out);
+}
+
+/* Cuts the parts to what the facts allow; nothing left of one side decides. */
+static void split_cut(struct sync_check *k, const struct state *s, struct split *out)
+{
+    int64_t low, high;
+    struct split cut = {.form = out->form};
+    fact_interval(k, s, out->form, &low, &high);
+    for (int i = 0; i < out->true_parts; i++)
+        part(&cut.true_parts, cut.true_low, cut.true_high,
+             out->true_low[i] > low ? out->true_low[i] : low,
+             out->true_high[i] < high ? out->true_high[i] : high);
+    for (int i = 0; i < out->false_parts; i++)
+        part(&cut.false_parts, cut.false_low, cut.false_high,
+             out->false_low[i] > low ? out->false_low[i] : low,
+             out->false_high[i] < high ? out->false_high[i] : high);
+    cut.decided = !cut.true_parts || !cut.false_parts;
+    cut.truth = cut.true_parts > 0;
+    *out = cut;
+}
+
+/* `bool more = p + 16 < n; if (more)`: a comparison that was kept decides as if it stood there. */
+static void unfold_comparison(struct sync_check *k, enum op *op, int *difference)
+{
+    static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};
+    for (;;) {
+        const struct value *d = value_at(k, *difference);
+        if ((*op != OP_NE && *op != OP_EQ) || d->kind != VALUE_SUM || d->terms != 1 || d->c)
+            return;
+        const struct atom *a = atom_at(k, d->atom[0]);
+        if (a->kind != ATOM_OP || dtype_is_float((enum dtype)a->dtype))
+            return;
+        bool negated = *op == OP_EQ;
+        if (a->op == OP_NOT) {
+            *op = negated ? OP_NE : OP_EQ;
+            *difference = a->arg[0];
+        } else if (op_table[a->op].class == CLASS_COMPARE) {
+            int kept = value_add(k, a->arg[0], a->arg[1], -1);
+            if (value_at(k, kept)->kind != VALUE_SUM || !value_at(k, kept)->terms)
+                return;
+            *op = negated ? opposite[a->op - OP_LT] : (enum op)a->op;
+            *difference = kept;
+            return;
+        } else {
+            return;
+        }
+    }
+}
+
+void eval_condition(struct sync_check *k, struct state *s, const struct expr *e, struct split *out)
+{
+    *out = (struct split){.form = -1};
+    enum op op = is_compare(e) ? e->op : OP_NE;
+    int difference;
+    if (is_compare(e)) {
+        int left = eval_value(k, s, e->args[0]);
+        difference = value_add(k, left, eval_value(k, s, e->args[1]), -1);
+    } else {
+        difference = eval_value(k, s, e);
+        unfold_comparison(k, &op, &difference);
+    }
+    const struct value *d = value_at(k, difference);
+    if (d->kind != VALUE_SUM)
+        return;
+    if (!d->terms) {
+        out->decided = true;
+        out->truth = decide(op, 0, 0, 1, d->c) == 1;
+        return;
+    }
+    split_form(k, op, difference, out);
+    split_cut(k, s, out);
+}
+
+void eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bool *possible)
+{
+    if (e->op == OP_LAND) {
+        eval_assume(k, s, e->args[0], possible);
+        eval_assume(k, s, e->args[1], possible);
+        return;
+    }
+    struct split split;
+    if (e->type.varying || e->type.rank)
+        return;
+    eval_condition(k, s, e, &split);
+    if (split.decided)
+        *possible = *possible && split.truth;
+    else if (split.form >= 0 && split.true_parts == 1)
+        *possible = *possible && fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
+}
+
+/* --- which threads --- */
+
+int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate)
+{
+    if (!e)
+        return mask;
+    int v = eval_value(k, s, e);
+    if (negate) {
+        v = value_op(k, OP_NOT, DT_BOOL, &v, 1);
+    } else if (e->type.dtype != DT_BOOL) {
+        int args[2] = {v, k->zero};
+        v = value_op(k, OP_NE, e->type.dtype, args, 2);
+    }
+    if (mask == k->one && (v == k->zero || v == k->one))
+        return v;
+    if (mask == k->zero || v == k->zero)
+        return k->zero;
+    if (value_at(k, v)->kind == VALUE_SUM && value_at(k, v)->terms)
+        v = k->top;
+    int args[2] = {mask, v};
+    return value_op(k, OP_LAND, DT_BOOL, args, 2);
+}
+
+/* Facts that put scale * form + lane into the relation for each lane. */
+static bool force_compare(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
+{
+    static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};
+    enum op op = e->op;
+    if (negate)
+        op = opposite[e->op - OP_LT];
+    int left = eval_value(k, s, e->args[0]);
+    int difference = value_add(k, left, eval_value(k, s, e->args[1]), -1);
+    struct value d = *value_at(k, difference);
+    const int64_t *lanes = value_lanes_at(k, &d);
+    int64_t least = d.c, most = d.c;
+    if ((d.kind != VALUE_LANES && d.kind != VALUE_SUM) || !d.terms)
+        return false;
+    for (int t = 0; lanes && t < k->threads; t++) {
+        if (lanes[t] == LANE_UNKNOWN)
+            return false;
+        least = t == 0 || lanes[t] < least ? lanes[t] : least;
+        most = t == 0 || lanes[t] > most ? lanes[t] : most;
+    }
+    bool below = op == OP_LT || op == OP_LE;
+    if (!below && op != OP_GT && op != OP_GE && least != most)
+        return false;
+    struct split split = {.form = -1};
+    d.kind = VALUE_SUM;
+    d.lanes = -1;
+    d.c = below ? most : least;
+    split_form(k, op, intern(&k->values, &d, sizeof d, NULL), &split);
+    return split.true_parts == 1 &&
+           fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
+}
+
+bool force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
+{
+    if (e->op == OP_NOT)
+        return force_condition(k, s, e->args[0], !negate);
+    if (e->op == (negate ? OP_LOR : OP_LAND))
+        return force_condition(k, s, e->args[0], negate) &&
+               force_condition(k, s, e->args[1], negate);
+    int64_t c;
+    int v = eval_value(k, s, e);
+    if (value_number(k, v, &c))
+        return (c != 0) != negate;
+    if (e->op == (negate ? OP_LAND : OP_LOR))
+        return force_condition(k, s, e->args[0], negate);
+    return is_compare(e) && force_compare(k, s, e, negate);
+}

@@ -1,0 +1,330 @@
+/* Steps through the skeleton, from every state that is reached. */
+#include "tile/synccheck_core.h"
+
+#include <string.h>
+
+static const struct access *access_at(const struct sync_check *k, int a)
+{
+    return k->accesses.item.data[a];
+}
+
+/* --- findings --- */
+
+struct finding_key {
+    int kind, early, late, tile;
+};
+
+/* Notes a finding. Widened: a suspicion. Exact: a fact, when inputs are found that lead there. */
+static void note(struct sync_check *k, const struct state *s, struct finding f,
+                 const struct meeting_at *where, enum meeting met)
+{
+    struct finding_key key = {(int)f.kind, f.early, f.late, f.tile};
+    bool is_new;
+    int number = intern(&k->finding_keys, &key, sizeof key, &is_new);
+    if (is_new) {
+        f.thread[0] = f.thread[1] = -1;
+        vec_push(k->arena, &k->findings, f);
+    }
+    struct finding *found = &k->findings.data[number];
+    if (!k->exact || found->confirmed)
+        return;
+    k->doubts = true;
+    if (s->unsure || met != MEET_SURE)
+        return;
+    if (!sync_solve(k, s, where ? where->constraint : NULL, where ? where->constraints : 0))
+        return;
+    *found = f;
+    found->confirmed = true;
+    found->thread[0] = found->thread[1] = -1;
+    if (where) {
+        memcpy(found->thread, where->thread, sizeof found->thread);
+        memcpy(found->at, where->at, sizeof found->at);
+    }
+    k->confirmed++;
+}
+
+static void note_end(struct sync_check *k, const struct state *s, enum finding_kind kind, int tile,
+                     int late)
+{
+    for (int i = 0; i < s->flights; i++) {
+        const struct access *a = access_at(k, s->flight[i].access);
+        if (tile < 0 || a->tile == tile)
+            note(k, s,
+                 (struct finding){.kind = kind,
+                                  .early = a->site,
+                                  .late = late,
+                                  .tile = a->tile,
+                                  .age = s->flight[i].age,
+                                  .left = s->flight[i].left},
+                 NULL, MEET_SURE);
+    }
+}
+
+/* --- accesses --- */
+
+static bool conflicts(int early, int late)
+{
+    return (early != TOUCH_READ || late != TOUCH_READ) &&
+           !(early == TOUCH_ATOMIC && late == TOUCH_ATOMIC);
+}
+
+static void check_done(struct sync_check *k, const struct state *s, int late)
+{
+    const struct access *b = access_at(k, late);
+    for (int i = 0; i < s->done; i++) {
+        const struct access *a = access_at(k, s->access[i]);
+        if (a->tile != b->tile || !conflicts(a->kind, b->kind))
+            continue;
+        struct meeting_at where;
+        enum meeting met = access_meet(k, s, s->access[i], late, false, &where);
+        if (met != MEET_NEVER)
+            note(k, s,
+                 (struct finding){.kind = FIND_RACE,
+                                  .early = a->site,
+                                  .late = b->site,
+                                  .tile = a->tile,
+                                  .waited = a->waited},
+                 &where, met);
+    }
+}
+
+static void check_flights(struct sync_check *k, const struct state *s, int late)
+{
+    const struct access *b = access_at(k, late);
+    for (int i = 0; i < s->flights; i++) {
+        const struct access *a = access_at(k, s->flight[i].access);
+        if (a->tile != b->tile)
+            continue;
+        struct meeting_at where;
+        enum meeting met = access_meet(k, s, s->flight[i].access, late, true, &where);
+        if (met != MEET_NEVER)
+            note(k, s,
+                 (struct finding){.kind = FIND_FLIGHT,
+                                  .early = a->site,
+                                  .late = b->site,
+                                  .tile = a->tile,
+                                  .age = s->flight[i].age,
+                                  .left = s->flight[i].left},
+                 &where, met);
+    }
+}
+
+/* Threads of one statement: a write of each against what the others read and write in it. */
+static void check_statement(struct sync_check *k, const struct state *s, const int *access,
+                            int count)
+{
+    int late = access[count - 1];
+    const struct access *b = access_at(k, late);
+    const struct touch *write = &k->code.touches.data[b->site];
+    if (write->collective || b->kind != TOUCH_WRITE)
+        return;
+    for (int i = 0; i < count; i++) {
+        const struct access *a = access_at(k, access[i]);
+        if (a->tile != b->tile || (i == count - 1 && write->same_value))
+            continue;
+        struct meeting_at where;
+        enum meeting met = access_meet(k, s, access[i], late, false, &where);
+        if (met != MEET_NEVER)
+            note(k, s,
+                 (struct finding){
+                     .kind = FIND_SAME, .early = a->site, .late = b->site, .tile = a->tile},
+                 &where, met);
+    }
+}
+
+enum { MAX_TOUCHES = 64 };
+
+static void step_touch(struct sync_check *k, struct state *s, const struct instr *in)
+{
+    int access[MAX_TOUCHES], count = 0;
+    for (int i = 0; i < in->count; i++) {
+        int site = in->first + i;
+        int a = access_make(k, s, site);
+        if (a < 0)
+            continue;
+        if (count == MAX_TOUCHES) {
+            k->gave_up = "a statement with very many accesses";
+            return;
+        }
+        access[count++] = a;
+    }
+    for (int i = 0; i < count; i++) {
+        check_done(k, s, access[i]);
+        check_flights(k, s, access[i]);
+    }
+    if (count)
+        check_statement(k, s, access, count);
+    for (int i = 0; i < count; i++) {
+        if (access_at(k, access[i])->kind == TOUCH_COPY)
+            state_launch(k, s, access[i]);
+        else
+            state_touch(k, s, access[i]);
+    }
+}
+
+/* --- scalars and masks --- */
+
+static void step_set(struct sync_check *k, struct state *s, const struct instr *in)
+{
+    int v = eval_value(k, s, in->expr), mask = s->slot[in->mask], old = s->slot[in->slot];
+    bool uniform =
+        !k->code.slots.data[in->slot].sym->type.varying; /* all that come have the same */
+    if (in->negate || mask == k->one || old == v || uniform) {
+        s->slot[in->slot] = v;
+        return;
+    }
+    if (mask == k->zero)
+        return;
+    if (old < 0)
+        old = k->top;
+    int args[3] = {mask, v, old};
+    bool plain = !value_at(k, v)->terms && !value_at(k, old)->terms;
+    s->slot[in->slot] = plain && value_at(k, mask)->kind == VALUE_LANES
+                            ? value_op(k, OP_SELECT, DT_I64, args, 3)
+                            : k->top;
+}
+
+/* Exact: a condition that some unknown decides is taken as true in every thread, or as false in
+ * every one. */
+static bool fork_mask(struct sync_check *k, struct state *s, const struct instr *in)
+{
+    bool forked = false;
+    int outer = s->slot[in->mask];
+    for (int truth = 1; truth >= 0; truth--) {
+        struct state copy = *s;
+        if (!force_condition(k, &copy, in->expr, in->negate == (truth == 1)))
+            continue;
+        copy.slot[in->slot] = truth ? outer : k->zero;
+        state_park(k, &copy, s->pc + 1);
+        forked = true;
+        k->doubts = true; /* true in some threads and false in others is left out */
+    }
+    return forked;
+}
+
+static bool any_lane(const struct sync_check *k, int v, int64_t wanted)
+{
+    const struct value *x = value_at(k, v);
+    const int64_t *lanes = value_lanes_at(k, x);
+    if (!lanes)
+        return x->kind == VALUE_TOP ? wanted == LANE_UNKNOWN : x->c == wanted;
+    for (int t = 0; t < k->threads; t++)
+        if (lanes[t] == wanted)
+            return true;
+    return false;
+}
+
+/* true: go on behind it. */
+static bool step_mask(struct sync_check *k, struct state *s, const struct instr *in)
+{
+    int fresh = s->fresh;
+    int mask = eval_mask(k, s, s->slot[in->mask], in->expr, in->negate);
+    if (k->exact && in->expr && any_lane(k, mask, LANE_UNKNOWN)) {
+        s->fresh = fresh;
+        if (fork_mask(k, s, in))
+            return false;
+        mask = eval_mask(k, s, s->slot[in->mask], in->expr, in->negate);
+    }
+    s->slot[in->slot] = mask;
+    return true;
+}
+
+static bool step_skip(struct sync_check *k, struct state *s, const struct instr *in)
+{
+    int mask = s->slot[in->mask];
+    if (any_lane(k, mask, 1))
+        return true;
+    if (any_lane(k, mask, LANE_UNKNOWN)) /* somebody or nobody */
+        state_park(k, s, s->pc + 1);
+    state_park(k, s, in->target);
+    return false;
+}
+
+/* --- branches --- */
+
+static bool step_branch(struct sync_check *k, struct state *s, const struct instr *in)
+{
+    struct split split;
+    eval_condition(k, s, in->expr, &split);
+    if (split.decided) {
+        s->pc = split.truth ? s->pc : in->target - 1;
+        return true;
+    }
+    if (split.form < 0) {
+        s->unsure = k->exact;
+        state_park(k, s, s->pc + 1);
+        state_park(k, s, in->target);
+        return false;
+    }
+    for (int i = 0; i < split.true_parts + split.false_parts; i++) {
+        struct state copy = *s;
+        bool truth = i < split.true_parts;
+        int j = truth ? i : i - split.true_parts;
+        if (fact_add(k, &copy, split.form, truth ? split.true_low[j] : split.false_low[j],
+                     truth ? split.true_high[j] : split.false_high[j]))
+            state_park(k, &copy, truth ? s->pc + 1 : in->target);
+    }
+    return false;
+}
+
+/* One instruction; true: go on with the next. */
+static bool step(struct sync_check *k, struct state *s)
+{
+    const struct instr *in = &k->code.code.data[s->pc];
+    int64_t n = 0;
+    bool possible = true;
+    switch (in->kind) {
+    case I_TOUCH: step_touch(k, s, in); return true;
+    case I_SYNC: s->done = 0; return true;
+    case I_COMMIT: state_commit(k, s); return true;
+    case I_WAIT:
+        eval_int(in->expr, NULL, &n);
+        state_wait(k, s, n);
+        return true;
+    case I_SET: step_set(k, s, in); return true;
+    case I_FORGET: s->slot[in->slot] = -1; return true;
+    case I_BRANCH: return step_branch(k, s, in);
+    case I_JUMP: s->pc = in->target - 1; return true;
+    case I_ASSUME: eval_assume(k, s, in->expr, &possible); return possible;
+    case I_ENTER: s->visits[in->loop] = 0; return true;
+    case I_HEAD:
+        if (!state_head(k, s, in->loop))
+            return true;
+        state_park(k, s, s->pc + 1);
+        return false;
+    case I_JOIN: state_park(k, s, s->pc + 1); return false;
+    case I_MASK: return step_mask(k, s, in);
+    case I_MURKY: s->slot[in->slot] = s->slot[in->slot] == k->zero ? k->zero : k->top; return true;
+    case I_SKIP: return step_skip(k, s, in);
+    case I_DEAD:
+    case I_FREE:
+        note_end(k, s, in->kind == I_DEAD ? FIND_SCOPE : FIND_FREE, in->tile, in->first);
+        state_land(k, s, in->tile);
+        return true;
+    case I_END: note_end(k, s, FIND_END, -1, s->pc); return false;
+    }
+    return false;
+}
+
+void sync_explore(struct sync_check *k)
+{
+    struct state *s = arena_new(k->arena, struct state);
+    interner_init(&k->states, k->arena);
+    size_t words = sizeof *s / sizeof(int32_t);
+    if (!k->blob)
+        k->blob = arena_array(k->arena, int32_t, words);
+    k->steps = 0;
+    state_begin(k, s);
+    state_park(k, s, 0);
+    for (size_t i = 0; i < k->states.item.count; i++) {
+        state_load(k, (int)i, s);
+        do {
+            if (++k->steps > k->step_limit)
+                k->gave_up = "too many steps";
+            if (k->gave_up)
+                return;
+        } while (step(k, s) && ++s->pc);
+        if (k->confirmed && k->confirmed == (int)k->findings.count)
+            return;
+    }
+}

@@ -1,0 +1,565 @@
+/* The synchronisation skeleton: flat code in program order, made once a kernel.
+ *
+ * Conditions that all threads share are branches, && and || taken apart. Conditions that differ
+ * between threads divide masks: both sides are walked, and what is touched carries the mask of the
+ * threads that come there.
+ */
+#include "tile/synccheck_core.h"
+
+/* A loop around the statement being emitted. */
+struct around {
+    int again, out; /* labels of continue and break */
+    int mask;  /* slot of the threads still in it; that of the surroundings for a uniform one */
+    int depth; /* scopes around it */
+    int masks; /* masks around it */
+};
+
+struct emitter {
+    struct sync_check *k;
+    VEC(int) labels; /* label -> instruction */
+    VEC(int) masks;  /* slots, the innermost last; the first is that of all threads */
+    VEC(const struct stmt *) scopes; /* first statement of each list around */
+    VEC(struct around) loops;
+    VEC(int) open_loops; /* numbers of the loops around, whose assignments are noted */
+    size_t emitted;      /* touches that instructions have */
+};
+
+static int emit(struct emitter *m, struct instr in)
+{
+    in.mask = in.kind == I_MASK || in.kind == I_SKIP ? in.mask : m->masks.data[m->masks.count - 1];
+    vec_push(m->k->arena, &m->k->code.code, in);
+    return (int)m->k->code.code.count - 1;
+}
+
+static int new_label(struct emitter *m)
+{
+    vec_push(m->k->arena, &m->labels, -1);
+    return (int)m->labels.count - 1;
+}
+
+static void place(struct emitter *m, int label)
+{
+    m->labels.data[label] = (int)m->k->code.code.count;
+}
+
+static int current_mask(const struct emitter *m)
+{
+    return m->masks.data[m->masks.count - 1];
+}
+
+static int new_mask(struct emitter *m)
+{
+    struct tracked mask = {0};
+    vec_push(m->k->arena, &m->k->code.slots, mask);
+    return (int)m->k->code.slots.count - 1;
+}
+
+static int tile_number(struct emitter *m, const struct sym *s)
+{
+    for (size_t i = 0; i < m->k->code.tiles.count; i++)
+        if (m->k->code.tiles.data[i] == s)
+            return (int)i;
+    vec_push(m->k->arena, &m->k->code.tiles, s);
+    return (int)m->k->code.tiles.count - 1;
+}
+
+/* --- touches --- */
+
+static bool per_thread(const struct emitter *m, const struct expr *e)
+{
+    if (!kernel_thread_level(m->k->kernel))
+        return false;
+    if (e->type.rank == 0 || e->type.varying)
+        return true;
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value && e->index[i].value->type.varying)
+            return true;
+    return false;
+}
+
+static void add_touch(struct emitter *m, enum touch_kind kind, const struct expr *e,
+                      const struct sym *tile, struct loc loc, bool same_value)
+{
+    struct touch t = {.kind = kind,
+                      .access = e,
+                      .tile = tile_number(m, tile),
+                      .mask = current_mask(m),
+                      .collective = !e || !per_thread(m, e),
+                      .same_value = same_value,
+                      .loc = loc};
+    vec_push(m->k->arena, &m->k->code.touches, t);
+}
+
+static bool is_atomic(enum op op)
+{
+    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+}
+
+static void emit_lazy(struct emitter *m, const struct expr *e);
+
+/* Notes the reads of e, operands first. What && || ?: may leave out gets code of its own. */
+static void add_reads(struct emitter *m, const struct expr *e)
+{
+    if (!e || !touches_shared(e))
+        return;
+    bool lazy = (op_table[e->op].flags & OP_LAZY) && e->type.rank == 0;
+    for (int i = 0; i < e->count; i++) {
+        if (lazy && i > 0)
+            break;
+        if (i == 0 && is_atomic(e->op)) {
+            for (int j = 0; j < e->args[0]->indices; j++)
+                add_reads(m, e->args[0]->index[j].value);
+            continue;
+        }
+        add_reads(m, e->args[i]);
+    }
+    if (lazy)
+        emit_lazy(m, e);
+    for (int i = 0; i < e->indices; i++)
+        add_reads(m, e->index[i].value);
+    add_reads(m, e->otherwise);
+    if (e->op == OP_ACCESS && is_checked_tile(e->sym))
+        add_touch(m, TOUCH_READ, e, e->sym, e->loc, false);
+    if (is_atomic(e->op) && is_checked_tile(e->args[0]->sym))
+        add_touch(m, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, e->loc, false);
+}
+
+/* The touches noted since the last time, as one statement's. */
+static void emit_touches(struct emitter *m)
+{
+    size_t first = m->emitted, count = m->k->code.touches.count - first;
+    m->emitted = m->k->code.touches.count;
+    if (count)
+        emit(m, (struct instr){.kind = I_TOUCH, .first = (int)first, .count = (int)count});
+}
+
+static void emit_reads(struct emitter *m, const struct expr *e)
+{
+    add_reads(m, e);
+    emit_touches(m);
+}
+
+/* --- conditions --- */
+
+static void emit_branch(struct emitter *m, const struct expr *e, int if_true, int if_false);
+
+/* Threads of the current mask for which e is true (negate: false) get a mask, which becomes the
+ * current one. Without any of them: to the label. */
+static int enter_mask(struct emitter *m, const struct expr *e, bool negate, int none)
+{
+    int slot = new_mask(m), mask = current_mask(m);
+    emit(m,
+         (struct instr){.kind = I_MASK, .slot = slot, .mask = mask, .expr = e, .negate = negate});
+    emit(m, (struct instr){.kind = I_SKIP, .mask = slot, .target = none});
+    vec_push(m->k->arena, &m->masks, slot);
+    return slot;
+}
+
+static void emit_operand_if(struct emitter *m, const struct expr *condition, bool negate,
+                            const struct expr *operand)
+{
+    int out = new_label(m), in = new_label(m);
+    if (!touches_shared(operand))
+        return;
+    if (condition->type.varying) {
+        int slot = enter_mask(m, condition, negate, out);
+        emit_reads(m, operand);
+        m->masks.count--;
+        place(m, out);
+        emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+    } else {
+        emit_branch(m, condition, negate ? out : in, negate ? in : out);
+        place(m, in);
+        emit_reads(m, operand);
+        place(m, out);
+    }
+    emit(m, (struct instr){.kind = I_JOIN});
+}
+
+static void emit_lazy(struct emitter *m, const struct expr *e)
+{
+    emit_touches(m); /* what is read ahead of it */
+    if (e->op == OP_SELECT) {
+        emit_operand_if(m, e->args[0], false, e->args[1]);
+        emit_operand_if(m, e->args[0], true, e->args[2]);
+    } else {
+        emit_operand_if(m, e->args[0], e->op == OP_LOR, e->args[1]);
+    }
+}
+
+/* A uniform condition: on to the label where it leads. The code behind is reached by neither by
+ * itself. */
+static void emit_branch(struct emitter *m, const struct expr *e, int if_true, int if_false)
+{
+    if (e->op == OP_NOT) {
+        emit_branch(m, e->args[0], if_false, if_true);
+        return;
+    }
+    if (e->op == OP_LAND || e->op == OP_LOR) {
+        int next = new_label(m);
+        emit_branch(m, e->args[0], e->op == OP_LAND ? next : if_true,
+                    e->op == OP_LAND ? if_false : next);
+        place(m, next);
+        emit_branch(m, e->args[1], if_true, if_false);
+        return;
+    }
+    emit_reads(m, e);
+    emit(m, (struct instr){.kind = I_BRANCH, .expr = e, .target = if_false, .loc = e->loc});
+    emit(m, (struct instr){.kind = I_JUMP, .target = if_true});
+}
+
+/* --- scopes --- */
+
+static void emit_list(struct emitter *m, const struct stmt *s);
+
+/* What the scope that begins with `s` declared comes to its end. */
+static void emit_scope_end(struct emitter *m, const struct stmt *s, bool forget)
+{
+    for (; s; s = s->next) {
+        if (s->kind != STMT_DECL)
+            continue;
+        int slot = tracked_slot(m->k, s->sym);
+        if (is_checked_tile(s->sym))
+            emit(m, (struct instr){.kind = I_DEAD, .tile = tile_number(m, s->sym), .loc = s->loc});
+        else if (forget && slot >= 0)
+            emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+    }
+}
+
+static void emit_scope(struct emitter *m, const struct stmt *s)
+{
+    vec_push(m->k->arena, &m->scopes, s);
+    emit_list(m, s);
+    m->scopes.count--;
+    if (m->scopes.count) /* the kernel's own end is looked at by I_END */
+        emit_scope_end(m, s, true);
+}
+
+/* --- control flow --- */
+
+static bool varying_jump(const struct stmt *s, bool under_varying)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE)
+            if (under_varying)
+                return true;
+        bool varying = under_varying || (s->kind == STMT_IF && s->condition->type.varying);
+        if (s->kind == STMT_IF || s->kind == STMT_BLOCK)
+            if (varying_jump(s->body, varying) || varying_jump(s->otherwise, varying))
+                return true;
+    }
+    return false;
+}
+
+static void emit_if(struct emitter *m, const struct stmt *s)
+{
+    int otherwise = new_label(m), then = new_label(m), end = new_label(m);
+    if (s->condition->type.varying) {
+        emit_reads(m, s->condition);
+        int outer = current_mask(m), other = new_mask(m);
+        /* Both masks first: the body may change what the condition depends on. */
+        emit(m, (struct instr){.kind = I_MASK,
+                               .slot = other,
+                               .mask = outer,
+                               .expr = s->condition,
+                               .negate = true});
+        int slot = enter_mask(m, s->condition, false, otherwise);
+        emit_scope(m, s->body);
+        m->masks.count--;
+        place(m, otherwise);
+        emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+        emit(m, (struct instr){.kind = I_SKIP, .mask = other, .target = end});
+        vec_push(m->k->arena, &m->masks, other);
+        emit_scope(m, s->otherwise);
+        m->masks.count--;
+        place(m, end);
+        emit(m, (struct instr){.kind = I_FORGET, .slot = other});
+    } else {
+        emit_branch(m, s->condition, then, otherwise);
+        place(m, then);
+        emit_scope(m, s->body);
+        emit(m, (struct instr){.kind = I_JUMP, .target = end});
+        place(m, otherwise);
+        emit_scope(m, s->otherwise);
+        place(m, end);
+    }
+    emit(m, (struct instr){.kind = I_JOIN});
+}
+
+static int open_loop(struct emitter *m, const struct expr *condition)
+{
+    struct loop loop = {.condition = condition};
+    int number = (int)m->k->code.loops.count;
+    vec_push(m->k->arena, &m->k->code.loops, loop);
+    vec_push(m->k->arena, &m->open_loops, number);
+    emit(m, (struct instr){.kind = I_ENTER, .loop = number});
+    return number;
+}
+
+static void push_around(struct emitter *m, int again, int out)
+{
+    struct around loop = {.again = again,
+                          .out = out,
+                          .mask = current_mask(m),
+                          .depth = (int)m->scopes.count,
+                          .masks = (int)m->masks.count};
+    vec_push(m->k->arena, &m->loops, loop);
+}
+
+/* A loop whose threads all go round together. */
+static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
+{
+    int again = new_label(m), out = new_label(m), body = new_label(m), head = new_label(m);
+    int number = open_loop(m, s->condition);
+    place(m, head);
+    emit(m, (struct instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
+    if (s->condition && !s->is_do)
+        emit_branch(m, s->condition, body, out);
+    place(m, body);
+    push_around(m, again, out);
+    emit_scope(m, s->body);
+    m->loops.count--;
+    place(m, again);
+    emit_list(m, s->step);
+    if (s->is_do && s->condition)
+        emit_branch(m, s->condition, head, out);
+    else
+        emit(m, (struct instr){.kind = I_JUMP, .target = head});
+    place(m, out);
+    m->open_loops.count--;
+}
+
+/* A loop that threads leave one by one: its mask shrinks. */
+static void emit_varying_loop(struct emitter *m, const struct stmt *s)
+{
+    int again = new_label(m), out = new_label(m), head = new_label(m), first = new_label(m);
+    int number = open_loop(m, s->condition), slot = new_mask(m);
+    emit(m, (struct instr){.kind = I_MASK, .slot = slot, .mask = current_mask(m)});
+    vec_push(m->k->arena, &m->masks, slot);
+    if (s->is_do)
+        emit(m, (struct instr){.kind = I_JUMP, .target = first});
+    place(m, head);
+    emit(m, (struct instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
+    if (s->condition) {
+        emit_reads(m, s->condition);
+        emit(m, (struct instr){.kind = I_MASK, .slot = slot, .mask = slot, .expr = s->condition});
+    }
+    emit(m, (struct instr){.kind = I_SKIP, .mask = slot, .target = out});
+    place(m, first);
+    push_around(m, again, out);
+    emit_scope(m, s->body);
+    m->loops.count--;
+    place(m, again);
+    emit_list(m, s->step);
+    emit(m, (struct instr){.kind = I_JUMP, .target = head});
+    m->masks.count--;
+    place(m, out);
+    emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+    m->open_loops.count--;
+}
+
+static void emit_loop(struct emitter *m, const struct stmt *s)
+{
+    vec_push(m->k->arena, &m->scopes, s->init);
+    emit_list(m, s->init);
+    bool varying = s->condition && s->condition->type.varying;
+    if (varying || varying_jump(s->body, false))
+        emit_varying_loop(m, s);
+    else
+        emit_uniform_loop(m, s);
+    emit(m, (struct instr){.kind = I_JOIN});
+    m->scopes.count--;
+    emit_scope_end(m, s->init, true);
+}
+
+/* Nobody knows any more which threads of the masks from `from` on go on. */
+static void emit_murky(struct emitter *m, size_t from)
+{
+    for (size_t i = from; i < m->masks.count; i++)
+        emit(m, (struct instr){.kind = I_MURKY, .slot = m->masks.data[i]});
+}
+
+static void emit_jump(struct emitter *m, const struct stmt *s)
+{
+    const struct around *loop = &m->loops.data[m->loops.count - 1];
+    if (m->masks.count > (size_t)loop->masks) { /* only some threads jump */
+        emit_murky(m, (size_t)loop->masks - 1);
+        return;
+    }
+    for (size_t i = m->scopes.count; i-- > (size_t)loop->depth;)
+        emit_scope_end(m, m->scopes.data[i], true);
+    emit(m,
+         (struct instr){.kind = I_JUMP, .target = s->kind == STMT_BREAK ? loop->out : loop->again});
+}
+
+static void emit_return(struct emitter *m, struct loc loc)
+{
+    if (m->masks.count > 1)
+        emit_murky(m, 0);
+    else
+        emit(m, (struct instr){.kind = I_END, .negate = true, .loc = loc});
+}
+
+/* --- statements --- */
+
+static void note_assigned(struct emitter *m, int slot)
+{
+    for (size_t i = 0; i < m->open_loops.count; i++) {
+        struct loop *loop = &m->k->code.loops.data[m->open_loops.data[i]];
+        bool known = false;
+        for (size_t j = 0; j < loop->slots.count; j++)
+            known = known || loop->slots.data[j] == slot;
+        if (!known)
+            vec_push(m->k->arena, &loop->slots, slot);
+    }
+}
+
+static void emit_set(struct emitter *m, const struct sym *s, const struct expr *value,
+                     bool declares)
+{
+    int slot = tracked_slot(m->k, s);
+    if (slot < 0 || !s)
+        return;
+    if (!declares)
+        note_assigned(m, slot);
+    emit(m, (struct instr){
+                .kind = value ? I_SET : I_FORGET, .slot = slot, .expr = value, .negate = declares});
+}
+
+static void emit_decl(struct emitter *m, const struct stmt *s)
+{
+    emit_reads(m, s->value);
+    if (is_checked_tile(s->sym)) {
+        if (s->value)
+            add_touch(m, TOUCH_WRITE, NULL, s->sym, s->loc, false);
+        emit_touches(m);
+    } else {
+        emit_set(m, s->sym, s->value, true);
+    }
+}
+
+/* Reads of the value and the write are one statement, so that they do not meet (at tile level). */
+static void emit_store(struct emitter *m, const struct stmt *s, enum touch_kind kind)
+{
+    const struct expr *target = s->target;
+    add_reads(m, s->value);
+    for (int i = 0; i < target->indices; i++)
+        add_reads(m, target->index[i].value);
+    add_touch(m, kind, target, target->sym, target->loc,
+              s->value->type.rank == 0 && !s->value->type.varying);
+    emit_touches(m);
+}
+
+static void emit_effect(struct emitter *m, const struct stmt *s)
+{
+    const struct expr *e = s->value;
+    struct instr in = {.loc = s->loc};
+    switch (e->op) {
+    case OP_LOCK:
+    case OP_UNLOCK:
+        emit_reads(m, e);
+        /* fall through */
+    case OP_SYNC: in.kind = I_SYNC; break;
+    case OP_ASYNC_COMMIT: in.kind = I_COMMIT; break;
+    case OP_ASYNC_WAIT: in.kind = I_WAIT; break;
+    case OP_ASSUME: in.kind = I_ASSUME; break;
+    case OP_FREE: in.kind = I_FREE; break;
+    default: emit_reads(m, e); return;
+    }
+    if (e->op == OP_ASYNC_WAIT || e->op == OP_ASSUME)
+        in.expr = e->args[0];
+    if (e->op == OP_FREE) {
+        const struct sym *tile = e->sym ? e->sym : e->args[0]->sym;
+        if (!is_checked_tile(tile))
+            return;
+        in.tile = tile_number(m, tile);
+        in.first = (int)m->k->code.frees.count;
+        vec_push(m->k->arena, &m->k->code.frees, s->loc);
+    }
+    if (!s->added)
+        emit(m, in);
+}
+
+static void emit_stmt(struct emitter *m, const struct stmt *s)
+{
+    switch (s->kind) {
+    case STMT_DECL: emit_decl(m, s); break;
+    case STMT_ASSIGN:
+        if (s->target->op == OP_ACCESS && is_checked_tile(s->target->sym)) {
+            emit_store(m, s, TOUCH_WRITE);
+        } else {
+            emit_reads(m, s->value);
+            emit_reads(m, s->target);
+            if (s->target->op == OP_REF)
+                emit_set(m, s->target->sym, s->value, false);
+        }
+        break;
+    case STMT_ASYNC_COPY:
+        if (is_checked_tile(s->target->sym))
+            emit_store(m, s, TOUCH_COPY);
+        break;
+    case STMT_EFFECT: emit_effect(m, s); break;
+    case STMT_IF: emit_if(m, s); break;
+    case STMT_FOR:
+    case STMT_WHILE: emit_loop(m, s); break;
+    case STMT_BLOCK: emit_scope(m, s->body); break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: emit_jump(m, s); break;
+    case STMT_RETURN: emit_return(m, s->loc); break;
+    case STMT_ENSURES: break;
+    }
+}
+
+static void emit_list(struct emitter *m, const struct stmt *s)
+{
+    for (; s; s = s->next)
+        if (relevant_stmt(m->k, s, m->loops.count > 0))
+            emit_stmt(m, s);
+}
+
+/* --- the whole --- */
+
+static bool has_tiles(const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_DECL && is_checked_tile(s->sym))
+            return true;
+        if (has_tiles(s->body) || has_tiles(s->otherwise))
+            return true;
+    }
+    return false;
+}
+
+static void resolve(struct emitter *m)
+{
+    struct skeleton *code = &m->k->code;
+    for (size_t i = 0; i < code->code.count; i++) {
+        struct instr *in = &code->code.data[i];
+        if (in->kind == I_BRANCH || in->kind == I_JUMP || in->kind == I_SKIP)
+            in->target = m->labels.data[in->target];
+        if (in->kind == I_WAIT) {
+            int64_t n = 0;
+            if (!eval_int(in->expr, NULL, &n))
+                m->k->gave_up = "an async_wait with an unknown number";
+            code->deepest = n > code->deepest ? n : code->deepest;
+        }
+    }
+}
+
+bool skeleton_make(struct sync_check *k)
+{
+    if (!has_tiles(k->kernel->body))
+        return false;
+    struct emitter m = {.k = k};
+    struct tracked all = {0};
+    vec_push(k->arena, &k->code.slots, all);
+    vec_push(k->arena, &m.masks, 0);
+    relevant_scalars(k);
+    emit_scope(&m, k->kernel->body);
+    emit(&m, (struct instr){.kind = I_END, .loc = k->kernel->loc});
+    resolve(&m);
+    if (k->code.slots.count > MAX_SLOTS || k->code.loops.count > MAX_LOOPS ||
+        k->code.tiles.count > MAX_TILES)
+        k->gave_up = "the kernel is very large";
+    return true;
+}

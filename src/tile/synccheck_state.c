@@ -1,0 +1,438 @@
+/* Where an execution stands: what is known of the unknowns, what scalars hold, what is under way.
+ *
+ * Two executions in equal states go on alike, so a state is continued from once. Widening makes the
+ * number of states finite: a counter that only meets unknown bounds becomes an unknown itself, "its
+ * value at the head of the loop", and what conditions tell about it moves along with it from round
+ * to round.
+ */
+#include "tile/synccheck_core.h"
+
+#include <string.h>
+
+/* --- facts --- */
+
+struct fact *fact_find(struct state *s, int form)
+{
+    for (int i = 0; i < s->facts; i++)
+        if (s->fact[i].form == form)
+            return &s->fact[i];
+    return NULL;
+}
+
+void fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
+                   int64_t *high)
+{
+    *low = FACT_NONE;
+    *high = FACT_MANY;
+    const struct value *v = value_at(k, form);
+    if (v->terms == 1 && v->factor[0] == 1) {
+        const struct atom *a = atom_at(k, v->atom[0]);
+        if (a->kind != ATOM_LITERAL) {
+            *low = a->low;
+            *high = a->high;
+        }
+    }
+    for (int i = 0; i < s->facts; i++) {
+        const struct fact *f = &s->fact[i];
+        if (f->form != form)
+            continue;
+        *low = f->low > *low ? f->low : *low;
+        *high = f->high < *high ? f->high : *high;
+    }
+}
+
+static struct fact *fact_room(struct state *s, int form)
+{
+    struct fact *old = fact_find(s, form);
+    if (old || s->facts == MAX_FACTS)
+        return old;
+    int at = s->facts++;
+    for (; at > 0 && s->fact[at - 1].form > form; at--)
+        s->fact[at] = s->fact[at - 1];
+    s->fact[at] = (struct fact){.form = form, .residue = -1, .low = FACT_NONE, .high = FACT_MANY};
+    return &s->fact[at];
+}
+
+bool fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high)
+{
+    int64_t known_low, known_high;
+    fact_interval(k, s, form, &known_low, &known_high);
+    low = low > known_low ? low : known_low;
+    high = high < known_high ? high : known_high;
+    if (low > high)
+        return false;
+    struct fact *f = fact_room(s, form);
+    if (!f) {
+        k->gave_up = "too many conditions";
+        return true;
+    }
+    f->low = low;
+    f->high = high;
+    return true;
+}
+
+static void fact_remove(struct state *s, int at)
+{
+    s->facts--;
+    memmove(&s->fact[at], &s->fact[at + 1], sizeof s->fact[0] * (size_t)(s->facts - at));
+}
+
+/* Unless something still holds what a fact is about, nothing can ask for it again. */
+static void facts_prune(const struct sync_check *k, struct state *s)
+{
+    uint64_t held = 0;
+    for (size_t i = 0; i < k->code.slots.count; i++)
+        held |= s->slot[i] >= 0 ? value_at(k, s->slot[i])->sites : 0;
+    for (int i = s->facts - 1; i >= 0; i--) {
+        uint64_t sites = value_at(k, s->fact[i].form)->sites;
+        if (sites && (sites & ~held))
+            fact_remove(s, i);
+    }
+}
+
+/* Bounds that run away with a counter would make every round a new state. */
+static void facts_forget_far(const struct sync_check *k, struct state *s)
+{
+    for (int i = s->facts - 1; i >= 0; i--) {
+        struct fact *f = &s->fact[i];
+        if (!value_at(k, f->form)->sites)
+            continue;
+        f->low = f->low > k->code.reach    ? k->code.reach
+                 : f->low < -k->code.reach ? FACT_NONE
+                                           : f->low;
+        f->high = f->high < -k->code.reach  ? -k->code.reach
+                  : f->high > k->code.reach ? FACT_MANY
+                                            : f->high;
+        if (f->low == FACT_NONE && f->high == FACT_MANY && f->residue < 0)
+            fact_remove(s, i);
+    }
+}
+
+/* --- accesses and copies --- */
+
+void state_touch(struct sync_check *k, struct state *s, int access)
+{
+    int at = s->done;
+    while (at > 0 && s->access[at - 1] > access)
+        at--;
+    if (at > 0 && s->access[at - 1] == access)
+        return;
+    if (s->done == MAX_DONE) {
+        k->gave_up = "too many accesses between two barriers";
+        return;
+    }
+    memmove(&s->access[at + 1], &s->access[at], sizeof s->access[0] * (size_t)(s->done - at));
+    s->access[at] = access;
+    s->done++;
+}
+
+void state_launch(struct sync_check *k, struct state *s, int access)
+{
+    if (s->flights == MAX_FLIGHTS) {
+        k->gave_up = "too many copies under way";
+        return;
+    }
+    s->flight[s->flights++] = (struct flight){access, UNCOMMITTED, NEVER_LEFT};
+}
+
+static int compare_flights(const struct flight *a, const struct flight *b)
+{
+    if (a->age != b->age)
+        return a->age > b->age ? -1 : 1;
+    if (a->access != b->access)
+        return a->access < b->access ? -1 : 1;
+    return a->left - b->left;
+}
+
+/* Oldest first; copies of one group in a canonical order, and equal ones once. */
+static void sort_flights(struct state *s)
+{
+    int count = 0;
+    for (int i = 0; i < s->flights; i++) {
+        struct flight f = s->flight[i];
+        int at = count;
+        while (at > 0 && compare_flights(&s->flight[at - 1], &f) > 0)
+            at--;
+        if (at > 0 && compare_flights(&s->flight[at - 1], &f) == 0)
+            continue;
+        memmove(&s->flight[at + 1], &s->flight[at], sizeof f * (size_t)(count - at));
+        s->flight[at] = f;
+        count++;
+    }
+    s->flights = count;
+}
+
+void state_commit(const struct sync_check *k, struct state *s)
+{
+    for (int i = 0; i < s->flights; i++)
+        if (s->flight[i].age < k->code.deepest)
+            s->flight[i].age++;
+}
+
+void state_wait(struct sync_check *k, struct state *s, int64_t groups)
+{
+    int left = 0;
+    for (int i = 0; i < s->flights; i++) {
+        struct flight f = s->flight[i];
+        bool stays = groups > 0 && f.age < groups;
+        if (stays) {
+            f.left = f.age;
+            s->flight[left++] = f;
+            continue;
+        }
+        struct access landed = *(const struct access *)k->accesses.item.data[f.access];
+        landed.waited = 1;
+        state_touch(k, s, intern(&k->accesses, &landed, sizeof landed, NULL));
+    }
+    s->flights = left;
+}
+
+void state_land(const struct sync_check *k, struct state *s, int tile)
+{
+    int left = 0;
+    for (int i = 0; i < s->flights; i++) {
+        const struct access *a = k->accesses.item.data[s->flight[i].access];
+        if (a->tile != tile)
+            s->flight[left++] = s->flight[i];
+    }
+    s->flights = left;
+}
+
+/* --- new values for old names --- */
+
+enum { FAR_ROUNDS = 6 };
+
+static int access_renew(struct sync_check *k, int access, int site, bool known, int64_t shift)
+{
+    struct access a = *(const struct access *)k->accesses.item.data[access];
+    bool changed = false;
+    for (int i = 0; i < a.rank; i++) {
+        int start = value_renew(k, a.start[i], site, known, shift);
+        changed = changed || start != a.start[i];
+        a.start[i] = start;
+    }
+    return changed ? intern(&k->accesses, &a, sizeof a, NULL) : access;
+}
+
+/* One bound grows weaker from round to round: it goes when it says little. The other grows stronger
+ * than any condition asks for: it stays where it is. */
+static void fact_settle(struct fact *f, int64_t change)
+{
+    int64_t far = FAR_ROUNDS * (change < 0 ? -change : change);
+    if (change < 0) {
+        f->low = f->low < 0 ? FACT_NONE : f->low;
+        f->high = f->high < -far ? -far : f->high;
+    } else {
+        f->high = f->high > 0 ? FACT_MANY : f->high;
+        f->low = f->low > far ? far : f->low;
+    }
+}
+
+static void facts_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift)
+{
+    for (int i = s->facts - 1; i >= 0; i--) {
+        struct fact *f = &s->fact[i];
+        if (!(value_at(k, f->form)->sites >> (site & 63) & 1))
+            continue;
+        int moved = value_renew(k, f->form, site, known, shift);
+        if (moved == k->top) {
+            fact_remove(s, i);
+            continue;
+        }
+        int64_t change = -value_at(k, moved)->c; /* form = moved, which is form' - change */
+        f->low = add_saturated(f->low, change);
+        f->high = add_saturated(f->high, change);
+        fact_settle(f, change);
+        bool counter = value_at(k, f->form)->terms == 1;
+        if (f->residue >= 0 && counter && f->residue + change >= 0 && k->code.modulus)
+            f->residue = (int)((f->residue + change) % k->code.modulus);
+        else
+            f->residue = -1;
+    }
+}
+
+void state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift)
+{
+    if (known && shift == 0)
+        return;
+    for (size_t i = 0; i < k->code.slots.count; i++)
+        if (s->slot[i] >= 0)
+            s->slot[i] = value_renew(k, s->slot[i], site, known, shift);
+    facts_renew(k, s, site, known, shift);
+    int done = s->done, old[MAX_DONE];
+    memcpy(old, s->access, sizeof old[0] * (size_t)done);
+    s->done = 0;
+    for (int i = 0; i < done; i++)
+        state_touch(k, s, access_renew(k, old[i], site, known, shift));
+    for (int i = 0; i < s->flights; i++)
+        s->flight[i].access = access_renew(k, s->flight[i].access, site, known, shift);
+}
+
+/* --- widening --- */
+
+/* Rounds that are kept apart: of loops that end nobody knows when, and of those whose end the
+ * numbers decide. */
+enum { ROUNDS_UNKNOWN = 2, ROUNDS_KNOWN = 72, INDEX_LIMIT = 32, MANY_LANES = 600 };
+
+static bool loads(const struct expr *e)
+{
+    if (e->op == OP_ACCESS || e->type.rank)
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (loads(e->args[i]))
+            return true;
+    return !(op_table[e->op].flags & OP_PURE);
+}
+
+static bool ends_by_numbers(struct sync_check *k, struct state *s, const struct expr *condition)
+{
+    if (!condition || loads(condition))
+        return false;
+    if (condition->type.varying) {
+        const struct value *v = value_at(k, eval_value(k, s, condition));
+        const int64_t *lanes = value_lanes_at(k, v);
+        for (int t = 0; lanes && t < k->threads; t++)
+            if (lanes[t] == LANE_UNKNOWN)
+                return false;
+        return !v->terms && v->kind != VALUE_TOP;
+    }
+    struct split split;
+    eval_condition(k, s, condition, &split);
+    return split.decided && split.form < 0;
+}
+
+/* The counter is c at this time: its remainder, and how far it is from what bounds are known of. */
+static void relate_counter(struct sync_check *k, struct state *s, int wide, int64_t c)
+{
+    struct fact old[MAX_FACTS];
+    int count = s->facts;
+    memcpy(old, s->fact, sizeof old[0] * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        int64_t scale;
+        int difference = value_add(k, old[i].form, wide, -1);
+        if (value_at(k, old[i].form)->sites || difference == k->top)
+            continue;
+        int64_t low = add_saturated(old[i].low, -c), high = add_saturated(old[i].high, -c);
+        int form = value_form(k, difference, &scale);
+        if (scale == 1)
+            fact_add(k, s, form, low < 0 ? FACT_NONE : low, high);
+        else if (scale == -1)
+            fact_add(k, s, form, high == FACT_MANY ? FACT_NONE : -high, low < 0 ? FACT_MANY : -low);
+    }
+    struct fact *f = fact_room(s, wide);
+    if (!f)
+        return;
+    f->low = f->high = c;
+    if (c >= 0 && k->code.modulus)
+        f->residue = (int)(c % k->code.modulus);
+}
+
+/* The slot becomes "its value at the head of the loop". */
+static void widen_to_counter(struct sync_check *k, struct state *s, int slot)
+{
+    struct atom a = {
+        .kind = ATOM_WIDE, .dtype = DT_I64, .site = -1 - slot, .low = FACT_NONE, .high = FACT_MANY};
+    int wide = value_atom(k, &a);
+    struct value old = *value_at(k, s->slot[slot]);
+    bool moved = old.kind == VALUE_SUM && old.terms == 1 && old.factor[0] == 1 &&
+                 old.atom[0] == value_at(k, wide)->atom[0] && old.c < INT32_MAX &&
+                 old.c > -INT32_MAX;
+    state_renew(k, s, a.site, moved, old.c);
+    s->slot[slot] = wide;
+    if (!moved && old.kind == VALUE_SUM && !old.terms)
+        relate_counter(k, s, wide, old.c);
+}
+
+static void widen_slot(struct sync_check *k, struct state *s, int slot)
+{
+    if (s->slot[slot] < 0)
+        return;
+    const struct value *v = value_at(k, s->slot[slot]);
+    bool indexes = k->code.slots.data[slot].indexes;
+    bool near = v->c < INDEX_LIMIT || v->c < k->code.modulus;
+    switch (v->kind) {
+    case VALUE_TOP: break;
+    case VALUE_SUM:
+        if (v->terms || !indexes || !near || v->c < -INDEX_LIMIT)
+            widen_to_counter(k, s, slot);
+        break;
+    case VALUE_LANES:
+        if (!indexes || v->terms || k->lanes.item.count > MANY_LANES)
+            s->slot[slot] = k->top;
+        break;
+    case VALUE_MODULAR: s->slot[slot] = value_modular(k, v->c % v->step, v->step); break;
+    }
+}
+
+bool state_head(struct sync_check *k, struct state *s, int number)
+{
+    const struct loop *loop = &k->code.loops.data[number];
+    bool ends = ends_by_numbers(k, s, loop->condition);
+    if (k->exact)
+        return !ends;
+    if (s->visits[number] <= (ends ? ROUNDS_KNOWN : ROUNDS_UNKNOWN)) {
+        s->visits[number]++;
+        return !ends;
+    }
+    for (size_t i = 0; i < loop->slots.count; i++)
+        widen_slot(k, s, loop->slots.data[i]);
+    facts_forget_far(k, s);
+    return true;
+}
+
+/* --- parking --- */
+
+void state_begin(struct sync_check *k, struct state *s)
+{
+    *s = (struct state){0};
+    for (size_t i = 0; i < k->code.slots.count; i++)
+        s->slot[i] = -1;
+    s->slot[0] = k->one; /* the mask of all threads */
+}
+
+static int32_t *put(int32_t *to, const void *from, size_t count, size_t size)
+{
+    memcpy(to, from, count * size);
+    return to + count * size / sizeof *to;
+}
+
+void state_park(struct sync_check *k, struct state *s, int pc)
+{
+    if (!k->exact)
+        facts_prune(k, s);
+    sort_flights(s);
+    size_t slots = k->code.slots.count, loops = k->code.loops.count;
+    int32_t head[6] = {pc, s->unsure, s->fresh, s->facts, s->done, s->flights};
+    int32_t *to = k->blob;
+    to = put(to, head, 6, sizeof head[0]);
+    to = put(to, s->slot, slots, sizeof s->slot[0]);
+    to = put(to, s->visits, loops, sizeof s->visits[0]);
+    to = put(to, s->access, (size_t)s->done, sizeof s->access[0]);
+    to = put(to, s->flight, (size_t)s->flights, sizeof s->flight[0]);
+    to = put(to, s->fact, (size_t)s->facts, sizeof s->fact[0]);
+    intern(&k->states, k->blob, (size_t)(to - k->blob) * sizeof *to, NULL);
+}
+
+static const int32_t *take(const int32_t *from, void *to, size_t count, size_t size)
+{
+    memcpy(to, from, count * size);
+    return from + count * size / sizeof *from;
+}
+
+void state_load(const struct sync_check *k, int number, struct state *s)
+{
+    int32_t head[6];
+    const int32_t *from = k->states.item.data[number];
+    from = take(from, head, 6, sizeof head[0]);
+    s->pc = head[0];
+    s->unsure = head[1];
+    s->fresh = head[2];
+    s->facts = head[3];
+    s->done = head[4];
+    s->flights = head[5];
+    from = take(from, s->slot, k->code.slots.count, sizeof s->slot[0]);
+    from = take(from, s->visits, k->code.loops.count, sizeof s->visits[0]);
+    from = take(from, s->access, (size_t)s->done, sizeof s->access[0]);
+    from = take(from, s->flight, (size_t)s->flights, sizeof s->flight[0]);
+    take(from, s->fact, (size_t)s->facts, sizeof s->fact[0]);
+}

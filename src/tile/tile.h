@@ -1,0 +1,257 @@
+/* Tile IR: the typed program of one kernel, for one choice of types and tuned values.
+ *
+ * It is a tree of statements over trees of expressions, and its printed form is the language itself (print.c): what a
+ * pass did can be read, saved, edited and compiled again. `lang` makes it from text; passes (passes.h) rewrite it in
+ * place; `cpu` runs it; later `lower` makes PTX of it. Everything lives in one arena.
+ *
+ * Scalars are *uniform* (one value a block) or *varying* (one value a thread; only with threads(x, y)). A tile is a
+ * rectangle of elements with constant extents that the block's threads hold or share; a per-thread array is a small
+ * rectangle that each thread has for itself. So a type is: element type, extents, varying or not.
+ */
+#ifndef TW_TILE_H
+#define TW_TILE_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "tile/ops.h"
+
+enum { MAX_RANK = 6, MAX_WARPS = 32, MAX_THREADS = 1024, WARP_LANES = 32 };
+
+/* An extent not known before launch: only in the whole-view expressions of `ensures`. */
+#define EXTENT_RUNTIME ((int64_t)-1)
+
+struct type {
+    enum dtype dtype;
+    int rank;                 /* 0: a scalar */
+    bool varying;             /* one such value a thread; set by the variance pass */
+    int64_t extent[MAX_RANK]; /* elements along each axis, row-major, the last contiguous */
+};
+
+/* --- symbols --- */
+
+enum storage {
+    ST_PARAM,  /* scalar parameter (is_static: compiled in) or pointer parameter (is_pointer) */
+    ST_CONST,  /* named constant of the module or a tuned value: `value` holds it */
+    ST_SCALAR, /* local scalar variable (or const local computed at run time) */
+    ST_ARRAY,  /* `f32 sum[R][R]`: one a thread at thread level, one a block in warps kernels */
+    ST_REG,    /* register tile of the block */
+    ST_SHARED, /* shared tile of the block */
+    ST_VIEW    /* `global`: a view of a pointer parameter, or workspace */
+};
+
+struct literal {
+    bool is_float;
+    int64_t i; /* integers and bool */
+    double f;
+};
+
+struct sym {
+    const char *name;
+    enum storage storage;
+    struct type type; /* element type and constant extents; a view's extents are in `dims` */
+    struct loc loc;
+    bool is_static, is_pointer;
+    bool is_const; /* pointer or view: nobody writes it during the launch; scalar: assigned once */
+    bool is_tuned; /* ST_CONST that came from `tune` */
+    struct literal value; /* ST_CONST; ST_PARAM that is static and bound (has_value) */
+    bool has_value;
+    int index; /* ST_PARAM: position in the parameter list. Others: number within the kernel */
+    /* ST_VIEW */
+    struct expr *dims[MAX_RANK];    /* i64/i32 scalar expressions over parameters and constants */
+    struct expr *strides[MAX_RANK]; /* in elements; all NULL: row-major, contiguous */
+    struct sym *base;               /* pointer parameter; NULL: workspace from the runtime */
+    struct expr *base_offset;       /* in elements, or NULL */
+    bool zeroed;                    /* workspace set to 0 before each launch */
+    /* ST_SHARED */
+    int64_t offset; /* bytes in the block's shared memory, -1 before planning; at(…) */
+    /* ST_SHARED, filled from a const view inside a pipeline body: staged there */
+    bool staged;
+    struct sym *next; /* all symbols of the kernel in order of declaration */
+};
+
+/* --- expressions --- */
+
+/* One index of an access. */
+enum index_kind {
+    IX_ELEMENT, /* [e]        scalar; the axis disappears */
+    IX_SLICE,   /* [e +: n]   n elements from e on; may reach past the edge unless `inside` */
+    IX_ALL,     /* [:]        the whole axis */
+    IX_GATHER /* [t] or [t[:]]  rank-1 integer tile: rows t[0], t[1], …; past the edge as with slices */
+};
+struct index {
+    enum index_kind kind;
+    struct expr *value; /* element, start, or the index tile; NULL for IX_ALL */
+    int64_t extent; /* IX_SLICE: n. IX_ALL, IX_GATHER: their length (EXTENT_RUNTIME in ensures) */
+    bool inside;    /* `[e +: n inside]`: promised (by the user or a pass) to lie within the axis */
+};
+
+struct expr {
+    enum op op;
+    struct type type;
+    struct loc loc;
+    int count; /* operands */
+    struct expr **args;
+    struct literal literal; /* OP_LITERAL; its dtype is type.dtype */
+    struct sym *sym;        /* OP_REF, OP_ACCESS, OP_FREE */
+    struct index *
+        index; /* OP_ACCESS: `indices` of them; sa[s] of a 3-axis tile has one, the rest is whole */
+    int indices;
+    struct expr *otherwise; /* OP_ACCESS that loads: value beyond the edge; NULL: zero */
+    int axis;        /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis, -1 = all */
+    enum op scan_op; /* OP_SCAN: ADD MUL MIN MAX AND OR XOR */
+    bool exclusive;  /* OP_SCAN */
+    const char *label; /* OP_PRINT: text printed first, or NULL */
+};
+
+/* --- statements --- */
+
+enum stmt_kind {
+    STMT_DECL, /* sym [= value]  (value may be an ACCESS of shared or global memory: a tile copy) */
+    STMT_ASSIGN, /* target = value; target is a REF or an ACCESS */
+    STMT_ASYNC_COPY, /* async target = value; both ACCESS: target a shared tile (or part), value a view's slice */
+    STMT_EFFECT, /* an op of class EFFECT in `value`, or a call evaluated for its effect (atomics) */
+    STMT_IF,     /* condition, body, otherwise */
+    STMT_FOR,    /* init; condition; step; body; unroll or pipeline */
+    STMT_WHILE,  /* condition, body; is_do: the body first */
+    STMT_BLOCK,  /* body: a scope */
+    STMT_BREAK,
+    STMT_CONTINUE,
+    STMT_RETURN, /* leave the kernel */
+    STMT_ENSURES /* for (over[i] < bound[i]) target == value, over whole views; last in the kernel */
+};
+
+enum { UNROLL_NONE = 0, UNROLL_FULL = -1 };
+
+struct stmt {
+    enum stmt_kind kind;
+    struct loc loc;
+    struct stmt *next;             /* the following statement of the same body */
+    struct sym *sym;               /* DECL */
+    struct expr *target;           /* ASSIGN, ASYNC_COPY, ENSURES */
+    struct expr *value;            /* DECL (NULL: none), ASSIGN, ASYNC_COPY, EFFECT, ENSURES */
+    struct expr *condition;        /* IF, FOR (NULL: forever), WHILE */
+    struct stmt *init;             /* FOR: DECLs (or ASSIGNs) */
+    struct stmt *step;             /* FOR: ASSIGNs */
+    struct stmt *body, *otherwise; /* IF FOR WHILE BLOCK; otherwise: IF */
+    int unroll;                    /* FOR: UNROLL_NONE, UNROLL_FULL, or a factor */
+    int stages;                    /* FOR: pipeline(n); 0: not a pipeline */
+    bool is_do;                    /* WHILE */
+    bool
+        added; /* put in by the compiler: the static check gives no credit for it; printed with a comment */
+    const char *hint;             /* ASYNC_COPY: hint(evict_first), …; NULL none */
+    struct sym *over[MAX_RANK];   /* ENSURES: index variables, ST_SCALAR i32 … */
+    struct expr *bound[MAX_RANK]; /* … and how far each goes, exclusive */
+    int overs;
+};
+
+/* --- kernels --- */
+
+struct param {
+    struct sym *sym;
+    struct param *next;
+};
+
+struct kernel {
+    struct arena *arena;
+    const char *name;
+    struct loc loc;
+    struct param *params; /* in order; sym->index counts from 0 */
+    int param_count;
+    struct sym *symbols;      /* all, params and constants first */
+    struct sym **last_symbol; /* where the next one is linked in */
+    int symbol_count;
+    struct expr *grid[3]; /* i32 scalars over parameters and constants; NULL: 1 */
+    int warps;            /* warps kernels; 0 at thread level */
+    int threads[3];       /* thread level: extents of the block; {0} in warps kernels */
+    bool cooperative;     /* blocks may wait for any block of the grid */
+    const char *target;   /* target(sm_90a), or NULL */
+    struct stmt *body;
+    /* results of passes */
+    bool planned;         /* plan ran: sym->offset of every shared tile is set, and: */
+    int64_t shared_bytes; /* of one block */
+};
+
+static inline bool kernel_thread_level(const struct kernel *k)
+{
+    return k->threads[0] > 0;
+}
+/* Threads of a block: warps × 32, or the product of threads(…). */
+int kernel_block_threads(const struct kernel *k);
+
+/* --- build.c: making IR. All nodes live in k->arena. --- */
+
+struct type type_scalar(enum dtype t);
+struct type type_tile(enum dtype t, int rank, const int64_t *extent);
+bool type_same_shape(const struct type *a, const struct type *b);
+int64_t type_elements(const struct type *t); /* product of the extents; 1 for a scalar */
+/* Broadcast as in NumPy, right-aligned. false: they do not fit. EXTENT_RUNTIME meets anything. */
+bool type_broadcast(const struct type *a, const struct type *b, struct type *out);
+/* "f16[128][16]", "i32"; for messages. */
+const char *type_text(struct arena *a, const struct type *t);
+
+struct kernel *kernel_new(struct arena *a, const char *name, struct loc loc);
+struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, struct type type,
+                    struct loc loc);
+struct expr *expr_new(struct kernel *k, enum op op, struct type type, struct loc loc, int count);
+struct expr *expr_unary(struct kernel *k, enum op op, struct type type, struct loc loc,
+                        struct expr *a);
+struct expr *expr_binary(struct kernel *k, enum op op, struct type type, struct loc loc,
+                         struct expr *a, struct expr *b);
+struct expr *expr_int(struct kernel *k, enum dtype t, int64_t v, struct loc loc);
+struct expr *expr_float(struct kernel *k, enum dtype t, double v, struct loc loc);
+struct expr *expr_ref(struct kernel *k, struct sym *s, struct loc loc);
+struct expr *expr_access(struct kernel *k, struct sym *s, int indices,
+                         struct loc loc); /* type is the caller's to set */
+/* x itself if it has that element type, else a cast of it. */
+struct expr *expr_cast(struct kernel *k, struct expr *x, enum dtype t);
+struct expr *expr_copy(struct kernel *k, const struct expr *x); /* deep; symbols shared */
+struct stmt *stmt_new(struct kernel *k, enum stmt_kind kind, struct loc loc);
+struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
+                         struct expr *arg);                 /* arg may be NULL */
+bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc ignored */
+
+/* --- walk.c: visiting. Every walk goes in program order; for a FOR: init, condition, body, step. --- */
+
+/* Calls visit on each expression below *root, operands (index values and `otherwise` included) before their parent; visit
+ * may replace *at. */
+void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user);
+/* Calls visit on each statement of the list at *first and below, the outer one first. */
+void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user);
+/* Calls visit on each root expression that s itself holds (not its body's); `is_target` marks what is written. */
+void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
+                      void *user);
+
+/* --- eval.c: integer and float values at compile or launch time --- */
+
+/* Values of scalar parameters at a launch; NULL entries or a NULL env: not known. */
+struct scalar_env {
+    const struct literal *values; /* by sym->index of ST_PARAM */
+    const bool *known;
+    int count;
+};
+/* The value of a scalar expression of literals, constants, bound statics and env; false if it needs anything else (or
+ * divides by zero). Wraps and rounds as the type does. */
+bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out);
+bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
+/* The op applied to constants of element type t, as every executor does it. false: not foldable. t is the operands' type,
+ * joined; of CAST, BITS, SELECT and WHERE the result's. CAST takes integers as i64: see eval_cast. */
+bool eval_op(enum op op, enum dtype t, const struct literal *args, int count, struct literal *out);
+/* `(to) x` for a constant x of type from. */
+struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x);
+
+/* --- print.c --- */
+
+/* The kernel as a module that compiles again to the same kernel. Constants still named are printed ahead of it. */
+void kernel_print(struct text *out, const struct kernel *k);
+void expr_print(struct text *out, const struct expr *e);
+void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone, not s->next */
+
+/* --- verify.c --- */
+
+/* NULL if every invariant of this header holds, else what is wrong (arena text). For debug builds and tests: a failure is
+ * a bug of the compiler, never the user's. Checked: arities, types of every op by its class, shapes, symbols declared
+ * before use, assignable targets, index counts. */
+const char *kernel_verify(struct arena *a, const struct kernel *k);
+
+#endif

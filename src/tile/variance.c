@@ -1,0 +1,604 @@
+/* Variance: what differs between the threads of a block, and whether that keeps some of them from
+ * work that needs all.
+ *
+ * A scalar or per-thread array is varying when it is ever given a varying value, or is given any
+ * value where only some of the threads for which it was declared come. (A loop counter declared
+ * under a varying `if` is the same in all threads that came there: it stays uniform.) Nothing
+ * becomes uniform again, so the kernel is walked until nothing changes, and then once more for the
+ * messages.
+ *
+ * Control flow splits at a varying condition and meets again behind the statement. Threads that
+ * left a loop by `break` wait behind it, those that `continue` at its step. Threads that returned
+ * are gone: values do not differ for it, but a barrier behind waits for them in vain.
+ */
+#include "tile/numbering.h"
+#include "tile/passes.h"
+
+enum split_kind { SPLIT_IF, SPLIT_LOOP, SPLIT_LAZY, SPLIT_BREAK, SPLIT_CONTINUE, SPLIT_RETURN };
+
+/* A place where the threads part. */
+struct split {
+    enum split_kind kind;
+    int depth;                    /* splits around it and itself */
+    struct loc loc;               /* of the condition, or of the statement by which some leave */
+    const struct expr *condition; /* NULL: none of its own */
+};
+
+/* How many of the threads come to a statement. */
+struct flow {
+    int depth;                   /* splits around; 0: all that have not returned */
+    const struct split *split;   /* the innermost one; NULL at depth 0 */
+    const struct split *returns; /* some may have returned before; NULL: none */
+};
+
+/* By which some threads leave the statements around; NULL: none do. */
+struct leaving {
+    const struct split *breaks, *continues, *returns;
+};
+
+/* Why a symbol is varying: the value it is given, or where. */
+struct cause {
+    const struct expr *value;
+    const struct split *split;
+};
+
+/* What is known of a loop, kept from one walk to the next. */
+struct loop_split {
+    const struct split *split;   /* not all threads run it equally often */
+    const struct split *returns; /* some return from inside */
+};
+
+struct variance {
+    struct kernel *kernel;
+    struct diag *diag;
+    struct numbering numbers;
+    int *depth;                   /* by symbol: splits around its declaration */
+    struct cause *cause;          /* by symbol */
+    VEC(struct loop_split) loops; /* in the order of the walk */
+    size_t next_loop;
+    bool changed;
+    bool reporting; /* the last walk: nothing changes any more */
+};
+
+/* --- values --- */
+
+static void note_varying(struct variance *v, struct sym *s, const struct expr *value,
+                         const struct split *split)
+{
+    int number = numbering_of(&v->numbers, s);
+    if (s->type.varying || number < 0)
+        return;
+    s->type.varying = true;
+    v->cause[number] = (struct cause){value, split};
+    v->changed = true;
+}
+
+/* A value of rank > 0 made of register tiles: the whole block holds it. */
+static bool held_by_block(const struct expr *e)
+{
+    if (e->type.rank == 0)
+        return false;
+    if (e->op == OP_REF)
+        return e->sym->storage == ST_REG;
+    for (int i = 0; i < e->count; i++)
+        if (held_by_block(e->args[i]))
+            return true;
+    return false;
+}
+
+static bool is_atomic(const struct expr *e)
+{
+    return op_table[e->op].class == CLASS_OWN && e->op != OP_ACCESS &&
+           (op_table[e->op].flags & OP_MEMORY) != 0;
+}
+
+static bool leaf_varies(const struct expr *e)
+{
+    switch (e->op) {
+    case OP_THREAD: return true;
+    case OP_REF: return e->sym->type.varying;
+    case OP_ACCESS: return e->sym->storage == ST_ARRAY && e->sym->type.varying;
+    default:
+        return is_atomic(e) && e->type.rank == 0; /* each thread gets an old value of its own */
+    }
+}
+
+/* Sets type.varying in the whole tree. */
+static bool mark(struct expr *e)
+{
+    bool varying = false;
+    for (int i = 0; i < e->count; i++)
+        varying |= mark(e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value)
+            varying |= mark(e->index[i].value);
+    if (e->otherwise)
+        varying |= mark(e->otherwise);
+    e->type.varying = varying || leaf_varies(e);
+    return e->type.varying;
+}
+
+/* --- messages --- */
+
+static const struct expr *varying_leaf(const struct expr *e)
+{
+    for (int i = 0; i < e->count; i++)
+        if (e->args[i]->type.varying && !leaf_varies(e))
+            return varying_leaf(e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value && e->index[i].value->type.varying)
+            return varying_leaf(e->index[i].value);
+    if (e->otherwise && e->otherwise->type.varying)
+        return varying_leaf(e->otherwise);
+    return e;
+}
+
+enum { MOST_STEPS_BACK = 4 };
+
+/* Notes from a varying value back to where the difference between the threads comes from. */
+static void explain(struct variance *v, const struct expr *e)
+{
+    for (int step = 0; e && step < MOST_STEPS_BACK; step++) {
+        const struct expr *leaf = varying_leaf(e);
+        int number = leaf->sym ? numbering_of(&v->numbers, leaf->sym) : -1;
+        e = NULL;
+        if (leaf->op == OP_THREAD) {
+            diag_note(v->diag, leaf->loc, "`thread.%c` is another number in each thread",
+                      "xyz"[leaf->axis]);
+        } else if (is_atomic(leaf)) {
+            diag_note(v->diag, leaf->loc, "each thread gets an old value of its own here");
+        } else if (number >= 0 && v->cause[number].value) {
+            e = v->cause[number].value;
+            diag_note(v->diag, e->loc, "`%s` differs between threads: it gets a varying value here",
+                      leaf->sym->name);
+        } else if (number >= 0 && v->cause[number].split) {
+            const struct split *split = v->cause[number].split;
+            diag_note(v->diag, split->loc,
+                      "`%s` differs between threads: it changes where only some of them come",
+                      leaf->sym->name);
+            e = split->condition;
+        }
+    }
+}
+
+static void explain_split(struct variance *v, const struct split *split)
+{
+    static const char *const what[] = {
+        [SPLIT_IF] = "this condition differs between threads",
+        [SPLIT_LOOP] = "this condition ends the loop earlier in some threads than in others",
+        [SPLIT_LAZY] = "what stands behind this is evaluated by some threads only",
+        [SPLIT_BREAK] = "some threads leave the loop here",
+        [SPLIT_CONTINUE] = "some threads skip the rest of the body here",
+        [SPLIT_RETURN] = "some threads return here",
+    };
+    static const char *const way_out[] = {
+        [SPLIT_IF] = "close the `if` before it, and open another one behind it for what depends on "
+                     "the thread",
+        [SPLIT_LOOP] = "let all threads run the loop equally often, with an `if` around what "
+                       "depends on the thread",
+        [SPLIT_LAZY] = "evaluate it before, into a variable",
+        [SPLIT_BREAK] = "let all threads stay in the loop, with an `if` around what depends on the "
+                        "thread",
+        [SPLIT_CONTINUE] = "use an `if` around what depends on the thread in place of `continue`",
+        [SPLIT_RETURN] = "let all threads stay, with an `if` around what depends on the thread",
+    };
+    diag_note(v->diag, split->loc, "%s", what[split->kind]);
+    if (split->condition)
+        explain(v, split->condition);
+    diag_note(v->diag, split->loc, "%s", way_out[split->kind]);
+}
+
+/* NULL: all threads of the block come here. */
+static const struct split *missing_threads(const struct flow *flow)
+{
+    return flow->split ? flow->split : flow->returns;
+}
+
+/* Reports `what` unless all threads come. */
+static bool needs_all(struct variance *v, const struct flow *flow, struct loc loc, const char *what)
+{
+    const struct split *split = missing_threads(flow);
+    if (!split)
+        return true;
+    diag_error(v->diag, loc, "%s, but only some of the threads come here", what);
+    explain_split(v, split);
+    return false;
+}
+
+/* --- checks of expressions --- */
+
+/* A tile that all threads together read or hold: a slice with uniform indices, a register tile. */
+static bool is_block_tile(const struct expr *e)
+{
+    if (e->type.rank == 0 || e->type.varying)
+        return false;
+    if (e->op == OP_ACCESS)
+        return e->sym->storage != ST_ARRAY;
+    if (e->op == OP_REF)
+        return e->sym->storage == ST_REG;
+    for (int i = 0; i < e->count; i++)
+        if (is_block_tile(e->args[i]))
+            return true;
+    return false;
+}
+
+static bool is_over_tiles(enum op op)
+{
+    return op_table[op].class == CLASS_REDUCE || op == OP_SCAN || op == OP_DOT;
+}
+
+static void check_mixture(struct variance *v, const struct expr *e)
+{
+    const struct expr *tile = NULL, *varying = NULL;
+    for (int i = 0; i < e->count; i++) {
+        if (held_by_block(e->args[i]))
+            tile = e->args[i];
+        else if (e->args[i]->type.varying)
+            varying = e->args[i];
+    }
+    if (!tile || !varying || e->type.rank == 0)
+        return;
+    diag_error(v->diag, e->loc,
+               "a register tile belongs to the whole block; it cannot take a value of each thread");
+    explain(v, varying);
+    diag_note(v->diag, tile->loc,
+              "each thread can have an array of its own: `%s x[…]`, without `reg`",
+              dtype_table[tile->type.dtype].name);
+}
+
+static void check_expr(struct variance *v, const struct expr *e, struct flow flow);
+
+/* What && || ?: leave alone in some threads. */
+static void check_lazy(struct variance *v, const struct expr *e, struct flow flow)
+{
+    struct split split = {SPLIT_LAZY, flow.depth + 1, e->args[0]->loc, e->args[0]};
+    check_expr(v, e->args[0], flow);
+    if (e->args[0]->type.varying && e->args[0]->type.rank == 0) {
+        flow.depth++;
+        flow.split = &split;
+    }
+    for (int i = 1; i < e->count; i++)
+        check_expr(v, e->args[i], flow);
+}
+
+static void check_expr(struct variance *v, const struct expr *e, struct flow flow)
+{
+    if (op_table[e->op].flags & OP_LAZY) {
+        check_lazy(v, e, flow);
+        return;
+    }
+    for (int i = 0; i < e->count; i++)
+        check_expr(v, e->args[i], flow);
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value)
+            check_expr(v, e->index[i].value, flow);
+    if (e->otherwise)
+        check_expr(v, e->otherwise, flow);
+    if (e->op == OP_REF && e->sym->storage == ST_REG)
+        needs_all(v, &flow, e->loc, "a register tile belongs to the whole block");
+    if (is_over_tiles(e->op) && is_block_tile(e->args[0]) && !held_by_block(e->args[0]))
+        needs_all(v, &flow, e->loc,
+                  arena_printf(v->kernel->arena, "`%s` of a tile is the work of the whole block",
+                               op_table[e->op].text));
+    if (is_atomic(e) && e->type.rank > 0 && !e->type.varying)
+        needs_all(v, &flow, e->loc, "an atomic on a tile is the work of the whole block");
+    check_mixture(v, e);
+}
+
+/* --- checks of statements --- */
+
+static bool check_uniform(struct variance *v, const struct expr *e, const char *what)
+{
+    if (!e->type.varying)
+        return true;
+    diag_error(v->diag, e->loc, "%s, so it cannot differ between threads", what);
+    explain(v, e);
+    return false;
+}
+
+static void check_effect(struct variance *v, const struct stmt *s, struct flow flow)
+{
+    const struct expr *e = s->value;
+    if (op_table[e->op].flags & OP_SYNC_FLAG || e->op == OP_FREE)
+        needs_all(v, &flow, s->loc,
+                  arena_printf(v->kernel->arena, "`%s()` needs all threads of the block",
+                               op_table[e->op].text));
+    if (e->op == OP_LOCK || e->op == OP_UNLOCK)
+        for (int i = 0; i < e->count; i++)
+            check_uniform(v, e->args[i], "a lock is taken and given once a block");
+}
+
+static void check_async(struct variance *v, const struct stmt *s, struct flow flow)
+{
+    if (!needs_all(v, &flow, s->loc, "a copy in the background is the work of the whole block"))
+        return;
+    if (check_uniform(v, s->target, "a copy in the background fills one place of the block"))
+        check_uniform(v, s->value, "a copy in the background has one start for the block");
+}
+
+static void report_same_place(struct variance *v, const struct expr *value, const struct sym *to)
+{
+    diag_error(v->diag, value->loc,
+               "each thread would write a tile of its own to the same part of `%s`", to->name);
+    explain(v, value);
+    diag_note(v->diag, value->loc,
+              "let all threads copy one tile, from a start that is the same for all; or give each "
+              "thread its own part, `%s[…thread.x…] = …`",
+              to->name);
+}
+
+/* A tile goes to shared or global memory: by all threads together, or by each for itself.
+ * `target` NULL: all of `to`. */
+static void check_tile_store(struct variance *v, struct loc loc, const struct sym *to,
+                             const struct expr *target, const struct expr *value, struct flow flow)
+{
+    bool own_place = target && target->type.varying;
+    if (own_place && held_by_block(value)) {
+        diag_error(v->diag, loc,
+                   "a register tile belongs to the whole block; it cannot go to a place of each "
+                   "thread");
+        explain(v, target);
+    } else if (!own_place && !value->type.varying && !held_by_block(value)) {
+        needs_all(v, &flow, loc,
+                  arena_printf(v->kernel->arena, "all threads together copy this tile to `%s`",
+                               to->name));
+    } else if (!own_place && value->type.varying && !missing_threads(&flow)) {
+        report_same_place(v, value, to);
+    }
+}
+
+static void check_store(struct variance *v, struct loc loc, const struct sym *to,
+                        const struct expr *target, const struct expr *value, struct flow flow)
+{
+    int rank = target ? target->type.rank : to->type.rank;
+    if (to->storage == ST_REG) {
+        if (needs_all(v, &flow, loc, "a register tile belongs to the whole block"))
+            check_uniform(v, value, "a register tile belongs to the whole block");
+    } else if (rank > 0 && (to->storage == ST_SHARED || to->storage == ST_VIEW)) {
+        check_tile_store(v, loc, to, target, value, flow);
+    }
+}
+
+static void check_statement(struct variance *v, const struct stmt *s, struct flow flow)
+{
+    if (s->target)
+        check_expr(v, s->target, flow);
+    if (s->value)
+        check_expr(v, s->value, flow);
+    switch (s->kind) {
+    case STMT_DECL:
+        if (s->value)
+            check_store(v, s->loc, s->sym, NULL, s->value, flow);
+        break;
+    case STMT_ASSIGN: check_store(v, s->loc, s->target->sym, s->target, s->value, flow); break;
+    case STMT_ASYNC_COPY: check_async(v, s, flow); break;
+    case STMT_EFFECT: check_effect(v, s, flow); break;
+    default: break;
+    }
+}
+
+/* --- the walk --- */
+
+static struct leaving walk_list(struct variance *v, struct stmt *first, struct flow flow);
+
+/* `condition` is expected to live as long as the kernel. */
+static struct split *new_split(struct variance *v, enum split_kind kind, struct loc loc,
+                               const struct expr *condition)
+{
+    struct split *split = arena_new(v->kernel->arena, struct split);
+    split->kind = kind;
+    split->loc = loc;
+    split->condition = condition;
+    return split;
+}
+
+static struct flow deeper(struct variance *v, struct flow flow, const struct split *why)
+{
+    struct split *split = arena_new(v->kernel->arena, struct split);
+    *split = *why;
+    split->depth = ++flow.depth;
+    flow.split = split;
+    return flow;
+}
+
+static const struct split *first_of(const struct split *a, const struct split *b)
+{
+    return a ? a : b;
+}
+
+/* The one that parts more threads from the others. */
+static const struct split *deeper_of(const struct split *a, const struct split *b)
+{
+    return !a || (b && b->depth > a->depth) ? b : a;
+}
+
+static struct leaving both(struct leaving a, struct leaving b)
+{
+    return (struct leaving){deeper_of(a.breaks, b.breaks), deeper_of(a.continues, b.continues),
+                            first_of(a.returns, b.returns)};
+}
+
+/* depth: splits around the declaration, for what the value is compared with later. */
+static void walk_decl(struct variance *v, struct stmt *s, struct flow flow, int depth)
+{
+    int number = numbering_of(&v->numbers, s->sym);
+    if (number >= 0)
+        v->depth[number] = depth;
+    bool one_a_thread = s->sym->storage == ST_SCALAR || s->sym->storage == ST_ARRAY;
+    if (s->value && mark(s->value) && one_a_thread)
+        note_varying(v, s->sym, s->value, NULL);
+    if (v->reporting)
+        check_statement(v, s, flow);
+}
+
+static void walk_assign(struct variance *v, struct stmt *s, struct flow flow)
+{
+    struct sym *to = s->target->sym;
+    bool varying = mark(s->value);
+    mark(s->target);
+    if (to->storage == ST_SCALAR || to->storage == ST_ARRAY) {
+        int number = numbering_of(&v->numbers, to);
+        if (varying)
+            note_varying(v, to, s->value, NULL);
+        else if (number >= 0 && flow.depth > v->depth[number])
+            note_varying(v, to, NULL, flow.split);
+        for (int i = 0; i < s->target->indices; i++)
+            if (s->target->index[i].value && s->target->index[i].value->type.varying)
+                note_varying(v, to, s->target->index[i].value, NULL);
+        mark(s->target);
+    }
+    if (v->reporting)
+        check_statement(v, s, flow);
+}
+
+static struct leaving walk_if(struct variance *v, struct stmt *s, struct flow flow)
+{
+    bool varying = mark(s->condition);
+    if (v->reporting)
+        check_expr(v, s->condition, flow);
+    if (varying)
+        flow = deeper(v, flow, new_split(v, SPLIT_IF, s->condition->loc, s->condition));
+    struct leaving leaving = walk_list(v, s->body, flow);
+    return both(leaving, walk_list(v, s->otherwise, flow));
+}
+
+static struct loop_split *this_loop(struct variance *v, size_t index)
+{
+    while (v->loops.count <= index)
+        vec_push(v->kernel->arena, &v->loops, (struct loop_split){0});
+    return &v->loops.data[index];
+}
+
+/* What the body and the condition tell of the loop; once known it stays. */
+static void note_loop(struct variance *v, size_t index, const struct stmt *s, int inner_depth,
+                      struct leaving leaving)
+{
+    struct loop_split *loop = this_loop(v, index);
+    if (!loop->split && s->condition && s->condition->type.varying) {
+        loop->split = new_split(v, SPLIT_LOOP, s->condition->loc, s->condition);
+        v->changed = true;
+    }
+    if (!loop->split && leaving.breaks && leaving.breaks->depth > inner_depth) {
+        loop->split = leaving.breaks;
+        v->changed = true;
+    }
+    if (!loop->returns && leaving.returns) {
+        loop->returns = leaving.returns;
+        v->changed = true;
+    }
+}
+
+static void walk_init(struct variance *v, struct stmt *s, struct flow flow, int inner_depth)
+{
+    for (struct stmt *i = s->init; i; i = i->next) {
+        if (i->kind == STMT_DECL)
+            walk_decl(v, i, flow, inner_depth);
+        else
+            walk_assign(v, i, flow);
+    }
+}
+
+static struct leaving walk_loop(struct variance *v, struct stmt *s, struct flow flow)
+{
+    size_t index = v->next_loop++;
+    const struct loop_split known = *this_loop(v, index);
+    struct flow inner = known.split ? deeper(v, flow, known.split) : flow;
+    inner.returns = first_of(flow.returns, known.returns);
+
+    walk_init(v, s, flow, inner.depth);
+    if (s->condition) {
+        mark(s->condition);
+        if (v->reporting)
+            check_expr(v, s->condition, inner);
+    }
+    if (v->reporting && s->stages > 0)
+        needs_all(v, &inner, s->loc, "a pipeline is the work of the whole block");
+    struct leaving leaving = walk_list(v, s->body, inner);
+    for (struct stmt *step = s->step; step; step = step->next)
+        walk_assign(v, step, inner);
+    note_loop(v, index, s, inner.depth, leaving);
+    return (struct leaving){.returns = leaving.returns};
+}
+
+/* By which the threads that come here leave. All of them do; whether that is a part of those
+ * around, its depth tells. */
+static const struct split *leave(struct variance *v, const struct stmt *s, enum split_kind kind,
+                                 struct flow flow)
+{
+    struct split *split = new_split(v, kind, s->loc, flow.split ? flow.split->condition : NULL);
+    split->depth = flow.depth;
+    return split;
+}
+
+static struct leaving walk_statement(struct variance *v, struct stmt *s, struct flow flow)
+{
+    struct leaving leaving = {0};
+    switch (s->kind) {
+    case STMT_DECL: walk_decl(v, s, flow, flow.depth); break;
+    case STMT_ASSIGN: walk_assign(v, s, flow); break;
+    case STMT_IF: return walk_if(v, s, flow);
+    case STMT_FOR:
+    case STMT_WHILE: return walk_loop(v, s, flow);
+    case STMT_BLOCK: return walk_list(v, s->body, flow);
+    case STMT_BREAK: leaving.breaks = leave(v, s, SPLIT_BREAK, flow); break;
+    case STMT_CONTINUE: leaving.continues = leave(v, s, SPLIT_CONTINUE, flow); break;
+    case STMT_RETURN:
+        if (flow.depth > 0)
+            leaving.returns = leave(v, s, SPLIT_RETURN, flow);
+        break;
+    case STMT_ASYNC_COPY:
+    case STMT_EFFECT:
+        mark(s->value);
+        if (s->target)
+            mark(s->target);
+        if (v->reporting)
+            check_statement(v, s, flow);
+        break;
+    case STMT_ENSURES: break; /* not run by threads */
+    }
+    return leaving;
+}
+
+/* Threads that left by a split deeper than `flow` are missing in the rest of the list. */
+static bool parts(const struct split *split, struct flow flow)
+{
+    return split && split->depth > flow.depth;
+}
+
+static struct leaving walk_list(struct variance *v, struct stmt *first, struct flow flow)
+{
+    struct leaving all = {0};
+    for (struct stmt *s = first; s; s = s->next) {
+        struct leaving leaving = walk_statement(v, s, flow);
+        all = both(all, leaving);
+        flow.returns = first_of(flow.returns, leaving.returns);
+        if (parts(leaving.breaks, flow))
+            flow = deeper(v, flow, leaving.breaks);
+        else if (parts(leaving.continues, flow))
+            flow = deeper(v, flow, leaving.continues);
+    }
+    return all;
+}
+
+static void walk_kernel(struct variance *v)
+{
+    v->next_loop = 0;
+    v->changed = false;
+    walk_list(v, v->kernel->body, (struct flow){0});
+}
+
+void pass_variance(struct pass_context *c)
+{
+    struct kernel *k = c->kernel;
+    if (!kernel_thread_level(k))
+        return; /* one value a block: type.varying is false as it was made */
+    struct variance v = {.kernel = k, .diag = c->diag};
+    numbering_init(&v.numbers, k->arena, k);
+    v.depth = arena_array(k->arena, int, v.numbers.count + 1);
+    v.cause = arena_array(k->arena, struct cause, v.numbers.count + 1);
+    do
+        walk_kernel(&v);
+    while (v.changed);
+    v.reporting = true;
+    walk_kernel(&v);
+}

@@ -1,0 +1,40 @@
+#include "tile/tile.h"
+
+void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user)
+{
+    struct expr *e = *root;
+    if (!e)
+        return;
+    for (int i = 0; i < e->count; i++)
+        expr_walk(&e->args[i], visit, user);
+    for (int i = 0; i < e->indices; i++)
+        expr_walk(&e->index[i].value, visit, user);
+    expr_walk(&e->otherwise, visit, user);
+    visit(user, root);
+}
+
+void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user)
+{
+    for (struct stmt *s = first; s; s = s->next) {
+        visit(user, s);
+        stmt_walk(s->init, visit, user);
+        stmt_walk(s->body, visit, user);
+        stmt_walk(s->otherwise, visit, user);
+        stmt_walk(s->step, visit, user);
+    }
+}
+
+/* What is read comes before what is written, as it happens. */
+void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
+                      void *user)
+{
+    for (int i = 0; i < s->overs; i++)
+        if (s->bound[i])
+            visit(user, &s->bound[i], false);
+    if (s->condition)
+        visit(user, &s->condition, false);
+    if (s->value)
+        visit(user, &s->value, false);
+    if (s->target) /* what `ensures` names was written before it */
+        visit(user, &s->target, s->kind != STMT_ENSURES);
+}
