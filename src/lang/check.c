@@ -1,0 +1,328 @@
+/* One kernel and one choice of types, tuned values and statics, to typed Tile IR. */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+/* --- the checker --- */
+
+void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
+                  const char *name, struct loc loc)
+{
+    *c = (struct checker){.arena = a, .diag = d, .module = m};
+    c->kernel = kernel_new(a, name, loc);
+    c->consts = arena_array(a, struct const_slot, m->entry_count + 1);
+    c->const_begin = &c->kernel->symbols;
+    c->tail = &c->kernel->body;
+}
+
+bool check_deeper(struct checker *c, struct loc at)
+{
+    if (++c->depth <= MAX_DEPTH)
+        return true;
+    diag_error(c->diag, at, "nested too deeply");
+    diag_note(c->diag, at, "name parts of it");
+    return false;
+}
+
+/* Bytes of the UTF-8 character at s. */
+static size_t character_bytes(unsigned char lead)
+{
+    return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+const char *source_snippet(struct checker *c, struct loc at)
+{
+    enum { SHOWN = 48 };
+    struct text t;
+    text_init(&t, c->arena);
+    if (!at.source)
+        return "…";
+    const char *s = at.source->text + at.offset, *end = s + at.length;
+    int shown = 0;
+    while (s < end) {
+        if (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r') {
+            while (s < end && (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r'))
+                s++;
+            text_add_char(&t, ' ');
+            shown++;
+            continue;
+        }
+        if (shown >= SHOWN) {
+            text_add(&t, "…");
+            break;
+        }
+        size_t bytes = character_bytes((unsigned char)*s);
+        if (bytes > (size_t)(end - s))
+            bytes = (size_t)(end - s);
+        text_add_n(&t, s, bytes);
+        s += bytes;
+        shown++;
+    }
+    return t.data ? t.data : "";
+}
+
+/* --- parameters --- */
+
+static void bind_value(struct sym *s, const struct literal *v)
+{
+    s->value = eval_cast(s->type.dtype, v->is_float ? DT_F64 : DT_I64, v);
+    s->has_value = true;
+}
+
+/* `static i32 n = 64`: a program for one value, as specialisation prints it. */
+static void bind_only_value(struct checker *c, const struct node *n, struct sym *s)
+{
+    enum dtype t = s->type.dtype;
+    struct literal given = param_value(n->init);
+    bool fits = dtype_is_float(t) || (!given.is_float && dtype_wrap(t, given.i) == given.i);
+    if (!fits)
+        diag_error(c->diag, n->init->loc, "this value does not fit %s", dtype_table[t].name);
+    bind_value(s, &given);
+}
+
+static void bind_static(struct checker *c, const struct node *n, int index,
+                        const struct lang_choice *choice, struct sym *s)
+{
+    s->is_static = n->is_static;
+    if (n->init)
+        bind_only_value(c, n, s);
+    else if (n->is_static && choice && choice->statics && choice->statics_known &&
+             choice->statics_known[index])
+        bind_value(s, &choice->statics[index]);
+}
+
+void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice)
+{
+    struct param **last = &c->kernel->params;
+    int index = 0;
+    c->level = 1;
+    for (const struct node *n = kernel->params; n; n = n->next, index++) {
+        enum dtype t = check_dtype(c, n->type);
+        if (t == DT_NONE) {
+            poison_name(c, n->text, n->loc);
+            t = DT_I32;
+        }
+        struct sym *s = declare_sym(c, n->text, ST_PARAM, type_scalar(t), n->loc);
+        if (!s)
+            s = declare_hidden(c, n->text, ST_PARAM, type_scalar(t), n->loc);
+        s->index = index;
+        s->is_pointer = n->is_pointer;
+        s->is_const = n->is_const;
+        bind_static(c, n, index, choice, s);
+        struct param *p = arena_new(c->arena, struct param);
+        p->sym = s;
+        *last = p;
+        last = &p->next;
+        c->kernel->param_count++;
+    }
+    c->const_begin = c->kernel->last_symbol;
+}
+
+/* --- attributes --- */
+
+static const struct node *attribute(struct checker *c, const struct node *kernel, const char *name)
+{
+    const struct node *found = NULL;
+    for (const struct node *n = kernel->attributes; n; n = n->next) {
+        if (strcmp(n->text, name) != 0)
+            continue;
+        if (found)
+            diag_error(c->diag, n->loc, "`%s` is given twice", name);
+        found = found ? found : n;
+    }
+    return found;
+}
+
+static void check_grid(struct checker *c, const struct node *kernel)
+{
+    const struct node *grid = attribute(c, kernel, "grid");
+    int axis = 0;
+    int64_t v;
+    if (!grid) {
+        diag_error(c->diag, kernel->loc, "the kernel `%s` has no grid", kernel->text);
+        diag_note(c->diag, kernel->loc,
+                  "say how many blocks run: `grid(cdiv(m, BM), cdiv(n, BN))`");
+        return;
+    }
+    for (const struct node *n = grid->list; n; n = n->next, axis++) {
+        if (axis == 3) {
+            diag_error(c->diag, n->loc, "a grid has up to three extents");
+            return;
+        }
+        struct expr *e = launch_int(c, n, "an extent of the grid");
+        if (e && e->type.dtype != DT_I32 && dtype_is_int(e->type.dtype))
+            e = convert_to(c, e, DT_I32, "the grid");
+        if (e && eval_int(e, NULL, &v) && v < 0)
+            diag_error(c->diag, n->loc, "a grid of %lld blocks", (long long)v);
+        c->kernel->grid[axis] = e;
+    }
+}
+
+static void check_threads(struct checker *c, const struct node *threads)
+{
+    static const char *const names[] = {"threads along x", "threads along y", "threads along z"};
+    int axis = 0;
+    int64_t v, total = 1;
+    c->thread_level = true;
+    for (int i = 0; i < 3; i++)
+        c->kernel->threads[i] = 1;
+    for (const struct node *n = threads->list; n; n = n->next, axis++) {
+        if (axis == 3) {
+            diag_error(c->diag, n->loc, "a block has up to three extents");
+            return;
+        }
+        if (!constant_int(c, n, "the number of threads", &v))
+            return;
+        if (v < 1 || v > MAX_THREADS) {
+            diag_error(c->diag, n->loc, "%lld %s; a block has 1 to %d", (long long)v, names[axis],
+                       MAX_THREADS);
+            return;
+        }
+        c->kernel->threads[axis] = (int)v;
+        total *= v;
+    }
+    if (total > MAX_THREADS)
+        diag_error(c->diag, threads->loc, "%lld threads a block; there may be up to %d",
+                   (long long)total, MAX_THREADS);
+}
+
+static void check_warps(struct checker *c, const struct node *warps)
+{
+    int64_t v;
+    if (warps->list->next)
+        diag_error(c->diag, warps->loc, "`warps` takes one number");
+    else if (constant_in(c, warps->list, "the number of warps", 1, MAX_WARPS, &v))
+        c->kernel->warps = (int)v;
+}
+
+static void check_block_shape(struct checker *c, const struct node *kernel)
+{
+    const struct node *warps = attribute(c, kernel, "warps");
+    const struct node *threads = attribute(c, kernel, "threads");
+    c->thread_level = threads != NULL;
+    if (warps && threads) {
+        diag_error(c->diag, threads->loc, "a kernel has `warps(n)` or `threads(x, y)`, not both");
+        diag_note(c->diag, warps->loc,
+                  "with warps code speaks of whole tiles, with threads of one thread");
+    } else if (warps) {
+        check_warps(c, warps);
+    } else if (threads) {
+        check_threads(c, threads);
+    } else {
+        diag_error(c->diag, kernel->loc, "the kernel `%s` says neither warps nor threads",
+                   kernel->text);
+        diag_note(
+            c->diag, kernel->loc,
+            "`warps(4)` for code about whole tiles, `threads(16, 16)` for code about one thread");
+    }
+}
+
+static void check_attributes(struct checker *c, const struct node *kernel)
+{
+    check_grid(c, kernel);
+    check_block_shape(c, kernel);
+    c->kernel->cooperative = attribute(c, kernel, "cooperative") != NULL;
+    const struct node *target = attribute(c, kernel, "target"),
+                      *cluster = attribute(c, kernel, "cluster");
+    int64_t v;
+    if (target && target->list->kind == N_NAME && known_target(target->list->text))
+        c->kernel->target = target->list->text;
+    else if (target && target->list->kind == N_NAME)
+        diag_error(c->diag, target->loc, "there is no target `%s`", target->list->text);
+    else if (target)
+        diag_error(c->diag, target->loc, "`target` takes a name: `target(sm_90a)`");
+    if (cluster && constant_int(c, cluster->list, "the size of a cluster", &v) && v != 1)
+        diag_error(c->diag, cluster->loc, "clusters of more than one block are not available yet");
+}
+
+/* --- choices --- */
+
+static struct literal tuned_literal(enum dtype t, const struct literal *v)
+{
+    struct literal cast = eval_cast(t, v->is_float ? DT_F64 : DT_I64, v);
+    return cast;
+}
+
+/* Tuned values by entry. */
+static const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
+                                          int index, const struct lang_choice *choice)
+{
+    int *entries = arena_array(a, int, m->entry_count + 1);
+    int count = kernel_tunes(m, index, entries);
+    struct literal *values = arena_array(a, struct literal, m->entry_count + 1);
+    struct literal *tunes = arena_array(a, struct literal, count + 1);
+    const char *target = choice ? choice->target : NULL;
+    if (choice && choice->tunes)
+        memcpy(tunes, choice->tunes, (size_t)count * sizeof tunes[0]);
+    else if (!lang_default_tunes(a, d, m, index, target, tunes))
+        return NULL;
+    for (int i = 0; i < count; i++)
+        values[entries[i]] = tuned_literal(m->entries[entries[i]].dtype, &tunes[i]);
+    return values;
+}
+
+static const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
+                                      const struct lang_choice *choice)
+{
+    enum dtype *types = arena_array(a, enum dtype, m->entry_count + 1);
+    const bool *uses = m->entries[m->kernels[index]].uses;
+    int next = 0;
+    for (int i = 0; i < m->entry_count; i++) {
+        const struct entry *e = &m->entries[i];
+        if (e->kind != ENTRY_TYPE)
+            continue;
+        types[i] = e->choices[0];
+        if (uses[i] && choice && choice->types)
+            types[i] = choice->types[next];
+        next += uses[i];
+    }
+    return types;
+}
+
+/* Conditions of the module that concern the kernel: they do not see its parameters. */
+static void check_conditions(struct checker *c, const bool *uses)
+{
+    struct names names = c->names;
+    c->names = (struct names){0};
+    for (int i = 0; i < c->module->condition_count; i++) {
+        const struct module_condition *x = &c->module->conditions[i];
+        if (!condition_concerns(c->module, x, uses))
+            continue;
+        if (x->node->kind == N_REQUIRE)
+            check_require(c, x->node);
+        else
+            check_static_assert(c, x->node);
+    }
+    c->names = names;
+}
+
+/* Names that the kernel's text declares: parameters and locals. */
+static void gather_own_names(void *user, const struct node *n)
+{
+    struct checker *c = user;
+    if (n->kind == N_DECL || n->kind == N_PARAM)
+        name_set_add(c->arena, &c->own, n->text);
+    for (const struct node *name = n->kind == N_DESTRUCT ? n->list : NULL; name; name = name->next)
+        name_set_add(c->arena, &c->own, name->text);
+    visit_children(n, gather_own_names, user);
+}
+
+struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,
+                          const struct lang_choice *choice)
+{
+    int errors = d->errors;
+    const struct entry *e = &m->entries[m->kernels[index]];
+    struct checker c;
+    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
+    if (!tunes)
+        return NULL;
+    checker_init(&c, a, d, m, e->name, e->loc);
+    c.tunes = tunes;
+    c.types = chosen_types(a, m, index, choice);
+    gather_own_names(&c, e->node);
+    bind_params(&c, e->node, choice);
+    check_conditions(&c, e->uses);
+    check_attributes(&c, e->node);
+    check_stmts(&c, e->node->body->body, NULL);
+    return d->errors > errors ? NULL : c.kernel;
+}

@@ -1,0 +1,549 @@
+/* Names and accesses: what a name stands for, and which elements its indices choose. */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+const char *place_text(const struct node *n)
+{
+    if (n->kind == N_ACCESS)
+        n = n->a;
+    return n->kind == N_NAME ? n->text : "the place";
+}
+
+struct binding *place_binding(struct checker *c, const struct node *n)
+{
+    if (n->kind == N_ACCESS)
+        n = n->a;
+    if (n->kind != N_NAME)
+        return NULL;
+    struct binding *b = lookup_name(c, n->text);
+    if (!b)
+        unknown_name(c, n->text, n->loc);
+    return b;
+}
+
+/* --- symbols --- */
+
+/* What `ensures` may speak of: parameters, constants, views, its own indices. */
+static bool usable_in_ensures(struct checker *c, const struct sym *s, struct loc at)
+{
+    bool local = s->storage == ST_REG || s->storage == ST_SHARED || s->storage == ST_ARRAY;
+    if (s->storage == ST_SCALAR)
+        local = !sym_info(c, s)->ensures_index && !sym_info(c, s)->init;
+    if (!c->in_ensures || !local)
+        return true;
+    diag_error(c->diag, at, "`ensures` speaks of whole views; `%s` is %s of one block", s->name,
+               storage_text(s));
+    diag_note(c->diag, s->loc,
+              "use parameters, constants, views, and indices of `ensures for (…)`");
+    return false;
+}
+
+static bool usable(struct checker *c, const struct sym *s, struct loc at)
+{
+    if (s->is_pointer) {
+        diag_error(c->diag, at, "`%s` is a pointer, not a value", s->name);
+        diag_note(c->diag, s->loc, "declare a view of it: `global %s %c%s[…] = %s;`",
+                  dtype_table[s->type.dtype].name,
+                  s->name[0] >= 'a' && s->name[0] <= 'z' ? s->name[0] - 'a' + 'A' : s->name[0],
+                  s->name[0] ? s->name + 1 : "", s->name);
+        return false;
+    }
+    const struct sym_info *info = sym_info(c, s);
+    if (info->freed) {
+        diag_error(c->diag, at, "`%s` is used after it was freed", s->name);
+        diag_note(c->diag, info->freed_at, "freed here");
+        return false;
+    }
+    return usable_in_ensures(c, s, at);
+}
+
+/* --- indices --- */
+
+/* What the indices chosen so far make of a symbol's axes. */
+struct access {
+    const struct sym *sym;
+    struct index index[MAX_RANK];
+    int indices;
+    struct type type;
+    bool reaches; /* some index may reach past the edge: a slice or a gather */
+};
+
+static int64_t axis_extent(const struct sym *s, int axis)
+{
+    return s->type.extent[axis];
+}
+
+static bool add_index(struct checker *c, struct access *x, struct index index, struct loc at)
+{
+    const struct sym *s = x->sym;
+    if (x->indices >= s->type.rank) {
+        diag_error(c->diag, at, "`%s` has %d %s: this index is one too many", s->name, s->type.rank,
+                   s->type.rank == 1 ? "axis" : "axes");
+        diag_note(c->diag, s->loc, "declared here");
+        return false;
+    }
+    if (index.kind != IX_ELEMENT)
+        x->type.extent[x->type.rank++] = index.extent;
+    x->index[x->indices++] = index;
+    return true;
+}
+
+static struct expr *index_value(struct checker *c, const struct node *n, const char *what)
+{
+    struct expr *e = check_operand(c, n);
+    if (!e || dtype_is_int(e->type.dtype))
+        return e;
+    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what, source_snippet(c, n->loc),
+               type_name(c, e));
+    if (dtype_is_float(e->type.dtype))
+        diag_note(c->diag, n->loc, "write the cast: `(i32) …`");
+    return NULL;
+}
+
+/* [e], a scalar, or [t], a tile of rows to gather */
+static bool element_index(struct checker *c, struct access *x, const struct node *n)
+{
+    struct expr *e = index_value(c, n->a, "an index");
+    if (!e)
+        return false;
+    int axis = x->indices;
+    int64_t v, extent = axis < x->sym->type.rank ? axis_extent(x->sym, axis) : EXTENT_RUNTIME;
+    if (e->type.rank == 1)
+        return add_index(c, x, (struct index){IX_GATHER, e, e->type.extent[0], false}, n->loc);
+    if (e->type.rank > 1 || n->i == INDEX_GATHER) {
+        diag_error(c->diag, n->loc, "a gather takes a tile of one axis, `%s` is %s",
+                   source_snippet(c, n->a->loc), type_name(c, e));
+        return false;
+    }
+    if (eval_int(e, NULL, &v) && (v < 0 || (extent != EXTENT_RUNTIME && v >= extent))) {
+        if (v < 0)
+            diag_error(c->diag, n->loc, "the index %lld is below 0", (long long)v);
+        else
+            diag_error(c->diag, n->loc, "the index %lld is past the end: axis %d of `%s` has %lld",
+                       (long long)v, axis, x->sym->name, (long long)extent);
+        diag_note(c->diag, x->sym->loc, "`%s` is declared here", x->sym->name);
+        return false;
+    }
+    return add_index(c, x, (struct index){IX_ELEMENT, e, 1, false}, n->loc);
+}
+
+/* Constant starts tell early that nothing, or not all, of a slice is there. */
+static bool slice_fits(struct checker *c, const struct access *x, const struct node *n,
+                       const struct expr *start, int64_t extent)
+{
+    if (x->indices >= x->sym->type.rank)
+        return true;
+    int64_t first, axis = axis_extent(x->sym, x->indices);
+    bool known = eval_int(start, NULL, &first), whole_axis = axis != EXTENT_RUNTIME;
+    bool register_tile = x->sym->storage == ST_REG;
+    if (register_tile && !known) {
+        diag_error(c->diag, n->loc, "a slice of a register tile begins at a constant");
+        diag_note(c->diag, x->sym->loc,
+                  "`%s` is spread over the threads; keep it in a shared tile to "
+                  "choose a part at run time",
+                  x->sym->name);
+        return false;
+    }
+    if (!known || !whole_axis)
+        return true;
+    bool outside = first < 0 || first > axis - extent;
+    int64_t last = first > INT64_MAX - extent ? INT64_MAX : first + extent - 1;
+    if (outside && (register_tile || x->sym->storage == ST_ARRAY || n->inside)) {
+        diag_error(c->diag, n->loc,
+                   "the slice goes from %lld to %lld, and axis %d of `%s` has %lld",
+                   (long long)first, (long long)last, x->indices, x->sym->name, (long long)axis);
+        return false;
+    }
+    if (axis > 0 && (first >= axis || first <= -extent)) {
+        diag_warning(c->diag, n->loc,
+                     "nothing of this slice is inside axis %d of `%s`, which has %lld", x->indices,
+                     x->sym->name, (long long)axis);
+    }
+    return true;
+}
+
+static bool slice_index(struct checker *c, struct access *x, const struct node *n)
+{
+    int64_t extent = 1;
+    struct expr *start = index_value(c, n->a, "the start of a slice");
+    bool good = constant_in(c, n->b, "the extent of a slice", 1, MAX_ELEMENTS, &extent);
+    if (!start || !good)
+        return false;
+    if (start->type.rank > 0) {
+        diag_error(c->diag, n->a->loc, "a slice starts at a scalar, `%s` is %s",
+                   source_snippet(c, n->a->loc), type_name(c, start));
+        diag_note(c->diag, n->a->loc, "to choose rows one by one: `[%s[:]]`",
+                  source_snippet(c, n->a->loc));
+        return false;
+    }
+    if (!slice_fits(c, x, n, start, extent))
+        return false;
+    x->reaches = true;
+    return add_index(c, x, (struct index){IX_SLICE, start, extent, n->inside}, n->loc);
+}
+
+static bool whole_index(struct checker *c, struct access *x, struct loc at)
+{
+    int axis = x->indices;
+    int64_t extent = axis < x->sym->type.rank ? axis_extent(x->sym, axis) : 1;
+    if (extent < 1 && !c->in_ensures) {
+        diag_error(c->diag, at, "the extent of axis %d of `%s` is %s", axis, x->sym->name,
+                   extent == 0 ? "0" : "known only when the kernel is launched");
+        diag_note(c->diag, x->sym->loc, "choose a part of constant extent: `[i +: N]`");
+        return false;
+    }
+    return add_index(c, x, (struct index){IX_ALL, NULL, extent, false}, at);
+}
+
+static bool one_index(struct checker *c, struct access *x, const struct node *n)
+{
+    switch (n->i) {
+    case INDEX_SLICE: return slice_index(c, x, n);
+    case INDEX_ALL: return whole_index(c, x, n->loc);
+    default: return element_index(c, x, n);
+    }
+}
+
+/* The axes behind the last index are taken whole. */
+static bool rest_whole(struct checker *c, struct access *x, const struct node *n)
+{
+    const struct sym *s = x->sym;
+    for (int axis = x->indices; axis < s->type.rank; axis++) {
+        if (axis_extent(s, axis) < 1 && !c->in_ensures && !c->any_extent) {
+            diag_error(c->diag, n->loc, "`%s` has %d %s, and %d %s chosen", s->name, s->type.rank,
+                       s->type.rank == 1 ? "axis" : "axes", x->indices,
+                       x->indices == 1 ? "is" : "are");
+            diag_note(c->diag, s->loc,
+                      "its extents are known only when the kernel is launched: choose "
+                      "a part of every axis, `[i +: N]`");
+            return false;
+        }
+        x->type.extent[x->type.rank++] = axis_extent(s, axis);
+    }
+    return true;
+}
+
+/* Register tiles have no address: only whole tiles and constant parts of them are values. */
+static bool register_part(struct checker *c, const struct access *x, const struct node *n)
+{
+    if (x->sym->storage != ST_REG)
+        return true;
+    for (int i = 0; i < x->indices; i++) {
+        if (x->index[i].kind == IX_SLICE || x->index[i].kind == IX_ALL)
+            continue;
+        diag_error(c->diag, n->loc, "an element of the register tile `%s`", x->sym->name);
+        diag_note(c->diag, x->sym->loc,
+                  "it is spread over the threads: use it whole, a constant part `[0 +: 16]`, a "
+                  "reduction, or keep it in a shared tile");
+        return false;
+    }
+    return true;
+}
+
+static bool indexable(struct checker *c, const struct sym *s, struct loc at)
+{
+    if (s->storage == ST_VIEW || s->storage == ST_SHARED || s->storage == ST_REG ||
+        s->storage == ST_ARRAY)
+        return true;
+    diag_error(c->diag, at, "`%s` is %s: it has no elements", s->name, storage_text(s));
+    diag_note(c->diag, s->loc, "declared here");
+    return false;
+}
+
+static struct expr *finish_access(struct checker *c, const struct access *x, struct loc loc)
+{
+    struct sym *s = (struct sym *)x->sym;
+    struct expr *e = expr_access(c->kernel, s, x->indices, loc);
+    if (x->indices > 0)
+        memcpy(e->index, x->index, (size_t)x->indices * sizeof x->index[0]);
+    e->type = x->type;
+    return e;
+}
+
+/* The symbol's elements after the indices in `list`; `place` (of a fn parameter) has indices that come first. */
+static struct expr *make_access(struct checker *c, struct sym *s, const struct expr *place,
+                                const struct node *n, const struct node *list, bool *reaches)
+{
+    struct access x = {.sym = s, .type = type_scalar(s->type.dtype)};
+    bool good = true;
+    for (int i = 0; place && i < place->indices; i++) {
+        struct index index = place->index[i];
+        index.value = expr_copy(c->kernel, index.value);
+        if (!add_index(c, &x, index, n->loc))
+            return NULL;
+    }
+    for (const struct node *i = list; i; i = i->next)
+        good = good && one_index(c, &x, i);
+    if (!good || !rest_whole(c, &x, n) || !register_part(c, &x, n))
+        return NULL;
+    *reaches = x.reaches;
+    for (int i = 0; i < x.indices; i++)
+        *reaches = *reaches || x.index[i].kind == IX_GATHER;
+    return finish_access(c, &x, n->loc);
+}
+
+/* --- names --- */
+
+static struct expr *sym_value(struct checker *c, struct sym *s, const struct node *n)
+{
+    bool reaches;
+    if (!usable(c, s, n->loc))
+        return NULL;
+    if (s->storage == ST_VIEW || s->storage == ST_SHARED)
+        return make_access(c, s, NULL, n, NULL, &reaches);
+    if (c->in_ensures && s->storage == ST_SCALAR && sym_info(c, s)->init)
+        return launch_known(c, expr_ref(c->kernel, s, n->loc), "a value in `ensures`");
+    return expr_ref(c->kernel, s, n->loc);
+}
+
+/* A copy of what stands for a fn parameter, as long as the copies stay small. */
+static struct expr *substitute(struct checker *c, const struct expr *e, struct loc at)
+{
+    bool told = c->copied > MAX_COPIED;
+    c->copied += expr_size(e);
+    if (told)
+        return NULL;
+    if (c->copied <= MAX_COPIED && c->depth + expr_depth(e) <= MAX_EXPR_DEPTH)
+        return expr_copy(c->kernel, e);
+    diag_error(c->diag, at, "this makes an expression that is too large, by inlining fns in fns");
+    diag_note(c->diag, at, "keep a part of it in a variable");
+    return NULL;
+}
+
+static struct expr *extent_value(struct checker *c, const struct binding *b, const struct node *n)
+{
+    if (b->extent == EXTENT_RUNTIME) {
+        diag_error(c->diag, n->loc, "`%s` is known only when the kernel is launched", n->text);
+        diag_note(c->diag, b->loc, "in `ensures` give the fn the parameter that holds it");
+        return NULL;
+    }
+    enum dtype t = b->extent > INT32_MAX ? DT_I64 : DT_I32;
+    return expr_int(c->kernel, t, b->extent, n->loc);
+}
+
+static struct expr *bound_value(struct checker *c, struct binding *b, const struct node *n)
+{
+    bool reaches;
+    switch (b->kind) {
+    case BIND_SYM: return sym_value(c, b->sym, n);
+    case BIND_VALUE: return substitute(c, b->value, n->loc);
+    case BIND_EXTENT: return extent_value(c, b, n);
+    case BIND_PLACE:
+        return usable(c, b->value->sym, n->loc)
+                   ? make_access(c, b->value->sym, b->value, n, NULL, &reaches)
+                   : NULL;
+    case BIND_DTYPE:
+        diag_error(c->diag, n->loc, "`%s` is a type, not a value", n->text);
+        return NULL;
+    case BIND_ANY:
+    case BIND_POISON: break;
+    }
+    return NULL;
+}
+
+struct expr *check_name(struct checker *c, const struct node *n)
+{
+    struct binding *b = lookup_name(c, n->text);
+    if (b)
+        return bound_value(c, b, n);
+    const struct entry *e = module_entry(c->module, n->text);
+    if (!e || (e->kind != ENTRY_CONST && e->kind != ENTRY_TUNE)) {
+        unknown_name(c, n->text, n->loc);
+        return NULL;
+    }
+    struct sym *s = const_sym(c, e, n->loc);
+    return s ? expr_ref(c->kernel, s, n->loc) : NULL;
+}
+
+/* --- accesses --- */
+
+static bool check_otherwise(struct checker *c, const struct node *n, struct expr *e, bool reaches)
+{
+    if (!reaches) {
+        diag_error(c->diag, n->b->loc,
+                   "`else` stands behind a slice, which may reach past the edge");
+        diag_note(c->diag, n->loc, "an element is read unguarded: `i < n ? A[i] : 0`");
+        return false;
+    }
+    struct expr *otherwise = check_expr(c, n->b, NULL);
+    otherwise = otherwise ? convert_to(c, otherwise, e->type.dtype, "the tile") : NULL;
+    if (otherwise && otherwise->type.rank > 0) {
+        diag_error(c->diag, n->b->loc, "`else` gives one value for all elements, this is %s",
+                   type_name(c, otherwise));
+        return false;
+    }
+    e->otherwise = otherwise;
+    return otherwise != NULL;
+}
+
+/* Memory chosen by elements only, so that further indices go on where these end. */
+static bool is_element_place(const struct expr *e)
+{
+    if (e->op != OP_ACCESS || e->otherwise)
+        return false;
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].kind != IX_ELEMENT)
+            return false;
+    return true;
+}
+
+/* A fn parameter that is a name for another whole symbol, or for a part of memory. */
+static struct expr *access_binding(struct checker *c, struct binding *b, const struct node *n,
+                                   bool *reaches)
+{
+    struct sym *s = NULL;
+    const struct expr *place = NULL;
+    if (b->kind == BIND_SYM)
+        s = b->sym;
+    else if (b->kind == BIND_PLACE)
+        place = b->value;
+    else if (b->kind == BIND_VALUE && b->value->op == OP_REF)
+        s = b->value->sym;
+    else if (b->kind == BIND_VALUE && is_element_place(b->value))
+        place = b->value;
+    if (place)
+        s = place->sym;
+    if (!s) {
+        if (b->kind == BIND_VALUE) {
+            diag_error(c->diag, n->loc,
+                       "`%s` is computed, and here it cannot be kept to choose from it", b->name);
+            diag_note(c->diag, b->value->loc, "keep it in a variable before the statement");
+        } else if (b->kind != BIND_POISON) {
+            diag_error(c->diag, n->loc, "`%s` has no elements to choose from", b->name);
+        }
+        return NULL;
+    }
+    if (!usable(c, s, n->a->loc) || !indexable(c, s, n->a->loc))
+        return NULL;
+    return make_access(c, s, place, n, n->list, reaches);
+}
+
+struct expr *check_access(struct checker *c, const struct node *n)
+{
+    if (n->a->kind != N_NAME) {
+        diag_error(c->diag, n->a->loc, "only a name can be indexed");
+        return NULL;
+    }
+    struct binding *b = lookup_name(c, n->a->text);
+    bool reaches = false;
+    if (!b) {
+        const struct entry *e = module_entry(c->module, n->a->text);
+        if (e && (e->kind == ENTRY_CONST || e->kind == ENTRY_TUNE))
+            diag_error(c->diag, n->a->loc, "`%s` is a constant: it has no elements", n->a->text);
+        else
+            unknown_name(c, n->a->text, n->a->loc);
+        return NULL;
+    }
+    struct expr *e = access_binding(c, b, n, &reaches);
+    if (e && n->b && !check_otherwise(c, n, e, reaches))
+        return NULL;
+    return e;
+}
+
+/* block.x, grid.y, thread.z */
+struct expr *check_member(struct checker *c, const struct node *n)
+{
+    static const struct {
+        const char *name;
+        enum op op;
+    } bases[] = {{"block", OP_BLOCK}, {"grid", OP_GRID}, {"thread", OP_THREAD}};
+    enum op op = OP_COUNT;
+    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++)
+        if (n->a->kind == N_NAME && strcmp(n->a->text, bases[i].name) == 0)
+            op = bases[i].op;
+    if (op == OP_COUNT) {
+        if (n->a->kind == N_NAME && strcmp(n->a->text, "device") == 0)
+            diag_error(c->diag, n->loc, "`device` is not available yet");
+        else if (n->a->kind == N_NAME)
+            unknown_base(c, n->a->text, n->a->loc);
+        return NULL;
+    }
+    int axis = n->text[0] - 'x';
+    if (axis < 0 || axis > 2 || n->text[1]) {
+        diag_error(c->diag, n->loc, "`%s` has x, y and z, no `%s`", n->a->text, n->text);
+        return NULL;
+    }
+    if (op == OP_THREAD && !c->thread_level) {
+        diag_error(c->diag, n->loc, "there is no `thread` in a kernel of `warps(n)`");
+        diag_note(c->diag, n->loc,
+                  "with `threads(x, y)` code speaks of one thread; with `warps(n)` of "
+                  "whole tiles");
+        return NULL;
+    }
+    if (c->in_ensures) {
+        diag_error(c->diag, n->loc, "`ensures` speaks of whole views, not of one %s", n->a->text);
+        return NULL;
+    }
+    struct expr *e = expr_new(c->kernel, op, type_scalar(DT_I32), n->loc, 0);
+    e->axis = axis;
+    e->type.varying = op == OP_THREAD;
+    return e;
+}
+
+/* --- targets --- */
+
+static void const_view_error(struct checker *c, const struct sym *s, struct loc at, const char *why)
+{
+    const char *type = dtype_table[s->type.dtype].name;
+    diag_error(c->diag, at, "`%s` is a view of `%s`, which is const: it cannot be %s", s->name,
+               s->base->name, why);
+    diag_note(c->diag, s->base->loc, "write to it with `%s *%s`, without `const`", type,
+              s->base->name);
+}
+
+static bool writable(struct checker *c, const struct sym *s, struct loc at, const char *why)
+{
+    if (s->storage == ST_VIEW && s->is_const) {
+        const_view_error(c, s, at, why);
+        return false;
+    }
+    if (s->storage == ST_PARAM) {
+        diag_error(c->diag, at, "`%s` is a parameter: it cannot be %s", s->name, why);
+        diag_note(c->diag, s->loc, "copy it: `%s x = %s;`", dtype_table[s->type.dtype].name,
+                  s->name);
+        return false;
+    }
+    if (s->storage == ST_CONST || s->is_const) {
+        diag_error(c->diag, at, "`%s` is constant: it cannot be %s", s->name, why);
+        diag_note(c->diag, s->loc, "declared here%s", s->is_tuned ? ", as tuned" : "");
+        return false;
+    }
+    return true;
+}
+
+static bool assignable(struct checker *c, const struct expr *e, const struct node *n,
+                       const char *why)
+{
+    if (e->op == OP_REF || (e->op == OP_ACCESS && e->sym->storage != ST_REG))
+        return writable(c, e->sym, n->loc, why);
+    if (e->op == OP_ACCESS) {
+        diag_error(c->diag, n->loc, "a part of the register tile `%s` cannot be %s", e->sym->name,
+                   why);
+        diag_note(c->diag, e->sym->loc,
+                  "assign it whole: `%s = where(…, %s, …);`, or keep it in a shared tile",
+                  e->sym->name, e->sym->name);
+        return false;
+    }
+    diag_error(c->diag, n->loc, "`%s` cannot be %s", source_snippet(c, n->loc), why);
+    return false;
+}
+
+struct expr *check_target(struct checker *c, const struct node *n, const char *why)
+{
+    if (n->kind != N_NAME && n->kind != N_ACCESS) {
+        diag_error(c->diag, n->loc, "this cannot be %s", why);
+        return NULL;
+    }
+    if (n->kind == N_ACCESS && n->b) {
+        diag_error(c->diag, n->b->loc,
+                   "`else` is for what is read; what is written past the edge goes "
+                   "nowhere");
+        return NULL;
+    }
+    const struct binding *b = n->kind == N_NAME ? lookup_name(c, n->text) : NULL;
+    if (b && b->kind == BIND_SYM && b->sym->is_pointer)
+        return check_name(c, n); /* reports */
+    struct expr *e = n->kind == N_NAME ? check_name(c, n) : check_access(c, n);
+    return e && assignable(c, e, n, why) ? e : NULL;
+}

@@ -1,0 +1,435 @@
+/* Calls: which function it is, its arguments, and the typing rules of elementwise functions and reductions.
+ *
+ * Most ops follow from their class in ops.def; those of class OWN have a function here, in check_shape.c or in
+ * check_effect.c.
+ */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+/* --- arguments --- */
+
+int call_argument_count(const struct node *n)
+{
+    int count = 0;
+    for (const struct node *a = n->list; a; a = a->next)
+        count += a->kind != N_NAMED;
+    return count;
+}
+
+const struct node *call_argument(const struct node *n, int i)
+{
+    for (const struct node *a = n->list; a; a = a->next)
+        if (a->kind != N_NAMED && i-- == 0)
+            return a;
+    return NULL;
+}
+
+const struct node *named_argument(const struct node *n, const char *name)
+{
+    for (const struct node *a = n->list; a; a = a->next)
+        if (a->kind == N_NAMED && strcmp(a->text, name) == 0)
+            return a->a;
+    return NULL;
+}
+
+static bool named_ok(struct checker *c, const struct node *n, const char *const *names)
+{
+    bool good = true;
+    for (const struct node *a = n->list; a; a = a->next) {
+        bool known = a->kind != N_NAMED;
+        for (const char *const *name = names; !known && name && *name; name++)
+            known = strcmp(*name, a->text) == 0;
+        for (const struct node *b = n->list; b != a; b = b->next)
+            if (known && a->kind == N_NAMED && b->kind == N_NAMED &&
+                strcmp(a->text, b->text) == 0) {
+                diag_error(c->diag, a->loc, "`%s` is given twice", a->text);
+                good = false;
+            }
+        if (known)
+            continue;
+        good = false;
+        diag_error(c->diag, a->loc, "`%s` takes no argument named `%s`", n->text, a->text);
+        if (names && names[0])
+            diag_note(c->diag, a->loc, "did you mean `%s = …`?", names[0]);
+    }
+    return good;
+}
+
+bool check_arguments(struct checker *c, const struct node *n, int low, int high,
+                     const char *const *names, const char *form)
+{
+    int count = call_argument_count(n);
+    bool good = named_ok(c, n, names);
+    if (count >= low && (high < 0 || count <= high))
+        return good;
+    diag_error(c->diag, n->loc, "`%s` is given %d argument%s", n->text, count,
+               count == 1 ? "" : "s");
+    diag_note(c->diag, n->loc, "it is written `%s`", form);
+    return false;
+}
+
+/* What a call of so many operands looks like: max(a, b). */
+static const char *plain_form(struct checker *c, enum op op)
+{
+    static const char *const forms[] = {"%s()", "%s(x)", "%s(a, b)", "%s(a, b, c)"};
+    int arity = op_table[op].arity;
+    const char *form = forms[arity >= 0 && arity < 4 ? arity : 0];
+    struct text t;
+    text_init(&t, c->arena);
+    for (const char *s = form; *s; s++) {
+        if (*s == '%' && s[1] == 's') {
+            text_add(&t, op_table[op].text);
+            s++;
+        } else {
+            text_add_char(&t, *s);
+        }
+    }
+    return t.data;
+}
+
+/* --- elementwise functions --- */
+
+/* cdiv and pow2_ceil count things. */
+static bool integers_only(struct checker *c, enum op op, struct expr **args, int count)
+{
+    if (op != OP_CDIV && op != OP_POW2_CEIL)
+        return true;
+    for (int i = 0; i < count; i++) {
+        bool is_float =
+            is_untyped(args[i]) ? args[i]->literal.is_float : dtype_is_float(args[i]->type.dtype);
+        if (!is_float)
+            continue;
+        diag_error(c->diag, args[i]->loc, "`%s` is for integers, this is %s", op_table[op].text,
+                   type_name(c, args[i]));
+        if (op == OP_CDIV)
+            diag_note(c->diag, args[i]->loc, "for floats write `ceil(a / b)`");
+        return false;
+    }
+    return true;
+}
+
+static bool all_literals(struct expr **args, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!is_untyped(args[i]))
+            return false;
+    return true;
+}
+
+static struct expr *make_elementwise(struct checker *c, enum op op, struct loc loc,
+                                     struct expr **args, int count)
+{
+    enum dtype t;
+    if (!integers_only(c, op, args, count))
+        return NULL;
+    if (all_literals(args, count))
+        return make_fold(c, op, loc, args, count);
+    if (!join_operands(c, loc, args, count, &t))
+        return NULL;
+    int64_t divisor;
+    if (op == OP_CDIV && eval_int(args[1], NULL, &divisor) && divisor == 0) {
+        diag_error(c->diag, args[1]->loc, "division by zero");
+        return NULL;
+    }
+    struct expr *e = expr_new(c->kernel, op, args[0]->type, loc, count);
+    struct expr so_far = *args[0];
+    for (int i = 0; i < count; i++) {
+        if (!join_shapes(c, loc, &so_far, args[i], &so_far.type))
+            return NULL;
+        e->args[i] = args[i];
+    }
+    e->type = so_far.type;
+    e->type.dtype = t;
+    return e;
+}
+
+static struct expr *check_elementwise(struct checker *c, const struct node *n, enum op op,
+                                      const struct type *want)
+{
+    int arity = op_table[op].arity;
+    struct expr *args[3] = {NULL, NULL, NULL};
+    if (!check_arguments(c, n, arity, arity, NULL, plain_form(c, op)))
+        return NULL;
+    struct type shape = want ? *want : type_scalar(DT_NONE);
+    shape.dtype = DT_NONE;
+    bool good = true;
+    for (int i = 0; i < arity; i++) {
+        args[i] = check_expr(c, call_argument(n, i), &shape);
+        good = good && args[i];
+    }
+    return good ? make_elementwise(c, op, n->loc, args, arity) : NULL;
+}
+
+static struct expr *check_float_function(struct checker *c, const struct node *n, enum op op,
+                                         const struct type *want)
+{
+    if (!check_arguments(c, n, 1, 1, NULL, plain_form(c, op)))
+        return NULL;
+    struct type shape = want ? *want : type_scalar(DT_NONE);
+    shape.dtype = DT_NONE;
+    struct expr *a = check_expr(c, call_argument(n, 0), &shape);
+    if (!a)
+        return NULL;
+    if (is_untyped(a))
+        a = adapt_literal(c, a, DT_F32);
+    else if (!dtype_is_float(a->type.dtype))
+        a = cast_to(c, a, DT_F32);
+    return a ? expr_unary(c->kernel, op, a->type, n->loc, a) : NULL;
+}
+
+/* philox(seed, offset [, word]): seed and offset as u64, the word 0 to 3 as u32 */
+static struct expr *check_philox(struct checker *c, const struct node *n, const struct type *want)
+{
+    static const enum dtype types[] = {DT_U64, DT_U64, DT_U32};
+    if (!check_arguments(c, n, 2, 3, NULL, "philox(seed, offset)` or `philox(seed, offset, word)"))
+        return NULL;
+    int count = call_argument_count(n);
+    struct expr *e = expr_new(c->kernel, OP_PHILOX, type_scalar(DT_U32), n->loc, count);
+    struct expr so_far = {.type = type_scalar(DT_U32), .loc = n->loc};
+    struct type shape = want ? *want : type_scalar(DT_NONE);
+    shape.dtype = DT_NONE;
+    for (int i = 0; i < count; i++) {
+        struct expr *a = check_expr(c, call_argument(n, i), &shape);
+        a = a && is_untyped(a) ? adapt_literal(c, a, types[i]) : a;
+        if (!a)
+            return NULL;
+        if (dtype_is_float(a->type.dtype)) {
+            diag_error(c->diag, a->loc, "philox takes integers, this is %s", type_name(c, a));
+            return NULL;
+        }
+        int64_t word;
+        if (i == 2 && eval_int(a, NULL, &word) && (word < 0 || word > 3)) {
+            diag_error(c->diag, a->loc,
+                       "philox gives words 0 to 3 for an offset, this is word %lld",
+                       (long long)word);
+            return NULL;
+        }
+        e->args[i] = cast_to(c, a, types[i]);
+        if (!join_shapes(c, n->loc, &so_far, e->args[i], &so_far.type))
+            return NULL;
+    }
+    e->type = so_far.type;
+    e->type.dtype = DT_U32;
+    return e;
+}
+
+/* --- reductions and scans --- */
+
+bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
+                int *axis)
+{
+    const struct node *a = named_argument(n, "axis");
+    *axis = -1;
+    if (!a && needed && x->type.rank == 1) {
+        *axis = 0;
+        return true;
+    }
+    if (!a && needed) {
+        diag_error(c->diag, n->loc, "along which axis of %s?", type_name(c, x));
+        diag_note(c->diag, n->loc, "write `axis = 0` for the first, `axis = %d` for the last",
+                  x->type.rank - 1);
+        return false;
+    }
+    if (!a)
+        return true;
+    int64_t v;
+    if (!constant_int(c, a, "an axis", &v))
+        return false;
+    if (v < 0 || v >= x->type.rank) {
+        diag_error(c->diag, a->loc, "there is no axis %lld: %s has axes 0 to %d", (long long)v,
+                   type_name(c, x), x->type.rank - 1);
+        return false;
+    }
+    *axis = (int)v;
+    return true;
+}
+
+/* What a sum of elements of type t is kept in: at least 32 bits. */
+static enum dtype sum_type(enum dtype t)
+{
+    return dtype_table[t].bits >= 32 ? t : dtype_is_float(t) ? DT_F32 : DT_I32;
+}
+
+static struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op)
+{
+    struct expr *x = check_operand(c, call_argument(n, 0));
+    if (!x)
+        return NULL;
+    if (x->type.rank == 0) {
+        diag_error(c->diag, x->loc, "`%s` over the elements of a tile, and this is a scalar",
+                   n->text);
+        if (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN)
+            diag_note(c->diag, n->loc, "of two values: `%s(a, b)`", n->text);
+        return NULL;
+    }
+    if (op == OP_REDUCE_ANY || op == OP_REDUCE_ALL)
+        return to_bool(c, x);
+    if (op == OP_REDUCE_SUM)
+        return cast_to(c, x, sum_type(x->type.dtype));
+    return x->type.dtype == DT_BOOL ? cast_to(c, x, DT_I32) : x;
+}
+
+static struct expr *check_reduce(struct checker *c, const struct node *n, enum op op)
+{
+    static const char *const names[] = {"axis", NULL};
+    const char *form = arena_printf(c->arena, "%s(x)` or `%s(x, axis = 1)", n->text, n->text);
+    if (!check_arguments(c, n, 1, 1, names, form))
+        return NULL;
+    struct expr *x = reduction_operand(c, n, op);
+    int axis;
+    if (!x || !check_axis(c, n, x, false, &axis))
+        return NULL;
+    struct type type = x->type;
+    if (axis < 0)
+        type = type_scalar(type.dtype);
+    else
+        type.extent[axis] = 1;
+    struct expr *e = expr_unary(c->kernel, op, type, n->loc, x);
+    e->axis = axis;
+    return e;
+}
+
+static enum op scan_operation(struct checker *c, const struct node *n)
+{
+    static const struct {
+        const char *name;
+        enum op op;
+    } table[] = {{"add", OP_ADD}, {"mul", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX},
+                 {"and", OP_AND}, {"or", OP_OR},   {"xor", OP_XOR}};
+    const char *names[sizeof table / sizeof table[0]];
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (n->kind == N_NAME && strcmp(n->text, table[i].name) == 0)
+            return table[i].op;
+        names[i] = table[i].name;
+    }
+    diag_error(c->diag, n->loc,
+               "a scan has one of the operations add, mul, min, max, and, or, xor");
+    const char *near =
+        n->kind == N_NAME ? nearest_name(n->text, names, sizeof names / sizeof names[0]) : NULL;
+    if (near)
+        diag_note(c->diag, n->loc, "did you mean `%s`?", near);
+    return OP_COUNT;
+}
+
+static struct expr *scan_operand(struct checker *c, const struct node *n, enum op op)
+{
+    struct expr *x = check_operand(c, n);
+    if (!x)
+        return NULL;
+    if (x->type.rank == 0) {
+        diag_error(c->diag, x->loc, "a scan runs along an axis of a tile, and this is a scalar");
+        return NULL;
+    }
+    enum dtype t = x->type.dtype;
+    if (op_table[op].class == CLASS_BITWISE && dtype_is_float(t)) {
+        diag_error(c->diag, x->loc, "this scan is for integers and bool, `%s` is %s",
+                   source_snippet(c, x->loc), type_name(c, x));
+        return NULL;
+    }
+    if (op == OP_ADD || op == OP_MUL)
+        return cast_to(c, x, sum_type(t));
+    return t == DT_BOOL && op_table[op].class != CLASS_BITWISE ? cast_to(c, x, DT_I32) : x;
+}
+
+/* scan(op, x, axis = c [, exclusive = true]) */
+static struct expr *check_scan(struct checker *c, const struct node *n)
+{
+    static const char *const names[] = {"axis", "exclusive", NULL};
+    if (!check_arguments(c, n, 2, 2, names, "scan(add, x, axis = 0)"))
+        return NULL;
+    enum op op = scan_operation(c, call_argument(n, 0));
+    if (op == OP_COUNT)
+        return NULL;
+    struct expr *x = scan_operand(c, call_argument(n, 1), op);
+    int axis;
+    bool known = true, exclusive = false;
+    if (!x || !check_axis(c, n, x, true, &axis))
+        return NULL;
+    const struct node *flag = named_argument(n, "exclusive");
+    if (flag && !constant_condition(c, flag, "`exclusive`", &known, &exclusive))
+        return NULL;
+    if (!known) {
+        diag_error(c->diag, flag->loc, "`exclusive` must be known while compiling");
+        return NULL;
+    }
+    struct expr *e = expr_unary(c->kernel, OP_SCAN, x->type, n->loc, x);
+    e->axis = axis;
+    e->scan_op = op;
+    e->exclusive = exclusive;
+    return e;
+}
+
+/* --- any call --- */
+
+/* bytes(x): of a tile; an integer that takes the type it is used with */
+static struct expr *check_bytes(struct checker *c, const struct node *n)
+{
+    if (!check_arguments(c, n, 1, 1, NULL, "bytes(tile)"))
+        return NULL;
+    bool hoistable = c->hoistable, any_extent = c->any_extent;
+    c->hoistable = false;
+    c->any_extent = true;
+    struct expr *x = check_operand(c, call_argument(n, 0));
+    c->hoistable = hoistable;
+    c->any_extent = any_extent;
+    if (!x)
+        return NULL;
+    for (int i = 0; i < x->type.rank; i++)
+        if (x->type.extent[i] == EXTENT_RUNTIME) {
+            diag_error(c->diag, n->loc, "the size of `%s` is not known while compiling",
+                       source_snippet(c, x->loc));
+            return NULL;
+        }
+    if (!check_size(c, &x->type, x->loc))
+        return NULL;
+    int64_t bytes = type_elements(&x->type) * (int64_t)dtype_size(x->type.dtype);
+    return expr_int(c->kernel, DT_NONE, bytes, n->loc);
+}
+
+/* MAX and REDUCE_MAX share a name: two operands make the difference. */
+static enum op find_op(const struct node *n)
+{
+    int count = call_argument_count(n);
+    enum op op = op_by_text(n->text, FORM_CALL, -1), exact = op_by_text(n->text, FORM_CALL, count);
+    if (op == OP_MIN || op == OP_MAX)
+        return count == 1 && exact != OP_COUNT ? exact : op;
+    return op;
+}
+
+static struct expr *no_value(struct checker *c, const struct node *n)
+{
+    diag_error(c->diag, n->loc, "`%s` is a statement, it has no value", n->text);
+    return NULL;
+}
+
+struct expr *check_call(struct checker *c, const struct node *n, const struct type *want)
+{
+    const struct entry *fn = module_entry(c->module, n->text);
+    if (fn && fn->kind == ENTRY_FN)
+        return check_fn_value(c, n, fn);
+    if (strcmp(n->text, "bytes") == 0)
+        return check_bytes(c, n);
+    enum op op = find_op(n);
+    if (op == OP_COUNT) {
+        unknown_call(c, n->text, n->loc);
+        return NULL;
+    }
+    if (is_shape_call(op))
+        return check_shape_call(c, n, op, want);
+    if (is_atomic(op))
+        return check_atomic(c, n, op);
+    switch (op_table[op].class) {
+    case CLASS_FLOAT: return check_float_function(c, n, op, want);
+    case CLASS_ARITH: return check_elementwise(c, n, op, want);
+    case CLASS_REDUCE: return check_reduce(c, n, op);
+    case CLASS_EFFECT: return no_value(c, n);
+    default: break;
+    }
+    switch (op) {
+    case OP_WHERE: return check_where(c, n, want);
+    case OP_PHILOX: return check_philox(c, n, want);
+    case OP_SCAN: return check_scan(c, n);
+    default: unknown_call(c, n->text, n->loc); return NULL;
+    }
+}

@@ -1,0 +1,358 @@
+/* Constants: those of the module, tuned values, and whatever else must be known while compiling. */
+#include "lang/check_internal.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* Constants stand behind the parameters and ahead of all else, in the order of the module, local ones last: so the printed
+ * kernel, read again, has them in the same order. */
+static void link_constant(struct checker *c, struct sym *s, int order)
+{
+    struct kernel *k = c->kernel;
+    struct sym **at = &k->symbols;
+    while (*at != s) /* the newest, at the end */
+        at = &(*at)->next;
+    *at = NULL;
+    k->last_symbol = at;
+    at = c->const_begin;
+    while (*at && (*at)->storage == ST_CONST && sym_info(c, *at)->order <= order)
+        at = &(*at)->next;
+    s->next = *at;
+    *at = s;
+    if (!s->next)
+        k->last_symbol = &s->next;
+    sym_info(c, s)->order = order;
+    vec_push(c->arena, &c->made, s);
+}
+
+static struct sym *make_constant(struct checker *c, const char *name, struct type type,
+                                 struct loc loc, struct literal value, int order)
+{
+    /* It is printed beside the kernel, whose name it cannot have. */
+    if (strcmp(name, c->kernel->name) == 0)
+        name = arena_printf(c->arena, "%s_1", name);
+    struct sym *s = declare_hidden(c, name, ST_CONST, type, loc);
+    s->is_const = true;
+    s->has_value = true;
+    s->value = value;
+    link_constant(c, s, order);
+    return s;
+}
+
+struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
+                        struct literal value)
+{
+    struct binding *b = bind_name(c, name, loc, BIND_SYM);
+    if (!b)
+        return NULL;
+    b->sym = make_constant(c, name, type, loc, value, INT_MAX);
+    return b->sym;
+}
+
+/* --- why a value is not known --- */
+
+static void note_unknown(struct checker *c, const struct expr *e);
+
+static void note_unknown_sym(struct checker *c, const struct expr *e)
+{
+    const struct sym *s = e->sym;
+    const char *type = dtype_table[s->type.dtype].name;
+    if (s->storage == ST_PARAM && s->is_static)
+        diag_note(c->diag, s->loc, "the static parameter `%s` has no value yet: give it one",
+                  s->name);
+    else if (s->storage == ST_PARAM)
+        diag_note(
+            c->diag, s->loc,
+            "`%s` is known only when the kernel is launched; with `static %s %s` its value is "
+            "compiled in",
+            s->name, type, s->name);
+    else if (s->storage == ST_SCALAR && s->is_const && sym_info(c, s)->init)
+        note_unknown(c, sym_info(c, s)->init);
+    else if (s->storage == ST_SCALAR)
+        diag_note(c->diag, s->loc, "`%s` is a variable; what is known while compiling is `const`",
+                  s->name);
+    else
+        diag_note(c->diag, e->loc, "`%s` is %s", s->name, storage_text(s));
+}
+
+/* Points at the first part of e that is not known. */
+static void note_unknown(struct checker *c, const struct expr *e)
+{
+    struct literal ignored;
+    for (int i = 0; i < e->count; i++)
+        if (!is_untyped(e->args[i]) && !eval_scalar(e->args[i], NULL, &ignored)) {
+            note_unknown(c, e->args[i]);
+            return;
+        }
+    if (e->op == OP_REF)
+        note_unknown_sym(c, e);
+    else if (e->op == OP_BLOCK || e->op == OP_THREAD)
+        diag_note(c->diag, e->loc, "it differs from %s to %s",
+                  e->op == OP_BLOCK ? "block" : "thread", e->op == OP_BLOCK ? "block" : "thread");
+    else if (e->op == OP_GRID)
+        diag_note(c->diag, e->loc, "the grid is known only when the kernel is launched");
+    else if (e->op == OP_ACCESS)
+        diag_note(c->diag, e->loc, "memory is read when the kernel runs");
+    else if (e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV)
+        diag_note(c->diag, e->loc, "this divides by zero");
+    else if (e->type.rank > 0)
+        diag_note(c->diag, e->loc, "this is a tile");
+}
+
+/* --- overflow --- */
+
+static bool leaves_range(const struct expr *e)
+{
+    int64_t a, b = 0, exact = 0;
+    enum dtype t = e->type.dtype;
+    if (dtype_table[t].kind != DK_SINT || e->count < 1 || !eval_int(e->args[0], NULL, &a))
+        return false;
+    if (e->count == 2 && !eval_int(e->args[1], NULL, &b))
+        return false;
+    bool overflow = false;
+    switch (e->op) {
+    case OP_ADD: overflow = __builtin_add_overflow(a, b, &exact); break;
+    case OP_SUB: overflow = __builtin_sub_overflow(a, b, &exact); break;
+    case OP_MUL: overflow = __builtin_mul_overflow(a, b, &exact); break;
+    case OP_SQUARE: overflow = __builtin_mul_overflow(a, a, &exact); break;
+    case OP_NEG: overflow = __builtin_sub_overflow((int64_t)0, a, &exact); break;
+    case OP_SHL:
+        if (b < 0 || b >= dtype_table[t].bits)
+            return true;
+        overflow = __builtin_mul_overflow(a, (int64_t)((uint64_t)1 << b), &exact);
+        break;
+    default: return false;
+    }
+    return overflow || dtype_wrap(t, exact) != exact;
+}
+
+/* The first part of e that does not fit its type; a constant is not meant to wrap. */
+static const struct expr *find_overflow(const struct expr *e)
+{
+    for (int i = 0; i < e->count; i++) {
+        const struct expr *inner = find_overflow(e->args[i]);
+        if (inner)
+            return inner;
+    }
+    return leaves_range(e) ? e : NULL;
+}
+
+bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out)
+{
+    if (!eval_scalar(e, NULL, out)) {
+        diag_error(c->diag, e->loc, "%s must be known while compiling", what);
+        note_unknown(c, e);
+        return false;
+    }
+    const struct expr *overflow = find_overflow(e);
+    if (overflow) {
+        const char *type = dtype_table[overflow->type.dtype].name;
+        diag_error(c->diag, overflow->loc, "this constant does not fit %s", type);
+        if (overflow->type.dtype != DT_I64)
+            diag_note(c->diag, overflow->loc, "compute it in a wider type: `(i64) …`");
+        return false;
+    }
+    return true;
+}
+
+bool constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out)
+{
+    bool hoistable = c->hoistable;
+    c->hoistable = false;
+    struct expr *e = check_scalar_int(c, n, what);
+    c->hoistable = hoistable;
+    struct literal value;
+    if (!e || !constant_value(c, e, what, &value))
+        return false;
+    *out = value.i;
+    if (e->type.dtype == DT_U64 && value.i < 0) {
+        diag_error(c->diag, n->loc, "%s is too large", what);
+        return false;
+    }
+    return true;
+}
+
+bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
+                 int64_t high, int64_t *out)
+{
+    if (!constant_int(c, n, what, out))
+        return false;
+    if (*out >= low && *out <= high)
+        return true;
+    diag_error(c->diag, n->loc, "%s is %lld; it must be %lld to %lld", what, (long long)*out,
+               (long long)low, (long long)high);
+    return false;
+}
+
+/* --- constants of the module --- */
+
+/* What checking a module-level expression in the midst of a kernel must not see. */
+struct outside {
+    struct names names;
+    int level;
+    bool hoistable, in_ensures;
+    struct fn_frame *frames;
+};
+
+static struct outside leave_kernel(struct checker *c)
+{
+    struct outside saved = {c->names, c->level, c->hoistable, c->in_ensures, c->frames};
+    c->names = (struct names){0};
+    c->hoistable = c->in_ensures = false;
+    c->frames = NULL;
+    return saved;
+}
+
+static void return_to_kernel(struct checker *c, struct outside saved)
+{
+    c->names = saved.names;
+    c->level = saved.level;
+    c->hoistable = saved.hoistable;
+    c->in_ensures = saved.in_ensures;
+    c->frames = saved.frames;
+}
+
+static struct expr *constant_init(struct checker *c, const struct entry *e, enum dtype t,
+                                  struct literal *value)
+{
+    struct type want = type_scalar(t);
+    struct expr *init = check_expr(c, e->node->init, &want);
+    if (init && init->type.rank > 0) {
+        diag_error(c->diag, init->loc, "a constant is a scalar, this is %s", type_name(c, init));
+        return NULL;
+    }
+    init = init ? convert_to(c, init, t, arena_printf(c->arena, "`%s`", e->name)) : NULL;
+    if (!init || !constant_value(c, init, "a constant's value", value))
+        return NULL;
+    return init;
+}
+
+static void make_module_constant(struct checker *c, const struct entry *e)
+{
+    struct const_slot *slot = &c->consts[e->index];
+    slot->state = CONST_BUSY;
+    struct outside saved = leave_kernel(c);
+    enum dtype t = check_dtype(c, e->node->type);
+    struct literal value = {0};
+    struct expr *init = t == DT_NONE ? NULL : constant_init(c, e, t, &value);
+    return_to_kernel(c, saved);
+    slot->state = init ? CONST_DONE : CONST_BAD;
+    if (!init)
+        return;
+    slot->init = init;
+    slot->sym = make_constant(c, e->name, type_scalar(t), e->loc, value, e->index);
+}
+
+static void make_tuned(struct checker *c, const struct entry *e, struct loc used)
+{
+    struct const_slot *slot = &c->consts[e->index];
+    slot->state = CONST_BAD;
+    if (!c->tunes) {
+        diag_error(c->diag, used, "`%s` is tuned: its value is not known here", e->name);
+        diag_note(c->diag, e->loc, "say how tuned values go together with `require(…)`");
+        return;
+    }
+    slot->state = CONST_DONE;
+    slot->sym =
+        make_constant(c, e->name, type_scalar(e->dtype), e->loc, c->tunes[e->index], e->index);
+    slot->sym->is_tuned = true;
+}
+
+struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used)
+{
+    struct const_slot *slot = &c->consts[e->index];
+    if (slot->state == CONST_BUSY) {
+        diag_error(c->diag, e->loc, "the constant `%s` depends on itself", e->name);
+        slot->state = CONST_BAD;
+    }
+    if (slot->state == CONST_NEW && e->kind == ENTRY_TUNE)
+        make_tuned(c, e, used);
+    else if (slot->state == CONST_NEW)
+        make_module_constant(c, e);
+    return slot->state == CONST_DONE ? slot->sym : NULL;
+}
+
+/* In the order they were made, so that what one depends on comes first. */
+bool consts_again(struct checker *c)
+{
+    for (size_t i = 0; i < c->made.count; i++) {
+        struct sym *s = c->made.data[i];
+        int index = sym_info(c, s)->order;
+        if (index == INT_MAX)
+            continue;
+        if (c->module->entries[index].kind == ENTRY_TUNE)
+            s->value = c->tunes[index];
+        else if (!eval_scalar(c->consts[index].init, NULL, &s->value))
+            return false;
+    }
+    return true;
+}
+
+/* --- conditions --- */
+
+bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *known,
+                        bool *value)
+{
+    bool hoistable = c->hoistable;
+    c->hoistable = false;
+    struct expr *e = check_condition(c, n);
+    c->hoistable = hoistable;
+    struct literal result;
+    *known = false;
+    if (!e)
+        return false;
+    if (eval_scalar(e, NULL, &result)) {
+        *known = true;
+        *value = result.i != 0;
+        return true;
+    }
+    if (launch_known(c, e, what)) /* statics and sizes may come later; the rest never will */
+        return true;
+    return false;
+}
+
+/* The values of the names in a condition, for the message that it does not hold. */
+static void note_values(struct checker *c, const struct expr *e, int *notes)
+{
+    struct literal v;
+    if (e->op == OP_REF && *notes < 6 && eval_scalar(e, NULL, &v)) {
+        ++*notes;
+        if (v.is_float)
+            diag_note(c->diag, e->loc, "`%s` is %g", e->sym->name, v.f);
+        else
+            diag_note(c->diag, e->loc, "`%s` is %lld", e->sym->name, (long long)v.i);
+    }
+    for (int i = 0; i < e->count; i++)
+        note_values(c, e->args[i], notes);
+}
+
+static void condition_fails(struct checker *c, const struct node *n, const char *message)
+{
+    struct loc at = n->a->loc;
+    if (message)
+        diag_error(c->diag, at, "%s", message);
+    else if (n->kind == N_REQUIRE)
+        diag_error(c->diag, at, "these tuned values are not allowed: `%s` does not hold",
+                   source_snippet(c, at));
+    else
+        diag_error(c->diag, at, "`%s` does not hold", source_snippet(c, at));
+    struct expr *e = check_condition(c, n->a);
+    int notes = 0;
+    if (e)
+        note_values(c, e, &notes);
+}
+
+void check_static_assert(struct checker *c, const struct node *n)
+{
+    bool known, value;
+    if (constant_condition(c, n->a, "the condition of static_assert", &known, &value) && known &&
+        !value)
+        condition_fails(c, n, n->text);
+}
+
+void check_require(struct checker *c, const struct node *n)
+{
+    bool known, value;
+    if (constant_condition(c, n->a, "the condition of require", &known, &value) && known && !value)
+        condition_fails(c, n, NULL);
+}

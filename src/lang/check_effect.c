@@ -1,0 +1,228 @@
+/* Calls with effects: atomics, which are values too, and the statements sync, async_wait, lock, free, print, assume. */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+bool is_atomic(enum op op)
+{
+    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+}
+
+/* --- atomics --- */
+
+static bool atomic_type(enum op op, enum dtype t)
+{
+    bool wide = dtype_is_int(t) && dtype_table[t].bits >= 32;
+    switch (op) {
+    case OP_ATOMIC_ADD:
+    case OP_ATOMIC_MIN:
+    case OP_ATOMIC_MAX: return wide || dtype_is_float(t);
+    case OP_ATOMIC_EXCHANGE: return wide || t == DT_F32 || t == DT_F64;
+    default: return wide;
+    }
+}
+
+static bool check_atomic_type(struct checker *c, struct loc at, enum op op, enum dtype t)
+{
+    if (atomic_type(op, t))
+        return true;
+    const char *have = atomic_type(op, DT_F16)   ? "i32 u32 i64 u64 f16 bf16 f32 f64"
+                       : atomic_type(op, DT_F32) ? "i32 u32 i64 u64 f32 f64"
+                                                 : "i32 u32 i64 u64";
+    diag_error(c->diag, at, "there is no `%s` of %s", op_table[op].text, dtype_table[t].name);
+    diag_note(c->diag, at, "there is one of %s", have);
+    return false;
+}
+
+/* Memory that an atomic or a lock works on. */
+static struct expr *memory_place(struct checker *c, const struct node *n, const char *call)
+{
+    struct expr *place = check_target(c, n, "changed");
+    if (!place)
+        return NULL;
+    const struct sym *s = place->sym;
+    if (place->op == OP_ACCESS && (s->storage == ST_VIEW || s->storage == ST_SHARED))
+        return place;
+    diag_error(c->diag, n->loc, "`%s` works on shared or global memory, `%s` is %s", call, s->name,
+               storage_text(s));
+    return NULL;
+}
+
+static const char *atomic_form(struct checker *c, enum op op)
+{
+    return op == OP_ATOMIC_CAS ? "atomic_cas(x[i], expected, desired)"
+                               : arena_printf(c->arena, "%s(x[i], value)", op_table[op].text);
+}
+
+struct expr *check_atomic(struct checker *c, const struct node *n, enum op op)
+{
+    int arity = op_table[op].arity;
+    if (c->in_ensures) {
+        diag_error(c->diag, n->loc, "`ensures` changes nothing");
+        return NULL;
+    }
+    if (!check_arguments(c, n, arity, arity, NULL, atomic_form(c, op)))
+        return NULL;
+    struct expr *place = memory_place(c, call_argument(n, 0), n->text);
+    if (!place || !check_atomic_type(c, n->loc, op, place->type.dtype))
+        return NULL;
+    struct expr *e = expr_new(c->kernel, op, place->type, n->loc, arity);
+    e->args[0] = place;
+    for (int i = 1; i < arity; i++) {
+        struct expr *value = check_expr(c, call_argument(n, i), &place->type);
+        value = value ? fit_value(c, value, &place->type, place_text(call_argument(n, 0)), LOC_NONE)
+                      : NULL;
+        if (!value)
+            return NULL;
+        e->args[i] = value;
+    }
+    return e;
+}
+
+/* --- statements --- */
+
+static struct stmt *emit_effect(struct checker *c, const struct node *n, enum op op, int count)
+{
+    struct stmt *s = check_emit(c, STMT_EFFECT, n->loc);
+    s->value = expr_new(c->kernel, op, type_scalar(DT_I32), n->loc, count);
+    return s;
+}
+
+static void check_async_wait(struct checker *c, const struct node *n)
+{
+    int64_t groups;
+    if (!check_arguments(c, n, 1, 1, NULL, "async_wait(n)") ||
+        !constant_in(c, call_argument(n, 0), "the number of groups under way", 0, INT32_MAX,
+                     &groups))
+        return;
+    struct expr *e = check_scalar_int(c, call_argument(n, 0), "the number of groups under way");
+    if (e)
+        emit_effect(c, n, OP_ASYNC_WAIT, 1)->value->args[0] = e;
+}
+
+static void check_lock(struct checker *c, const struct node *n, enum op op)
+{
+    if (!allowed_in_pipeline(c, n->loc, n->text) ||
+        !check_arguments(c, n, 2, 2, NULL,
+                         op == OP_LOCK ? "lock(turn[i], value)" : "unlock(turn[i], value)"))
+        return;
+    struct expr *place = memory_place(c, call_argument(n, 0), n->text);
+    if (!place)
+        return;
+    enum dtype t = place->type.dtype;
+    if (place->type.rank > 0 || !dtype_is_int(t) || dtype_table[t].bits < 32 ||
+        place->sym->storage != ST_VIEW) {
+        diag_error(
+            c->diag, place->loc,
+            "`%s` takes an element of global memory of type i32, u32, i64 or u64, this is %s "
+            "of %s memory",
+            n->text, type_name(c, place), place->sym->storage == ST_VIEW ? "global" : "shared");
+        diag_note(c->diag, place->loc, "such memory is `global i32 turn[…] = 0;`");
+        return;
+    }
+    struct expr *value = check_expr(c, call_argument(n, 1), NULL);
+    value =
+        value ? fit_value(c, value, &place->type, place_text(call_argument(n, 0)), LOC_NONE) : NULL;
+    if (!value)
+        return;
+    struct stmt *s = emit_effect(c, n, op, 2);
+    s->value->args[0] = place;
+    s->value->args[1] = value;
+}
+
+/* free(sa): the rest of the program, in the order of the text, has no sa. */
+static void check_free(struct checker *c, const struct node *n)
+{
+    if (!check_arguments(c, n, 1, 1, NULL, "free(tile)"))
+        return;
+    const struct node *a = call_argument(n, 0);
+    struct expr *e = check_operand(c, a);
+    if (!e)
+        return;
+    if (e->op != OP_ACCESS || e->sym->storage != ST_SHARED || e->indices > 0) {
+        diag_error(c->diag, a->loc, "`free` ends the life of a shared tile; `%s` is none",
+                   source_snippet(c, a->loc));
+        return;
+    }
+    struct sym_info *info = sym_info(c, e->sym);
+    if (info->loop_depth < c->loop_depth) {
+        diag_error(c->diag, n->loc, "`%s` is freed in a loop, and was declared before it",
+                   e->sym->name);
+        diag_note(c->diag, e->sym->loc,
+                  "the next round would find it gone: free it behind the loop, "
+                  "or declare it inside");
+        return;
+    }
+    info->freed = true;
+    info->freed_at = n->loc;
+    vec_push(c->arena, &c->freed, e->sym);
+    emit_effect(c, n, OP_FREE, 0)->value->sym = e->sym;
+}
+
+static void check_print(struct checker *c, const struct node *n)
+{
+    const struct node *first = n->list;
+    const char *label = NULL;
+    struct expr *values[64];
+    int count = 0;
+    if (!first) {
+        diag_error(c->diag, n->loc, "`print` of nothing");
+        return;
+    }
+    if (first->kind == N_STRING) {
+        label = first->text;
+        first = first->next;
+    }
+    for (const struct node *a = first; a; a = a->next) {
+        struct expr *e = check_operand(c, a);
+        if (!e)
+            return;
+        if (count == 64) {
+            diag_error(c->diag, a->loc, "`print` takes up to 64 values");
+            return;
+        }
+        values[count++] = e;
+    }
+    struct stmt *s = emit_effect(c, n, OP_PRINT, count);
+    s->value->label = label;
+    if (count > 0)
+        memcpy(s->value->args, values, (size_t)count * sizeof values[0]);
+}
+
+static void check_assume(struct checker *c, const struct node *n)
+{
+    if (!check_arguments(c, n, 1, 1, NULL, "assume(condition)"))
+        return;
+    struct expr *e = check_condition(c, call_argument(n, 0));
+    if (!e)
+        return;
+    struct literal value;
+    bool says_never = e->op == OP_LITERAL; /* assume(false): nobody comes here */
+    if (!says_never && eval_scalar(e, NULL, &value) && value.i == 0) {
+        diag_error(c->diag, e->loc, "`%s` does not hold", source_snippet(c, e->loc));
+        return;
+    }
+    emit_effect(c, n, OP_ASSUME, 1)->value->args[0] = e;
+}
+
+void check_effect_call(struct checker *c, const struct node *n, enum op op)
+{
+    switch (op) {
+    case OP_SYNC:
+    case OP_ASYNC_COMMIT:
+        if (allowed_in_pipeline(c, n->loc, n->text) &&
+            check_arguments(c, n, 0, 0, NULL, op == OP_SYNC ? "sync()" : "async_commit()"))
+            emit_effect(c, n, op, 0);
+        break;
+    case OP_ASYNC_WAIT:
+        if (allowed_in_pipeline(c, n->loc, n->text))
+            check_async_wait(c, n);
+        break;
+    case OP_LOCK:
+    case OP_UNLOCK: check_lock(c, n, op); break;
+    case OP_FREE: check_free(c, n); break;
+    case OP_PRINT: check_print(c, n); break;
+    case OP_ASSUME: check_assume(c, n); break;
+    default: unknown_call(c, n->text, n->loc); break;
+    }
+}

@@ -1,0 +1,99 @@
+/* ensures: what the kernel is to compute, over whole views. It is no part of the computation: nothing in it runs with the
+ * kernel, so it speaks only of what a launch knows (parameters, constants, views) and of its own indices.
+ */
+#include "lang/check_internal.h"
+
+/* for (i32 h < heads, …) */
+static bool check_indices(struct checker *c, const struct node *over, struct stmt *s)
+{
+    for (const struct node *n = over; n; n = n->next) {
+        if (s->overs == MAX_RANK) {
+            diag_error(c->diag, n->loc, "`ensures` ranges over at most %d indices", MAX_RANK);
+            return false;
+        }
+        enum dtype t = check_dtype(c, n->type);
+        struct expr *bound = launch_int(c, n->init, "the bound of an index");
+        if (t == DT_NONE || !bound) {
+            poison_name(c, n->text, n->loc);
+            return false;
+        }
+        if (!dtype_is_int(t)) {
+            diag_error(c->diag, n->loc, "the index `%s` is an integer, not %s", n->text,
+                       dtype_table[t].name);
+            return false;
+        }
+        struct sym *index = declare_sym(c, n->text, ST_SCALAR, type_scalar(t), n->loc);
+        if (!index)
+            return false;
+        sym_info(c, index)->ensures_index = true;
+        s->over[s->overs] = index;
+        s->bound[s->overs++] = bound;
+    }
+    return true;
+}
+
+static struct expr *check_ensured(struct checker *c, const struct node *n)
+{
+    struct binding *b = place_binding(c, n);
+    if (!b || b->kind == BIND_POISON)
+        return NULL;
+    struct expr *e = check_operand(c, n);
+    if (!e)
+        return NULL;
+    if (e->op != OP_ACCESS || e->sym->storage != ST_VIEW) {
+        diag_error(c->diag, n->loc, "`ensures` speaks of a view; `%s` is %s",
+                   source_snippet(c, n->loc), b->kind == BIND_SYM ? storage_text(b->sym) : "none");
+        return NULL;
+    }
+    if (!e->sym->base) {
+        diag_error(c->diag, n->loc, "`%s` is workspace: nobody sees it after the launch",
+                   e->sym->name);
+        diag_note(c->diag, e->sym->loc, "declared here");
+        return NULL;
+    }
+    if (e->sym->is_const) {
+        diag_error(c->diag, n->loc, "`%s` is const: the kernel does not compute it", e->sym->name);
+        diag_note(c->diag, e->sym->base->loc, "declared here");
+        return NULL;
+    }
+    return e;
+}
+
+static void check_body_of(struct checker *c, const struct node *n, struct stmt *s)
+{
+    if (!check_indices(c, n->over, s))
+        return;
+    c->in_ensures = true;
+    s->target = check_ensured(c, n->a);
+    s->value = s->target ? check_expr(c, n->b, &s->target->type) : NULL;
+    if (s->value && is_untyped(s->value)) {
+        bool as_float = s->value->literal.is_float && !dtype_is_float(s->target->type.dtype);
+        s->value = as_float ? settle_literal(c, s->value)
+                            : adapt_literal(c, s->value, s->target->type.dtype);
+    }
+    c->in_ensures = false;
+    if (!s->target || !s->value || broadcasts_to(&s->target->type, &s->value->type))
+        return;
+    shape_error(c, n->loc, arena_printf(c->arena, "`%s`", source_snippet(c, n->a->loc)),
+                &s->target->type, arena_printf(c->arena, "`%s`", source_snippet(c, n->b->loc)),
+                &s->value->type);
+    diag_note(c->diag, s->target->sym->loc, "`%s` is declared here", s->target->sym->name);
+}
+
+void check_ensures(struct checker *c, const struct node *n)
+{
+    if (c->frames || c->level != 1) {
+        diag_error(c->diag, n->loc,
+                   "`ensures` stands at the end of a kernel, in no other statement");
+        return;
+    }
+    int outer = scope_open(c);
+    c->hoistable = false;
+    struct stmt *s = stmt_new(c->kernel, STMT_ENSURES, n->loc);
+    check_body_of(c, n, s);
+    scope_close(c, outer);
+    if (s->target && s->value) {
+        *c->tail = s;
+        c->tail = &s->next;
+    }
+}

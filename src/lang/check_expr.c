@@ -1,0 +1,584 @@
+/* Operators, casts and literals.
+ *
+ * Operands of an arithmetic operator are brought to one type (Meaning 12: a literal takes the other operand's type, f16
+ * with f32 gives f32) by casts that stand in the tree; shapes are joined by broadcasting, without nodes for it.
+ */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+/* --- questions about expressions --- */
+
+static bool any_below(const struct expr *e, bool (*test)(const struct expr *e))
+{
+    if (!e)
+        return false;
+    if (test(e))
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (any_below(e->args[i], test))
+            return true;
+    for (int i = 0; i < e->indices; i++)
+        if (any_below(e->index[i].value, test))
+            return true;
+    return any_below(e->otherwise, test);
+}
+
+static bool is_effect(const struct expr *e)
+{
+    return is_atomic(e->op);
+}
+
+bool expr_has_effect(const struct expr *e)
+{
+    return any_below(e, is_effect);
+}
+
+static bool is_access(const struct expr *e)
+{
+    return e->op == OP_ACCESS;
+}
+
+bool expr_reads_memory(const struct expr *e)
+{
+    return any_below(e, is_access);
+}
+
+bool expr_varies(struct checker *c, const struct expr *e)
+{
+    if (!e)
+        return false;
+    if (e->op == OP_THREAD || (c->thread_level && is_atomic(e->op)))
+        return true;
+    if (e->op == OP_REF && (e->sym->storage == ST_ARRAY || sym_info(c, e->sym)->varying))
+        return c->thread_level;
+    if (e->op == OP_ACCESS && e->sym->storage == ST_ARRAY)
+        return c->thread_level;
+    for (int i = 0; i < e->count; i++)
+        if (expr_varies(c, e->args[i]))
+            return true;
+    for (int i = 0; i < e->indices; i++)
+        if (expr_varies(c, e->index[i].value))
+            return true;
+    return expr_varies(c, e->otherwise);
+}
+
+int64_t expr_size(const struct expr *e)
+{
+    if (!e)
+        return 0;
+    int64_t size = 1 + expr_size(e->otherwise);
+    for (int i = 0; i < e->count; i++)
+        size += expr_size(e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        size += expr_size(e->index[i].value);
+    return size;
+}
+
+static int deepest(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+int expr_depth(const struct expr *e)
+{
+    if (!e)
+        return 0;
+    int depth = expr_depth(e->otherwise);
+    for (int i = 0; i < e->count; i++)
+        depth = deepest(depth, expr_depth(e->args[i]));
+    for (int i = 0; i < e->indices; i++)
+        depth = deepest(depth, expr_depth(e->index[i].value));
+    return depth + 1;
+}
+
+/* --- constant expressions of literals --- */
+
+static struct expr *untyped_int(struct checker *c, int64_t v, struct loc loc)
+{
+    struct expr *e = expr_new(c->kernel, OP_LITERAL, type_scalar(DT_NONE), loc, 0);
+    e->literal.i = v;
+    return e;
+}
+
+static struct expr *untyped_float(struct checker *c, double v, struct loc loc)
+{
+    struct expr *e = expr_new(c->kernel, OP_LITERAL, type_scalar(DT_NONE), loc, 0);
+    e->literal = (struct literal){.is_float = true, .f = v};
+    return e;
+}
+
+static bool fold_overflows(enum op op, const struct literal *x)
+{
+    int64_t ignored;
+    switch (op) {
+    case OP_ADD: return __builtin_add_overflow(x[0].i, x[1].i, &ignored);
+    case OP_SUB: return __builtin_sub_overflow(x[0].i, x[1].i, &ignored);
+    case OP_MUL: return __builtin_mul_overflow(x[0].i, x[1].i, &ignored);
+    case OP_SQUARE: return __builtin_mul_overflow(x[0].i, x[0].i, &ignored);
+    case OP_SHL:
+        return x[1].i < 0 || x[1].i > 62 ||
+               __builtin_mul_overflow(x[0].i, (int64_t)1 << x[1].i, &ignored);
+    case OP_NEG:
+    case OP_ABS: return x[0].i == INT64_MIN;
+    default: return false;
+    }
+}
+
+static void fold_error(struct checker *c, enum op op, struct loc loc, bool floats,
+                       const struct literal *x)
+{
+    if ((op == OP_DIV || op == OP_REM || op == OP_CDIV) && !floats && x[1].i == 0)
+        diag_error(c->diag, loc, "division by zero");
+    else if (floats && op_table[op].class == CLASS_BITWISE)
+        diag_error(c->diag, loc, "`%s` is for integers and bool", op_table[op].text);
+    else
+        diag_error(c->diag, loc, "this constant does not fit 64 bits");
+}
+
+struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args, int count)
+{
+    struct literal x[3] = {0}, value;
+    bool floats = false, beyond = false;
+    for (int i = 0; i < count; i++) {
+        floats = floats || args[i]->literal.is_float;
+        beyond = beyond || args[i]->axis == 1; /* above INT64_MAX: stands only by itself */
+    }
+    for (int i = 0; i < count; i++) {
+        x[i] = args[i]->literal;
+        if (floats && !x[i].is_float)
+            x[i] = (struct literal){.is_float = true, .f = (double)x[i].i};
+    }
+    bool bad = !floats && (beyond || fold_overflows(op, x));
+    if (bad || !eval_op(op, floats ? DT_F64 : DT_I64, x, count, &value)) {
+        fold_error(c, op, loc, floats, x);
+        return NULL;
+    }
+    if (op_table[op].class == CLASS_COMPARE)
+        return expr_int(c->kernel, DT_BOOL, value.i, loc);
+    return floats ? untyped_float(c, value.f, loc) : untyped_int(c, value.i, loc);
+}
+
+static bool all_untyped(struct expr **args, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!is_untyped(args[i]))
+            return false;
+    return true;
+}
+
+/* --- operators --- */
+
+bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
+                   enum dtype *out)
+{
+    (void)loc;
+    enum dtype t = DT_NONE;
+    bool float_literal = false;
+    for (int i = 0; i < count; i++) {
+        if (is_untyped(args[i]))
+            float_literal = float_literal || args[i]->literal.is_float;
+        else
+            t = t == DT_NONE ? dtype_join(args[i]->type.dtype, args[i]->type.dtype)
+                             : dtype_join(t, args[i]->type.dtype);
+    }
+    if (t == DT_NONE) { /* all literals, of an op that is not folded */
+        t = DT_I32;
+        for (int i = 0; i < count; i++)
+            if (!args[i]->literal.is_float &&
+                dtype_wrap(DT_I32, args[i]->literal.i) != args[i]->literal.i)
+                t = DT_I64;
+    }
+    if (float_literal && !dtype_is_float(t))
+        t = DT_F32;
+    for (int i = 0; i < count; i++) {
+        args[i] = is_untyped(args[i]) ? adapt_literal(c, args[i], t) : cast_to(c, args[i], t);
+        if (!args[i])
+            return false;
+    }
+    *out = t;
+    return true;
+}
+
+static bool join_all_shapes(struct checker *c, struct loc loc, struct expr **args, int count,
+                            struct type *out)
+{
+    struct expr so_far = *args[0];
+    for (int i = 1; i < count; i++)
+        if (!join_shapes(c, loc, &so_far, args[i], &so_far.type))
+            return false;
+    *out = so_far.type;
+    return true;
+}
+
+/* An integer divided by the constant 0, where every executor would stop. */
+static bool divides_by_zero(struct checker *c, enum op op, const struct expr *divisor)
+{
+    int64_t v;
+    if ((op != OP_DIV && op != OP_REM && op != OP_CDIV) || dtype_is_float(divisor->type.dtype) ||
+        !eval_int(divisor, NULL, &v) || v != 0)
+        return false;
+    diag_error(c->diag, divisor->loc, "division by zero");
+    return true;
+}
+
+/* Extents that arguments bring to a fn are integers with a type: N - 1 is one number again. */
+static bool typed_integers(enum op op, struct expr **args)
+{
+    return op_table[op].class == CLASS_ARITH && args[0]->op == OP_LITERAL &&
+           args[1]->op == OP_LITERAL && !args[0]->literal.is_float && !args[1]->literal.is_float;
+}
+
+static bool fold_typed(enum op op, struct expr **args, struct literal *out)
+{
+    const struct literal x[2] = {args[0]->literal, args[1]->literal};
+    return eval_op(op, args[0]->type.dtype, x, 2, out);
+}
+
+static struct expr *make_arith(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                               struct expr *b)
+{
+    struct expr *args[2] = {a, b};
+    enum dtype t;
+    struct type type;
+    if (!join_operands(c, loc, args, 2, &t) || !join_all_shapes(c, loc, args, 2, &type) ||
+        divides_by_zero(c, op, args[1]))
+        return NULL;
+    type.dtype = op_table[op].class == CLASS_COMPARE ? DT_BOOL : t;
+    struct literal value;
+    if (typed_integers(op, args) && fold_typed(op, args, &value))
+        return expr_int(c->kernel, t, value.i, loc);
+    return expr_binary(c->kernel, op, type, loc, args[0], args[1]);
+}
+
+static struct expr *make_logic(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                               struct expr *b)
+{
+    a = to_bool(c, a);
+    b = to_bool(c, b);
+    struct type type;
+    if (!a || !b || !join_shapes(c, loc, a, b, &type))
+        return NULL;
+    type.dtype = DT_BOOL;
+    return expr_binary(c->kernel, op, type, loc, a, b);
+}
+
+static bool integers(struct checker *c, enum op op, const struct expr *a)
+{
+    if (is_untyped(a) ? !a->literal.is_float : !dtype_is_float(a->type.dtype))
+        return true;
+    diag_error(c->diag, a->loc, "`%s` is for integers and bool, `%s` is %s", op_table[op].text,
+               source_snippet(c, a->loc), type_name(c, a));
+    if (op == OP_XOR)
+        diag_note(c->diag, a->loc, "powers are `exp2(y * log2(x))`, `square(x)`");
+    else
+        diag_note(c->diag, a->loc, "to work on the bits of a float: `bits<u32>(x)`");
+    return false;
+}
+
+/* As in C the left operand alone decides the type. */
+static struct expr *make_shift(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                               struct expr *b)
+{
+    a = settle_literal(c, a);
+    if (!a)
+        return NULL;
+    if (a->type.dtype == DT_BOOL)
+        a = cast_to(c, a, DT_I32);
+    int64_t amount;
+    enum dtype t = a->type.dtype;
+    b = is_untyped(b) ? adapt_literal(c, b, t) : b;
+    if (!b)
+        return NULL;
+    if (eval_int(b, NULL, &amount) && (amount < 0 || amount >= dtype_table[t].bits)) {
+        diag_error(c->diag, b->loc, "a shift by %lld of %s, which has %d bits", (long long)amount,
+                   dtype_table[t].name, dtype_table[t].bits);
+        return NULL;
+    }
+    if (dtype_holds(t, b->type.dtype) || dtype_table[b->type.dtype].bits <= dtype_table[t].bits)
+        b = cast_to(c, b, t);
+    struct type type;
+    if (!join_shapes(c, loc, a, b, &type))
+        return NULL;
+    type.dtype = t;
+    return expr_binary(c->kernel, op, type, loc, a, b);
+}
+
+static struct expr *make_bitwise(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                                 struct expr *b)
+{
+    bool good = integers(c, op, a);
+    if (!integers(c, op, b) || !good)
+        return NULL;
+    if (op == OP_SHL || op == OP_SHR)
+        return make_shift(c, op, loc, a, b);
+    if (is_untyped(a) || is_untyped(b) || a->type.dtype != DT_BOOL || b->type.dtype != DT_BOOL)
+        return make_arith(c, op, loc, a, b);
+    struct type type;
+    if (!join_shapes(c, loc, a, b, &type))
+        return NULL;
+    type.dtype = DT_BOOL;
+    return expr_binary(c->kernel, op, type, loc, a, b);
+}
+
+struct expr *make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                         struct expr *b)
+{
+    struct expr *args[2] = {a, b};
+    if (op_table[op].class == CLASS_LOGIC)
+        return make_logic(c, op, loc, a, b);
+    if (all_untyped(args, 2))
+        return make_fold(c, op, loc, args, 2);
+    if (op_table[op].class == CLASS_BITWISE)
+        return make_bitwise(c, op, loc, a, b);
+    return make_arith(c, op, loc, a, b);
+}
+
+/* The context of an operand: the shape goes on to it, the element type does not. */
+static struct type shape_of(const struct type *want)
+{
+    struct type shape = want ? *want : type_scalar(DT_NONE);
+    shape.dtype = DT_NONE;
+    return shape;
+}
+
+static struct expr *check_binary(struct checker *c, const struct node *n, const struct type *want)
+{
+    bool logic = op_table[n->op].class == CLASS_LOGIC, hoistable = c->hoistable;
+    struct type shape = shape_of(want);
+    struct expr *a = check_expr(c, n->a, &shape);
+    if (logic && (!a || a->type.rank == 0))
+        c->hoistable = false; /* the right side may not be evaluated at all */
+    struct expr *b = check_expr(c, n->b, &shape);
+    c->hoistable = hoistable;
+    return a && b ? make_binary(c, n->op, n->loc, a, b) : NULL;
+}
+
+static struct expr *check_unary(struct checker *c, const struct node *n, const struct type *want)
+{
+    struct expr *a = check_expr(c, n->a, n->op == OP_NOT ? NULL : want);
+    if (!a)
+        return NULL;
+    if (n->op == OP_NOT) {
+        a = to_bool(c, a);
+        return a ? expr_unary(c->kernel, OP_NOT, a->type, n->loc, a) : NULL;
+    }
+    if (n->op == OP_NEG && is_untyped(a) && a->axis == 1 && a->literal.i == INT64_MIN)
+        return untyped_int(c, INT64_MIN, n->loc);
+    if (is_untyped(a))
+        return make_fold(c, n->op, n->loc, &a, 1);
+    if (n->op == OP_INVERT && a->type.dtype == DT_BOOL) {
+        diag_error(c->diag, n->loc, "`~` of a bool");
+        diag_note(c->diag, n->loc, "the opposite of a bool is `!x`");
+        return NULL;
+    }
+    if (n->op == OP_INVERT && !integers(c, n->op, a))
+        return NULL;
+    if (a->type.dtype == DT_BOOL)
+        a = cast_to(c, a, DT_I32);
+    return expr_unary(c->kernel, n->op, a->type, n->loc, a);
+}
+
+/* --- choices --- */
+
+/* Two values of one type: each is the other's context, and `want` that of two literals. */
+static bool join_choices(struct checker *c, struct loc loc, struct expr **arms,
+                         const struct type *want, enum dtype *t)
+{
+    if (all_untyped(arms, 2)) {
+        bool floats = arms[0]->literal.is_float || arms[1]->literal.is_float;
+        if (want && want->dtype != DT_NONE && (dtype_is_float(want->dtype) || !floats)) {
+            arms[0] = adapt_literal(c, arms[0], want->dtype);
+            arms[1] = adapt_literal(c, arms[1], want->dtype);
+            *t = want->dtype;
+            return arms[0] && arms[1];
+        }
+    }
+    if (!is_untyped(arms[0]) && !is_untyped(arms[1]) &&
+        arms[0]->type.dtype == arms[1]->type.dtype) {
+        *t = arms[0]->type.dtype; /* bool stays bool */
+        return true;
+    }
+    return join_operands(c, loc, arms, 2, t);
+}
+
+static struct expr *check_select(struct checker *c, const struct node *n, const struct type *want)
+{
+    struct expr *condition = check_expr(c, n->a, NULL);
+    condition = condition ? to_bool(c, condition) : NULL;
+    bool hoistable = c->hoistable;
+    c->hoistable = false;
+    struct expr *arms[2] = {check_expr(c, n->b, want), check_expr(c, n->c, want)};
+    c->hoistable = hoistable;
+    if (!condition || !arms[0] || !arms[1])
+        return NULL;
+    if (condition->type.rank > 0) {
+        diag_error(c->diag, condition->loc, "the condition of `?:` is a scalar, this is %s",
+                   type_name(c, condition));
+        diag_note(c->diag, n->loc, "to choose element by element: `where(condition, a, b)`");
+        return NULL;
+    }
+    enum dtype t;
+    struct type type;
+    if (!join_choices(c, n->loc, arms, want, &t) || !join_all_shapes(c, n->loc, arms, 2, &type))
+        return NULL;
+    type.dtype = t;
+    struct expr *e = expr_new(c->kernel, OP_SELECT, type, n->loc, 3);
+    e->args[0] = condition;
+    e->args[1] = arms[0];
+    e->args[2] = arms[1];
+    return e;
+}
+
+/* where(condition, a, b) */
+struct expr *check_where(struct checker *c, const struct node *n, const struct type *want)
+{
+    if (!check_arguments(c, n, 3, 3, NULL, "where(condition, a, b)"))
+        return NULL;
+    struct type shape = shape_of(want);
+    struct expr *condition = check_expr(c, call_argument(n, 0), &shape);
+    condition = condition ? to_bool(c, condition) : NULL;
+    struct expr *arms[2] = {check_expr(c, call_argument(n, 1), want),
+                            check_expr(c, call_argument(n, 2), want)};
+    if (!condition || !arms[0] || !arms[1])
+        return NULL;
+    enum dtype t;
+    struct type type;
+    struct expr *all[3] = {condition, NULL, NULL};
+    if (!join_choices(c, n->loc, arms, want, &t))
+        return NULL;
+    all[1] = arms[0];
+    all[2] = arms[1];
+    if (!join_all_shapes(c, n->loc, all, 3, &type))
+        return NULL;
+    type.dtype = t;
+    struct expr *e = expr_new(c->kernel, OP_WHERE, type, n->loc, 3);
+    memcpy(e->args, all, sizeof all);
+    return e;
+}
+
+/* --- casts --- */
+
+static struct expr *cast_literal(struct checker *c, struct expr *e, enum dtype t, struct loc loc)
+{
+    struct literal value = e->literal;
+    if (value.is_float)
+        value = eval_cast(t, DT_F64, &value);
+    else
+        value = eval_cast(t, e->axis == 1 ? DT_U64 : DT_I64, &value);
+    struct expr *typed = expr_new(c->kernel, OP_LITERAL, type_scalar(t), loc, 0);
+    typed->literal = value;
+    return typed;
+}
+
+static struct expr *check_cast(struct checker *c, const struct node *n, const struct type *want)
+{
+    struct type shape = shape_of(want);
+    enum dtype t = check_dtype(c, n->type);
+    struct expr *a = check_expr(c, n->a, &shape);
+    if (!a || t == DT_NONE)
+        return NULL;
+    if (is_untyped(a))
+        return cast_literal(c, a, t, n->loc);
+    if (a->type.dtype == t)
+        return a;
+    struct expr *e = cast_to(c, a, t);
+    e->loc = n->loc;
+    return e;
+}
+
+static struct expr *check_bits(struct checker *c, const struct node *n)
+{
+    enum dtype t = check_dtype(c, n->type);
+    struct expr *a = check_operand(c, n->a);
+    if (!a || t == DT_NONE)
+        return NULL;
+    enum dtype from = a->type.dtype;
+    if (dtype_table[from].bits != dtype_table[t].bits || t == DT_BOOL || from == DT_BOOL) {
+        diag_error(c->diag, n->loc, "bits<%s> of %s, which has %d bits", dtype_table[t].name,
+                   dtype_table[from].name, dtype_table[from].bits);
+        diag_note(c->diag, n->loc, "the same bits need a type of the same width, and no bool");
+        return NULL;
+    }
+    struct type type = a->type;
+    type.dtype = t;
+    return expr_unary(c->kernel, OP_BITS, type, n->loc, a);
+}
+
+/* --- any expression --- */
+
+static struct expr *check_else(struct checker *c, const struct node *n)
+{
+    diag_error(c->diag, n->loc, "`else` says what a load gives beyond the edge; this is no load");
+    diag_note(c->diag, n->loc, "write it right behind the access: `A[i +: N] else 0`");
+    return NULL;
+}
+
+static struct expr *check_kind(struct checker *c, const struct node *n, const struct type *want)
+{
+    switch (n->kind) {
+    case N_INT: {
+        struct expr *e = untyped_int(c, n->i, n->loc);
+        e->axis = n->above_i64;
+        return e;
+    }
+    case N_FLOAT: return untyped_float(c, n->f, n->loc);
+    case N_BOOL: return expr_int(c->kernel, DT_BOOL, n->i != 0, n->loc);
+    case N_NAME: return check_name(c, n);
+    case N_MEMBER: return check_member(c, n);
+    case N_ACCESS: return check_access(c, n);
+    case N_UNARY: return check_unary(c, n, want);
+    case N_BINARY: return check_binary(c, n, want);
+    case N_SELECT: return check_select(c, n, want);
+    case N_CAST: return check_cast(c, n, want);
+    case N_BITS: return check_bits(c, n);
+    case N_CALL: return check_call(c, n, want);
+    case N_ELSE: return check_else(c, n);
+    case N_STRING: diag_error(c->diag, n->loc, "a string has no value here"); return NULL;
+    case N_NAMED: diag_error(c->diag, n->loc, "`%s = …` is no argument here", n->text); return NULL;
+    case N_TUPLE: diag_error(c->diag, n->loc, "several values cannot stand here"); return NULL;
+    default: diag_error(c->diag, n->loc, "this is no expression"); return NULL;
+    }
+}
+
+struct expr *check_expr(struct checker *c, const struct node *n, const struct type *want)
+{
+    if (!n)
+        return NULL;
+    struct expr *e = check_deeper(c, n->loc) ? check_kind(c, n, want) : NULL;
+    c->depth--;
+    bool any_size = c->in_ensures || c->any_extent; /* nothing of that size is held */
+    if (e && !is_untyped(e) && !any_size && !check_size(c, &e->type, n->loc))
+        return NULL;
+    return e;
+}
+
+struct expr *check_operand(struct checker *c, const struct node *n)
+{
+    struct expr *e = check_expr(c, n, NULL);
+    return e ? settle_literal(c, e) : NULL;
+}
+
+struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what)
+{
+    struct expr *e = check_operand(c, n);
+    if (!e)
+        return NULL;
+    if (e->type.rank == 0 && dtype_is_int(e->type.dtype))
+        return e;
+    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what, source_snippet(c, n->loc),
+               type_name(c, e));
+    return NULL;
+}
+
+struct expr *check_condition(struct checker *c, const struct node *n)
+{
+    struct expr *e = check_expr(c, n, NULL);
+    e = e ? to_bool(c, e) : NULL;
+    if (!e || e->type.rank == 0)
+        return e;
+    diag_error(c->diag, n->loc, "a condition is a scalar, `%s` is %s", source_snippet(c, n->loc),
+               type_name(c, e));
+    diag_note(c->diag, n->loc, "`any(x)` and `all(x)` make one of a tile");
+    return NULL;
+}

@@ -1,0 +1,592 @@
+/* Inlining: the body of a fn takes the place of the call.
+ *
+ * Its statements go in front of the statement that holds the call; the value of its `return` stands where the call
+ * stood. Parameters by value become variables of the kernel, unless the argument can stand in their place: a name, a
+ * literal, or any expression that is used once by a fn which only returns. Where nothing can be put in front (the right
+ * side of && and ||, the branches of ?:, the conditions of loops, `ensures`) such fns are all that may be called, and
+ * arguments always stand in place.
+ */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+enum { MAX_FN_PARAMS = 64, MAX_FRAMES = 64, MAX_NOTES = 6 };
+
+/* --- what a fn does with a parameter --- */
+
+struct param_use {
+    const char *name;
+    int uses;
+    bool assigned, indexed;
+};
+
+static bool names_it(const struct param_use *use, const struct node *n)
+{
+    return n && n->kind == N_NAME && strcmp(n->text, use->name) == 0;
+}
+
+static void count_use(void *user, const struct node *n)
+{
+    struct param_use *use = user;
+    if (names_it(use, n))
+        use->uses++;
+    if (n->kind == N_ACCESS && names_it(use, n->a))
+        use->indexed = true;
+    if (n->kind == N_ASSIGN &&
+        (names_it(use, n->a) || (n->a->kind == N_ACCESS && names_it(use, n->a->a))))
+        use->assigned = true;
+    visit_children(n, count_use, user);
+}
+
+static struct param_use param_use(const struct node *fn, const struct node *param)
+{
+    struct param_use use = {.name = param->text};
+    visit_children(fn->body, count_use, &use);
+    return use;
+}
+
+static const struct node *only_return(const struct node *fn)
+{
+    const struct node *first = fn->body->body;
+    return first && first->kind == N_RETURN && !first->next ? first : NULL;
+}
+
+static const struct node *last_statement(const struct node *fn)
+{
+    const struct node *n = fn->body->body;
+    while (n && n->next)
+        n = n->next;
+    return n;
+}
+
+static bool declares_shared(const struct node *fn)
+{
+    for (const struct node *n = fn->body->body; n; n = n->next)
+        if (n->kind == N_DECLS && n->list && n->list->i == DECL_SHARED)
+            return true;
+    return false;
+}
+
+/* --- may it be called here? --- */
+
+static bool recursion(struct checker *c, const struct node *call, const struct entry *fn)
+{
+    int depth = 0;
+    for (const struct fn_frame *f = c->frames; f; f = f->outer, depth++) {
+        if (f->fn != fn)
+            continue;
+        diag_error(c->diag, call->loc, "`%s` calls itself%s", fn->name,
+                   f == c->frames ? "" : ", through other fns");
+        diag_note(c->diag, fn->loc,
+                  "a fn is put in the place of its call, without end here: write a loop");
+        return true;
+    }
+    if (depth < MAX_FRAMES && ++c->inlined <= MAX_INLINED)
+        return false;
+    if (c->inlined > MAX_INLINED + 1)
+        return true; /* reported */
+    diag_error(c->diag, call->loc,
+               depth < MAX_FRAMES ? "this kernel calls fns %d times and more"
+                                  : "fns call each other more than %d deep",
+               depth < MAX_FRAMES ? MAX_INLINED : MAX_FRAMES);
+    return true;
+}
+
+static bool may_call(struct checker *c, const struct node *call, const struct entry *fn)
+{
+    const struct node *last = last_statement(fn->node);
+    if (!last || last->kind != N_RETURN)
+        return false; /* reported when the module was read */
+    if (recursion(c, call, fn))
+        return false;
+    if (c->hoistable || only_return(fn->node))
+        return true;
+    if (c->in_ensures) {
+        diag_error(c->diag, call->loc,
+                   "`%s` has statements: `ensures` takes fns that only return a value", fn->name);
+        diag_note(c->diag, fn->loc, "write it as one expression: `return …;`");
+        return false;
+    }
+    diag_error(
+        c->diag, call->loc,
+        "`%s` has statements, and here it may have to be evaluated several times or not at all",
+        fn->name);
+    diag_note(c->diag, call->loc, "call it in a statement before: `… t = %s;`",
+              source_snippet(c, call->loc));
+    return false;
+}
+
+/* --- arguments --- */
+
+static bool by_reference(const struct node *param)
+{
+    return param->i == DECL_SHARED || param->i == DECL_GLOBAL;
+}
+
+/* A shared tile or a view, or what elements of its first axes leave of it. */
+static struct expr *check_place(struct checker *c, const struct node *n, const struct node *param)
+{
+    bool any_extent = c->any_extent;
+    c->any_extent = true;
+    struct expr *e = check_operand(c, n);
+    c->any_extent = any_extent;
+    if (!e)
+        return NULL;
+    enum storage storage = param->i == DECL_SHARED ? ST_SHARED : ST_VIEW;
+    bool good =
+        e->op == OP_ACCESS && e->sym->storage == storage && !e->otherwise && !expr_has_effect(e);
+    for (int i = 0; good && i < e->indices; i++)
+        good = e->index[i].kind == IX_ELEMENT;
+    if (good)
+        return e;
+    diag_error(c->diag, n->loc, "`%s` takes %s, by reference; this is none", param->text,
+               storage == ST_SHARED ? "a shared tile" : "a view");
+    diag_note(c->diag, param->loc,
+              "give a name, or a name with indices of single elements: `x`, `x[i]`");
+    return NULL;
+}
+
+static int check_args(struct checker *c, const struct node *call, const struct node *fn,
+                      struct expr **args)
+{
+    int count = 0, params = 0;
+    bool good = true;
+    for (const struct node *p = fn->params; p; p = p->next)
+        params++;
+    const struct node *p = fn->params;
+    for (const struct node *a = call->list; a; a = a->next, p = p ? p->next : NULL) {
+        if (a->kind == N_NAMED) {
+            diag_error(c->diag, a->loc, "arguments of a fn have no names");
+            return -1;
+        }
+        if (count < MAX_FN_PARAMS)
+            args[count] = p && by_reference(p) ? check_place(c, a, p) : check_expr(c, a, NULL);
+        good = good && count < MAX_FN_PARAMS && args[count];
+        count++;
+    }
+    if (count != params) {
+        diag_error(c->diag, call->loc, "`%s` takes %d argument%s, and is given %d", fn->text,
+                   params, params == 1 ? "" : "s", count);
+        diag_note(c->diag, fn->loc, "declared here");
+        return -1;
+    }
+    return good ? count : -1;
+}
+
+/* --- types and extents that arguments bring --- */
+
+static bool new_type_name(struct checker *c, const struct node *type)
+{
+    const struct entry *e = type->text ? module_entry(c->module, type->text) : NULL;
+    return type->text && type->text[0] &&
+           dtype_by_name(type->text, strlen(type->text)) == DT_NONE &&
+           !(e && e->kind == ENTRY_TYPE) && !lookup_name(c, type->text);
+}
+
+/* Typed arguments first: a literal takes the type that another argument brought. */
+static void bind_types(struct checker *c, const struct node *fn, struct expr **args)
+{
+    for (int literals = 0; literals < 2; literals++) {
+        int i = 0;
+        for (const struct node *p = fn->params; p; p = p->next, i++) {
+            if (is_untyped(args[i]) != (literals == 1) || !new_type_name(c, p->type))
+                continue;
+            struct expr *settled = settle_literal(c, args[i]);
+            struct binding *b = bind_name(c, p->type->text, p->type->loc, BIND_DTYPE);
+            if (b)
+                b->dtype = settled ? settled->type.dtype : DT_I32;
+        }
+    }
+}
+
+/* An extent that only the launch knows, as an expression; NULL when it does not follow. */
+static struct expr *launch_extent(struct checker *c, const struct expr *e, int axis)
+{
+    if (axis < 0 || axis >= e->type.rank || e->type.extent[axis] != EXTENT_RUNTIME)
+        return NULL;
+    if (e->op == OP_ACCESS) {
+        int kept = 0;
+        for (int i = 0; i < e->sym->type.rank; i++) {
+            bool dropped = i < e->indices && e->index[i].kind == IX_ELEMENT;
+            if (!dropped && kept++ == axis)
+                return e->sym->storage == ST_VIEW && (i >= e->indices || e->index[i].kind == IX_ALL)
+                           ? expr_copy(c->kernel, e->sym->dims[i])
+                           : NULL;
+        }
+        return NULL;
+    }
+    if (e->op == OP_IOTA)
+        return e->count > axis ? expr_copy(c->kernel, e->args[axis]) : NULL;
+    if (e->op == OP_DOT)
+        return launch_extent(c, e->args[axis], axis);
+    if (e->op == OP_TRANS)
+        return launch_extent(c, e->args[0],
+                             axis == e->type.rank - 1   ? axis - 1
+                             : axis == e->type.rank - 2 ? axis + 1
+                                                        : axis);
+    for (int i = 0; i < e->count; i++) {
+        struct expr *found =
+            launch_extent(c, e->args[i], axis - (e->type.rank - e->args[i]->type.rank));
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static bool new_extent_name(struct checker *c, const struct node *d)
+{
+    const struct entry *e = d->kind == N_NAME ? module_entry(c->module, d->text) : NULL;
+    return d->kind == N_NAME && !lookup_name(c, d->text) &&
+           !(e && (e->kind == ENTRY_CONST || e->kind == ENTRY_TUNE));
+}
+
+static void bind_extent(struct checker *c, const struct node *d, const struct expr *arg, int axis)
+{
+    int64_t extent = arg->type.extent[axis];
+    struct expr *at_launch = extent == EXTENT_RUNTIME ? launch_extent(c, arg, axis) : NULL;
+    struct binding *b = bind_name(c, d->text, d->loc, at_launch ? BIND_VALUE : BIND_EXTENT);
+    if (!b)
+        return;
+    b->extent = extent;
+    b->value = at_launch;
+}
+
+/* The extent that a dimension of a fn says; EXTENT_RUNTIME where only the launch knows. */
+static bool known_extent(struct checker *c, const struct node *d, int64_t *out)
+{
+    const struct binding *b = d->kind == N_NAME ? lookup_name(c, d->text) : NULL;
+    if (b && b->kind == BIND_EXTENT) {
+        *out = b->extent;
+        return true;
+    }
+    if (b && b->kind == BIND_VALUE && b->extent == EXTENT_RUNTIME) {
+        *out = EXTENT_RUNTIME;
+        return true;
+    }
+    return constant_in(c, d, "an extent", 1, MAX_ELEMENTS, out);
+}
+
+static bool extent_mismatch(struct checker *c, const struct node *p, const struct node *d,
+                            const struct expr *arg, int64_t want, int64_t got)
+{
+    diag_error(c->diag, arg->loc, "the parameter `%s` has %lld elements along `[%s]`, `%s` is %s",
+               p->text, (long long)want, source_snippet(c, d->loc), source_snippet(c, arg->loc),
+               type_name(c, arg));
+    if (d->kind == N_NAME)
+        diag_note(c->diag, p->loc, "`%s` is %lld from an argument before, and %lld here", d->text,
+                  (long long)want, (long long)got);
+    return false;
+}
+
+/* Names the extents of the parameter, or compares them; *type gets them. */
+static bool match_dims(struct checker *c, const struct node *p, const struct expr *arg,
+                       struct type *type)
+{
+    int rank = 0;
+    for (const struct node *d = p->dims; d; d = d->next)
+        rank++;
+    if (arg->type.rank > rank || (by_reference(p) && arg->type.rank != rank) || rank > MAX_RANK) {
+        const char *axes = rank == 0   ? "is a scalar"
+                           : rank == 1 ? "has 1 axis"
+                                       : arena_printf(c->arena, "has %d axes", rank);
+        diag_error(c->diag, arg->loc, "the parameter `%s` %s, `%s` is %s", p->text, axes,
+                   source_snippet(c, arg->loc), type_name(c, arg));
+        diag_note(c->diag, p->loc, "declared here");
+        return false;
+    }
+    int axis = arg->type.rank - rank; /* below 0: the argument is stretched along it */
+    for (const struct node *d = p->dims; d; d = d->next, axis++) {
+        int64_t extent;
+        int64_t got = axis >= 0 ? arg->type.extent[axis] : 1;
+        if (axis >= 0 && new_extent_name(c, d))
+            bind_extent(c, d, arg, axis);
+        if (!known_extent(c, d, &extent))
+            return false;
+        bool stretched = got == 1 && !by_reference(p);
+        if (got != extent && got != EXTENT_RUNTIME && extent != EXTENT_RUNTIME && !stretched)
+            return extent_mismatch(c, p, d, arg, extent, got);
+        type->extent[type->rank++] = extent;
+    }
+    return true;
+}
+
+/* --- parameters --- */
+
+static struct expr *stretch(struct checker *c, struct expr *e, const struct type *to)
+{
+    struct type type = *to;
+    type.dtype = e->type.dtype;
+    for (int i = 0; i < to->rank; i++)
+        if (to->extent[i] == EXTENT_RUNTIME)
+            return e;
+    return type_same_shape(&e->type, to) ? e : expr_unary(c->kernel, OP_BROADCAST, type, e->loc, e);
+}
+
+static bool is_name_or_number(const struct expr *e)
+{
+    return e->op == OP_REF || e->op == OP_LITERAL;
+}
+
+struct sym *keep_value(struct checker *c, const char *name, const struct type *type,
+                       struct expr *value, struct loc loc)
+{
+    bool varies = expr_varies(c, value);
+    enum storage storage = type->rank == 0 ? ST_SCALAR : varies ? ST_ARRAY : ST_REG;
+    struct sym *s = declare_hidden(c, name, storage, *type, loc);
+    sym_info(c, s)->varying = varies;
+    struct stmt *decl = check_emit(c, STMT_DECL, loc);
+    decl->sym = s;
+    decl->value = value;
+    return s;
+}
+
+/* Whether the argument stands in place of the parameter. */
+static bool stands_in_place(struct checker *c, const struct param_use *use, const struct expr *arg,
+                            bool only_returns)
+{
+    if (!c->hoistable)
+        return true;
+    if (use->assigned)
+        return false;
+    if (is_name_or_number(arg))
+        return !use->indexed || arg->op == OP_REF;
+    return only_returns && !use->indexed &&
+           (use->uses == 1 || (use->uses == 0 && !expr_has_effect(arg)));
+}
+
+static bool bind_by_value(struct checker *c, const struct node *fn, const struct node *p,
+                          struct expr *arg)
+{
+    struct type type = type_scalar(check_dtype(c, p->type));
+    if (type.dtype == DT_NONE || !match_dims(c, p, arg, &type))
+        return false;
+    arg = convert_to(c, arg, type.dtype, arena_printf(c->arena, "the parameter `%s`", p->text));
+    if (!arg)
+        return false;
+    struct param_use use = param_use(fn, p);
+    bool in_place = stands_in_place(c, &use, arg, only_return(fn) != NULL);
+    if (in_place && expr_has_effect(arg) && use.uses != 1) {
+        diag_error(c->diag, arg->loc, "this has an effect, and `%s` would have it %d times",
+                   fn->text, use.uses);
+        diag_note(c->diag, arg->loc, "keep its value in a variable before");
+        return false;
+    }
+    struct binding *b = bind_name(c, p->text, p->loc, in_place ? BIND_VALUE : BIND_SYM);
+    if (!b)
+        return false;
+    b->extent = 0;
+    if (in_place)
+        b->value = stretch(c, arg, &type);
+    else
+        b->sym = keep_value(c, p->text, &type, arg, arg->loc);
+    return true;
+}
+
+static bool bind_by_reference(struct checker *c, const struct node *p, struct expr *arg)
+{
+    struct type type = type_scalar(check_dtype(c, p->type));
+    if (type.dtype == DT_NONE || !match_dims(c, p, arg, &type))
+        return false;
+    if (type.dtype != arg->type.dtype) {
+        diag_error(c->diag, arg->loc, "the parameter `%s` has elements of type %s, `%s` of type %s",
+                   p->text, dtype_table[type.dtype].name, source_snippet(c, arg->loc),
+                   dtype_table[arg->type.dtype].name);
+        diag_note(c->diag, p->loc, "what is taken by reference keeps its type");
+        return false;
+    }
+    struct binding *b = bind_name(c, p->text, p->loc, BIND_PLACE);
+    if (b)
+        b->value = arg;
+    return b != NULL;
+}
+
+static bool bind_args(struct checker *c, const struct node *fn, struct expr **args)
+{
+    int i = 0;
+    bind_types(c, fn, args);
+    for (const struct node *p = fn->params; p; p = p->next, i++) {
+        bool good =
+            by_reference(p) ? bind_by_reference(c, p, args[i]) : bind_by_value(c, fn, p, args[i]);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* --- results --- */
+
+struct result_types {
+    struct type type[MAX_RESULTS];
+    int count;
+};
+
+static bool result_type(struct checker *c, const struct node *r, struct type *type)
+{
+    *type = type_scalar(check_dtype(c, r->type));
+    if (type->dtype == DT_NONE)
+        return false;
+    for (const struct node *d = r->dims; d; d = d->next) {
+        if (type->rank == MAX_RANK) {
+            diag_error(c->diag, d->loc, "a result has more than %d axes", MAX_RANK);
+            return false;
+        }
+        if (!known_extent(c, d, &type->extent[type->rank++]))
+            return false;
+    }
+    return check_size(c, type, r->loc);
+}
+
+static bool result_types(struct checker *c, const struct node *result, struct result_types *out)
+{
+    if (!result)
+        return false;
+    if (!result->list) {
+        out->count = 1;
+        return result_type(c, result, &out->type[0]);
+    }
+    for (const struct node *r = result->list; r; r = r->next) {
+        if (out->count == MAX_RESULTS || r->list) {
+            diag_error(c->diag, r->loc, "a fn has up to %d results, in one list", MAX_RESULTS);
+            return false;
+        }
+        if (!result_type(c, r, &out->type[out->count++]))
+            return false;
+    }
+    return true;
+}
+
+static struct expr *returned_value(struct checker *c, const struct entry *fn, const struct node *n,
+                                   const struct type *type)
+{
+    struct expr *value = check_expr(c, n, type);
+    const char *name = arena_printf(c->arena, "%s", fn->name);
+    value = value ? fit_value(c, value, type, name, fn->loc) : NULL;
+    return value ? stretch(c, value, type) : NULL;
+}
+
+static bool returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
+                            const struct result_types *types, struct fn_results *out)
+{
+    const struct node *values = ret->a && ret->a->kind == N_TUPLE ? ret->a->list : ret->a;
+    bool tuple = ret->a && ret->a->kind == N_TUPLE;
+    int given = 0;
+    for (const struct node *v = values; v; v = tuple ? v->next : NULL)
+        given++;
+    if (given != types->count) {
+        diag_error(c->diag, ret->loc, "`%s` has %d result%s, and returns %d", fn->name,
+                   types->count, types->count == 1 ? "" : "s", given);
+        diag_note(c->diag, fn->loc, "declared here");
+        return false;
+    }
+    bool good = true;
+    for (const struct node *v = values; v; v = tuple ? v->next : NULL) {
+        out->value[out->count] = returned_value(c, fn, v, &types->type[out->count]);
+        good = good && out->value[out->count];
+        out->count++;
+    }
+    return good;
+}
+
+/* --- the body --- */
+
+/* Values that other statements could change before they are used. */
+static void keep_results(struct checker *c, const struct entry *fn,
+                         const struct result_types *types, struct fn_results *out)
+{
+    for (int i = 0; i < out->count; i++) {
+        struct expr *value = out->value[i];
+        if (!expr_reads_memory(value) && !expr_has_effect(value))
+            continue;
+        struct sym *s = keep_value(c, fn->name, &types->type[i], value, value->loc);
+        out->value[i] = expr_ref(c->kernel, s, value->loc);
+    }
+}
+
+/* Shared tiles of a fn live as long as its body: it becomes a block, and its results variables outside of it. */
+static bool inline_block(struct checker *c, const struct entry *fn, const struct node *ret,
+                         const struct result_types *types, struct fn_results *out)
+{
+    struct sym *kept[MAX_RESULTS];
+    struct fn_results values = {.count = 0};
+    for (int i = 0; i < types->count; i++)
+        kept[i] = keep_value(c, fn->name, &types->type[i], NULL, ret->loc);
+    struct stmt *block = check_emit(c, STMT_BLOCK, fn->loc), **after = c->tail;
+    c->tail = &block->body;
+    check_stmts(c, fn->node->body->body, ret);
+    c->hoistable = true;
+    bool good = returned_values(c, fn, ret, types, &values);
+    for (int i = 0; good && i < values.count; i++) {
+        struct stmt *s = check_emit(c, STMT_ASSIGN, ret->loc);
+        s->target = expr_ref(c->kernel, kept[i], ret->loc);
+        s->value = values.value[i];
+        out->value[i] = expr_ref(c->kernel, kept[i], ret->loc);
+    }
+    out->count = values.count;
+    c->tail = after;
+    return good;
+}
+
+static bool inline_body(struct checker *c, const struct entry *fn, struct expr **args,
+                        struct fn_results *out)
+{
+    struct result_types types = {.count = 0};
+    const struct node *only = only_return(fn->node), *ret = last_statement(fn->node);
+    if (!bind_args(c, fn->node, args) || !result_types(c, fn->node->result, &types))
+        return false;
+    if (only)
+        return returned_values(c, fn, only, &types, out);
+    if (declares_shared(fn->node))
+        return inline_block(c, fn, ret, &types, out);
+    check_stmts(c, fn->node->body->body, ret);
+    c->hoistable = true;
+    if (!returned_values(c, fn, ret, &types, out))
+        return false;
+    keep_results(c, fn, &types, out);
+    return true;
+}
+
+static int note_count(const struct diag *d)
+{
+    int count = 0;
+    for (const struct diagnostic *n = d->current ? d->current->notes : NULL; n; n = n->next)
+        count++;
+    return count;
+}
+
+bool inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
+               struct fn_results *out)
+{
+    struct expr *args[MAX_FN_PARAMS];
+    int errors = c->diag->errors;
+    if (!may_call(c, call, fn) || check_args(c, call, fn->node, args) < 0)
+        return false;
+    struct fn_frame frame = {fn, call, c->frames};
+    struct names names = c->names;
+    bool hoistable = c->hoistable;
+    int loops = c->loops, level = c->level;
+    c->frames = &frame;
+    c->names = (struct names){0};
+    c->loops = 0;
+    c->level = level + 1;
+    bool good = inline_body(c, fn, args, out);
+    c->frames = frame.outer;
+    c->names = names;
+    c->loops = loops;
+    c->level = level;
+    c->hoistable = hoistable;
+    if (c->diag->errors > errors && note_count(c->diag) < MAX_NOTES)
+        diag_note(c->diag, call->loc, "in this call of `%s`", fn->name);
+    return good;
+}
+
+struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn)
+{
+    struct fn_results results = {.count = 0};
+    if (!inline_fn(c, call, fn, &results))
+        return NULL;
+    if (results.count == 1)
+        return results.value[0];
+    diag_error(c->diag, call->loc, "`%s` has %d results", fn->name, results.count);
+    diag_note(c->diag, call->loc, "take them with `T (a, b) = %s;`", source_snippet(c, call->loc));
+    return NULL;
+}

@@ -1,0 +1,355 @@
+/* What the files of the checker share: the module as parsed, and the state of checking one kernel.
+ *
+ *   module.c         module-level names, duplicates, tune lists, lang_parse
+ *   module_uses.c    which module-level names a kernel reaches
+ *   module_kernel.c  what callers may ask of a kernel: parameters, tuned names, types
+ *   module_tunes.c   require: which tuned values go together, and the first that do
+ *   check.c          a kernel: parameters, attributes, body
+ *   check_scope.c    names: scopes, unique names, help for unknown ones
+ *   check_const.c    constants: module constants, tuned values, what must be known while compiling
+ *   check_type.c     types as written, extents, conversions
+ *   check_expr.c     operators            check_call.c    calls (elementwise, reductions)
+ *   check_shape.c    calls about shapes   check_effect.c  calls with effects
+ *   check_access.c   names and accesses   check_fn.c      inlining
+ *   check_decl.c     declarations         check_view.c    global views
+ *   check_stmt.c     statements           check_loop.c    loops and pipelines
+ *   check_ensures.c  ensures
+ *
+ * Two conventions run through all of it. A function that returns NULL (or false, or DT_NONE) has reported why, and its
+ * caller goes on without another word. A literal whose type the context decides is an OP_LITERAL of dtype DT_NONE: it
+ * lives until an operator, a conversion or settle_literal() gives it one.
+ */
+#ifndef TW_CHECK_INTERNAL_H
+#define TW_CHECK_INTERNAL_H
+
+#include "lang/lang.h"
+#include "lang/syntax.h"
+
+/* --- the module --- */
+
+enum entry_kind { ENTRY_CONST, ENTRY_TUNE, ENTRY_TYPE, ENTRY_FN, ENTRY_KERNEL };
+
+/* A name of the module. */
+struct entry {
+    const char *name;
+    uint64_t hash;
+    struct loc loc;
+    enum entry_kind kind;
+    const struct node *node;
+    int index;                 /* in module.entries */
+    int group, member;         /* TUNE: the list's number, position among its names */
+    enum dtype dtype;          /* TUNE: I32, F32 or BOOL */
+    const enum dtype *choices; /* TYPE */
+    int choice_count;          /* TYPE */
+    bool *uses;                /* KERNEL: by entry index, what it reaches */
+};
+
+/* One `tune` line. */
+struct tune_list {
+    const struct node *node;
+    const char *target;      /* NULL: common */
+    int group, names, count; /* values: count rows of `names` */
+    struct literal *values;
+};
+
+/* A condition at module level, and what it speaks of. */
+struct module_condition {
+    const struct node *node; /* N_REQUIRE, N_STATIC_ASSERT */
+    bool *uses;              /* by entry index */
+};
+
+struct module {
+    const struct source *source;
+    const struct node *items;
+    struct entry *entries;
+    int entry_count;
+    struct tune_list *lists;
+    int list_count, group_count;
+    struct module_condition *conditions;
+    int condition_count;
+    int *kernels; /* entry indices */
+    int kernel_count;
+};
+
+/* Of a name: lists of names are searched by it. */
+uint64_t name_hash(const char *name);
+const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */
+/* The list of a group that a target sees; NULL target: cpu. */
+const struct tune_list *module_tune_list(const struct module *m, int group, const char *target);
+/* Entries that the tree below `list` reaches, through constants and fns too; by entry index. */
+/* Calls visit on each node right below n, in the order of the text. */
+void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
+                    void *user);
+bool *module_uses(struct arena *a, const struct module *m, const struct node *list);
+struct literal param_value(const struct node *literal); /* of a parameter's `= literal` */
+bool known_target(const char *target);                  /* cpu, sim, cuda, sm_90, sm_90a, … */
+/* Does the condition speak of any tuned name or type that `uses` holds? */
+bool condition_concerns(const struct module *m, const struct module_condition *x, const bool *uses);
+/* Tuned names of a kernel in the order of lang_kernel.tunes: entry indices. Returns how many. */
+int kernel_tunes(const struct module *m, int index, int *entries);
+
+/* --- checking --- */
+
+enum {
+    MAX_DEPTH = 1500,
+    MAX_EXPR_DEPTH = 1000,
+    MAX_RESULTS = 8,
+    MAX_INLINED = 4000,
+    MAX_COPIED = 400000
+};
+#define MAX_ELEMENTS ((int64_t)1 << 31)
+
+enum bind_kind {
+    BIND_ANY, /* of lookups */
+    BIND_SYM,
+    BIND_VALUE, /* fn parameter: an expression that stands for it */
+    BIND_PLACE, /* fn parameter by reference: an ACCESS of shared or global memory whose indices come first */
+    BIND_EXTENT, /* extent that a fn parameter brought */
+    BIND_DTYPE,  /* element type that a fn parameter brought */
+    BIND_POISON  /* its declaration was wrong: no more words about it */
+};
+struct binding {
+    const char *name;
+    uint64_t hash;
+    struct loc loc;
+    enum bind_kind kind;
+    struct sym *sym;
+    struct expr *value;
+    int64_t extent;
+    enum dtype dtype;
+    int level;                 /* of the scope */
+    struct binding *next;      /* declared before, outward */
+    struct binding *same_slot; /* likewise, among names of one slot of the table */
+};
+
+/* The names in sight: a list from the newest on, and a hash table of them. Names that hide others come first in both. */
+struct names {
+    struct binding *newest;
+    struct binding **slots;
+    size_t capacity, count;
+};
+
+/* A hash table. */
+struct name_set {
+    const char **slots;
+    size_t count, capacity;
+};
+
+/* What the checker knows of a symbol beyond the IR. */
+struct sym_info {
+    struct expr *init;  /* const scalars: the value, for messages and for views */
+    bool ensures_index; /* of `ensures for (…)` */
+    bool varying;       /* a scalar that was given a value that differs between threads */
+    bool freed;
+    struct loc freed_at;
+    int loop_depth; /* loops around the declaration */
+    int order;      /* of constants */
+};
+
+struct const_slot {
+    enum { CONST_NEW, CONST_BUSY, CONST_DONE, CONST_BAD } state;
+    struct sym *sym;
+    struct expr *init; /* ENTRY_CONST: of the constant's type */
+};
+
+/* A fn being inlined. */
+struct fn_frame {
+    const struct entry *fn;
+    const struct node *call;
+    struct fn_frame *outer;
+};
+
+struct checker {
+    struct arena *arena;
+    struct diag *diag;
+    const struct module *module;
+    struct kernel *kernel;
+    const struct literal *tunes; /* by entry index; NULL: tuned names have no value here */
+    const enum dtype *types;     /* by entry index; NULL: likewise */
+    struct const_slot *consts;   /* by entry index */
+    struct sym **const_begin;    /* the link behind the parameters: constants stand there */
+    VEC(struct sym *) made;      /* constants in the order they were made */
+    struct names names;
+    int level;
+    VEC(struct sym_info) infos; /* by sym->index; not for parameters */
+    VEC(struct sym *) freed;
+    struct name_set unique; /* the kernel's names so far */
+    struct name_set own;    /* names that its own text declares anywhere */
+    struct stmt **tail;     /* where the next statement goes */
+    bool hoistable;         /* statements may be put in front of what is being checked */
+    bool in_ensures;
+    bool
+        any_extent; /* views may be named whole, whatever their extents: typeof, arguments by reference */
+    bool thread_level;
+    int depth;          /* of expressions and statements, against deep recursion */
+    int loops;          /* around the statement, within the fn */
+    int loop_depth;     /* around the statement in all */
+    int pipeline_level; /* scope level of the innermost pipeline body, 0: in none */
+    struct fn_frame *frames;
+    int inlined;
+    int64_t copied; /* expression nodes copied in place of fn parameters */
+};
+
+/* check.c */
+void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
+                  const char *name, struct loc loc);
+void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice);
+/* Reports a nesting that is too deep; every call that returned true is undone by c->depth--. */
+bool check_deeper(struct checker *c, struct loc at);
+/* The text of a place as it is written, on one line and short: for messages. */
+const char *source_snippet(struct checker *c, struct loc at);
+
+/* check_scope.c */
+int scope_open(struct checker *c);
+void scope_close(struct checker *c, int outer); /* what scope_open returned */
+/* NULL: declared twice, reported. */
+struct binding *bind_name(struct checker *c, const char *name, struct loc loc, enum bind_kind kind);
+struct binding *lookup_name(const struct checker *c, const char *name);
+struct binding *lookup_name_of_kind(const struct checker *c, const char *name, enum bind_kind kind);
+/* A symbol of the kernel with a name that no other has, bound to the name as written. */
+struct sym *declare_sym(struct checker *c, const char *name, enum storage storage, struct type type,
+                        struct loc loc);
+/* Likewise without a binding: for values that inlining keeps. */
+struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
+                           struct type type, struct loc loc);
+void name_set_add(struct arena *a, struct name_set *set, const char *name);
+const char *unique_name(struct checker *c, const char *name);
+struct sym_info *sym_info(struct checker *c, const struct sym *s);
+void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
+void unknown_name(struct checker *c, const char *name, struct loc loc);
+void unknown_base(struct checker *c, const char *name, struct loc loc); /* of `name.x` */
+void unknown_call(struct checker *c, const char *name, struct loc loc);
+void unknown_type(struct checker *c, const char *name, struct loc loc);
+const char *storage_text(const struct sym *s); /* "a register tile", … */
+
+/* check_const.c */
+/* The symbol of a module constant or a tuned name, made when it is first used, here at `used`. */
+struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used);
+/* A local constant whose value is known; linked ahead of the kernel's other symbols. */
+struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
+                        struct literal value);
+/* Evaluates a checked expression; reports with `what` ("the extent of an axis") and why it is not known. */
+bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out);
+bool constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out);
+/* An int within low … high, else reported. */
+bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
+                 int64_t high, int64_t *out);
+/* A condition; *known false: it depends on statics or sizes not known yet. */
+bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *known,
+                        bool *value);
+void check_static_assert(struct checker *c, const struct node *n);
+void check_require(struct checker *c, const struct node *n);
+/* Values of tuned names changed: computes the constants made so far again. false: one has no value. */
+bool consts_again(struct checker *c);
+
+/* check_type.c */
+bool is_untyped(const struct expr *e); /* a literal without a type yet */
+enum dtype check_dtype(struct checker *c, const struct node *type);
+/* Appends the extents of a list of constant expressions to t. */
+bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t);
+bool check_size(struct checker *c, const struct type *t, struct loc at);
+struct expr *settle_literal(struct checker *c, struct expr *e);
+/* The untyped literal e as a t; reports what does not fit. */
+struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t);
+/* x as a t; a literal with a type becomes one of the other type. */
+struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t);
+/* Implicit conversion of a value: settles literals, casts where no range is lost, else reports. `into` names what takes
+ * the value ("`C`", "the index"). */
+struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into);
+struct expr *to_bool(struct checker *c, struct expr *e);
+const char *type_name(struct checker *c, const struct expr *e); /* type_text; literals settle */
+/* Does a value of type `from` broadcast to exactly `to`? */
+bool broadcasts_to(const struct type *to, const struct type *from);
+void shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
+                 const char *right, const struct type *b);
+/* type_broadcast with the message. */
+bool join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
+                 struct type *out);
+
+/* check_expr.c. `want`: the type that the context gives to iota() and to bare literals; NULL: none. */
+struct expr *check_expr(struct checker *c, const struct node *n, const struct type *want);
+struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what);
+struct expr *check_condition(struct checker *c, const struct node *n);
+struct expr *make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                         struct expr *b);
+struct expr *check_where(struct checker *c, const struct node *n, const struct type *want);
+struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args,
+                       int count);
+/* Casts or adapts both to the type of an arithmetic operation on them. */
+bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
+                   enum dtype *out);
+bool expr_has_effect(const struct expr *e); /* an atomic anywhere below */
+bool expr_reads_memory(const struct expr *e);
+int64_t expr_size(const struct expr *e);
+int expr_depth(const struct expr *e);
+
+/* check_call.c, check_shape.c, check_effect.c */
+struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
+int call_argument_count(const struct node *n); /* of a call, named ones not counted */
+const struct node *call_argument(const struct node *n, int i);
+/* Reports when a call has not low … high positional arguments, or a named one that is not in `names` (NULL-ended). */
+bool check_arguments(struct checker *c, const struct node *n, int low, int high,
+                     const char *const *names, const char *form);
+const struct node *named_argument(const struct node *n, const char *name);
+struct expr *check_operand(struct checker *c, const struct node *n); /* settled, no context */
+bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
+                int *axis);
+struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
+                              const struct type *want);
+bool is_shape_call(enum op op);
+bool is_atomic(enum op op);
+struct expr *check_atomic(struct checker *c, const struct node *n, enum op op);
+void check_effect_call(struct checker *c, const struct node *n, enum op op);
+
+/* check_access.c */
+struct expr *check_name(struct checker *c, const struct node *n);
+struct expr *check_access(struct checker *c, const struct node *n);
+struct expr *check_member(struct checker *c, const struct node *n);
+/* An lvalue; `why` says what is done to it ("assigned to"). */
+struct expr *check_target(struct checker *c, const struct node *n, const char *why);
+/* The name behind an access or a bare name, without a use: NULL when it is neither, or unknown (reported). */
+struct binding *place_binding(struct checker *c, const struct node *n);
+const char *place_text(const struct node *n);
+
+/* check_fn.c */
+/* A variable of the kernel for a value that inlining keeps; value NULL: it is assigned later. */
+struct sym *keep_value(struct checker *c, const char *name, const struct type *type,
+                       struct expr *value, struct loc loc);
+struct fn_results {
+    struct expr *value[MAX_RESULTS];
+    int count;
+};
+bool inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
+               struct fn_results *out);
+struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn);
+
+/* check_decl.c, check_view.c */
+void check_decls(struct checker *c, const struct node *n);
+void check_destructure(struct checker *c, const struct node *n);
+void check_view(struct checker *c, const struct node *n);
+struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
+/* The value as it is stored to something of type `to`: converted, its shape checked. `name` for messages. */
+struct expr *fit_value(struct checker *c, struct expr *value, const struct type *to,
+                       const char *name, struct loc declared);
+/* An integer scalar over parameters and constants; const locals are replaced by their values. */
+struct expr *launch_int(struct checker *c, const struct node *n, const char *what);
+struct expr *launch_known(struct checker *c, struct expr *e, const char *what);
+
+/* check_stmt.c, check_loop.c */
+void check_stmts(struct checker *c, const struct node *list, const struct node *stop);
+/* A statement as a list of its own, in a scope of its own. */
+struct stmt *check_body(struct checker *c, const struct node *n);
+void check_assign(struct checker *c, const struct node *n);
+void check_for(struct checker *c, const struct node *n);
+void check_while(struct checker *c, const struct node *n);
+/* Does it differ between threads, as far as the text up to here tells? The variance pass knows for sure. */
+bool expr_varies(struct checker *c, const struct expr *e);
+/* Reports what cannot be inside a pipeline body; true if it may stay. */
+bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what);
+bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
+                  const struct expr *value);
+
+/* check_ensures.c */
+void check_ensures(struct checker *c, const struct node *n);
+
+#endif

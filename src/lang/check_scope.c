@@ -1,0 +1,425 @@
+/* Names: scopes, symbols whose names no other symbol of the kernel has, and help for names that are not known. */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+/* --- the table --- */
+
+static struct binding **slot_of(const struct names *names, uint64_t hash)
+{
+    return &names->slots[(size_t)hash & (names->capacity - 1)];
+}
+
+/* Slots of the double size, filled from the oldest name on: what hides another stays in front of it. */
+static void grow(struct checker *c, struct names *names)
+{
+    struct binding *oldest = NULL, *next;
+    for (struct binding *b = names->newest; b; b = b->next) {
+        b->same_slot = oldest; /* for the moment: the list turned round */
+        oldest = b;
+    }
+    names->capacity = names->capacity ? names->capacity * 2 : 32;
+    names->slots = arena_array(c->arena, struct binding *, names->capacity);
+    for (struct binding *b = oldest; b; b = next) {
+        struct binding **slot = slot_of(names, b->hash);
+        next = b->same_slot;
+        b->same_slot = *slot;
+        *slot = b;
+    }
+}
+
+static void add_name(struct checker *c, struct binding *b)
+{
+    struct names *names = &c->names;
+    if (names->count >= names->capacity)
+        grow(c, names);
+    struct binding **slot = slot_of(names, b->hash);
+    b->same_slot = *slot;
+    *slot = b;
+    b->next = names->newest;
+    names->newest = b;
+    names->count++;
+}
+
+/* Behind all others. */
+static void add_outermost(struct checker *c, struct binding *b)
+{
+    struct names *names = &c->names;
+    if (names->count >= names->capacity)
+        grow(c, names);
+    struct binding **slot = slot_of(names, b->hash), **list = &names->newest;
+    while (*slot)
+        slot = &(*slot)->same_slot;
+    while (*list)
+        list = &(*list)->next;
+    *slot = b;
+    *list = b;
+    names->count++;
+}
+
+static void remove_newest(struct names *names)
+{
+    struct binding *b = names->newest, **slot = slot_of(names, b->hash);
+    while (*slot != b)
+        slot = &(*slot)->same_slot;
+    *slot = b->same_slot;
+    names->newest = b->next;
+    names->count--;
+}
+
+/* --- scopes --- */
+
+int scope_open(struct checker *c)
+{
+    return c->level++;
+}
+
+void scope_close(struct checker *c, int outer)
+{
+    while (c->names.newest && c->names.newest->level > outer)
+        remove_newest(&c->names);
+    c->level = outer;
+}
+
+struct binding *lookup_name_of_kind(const struct checker *c, const char *name, enum bind_kind kind)
+{
+    uint64_t hash = name_hash(name);
+    struct binding *b = c->names.capacity ? *slot_of(&c->names, hash) : NULL;
+    while (b &&
+           (b->hash != hash || strcmp(b->name, name) != 0 || (kind != BIND_ANY && b->kind != kind)))
+        b = b->same_slot;
+    return b;
+}
+
+struct binding *lookup_name(const struct checker *c, const char *name)
+{
+    return lookup_name_of_kind(c, name, BIND_ANY);
+}
+
+struct binding *bind_name(struct checker *c, const char *name, struct loc loc, enum bind_kind kind)
+{
+    struct binding *old = lookup_name(c, name);
+    if (old && old->level == c->level && old->kind != BIND_POISON) {
+        diag_error(c->diag, loc, "`%s` is declared twice in one scope", name);
+        diag_note(c->diag, old->loc, "the first declaration; give one of them another name");
+        return NULL;
+    }
+    struct binding *b = arena_new(c->arena, struct binding);
+    b->name = name;
+    b->hash = name_hash(name);
+    b->loc = loc;
+    b->kind = kind;
+    b->level = c->level;
+    b->dtype = DT_NONE;
+    add_name(c, b);
+    return b;
+}
+
+void poison_name(struct checker *c, const char *name, struct loc loc)
+{
+    struct binding *old = lookup_name(c, name);
+    if (!old || old->level != c->level)
+        bind_name(c, name, loc, BIND_POISON);
+}
+
+/* --- names in the kernel --- */
+
+/* The slot that holds the name, or the free one where it belongs. */
+static const char **set_slot(const struct name_set *set, const char *name)
+{
+    size_t at = (size_t)name_hash(name) & (set->capacity - 1);
+    while (set->slots[at] && strcmp(set->slots[at], name) != 0)
+        at = (at + 1) & (set->capacity - 1);
+    return &set->slots[at];
+}
+
+static bool set_has(const struct name_set *set, const char *name)
+{
+    return set->capacity > 0 && *set_slot(set, name);
+}
+
+void name_set_add(struct arena *a, struct name_set *set, const char *name)
+{
+    if (2 * (set->count + 1) > set->capacity) {
+        struct name_set old = *set;
+        set->capacity = old.capacity ? old.capacity * 2 : 64;
+        set->slots = arena_array(a, const char *, set->capacity);
+        for (size_t i = 0; i < old.capacity; i++)
+            if (old.slots[i])
+                *set_slot(set, old.slots[i]) = old.slots[i];
+    }
+    const char **slot = set_slot(set, name);
+    set->count += *slot == NULL;
+    *slot = name;
+}
+
+/* What inlining declares leaves the names that the kernel itself declares, further down too, to the kernel. */
+static bool name_taken(const struct checker *c, const char *name)
+{
+    return set_has(&c->unique, name) || (c->frames && set_has(&c->own, name));
+}
+
+const char *unique_name(struct checker *c, const char *name)
+{
+    const char *chosen = name;
+    /* Steps grow, so that a name used thousands of times does not take millions of tries. */
+    for (int n = 1, step = 1, tries = 0; name_taken(c, chosen); n += step) {
+        chosen = arena_printf(c->arena, "%s_%d", name, n);
+        if (++tries % 64 == 0)
+            step *= 2;
+    }
+    name_set_add(c->arena, &c->unique, chosen);
+    return chosen;
+}
+
+struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
+                           struct type type, struct loc loc)
+{
+    struct sym *s = sym_new(c->kernel, unique_name(c, name), storage, type, loc);
+    struct sym_info info = {.loop_depth = c->loop_depth};
+    if (storage != ST_PARAM) {
+        while (c->infos.count <= (size_t)s->index)
+            vec_push(c->arena, &c->infos, info);
+        c->infos.data[s->index] = info;
+    }
+    return s;
+}
+
+struct sym *declare_sym(struct checker *c, const char *name, enum storage storage, struct type type,
+                        struct loc loc)
+{
+    struct binding *b = bind_name(c, name, loc, BIND_SYM);
+    if (!b)
+        return NULL;
+    b->sym = declare_hidden(c, name, storage, type, loc);
+    return b->sym;
+}
+
+struct sym_info *sym_info(struct checker *c, const struct sym *s)
+{
+    static const struct sym_info none;
+    if (s->storage == ST_PARAM || (size_t)s->index >= c->infos.count) {
+        struct sym_info *info = arena_new(c->arena, struct sym_info);
+        *info = none;
+        return info;
+    }
+    return &c->infos.data[s->index];
+}
+
+const char *storage_text(const struct sym *s)
+{
+    switch (s->storage) {
+    case ST_PARAM: return s->is_pointer ? "a pointer" : "a scalar parameter";
+    case ST_CONST: return "a constant";
+    case ST_SCALAR: return "a scalar";
+    case ST_ARRAY: return "an array";
+    case ST_REG: return "a register tile";
+    case ST_SHARED: return "a shared tile";
+    case ST_VIEW: return "a view of global memory";
+    }
+    return "a name";
+}
+
+/* --- names that are not known --- */
+
+struct help {
+    const char *name, *way_out;
+};
+
+static const struct help value_help[] = {
+    {"threadIdx", "the thread of a block is `thread.x`, `thread.y`, `thread.z`"},
+    {"blockIdx", "the block of a grid is `block.x`, `block.y`, `block.z`"},
+    {"blockDim", "the extents of a block are the numbers in `threads(…)`: name them with `const`"},
+    {"gridDim", "the extents of the grid are `grid.x`, `grid.y`, `grid.z`"},
+    {"warpSize", "a warp has 32 threads: `const i32 WARP = 32;`"},
+    {"INFINITY", "infinity is `inf`"},
+    {"NAN", "not-a-number is `nan`"},
+    {"nullptr", "there are no pointers in expressions; views are declared with `global`"},
+    {"NULL", "there are no pointers in expressions; views are declared with `global`"},
+    {"True", "truth values are `true` and `false`"},
+    {"False", "truth values are `true` and `false`"},
+    {NULL, NULL},
+};
+
+static const struct help call_help[] = {
+    {"__syncwarp", "the barrier of a block is `sync()`"},
+    {"atomicAdd", "write `atomic_add(x[i], v)`"},
+    {"atomicSub", "write `atomic_add(x[i], -v)`"},
+    {"atomicMin", "write `atomic_min(x[i], v)`"},
+    {"atomicMax", "write `atomic_max(x[i], v)`"},
+    {"atomicAnd", "write `atomic_and(x[i], v)`"},
+    {"atomicOr", "write `atomic_or(x[i], v)`"},
+    {"atomicXor", "write `atomic_xor(x[i], v)`"},
+    {"atomicExch", "write `atomic_exchange(x[i], v)`"},
+    {"atomicCAS", "write `atomic_cas(x[i], expected, desired)`"},
+    {"expf", "functions serve every float type: `exp(x)`"},
+    {"__expf", "functions serve every float type: `exp(x)`"},
+    {"exp2f", "functions serve every float type: `exp2(x)`"},
+    {"logf", "functions serve every float type: `log(x)`"},
+    {"__logf", "functions serve every float type: `log(x)`"},
+    {"log2f", "functions serve every float type: `log2(x)`"},
+    {"sqrtf", "functions serve every float type: `sqrt(x)`"},
+    {"rsqrtf", "functions serve every float type: `rsqrt(x)`"},
+    {"tanhf", "functions serve every float type: `tanh(x)`"},
+    {"erff", "functions serve every float type: `erf(x)`"},
+    {"sinf", "functions serve every float type: `sin(x)`"},
+    {"cosf", "functions serve every float type: `cos(x)`"},
+    {"floorf", "functions serve every float type: `floor(x)`"},
+    {"ceilf", "functions serve every float type: `ceil(x)`"},
+    {"roundf", "functions serve every float type: `round(x)`"},
+    {"rint", "to the nearest integer, ties to even, is `round(x)`"},
+    {"fabs", "the absolute value is `abs(x)`"},
+    {"fabsf", "the absolute value is `abs(x)`"},
+    {"fmax", "write `max(a, b)`"},
+    {"fmaxf", "write `max(a, b)`"},
+    {"fmin", "write `min(a, b)`"},
+    {"fminf", "write `min(a, b)`"},
+    {"fmaf", "write `fma(a, b, c)`"},
+    {"pow", "write `exp2(y * log2(x))`, or `square(x)`"},
+    {"powf", "write `exp2(y * log2(x))`, or `square(x)`"},
+    {"__ldg", "read the view: whether a load may be cached is decided by `const`"},
+    {"__half2float", "write the cast `(f32) x`"},
+    {"__float2half", "write the cast `(f16) x`"},
+    {"cast", "a cast has its type in parentheses: `(f16) x`"},
+    {"transpose", "write `trans(x)`"},
+    {"matmul", "write `dot(a, b)`"},
+    {"mma", "write `dot(a, b, c)`"},
+    {"select", "write `where(condition, a, b)`"},
+    {"arange", "write `iota(n)`"},
+    {"zeros", "declare it: `reg f32 x[M][N] = 0;`"},
+    {"full", "declare it: `reg f32 x[M][N] = value;`"},
+    {"cumsum", "write `scan(add, x, axis = 0)`"},
+    {"cumprod", "write `scan(mul, x, axis = 0)`"},
+    {"mean", "write `sum(x, axis = 1) / n`"},
+    {"squeeze", "write `reshape(x, …)`"},
+    {"unsqueeze", "write `reshape(x, …)`"},
+    {"ceil_div", "write `cdiv(a, b)`"},
+    {"div_up", "write `cdiv(a, b)`"},
+    {"assert", "write `static_assert(…)` for constants, `assume(…)` for what holds at run time"},
+    {"__shfl_sync", "lanes do not exchange values by hand: use a reduction or a scan of a tile"},
+    {"__shfl_down_sync", "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile"},
+    {"__shfl_xor_sync", "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile"},
+    {NULL, NULL},
+};
+
+static const char *find_help(const struct help *table, const char *name)
+{
+    for (; table->name; table++)
+        if (strcmp(table->name, name) == 0)
+            return table->way_out;
+    return NULL;
+}
+
+typedef VEC(const char *) name_list;
+
+/* Bindings in sight and entries of the module of the kinds in `mask`. */
+static void known_names(struct checker *c, name_list *out, bool bindings, unsigned mask)
+{
+    if (bindings)
+        for (const struct binding *b = c->names.newest; b; b = b->next)
+            if (b->kind != BIND_POISON)
+                vec_push(c->arena, out, b->name);
+    for (int i = 0; i < c->module->entry_count; i++)
+        if (mask >> c->module->entries[i].kind & 1)
+            vec_push(c->arena, out, c->module->entries[i].name);
+}
+
+/* A name that nobody knows is reported once in a function. */
+static void poison_outermost(struct checker *c, const char *name, struct loc loc)
+{
+    struct binding *b = arena_new(c->arena, struct binding);
+    *b = (struct binding){.name = name, .loc = loc, .kind = BIND_POISON, .level = -1};
+    b->hash = name_hash(name);
+    add_outermost(c, b);
+}
+
+static bool all_capitals(const char *name)
+{
+    for (const char *s = name; *s; s++)
+        if (*s >= 'a' && *s <= 'z')
+            return false;
+    return name[0] && name[1];
+}
+
+void unknown_name(struct checker *c, const char *name, struct loc loc)
+{
+    const struct entry *e = module_entry(c->module, name);
+    const char *help = find_help(value_help, name);
+    if (e && e->kind == ENTRY_FN) {
+        diag_error(c->diag, loc, "`%s` is a fn, not a value", name);
+        diag_note(c->diag, loc, "call it: `%s(…)`", name);
+    } else if (e || dtype_by_name(name, strlen(name)) != DT_NONE) {
+        diag_error(c->diag, loc, "`%s` is %s, not a value", name,
+                   e && e->kind == ENTRY_KERNEL ? "a kernel" : "a type");
+    } else {
+        name_list names = {0};
+        known_names(c, &names, true, 1u << ENTRY_CONST | 1u << ENTRY_TUNE);
+        const char *near = help ? NULL : nearest_name(name, names.data, names.count);
+        diag_error(c->diag, loc, "`%s` is not declared", name);
+        if (help)
+            diag_note(c->diag, loc, "%s", help);
+        else if (near)
+            diag_note(c->diag, loc, "did you mean `%s`?", near);
+        else if (all_capitals(name))
+            diag_note(c->diag, loc,
+                      "declare it ahead of the kernel: `const i32 %s = …;` or `tune %s = {…};`",
+                      name, name);
+    }
+    poison_outermost(c, name, loc);
+}
+
+void unknown_base(struct checker *c, const char *name, struct loc loc)
+{
+    static const char *const bases[] = {"block", "grid", "thread"};
+    const char *help = find_help(value_help, name);
+    const char *near = help ? NULL : nearest_name(name, bases, sizeof bases / sizeof bases[0]);
+    diag_error(c->diag, loc, "`%s` has no parts", name);
+    if (help)
+        diag_note(c->diag, loc, "%s", help);
+    else if (near)
+        diag_note(c->diag, loc, "did you mean `%s`?", near);
+    else
+        diag_note(c->diag, loc, "what has x, y and z are `block`, `grid` and `thread`");
+}
+
+void unknown_call(struct checker *c, const char *name, struct loc loc)
+{
+    const char *help = find_help(call_help, name);
+    const struct entry *e = module_entry(c->module, name);
+    if (e && e->kind == ENTRY_KERNEL) {
+        diag_error(c->diag, loc, "`%s` is a kernel: it is launched, not called", name);
+        return;
+    }
+    diag_error(c->diag, loc, "there is no function `%s`", name);
+    if (help) {
+        diag_note(c->diag, loc, "%s", help);
+        return;
+    }
+    name_list names = {0};
+    known_names(c, &names, false, 1u << ENTRY_FN);
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op_table[op].form == FORM_CALL)
+            vec_push(c->arena, &names, op_table[op].text);
+    vec_push(c->arena, &names, "bytes");
+    const char *near = nearest_name(name, names.data, names.count);
+    if (near)
+        diag_note(c->diag, loc, "did you mean `%s`?", near);
+    else if (name[0] >= 'A' && name[0] <= 'Z')
+        diag_note(c->diag, loc,
+                  "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
+}
+
+void unknown_type(struct checker *c, const char *name, struct loc loc)
+{
+    diag_error(c->diag, loc, "there is no type `%s`", name);
+    name_list names = {0};
+    known_names(c, &names, false, 1u << ENTRY_TYPE);
+    for (int t = 0; t < DT_COUNT; t++)
+        vec_push(c->arena, &names, dtype_table[t].name);
+    const char *near = nearest_name(name, names.data, names.count);
+    if (near)
+        diag_note(c->diag, loc, "did you mean `%s`?", near);
+    else if (name[0] >= 'A' && name[0] <= 'Z')
+        diag_note(c->diag, loc,
+                  "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
+}

@@ -1,0 +1,339 @@
+/* Calls about shapes: dot, trans, reshape, repeat, broadcast, iota. */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+bool is_shape_call(enum op op)
+{
+    return op == OP_DOT || op == OP_IOTA || op_table[op].class == CLASS_SHAPE;
+}
+
+static struct expr *tile_operand(struct checker *c, const struct node *n, const char *call)
+{
+    struct expr *x = check_operand(c, n);
+    if (!x || x->type.rank > 0)
+        return x;
+    diag_error(c->diag, x->loc, "`%s` takes a tile, and this is a scalar", call);
+    return NULL;
+}
+
+/* --- dot --- */
+
+/* The type that a dot product sums in. */
+static enum dtype dot_result(enum dtype t)
+{
+    if (dtype_is_float(t))
+        return t == DT_F64 ? DT_F64 : DT_F32;
+    return dtype_table[t].bits == 64 ? DT_I64 : DT_I32;
+}
+
+/* Operands of one type that holds both: u8 with i8 multiply as i16. */
+static enum dtype dot_operand_type(enum dtype a, enum dtype b)
+{
+    if (dtype_is_float(a) || dtype_table[a].kind == dtype_table[b].kind)
+        return dtype_join(a, b);
+    enum dtype joined = dtype_join(a, b);
+    if (dtype_holds(joined, a) && dtype_holds(joined, b))
+        return joined;
+    int bits = dtype_table[joined].bits;
+    return bits == 8 ? DT_I16 : bits == 16 ? DT_I32 : joined;
+}
+
+static bool is_matrix(struct checker *c, const struct expr *x)
+{
+    if (x->type.rank == 2)
+        return true;
+    diag_error(c->diag, x->loc, "dot multiplies matrices, `%s` is %s", source_snippet(c, x->loc),
+               type_name(c, x));
+    if (x->type.rank == 1)
+        diag_note(c->diag, x->loc, "a row is `reshape(x, 1, …)`, a column `reshape(x, …, 1)`");
+    else if (x->type.rank > 2)
+        diag_note(c->diag, x->loc, "choose one matrix with an index: `x[i]`");
+    return false;
+}
+
+static bool extents_meet(int64_t a, int64_t b)
+{
+    return a == b || a == EXTENT_RUNTIME || b == EXTENT_RUNTIME;
+}
+
+static bool dot_shapes(struct checker *c, const struct node *n, const struct expr *a,
+                       const struct expr *b)
+{
+    if (extents_meet(a->type.extent[1], b->type.extent[0]))
+        return true;
+    const char *left = arena_printf(c->arena, "`%s`", source_snippet(c, a->loc));
+    const char *right = arena_printf(c->arena, "`%s`", source_snippet(c, b->loc));
+    shape_error(c, n->loc, left, &a->type, right, &b->type);
+    if (a->type.extent[1] == b->type.extent[1])
+        diag_note(c->diag, b->loc, "columns of the left are rows of the right: `trans(%s)`",
+                  source_snippet(c, b->loc));
+    else if (a->type.extent[0] == b->type.extent[0])
+        diag_note(c->diag, a->loc, "columns of the left are rows of the right: `trans(%s)`",
+                  source_snippet(c, a->loc));
+    else
+        diag_note(c->diag, n->loc, "dot takes [M][K] and [K][N]: %lld columns meet %lld rows",
+                  (long long)a->type.extent[1], (long long)b->type.extent[0]);
+    return false;
+}
+
+static bool dot_types(struct checker *c, const struct node *n, struct expr **args,
+                      enum dtype *result)
+{
+    enum dtype a = args[0]->type.dtype, b = args[1]->type.dtype;
+    a = a == DT_BOOL ? DT_I32 : a;
+    b = b == DT_BOOL ? DT_I32 : b;
+    if (dtype_is_float(a) != dtype_is_float(b)) {
+        diag_error(c->diag, n->loc, "dot of %s and %s: both are floats, or both integers",
+                   type_name(c, args[0]), type_name(c, args[1]));
+        diag_note(c->diag, args[dtype_is_float(a)]->loc, "write the cast: `(%s) %s`",
+                  dtype_table[dtype_is_float(a) ? a : b].name,
+                  source_snippet(c, args[dtype_is_float(a)]->loc));
+        return false;
+    }
+    enum dtype t = dot_operand_type(a, b);
+    args[0] = cast_to(c, args[0], t);
+    args[1] = cast_to(c, args[1], t);
+    *result = dot_result(t);
+    return true;
+}
+
+/* dot(a, b) or dot(a, b, c) = c + a·b */
+static struct expr *check_dot(struct checker *c, const struct node *n)
+{
+    if (!check_arguments(c, n, 2, 3, NULL, "dot(a, b)` or `dot(a, b, c)"))
+        return NULL;
+    int count = call_argument_count(n);
+    struct expr *args[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < count; i++)
+        args[i] = check_operand(c, call_argument(n, i));
+    if (!args[0] || !args[1] || (count == 3 && !args[2]))
+        return NULL;
+    bool good = is_matrix(c, args[0]);
+    if (!is_matrix(c, args[1]) || !good || !dot_shapes(c, n, args[0], args[1]))
+        return NULL;
+    int64_t extent[2] = {args[0]->type.extent[0], args[1]->type.extent[1]};
+    enum dtype t;
+    if (!dot_types(c, n, args, &t))
+        return NULL;
+    struct type type = type_tile(t, 2, extent);
+    if (count == 3) {
+        args[2] = convert_to(c, args[2], t, "the sum of `dot`");
+        if (!args[2])
+            return NULL;
+        if (!broadcasts_to(&type, &args[2]->type) || args[2]->type.rank != 2) {
+            shape_error(c, args[2]->loc, "the product", &type,
+                        arena_printf(c->arena, "`%s`", source_snippet(c, args[2]->loc)),
+                        &args[2]->type);
+            return NULL;
+        }
+    }
+    struct expr *e = expr_new(c->kernel, OP_DOT, type, n->loc, count);
+    memcpy(e->args, args, (size_t)count * sizeof args[0]);
+    return e;
+}
+
+/* --- shapes given as numbers --- */
+
+/* Constants after the first argument; their count goes to *count. */
+static bool shape_numbers(struct checker *c, const struct node *n, const char *what, int64_t *out,
+                          int *count)
+{
+    *count = 0;
+    for (const struct node *a = call_argument(n, 0)->next; a; a = a->next) {
+        if (*count == MAX_RANK) {
+            diag_error(c->diag, a->loc, "a tile has at most %d axes", MAX_RANK);
+            return false;
+        }
+        if (!constant_in(c, a, what, 1, MAX_ELEMENTS, &out[*count]))
+            return false;
+        ++*count;
+    }
+    return true;
+}
+
+static bool known_extents(struct checker *c, const struct node *n, const struct expr *x)
+{
+    for (int i = 0; i < x->type.rank; i++)
+        if (x->type.extent[i] == EXTENT_RUNTIME) {
+            diag_error(c->diag, x->loc,
+                       "`%s` of `%s`, whose shape %s is known only when the kernel is launched",
+                       n->text, source_snippet(c, x->loc), type_name(c, x));
+            diag_note(c->diag, n->loc, "`static` parameters make shapes known");
+            return false;
+        }
+    return check_size(c, &x->type, x->loc);
+}
+
+static struct expr *check_reshape(struct checker *c, const struct node *n)
+{
+    struct expr *x = check_operand(c, call_argument(n, 0));
+    struct type type = {0};
+    if (!x || !known_extents(c, n, x) || !shape_numbers(c, n, "an extent", type.extent, &type.rank))
+        return NULL;
+    type.dtype = x->type.dtype;
+    if (!check_size(c, &type, n->loc))
+        return NULL;
+    if (type_elements(&type) != type_elements(&x->type)) {
+        diag_error(c->diag, n->loc, "reshape of %s, %lld elements, to %s, %lld elements",
+                   type_name(c, x), (long long)type_elements(&x->type), type_text(c->arena, &type),
+                   (long long)type_elements(&type));
+        return NULL;
+    }
+    return expr_unary(c->kernel, OP_RESHAPE, type, n->loc, x);
+}
+
+static struct expr *check_repeat(struct checker *c, const struct node *n, enum op op)
+{
+    struct expr *x = tile_operand(c, call_argument(n, 0), n->text);
+    int64_t times[MAX_RANK];
+    int count;
+    if (!x || !known_extents(c, n, x) || !shape_numbers(c, n, "a number of times", times, &count))
+        return NULL;
+    if (count != x->type.rank) {
+        diag_error(c->diag, n->loc, "`%s` takes a number for each axis: %s has %d, %d are given",
+                   n->text, type_name(c, x), x->type.rank, count);
+        return NULL;
+    }
+    struct type type = x->type;
+    for (int i = 0; i < count; i++)
+        if (__builtin_mul_overflow(type.extent[i], times[i], &type.extent[i]))
+            type.extent[i] = INT64_MAX;
+    return check_size(c, &type, n->loc) ? expr_unary(c->kernel, op, type, n->loc, x) : NULL;
+}
+
+static struct expr *check_broadcast(struct checker *c, const struct node *n)
+{
+    struct expr *x = check_operand(c, call_argument(n, 0));
+    struct type type = {0};
+    if (!x || !shape_numbers(c, n, "an extent", type.extent, &type.rank))
+        return NULL;
+    type.dtype = x->type.dtype;
+    if (!check_size(c, &type, n->loc))
+        return NULL;
+    if (!broadcasts_to(&type, &x->type)) {
+        diag_error(c->diag, n->loc, "%s does not stretch to %s", type_name(c, x),
+                   type_text(c->arena, &type));
+        diag_note(c->diag, n->loc,
+                  "axes are matched from the last one on; only an axis of 1 stretches");
+        return NULL;
+    }
+    return expr_unary(c->kernel, OP_BROADCAST, type, n->loc, x);
+}
+
+static struct expr *check_trans(struct checker *c, const struct node *n)
+{
+    struct expr *x = tile_operand(c, call_argument(n, 0), n->text);
+    if (!x)
+        return NULL;
+    int rank = x->type.rank;
+    if (rank < 2) {
+        diag_error(c->diag, n->loc, "trans swaps the last two axes, `%s` is %s",
+                   source_snippet(c, x->loc), type_name(c, x));
+        diag_note(c->diag, n->loc, "a column of it is `reshape(x, %lld, 1)`",
+                  (long long)x->type.extent[0]);
+        return NULL;
+    }
+    struct type type = x->type;
+    type.extent[rank - 2] = x->type.extent[rank - 1];
+    type.extent[rank - 1] = x->type.extent[rank - 2];
+    return expr_unary(c->kernel, OP_TRANS, type, n->loc, x);
+}
+
+/* --- iota --- */
+
+/* Counting needs one axis to count along. */
+static bool iota_shape(struct checker *c, struct loc at, const struct type *type)
+{
+    int long_axes = 0;
+    for (int i = 0; i < type->rank; i++)
+        long_axes += type->extent[i] != 1;
+    if (long_axes <= 1)
+        return true;
+    diag_error(c->diag, at, "iota counts along one axis, and %s has %d", type_text(c->arena, type),
+               long_axes);
+    if (type->rank == 2 && type->extent[0] != EXTENT_RUNTIME && type->extent[1] != EXTENT_RUNTIME)
+        diag_note(c->diag, at, "rows are `iota(%lld, 1)`, columns `iota(1, %lld)`",
+                  (long long)type->extent[0], (long long)type->extent[1]);
+    else
+        diag_note(c->diag, at, "write its shape: `iota(n)`, `iota(n, 1)`");
+    return false;
+}
+
+/* In `ensures` an extent may be one that the launch knows: it is then an operand. */
+static struct expr *iota_at_launch(struct checker *c, const struct node *n)
+{
+    int count = call_argument_count(n), i = 0;
+    struct expr *e = expr_new(c->kernel, OP_IOTA, type_scalar(DT_I32), n->loc, count);
+    e->type.rank = count;
+    bool all_known = true;
+    for (const struct node *a = n->list; a; a = a->next, i++) {
+        e->args[i] = launch_int(c, a, "an extent");
+        if (!e->args[i])
+            return NULL;
+        if (!eval_int(e->args[i], NULL, &e->type.extent[i])) {
+            e->type.extent[i] = EXTENT_RUNTIME;
+            all_known = false;
+        } else if (e->type.extent[i] < 0) {
+            diag_error(c->diag, a->loc, "an extent is %lld; it must be at least 0",
+                       (long long)e->type.extent[i]);
+            return NULL;
+        }
+    }
+    if (all_known)
+        e->count = 0;
+    return iota_shape(c, n->loc, &e->type) ? e : NULL;
+}
+
+/* iota(): the shape of what it is for. iota(e0, e1, …) */
+static struct expr *check_iota(struct checker *c, const struct node *n, const struct type *want)
+{
+    struct type type = {.dtype = DT_I32};
+    if (!check_arguments(c, n, 0, MAX_RANK, NULL, "iota(n)"))
+        return NULL;
+    if (!n->list) {
+        if (!want || want->rank == 0) {
+            diag_error(c->diag, n->loc,
+                       "the shape of `iota()` does not follow from where it stands");
+            diag_note(c->diag, n->loc, "write it: `iota(n)`, `iota(n, 1)`");
+            return NULL;
+        }
+        type = *want;
+        type.dtype = DT_I32;
+        for (int i = 0; i < type.rank; i++)
+            if (type.extent[i] == EXTENT_RUNTIME) {
+                diag_error(c->diag, n->loc, "the shape of `iota()` is not known here");
+                return NULL;
+            }
+        return iota_shape(c, n->loc, &type) ? expr_new(c->kernel, OP_IOTA, type, n->loc, 0) : NULL;
+    }
+    if (c->in_ensures)
+        return iota_at_launch(c, n);
+    for (const struct node *a = n->list; a; a = a->next)
+        if (!constant_in(c, a, "an extent", 1, MAX_ELEMENTS, &type.extent[type.rank++]))
+            return NULL;
+    if (!iota_shape(c, n->loc, &type) || !check_size(c, &type, n->loc))
+        return NULL;
+    return expr_new(c->kernel, OP_IOTA, type, n->loc, 0);
+}
+
+struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
+                              const struct type *want)
+{
+    static const char *const forms[] = {"reshape(x, e0, e1)", "repeat(x, n0, n1)",
+                                        "repeat_interleave(x, n0, n1)", "broadcast(x, e0, e1)"};
+    switch (op) {
+    case OP_DOT: return check_dot(c, n);
+    case OP_IOTA: return check_iota(c, n, want);
+    case OP_TRANS: return check_arguments(c, n, 1, 1, NULL, "trans(x)") ? check_trans(c, n) : NULL;
+    case OP_RESHAPE:
+        return check_arguments(c, n, 2, -1, NULL, forms[0]) ? check_reshape(c, n) : NULL;
+    case OP_REPEAT:
+        return check_arguments(c, n, 2, -1, NULL, forms[1]) ? check_repeat(c, n, op) : NULL;
+    case OP_REPEAT_INTERLEAVE:
+        return check_arguments(c, n, 2, -1, NULL, forms[2]) ? check_repeat(c, n, op) : NULL;
+    case OP_BROADCAST:
+        return check_arguments(c, n, 2, -1, NULL, forms[3]) ? check_broadcast(c, n) : NULL;
+    default: return NULL;
+    }
+}

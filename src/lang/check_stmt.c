@@ -1,0 +1,281 @@
+/* Statements: assignments, copies, calls, if. Loops are in check_loop.c, declarations in check_decl.c. */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+/* --- assignments --- */
+
+static bool index_has_effect(const struct expr *e)
+{
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value && expr_has_effect(e->index[i].value))
+            return true;
+    return false;
+}
+
+/* x op= e is x = x op e. */
+static struct expr *compound_value(struct checker *c, const struct node *n,
+                                   const struct expr *target)
+{
+    struct type shape = target->type;
+    shape.dtype = DT_NONE;
+    struct expr *e = check_expr(c, n->b, &shape);
+    if (!e)
+        return NULL;
+    if (index_has_effect(target)) {
+        diag_error(c->diag, n->a->loc, "the index has an effect, and `%s=` would have it twice",
+                   op_table[n->op].text);
+        diag_note(c->diag, n->a->loc, "keep it in a variable before: `i32 i = …;`");
+        return NULL;
+    }
+    struct expr *value = make_binary(c, n->op, n->loc, expr_copy(c->kernel, target), e);
+    if (!value || dtype_holds(target->type.dtype, value->type.dtype))
+        return value;
+    const char *have = dtype_table[target->type.dtype].name;
+    diag_error(c->diag, n->b->loc, "`%s` is %s, and with `%s` this gives %s",
+               source_snippet(c, n->a->loc), have, source_snippet(c, n->b->loc),
+               dtype_table[value->type.dtype].name);
+    diag_note(c->diag, n->b->loc, "write the cast: `%s = (%s) (%s %s …)`",
+              source_snippet(c, n->a->loc), have, source_snippet(c, n->a->loc),
+              op_table[n->op].text);
+    return NULL;
+}
+
+void check_assign(struct checker *c, const struct node *n)
+{
+    struct expr *target = check_target(c, n->a, "assigned to");
+    if (!target) {
+        check_expr(c, n->b, NULL);
+        return;
+    }
+    struct expr *value =
+        n->op == OP_COUNT ? check_expr(c, n->b, &target->type) : compound_value(c, n, target);
+    value = value ? fit_value(c, value, &target->type,
+                              n->a->kind == N_NAME ? n->a->text : source_snippet(c, n->a->loc),
+                              target->sym->loc)
+                  : NULL;
+    if (!value)
+        return;
+    if (target->op == OP_REF && target->sym->storage == ST_SCALAR && expr_varies(c, value))
+        sym_info(c, target->sym)->varying = true;
+    struct stmt *s = check_emit(c, STMT_ASSIGN, n->loc);
+    s->target = target;
+    s->value = value;
+}
+
+/* --- copies in the background --- */
+
+static const char *check_hint(struct checker *c, const struct node *n)
+{
+    static const char *const hints[] = {"evict_first", "evict_last", "evict_normal", "no_allocate"};
+    enum { HINTS = sizeof hints / sizeof hints[0] };
+    if (!n->text)
+        return NULL;
+    for (size_t i = 0; i < HINTS; i++)
+        if (strcmp(hints[i], n->text) == 0)
+            return hints[i];
+    const char *near = nearest_name(n->text, hints, HINTS);
+    diag_error(c->diag, n->loc, "there is no hint `%s`", n->text);
+    diag_note(c->diag, n->loc, "%s`%s`",
+              near ? "did you mean "
+                   : "there are evict_first, evict_last, "
+                     "evict_normal and ",
+              near ? near : hints[HINTS - 1]);
+    return NULL;
+}
+
+static bool async_places(struct checker *c, const struct node *n, const struct expr *to,
+                         const struct expr *from)
+{
+    if (to->op != OP_ACCESS || to->sym->storage != ST_SHARED) {
+        diag_error(c->diag, n->a->loc, "`async` fills a shared tile; `%s` is %s", to->sym->name,
+                   storage_text(to->sym));
+        if (to->sym->storage == ST_VIEW)
+            diag_note(c->diag, n->loc,
+                      "stores in the background belong to Hopper kernels; leave `async` out");
+        return false;
+    }
+    if (from->op != OP_ACCESS || from->sym->storage != ST_VIEW) {
+        diag_error(c->diag, n->b->loc,
+                   "`async` copies from global memory, as it is; `%s` is computed",
+                   source_snippet(c, n->b->loc));
+        diag_note(c->diag, n->loc, "without `async` any value may be stored");
+        return false;
+    }
+    if (to->type.rank == 0) {
+        diag_error(c->diag, n->loc, "`async` copies tiles, and this is one element");
+        diag_note(c->diag, n->loc, "write slices `[i +: n]`, or leave `async` out");
+        return false;
+    }
+    if (!type_same_shape(&to->type, &from->type)) {
+        shape_error(c, n->b->loc, arena_printf(c->arena, "`%s`", source_snippet(c, n->a->loc)),
+                    &to->type, arena_printf(c->arena, "`%s`", source_snippet(c, n->b->loc)),
+                    &from->type);
+        diag_note(c->diag, to->sym->loc, "`%s` is declared here", to->sym->name);
+        return false;
+    }
+    if (to->type.dtype == from->type.dtype)
+        return true;
+    diag_error(c->diag, n->b->loc, "`async` copies bytes: `%s` is %s, `%s` is %s",
+               source_snippet(c, n->a->loc), dtype_table[to->type.dtype].name,
+               source_snippet(c, n->b->loc), dtype_table[from->type.dtype].name);
+    diag_note(c->diag, n->loc, "leave `async` out to convert on the way");
+    return false;
+}
+
+static void check_async(struct checker *c, const struct node *n)
+{
+    bool allowed = allowed_in_pipeline(c, n->loc, "async");
+    struct expr *to = check_target(c, n->a, "assigned to");
+    struct expr *from = check_operand(c, n->b);
+    const char *hint = check_hint(c, n);
+    if (!allowed || !to || !from || !async_places(c, n, to, from))
+        return;
+    struct stmt *s = check_emit(c, STMT_ASYNC_COPY, n->loc);
+    s->target = to;
+    s->value = from;
+    s->hint = hint;
+}
+
+/* --- calls --- */
+
+/* A value that nobody takes: only its effects are kept. */
+static void emit_value(struct checker *c, struct expr *e)
+{
+    if (!expr_has_effect(e))
+        return;
+    if (is_atomic(e->op)) {
+        check_emit(c, STMT_EFFECT, e->loc)->value = e;
+        return;
+    }
+    keep_value(c, "unused", &e->type, e, e->loc);
+}
+
+static void check_call_statement(struct checker *c, const struct node *n)
+{
+    const struct node *call = n->a;
+    const struct entry *fn = module_entry(c->module, call->text);
+    if (fn && fn->kind == ENTRY_FN) {
+        struct fn_results results = {.count = 0};
+        if (inline_fn(c, call, fn, &results))
+            for (int i = 0; i < results.count; i++)
+                emit_value(c, results.value[i]);
+        return;
+    }
+    enum op op = op_by_text(call->text, FORM_CALL, -1);
+    if (op != OP_COUNT && op_table[op].class == CLASS_EFFECT) {
+        check_effect_call(c, call, op);
+        return;
+    }
+    struct expr *e = check_call(c, call, NULL);
+    if (e && !expr_has_effect(e))
+        diag_error(c->diag, n->loc, "the value of `%s` is not used", source_snippet(c, call->loc));
+    else if (e)
+        emit_value(c, e);
+}
+
+/* --- if --- */
+
+/* Tiles freed in one branch are still there in the other. */
+static void set_freed(struct checker *c, size_t from, size_t to, bool freed)
+{
+    for (size_t i = from; i < to; i++)
+        sym_info(c, c->freed.data[i])->freed = freed;
+}
+
+static void check_if(struct checker *c, const struct node *n)
+{
+    struct expr *condition = check_condition(c, n->a);
+    struct stmt *s = check_emit(c, STMT_IF, n->loc), **after = c->tail;
+    s->condition = condition;
+    size_t before = c->freed.count;
+    s->body = check_body(c, n->body);
+    size_t then = c->freed.count;
+    set_freed(c, before, then, false);
+    if (n->otherwise)
+        s->otherwise = check_body(c, n->otherwise);
+    set_freed(c, before, then, true);
+    c->tail = after;
+}
+
+/* --- any statement --- */
+
+static void check_return(struct checker *c, const struct node *n)
+{
+    if (c->frames) {
+        diag_error(c->diag, n->loc,
+                   "`return` is the last statement of a fn, and stands nowhere else");
+        diag_note(c->diag, n->loc, "keep the value in a variable and return it at the end");
+    } else if (n->a) {
+        diag_error(c->diag, n->a->loc, "a kernel returns no value");
+        diag_note(c->diag, n->loc, "store it in a view, and write `return;`");
+    } else {
+        check_emit(c, STMT_RETURN, n->loc);
+    }
+}
+
+static void check_jump(struct checker *c, const struct node *n)
+{
+    if (c->loops == 0)
+        diag_error(c->diag, n->loc, "`%s` outside of a loop",
+                   n->kind == N_BREAK ? "break" : "continue");
+    else
+        check_emit(c, n->kind == N_BREAK ? STMT_BREAK : STMT_CONTINUE, n->loc);
+}
+
+static void check_block(struct checker *c, const struct node *n)
+{
+    struct stmt *s = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
+    s->body = check_body(c, n);
+    c->tail = after;
+}
+
+static void check_kind(struct checker *c, const struct node *n)
+{
+    switch (n->kind) {
+    case N_DECLS: check_decls(c, n); break;
+    case N_DESTRUCT: check_destructure(c, n); break;
+    case N_ASSIGN: check_assign(c, n); break;
+    case N_ASYNC: check_async(c, n); break;
+    case N_EXPR: check_call_statement(c, n); break;
+    case N_IF: check_if(c, n); break;
+    case N_FOR: check_for(c, n); break;
+    case N_WHILE: check_while(c, n); break;
+    case N_BLOCK: check_block(c, n); break;
+    case N_BREAK:
+    case N_CONTINUE: check_jump(c, n); break;
+    case N_RETURN: check_return(c, n); break;
+    case N_ENSURES: check_ensures(c, n); break;
+    case N_STATIC_ASSERT: check_static_assert(c, n); break;
+    case N_REQUIRE: check_require(c, n); break;
+    case N_EMPTY: break;
+    default: diag_error(c->diag, n->loc, "this is no statement"); break;
+    }
+}
+
+void check_stmts(struct checker *c, const struct node *list, const struct node *stop)
+{
+    for (const struct node *n = list; n && n != stop && !diag_full(c->diag); n = n->next) {
+        c->hoistable = true;
+        if (check_deeper(c, n->loc))
+            check_kind(c, n);
+        c->depth--;
+    }
+}
+
+struct stmt *check_body(struct checker *c, const struct node *n)
+{
+    struct stmt *first = NULL, **tail = c->tail;
+    int outer = scope_open(c);
+    c->tail = &first;
+    if (n->kind == N_BLOCK)
+        check_stmts(c, n->body, NULL);
+    else {
+        struct node alone = *n; /* an `if` in an else chain has no statement behind it */
+        alone.next = NULL;
+        check_stmts(c, &alone, NULL);
+    }
+    scope_close(c, outer);
+    c->tail = tail;
+    return first;
+}

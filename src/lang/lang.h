@@ -1,0 +1,93 @@
+/* Text to Tile IR.
+ *
+ *   scan.c    bytes -> tokens                       parse*.c  tokens -> syntax tree (syntax.h), names unresolved
+ *   module.c  what a module declares: constants, tune lists, types, fns, kernels; what callers may ask of it
+ *   check*.c  one kernel of the tree + a choice of types, tuned values and statics -> typed Tile IR
+ *
+ * The tree is made once a text; `check` runs for each variant, since extents depend on the choice.
+ */
+#ifndef TW_LANG_H
+#define TW_LANG_H
+
+#include "base/diag.h"
+#include "tile/tile.h"
+
+struct module;
+
+/* Parses a text and checks what does not depend on a choice. Never NULL unless errors were reported. Everything lives in
+ * `a`; `source` must outlive it. */
+struct module *lang_parse(struct arena *a, struct diag *d, const struct source *source);
+
+/* --- what a kernel takes --- */
+
+struct lang_param {
+    const char *name;
+    struct loc loc;
+    bool is_pointer, is_const, is_static;
+    enum dtype dtype;  /* DT_NONE when a type variable decides */
+    int type_variable; /* index into lang_kernel.types, -1 if none */
+    bool has_value;    /* `static i32 n = 64`: the program is for that value alone */
+    struct literal value;
+    /* Pointer parameters: the first view of it without strides and offset. rank 0: none. dim_param[i]: the scalar
+     * parameter that is axis i by itself (`A[m][k]`: m, k), -1 when the axis is another expression. */
+    int rank;
+    int dim_param[MAX_RANK];
+    const char *dim_text[MAX_RANK]; /* the axis as written, for messages */
+};
+struct lang_tune {
+    const char *name;
+    struct loc loc;
+    int group; /* names declared together, `tune (BM, BN) = …`, share a group: they vary together */
+    int count;                    /* values for the asked target */
+    const struct literal *values; /* the first is the default */
+    enum dtype dtype;             /* I32, F32 or BOOL */
+};
+struct lang_type {
+    const char *name;
+    int count;
+    const enum dtype *choices; /* the first is the default */
+};
+struct lang_kernel {
+    const char *name;
+    struct loc loc;
+    bool thread_level;
+    int param_count, tune_count,
+        type_count; /* only what this kernel uses, fns and requires included */
+    const struct lang_param *params;
+    const struct lang_tune *tunes;
+    const struct lang_type *types;
+    bool has_ensures;
+};
+
+int lang_kernel_count(const struct module *m);
+/* Kernel `index` as the target sees it ("cpu", "sim", "sm_90"; NULL = cpu); a target's own tune list replaces the common
+ * one. Lives in `a`. */
+const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
+                                      const char *target);
+int lang_kernel_index(const struct module *m, const char *name); /* -1 if there is none */
+
+/* --- one variant --- */
+
+struct lang_choice {
+    const char *target; /* NULL = cpu */
+    const struct literal
+        *tunes; /* by lang_kernel.tunes; NULL: the defaults (the first that `require` allows) */
+    const enum dtype *types;       /* by lang_kernel.types; NULL: the defaults */
+    const struct literal *statics; /* by parameter; used where statics_known[i] */
+    const bool *
+        statics_known; /* NULL: none. A static that an extent needs and that is not known is an error. */
+};
+
+/* The default tuned values for the target: the first combination that every `require` allows, in the order of the lists
+ * (first list slowest). false: an error was reported (nothing satisfies). `out` has tune_count entries. */
+bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m, int index,
+                        const char *target, struct literal *out);
+/* Whether every `require` allows these values; *violated (may be NULL) gets the text of the first that does not. */
+bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
+                        const struct literal *tunes, const char **violated);
+
+/* Typed Tile IR of kernel `index`, before any pass. NULL when errors were reported. */
+struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,
+                          const struct lang_choice *choice);
+
+#endif

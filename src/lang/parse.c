@@ -1,0 +1,496 @@
+/* The parser's core: tokens, errors and how to go on after one, words of other languages, the module.
+ *
+ * See parse_internal.h for how errors work. Expressions, declarations and statements have files of their own.
+ */
+#include "lang/parse_internal.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* --- tokens --- */
+
+const struct token *peek_ahead(const struct parser *p, uint32_t n)
+{
+    if (p->panic || p->stopped)
+        return &p->end;
+    uint32_t last = p->count - 1;
+    return &p->tokens[last - p->pos < n ? last : p->pos + n];
+}
+
+const struct token *peek(const struct parser *p)
+{
+    return peek_ahead(p, 0);
+}
+
+bool at(const struct parser *p, enum token_kind kind)
+{
+    return peek(p)->kind == kind;
+}
+
+bool token_is(const struct parser *p, const struct token *t, const char *word)
+{
+    return t->kind == TOK_NAME && t->length == strlen(word) &&
+           memcmp(p->source->text + t->offset, word, t->length) == 0;
+}
+
+bool at_word(const struct parser *p, const char *word)
+{
+    return token_is(p, peek(p), word);
+}
+
+/* Reports what the scanner found wrong up to the current token. */
+static void tell_problems(struct parser *p)
+{
+    uint32_t upto = p->tokens[p->pos].offset;
+    while (p->problems_told < p->problem_count && !p->stopped) {
+        const struct problem *one = &p->problems[p->problems_told];
+        if (one->loc.offset > upto)
+            return;
+        p->problems_told++;
+        diag_error(p->diag, one->loc, "%s", one->message);
+        if (one->note)
+            diag_note(p->diag, one->loc, "%s", one->note);
+        p->stopped = diag_full(p->diag);
+    }
+}
+
+void go_to(struct parser *p, uint32_t pos)
+{
+    if (pos > p->count - 1)
+        pos = p->count - 1;
+    if (pos > 0)
+        p->previous = pos - 1;
+    p->pos = pos;
+    tell_problems(p);
+}
+
+void advance(struct parser *p)
+{
+    if (!p->panic && !p->stopped)
+        go_to(p, p->pos + 1);
+}
+
+bool accept(struct parser *p, enum token_kind kind)
+{
+    if (!at(p, kind) || p->panic || p->stopped)
+        return false;
+    advance(p);
+    return true;
+}
+
+bool accept_word(struct parser *p, const char *word)
+{
+    if (!at_word(p, word))
+        return false;
+    advance(p);
+    return true;
+}
+
+const char *token_text(struct parser *p, const struct token *t)
+{
+    return arena_string(p->arena, p->source->text + t->offset, t->length);
+}
+
+const char *token_shown(struct parser *p, const struct token *t)
+{
+    enum { SHOWN = 40 };
+    if (t->kind == TOK_END)
+        return "the end of the text";
+    if (t->kind == TOK_STRING)
+        return "a string";
+    const char *text = p->source->text + t->offset;
+    return t->length > SHOWN ? arena_printf(p->arena, "'%.*s…'", SHOWN, text)
+                             : arena_printf(p->arena, "'%.*s'", (int)t->length, text);
+}
+
+struct loc token_loc(const struct parser *p, const struct token *t)
+{
+    return (struct loc){p->source, t->offset, t->length};
+}
+
+struct loc here(const struct parser *p)
+{
+    return token_loc(p, &p->tokens[p->pos]);
+}
+
+struct loc range_from(const struct parser *p, uint32_t first)
+{
+    const struct token *a = &p->tokens[first], *b = &p->tokens[p->previous];
+    if (b < a)
+        b = a;
+    return (struct loc){p->source, a->offset, b->offset + b->length - a->offset};
+}
+
+/* --- errors --- */
+
+static bool complain_v(struct parser *p, struct loc where, const char *format, va_list args)
+{
+    tell_problems(p);
+    bool echo = p->error_pos == p->pos || p->tokens[p->pos].kind == TOK_BAD;
+    if (p->panic || p->stopped || echo)
+        return false;
+    struct text t;
+    text_init(&t, p->arena);
+    text_vprintf(&t, format, args);
+    diag_error(p->diag, where, "%s", t.data);
+    p->error_pos = p->pos;
+    p->stopped = diag_full(p->diag);
+    return true;
+}
+
+bool complain(struct parser *p, struct loc where, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    bool told = complain_v(p, where, format, args);
+    va_end(args);
+    return told;
+}
+
+bool fail(struct parser *p, struct loc where, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    bool told = complain_v(p, where, format, args);
+    va_end(args);
+    p->panic = true;
+    return told;
+}
+
+void note(struct parser *p, struct loc where, const char *format, ...)
+{
+    va_list args;
+    struct text t;
+    text_init(&t, p->arena);
+    va_start(args, format);
+    text_vprintf(&t, format, args);
+    va_end(args);
+    diag_note(p->diag, where, "%s", t.data);
+}
+
+bool fail_expected(struct parser *p, const char *what)
+{
+    return fail(p, here(p), "expected %s, saw %s", what, token_shown(p, &p->tokens[p->pos]));
+}
+
+bool expect(struct parser *p, enum token_kind kind, const char *after)
+{
+    if (accept(p, kind))
+        return true;
+    fail(p, here(p), "expected '%s' %s, saw %s", token_table[kind].text, after,
+         token_shown(p, &p->tokens[p->pos]));
+    return false;
+}
+
+/* Whether the bracket at token `open` has its partner ahead; then the parser goes behind it. */
+static bool recover_to_close(struct parser *p, uint32_t open)
+{
+    uint32_t close = p->tokens[open].match;
+    if (p->stopped || close == NO_MATCH || close < p->pos)
+        return false;
+    p->panic = false;
+    go_to(p, close + 1);
+    return true;
+}
+
+void expect_close(struct parser *p, uint32_t open, const char *after)
+{
+    enum token_kind kind = p->tokens[open].kind == TOK_LPAREN     ? TOK_RPAREN
+                           : p->tokens[open].kind == TOK_LBRACKET ? TOK_RBRACKET
+                                                                  : TOK_RBRACE;
+    if (accept(p, kind))
+        return;
+    if (complain(p, here(p), "expected '%s' %s, saw %s", token_table[kind].text, after,
+                 token_shown(p, &p->tokens[p->pos])))
+        note(p, token_loc(p, &p->tokens[open]), "'%s' was opened here",
+             token_table[p->tokens[open].kind].text);
+    /* `if (a < b {` and `x = f(a;`: what follows stands on its own feet. */
+    if (kind == TOK_RPAREN && (at(p, TOK_LBRACE) || at(p, TOK_SEMICOLON)))
+        return;
+    if (!recover_to_close(p, open))
+        p->panic = true;
+}
+
+void expect_semicolon(struct parser *p, const char *after)
+{
+    if (accept(p, TOK_SEMICOLON) || p->panic || p->stopped)
+        return;
+    const struct token *last = &p->tokens[p->previous], *next = peek(p);
+    struct loc end = {p->source, last->offset + last->length, 0};
+    complain(p, end, "expected ';' %s, saw %s", after, token_shown(p, next));
+    p->panic = !next->line_start && next->kind != TOK_RBRACE && next->kind != TOK_ELSE;
+}
+
+const char *expect_name(struct parser *p, const char *what)
+{
+    if (at(p, TOK_NAME) &&
+        dtype_by_name(p->source->text + peek(p)->offset, peek(p)->length) == DT_NONE) {
+        const char *text = token_text(p, peek(p));
+        advance(p);
+        return text;
+    }
+    const struct token *t = &p->tokens[p->pos];
+    bool reserved = t->kind == TOK_NAME || token_table[t->kind].keyword;
+    if (fail_expected(p, what) && reserved)
+        note(p, here(p), "`%s` is a word of the language: choose another name", token_text(p, t));
+    return "";
+}
+
+void skip_construct(struct parser *p)
+{
+    while (!at(p, TOK_END) && !at(p, TOK_RBRACE)) {
+        const struct token *t = peek(p);
+        bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
+        go_to(p, (opens && t->match != NO_MATCH ? t->match : p->pos) + 1);
+        if (t->kind == TOK_LBRACE || t->kind == TOK_SEMICOLON)
+            return;
+    }
+}
+
+bool enter(struct parser *p)
+{
+    if (p->depth < MAX_NESTING) {
+        p->depth++;
+        return true;
+    }
+    if (fail(p, here(p), "nested more than %d levels deep", MAX_NESTING))
+        note(p, here(p),
+             "name parts of it: `i32 t = …;`, or a `fn`; an `else if` counts as a level");
+    p->stopped = true;
+    p->depth++; /* leave() follows in any case */
+    return false;
+}
+
+void leave(struct parser *p)
+{
+    p->depth--;
+}
+
+/* --- words --- */
+
+bool name_known(const name_list *names, const struct parser *p, const struct token *t)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (token_is(p, t, names->data[i]))
+            return true;
+    return false;
+}
+
+/* The second column of the row for the word; NULL if there is none, or if the module has a fn of that name. */
+static const char *word_in(const struct parser *p, const struct token *t,
+                           const char *const (*table)[2], size_t rows)
+{
+    if (t->kind != TOK_NAME || name_known(&p->fn_names, p, t))
+        return NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (token_is(p, t, table[i][0]))
+            return table[i][1];
+    return NULL;
+}
+
+const char *c_type(const struct parser *p, const struct token *t)
+{
+    static const char *const table[][2] = {
+        {"int", "i32"},      {"float", "f32"},    {"double", "f64"},      {"half", "f16"},
+        {"char", "i8"},      {"short", "i16"},    {"long", "i64"},        {"unsigned", "u32"},
+        {"signed", "i32"},   {"uint", "u32"},     {"size_t", "i64"},      {"ptrdiff_t", "i64"},
+        {"int8_t", "i8"},    {"int16_t", "i16"},  {"int32_t", "i32"},     {"int64_t", "i64"},
+        {"uint8_t", "u8"},   {"uint16_t", "u16"}, {"uint32_t", "u32"},    {"uint64_t", "u64"},
+        {"int8", "i8"},      {"int16", "i16"},    {"int32", "i32"},       {"int64", "i64"},
+        {"uint8", "u8"},     {"uint16", "u16"},   {"uint32", "u32"},      {"uint64", "u64"},
+        {"float16", "f16"},  {"float32", "f32"},  {"float64", "f64"},     {"bfloat16", "bf16"},
+        {"__half", "f16"},   {"_Bool", "bool"},   {"__bfloat16", "bf16"}, {"__nv_bfloat16", "bf16"},
+        {"_Float16", "f16"},
+    };
+    return word_in(p, t, table, sizeof table / sizeof *table);
+}
+
+const char *future_type(const struct parser *p, const struct token *t)
+{
+    static const char small[] = "a type of less than 8 bits", fp8[] = "a float of 8 bits or less";
+    static const char *const table[][2] = {
+        {"u1", small},   {"u2", small},     {"u3", small},
+        {"u4", small},   {"u5", small},     {"u6", small},
+        {"u7", small},   {"i1", small},     {"i2", small},
+        {"i3", small},   {"i4", small},     {"i5", small},
+        {"i6", small},   {"i7", small},     {"f3", fp8},
+        {"f4", fp8},     {"f5", fp8},       {"f6", fp8},
+        {"f7", fp8},     {"f8", fp8},       {"fp4", fp8},
+        {"fp6", fp8},    {"fp8", fp8},      {"e4m3", fp8},
+        {"e5m2", fp8},   {"fp8_e4m3", fp8}, {"fp8_e5m2", fp8},
+        {"f8e4m3", fp8}, {"f8e5m2", fp8},   {"tf32", "a form of f32 for matrix units"},
+    };
+    return word_in(p, t, table, sizeof table / sizeof *table);
+}
+
+bool is_type_name(const struct parser *p, const struct token *t)
+{
+    if (t->kind != TOK_NAME)
+        return false;
+    return dtype_by_name(p->source->text + t->offset, t->length) != DT_NONE ||
+           name_known(&p->type_names, p, t) || name_known(&p->fn_types, p, t) || c_type(p, t) ||
+           future_type(p, t);
+}
+
+bool is_future_word(const struct parser *p, const struct token *t)
+{
+    static const char *const table[][2] = {
+        {"mbarrier", ""}, {"one_thread", ""}, {"arrive", ""},      {"expect", ""},
+        {"wait", ""},     {"dot_async", ""},  {"dot_wait", ""},    {"store_wait", ""},
+        {"tensor", ""},   {"multicast", ""},  {"fence_async", ""}, {"cluster_sync", ""},
+        {"peer", ""},     {"next_tile", ""},  {"layout", ""},      {"regs", ""},
+    };
+    return word_in(p, t, table, sizeof table / sizeof *table);
+}
+
+/* Whether this is the first time for the word. */
+static bool first_time(struct parser *p, const struct token *t)
+{
+    if (p->panic || p->stopped || name_known(&p->told, p, t))
+        return false;
+    const char *word = token_text(p, t);
+    vec_push(p->arena, &p->told, word);
+    return true;
+}
+
+void report_future(struct parser *p, const struct token *t)
+{
+    const char *word = token_text(p, t);
+    bool first = p->panic || p->stopped || t->kind != TOK_NAME || first_time(p, t);
+    if (first && strcmp(word, "warps") == 0)
+        complain(p, token_loc(p, t),
+                 "a role, `warps(…) { … }`, belongs to Hopper kernels, which this version "
+                 "does not compile yet");
+    else if (first && strcmp(word, "cluster") == 0)
+        complain(p, token_loc(p, t),
+                 "a cluster of several blocks belongs to Hopper kernels, which this version "
+                 "does not compile yet");
+    else if (first && strcmp(word, "layout") == 0)
+        complain(p, token_loc(p, t), "`layout` cannot be given yet: layouts are the compiler's");
+    else if (first)
+        complain(p, token_loc(p, t),
+                 "`%s` belongs to Hopper kernels, which this version does not compile yet", word);
+}
+
+void report_future_type(struct parser *p, const struct token *t, const char *what)
+{
+    if (first_time(p, t) &&
+        complain(p, token_loc(p, t), "`%s`, %s, is not available yet", token_text(p, t), what))
+        note(p, token_loc(p, t),
+             "there are f64 f32 f16 bf16, i64 i32 i16 i8, u64 u32 u16 u8 and bool");
+}
+
+bool in_first_column(const struct parser *p, const struct token *t)
+{
+    return t->offset == 0 || p->source->text[t->offset - 1] == '\n';
+}
+
+/* --- nodes --- */
+
+struct node *node_new(struct parser *p, enum node_kind kind, struct loc loc)
+{
+    struct node *n = arena_new(p->arena, struct node);
+    n->kind = kind;
+    n->loc = loc;
+    n->op = OP_COUNT;
+    return n;
+}
+
+struct node *node_int(struct parser *p, int64_t i, struct loc loc)
+{
+    struct node *n = node_new(p, N_INT, loc);
+    n->i = i;
+    return n;
+}
+
+struct node *node_name(struct parser *p, const char *text, struct loc loc)
+{
+    struct node *n = node_new(p, N_NAME, loc);
+    n->text = text;
+    return n;
+}
+
+void node_below(struct parser *p, struct node *parent, const struct node *child)
+{
+    if (child->height >= parent->height)
+        parent->height = child->height + 1;
+    if (parent->height > MAX_HEIGHT && !p->stopped) {
+        if (fail(p, here(p), "the expression is more than %d levels deep", MAX_HEIGHT))
+            note(p, here(p), "name parts of it: `i32 t = …;`");
+        p->stopped = true;
+    }
+}
+
+/* --- the module --- */
+
+static bool starts_toplevel(const struct token *t)
+{
+    return t->kind >= TOK_CONST && t->kind <= TOK_KERNEL;
+}
+
+/* After an error outside of all bodies: passes tokens up to the next declaration. */
+static void recover_toplevel(struct parser *p, uint32_t start)
+{
+    p->panic = false;
+    while (!at(p, TOK_END)) {
+        if (p->pos > start && starts_toplevel(peek(p)))
+            return;
+        uint32_t before = p->pos;
+        if (at(p, TOK_RBRACE))
+            advance(p);
+        else
+            skip_construct(p);
+        enum token_kind last = p->tokens[p->pos - 1].kind;
+        if (last == TOK_RBRACE)
+            accept(p, TOK_SEMICOLON);
+        if (last == TOK_SEMICOLON || last == TOK_RBRACE || p->pos == before)
+            return;
+    }
+}
+
+/* Names that `type` and `fn` declare anywhere in the text: they decide what is a cast and what is a call to come. */
+static void collect_names(struct parser *p)
+{
+    for (uint32_t i = 0; i + 2 < p->count; i++) {
+        const struct token *t = &p->tokens[i];
+        if (t->kind == TOK_TYPE && t[1].kind == TOK_NAME && t[2].kind == TOK_ASSIGN) {
+            const char *name = token_text(p, &t[1]);
+            vec_push(p->arena, &p->type_names, name);
+        }
+        for (uint32_t k = i + 1; t->kind == TOK_FN && k + 1 < p->count && k < i + 64; k++) {
+            if (p->tokens[k].kind == TOK_NAME && p->tokens[k + 1].kind == TOK_LPAREN) {
+                const char *name = token_text(p, &p->tokens[k]);
+                vec_push(p->arena, &p->fn_names, name);
+                break;
+            }
+        }
+    }
+}
+
+/* module = { const | tune | type | require | static_assert | fn | kernel } */
+struct node *parse_module(struct arena *a, struct diag *d, const struct source *source)
+{
+    struct token_list list = scan_text(a, source);
+    struct parser p = {.arena = a,
+                       .diag = d,
+                       .source = source,
+                       .tokens = list.tokens,
+                       .count = list.count,
+                       .problems = list.problems,
+                       .problem_count = list.problem_count,
+                       .end = list.tokens[list.count - 1],
+                       .error_pos = NO_MATCH};
+    collect_names(&p);
+    tell_problems(&p);
+    struct node *head = NULL, **tail = &head;
+    while (!at(&p, TOK_END)) {
+        uint32_t start = p.pos;
+        *tail = parse_toplevel(&p);
+        while (*tail)
+            tail = &(*tail)->next;
+        if (p.panic)
+            recover_toplevel(&p, start);
+    }
+    return head;
+}

@@ -1,0 +1,664 @@
+/* Declarations: types, names with their extents, and what stands at the level of the module. */
+#include "lang/parse_internal.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* Links `more` behind *tail; gives the new end. */
+static struct node **append(struct node **tail, struct node *more)
+{
+    *tail = more;
+    while (*tail)
+        tail = &(*tail)->next;
+    return tail;
+}
+
+/* --- types --- */
+
+/* `unsigned int`, `long long`: several words, one type. */
+static void slip_c_type(struct parser *p, struct node *type)
+{
+    uint32_t first = p->pos;
+    const char *meant = c_type(p, peek(p));
+    bool is_unsigned = false;
+    while (c_type(p, peek(p))) {
+        is_unsigned = is_unsigned || at_word(p, "unsigned");
+        if (strcmp(meant, "i32") == 0 || strcmp(meant, "u32") == 0)
+            meant = c_type(p, peek(p));
+        advance(p);
+    }
+    if (is_unsigned && meant[0] == 'i')
+        meant = arena_printf(p->arena, "u%s", meant + 1);
+    type->loc = range_from(p, first);
+    type->text = meant;
+    struct loc where = type->loc;
+    if (complain(p, where, "`%.*s` is not a type here",
+                 (int)(where.length < 40 ? where.length : 40), p->source->text + where.offset))
+        note(p, where, "write `%s`", meant);
+}
+
+/* type = NAME | "typeof" "(" expr ")" */
+struct node *parse_type(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *type = node_new(p, N_TYPE, here(p));
+    const struct token *t = peek(p);
+    if (accept(p, TOK_TYPEOF)) {
+        uint32_t open = p->pos;
+        if (expect(p, TOK_LPAREN, "after `typeof`"))
+            type->a = parse_expr(p);
+        if (type->a)
+            expect_close(p, open, "after the expression");
+        type->loc = range_from(p, first);
+        return type;
+    }
+    type->text = "";
+    if (c_type(p, t)) {
+        slip_c_type(p, type);
+        return type;
+    }
+    if (t->kind != TOK_NAME) {
+        fail_expected(p, "a type");
+        return type;
+    }
+    if (future_type(p, t) && !name_known(&p->type_names, p, t))
+        report_future_type(p, t, future_type(p, t));
+    if (at_word(p, "auto") && complain(p, here(p), "there is no `auto`"))
+        note(p, here(p), "write the type (`i32`, `f32`, …), or `typeof(x)`");
+    type->text = token_text(p, t);
+    advance(p);
+    return type;
+}
+
+/* --- local declarations --- */
+
+/* Words of C and CUDA ahead of a declaration that are not ours, and what to write. */
+static const char *foreign_qualifier(const struct parser *p)
+{
+    static const char *const table[][2] = {
+        {"__shared__", "write `shared`"},
+        {"__constant__", "a constant is `const` or, of the module, `const i32 N = 4;`"},
+        {"volatile", "leave it out: memory that others write is read again after `sync()`"},
+        {"register", "write `reg` for a tile, nothing for a scalar"},
+        {"extern", "write `shared f32 s[N];` with a constant extent"},
+        {"inline", "leave it out"},
+        {"constexpr", "write `const`"},
+        {"let", "write the type: `i32 x = …;`"},
+        {"var", "write the type: `i32 x = …;`"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (at_word(p, table[i][0]))
+            return table[i][1];
+    return NULL;
+}
+
+/* A declaration begins with a word for storage or a type. A name and a name on one line is taken for one too, so that
+ * the checker may say what the unknown type was to be. */
+bool starts_declaration(struct parser *p)
+{
+    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    switch (t->kind) {
+    case TOK_CONST:
+    case TOK_GLOBAL:
+    case TOK_SHARED:
+    case TOK_REG:
+    case TOK_TYPEOF: return true;
+    case TOK_NAME:
+        if (foreign_qualifier(p))
+            return next->kind == TOK_NAME || token_table[next->kind].keyword;
+        if (!is_type_name(p, t))
+            return next->kind == TOK_NAME && !next->line_start;
+        if (next->kind == TOK_LPAREN)
+            return next->match != NO_MATCH && p->tokens[next->match + 1].kind == TOK_ASSIGN;
+        return next->kind == TOK_NAME || next->kind == TOK_STAR || token_table[next->kind].keyword;
+    default: return false;
+    }
+}
+
+static bool at_future_suffix(const struct parser *p)
+{
+    return at_word(p, "layout") && peek_ahead(p, 1)->kind == TOK_LPAREN;
+}
+
+/* { "at" "(" expr ")" | "strides" "(" expr { "," expr } ")" | "=" expr }, as the storage allows */
+static void parse_declared_suffix(struct parser *p, struct node *n)
+{
+    while (at(p, TOK_NAME) && peek_ahead(p, 1)->kind == TOK_LPAREN && !n->init) {
+        uint32_t open = p->pos + 1;
+        bool is_at = at_word(p, "at") && n->i == DECL_SHARED;
+        if (at_word(p, "at") && !is_at)
+            complain(p, here(p), "`at` gives a place to `shared` tiles only");
+        else if (at_future_suffix(p))
+            report_future(p, peek(p));
+        else if (!is_at && !at_word(p, "strides"))
+            return;
+        bool strides = at_word(p, "strides");
+        advance(p);
+        advance(p);
+        struct node *list = parse_list(p, TOK_RPAREN);
+        expect_close(p, open, "after the expression");
+        if (strides)
+            n->strides = list;
+        else
+            n->at = list;
+    }
+}
+
+/* = { 1, 2, 3 } */
+static bool slip_initialiser_list(struct parser *p)
+{
+    if (!at(p, TOK_LBRACE) || peek(p)->match == NO_MATCH)
+        return false;
+    if (complain(p, here(p), "there are no lists of values here"))
+        note(p, here(p), "start from one value (`= 0`) and assign the elements");
+    go_to(p, peek(p)->match + 1);
+    return true;
+}
+
+/* declared = NAME { "[" expr "]" } [ "at" … ] [ "=" expr ] [ "strides" … ] */
+static struct node *parse_declared(struct parser *p, enum decl_storage storage, struct node *type,
+                                   bool is_const)
+{
+    if (at(p, TOK_STAR)) {
+        if (complain(p, here(p), "there are no pointer variables"))
+            note(p, here(p), "a view of a parameter is `global f32 A[m][n] = a;`");
+        while (accept(p, TOK_STAR))
+            ;
+    }
+    struct node *n = node_new(p, N_DECL, here(p));
+    n->i = storage;
+    n->type = type;
+    n->is_const = is_const;
+    n->text = expect_name(p, "a name to declare");
+    n->dims = parse_dims(p);
+    parse_declared_suffix(p, n);
+    if (accept(p, TOK_ASSIGN)) {
+        if (slip_initialiser_list(p))
+            n->init = node_int(p, 0, here(p));
+        else
+            n->init = parse_expr(p);
+    }
+    if (storage == DECL_GLOBAL && at_word(p, "strides")) {
+        struct node *init = n->init;
+        n->init = NULL;
+        parse_declared_suffix(p, n);
+        n->init = init;
+    }
+    return n;
+}
+
+/* type "(" NAME { "," NAME } ")" "=" call */
+static struct node *parse_destruct(struct parser *p, enum decl_storage storage, struct node *type)
+{
+    uint32_t open = p->pos;
+    struct node *n = node_new(p, N_DESTRUCT, type->loc), **tail = &n->list;
+    n->type = type;
+    n->i = storage;
+    advance(p);
+    do {
+        struct loc where = here(p);
+        *tail = node_name(p, expect_name(p, "a name to declare"), where);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    expect_close(p, open, "after the names");
+    expect(p, TOK_ASSIGN, "after the names");
+    n->a = parse_expr(p);
+    return n;
+}
+
+static enum decl_storage parse_storage(struct parser *p)
+{
+    return accept(p, TOK_GLOBAL)   ? DECL_GLOBAL
+           : accept(p, TOK_SHARED) ? DECL_SHARED
+           : accept(p, TOK_REG)    ? DECL_REG
+                                   : DECL_PLAIN;
+}
+
+/* decl = [ "const" ] [ "global" | "shared" | "reg" ] type declared { "," declared } | type "(" NAME … ")" "=" call */
+struct node *parse_declaration(struct parser *p)
+{
+    uint32_t first = p->pos;
+    bool is_shared = at_word(p, "__shared__");
+    for (const char *way; (way = foreign_qualifier(p)) != NULL; advance(p)) {
+        is_shared = is_shared || at_word(p, "__shared__");
+        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
+            note(p, here(p), "%s", way);
+    }
+    bool is_const = accept(p, TOK_CONST);
+    uint32_t word = p->pos;
+    enum decl_storage storage = parse_storage(p);
+    if (is_const && storage != DECL_PLAIN)
+        if (complain(p, token_loc(p, &p->tokens[word]), "`const` stands before scalars and arrays"))
+            note(p, here(p), "a view is const when its parameter is: `const f32 *a`");
+    if (is_shared)
+        storage = DECL_SHARED;
+    struct node *type = parse_type(p);
+    if (at(p, TOK_LPAREN))
+        return parse_destruct(p, storage, type);
+    struct node *n = node_new(p, N_DECLS, here(p)), **tail = &n->list;
+    do {
+        *tail = parse_declared(p, storage, type, is_const);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* --- the module's --- */
+
+/* const = "const" type NAME "=" expr { "," NAME "=" expr } ";" */
+static struct node *parse_const(struct parser *p)
+{
+    struct node *head = NULL, **tail = &head;
+    if (!accept(p, TOK_CONST) && complain(p, here(p), "a module has no variables"))
+        note(p, here(p), "a constant is `const i32 N = 4;`");
+    struct node *type = parse_type(p);
+    do {
+        struct node *n = node_new(p, N_CONST, here(p));
+        n->type = type;
+        n->text = expect_name(p, "the constant's name");
+        if (at(p, TOK_LBRACKET))
+            fail(p, here(p), "a constant is a scalar");
+        expect(p, TOK_ASSIGN, "after the constant's name");
+        n->init = parse_expr(p);
+        tail = append(tail, n);
+    } while (accept(p, TOK_COMMA));
+    expect_semicolon(p, "after the constant");
+    return head;
+}
+
+/* A list in braces, each by `one`; a comma may end it. */
+static struct node *parse_braced(struct parser *p, struct node *(*one)(struct parser *),
+                                 const char *what)
+{
+    uint32_t open = p->pos;
+    struct node *head = NULL, **tail = &head;
+    if (!expect(p, TOK_LBRACE, what))
+        return NULL;
+    do {
+        *tail = one(p);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA) && !at(p, TOK_RBRACE));
+    expect_close(p, open, "after the values");
+    return head;
+}
+
+/* TARGET, in parentheses; the group of names has a '=' behind it. */
+static bool at_target(const struct parser *p)
+{
+    const struct token *open = peek(p);
+    if (open->kind != TOK_LPAREN)
+        return false;
+    return open->match == NO_MATCH || p->tokens[open->match + 1].kind != TOK_ASSIGN;
+}
+
+static const char *parse_target(struct parser *p)
+{
+    uint32_t open = p->pos;
+    advance(p);
+    const char *target = expect_name(p, "a target (cpu, sim, cuda, sm_90)");
+    expect_close(p, open, "after the target");
+    return target;
+}
+
+/* tune = "tune" [ "(" TARGET ")" ] ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value } "}" ";" */
+struct node *parse_tune(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_TUNE, here(p)), **tail = &n->names;
+    advance(p);
+    if (at_target(p))
+        n->text = parse_target(p);
+    uint32_t open = p->pos;
+    bool group = accept(p, TOK_LPAREN);
+    do {
+        struct loc where = here(p);
+        *tail = node_name(p, expect_name(p, "the name of what is tuned"), where);
+        tail = &(*tail)->next;
+    } while (group && accept(p, TOK_COMMA));
+    if (group)
+        expect_close(p, open, "after the names");
+    expect(p, TOK_ASSIGN, "after the tuned name");
+    n->list = parse_braced(p, parse_tuple_or_expr, "before the values");
+    expect_semicolon(p, "after the list of values");
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* typevar = "type" NAME "=" "{" type { "," type } "}" ";" */
+static struct node *parse_typevar(struct parser *p)
+{
+    advance(p);
+    struct node *n = node_new(p, N_TYPEVAR, here(p));
+    n->text = expect_name(p, "the name of the type");
+    expect(p, TOK_ASSIGN, "after the name of the type");
+    n->list = parse_braced(p, parse_type, "before the types");
+    expect_semicolon(p, "after the list of types");
+    return n;
+}
+
+/* require = "require" "(" expr ")" ";" */
+struct node *parse_require(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    struct node *n = node_new(p, N_REQUIRE, here(p));
+    advance(p);
+    if (expect(p, TOK_LPAREN, "after `require`")) {
+        n->a = parse_condition(p);
+        expect_close(p, open, "after the condition");
+    }
+    expect_semicolon(p, "after `require(…)`");
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* static_assert = "static_assert" "(" expr [ "," STRING ] ")" ";" */
+struct node *parse_static_assert(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    struct node *n = node_new(p, N_STATIC_ASSERT, here(p));
+    advance(p);
+    if (expect(p, TOK_LPAREN, "after `static_assert`")) {
+        n->a = parse_condition(p);
+        if (accept(p, TOK_COMMA)) {
+            if (at(p, TOK_STRING))
+                n->text = peek(p)->text;
+            else
+                fail_expected(p, "the message, a string");
+            advance(p);
+        }
+        expect_close(p, open, "after the condition");
+    }
+    expect_semicolon(p, "after `static_assert(…)`");
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* --- fn --- */
+
+/* A type name of a fn's parameter that nothing declares is bound by the argument: a type within this fn. */
+static void bind_fn_type(struct parser *p, const struct node *type)
+{
+    if (!type->text || dtype_by_name(type->text, strlen(type->text)) != DT_NONE)
+        return;
+    for (size_t i = 0; i < p->fn_types.count; i++)
+        if (strcmp(p->fn_types.data[i], type->text) == 0)
+            return;
+    vec_push(p->arena, &p->fn_types, type->text);
+}
+
+/* result = "reg" type { "[" dim "]" } | type | "(" result { "," result } ")" */
+static struct node *parse_result(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_RESULT, here(p));
+    if (!enter(p)) {
+        leave(p);
+        return n;
+    }
+    if (accept(p, TOK_LPAREN)) {
+        struct node **tail = &n->list;
+        do {
+            *tail = parse_result(p);
+            tail = &(*tail)->next;
+        } while (accept(p, TOK_COMMA));
+        expect_close(p, first, "after the types of the results");
+    } else if (at_word(p, "void")) {
+        if (fail(p, here(p), "a `fn` gives a value"))
+            note(p, here(p),
+                 "write its type: `fn f32 name(…)`; what has no value stands in the kernel");
+    } else {
+        n->i = parse_storage(p);
+        if (n->i == DECL_GLOBAL || n->i == DECL_SHARED)
+            complain(p, token_loc(p, &p->tokens[first]), "a `fn` gives scalars or `reg` tiles");
+        n->type = parse_type(p);
+        n->a = n->type;
+        n->dims = parse_dims(p);
+        if (n->dims && n->i == DECL_PLAIN &&
+            complain(p, n->dims->loc, "a tile as a result is `reg`"))
+            note(p, n->type->loc, "write `reg %s[…]`", n->type->text ? n->type->text : "T");
+    }
+    leave(p);
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* fparam = [ "reg" | "shared" | "global" ] type NAME { "[" dim "]" } */
+static struct node *parse_fn_param(struct parser *p)
+{
+    struct node *n = node_new(p, N_PARAM, here(p));
+    if (at(p, TOK_CONST)) {
+        if (complain(p, here(p), "a parameter of a `fn` takes no `const`"))
+            note(p, here(p),
+                 "scalars and `reg` tiles are copies; a view is const when its pointer is");
+        advance(p);
+    }
+    n->i = parse_storage(p);
+    n->type = parse_type(p);
+    bind_fn_type(p, n->type);
+    if (at(p, TOK_STAR) && fail(p, here(p), "a `fn` takes no pointers"))
+        note(p, here(p), "it takes views: `global f32 A[M][N]`");
+    n->loc = here(p);
+    n->text = expect_name(p, "the parameter's name");
+    n->dims = parse_dims(p);
+    return n;
+}
+
+/* "=" literal: the one value that a static parameter takes in this program */
+static struct node *parse_only_value(struct parser *p, const struct node *param)
+{
+    struct loc at_value = here(p);
+    struct node *value = parse_expr(p);
+    const struct node *literal = value;
+    if (literal->kind == N_UNARY && literal->op == OP_NEG)
+        literal = literal->a;
+    if (!param->is_static) {
+        if (complain(p, at_value, "only a `static` parameter is given a value"))
+            note(p, at_value, "`static i32 n = 64` is a program for that one value");
+        return NULL;
+    }
+    if (literal->kind == N_INT || literal->kind == N_FLOAT || literal->kind == N_BOOL)
+        return value;
+    complain(p, value->loc, "the value of a parameter is a literal");
+    return NULL;
+}
+
+/* param = [ "static" ] type NAME [ "=" literal ] | [ "const" ] type "*" NAME */
+static struct node *parse_kernel_param(struct parser *p)
+{
+    struct node *n = node_new(p, N_PARAM, here(p));
+    n->is_static = accept(p, TOK_STATIC);
+    n->is_const = accept(p, TOK_CONST);
+    if (at(p, TOK_GLOBAL) || at(p, TOK_SHARED) || at(p, TOK_REG))
+        if (fail(p, here(p), "a kernel takes scalars and pointers, no tiles"))
+            note(p, here(p), "take `f32 *a`, and in the body `global f32 A[m][n] = a;`");
+    n->type = parse_type(p);
+    if (at(p, TOK_CONST) && complain(p, here(p), "`const` stands before the type"))
+        note(p, here(p), "write `const f32 *a`");
+    n->is_const = accept(p, TOK_CONST) || n->is_const;
+    uint32_t star = p->pos;
+    n->is_pointer = accept(p, TOK_STAR);
+    if (at(p, TOK_STAR))
+        fail(p, here(p), "there are no pointers to pointers");
+    while (at_word(p, "__restrict__") || at_word(p, "restrict") || at_word(p, "__restrict")) {
+        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
+            note(p, here(p), "a `const` pointer already says that nobody writes there");
+        advance(p);
+    }
+    n->loc = here(p);
+    n->text = expect_name(p, "the parameter's name");
+    if (n->is_static && n->is_pointer)
+        complain(p, token_loc(p, &p->tokens[star]), "a pointer cannot be `static`");
+    if (n->is_const && !n->is_pointer && complain(p, n->loc, "`const` belongs to pointers"))
+        note(p, n->loc, "`static i32 n` is compiled in; any scalar may be left unassigned");
+    if (at(p, TOK_LBRACKET)) {
+        if (complain(p, here(p), "a parameter has no extents"))
+            note(p, here(p), "take `f32 *a`, and in the body `global f32 A[m][n] = a;`");
+        parse_dims(p);
+    }
+    if (accept(p, TOK_ASSIGN))
+        n->init = parse_only_value(p, n);
+    return n;
+}
+
+/* "(" [ param { "," param } ] ")" */
+static struct node *parse_params(struct parser *p, struct node *(*one)(struct parser *))
+{
+    uint32_t open = p->pos;
+    struct node *head = NULL, **tail = &head;
+    if (!expect(p, TOK_LPAREN, "before the parameters"))
+        return NULL;
+    if (at_word(p, "void") && peek_ahead(p, 1)->kind == TOK_RPAREN)
+        advance(p);
+    if (!at(p, TOK_RPAREN)) {
+        do {
+            *tail = one(p);
+            tail = &(*tail)->next;
+        } while (accept(p, TOK_COMMA));
+    }
+    expect_close(p, open, "after the parameters");
+    return head;
+}
+
+/* fn = "fn" result NAME "(" [ fparam { "," fparam } ] ")" block */
+static struct node *parse_fn(struct parser *p)
+{
+    struct node *n = node_new(p, N_FN, here(p));
+    advance(p);
+    if (at(p, TOK_NAME) && peek_ahead(p, 1)->kind == TOK_LPAREN &&
+        complain(p, here(p), "the type of the result is missing"))
+        note(p, here(p), "write `fn f32 %s(…)`", token_text(p, peek(p)));
+    else
+        n->result = parse_result(p);
+    n->loc = here(p);
+    n->text = expect_name(p, "the fn's name");
+    p->fn_types.count = 0;
+    n->params = parse_params(p, parse_fn_param);
+    n->body = parse_block(p, "the fn's body");
+    p->fn_types.count = 0;
+    return n;
+}
+
+/* --- kernel --- */
+
+static const char *const attribute_names[] = {"grid",   "warps",   "threads",
+                                              "target", "cluster", "cooperative"};
+enum { ATTRIBUTES = sizeof attribute_names / sizeof *attribute_names };
+
+/* An attribute that none has heard of: named, its parenthesis passed. */
+static void unknown_attribute(struct parser *p)
+{
+    const char *word = token_text(p, peek(p));
+    const char *near = nearest_name(word, attribute_names, ATTRIBUTES);
+    if (is_future_word(p, peek(p)))
+        report_future(p, peek(p));
+    else if (complain(p, here(p), "`%s` is no attribute of a kernel", word))
+        note(p, here(p),
+             near ? "did you mean `%s`?" : "there are grid, warps, threads, cooperative, target%s",
+             near ? near : "");
+    advance(p);
+    if (at(p, TOK_LPAREN) && peek(p)->match != NO_MATCH)
+        go_to(p, peek(p)->match + 1);
+}
+
+/* attr = "grid" "(" expr { "," expr } ")" | "warps" "(" expr ")" | "threads" "(" … ")" | "cooperative"
+ *      | "target" "(" NAME ")" | "cluster" "(" expr ")" */
+static struct node *parse_attribute(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    struct node *n = node_new(p, N_CALL, here(p));
+    n->text = token_text(p, peek(p));
+    advance(p);
+    if (strcmp(n->text, "cooperative") == 0 || !expect(p, TOK_LPAREN, "after the attribute"))
+        return n;
+    n->list = parse_list(p, TOK_RPAREN);
+    expect_close(p, open, "after the attribute's values");
+    n->loc = range_from(p, first);
+    if (strcmp(n->text, "cluster") == 0 && !(n->list->kind == N_INT && n->list->i == 1))
+        report_future(p, &p->tokens[first]);
+    return n;
+}
+
+static struct node *parse_attributes(struct parser *p)
+{
+    struct node *head = NULL, **tail = &head;
+    while (at(p, TOK_NAME)) {
+        bool known = false;
+        for (int i = 0; i < ATTRIBUTES; i++)
+            known = known || at_word(p, attribute_names[i]);
+        if (known)
+            tail = append(tail, parse_attribute(p));
+        else
+            unknown_attribute(p);
+    }
+    return head;
+}
+
+/* kernel = "kernel" NAME "(" [ param { "," param } ] ")" { attr } block */
+static struct node *parse_kernel(struct parser *p)
+{
+    struct node *n = node_new(p, N_KERNEL, here(p));
+    advance(p);
+    if (at_word(p, "void")) {
+        if (complain(p, here(p), "a kernel has no result"))
+            note(p, here(p), "leave out `void`");
+        advance(p);
+    }
+    n->loc = here(p);
+    n->text = expect_name(p, "the kernel's name");
+    n->params = parse_params(p, parse_kernel_param);
+    n->attributes = parse_attributes(p);
+    if (at(p, TOK_SEMICOLON) && fail(p, here(p), "a kernel has a body"))
+        note(p, n->loc, "there are no prototypes: kernels and fns may be used before they stand");
+    n->body = parse_block(p, "the kernel's body");
+    return n;
+}
+
+/* --- what stands in a module --- */
+
+/* Something else: says what belongs there. */
+static struct node *no_toplevel(struct parser *p)
+{
+    const struct token *t = peek(p);
+    if (t->kind == TOK_RBRACE)
+        fail(p, here(p), "'}' closes nothing");
+    else if (t->kind == TOK_SEMICOLON) {
+        complain(p, here(p), "';' ends nothing");
+        advance(p);
+    } else if (t->kind == TOK_GLOBAL || t->kind == TOK_SHARED || t->kind == TOK_REG) {
+        if (fail(p, here(p), "%s declares within a kernel", token_shown(p, t)))
+            note(p, here(p), "move it into the kernel's body");
+    } else if (at_word(p, "__global__") || at_word(p, "__device__") || at_word(p, "void")) {
+        if (fail(p, here(p), "expected a declaration, saw %s", token_shown(p, t)))
+            note(p, here(p),
+                 at_word(p, "__device__") ? "write `fn f32 name(…) { … }`"
+                                          : "write `kernel name(…) grid(…) warps(4) { … }`");
+    } else if (at_word(p, "struct") || at_word(p, "typedef") || at_word(p, "enum") ||
+               at_word(p, "union")) {
+        if (fail(p, here(p), "there is no `%s`", token_text(p, t)))
+            note(p, here(p), "a choice of element types is `type T = {f16, f32};`");
+    } else if (fail_expected(p, "a declaration"))
+        note(p, here(p), "a module holds const, tune, type, require, static_assert, fn and kernel");
+    return NULL;
+}
+
+struct node *parse_toplevel(struct parser *p)
+{
+    const struct token *next = peek_ahead(p, 1);
+    switch (peek(p)->kind) {
+    case TOK_CONST: return parse_const(p);
+    case TOK_TUNE: return parse_tune(p);
+    case TOK_TYPE: return parse_typevar(p);
+    case TOK_REQUIRE: return parse_require(p);
+    case TOK_STATIC_ASSERT: return parse_static_assert(p);
+    case TOK_FN: return parse_fn(p);
+    case TOK_KERNEL: return parse_kernel(p);
+    case TOK_NAME:
+        if (is_type_name(p, peek(p)) && next->kind == TOK_NAME &&
+            peek_ahead(p, 2)->kind == TOK_ASSIGN)
+            return parse_const(p);
+        return no_toplevel(p);
+    default: return no_toplevel(p);
+    }
+}

@@ -1,0 +1,571 @@
+/* Expressions, as in C, lowest first: ?: || && | ^ & == < << + * unary postfix. */
+#include "lang/parse_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct node *parse_unary(struct parser *p);
+
+/* Stands for what could not be read. */
+static struct node *hole(struct parser *p)
+{
+    return node_int(p, 0, here(p));
+}
+
+static struct node *unary_node(struct parser *p, enum node_kind kind, uint32_t first,
+                               struct node *a)
+{
+    struct node *n = node_new(p, kind, range_from(p, first));
+    n->a = a;
+    node_below(p, n, a);
+    return n;
+}
+
+/* --- indices and calls --- */
+
+/* A[i:j], A[:n]: slices of other languages. The extent is read, the program is wrong anyway. */
+static void slip_slice(struct parser *p, uint32_t colon)
+{
+    if (complain(p, token_loc(p, &p->tokens[colon]), "a slice has a start and an extent"))
+        note(p, here(p), "write `A[i +: n]`: n elements from i on");
+    if (!at(p, TOK_RBRACKET))
+        parse_expr(p);
+}
+
+/* index = expr | expr "+:" expr [ "inside" ] | ":" | NAME "[:]" */
+static struct node *parse_index(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_INDEX, here(p));
+    if (accept(p, TOK_COLON)) {
+        n->i = INDEX_ALL;
+        if (!at(p, TOK_RBRACKET) && !at(p, TOK_COMMA))
+            slip_slice(p, first);
+        return n;
+    }
+    if (at(p, TOK_RBRACKET))
+        fail_expected(p, "an index");
+    n->i = INDEX_VALUE;
+    n->a = parse_expr(p);
+    if (accept(p, TOK_PLUS_COLON)) {
+        n->i = INDEX_SLICE;
+        n->b = parse_expr(p);
+        n->inside = accept_word(p, "inside");
+        node_below(p, n, n->b);
+    } else if (at(p, TOK_COLON)) {
+        uint32_t colon = p->pos;
+        advance(p);
+        slip_slice(p, colon);
+    } else if (n->a->kind == N_ACCESS && !n->a->b && n->a->list->i == INDEX_ALL &&
+               !n->a->list->next) {
+        n->i = INDEX_GATHER;
+        n->a = n->a->a;
+    }
+    node_below(p, n, n->a);
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* access = NAME { "[" index "]" } */
+struct node *parse_access(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *name = node_name(p, token_text(p, peek(p)), here(p));
+    advance(p);
+    if (!at(p, TOK_LBRACKET))
+        return name;
+    struct node *n = unary_node(p, N_ACCESS, first, name), **tail = &n->list;
+    while (at(p, TOK_LBRACKET) && enter(p)) {
+        uint32_t open = p->pos;
+        advance(p);
+        *tail = parse_index(p);
+        node_below(p, n, *tail);
+        tail = &(*tail)->next;
+        while (at(p, TOK_COMMA)) {
+            if (complain(p, here(p), "each index has its own brackets"))
+                note(p, here(p), "write `A[i][j]`");
+            advance(p);
+            *tail = parse_index(p);
+            node_below(p, n, *tail);
+            tail = &(*tail)->next;
+        }
+        expect_close(p, open, "after the index");
+        leave(p);
+    }
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* argument = expr | NAME "=" expr | STRING (of print) */
+static struct node *parse_argument(struct parser *p, bool strings)
+{
+    uint32_t first = p->pos;
+    if (strings && at(p, TOK_STRING)) {
+        struct node *n = node_new(p, N_STRING, here(p));
+        n->text = peek(p)->text;
+        advance(p);
+        return n;
+    }
+    if (!at(p, TOK_NAME) || peek_ahead(p, 1)->kind != TOK_ASSIGN)
+        return parse_expr(p);
+    const char *text = token_text(p, peek(p));
+    advance(p);
+    advance(p);
+    struct node *value = parse_expr(p), *n = unary_node(p, N_NAMED, first, value);
+    n->text = text;
+    return n;
+}
+
+/* Calls of other languages that have a plain counterpart; the name is replaced. */
+static void slip_call(struct parser *p, struct node *call)
+{
+    static const char *const table[][3] = {
+        {"__syncthreads", "sync", "the barrier of the block is `sync()`"},
+        {"syncthreads", "sync", "the barrier of the block is `sync()`"},
+        {"sizeof", "bytes", "the bytes of a tile are `bytes(x)`"},
+        {"printf", "print", "write `print(\"label\", x)`"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(call->text, table[i][0]) != 0 || name_known(&p->fn_names, p, &p->tokens[p->pos]))
+            continue;
+        if (complain(p, here(p), "there is no `%s`", call->text))
+            note(p, here(p), "%s", table[i][2]);
+        call->text = table[i][1];
+    }
+}
+
+/* call = NAME "(" [ argument { "," argument } ] ")" */
+struct node *parse_call(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    struct node *n = node_new(p, N_CALL, here(p)), **tail = &n->list;
+    n->text = token_text(p, peek(p));
+    slip_call(p, n);
+    if (is_future_word(p, peek(p)))
+        report_future(p, peek(p));
+    bool strings = strcmp(n->text, "print") == 0;
+    advance(p);
+    advance(p);
+    if (enter(p) && !at(p, TOK_RPAREN)) {
+        do {
+            *tail = parse_argument(p, strings);
+            node_below(p, n, *tail);
+            tail = &(*tail)->next;
+        } while (accept(p, TOK_COMMA));
+    }
+    leave(p);
+    expect_close(p, open, n->list ? "after the arguments" : "after '('");
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* --- primary --- */
+
+static struct node *parse_literal(struct parser *p)
+{
+    const struct token *t = peek(p);
+    struct node *n = node_new(p, N_INT, here(p));
+    switch (t->kind) {
+    case TOK_INT:
+        n->i = t->i;
+        n->above_i64 = t->above_i64;
+        break;
+    case TOK_TRUE:
+    case TOK_FALSE:
+        n->kind = N_BOOL;
+        n->i = t->kind == TOK_TRUE;
+        break;
+    default:
+        n->kind = N_FLOAT;
+        n->f = t->kind == TOK_FLOAT ? t->f : t->kind == TOK_INF ? (double)INFINITY : (double)NAN;
+    }
+    advance(p);
+    return n;
+}
+
+/* "(" type ")" ahead? Sure for names that are types here. For others (types of C may well be names of variables) only
+ * when what follows cannot go on an expression; the checker then names the nearest type. */
+static bool at_cast(const struct parser *p)
+{
+    const struct token *t = peek_ahead(p, 1), *close = peek_ahead(p, 2);
+    if (t->kind == TOK_TYPEOF)
+        return close->match != NO_MATCH && p->tokens[close->match + 1].kind == TOK_RPAREN;
+    if (c_type(p, t))
+        while (c_type(p, close))
+            close++;
+    if (t->kind != TOK_NAME || close->kind != TOK_RPAREN)
+        return false;
+    const struct token *next = close + 1;
+    bool foreign = c_type(p, t) || future_type(p, t);
+    if (is_type_name(p, t) && (!foreign || next->kind == TOK_LPAREN))
+        return true;
+    static const char *const words[] = {"inside", "strides", "hint", "at"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (token_is(p, next, words[i]))
+            return false;
+    return !next->line_start &&
+           (next->kind == TOK_NAME || next->kind == TOK_INT || next->kind == TOK_FLOAT ||
+            next->kind == TOK_BANG || next->kind == TOK_TILDE);
+}
+
+/* "(" expr ")" */
+static struct node *parse_paren(struct parser *p)
+{
+    uint32_t open = p->pos;
+    advance(p);
+    struct node *n = hole(p);
+    if (enter(p))
+        n = parse_expr(p);
+    leave(p);
+    if (at(p, TOK_COMMA) &&
+        fail(p, here(p), "several values in parentheses stand only in `tune` and `return`"))
+        note(p, here(p), "a cast is written `(f32) x`, a call `f(a, b)`");
+    expect_close(p, open, "after the expression");
+    return n;
+}
+
+/* bits "<" type ">" "(" expr ")" ahead? */
+static bool at_bits(const struct parser *p)
+{
+    const struct token *t = peek_ahead(p, 2);
+    if (!at_word(p, "bits") || peek_ahead(p, 1)->kind != TOK_LT)
+        return false;
+    if (t->kind == TOK_TYPEOF)
+        t = peek_ahead(p, 3)->match != NO_MATCH ? &p->tokens[peek_ahead(p, 3)->match] : t;
+    else if (t->kind != TOK_NAME)
+        return false;
+    return t[1].kind == TOK_GT && t[2].kind == TOK_LPAREN;
+}
+
+static struct node *parse_bits(struct parser *p)
+{
+    uint32_t first = p->pos;
+    advance(p);
+    advance(p);
+    struct node *type = parse_type(p);
+    expect(p, TOK_GT, "after the type of `bits`");
+    struct node *value = at(p, TOK_LPAREN) ? parse_paren(p) : hole(p);
+    struct node *n = unary_node(p, N_BITS, first, value);
+    n->type = type;
+    return n;
+}
+
+/* f32(x): read as the cast that was meant. */
+static struct node *slip_conversion(struct parser *p)
+{
+    uint32_t first = p->pos;
+    const char *text = token_text(p, peek(p));
+    if (complain(p, here(p), "`%s` is a type: it is not called", text))
+        note(p, here(p), "a conversion is written `(%s) x`", text);
+    struct node *type = parse_type(p), *value = parse_paren(p);
+    struct node *n = unary_node(p, N_CAST, first, value);
+    n->type = type;
+    return n;
+}
+
+static struct node *parse_member(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *a = node_name(p, token_text(p, peek(p)), here(p));
+    advance(p);
+    advance(p);
+    const char *text = "";
+    if (at(p, TOK_NAME)) {
+        text = token_text(p, peek(p));
+        advance(p);
+    } else {
+        fail_expected(p, "a name after '.'");
+    }
+    struct node *n = unary_node(p, N_MEMBER, first, a);
+    n->text = text;
+    return n;
+}
+
+/* What stands where a value should. */
+static struct node *no_value(struct parser *p)
+{
+    const struct token *t = peek(p);
+    if (t->kind == TOK_STRING)
+        fail(p, here(p), "a string stands only in `print` and `static_assert`");
+    else if (t->kind == TOK_TYPEOF)
+        fail(p, here(p), "`typeof(x)` is a type: it stands in declarations and casts");
+    else if (t->kind == TOK_LBRACE) {
+        if (fail(p, here(p), "there are no lists of values here"))
+            note(p, here(p), "a tile starts from one value (`= 0`) or is assigned by parts");
+    } else
+        fail_expected(p, "an expression");
+    return hole(p);
+}
+
+/* primary = literal | call | NAME "." NAME | access | bits "<" type ">" "(" expr ")" | "(" expr ")" */
+static struct node *parse_primary(struct parser *p)
+{
+    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    switch (t->kind) {
+    case TOK_INT:
+    case TOK_FLOAT:
+    case TOK_TRUE:
+    case TOK_FALSE:
+    case TOK_INF:
+    case TOK_NAN: return parse_literal(p);
+    case TOK_LPAREN: return parse_paren(p);
+    case TOK_NAME:
+        if (at_bits(p))
+            return parse_bits(p);
+        if (next->kind == TOK_LPAREN)
+            return is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
+        return next->kind == TOK_DOT ? parse_member(p) : parse_access(p);
+    default: return no_value(p);
+    }
+}
+
+/* What C allows behind an operand and this language does not. */
+static void slip_postfix(struct parser *p, const struct node *n)
+{
+    if (peek(p)->line_start) {
+        return; /* the next statement, with a ';' missing here */
+    } else if (at(p, TOK_INCREMENT) || at(p, TOK_DECREMENT)) {
+        if (complain(p, here(p), "%s is a statement, not a value", token_shown(p, peek(p))))
+            note(p, here(p), "write it as a statement of its own, before or after this one");
+        advance(p);
+    } else if (at(p, TOK_LBRACKET)) {
+        if (fail(p, here(p), "only a name can be indexed"))
+            note(p, n->loc, "give this a name first: `reg f32 t[M][N] = …;`");
+    } else if (at(p, TOK_ARROW) || at(p, TOK_DOT)) {
+        if (fail(p, here(p), "%s stands only in block.x, grid.x, thread.x",
+                 token_shown(p, peek(p))))
+            note(p, here(p), "there are no structures and no pointers");
+    }
+}
+
+/* postfix = primary [ "else" unary ]: what a load gives beyond the edge */
+static struct node *parse_postfix(struct parser *p)
+{
+    uint32_t first = p->pos;
+    bool paren = at(p, TOK_LPAREN);
+    struct node *n = parse_primary(p);
+    slip_postfix(p, n);
+    if (!at(p, TOK_ELSE))
+        return n;
+    bool access = n->kind == N_ACCESS && !paren;
+    if (!access && peek(p)->line_start)
+        return n; /* rather the `else` of an `if`, with a ';' missing here */
+    advance(p);
+    struct node *value = parse_unary(p);
+    if (!access) {
+        n = unary_node(p, N_ELSE, first, n);
+        node_below(p, n, value);
+    }
+    n->b = value;
+    node_below(p, n, value);
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* --- operators --- */
+
+static struct node *parse_cast(struct parser *p)
+{
+    uint32_t first = p->pos;
+    advance(p);
+    struct node *type = parse_type(p);
+    expect_close(p, first, "after the type of the cast");
+    struct node *value = parse_unary(p), *n = unary_node(p, N_CAST, first, value);
+    n->type = type;
+    return n;
+}
+
+/* +x ++x *x &x: reported, and the operand read. */
+static struct node *slip_prefix(struct parser *p)
+{
+    const char *shown = token_shown(p, peek(p));
+    enum token_kind kind = peek(p)->kind;
+    struct loc where = here(p);
+    bool told = complain(p, where, "there is no prefix %s", shown);
+    if (told && kind == TOK_PLUS)
+        note(p, where, "leave it out");
+    else if (told && (kind == TOK_STAR || kind == TOK_AMPERSAND))
+        note(p, where,
+             "there are no pointers to follow: `global f32 A[n] = a;` gives a view, A[i] an "
+             "element");
+    else if (told)
+        note(p, where, "`x++;` and `x--;` are statements");
+    advance(p);
+    return parse_unary(p);
+}
+
+/* -9223372036854775808: the one number whose digits alone do not fit. */
+static bool at_least_i64(const struct parser *p)
+{
+    const struct token *t = peek_ahead(p, 1);
+    return at(p, TOK_MINUS) && t->kind == TOK_INT && t->above_i64 && t->i == INT64_MIN;
+}
+
+/* unary = ( "-" | "!" | "~" ) unary | "(" type ")" unary | postfix */
+static struct node *parse_unary(struct parser *p)
+{
+    uint32_t first = p->pos;
+    enum token_kind kind = peek(p)->kind;
+    struct node *n;
+    if (!enter(p)) {
+        n = hole(p);
+    } else if (at_least_i64(p)) {
+        advance(p);
+        n = parse_literal(p);
+        n->above_i64 = false;
+        n->loc = range_from(p, first);
+    } else if (kind == TOK_MINUS || kind == TOK_BANG || kind == TOK_TILDE) {
+        advance(p);
+        struct node *a = parse_unary(p);
+        n = unary_node(p, N_UNARY, first, a);
+        n->op = kind == TOK_MINUS ? OP_NEG : kind == TOK_BANG ? OP_NOT : OP_INVERT;
+    } else if (kind == TOK_PLUS || kind == TOK_INCREMENT || kind == TOK_DECREMENT ||
+               kind == TOK_STAR || kind == TOK_AMPERSAND) {
+        n = slip_prefix(p);
+    } else if (kind == TOK_LPAREN && at_cast(p)) {
+        n = parse_cast(p);
+    } else {
+        n = parse_postfix(p);
+    }
+    leave(p);
+    return n;
+}
+
+/* binary = unary { infix unary }, by the precedences of op_table; all of them group to the left. */
+static struct node *parse_binary(struct parser *p, int least)
+{
+    uint32_t first = p->pos;
+    struct node *left = parse_unary(p);
+    for (;;) {
+        enum op op = token_table[peek(p)->kind].infix;
+        if (op == OP_COUNT || op_precedence(op) < least)
+            return left;
+        advance(p);
+        struct node *right = parse_binary(p, op_precedence(op) + 1);
+        struct node *n = unary_node(p, N_BINARY, first, left);
+        n->op = op;
+        n->b = right;
+        node_below(p, n, right);
+        left = n;
+    }
+}
+
+/* select = binary [ "?" expr ":" select ] */
+static struct node *parse_select(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *condition = parse_binary(p, 1);
+    if (!accept(p, TOK_QUESTION))
+        return condition;
+    struct node *b = hole(p), *c = b;
+    if (enter(p)) {
+        b = parse_select(p);
+        expect(p, TOK_COLON, "between the two values of `c ? a : b`");
+        c = parse_select(p);
+    }
+    leave(p);
+    struct node *n = unary_node(p, N_SELECT, first, condition);
+    n->b = b;
+    n->c = c;
+    node_below(p, n, b);
+    node_below(p, n, c);
+    return n;
+}
+
+/* expr = select */
+struct node *parse_expr(struct parser *p)
+{
+    struct node *n = parse_select(p);
+    bool compound = token_table[peek(p)->kind].compound != OP_COUNT;
+    if (!compound && !at(p, TOK_ASSIGN))
+        return n;
+    if (complain(p, here(p), "an assignment is a statement, not a value"))
+        note(p, here(p), "%s",
+             compound ? "write it as a statement of its own"
+                      : "a comparison is `==`; two assignments are two statements");
+    advance(p);
+    parse_expr(p);
+    return n;
+}
+
+struct node *parse_condition(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = parse_select(p);
+    if (!at(p, TOK_ASSIGN))
+        return n;
+    if (complain(p, here(p), "`=` assigns; this is a condition"))
+        note(p, here(p), "a comparison is `==`");
+    advance(p);
+    struct node *right = parse_select(p), *both = unary_node(p, N_BINARY, first, n);
+    both->op = OP_EQ;
+    both->b = right;
+    node_below(p, both, right);
+    return both;
+}
+
+/* --- lists --- */
+
+struct node *parse_list(struct parser *p, enum token_kind close)
+{
+    struct node *head = NULL, **tail = &head;
+    if (at(p, close))
+        fail_expected(p, "an expression");
+    do {
+        *tail = parse_expr(p);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    return head;
+}
+
+/* Does the parenthesis here hold a comma of its own, and end the value? */
+static bool at_tuple(const struct parser *p)
+{
+    const struct token *open = peek(p);
+    if (open->kind != TOK_LPAREN || open->match == NO_MATCH)
+        return false;
+    for (uint32_t i = p->pos + 1; i < open->match; i++) {
+        const struct token *t = &p->tokens[i];
+        if (t->kind == TOK_COMMA)
+            return true;
+        if (t->match != NO_MATCH && t->match > i)
+            i = t->match;
+    }
+    return false;
+}
+
+/* value = expr | "(" expr "," expr { "," expr } ")" */
+struct node *parse_tuple_or_expr(struct parser *p)
+{
+    if (!at_tuple(p))
+        return parse_expr(p);
+    uint32_t open = p->pos;
+    advance(p);
+    struct node *n = node_new(p, N_TUPLE, here(p));
+    n->list = parse_list(p, TOK_RPAREN);
+    for (struct node *one = n->list; one; one = one->next)
+        node_below(p, n, one);
+    expect_close(p, open, "after the values");
+    n->loc = range_from(p, open);
+    return n;
+}
+
+/* { "[" expr "]" } */
+struct node *parse_dims(struct parser *p)
+{
+    struct node *head = NULL, **tail = &head;
+    while (at(p, TOK_LBRACKET)) {
+        uint32_t open = p->pos;
+        advance(p);
+        if (at(p, TOK_RBRACKET) && fail_expected(p, "the extent"))
+            note(p, here(p), "every axis has an extent: `A[m][k]`");
+        do {
+            *tail = parse_expr(p);
+            tail = &(*tail)->next;
+            if (at(p, TOK_COMMA) && complain(p, here(p), "each extent has its own brackets"))
+                note(p, here(p), "write `A[m][n]`");
+        } while (accept(p, TOK_COMMA));
+        expect_close(p, open, "after the extent");
+    }
+    return head;
+}

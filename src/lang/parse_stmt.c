@@ -1,0 +1,512 @@
+/* Statements. */
+#include "lang/parse_internal.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static struct node *parse_statement(struct parser *p);
+
+/* --- going on after an error --- */
+
+static bool starts_statement(const struct parser *p, const struct token *t)
+{
+    switch (t->kind) {
+    case TOK_CONST:
+    case TOK_GLOBAL:
+    case TOK_SHARED:
+    case TOK_REG:
+    case TOK_IF:
+    case TOK_FOR:
+    case TOK_WHILE:
+    case TOK_DO:
+    case TOK_BREAK:
+    case TOK_CONTINUE:
+    case TOK_RETURN:
+    case TOK_ENSURES:
+    case TOK_UNROLL:
+    case TOK_PIPELINE:
+    case TOK_ASYNC:
+    case TOK_STATIC_ASSERT: return true;
+    default: return is_type_name(p, t);
+    }
+}
+
+/* A kernel or fn in the first column within a body: a '}' is missing above. */
+static bool at_next_function(const struct parser *p)
+{
+    return (at(p, TOK_KERNEL) || at(p, TOK_FN)) && in_first_column(p, peek(p));
+}
+
+/* After an error in the statement that began at token `start`: passes the rest of it. */
+static void recover_statement(struct parser *p, uint32_t start)
+{
+    p->panic = false;
+    while (!at(p, TOK_END) && !at(p, TOK_RBRACE) && !at_next_function(p)) {
+        const struct token *t = peek(p);
+        if (p->pos > start && t->line_start && starts_statement(p, t))
+            return;
+        bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
+        go_to(p, (opens && t->match != NO_MATCH ? t->match : p->pos) + 1);
+        if (t->kind == TOK_SEMICOLON || (t->kind == TOK_LBRACE && !at(p, TOK_ELSE)))
+            return;
+    }
+}
+
+/* --- assignments --- */
+
+/* "++" and "--" after or before: x += 1 */
+static struct node *step_by_one(struct parser *p, uint32_t first, struct node *target, bool up)
+{
+    struct node *n = node_new(p, N_ASSIGN, range_from(p, first));
+    n->a = target;
+    n->op = up ? OP_ADD : OP_SUB;
+    n->b = node_int(p, 1, n->loc);
+    return n;
+}
+
+/* assign = lvalue ( "=" | "+=" | … ) expr | lvalue "++" | "++" lvalue */
+static struct node *parse_assign(struct parser *p)
+{
+    uint32_t first = p->pos;
+    bool up = at(p, TOK_INCREMENT), prefix = up || at(p, TOK_DECREMENT);
+    if (prefix)
+        advance(p);
+    struct node *target = node_int(p, 0, here(p));
+    if (at(p, TOK_NAME))
+        target = parse_access(p);
+    else
+        fail_expected(p, "the name of what is assigned");
+    if (prefix)
+        return step_by_one(p, first, target, up);
+    up = at(p, TOK_INCREMENT);
+    if (accept(p, TOK_INCREMENT) || accept(p, TOK_DECREMENT))
+        return step_by_one(p, first, target, up);
+    struct node *n = node_new(p, N_ASSIGN, here(p));
+    n->a = target;
+    n->op = token_table[peek(p)->kind].compound;
+    if (n->op != OP_COUNT || at(p, TOK_ASSIGN))
+        advance(p);
+    else if (at(p, TOK_EQ) && complain(p, here(p), "`==` compares: its value is lost here")) {
+        note(p, here(p), "an assignment is `=`");
+        advance(p);
+    } else
+        fail_expected(p, target->kind == N_ACCESS ? "'=' after the place to assign to"
+                                                  : "'=' after the name to assign to");
+    n->b = parse_expr(p);
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* call ";" */
+static struct node *parse_call_statement(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_EXPR, here(p));
+    n->a = parse_call(p);
+    n->loc = range_from(p, first);
+    if (at(p, TOK_ASSIGN) && fail(p, here(p), "a call is no place to assign to"))
+        note(p, n->loc, "indices stand in brackets: `A[i][j] = …`");
+    expect_semicolon(p, "after the call");
+    return n;
+}
+
+/* --- constructs that are not compiled yet --- */
+
+static struct node *skip_future(struct parser *p)
+{
+    struct node *n = node_new(p, N_EMPTY, here(p));
+    report_future(p, peek(p));
+    skip_construct(p);
+    return n;
+}
+
+static bool at_future_statement(const struct parser *p)
+{
+    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    if (token_is(p, t, "warps"))
+        return next->kind == TOK_LPAREN;
+    if (!is_future_word(p, t))
+        return false;
+    return next->kind == TOK_NAME || next->kind == TOK_LBRACE;
+}
+
+/* async = "async" lvalue "=" expr [ "hint" "(" NAME ")" ] ";" */
+static struct node *parse_async(struct parser *p)
+{
+    uint32_t first = p->pos;
+    if (peek_ahead(p, 1)->kind == TOK_LPAREN) {
+        static const char text[] =
+            "`async(…)`, a copy that completes on an mbarrier, belongs to Hopper "
+            "kernels, which this version does not compile yet";
+        if (complain(p, here(p), "%s", text))
+            note(p, here(p), "write `async sa = A[…][…];`, `async_wait(n)`, `sync()`");
+        struct node *n = node_new(p, N_EMPTY, here(p));
+        skip_construct(p);
+        return n;
+    }
+    advance(p);
+    struct node *n = parse_assign(p);
+    if (n->op != OP_COUNT && complain(p, n->loc, "`async` copies; it does not compute"))
+        note(p, n->loc, "write `async sa = A[…][…];`");
+    n->kind = N_ASYNC;
+    if (accept_word(p, "hint")) {
+        uint32_t open = p->pos;
+        expect(p, TOK_LPAREN, "after `hint`");
+        n->text = expect_name(p, "the name of a hint (evict_first, …)");
+        expect_close(p, open, "after the hint");
+    }
+    n->loc = range_from(p, first);
+    expect_semicolon(p, "after the copy");
+    return n;
+}
+
+/* --- control flow --- */
+
+/* "(" condition ")" */
+static struct node *parse_header(struct parser *p, const char *after)
+{
+    uint32_t open = p->pos;
+    if (!expect(p, TOK_LPAREN, after))
+        return node_int(p, 0, here(p));
+    struct node *n = parse_condition(p);
+    expect_close(p, open, "after the condition");
+    return n;
+}
+
+/* if = "if" "(" condition ")" statement [ "else" statement ], a chain of them read in a loop */
+static struct node *parse_if(struct parser *p)
+{
+    struct node *head = NULL, **link = &head;
+    int depth = p->depth;
+    bool more = true;
+    while (more && enter(p)) {
+        uint32_t first = p->pos;
+        struct node *n = node_new(p, N_IF, here(p));
+        *link = n;
+        link = &n->otherwise;
+        advance(p);
+        n->a = parse_header(p, "after `if`");
+        n->body = parse_statement(p);
+        n->loc = range_from(p, first);
+        bool otherwise = accept(p, TOK_ELSE);
+        more = otherwise && at(p, TOK_IF);
+        if (otherwise && !more)
+            *link = parse_statement(p);
+    }
+    p->depth = depth;
+    return head ? head : node_new(p, N_EMPTY, here(p));
+}
+
+/* init = declaration | assign { "," assign } */
+static struct node *parse_assign_list(struct parser *p)
+{
+    struct node *head = NULL, **tail = &head;
+    do {
+        *tail = parse_assign(p);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    return head;
+}
+
+/* "for" "(" [ init ] ";" [ condition ] ";" [ assign { "," assign } ] ")" statement */
+static struct node *parse_for(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    struct node *n = node_new(p, N_FOR, here(p));
+    if (!expect(p, TOK_FOR, "after `unroll` or `pipeline(n)`") ||
+        !expect(p, TOK_LPAREN, "after `for`"))
+        return n;
+    if (!at(p, TOK_SEMICOLON))
+        n->init = starts_declaration(p) ? parse_declaration(p) : parse_assign_list(p);
+    if (at(p, TOK_COLON) && fail(p, here(p), "a `for` counts"))
+        note(p, here(p), "write `for (i32 i = 0; i < n; i++)`");
+    expect(p, TOK_SEMICOLON, "after the start of the loop");
+    if (!at(p, TOK_SEMICOLON))
+        n->a = parse_condition(p);
+    expect(p, TOK_SEMICOLON, "after the loop's condition");
+    if (!at(p, TOK_RPAREN))
+        n->step = parse_assign_list(p);
+    expect_close(p, open, "after the loop's step");
+    n->loc = range_from(p, first);
+    n->body = parse_statement(p);
+    return n;
+}
+
+/* "unroll" [ "(" expr ")" ] for | "pipeline" "(" expr ")" for */
+static struct node *parse_marked_for(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    bool unroll = at(p, TOK_UNROLL);
+    struct node *count = NULL;
+    advance(p);
+    if (!unroll && !at(p, TOK_LPAREN) && fail_expected(p, "'(' after `pipeline`"))
+        note(p, here(p), "write how many stages: `pipeline(3) for (…)`");
+    if (accept(p, TOK_LPAREN)) {
+        count = parse_expr(p);
+        expect_close(p, open, "after the number");
+    }
+    struct node *n = parse_for(p);
+    n->has_unroll = unroll;
+    n->unroll = unroll ? count : NULL;
+    n->stages = unroll ? NULL : count;
+    n->loc.length += n->loc.offset - p->tokens[first].offset;
+    n->loc.offset = p->tokens[first].offset;
+    return n;
+}
+
+/* "while" "(" condition ")" statement | "do" statement "while" "(" condition ")" ";" */
+static struct node *parse_while(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_WHILE, here(p));
+    n->is_do = at(p, TOK_DO);
+    advance(p);
+    if (!n->is_do) {
+        n->a = parse_header(p, "after `while`");
+        n->loc = range_from(p, first);
+        n->body = parse_statement(p);
+        return n;
+    }
+    n->body = parse_statement(p);
+    expect(p, TOK_WHILE, "after the body of `do`");
+    n->a = parse_header(p, "after `while`");
+    expect_semicolon(p, "after `do … while (…)`");
+    return n;
+}
+
+/* --- ensures --- */
+
+/* "for" "(" type NAME "<" expr { "," type NAME "<" expr } ")" */
+static struct node *parse_over(struct parser *p)
+{
+    struct node *head = NULL, **tail = &head;
+    uint32_t open = p->pos + 1;
+    advance(p);
+    if (!expect(p, TOK_LPAREN, "after `ensures for`"))
+        return NULL;
+    do {
+        struct node *type = parse_type(p), *n = node_new(p, N_DECL, here(p));
+        n->type = type;
+        n->text = expect_name(p, "the name of an index");
+        if (at(p, TOK_ASSIGN) && fail(p, here(p), "an index of `ensures` counts from 0"))
+            note(p, here(p), "write `ensures for (i32 h < heads) …`");
+        expect(p, TOK_LT, "after the name of the index");
+        n->init = parse_expr(p);
+        *tail = n;
+        tail = &n->next;
+    } while (accept(p, TOK_COMMA));
+    expect_close(p, open, "after the indices");
+    return head;
+}
+
+/* ensures = "ensures" [ over ] access "==" expr ";" */
+static struct node *parse_ensures(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_ENSURES, here(p));
+    advance(p);
+    if (at(p, TOK_FOR))
+        n->over = parse_over(p);
+    n->list = n->over;
+    n->a = node_int(p, 0, here(p));
+    if (at(p, TOK_NAME))
+        n->a = parse_access(p);
+    else
+        fail_expected(p, "the view that is ensured");
+    if (at(p, TOK_ASSIGN)) {
+        if (complain(p, here(p), "`=` assigns; `ensures` compares"))
+            note(p, here(p), "write `ensures C == …`");
+        advance(p);
+    } else
+        expect(p, TOK_EQ, "after the view");
+    n->b = parse_expr(p);
+    n->loc = range_from(p, first);
+    expect_semicolon(p, "after `ensures …`");
+    return n;
+}
+
+/* --- simple statements --- */
+
+/* return = "return" [ expr | "(" expr { "," expr } ")" ] ";" */
+static struct node *parse_jump(struct parser *p)
+{
+    uint32_t first = p->pos;
+    enum token_kind kind = peek(p)->kind;
+    struct node *n = node_new(p,
+                              kind == TOK_BREAK      ? N_BREAK
+                              : kind == TOK_CONTINUE ? N_CONTINUE
+                                                     : N_RETURN,
+                              here(p));
+    advance(p);
+    if (kind == TOK_RETURN && !at(p, TOK_SEMICOLON) && !at(p, TOK_RBRACE))
+        n->a = parse_tuple_or_expr(p);
+    n->loc = range_from(p, first);
+    expect_semicolon(p, kind == TOK_RETURN  ? "after `return`"
+                        : kind == TOK_BREAK ? "after `break`"
+                                            : "after `continue`");
+    return n;
+}
+
+/* switch, goto, labels …: what C has and this language has not. NULL: none of them. */
+static const char *foreign_statement(const struct parser *p)
+{
+    static const char *const table[][2] = {
+        {"switch", "write `if (…) … else if (…) … else …`"},
+        {"case", "write `if (…) … else if (…) … else …`"},
+        {"default", "write `else …`"},
+        {"goto", "write a loop with `break` and `continue`, or an `if`"},
+        {"struct", "declare the values one by one"},
+        {"typedef", "a choice of element types is `type T = {f16, f32};`, in the module"},
+        {"enum", "name constants in the module: `const i32 N = 4;`"},
+        {"union", "the bits of a value as another type are `bits<u32>(x)`"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (at_word(p, table[i][0]))
+            return table[i][1];
+    return NULL;
+}
+
+static struct node *skip_foreign(struct parser *p, const char *way)
+{
+    if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
+        note(p, here(p), "%s", way);
+    struct node *n = node_new(p, N_EMPTY, here(p));
+    skip_construct(p);
+    return n;
+}
+
+/* A statement that begins with a name. */
+static struct node *parse_name_statement(struct parser *p)
+{
+    const struct token *next = peek_ahead(p, 1);
+    const char *way = foreign_statement(p);
+    struct node *n;
+    if (way && next->kind != TOK_ASSIGN && next->kind != TOK_LBRACKET)
+        return skip_foreign(p, way);
+    if (at_future_statement(p))
+        return skip_future(p);
+    if (starts_declaration(p)) {
+        n = parse_declaration(p);
+        expect_semicolon(p, "after the declaration");
+        return n;
+    }
+    if (next->kind == TOK_LPAREN)
+        return parse_call_statement(p);
+    if (next->kind == TOK_COLON && fail(p, here(p), "there are no labels"))
+        note(p, here(p), "there is no `goto` either: write a loop or an `if`");
+    n = parse_assign(p);
+    expect_semicolon(p, "after the assignment");
+    return n;
+}
+
+/* What belongs to the module, within a body: read there, and dropped. */
+static struct node *misplaced(struct parser *p)
+{
+    struct node *n = node_new(p, N_EMPTY, here(p));
+    if (complain(p, here(p), "%s stands in the module, outside of kernels and fns",
+                 token_shown(p, peek(p))))
+        note(p, here(p), "move it up in front of the kernel");
+    skip_construct(p);
+    return n;
+}
+
+/* A statement that begins with none of what statements begin with. */
+static struct node *no_statement(struct parser *p)
+{
+    const struct token *t = peek(p);
+    if (t->kind == TOK_ELSE) {
+        complain(p, here(p), "`else` without an `if`");
+        advance(p);
+        return parse_statement(p);
+    }
+    if (t->kind == TOK_STATIC) {
+        if (fail(p, here(p), "`static` belongs to parameters of kernels"))
+            note(p, here(p), "leave it out; a value known to the compiler is `const i32 N = …;`");
+    } else if (t->kind == TOK_STAR) {
+        if (fail(p, here(p), "there are no pointers to store through"))
+            note(p, here(p), "`global f32 A[n] = a;` gives a view, `A[i] = …;` an element");
+    } else
+        fail_expected(p, "a statement");
+    return node_new(p, N_EMPTY, here(p));
+}
+
+/* block = "{" { statement } "}" */
+struct node *parse_block(struct parser *p, const char *of)
+{
+    uint32_t open = p->pos;
+    struct node *n = node_new(p, N_BLOCK, here(p)), **tail = &n->body;
+    if (!accept(p, TOK_LBRACE)) {
+        fail_expected(p, arena_printf(p->arena, "'{' and %s", of));
+        return n;
+    }
+    while (!at(p, TOK_RBRACE) && !at(p, TOK_END) && !at_next_function(p)) {
+        uint32_t start = p->pos;
+        struct node *one = parse_statement(p);
+        if (p->panic) {
+            recover_statement(p, start);
+            one = node_new(p, N_EMPTY, one->loc);
+        }
+        *tail = one;
+        tail = &one->next;
+    }
+    n->list = n->body;
+    if (!accept(p, TOK_RBRACE) && !p->panic &&
+        complain(p, here(p), "expected '}' at the end of %s, saw %s", of, token_shown(p, peek(p))))
+        note(p, token_loc(p, &p->tokens[open]), "'{' was opened here");
+    n->loc = range_from(p, open);
+    return n;
+}
+
+static struct node *parse_statement_here(struct parser *p)
+{
+    struct node *n;
+    switch (peek(p)->kind) {
+    case TOK_LBRACE: return parse_block(p, "the block");
+    case TOK_IF: return parse_if(p);
+    case TOK_FOR: return parse_for(p);
+    case TOK_UNROLL:
+    case TOK_PIPELINE: return parse_marked_for(p);
+    case TOK_WHILE:
+    case TOK_DO: return parse_while(p);
+    case TOK_BREAK:
+    case TOK_CONTINUE:
+    case TOK_RETURN: return parse_jump(p);
+    case TOK_ENSURES: return parse_ensures(p);
+    case TOK_ASYNC: return parse_async(p);
+    case TOK_STATIC_ASSERT: return parse_static_assert(p);
+    case TOK_REQUIRE: return parse_require(p);
+    case TOK_TUNE:
+    case TOK_TYPE:
+    case TOK_FN:
+    case TOK_KERNEL: return misplaced(p);
+    case TOK_NAME: return parse_name_statement(p);
+    case TOK_SEMICOLON:
+        n = node_new(p, N_EMPTY, here(p));
+        advance(p);
+        return n;
+    case TOK_CONST:
+    case TOK_GLOBAL:
+    case TOK_SHARED:
+    case TOK_REG:
+    case TOK_TYPEOF:
+        n = parse_declaration(p);
+        expect_semicolon(p, "after the declaration");
+        return n;
+    case TOK_INCREMENT:
+    case TOK_DECREMENT:
+        n = parse_assign(p);
+        expect_semicolon(p, "after the statement");
+        return n;
+    default: return no_statement(p);
+    }
+}
+
+static struct node *parse_statement(struct parser *p)
+{
+    struct node *n = NULL;
+    if (enter(p))
+        n = parse_statement_here(p);
+    leave(p);
+    return n ? n : node_new(p, N_EMPTY, here(p));
+}

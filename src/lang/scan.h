@@ -1,0 +1,153 @@
+/* Bytes to tokens.
+ *
+ * The whole text is scanned at once, so that the parser may look ahead as far as it likes, and so that brackets are
+ * paired before parsing: after an error the parser knows where the construct ends. What the scanner cannot read becomes
+ * a TOK_BAD and a problem; the parser reports problems as it passes them, so that messages come in the order of the text.
+ */
+#ifndef TW_SCAN_H
+#define TW_SCAN_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "tile/ops.h"
+
+/* Reserved words. All others that the grammar knows (grid, at, strides, inside, hint …) count only where they stand. */
+#define KEYWORDS(X)                                                                                \
+    X(CONST, "const")                                                                              \
+    X(TUNE, "tune")                                                                                \
+    X(TYPE, "type")                                                                                \
+    X(REQUIRE, "require")                                                                          \
+    X(STATIC_ASSERT, "static_assert")                                                              \
+    X(FN, "fn")                                                                                    \
+    X(KERNEL, "kernel")                                                                            \
+    X(STATIC, "static")                                                                            \
+    X(GLOBAL, "global")                                                                            \
+    X(SHARED, "shared")                                                                            \
+    X(REG, "reg")                                                                                  \
+    X(TYPEOF, "typeof")                                                                            \
+    X(IF, "if")                                                                                    \
+    X(ELSE, "else")                                                                                \
+    X(FOR, "for")                                                                                  \
+    X(WHILE, "while")                                                                              \
+    X(DO, "do")                                                                                    \
+    X(BREAK, "break")                                                                              \
+    X(CONTINUE, "continue")                                                                        \
+    X(RETURN, "return")                                                                            \
+    X(ENSURES, "ensures")                                                                          \
+    X(UNROLL, "unroll")                                                                            \
+    X(PIPELINE, "pipeline")                                                                        \
+    X(ASYNC, "async")                                                                              \
+    X(TRUE, "true")                                                                                \
+    X(FALSE, "false")                                                                              \
+    X(INF, "inf")                                                                                  \
+    X(NAN, "nan")
+
+/* X(id, text, infix op, op of a compound assignment), COUNT for none; longer texts first, as they are tried in order. */
+#define PUNCTUATORS(X)                                                                             \
+    X(SHL_ASSIGN, "<<=", COUNT, SHL)                                                               \
+    X(SHR_ASSIGN, ">>=", COUNT, SHR)                                                               \
+    X(PLUS_COLON, "+:", COUNT, COUNT)                                                              \
+    X(INCREMENT, "++", COUNT, COUNT)                                                               \
+    X(DECREMENT, "--", COUNT, COUNT)                                                               \
+    X(ARROW, "->", COUNT, COUNT)                                                                   \
+    X(ADD_ASSIGN, "+=", COUNT, ADD)                                                                \
+    X(SUB_ASSIGN, "-=", COUNT, SUB)                                                                \
+    X(MUL_ASSIGN, "*=", COUNT, MUL)                                                                \
+    X(DIV_ASSIGN, "/=", COUNT, DIV)                                                                \
+    X(REM_ASSIGN, "%=", COUNT, REM)                                                                \
+    X(AND_ASSIGN, "&=", COUNT, AND)                                                                \
+    X(OR_ASSIGN, "|=", COUNT, OR)                                                                  \
+    X(XOR_ASSIGN, "^=", COUNT, XOR)                                                                \
+    X(SHL, "<<", SHL, COUNT)                                                                       \
+    X(SHR, ">>", SHR, COUNT)                                                                       \
+    X(LE, "<=", LE, COUNT)                                                                         \
+    X(GE, ">=", GE, COUNT)                                                                         \
+    X(EQ, "==", EQ, COUNT)                                                                         \
+    X(NE, "!=", NE, COUNT)                                                                         \
+    X(LAND, "&&", LAND, COUNT)                                                                     \
+    X(LOR, "||", LOR, COUNT)                                                                       \
+    X(LPAREN, "(", COUNT, COUNT)                                                                   \
+    X(RPAREN, ")", COUNT, COUNT)                                                                   \
+    X(LBRACKET, "[", COUNT, COUNT)                                                                 \
+    X(RBRACKET, "]", COUNT, COUNT)                                                                 \
+    X(LBRACE, "{", COUNT, COUNT)                                                                   \
+    X(RBRACE, "}", COUNT, COUNT)                                                                   \
+    X(COMMA, ",", COUNT, COUNT)                                                                    \
+    X(SEMICOLON, ";", COUNT, COUNT)                                                                \
+    X(COLON, ":", COUNT, COUNT)                                                                    \
+    X(QUESTION, "?", COUNT, COUNT)                                                                 \
+    X(ASSIGN, "=", COUNT, COUNT)                                                                   \
+    X(DOT, ".", COUNT, COUNT)                                                                      \
+    X(PLUS, "+", ADD, COUNT)                                                                       \
+    X(MINUS, "-", SUB, COUNT)                                                                      \
+    X(STAR, "*", MUL, COUNT)                                                                       \
+    X(SLASH, "/", DIV, COUNT)                                                                      \
+    X(PERCENT, "%", REM, COUNT)                                                                    \
+    X(LT, "<", LT, COUNT)                                                                          \
+    X(GT, ">", GT, COUNT)                                                                          \
+    X(AMPERSAND, "&", AND, COUNT)                                                                  \
+    X(CARET, "^", XOR, COUNT)                                                                      \
+    X(BAR, "|", OR, COUNT)                                                                         \
+    X(TILDE, "~", COUNT, COUNT)                                                                    \
+    X(BANG, "!", COUNT, COUNT)
+
+enum token_kind {
+    TOK_END,
+    TOK_BAD, /* already reported as a problem */
+    TOK_NAME,
+    TOK_INT,
+    TOK_FLOAT,
+    TOK_STRING,
+#define X(id, text) TOK_##id,
+    KEYWORDS(X)
+#undef X
+#define X(id, text, infix, compound) TOK_##id,
+        PUNCTUATORS(X)
+#undef X
+            TOK_COUNT
+};
+
+struct token_info {
+    const char *text; /* keywords and punctuators; NULL for the rest */
+    enum op infix;    /* OP_COUNT: not an infix operator */
+    enum op compound; /* `+=`: OP_ADD; OP_COUNT: no compound assignment */
+    bool keyword;
+};
+extern const struct token_info token_table[TOK_COUNT];
+
+#define NO_MATCH UINT32_MAX
+
+struct token {
+    enum token_kind kind;
+    uint32_t offset, length;
+    uint32_t match;  /* brackets: index of the token that closes or opens this one, or NO_MATCH */
+    bool line_start; /* first token of its line */
+    bool above_i64;  /* INT: above INT64_MAX; i holds the bits of the u64 */
+    union {
+        int64_t i;        /* INT */
+        double f;         /* FLOAT */
+        const char *text; /* STRING: without quotes, escapes resolved */
+    };
+};
+
+/* What the scanner found wrong. */
+struct problem {
+    struct loc loc;
+    const char *message, *note; /* note may be NULL */
+};
+
+struct token_list {
+    struct token *tokens; /* the last is TOK_END, and only that */
+    uint32_t count;
+    struct problem *problems;
+    size_t problem_count;
+};
+
+struct token_list scan_text(struct arena *a, const struct source *source);
+
+/* Bytes of the valid UTF-8 sequence at s (n bytes are there), 0 if there is none. *code gets the character. */
+size_t utf8_decode(const char *s, size_t n, uint32_t *code);
+/* Whether a terminal shows the character as itself: no control, direction mark or invisible one. */
+bool unicode_printable(uint32_t code);
+
+#endif

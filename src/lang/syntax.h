@@ -1,0 +1,101 @@
+/* The syntax tree: what the text says, before names and types mean anything.
+ *
+ * One node type, `struct node`, for expressions, statements and declarations; `kind` says which fields count. Lists are
+ * linked through `next`. Every node knows its range in the source.
+ */
+#ifndef TW_SYNTAX_H
+#define TW_SYNTAX_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "tile/ops.h"
+
+enum node_kind {
+    /* expressions */
+    N_INT,    /* integer literal: i */
+    N_FLOAT,  /* f; also inf, nan */
+    N_BOOL,   /* i: 0 or 1 */
+    N_STRING, /* text: only as an argument of print and static_assert */
+    N_NAME,   /* text */
+    N_MEMBER, /* a.text, a a N_NAME: block.x, device.sms */
+    N_ACCESS, /* a a N_NAME; list = indices (N_INDEX); b = `else` value or NULL */
+    N_INDEX, /* one [ … ]: i = enum index_form; a = element/start/index tile; b = extent; inside */
+    N_UNARY,  /* op a */
+    N_BINARY, /* a op b */
+    N_SELECT, /* a ? b : c */
+    N_CAST,   /* (type) a */
+    N_BITS,   /* bits<type>(a) */
+    N_CALL,   /* text(list); arguments may be N_NAMED */
+    N_NAMED,  /* text = a, among arguments: axis = 1 */
+    N_TUPLE,  /* (list): only in tune values and `return (a, b)` */
+    N_ELSE,   /* f(x) else v on what is no access: parsed so that the checker can say so; a, b */
+    /* types */
+    N_TYPE,   /* text: i32, T, …; or typeof(a): text NULL */
+    N_RESULT, /* fn result: storage in i (enum decl_storage), type in a, list = dims; or several: list of N_RESULT, a NULL */
+    /* statements */
+    N_DECL,     /* one declared name: text; i = enum decl_storage; type; dims; init; see fields */
+    N_DECLS,    /* list of N_DECL from one statement */
+    N_DESTRUCT, /* type (a, b) = f(t): type, list of N_NAME, a = call */
+    N_ASSIGN,   /* a = b, or compound: op (OP_COUNT: plain); x++ is x += 1 */
+    N_ASYNC,    /* async a = b; text = hint or NULL */
+    N_EXPR,     /* a call as a statement: a */
+    N_IF,       /* a, body, otherwise */
+    N_FOR, /* init (N_DECLS or N_ASSIGN list), a = condition or NULL, step (list), body; unroll, stages */
+    N_WHILE, /* a, body; is_do */
+    N_BLOCK, /* body: list */
+    N_BREAK,
+    N_CONTINUE,
+    N_RETURN,  /* a or NULL; several: N_TUPLE */
+    N_ENSURES, /* over: list of N_DECL (init = bound); a == b */
+    N_EMPTY,
+    /* module */
+    N_CONST, /* type, text, init */
+    N_TUNE, /* names: list of N_NAME; values: list (expressions or N_TUPLE); text = target or NULL */
+    N_TYPEVAR,       /* text; list of N_TYPE */
+    N_REQUIRE,       /* a */
+    N_STATIC_ASSERT, /* a; text = message or NULL */
+    N_FN,            /* text; result; params (N_PARAM list); body (N_BLOCK) */
+    N_KERNEL,        /* text; params; attributes (N_CALL list: grid, warps, …); body (N_BLOCK) */
+    N_PARAM          /* text; type; i = enum decl_storage; is_pointer is_const is_static; dims;
+                        init: a literal, the only value (static i32 n = 64) */
+};
+
+enum index_form { INDEX_VALUE, INDEX_SLICE, INDEX_ALL, INDEX_GATHER /* [t[:]] */ };
+enum decl_storage { DECL_PLAIN, DECL_GLOBAL, DECL_SHARED, DECL_REG };
+
+struct node {
+    enum node_kind kind;
+    struct loc loc; /* the whole construct; for declarations: the name */
+    struct node *next;
+    const char *text;
+    int64_t i;
+    double f;
+    enum op op;
+    struct node *a, *b, *c;
+    struct node *list;
+    struct node *type; /* N_TYPE */
+    struct node *dims; /* list of expressions (N_NAME for inferred fn extents) */
+    struct node *init;
+    struct node *step;
+    struct node *body, *otherwise;
+    struct node *names;
+    struct node *strides; /* N_DECL global: list, or NULL */
+    struct node *at;      /* N_DECL shared: at(e), or NULL */
+    struct node *result;
+    struct node *params;
+    struct node *attributes;
+    struct node *unroll; /* N_FOR: factor; has_unroll with NULL: fully */
+    struct node *stages; /* N_FOR: pipeline(n) */
+    struct node *over;   /* N_ENSURES: list of N_DECL, init = bound */
+    int height; /* levels of the expression below; the parser keeps it small enough to recurse */
+    bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
+    bool has_unroll, is_do, inside;
+    bool is_pointer, is_const, is_static;
+};
+
+/* parse.c: the whole text as a list of module-level nodes. Reports what it cannot read, skips to the next statement or
+ * declaration and goes on; what is returned then is only good for more messages. */
+struct node *parse_module(struct arena *a, struct diag *d, const struct source *source);
+
+#endif
