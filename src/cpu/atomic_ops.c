@@ -1,0 +1,128 @@
+/* What an atomic does to one element: old = memory; memory = old op value. Integers by the
+ * machine's atomics, since blocks run at the same time; kernels with float atomics run their blocks
+ * in order, so plain arithmetic serves. */
+#include "cpu/atomic_ops.h"
+
+#include <string.h>
+
+/* Relaxed: atomics order nothing but themselves; lock and unlock do. */
+#define INTEGER(t, T)                                                                              \
+    static void t##_add(void *m, void *old, const void *v, const void *w)                          \
+    {                                                                                              \
+        T x, r;                                                                                    \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        r = __atomic_fetch_add((T *)m, x, __ATOMIC_RELAXED);                                       \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }                                                                                              \
+    static void t##_and(void *m, void *old, const void *v, const void *w)                          \
+    {                                                                                              \
+        T x, r;                                                                                    \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        r = __atomic_fetch_and((T *)m, x, __ATOMIC_RELAXED);                                       \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }                                                                                              \
+    static void t##_or(void *m, void *old, const void *v, const void *w)                           \
+    {                                                                                              \
+        T x, r;                                                                                    \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        r = __atomic_fetch_or((T *)m, x, __ATOMIC_RELAXED);                                        \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }                                                                                              \
+    static void t##_xor(void *m, void *old, const void *v, const void *w)                          \
+    {                                                                                              \
+        T x, r;                                                                                    \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        r = __atomic_fetch_xor((T *)m, x, __ATOMIC_RELAXED);                                       \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }                                                                                              \
+    static void t##_exchange(void *m, void *old, const void *v, const void *w)                     \
+    {                                                                                              \
+        T x, r;                                                                                    \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        r = __atomic_exchange_n((T *)m, x, __ATOMIC_RELAXED);                                      \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }                                                                                              \
+    static void t##_cas(void *m, void *old, const void *v, const void *w)                          \
+    {                                                                                              \
+        T r, desired;                                                                              \
+        memcpy(&r, v, sizeof r);                                                                   \
+        memcpy(&desired, w, sizeof desired);                                                       \
+        __atomic_compare_exchange_n((T *)m, &r, desired, false, __ATOMIC_RELAXED,                  \
+                                    __ATOMIC_RELAXED); /* leaves the old value in r */             \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }
+
+#define EXTREME(name, T, better)                                                                   \
+    static void name(void *m, void *old, const void *v, const void *w)                             \
+    {                                                                                              \
+        T x, r = __atomic_load_n((T *)m, __ATOMIC_RELAXED);                                        \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        while (x better r && !__atomic_compare_exchange_n((T *)m, &r, x, false, __ATOMIC_RELAXED,  \
+                                                          __ATOMIC_RELAXED))                       \
+            ;                                                                                      \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }
+
+INTEGER(u32, uint32_t)
+INTEGER(u64, uint64_t)
+EXTREME(u32_min, uint32_t, <)
+EXTREME(u32_max, uint32_t, >)
+EXTREME(i32_min, int32_t, <)
+EXTREME(i32_max, int32_t, >)
+EXTREME(u64_min, uint64_t, <)
+EXTREME(u64_max, uint64_t, >)
+EXTREME(i64_min, int64_t, <)
+EXTREME(i64_max, int64_t, >)
+
+/* --- floats: the sum is rounded to the type once --- */
+
+#define PLUS(a, b) ((a) + (b))
+#define LESSER(a, b) ((b) != (b) || (a) < (b) || ((a) == (b) && 1 / (a) < 0) ? (a) : (b))
+#define GREATER(a, b) ((b) != (b) || (a) > (b) || ((a) == (b) && 1 / (b) < 0) ? (a) : (b))
+
+#define FLOAT(name, S, T, load, store, combine)                                                    \
+    static void name(void *m, void *old, const void *v, const void *w)                             \
+    {                                                                                              \
+        S a, b, r;                                                                                 \
+        (void)w;                                                                                   \
+        memcpy(&a, m, sizeof a);                                                                   \
+        memcpy(&b, v, sizeof b);                                                                   \
+        T x = load(a), y = load(b);                                                                \
+        r = store(combine(x, y));                                                                  \
+        memcpy(old, &a, sizeof a);                                                                 \
+        memcpy(m, &r, sizeof r);                                                                   \
+    }
+#define FLOATS(t, S, T, load, store)                                                               \
+    FLOAT(t##_add, S, T, load, store, PLUS)                                                        \
+    FLOAT(t##_min, S, T, load, store, LESSER)                                                      \
+    FLOAT(t##_max, S, T, load, store, GREATER)
+FLOATS(f16, uint16_t, float, f16_to_f32, f32_to_f16)
+FLOATS(bf16, uint16_t, float, bf16_to_f32, f32_to_bf16)
+FLOATS(f32, float, float, , )
+FLOATS(f64, double, double, , )
+
+#define BITS(u)                                                                                    \
+    [OP_ATOMIC_AND] = u##_and, [OP_ATOMIC_OR] = u##_or, [OP_ATOMIC_XOR] = u##_xor,                 \
+    [OP_ATOMIC_EXCHANGE] = u##_exchange, [OP_ATOMIC_CAS] = u##_cas
+#define ORDER(t) [OP_ATOMIC_MIN] = t##_min, [OP_ATOMIC_MAX] = t##_max
+
+atomic_fn *atomic_op(enum op op, enum dtype t)
+{
+    static atomic_fn *const table[DT_COUNT][OP_COUNT] = {
+        [DT_I32] = {BITS(u32), ORDER(i32), [OP_ATOMIC_ADD] = u32_add},
+        [DT_U32] = {BITS(u32), ORDER(u32), [OP_ATOMIC_ADD] = u32_add},
+        [DT_I64] = {BITS(u64), ORDER(i64), [OP_ATOMIC_ADD] = u64_add},
+        [DT_U64] = {BITS(u64), ORDER(u64), [OP_ATOMIC_ADD] = u64_add},
+        [DT_F16] = {ORDER(f16), [OP_ATOMIC_ADD] = f16_add},
+        [DT_BF16] = {ORDER(bf16), [OP_ATOMIC_ADD] = bf16_add},
+        [DT_F32] = {ORDER(f32), [OP_ATOMIC_ADD] = f32_add, [OP_ATOMIC_EXCHANGE] = u32_exchange},
+        [DT_F64] = {ORDER(f64), [OP_ATOMIC_ADD] = f64_add, [OP_ATOMIC_EXCHANGE] = u64_exchange},
+    };
+    return table[t][op];
+}

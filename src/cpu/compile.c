@@ -1,0 +1,345 @@
+/* Compiles a kernel: lays out what every frame has, then its statements.
+ *
+ * The frame's memory: constants and thread indices (the image, the same in each frame), parameters,
+ * block and grid indices, lane scratch, the buffer of asynchronous copies, shared memory; then a
+ * stack of variables and temporaries.
+ */
+#include "cpu/compile.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* Memory of one frame at most; larger tiles are refused when compiling. */
+#define MOST_FRAME_BYTES ((size_t)1 << 30)
+
+void compile_error(struct compiler *c, const char *format, ...)
+{
+    if (c->why)
+        return;
+    struct text text;
+    va_list args;
+    text_init(&text, c->arena);
+    va_start(args, format);
+    text_vprintf(&text, format, args);
+    va_end(args);
+    c->why = text.data;
+}
+
+/* --- instructions --- */
+
+struct instr *emit_step(struct compiler *c, step_fn *step)
+{
+    struct instr in = {.step = step, .mask = NO_SLOT, .loc = c->loc};
+    vec_push(c->arena, &c->code, in);
+    return &c->code.data[c->code.count - 1];
+}
+
+void label_place(struct compiler *c, struct label *l)
+{
+    l->placed = true;
+    l->pc = (uint32_t)c->code.count;
+    for (size_t i = 0; i < l->uses.count; i++)
+        c->code.data[l->uses.data[i]].n = l->pc;
+}
+
+void emit_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l)
+{
+    uint32_t pc = (uint32_t)c->code.count;
+    struct instr *in = emit_step(c, step);
+    in->a = condition;
+    in->n = l->pc;
+    if (step == step_jump_none)
+        in->mask = condition;
+    if (!l->placed)
+        vec_push(c->arena, &l->uses, pc);
+}
+
+void emit_leave_if_none(struct compiler *c)
+{
+    if (c->mask != NO_SLOT)
+        emit_jump(c, step_jump_none, c->mask, c->region->end);
+}
+
+/* --- memory --- */
+
+uint32_t memory_new(struct compiler *c, size_t bytes)
+{
+    size_t at = c->top;
+    size_t end = (at + bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+    if (bytes > MOST_FRAME_BYTES || end > MOST_FRAME_BYTES) {
+        compile_error(c, "one block of %s needs more than %zu MiB for its tiles", c->kernel->name,
+                      MOST_FRAME_BYTES >> 20);
+        return 0;
+    }
+    c->top = (uint32_t)end;
+    if (c->top > c->high)
+        c->high = c->top;
+    return (uint32_t)at;
+}
+
+int64_t value_elements(const struct value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->rank; i++)
+        n *= v->extent[i];
+    return n;
+}
+
+size_t value_bytes(const struct value *v)
+{
+    return (size_t)value_elements(v) * v->lanes * dtype_size(v->dtype);
+}
+
+struct value value_new(struct compiler *c, enum dtype t, int rank, const int64_t *extent,
+                       uint32_t lanes)
+{
+    struct value v = {.dtype = t, .rank = rank, .lanes = lanes};
+    size_t bytes = lanes * dtype_size(t);
+    for (int i = 0; i < rank; i++) {
+        v.extent[i] = extent[i];
+        if (extent[i] <= 0)
+            compile_error(c, "a tile's extent is not known");
+        else
+            bytes = bytes > SIZE_MAX / (size_t)extent[i] ? SIZE_MAX : bytes * (size_t)extent[i];
+    }
+    v.at = memory_new(c, bytes);
+    return v;
+}
+
+struct value value_of_type(struct compiler *c, const struct type *t, uint32_t lanes)
+{
+    return value_new(c, t->dtype, t->rank, t->extent, lanes);
+}
+
+bool value_same_shape(const struct value *a, const struct value *b)
+{
+    if (a->rank != b->rank || a->lanes != b->lanes)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->extent[i] != b->extent[i])
+            return false;
+    return true;
+}
+
+/* --- constants --- */
+
+struct value value_constant(struct compiler *c, enum dtype t, struct literal v)
+{
+    struct value out = {.dtype = t, .lanes = 1};
+    uint64_t bits = 0;
+    if (v.is_float)
+        dtype_store_f64(t, &bits, v.f);
+    else
+        dtype_store_i64(t, &bits, v.i);
+    for (size_t i = 0; i < c->constants.count; i++)
+        if (c->constants.data[i].dtype == t && c->constants.data[i].bits == bits) {
+            out.at = c->constants.data[i].at;
+            return out;
+        }
+    uint32_t at = (uint32_t)(c->constants.count * sizeof bits);
+    if (at + sizeof bits > c->constants_end) {
+        compile_error(c, "too many constants");
+        return out;
+    }
+    memcpy(c->image + at, &bits, sizeof bits);
+    struct constant made = {t, bits, at};
+    vec_push(c->arena, &c->constants, made);
+    out.at = at;
+    return out;
+}
+
+/* --- what the kernel holds --- */
+
+struct survey {
+    struct compiler *c;
+    size_t nodes;
+    int64_t async_bytes;
+    bool serial, locks;
+    bool is_effect; /* the root expression's own result is not used */
+    const struct expr *root;
+};
+
+static bool is_atomic(enum op op)
+{
+    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+}
+
+static void survey_expr(void *user, struct expr **at)
+{
+    struct survey *s = user;
+    const struct expr *e = *at;
+    s->nodes++;
+    s->locks |= e->op == OP_LOCK;
+    s->serial |= e->op == OP_PRINT;
+    if (!is_atomic(e->op) || e->args[0]->sym->storage != ST_VIEW)
+        return;
+    bool used = !(s->is_effect && e == s->root);
+    s->serial |= used || dtype_is_float(e->args[0]->type.dtype) || e->op == OP_ATOMIC_EXCHANGE ||
+                 e->op == OP_ATOMIC_CAS;
+}
+
+static void survey_root(void *user, struct expr **root, bool is_target)
+{
+    struct survey *s = user;
+    (void)is_target;
+    s->root = *root;
+    expr_walk(root, survey_expr, s);
+}
+
+static void survey_stmt(void *user, struct stmt *st)
+{
+    struct survey *s = user;
+    if (st->kind == STMT_ENSURES)
+        return;
+    s->is_effect = st->kind == STMT_EFFECT;
+    stmt_expressions(st, survey_root, s);
+    if (st->kind != STMT_ASYNC_COPY)
+        return;
+    slot_of(s->c, st->target->sym)->async = true;
+    int64_t bytes = type_elements(&st->value->type) * (int64_t)dtype_size(st->value->type.dtype);
+    if (bytes > s->async_bytes)
+        s->async_bytes = bytes;
+}
+
+/* --- slots of symbols --- */
+
+static int compare_slots(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct slot *)a)->sym;
+    uintptr_t y = (uintptr_t)((const struct slot *)b)->sym;
+    return x < y ? -1 : x > y;
+}
+
+struct slot *slot_of(const struct compiler *c, const struct sym *s)
+{
+    struct slot key = {.sym = s};
+    return bsearch(&key, c->slots, c->slot_count, sizeof key, compare_slots);
+}
+
+static void make_slots(struct compiler *c)
+{
+    size_t count = 0;
+    for (const struct sym *s = c->kernel->symbols; s; s = s->next)
+        count++;
+    c->slots = arena_array(c->arena, struct slot, count);
+    c->program->views = arena_array(c->arena, const struct sym *, count);
+    for (const struct sym *s = c->kernel->symbols; s; s = s->next) {
+        struct slot *slot = &c->slots[c->slot_count++];
+        slot->sym = s;
+        if (s->storage == ST_VIEW) {
+            slot->view = c->program->view_count;
+            c->program->views[c->program->view_count++] = s;
+        }
+    }
+    qsort(c->slots, c->slot_count, sizeof *c->slots, compare_slots);
+}
+
+/* --- the layout of a frame --- */
+
+/* Constants (at most two for each node, and a few of our own), thread indices. */
+static void lay_image(struct compiler *c, size_t nodes)
+{
+    memory_new(c, (2 * nodes + 64) * sizeof(uint64_t));
+    c->constants_end = c->top;
+    for (int i = 0; i < 3; i++)
+        c->thread_at[i] = memory_new(c, c->lanes * sizeof(int32_t));
+    c->image = arena_alloc(c->arena, c->top);
+    c->program->image = c->image;
+    c->program->image_bytes = c->top;
+    int x = c->kernel->threads[0] > 0 ? c->kernel->threads[0] : 1;
+    int y = c->kernel->threads[1] > 0 ? c->kernel->threads[1] : 1;
+    for (int lane = 0; lane < (int)c->lanes; lane++) {
+        int32_t index[3] = {lane % x, lane / x % y, lane / x / y};
+        for (int i = 0; i < 3; i++)
+            memcpy(c->image + c->thread_at[i] + (size_t)lane * sizeof *index, &index[i],
+                   sizeof *index);
+    }
+}
+
+static void lay_params(struct compiler *c)
+{
+    struct cpu_program *p = c->program;
+    p->params = arena_array(c->arena, struct scalar_slot, c->kernel->param_count);
+    for (const struct param *param = c->kernel->params; param; param = param->next) {
+        const struct sym *s = param->sym;
+        struct scalar_slot *out = &p->params[s->index];
+        *out = (struct scalar_slot){NO_SLOT, s->type.dtype};
+        if (s->is_pointer)
+            continue;
+        struct value v = value_new(c, s->type.dtype, 0, NULL, 1);
+        slot_of(c, s)->value = v;
+        out->at = v.at;
+    }
+}
+
+static size_t tile_bytes(const struct sym *s)
+{
+    return (size_t)type_elements(&s->type) * dtype_size(s->type.dtype);
+}
+
+/* Where the plan or the program put them; else one after another. */
+static void lay_shared(struct compiler *c)
+{
+    size_t end = c->kernel->planned ? (size_t)c->kernel->shared_bytes : 0;
+    for (const struct sym *s = c->kernel->symbols; s; s = s->next)
+        if (s->storage == ST_SHARED && s->offset >= 0 && (size_t)s->offset + tile_bytes(s) > end)
+            end = (size_t)s->offset + tile_bytes(s);
+    for (const struct sym *s = c->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_SHARED)
+            continue;
+        if (s->offset >= 0) {
+            slot_of(c, s)->shared_at = (uint32_t)s->offset;
+            continue;
+        }
+        end = (end + 15) / 16 * 16;
+        if (end > MOST_FRAME_BYTES)
+            break;
+        slot_of(c, s)->shared_at = (uint32_t)end;
+        end += tile_bytes(s);
+    }
+    c->program->shared_bytes = end;
+    c->program->shared_at = memory_new(c, end);
+}
+
+static void lay_frame(struct compiler *c, const struct survey *s)
+{
+    struct cpu_program *p = c->program;
+    lay_image(c, s->nodes);
+    lay_params(c);
+    p->block_at = memory_new(c, 3 * sizeof(int32_t));
+    p->grid_at = memory_new(c, 3 * sizeof(int32_t));
+    p->scratch_at = memory_new(c, (size_t)c->lanes * 17);
+    c->async_buffer = memory_new(c, (size_t)s->async_bytes);
+    lay_shared(c);
+}
+
+struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why)
+{
+    return cpu_compile_with(a, k, routine_set_choose(), why);
+}
+
+struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
+                                     const struct routine_set *set, const char **why)
+{
+    struct cpu_program *p = arena_new(a, struct cpu_program);
+    struct compiler c = {.arena = a, .kernel = k, .program = p, .mask = NO_SLOT};
+    c.set = p->set = set;
+    c.lanes = p->lanes = kernel_thread_level(k) ? (uint32_t)kernel_block_threads(k) : 1;
+    c.loc = k->loc;
+    p->kernel = k;
+    make_slots(&c);
+    struct survey s = {.c = &c};
+    stmt_walk(k->body, survey_stmt, &s);
+    p->serial = s.serial;
+    p->has_locks = s.locks;
+    lay_frame(&c, &s);
+    compile_body(&c);
+    p->code = c.code.data;
+    p->count = c.code.count;
+    p->frame_bytes = c.high;
+    if (!c.why)
+        return p;
+    *why = c.why;
+    return NULL;
+}

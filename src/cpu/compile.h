@@ -1,0 +1,147 @@
+/* Tile IR to program: what the compile_*.c files share. */
+#ifndef TW_CPU_COMPILE_H
+#define TW_CPU_COMPILE_H
+
+#include "cpu/program.h"
+
+/* A value in the frame: dense, [element][lane]. */
+struct value {
+    uint32_t at;
+    enum dtype dtype;
+    int rank;
+    int64_t extent[MAX_RANK];
+    uint32_t lanes; /* 1, or the block's threads */
+};
+
+/* A place to jump to, known or not yet. */
+struct label {
+    bool placed;
+    uint32_t pc;
+    VEC(uint32_t) uses; /* jumps to patch */
+};
+
+/* Statements that run under one mask; when no lane runs any more they are skipped to `end`. */
+struct region {
+    uint32_t mask;
+    struct label *end;
+    struct region *outer;
+};
+
+struct loop {
+    struct loop *outer;
+    bool masked;                   /* lanes leave it one by one */
+    uint32_t loop_mask, body_mask; /* still in the loop; not yet done with this turn */
+    struct label *next, *end;
+    struct scope *scope; /* around the body */
+};
+
+/* A scope, for what must not be left with copies under way. */
+struct scope {
+    struct scope *outer;
+    VEC(const struct sym *) tiles; /* declared here and filled by async copies */
+};
+
+struct slot {
+    const struct sym *sym;
+    struct value value; /* of what lives in the frame, once declared */
+    int view;           /* ST_VIEW */
+    uint32_t shared_at; /* ST_SHARED */
+    bool async;         /* ST_SHARED: some copy goes there */
+};
+
+struct constant {
+    enum dtype dtype;
+    uint64_t bits;
+    uint32_t at;
+};
+
+struct compiler {
+    struct arena *arena;
+    const struct kernel *kernel;
+    const struct routine_set *set;
+    struct cpu_program *program;
+    const char *why; /* the first thing that cannot be compiled */
+    VEC(struct instr) code;
+    struct loc loc; /* of instructions made now */
+    uint32_t lanes;
+    uint32_t top, high; /* the frame's memory is a stack of values */
+    uint32_t mask;      /* under which statements are compiled now */
+    struct region *region;
+    struct loop *loop;
+    struct scope *scope;
+    struct slot *slots; /* sorted by sym */
+    size_t slot_count;
+    unsigned char *image;
+    VEC(struct constant) constants;
+    uint32_t constants_end, thread_at[3];
+    uint32_t async_buffer;
+};
+
+/* --- compile.c --- */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void compile_error(struct compiler *c, const char *format, ...);
+struct instr *emit_step(struct compiler *c, step_fn *step); /* valid until the next one */
+void label_place(struct compiler *c, struct label *l);
+void emit_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l);
+/* Jumps to the end of the region when none of its lanes run any more. */
+void emit_leave_if_none(struct compiler *c);
+struct slot *slot_of(const struct compiler *c, const struct sym *s);
+
+uint32_t memory_new(struct compiler *c, size_t bytes);
+struct value value_new(struct compiler *c, enum dtype t, int rank, const int64_t *extent,
+                       uint32_t lanes);
+struct value value_of_type(struct compiler *c, const struct type *t, uint32_t lanes);
+struct value value_constant(struct compiler *c, enum dtype t, struct literal v);
+int64_t value_elements(const struct value *v);
+size_t value_bytes(const struct value *v);
+bool value_same_shape(const struct value *a, const struct value *b); /* lanes too */
+
+/* --- compile_expr.c --- */
+
+/* Whether it has a value for each thread. */
+bool expr_varying(const struct compiler *c, const struct expr *e);
+/* The value of e. It lies in *into if that was given and could be used (then its shape and type are
+ * those of e), or wherever it is already. Temporaries stay on the stack: the caller gives them
+ * back. */
+struct value compile_expr(struct compiler *c, const struct expr *e, const struct value *into);
+/* The same, converted, broadcast and spread over lanes as *to says; lies in *to when `to->at` is
+ * given. */
+void compile_into(struct compiler *c, const struct expr *e, const struct value *to);
+struct value value_convert(struct compiler *c, struct value v, enum dtype t);
+/* dst = src: converted, broadcast, spread. */
+void value_copy(struct compiler *c, const struct value *dst, const struct value *src);
+/* v in the shape, type and lanes of *like; v itself if it has them. */
+struct value value_like(struct compiler *c, struct value v, const struct value *like);
+/* dst = src where the current mask runs. */
+void value_assign(struct compiler *c, const struct value *dst, const struct value *src);
+/* Is this a constant, and which? */
+bool expr_constant(const struct expr *e, struct literal *out);
+/* An elementwise step. computed[i]: the type operand i (0: the result) has in the routine. */
+void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
+                      const struct value *values, const enum dtype *computed);
+uint32_t mask_new(struct compiler *c);
+
+/* --- compile_shape.c --- */
+struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into);
+struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into);
+struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into);
+
+/* --- compile_access.c --- */
+
+struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
+void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
+void compile_async(struct compiler *c, const struct stmt *s);
+struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted);
+void compile_lock(struct compiler *c, const struct expr *e);
+/* whole: a REF to a shared tile. */
+void compile_shared_poison(struct compiler *c, const struct expr *whole);
+/* A part of an array at a constant place: the value there. */
+bool access_alias(struct compiler *c, const struct expr *e, struct value *out);
+
+/* --- compile_stmt.c --- */
+void compile_body(struct compiler *c);
+
+#endif

@@ -1,0 +1,302 @@
+/* Accesses: loads, stores, asynchronous copies, atomics, locks. */
+#include "cpu/atomic_ops.h"
+#include "cpu/compile.h"
+
+/* --- describing an access --- */
+
+static void dense(struct access *a, const int64_t *extent, int rank)
+{
+    int64_t step = 1;
+    a->rank = rank;
+    for (int i = rank - 1; i >= 0; i--) {
+        a->extent[i] = extent[i];
+        a->stride[i] = step;
+        step *= extent[i];
+    }
+}
+
+static int view_rank(const struct sym *s)
+{
+    int rank = 0;
+    while (rank < MAX_RANK && s->dims[rank])
+        rank++;
+    return rank;
+}
+
+static void access_memory(struct compiler *c, struct access *a, const struct sym *s)
+{
+    const struct slot *slot = slot_of(c, s);
+    a->sym = s;
+    a->local_lanes = 1;
+    if (s->storage == ST_VIEW) {
+        a->space = SPACE_VIEW;
+        a->view = slot->view;
+        a->rank = view_rank(s);
+    } else if (s->storage == ST_SHARED) {
+        a->space = SPACE_SHARED;
+        a->at = slot->shared_at;
+        dense(a, s->type.extent, s->type.rank);
+    } else {
+        a->space = SPACE_LOCAL;
+        a->at = slot->value.at;
+        a->local_lanes = slot->value.lanes;
+        if (slot->value.lanes == 0)
+            compile_error(c, "%s is used before it is declared", s->name);
+        dense(a, s->type.extent, s->type.rank);
+    }
+}
+
+/* An index as i32, or i64 where it needs that. */
+static void access_index(struct compiler *c, struct access_axis *axis, const struct index *index)
+{
+    axis->kind = index->kind;
+    axis->inside = index->inside;
+    axis->extent = index->kind == IX_ELEMENT ? 1 : index->extent;
+    if (!index->value)
+        return;
+    struct value v = compile_expr(c, index->value, NULL);
+    bool wide = dtype_size(v.dtype) == 8 || v.dtype == DT_U32;
+    v = value_convert(c, v, wide ? DT_I64 : DT_I32);
+    if (index->kind == IX_GATHER)
+        axis->extent = value_elements(&v);
+    axis->at = v.at;
+    axis->wide = wide;
+    axis->varying = v.lanes > 1;
+}
+
+/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
+static struct access *access_new(struct compiler *c, const struct expr *e)
+{
+    struct access *a = arena_new(c->arena, struct access);
+    access_memory(c, a, e->sym);
+    a->lanes = 1;
+    a->elements = type_elements(&e->type);
+    a->size = dtype_size(e->sym->type.dtype);
+    a->size_index = size_index(e->sym->type.dtype);
+    a->otherwise = NO_SLOT;
+    a->otherwise_lanes = 1;
+    int rest = a->rank - e->indices; /* axes without an index: whole */
+    for (int i = 0; i < a->rank; i++) {
+        if (i < e->indices) {
+            access_index(c, &a->axis[i], &e->index[i]);
+        } else {
+            a->axis[i].kind = IX_ALL;
+            a->axis[i].extent = e->type.extent[e->type.rank - rest + (i - e->indices)];
+        }
+        if (a->axis[i].varying)
+            a->lanes = c->lanes;
+    }
+    return a;
+}
+
+static bool only_elements(const struct access *a)
+{
+    for (int i = 0; i < a->rank; i++)
+        if (a->axis[i].kind != IX_ELEMENT)
+            return false;
+    return true;
+}
+
+bool access_alias(struct compiler *c, const struct expr *e, struct value *out)
+{
+    const struct sym *s = e->sym;
+    int64_t at = 0, step = 1;
+    if (s->storage != ST_ARRAY && s->storage != ST_REG)
+        return false;
+    for (int i = s->type.rank - 1; i >= 0; i--) {
+        struct literal index;
+        if (i < e->indices) {
+            if (e->index[i].kind != IX_ELEMENT || !expr_constant(e->index[i].value, &index) ||
+                index.i < 0 || index.i >= s->type.extent[i])
+                return false;
+            at += index.i * step;
+        }
+        step *= s->type.extent[i];
+    }
+    *out = slot_of(c, s)->value;
+    out->at += (uint32_t)((size_t)at * out->lanes * dtype_size(out->dtype));
+    out->rank = e->type.rank;
+    memcpy(out->extent, e->type.extent, sizeof out->extent);
+    return out->lanes > 0;
+}
+
+/* --- loads --- */
+
+/* `else` before the load: one value for what lies beyond the edge, or a tile that the load goes
+ * over. */
+static void compile_otherwise(struct compiler *c, const struct expr *e, struct access *a,
+                              const struct value *to)
+{
+    struct value otherwise =
+        value_convert(c, compile_expr(c, e->otherwise, NULL), e->sym->type.dtype);
+    a->otherwise = otherwise.at;
+    a->otherwise_lanes = otherwise.lanes;
+    a->guarded = only_elements(a);
+    if (otherwise.lanes > 1)
+        a->lanes = c->lanes;
+    if (otherwise.rank > 0) {
+        value_copy(c, to, &otherwise);
+        a->keep = true;
+    }
+}
+
+struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    struct value to;
+    if (access_alias(c, e, &to))
+        return value_convert(c, to, e->type.dtype);
+    struct value wanted = {.dtype = e->sym->type.dtype, .rank = e->type.rank};
+    wanted.lanes = expr_varying(c, e) ? c->lanes : 1;
+    memcpy(wanted.extent, e->type.extent, sizeof wanted.extent);
+    if (into && into->dtype == wanted.dtype && value_same_shape(into, &wanted))
+        to = *into;
+    else
+        to = value_new(c, wanted.dtype, wanted.rank, wanted.extent, wanted.lanes);
+    uint32_t top = c->top;
+    struct access *a = access_new(c, e);
+    if (e->otherwise)
+        compile_otherwise(c, e, a, &to);
+    struct instr *in = emit_step(c, a->lanes > 1 ? step_load_lanes : step_load);
+    in->detail = a;
+    in->dst = to.at;
+    in->mask = c->mask;
+    c->top = top;
+    return value_convert(c, to, e->type.dtype);
+}
+
+/* --- stores --- */
+
+/* The shape that a value must have to be stored through the access. */
+static struct value stored_like(const struct expr *target, uint32_t lanes)
+{
+    struct value like = {.dtype = target->sym->type.dtype, .rank = target->type.rank};
+    like.lanes = lanes;
+    memcpy(like.extent, target->type.extent, sizeof like.extent);
+    return like;
+}
+
+void compile_store(struct compiler *c, const struct expr *target, const struct expr *value)
+{
+    uint32_t top = c->top;
+    struct value alias;
+    struct value v = compile_expr(c, value, NULL);
+    if (access_alias(c, target, &alias)) {
+        if (v.lanes > alias.lanes)
+            compile_error(c, "a value that differs between threads is stored where it must not");
+        else
+            value_assign(c, &alias, &v);
+        c->top = top;
+        return;
+    }
+    struct access *a = access_new(c, target);
+    if (v.lanes > 1 && a->local_lanes == 1)
+        a->lanes = c->lanes;
+    struct value like = stored_like(target, a->lanes > a->local_lanes ? a->lanes : a->local_lanes);
+    v = value_like(c, v, &like);
+    struct instr *in = emit_step(c, a->lanes > 1 ? step_store_lanes : step_store);
+    in->detail = a;
+    in->a = v.at;
+    in->mask = c->mask;
+    c->top = top;
+}
+
+void compile_shared_poison(struct compiler *c, const struct expr *whole)
+{
+    const struct access *a = access_new(c, whole);
+    emit_step(c, step_shared_poison)->detail = a;
+}
+
+/* --- asynchronous copies --- */
+
+void compile_async(struct compiler *c, const struct stmt *s)
+{
+    uint32_t top = c->top;
+    struct async_detail *d = arena_new(c->arena, struct async_detail);
+    struct access *from = access_new(c, s->value), *to = access_new(c, s->target);
+    d->from = from;
+    d->to = to;
+    d->buffer = c->async_buffer;
+    d->dtype = s->value->sym->type.dtype;
+    if (s->value->otherwise) {
+        struct value v = value_convert(c, compile_expr(c, s->value->otherwise, NULL), d->dtype);
+        from->otherwise = v.at;
+        if (v.rank > 0 || v.lanes > 1)
+            compile_error(c, "the `else` of an asynchronous copy must be a uniform scalar");
+    }
+    if (from->lanes > 1 || to->lanes > 1)
+        compile_error(c, "an asynchronous copy needs the same addresses in all threads");
+    if (d->dtype != s->target->sym->type.dtype || from->elements != to->elements)
+        compile_error(c, "an asynchronous copy into %s changes type or shape",
+                      s->target->sym->name);
+    struct instr *in = emit_step(c, step_async_copy);
+    in->detail = d;
+    c->top = top;
+}
+
+/* --- atomics --- */
+
+/* An operand in the element type: of the target's shape, or one value for every element. */
+static struct value atomic_operand(struct compiler *c, const struct expr *e,
+                                   const struct value *like, int64_t *step)
+{
+    struct value v = value_convert(c, compile_expr(c, e, NULL), like->dtype);
+    *step = v.rank > 0 ? 1 : 0;
+    if (v.rank == 0)
+        return v;
+    struct value shape = *like;
+    shape.lanes = v.lanes;
+    return value_like(c, v, &shape);
+}
+
+struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted)
+{
+    const struct expr *target = e->args[0];
+    struct atomic_detail *d = arena_new(c->arena, struct atomic_detail);
+    uint32_t lanes = expr_varying(c, e) ? c->lanes : 1;
+    struct value like = stored_like(target, lanes), old = like;
+    if (wanted)
+        old = value_new(c, like.dtype, like.rank, like.extent, lanes);
+    uint32_t top = c->top;
+    struct access *a = access_new(c, target);
+    a->lanes = lanes;
+    struct value value = atomic_operand(c, e->args[1], &like, &d->value_step);
+    d->access = a;
+    d->apply = atomic_op(e->op, like.dtype);
+    d->value = value.at;
+    d->value_lanes = value.lanes;
+    d->desired = NO_SLOT;
+    if (e->count > 2) {
+        struct value desired = atomic_operand(c, e->args[2], &like, &d->desired_step);
+        d->desired = desired.at;
+        d->desired_lanes = desired.lanes;
+    }
+    d->old = wanted ? old.at : NO_SLOT;
+    if (!d->apply)
+        compile_error(c, "%s is not available for %s", op_table[e->op].text,
+                      dtype_table[like.dtype].name);
+    struct instr *in = emit_step(c, lanes > 1 ? step_atomic_lanes : step_atomic);
+    in->detail = d;
+    in->mask = c->mask;
+    c->top = top;
+    return old;
+}
+
+/* lock(element, v), unlock(element, v) */
+void compile_lock(struct compiler *c, const struct expr *e)
+{
+    uint32_t top = c->top;
+    struct lock_detail *d = arena_new(c->arena, struct lock_detail);
+    struct access *a = access_new(c, e->args[0]);
+    d->access = a;
+    d->dtype = e->args[0]->sym->type.dtype;
+    struct value v = value_convert(c, compile_expr(c, e->args[1], NULL), d->dtype);
+    d->value = v.at;
+    if (a->lanes > 1 || v.lanes > 1)
+        compile_error(c, "%s needs the same element and value in all threads",
+                      op_table[e->op].text);
+    if (dtype_size(d->dtype) < 4 || dtype_is_float(d->dtype))
+        compile_error(c, "%s needs an i32, u32 or i64 element", op_table[e->op].text);
+    struct instr *in = emit_step(c, e->op == OP_LOCK ? step_lock : step_unlock);
+    in->detail = d;
+    c->top = top;
+}

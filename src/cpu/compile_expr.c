@@ -1,0 +1,549 @@
+/* Expressions: every operation becomes a step over the whole value. */
+#include "cpu/compile.h"
+
+/* --- what can be known now --- */
+
+bool expr_constant(const struct expr *e, struct literal *out)
+{
+    return eval_scalar(e, NULL, out);
+}
+
+static bool is_atomic(enum op op)
+{
+    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+}
+
+bool expr_varying(const struct compiler *c, const struct expr *e)
+{
+    if (!e || c->lanes == 1)
+        return false;
+    if (e->op == OP_THREAD || (is_atomic(e->op) && e->type.rank == 0))
+        return true; /* an atomic happens once a thread */
+    if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
+        (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (expr_varying(c, e->args[i]))
+            return true;
+    for (int i = 0; i < e->indices; i++)
+        if (expr_varying(c, e->index[i].value))
+            return true;
+    return expr_varying(c, e->otherwise);
+}
+
+static uint32_t expr_lanes(const struct compiler *c, const struct expr *e)
+{
+    return expr_varying(c, e) ? c->lanes : 1;
+}
+
+/* Does e have no effect and no fault, so that it may be computed where it is not needed? */
+static bool is_harmless(const struct expr *e)
+{
+    struct literal divisor;
+    if (!e)
+        return true;
+    if (e->op == OP_ACCESS || !(op_table[e->op].flags & OP_PURE))
+        return false;
+    bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV;
+    if (divides && !dtype_is_float(e->type.dtype) &&
+        !(expr_constant(e->args[1], &divisor) && divisor.i != 0))
+        return false;
+    if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (!is_harmless(e->args[i]))
+            return false;
+    return true;
+}
+
+/* --- elementwise steps --- */
+
+/* The loops of a result with operands of fewer axes, extents of 1, or one lane: neighbouring axes
+ * that every operand crosses evenly become one. */
+static void lay_rows(struct rows_detail *d, const struct value *values)
+{
+    const struct value *result = &values[0];
+    int64_t step[MOST_OPERANDS];
+    int64_t extent[NEST_RANK], stride[MOST_OPERANDS][NEST_RANK];
+    int rank = result->rank + 1;
+    for (int i = 0; i < d->operands; i++) {
+        const struct value *v = &values[i];
+        stride[i][rank - 1] = v->lanes > 1 ? 1 : 0;
+        step[i] = v->lanes;
+        for (int axis = result->rank - 1; axis >= 0; axis--) {
+            int own = axis - (result->rank - v->rank);
+            int64_t n = own >= 0 ? v->extent[own] : 1;
+            stride[i][axis] = n > 1 ? step[i] : 0;
+            step[i] *= n;
+        }
+    }
+    for (int axis = 0; axis < result->rank; axis++)
+        extent[axis] = result->extent[axis];
+    extent[rank - 1] = result->lanes;
+    d->rank = 0;
+    for (int axis = 0; axis < rank; axis++) {
+        int last = d->rank - 1;
+        bool merge = last >= 0;
+        if (extent[axis] == 1)
+            continue;
+        for (int i = 0; i < d->operands && merge; i++)
+            merge = d->operand[i].stride[last] == stride[i][axis] * extent[axis];
+        if (!merge)
+            last = d->rank++;
+        d->extent[last] = merge ? d->extent[last] * extent[axis] : extent[axis];
+        for (int i = 0; i < d->operands; i++)
+            d->operand[i].stride[last] = stride[i][axis];
+    }
+    if (d->rank > 0)
+        return;
+    d->rank = 1;
+    d->extent[0] = 1;
+    for (int i = 0; i < d->operands; i++)
+        d->operand[i].stride[0] = 1;
+}
+
+static bool rows_are_flat(const struct rows_detail *d)
+{
+    if (d->rank != 1)
+        return false;
+    for (int i = 0; i < d->operands; i++)
+        if (d->operand[i].stride[0] != 1 || d->operand[i].convert)
+            return false;
+    return true;
+}
+
+void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
+                      const struct value *values, const enum dtype *computed)
+{
+    struct rows_detail *d = arena_new(c->arena, struct rows_detail);
+    d->operands = operands;
+    if (!kernel) {
+        compile_error(c, "an operation is not available for %s",
+                      dtype_table[values[operands - 1].dtype].name);
+        return;
+    }
+    for (int i = 0; i < operands; i++) {
+        struct row_operand *o = &d->operand[i];
+        enum dtype t = values[i].dtype;
+        o->at = values[i].at;
+        o->size = (uint32_t)dtype_size(t);
+        o->computed = (uint32_t)dtype_size(computed[i]);
+        if (t != computed[i])
+            o->convert = i == 0 ? c->set->convert->convert[t][computed[i]]
+                                : c->set->convert->convert[computed[i]][t];
+    }
+    lay_rows(d, values);
+    struct instr *in = emit_step(c, rows_are_flat(d) ? step_flat : step_rows);
+    in->kernel = kernel;
+    in->detail = d;
+    in->n = (uint32_t)d->extent[0];
+    in->dst = values[0].at;
+    in->a = values[1].at;
+    in->b = operands > 2 ? values[2].at : 0;
+    in->c = operands > 3 ? values[3].at : 0;
+}
+
+/* --- copies and conversions --- */
+
+static struct value convert_into(struct compiler *c, struct value v, const struct value *to)
+{
+    struct convert_detail *d = arena_new(c->arena, struct convert_detail);
+    d->convert = c->set->convert->convert[to->dtype][v.dtype];
+    struct instr *in = emit_step(c, step_convert);
+    in->detail = d;
+    in->dst = to->at;
+    in->a = v.at;
+    in->n = (uint32_t)(value_elements(&v) * v.lanes);
+    return *to;
+}
+
+struct value value_convert(struct compiler *c, struct value v, enum dtype t)
+{
+    if (v.dtype == t)
+        return v;
+    struct value to = value_new(c, t, v.rank, v.extent, v.lanes);
+    return convert_into(c, v, &to);
+}
+
+void value_copy(struct compiler *c, const struct value *dst, const struct value *src)
+{
+    struct value from = *src;
+    if (dst->at == from.at && dst->dtype == from.dtype && value_same_shape(dst, &from))
+        return;
+    if (from.dtype != dst->dtype && value_same_shape(dst, &from)) {
+        convert_into(c, from, dst);
+        return;
+    }
+    from = value_convert(c, from, dst->dtype);
+    struct rows_detail rows = {.operands = 2};
+    const struct value values[2] = {*dst, from};
+    lay_rows(&rows, values);
+    struct copy_detail *d = arena_new(c->arena, struct copy_detail);
+    d->copy = c->set->memory->copy[size_index(dst->dtype)];
+    d->nest.rank = rows.rank;
+    for (int i = 0; i < rows.rank; i++) {
+        d->nest.extent[i] = rows.extent[i];
+        d->nest.dst[i] = rows.operand[0].stride[i];
+        d->nest.src[i] = rows.operand[1].stride[i];
+    }
+    struct instr *in = emit_step(c, step_copy);
+    in->detail = d;
+    in->dst = dst->at;
+    in->a = from.at;
+}
+
+struct value value_like(struct compiler *c, struct value v, const struct value *like)
+{
+    if (v.dtype == like->dtype && value_same_shape(&v, like))
+        return v;
+    struct value to = value_new(c, like->dtype, like->rank, like->extent, like->lanes);
+    value_copy(c, &to, &v);
+    return to;
+}
+
+void value_assign(struct compiler *c, const struct value *dst, const struct value *src)
+{
+    if (dst->lanes == 1 || c->mask == NO_SLOT) {
+        value_copy(c, dst, src);
+        return;
+    }
+    struct value from = value_like(c, *src, dst);
+    if (from.at == dst->at)
+        return;
+    struct blend_detail *d = arena_new(c->arena, struct blend_detail);
+    d->blend = c->set->memory->blend[size_index(dst->dtype)];
+    d->rows = (uint32_t)value_elements(dst);
+    d->size = (uint32_t)dtype_size(dst->dtype);
+    struct instr *in = emit_step(c, step_blend);
+    in->detail = d;
+    in->dst = dst->at;
+    in->a = from.at;
+    in->mask = c->mask;
+}
+
+void compile_into(struct compiler *c, const struct expr *e, const struct value *to)
+{
+    uint32_t top = c->top;
+    bool fits = e->type.dtype == to->dtype && expr_lanes(c, e) == to->lanes;
+    struct value v = compile_expr(c, e, fits ? to : NULL);
+    if (v.lanes > to->lanes)
+        compile_error(c, "a value that differs between threads is used where it must not");
+    else
+        value_copy(c, to, &v);
+    c->top = top;
+}
+
+/* Where e's result goes: into *into if it has that shape, else new. */
+static struct value result_place(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    struct value wanted = {.dtype = e->type.dtype, .rank = e->type.rank};
+    wanted.lanes = expr_lanes(c, e);
+    memcpy(wanted.extent, e->type.extent, sizeof wanted.extent);
+    if (into && into->dtype == wanted.dtype && value_same_shape(into, &wanted))
+        return *into;
+    return value_of_type(c, &e->type, wanted.lanes);
+}
+
+/* --- operations by class --- */
+
+/* An operand that the routine takes as `computed`; a cast to just that is left to the step. */
+static struct value operand(struct compiler *c, const struct expr *e, enum dtype computed)
+{
+    if (e->op == OP_CAST && e->type.dtype == computed && e->args[0]->type.dtype != DT_BOOL &&
+        e->args[0]->op != OP_LITERAL)
+        e = e->args[0];
+    return compile_expr(c, e, NULL);
+}
+
+static void check_divisor(struct compiler *c, const struct expr *e, const struct value *divisor,
+                          enum dtype computed)
+{
+    struct literal constant;
+    bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV;
+    if (!divides || dtype_is_float(computed) ||
+        (expr_constant(e->args[1], &constant) && constant.i != 0))
+        return;
+    uint32_t top = c->top;
+    struct value values[3] = {value_new(c, DT_BOOL, divisor->rank, divisor->extent, divisor->lanes),
+                              *divisor, value_constant(c, computed, (struct literal){0})};
+    enum dtype types[3] = {DT_BOOL, computed, computed};
+    emit_elementwise(c, routine_elementwise(c->set, OP_NE, compute_of(computed)), 3, values, types);
+    struct instr *in = emit_step(c, step_divisor);
+    in->a = values[0].at;
+    in->n = (uint32_t)value_elements(divisor);
+    in->c = divisor->lanes;
+    in->mask = divisor->lanes > 1 ? c->mask : NO_SLOT;
+    c->top = top;
+}
+
+/* Result and operands all computed as one type, but for comparisons, whose result is bytes. */
+static struct value compile_arithmetic(struct compiler *c, const struct expr *e,
+                                       const struct value *into)
+{
+    struct value values[MOST_OPERANDS];
+    enum dtype types[MOST_OPERANDS], t = e->type.dtype;
+    bool compares = op_table[e->op].class == CLASS_COMPARE;
+    if (compares)
+        t = dtype_join(e->args[0]->type.dtype, e->args[1]->type.dtype);
+    if (compares && e->args[0]->type.dtype == DT_BOOL && e->args[1]->type.dtype == DT_BOOL)
+        t = DT_BOOL;
+    if (op_table[e->op].class == CLASS_ARITH && t == DT_BOOL)
+        t = DT_I32;
+    enum dtype computed = compute_dtype(compute_of(t));
+    elementwise_fn *kernel = routine_elementwise(c->set, e->op, compute_of(t));
+    if (e->op == OP_FMA && (t == DT_F16 || t == DT_BF16)) {
+        kernel = t == DT_F16 ? c->set->elementwise->fma_f16 : c->set->elementwise->fma_bf16;
+        computed = t;
+    }
+    values[0] = result_place(c, e, into);
+    types[0] = compares ? DT_BOOL : computed;
+    uint32_t top = c->top;
+    for (int i = 0; i < e->count; i++) {
+        values[i + 1] = operand(c, e->args[i], computed);
+        types[i + 1] = computed;
+    }
+    check_divisor(c, e, &values[e->count], computed);
+    emit_elementwise(c, kernel, e->count + 1, values, types);
+    c->top = top;
+    return values[0];
+}
+
+/* The amount is not wrapped to the type of what is shifted, so a wide amount makes it a wide shift.
+ */
+static struct value compile_shift(struct compiler *c, const struct expr *e,
+                                  const struct value *into)
+{
+    enum dtype t = e->type.dtype, amount = e->args[1]->type.dtype;
+    enum dtype computed = compute_dtype(compute_of(t));
+    if (dtype_size(amount) == 8 && dtype_size(computed) < 8)
+        computed = dtype_is_signed(t) ? DT_I64 : DT_U64;
+    struct value values[3] = {result_place(c, e, into)};
+    enum dtype types[3] = {computed, computed, computed};
+    uint32_t top = c->top;
+    values[1] = compile_expr(c, e->args[0], NULL);
+    values[2] = compile_expr(c, e->args[1], NULL);
+    emit_elementwise(c, routine_elementwise(c->set, e->op, compute_of(computed)), 3, values, types);
+    c->top = top;
+    return values[0];
+}
+
+static struct value compile_logic(struct compiler *c, const struct expr *e,
+                                  const struct value *into)
+{
+    struct value values[3] = {result_place(c, e, into)};
+    enum dtype types[3] = {DT_BOOL, DT_BOOL, DT_BOOL};
+    uint32_t top = c->top;
+    for (int i = 0; i < e->count; i++)
+        values[i + 1] = compile_expr(c, e->args[i], NULL);
+    emit_elementwise(c, routine_elementwise(c->set, e->op, COMPUTE_BOOL), e->count + 1, values,
+                     types);
+    c->top = top;
+    return values[0];
+}
+
+/* where(c, a, b) */
+static struct value compile_where(struct compiler *c, const struct expr *e,
+                                  const struct value *into)
+{
+    enum dtype t = e->type.dtype;
+    struct value values[4] = {result_place(c, e, into)};
+    enum dtype types[4] = {t, DT_BOOL, t, t};
+    uint32_t top = c->top;
+    for (int i = 0; i < 3; i++)
+        values[i + 1] = compile_expr(c, e->args[i], NULL);
+    emit_elementwise(c, c->set->elementwise->select[size_index(t)], 4, values, types);
+    c->top = top;
+    return values[0];
+}
+
+/* A seed or offset as the 64 bits that philox takes: of narrow types the upper half is 0. */
+static struct value philox_operand(struct compiler *c, const struct expr *e)
+{
+    struct value v = compile_expr(c, e, NULL);
+    return dtype_size(v.dtype) < 8 ? value_convert(c, v, DT_U32) : v;
+}
+
+static struct value compile_philox(struct compiler *c, const struct expr *e,
+                                   const struct value *into)
+{
+    struct value values[4] = {result_place(c, e, into)};
+    enum dtype types[4] = {DT_U32, DT_U64, DT_U64, DT_U32};
+    uint32_t top = c->top;
+    values[1] = philox_operand(c, e->args[0]);
+    values[2] = philox_operand(c, e->args[1]);
+    values[3] = e->count > 2 ? compile_expr(c, e->args[2], NULL)
+                             : value_constant(c, DT_U32, (struct literal){0});
+    emit_elementwise(c, c->set->elementwise->philox, 4, values, types);
+    c->top = top;
+    return values[0];
+}
+
+static struct value compile_cast(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    if (e->args[0]->type.dtype == e->type.dtype)
+        return compile_expr(c, e->args[0], into);
+    struct value to = result_place(c, e, into);
+    uint32_t top = c->top;
+    convert_into(c, compile_expr(c, e->args[0], NULL), &to);
+    c->top = top;
+    return to;
+}
+
+/* --- lazy operations on scalars --- */
+
+uint32_t mask_new(struct compiler *c)
+{
+    return memory_new(c, MASK_HEADER + c->lanes);
+}
+
+static uint32_t emit_mask(struct compiler *c, step_fn *step, uint32_t condition)
+{
+    uint32_t mask = mask_new(c);
+    struct instr *in = emit_step(c, step);
+    in->dst = mask;
+    in->a = condition;
+    in->mask = c->mask;
+    return mask;
+}
+
+/* *to = e in the lanes that run under `mask`. */
+static void compile_under(struct compiler *c, uint32_t mask, const struct expr *e,
+                          const struct value *to)
+{
+    struct label skip = {0};
+    uint32_t outer = c->mask, top = c->top;
+    emit_jump(c, step_jump_none, mask, &skip);
+    c->mask = mask;
+    struct value v = compile_expr(c, e, NULL);
+    value_assign(c, to, &v);
+    c->mask = outer;
+    c->top = top;
+    label_place(c, &skip);
+}
+
+/* Uniform condition: a jump. */
+static void select_by_jump(struct compiler *c, const struct expr *e, const struct value *to)
+{
+    struct label other = {0}, end = {0};
+    struct value condition = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+    emit_jump(c, step_jump_unless, condition.at, &other);
+    compile_into(c, e->args[1], to);
+    emit_jump(c, step_jump, 0, &end);
+    label_place(c, &other);
+    compile_into(c, e->args[2], to);
+    label_place(c, &end);
+}
+
+static struct value compile_select(struct compiler *c, const struct expr *e,
+                                   const struct value *into)
+{
+    bool varying = expr_varying(c, e->args[0]);
+    if (varying && is_harmless(e->args[1]) && is_harmless(e->args[2]))
+        return compile_where(c, e, into);
+    struct value to = result_place(c, e, into);
+    uint32_t top = c->top;
+    if (!varying) {
+        select_by_jump(c, e, &to);
+    } else {
+        struct value condition = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+        uint32_t yes = emit_mask(c, step_mask_and, condition.at);
+        uint32_t no = emit_mask(c, step_mask_and_not, condition.at);
+        compile_under(c, yes, e->args[1], &to);
+        compile_under(c, no, e->args[2], &to);
+    }
+    c->top = top;
+    return to;
+}
+
+static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
+                                       const struct value *into)
+{
+    if (e->type.rank > 0 || is_harmless(e->args[1]))
+        return compile_logic(c, e, into);
+    struct value to = result_place(c, e, into);
+    uint32_t top = c->top;
+    bool both = e->op == OP_LAND;
+    if (!expr_varying(c, e->args[0])) {
+        struct label end = {0};
+        struct value first = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+        value_copy(c, &to, &first);
+        emit_jump(c, both ? step_jump_unless : step_jump_if, to.at, &end);
+        compile_into(c, e->args[1], &to);
+        label_place(c, &end);
+    } else {
+        compile_into(c, e->args[0], &to);
+        uint32_t rest = emit_mask(c, both ? step_mask_and : step_mask_and_not, to.at);
+        compile_under(c, rest, e->args[1], &to);
+    }
+    c->top = top;
+    return to;
+}
+
+/* --- leaves --- */
+
+static struct value compile_index(struct compiler *c, const struct expr *e)
+{
+    struct value v = {.dtype = DT_I32, .lanes = e->op == OP_THREAD ? c->lanes : 1};
+    uint32_t axis = (uint32_t)e->axis;
+    v.at = e->op == OP_THREAD  ? c->thread_at[axis]
+           : e->op == OP_BLOCK ? c->program->block_at + axis * 4
+                               : c->program->grid_at + axis * 4;
+    return value_convert(c, v, e->type.dtype);
+}
+
+static struct value compile_ref(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    const struct sym *s = e->sym;
+    if (s->storage == ST_SHARED || s->storage == ST_VIEW)
+        return compile_load(c, e, into);
+    if (s->storage == ST_CONST || (s->storage == ST_PARAM && s->has_value))
+        return value_constant(c, e->type.dtype, s->value);
+    struct value v = slot_of(c, s)->value;
+    if (v.lanes == 0)
+        compile_error(c, "%s is used before it is declared", s->name);
+    return value_convert(c, v, e->type.dtype);
+}
+
+struct value compile_expr(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    struct loc outer = c->loc;
+    struct value v;
+    if (e->loc.source)
+        c->loc = e->loc;
+    switch (e->op) {
+    case OP_LITERAL: v = value_constant(c, e->type.dtype, e->literal); break;
+    case OP_REF: v = compile_ref(c, e, into); break;
+    case OP_BLOCK:
+    case OP_GRID:
+    case OP_THREAD: v = compile_index(c, e); break;
+    case OP_ACCESS: v = compile_load(c, e, into); break;
+    case OP_SHL:
+    case OP_SHR: v = compile_shift(c, e, into); break;
+    case OP_NOT: v = compile_logic(c, e, into); break;
+    case OP_LAND:
+    case OP_LOR: v = compile_lazy_logic(c, e, into); break;
+    case OP_SELECT: v = compile_select(c, e, into); break;
+    case OP_WHERE: v = compile_where(c, e, into); break;
+    case OP_CAST: v = compile_cast(c, e, into); break;
+    case OP_PHILOX: v = compile_philox(c, e, into); break;
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL:
+    case OP_SCAN: v = compile_reduce(c, e, into); break;
+    case OP_DOT: v = compile_dot(c, e, into); break;
+    case OP_BITS:
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE:
+    case OP_BROADCAST:
+    case OP_IOTA: v = compile_shape(c, e, into); break;
+    default:
+        v = is_atomic(e->op) ? compile_atomic(c, e, true) : compile_arithmetic(c, e, into);
+        break;
+    }
+    c->loc = outer;
+    return v;
+}

@@ -1,0 +1,273 @@
+/* Expressions that look at a tile as a whole: reductions, scans, changes of shape, products. */
+#include "cpu/compile.h"
+
+/* --- reductions --- */
+
+static enum reduction reduction_of(enum op op)
+{
+    switch (op) {
+    case OP_REDUCE_MAX: return REDUCTION_MAX;
+    case OP_REDUCE_MIN: return REDUCTION_MIN;
+    case OP_REDUCE_ANY: return REDUCTION_ANY;
+    case OP_REDUCE_ALL: return REDUCTION_ALL;
+    default: return REDUCTION_SUM;
+    }
+}
+
+/* x as [outer][n][inner] around the axis; -1: n is everything. */
+static void split_at_axis(struct reduce_detail *d, const struct value *x, int axis)
+{
+    d->outer = d->n = 1;
+    d->inner = x->lanes;
+    for (int i = 0; i < x->rank; i++) {
+        size_t n = (size_t)x->extent[i];
+        if (axis < 0 || i == axis)
+            d->n *= n;
+        else if (i < axis)
+            d->outer *= n;
+        else
+            d->inner *= n;
+    }
+}
+
+struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    bool scan = e->op == OP_SCAN;
+    bool truth = e->op == OP_REDUCE_ANY || e->op == OP_REDUCE_ALL;
+    enum compute compute = truth ? COMPUTE_BOOL : compute_of(e->type.dtype);
+    enum dtype computed = compute_dtype(compute);
+    struct reduce_detail *d = arena_new(c->arena, struct reduce_detail);
+    d->reduce = scan ? NULL : c->set->reduce->reduce[reduction_of(e->op)][compute];
+    d->scan = scan ? c->set->reduce->scan[e->scan_op][compute] : NULL;
+    d->exclusive = e->exclusive;
+    if (!d->reduce && !d->scan) {
+        compile_error(c, "%s is not available for %s", op_table[e->op].text,
+                      dtype_table[e->type.dtype].name);
+        return (struct value){.lanes = 1};
+    }
+    (void)into; /* operands may lie there */
+    struct value result = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
+    uint32_t top = c->top;
+    struct value x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
+    struct value to = result;
+    if (computed != result.dtype)
+        to = value_new(c, computed, result.rank, result.extent, result.lanes);
+    split_at_axis(d, &x, e->axis);
+    struct instr *in = emit_step(c, scan ? step_scan : step_reduce);
+    in->detail = d;
+    in->dst = to.at;
+    in->a = x.at;
+    value_copy(c, &result, &to);
+    c->top = top;
+    return result;
+}
+
+/* --- shapes --- */
+
+static void add_axis(struct copy_detail *d, int64_t extent, int64_t dst, int64_t src)
+{
+    if (extent == 1)
+        return;
+    int i = d->nest.rank++;
+    d->nest.extent[i] = extent;
+    d->nest.dst[i] = dst;
+    d->nest.src[i] = src;
+}
+
+/* Elements from one index of each axis to the next. */
+static void dense_strides(const struct value *v, int64_t *stride)
+{
+    int64_t step = v->lanes;
+    for (int i = v->rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= v->extent[i];
+    }
+}
+
+static void emit_rearrangement(struct compiler *c, struct copy_detail *d, const struct value *to,
+                               const struct value *from)
+{
+    if (to->lanes > 1)
+        add_axis(d, to->lanes, 1, from->lanes > 1 ? 1 : 0);
+    d->copy = c->set->memory->copy[size_index(to->dtype)];
+    struct instr *in = emit_step(c, step_copy);
+    in->detail = d;
+    in->dst = to->at;
+    in->a = from->at;
+}
+
+static void compile_trans(struct compiler *c, const struct value *to, const struct value *from)
+{
+    struct copy_detail *d = arena_new(c->arena, struct copy_detail);
+    int64_t dst[MAX_RANK], src[MAX_RANK];
+    int rank = to->rank;
+    dense_strides(to, dst);
+    dense_strides(from, src);
+    for (int i = 0; i < rank; i++) {
+        int other = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
+        add_axis(d, to->extent[i], dst[i], src[other]);
+    }
+    emit_rearrangement(c, d, to, from);
+}
+
+/* repeat: copies outside, the operand's axis inside; repeat_interleave: the other way round. */
+static void compile_repeat(struct compiler *c, enum op op, const struct value *to,
+                           const struct value *from)
+{
+    struct copy_detail *d = arena_new(c->arena, struct copy_detail);
+    int64_t dst[MAX_RANK], src[MAX_RANK];
+    dense_strides(to, dst);
+    dense_strides(from, src);
+    for (int i = 0; i < to->rank; i++) {
+        int own = i - (to->rank - from->rank);
+        int64_t extent = own >= 0 ? from->extent[own] : 1, step = own >= 0 ? src[own] : 0;
+        int64_t copies = to->extent[i] / extent;
+        if (op == OP_REPEAT) {
+            add_axis(d, copies, dst[i] * extent, 0);
+            add_axis(d, extent, dst[i], step);
+        } else {
+            add_axis(d, extent, dst[i] * copies, step);
+            add_axis(d, copies, dst[i], 0);
+        }
+    }
+    emit_rearrangement(c, d, to, from);
+}
+
+static struct value compile_iota(struct compiler *c, const struct expr *e)
+{
+    struct value v = value_new(c, DT_I32, e->type.rank, e->type.extent, 1);
+    struct iota_detail *d = arena_new(c->arena, struct iota_detail);
+    *d = (struct iota_detail){1, 1, 1};
+    int axis = -1;
+    for (int i = 0; i < v.rank; i++)
+        if (v.extent[i] > 1)
+            axis = i;
+    for (int i = 0; i < v.rank; i++)
+        *(i < axis ? &d->outer : i == axis ? &d->n : &d->inner) *= (size_t)v.extent[i];
+    struct instr *in = emit_step(c, step_iota);
+    in->detail = d;
+    in->dst = v.at;
+    return value_convert(c, v, e->type.dtype);
+}
+
+/* The same elements under another type or shape. */
+static struct value compile_alias(struct compiler *c, const struct expr *e)
+{
+    struct value v = compile_expr(c, e->args[0], NULL);
+    if (e->type.dtype == DT_BOOL)
+        v = value_convert(c, v, DT_BOOL);
+    v.dtype = e->type.dtype;
+    v.rank = e->type.rank;
+    memcpy(v.extent, e->type.extent, sizeof v.extent);
+    return v;
+}
+
+struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    (void)into; /* operands may lie there */
+    if (e->op == OP_IOTA)
+        return compile_iota(c, e);
+    if (e->op == OP_BITS || e->op == OP_RESHAPE)
+        return compile_alias(c, e);
+    struct value to = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
+    uint32_t top = c->top;
+    struct value from = compile_expr(c, e->args[0], NULL);
+    if (e->op == OP_TRANS)
+        compile_trans(c, &to, &from);
+    else if (e->op == OP_BROADCAST)
+        value_copy(c, &to, &from);
+    else
+        compile_repeat(c, e->op, &to, &from);
+    c->top = top;
+    return to;
+}
+
+/* --- products --- */
+
+static size_t batches(const struct value *v)
+{
+    size_t n = 1;
+    for (int i = 0; i + 2 < v->rank; i++)
+        n *= (size_t)v->extent[i];
+    return n;
+}
+
+/* An operand as the routine takes it: in the type of the sum; for each batch, or one for all. */
+static struct value dot_operand(struct compiler *c, const struct expr *e, enum dtype computed,
+                                const struct value *result, size_t *batch_step)
+{
+    struct value v = value_convert(c, compile_expr(c, e, NULL), computed);
+    size_t own = batches(&v), matrix = (size_t)(value_elements(&v)) / own;
+    if (own > 1 && own != batches(result)) {
+        struct value like = *result;
+        like.lanes = v.lanes;
+        like.extent[like.rank - 2] = v.extent[v.rank - 2];
+        like.extent[like.rank - 1] = v.extent[v.rank - 1];
+        v = value_like(c, v, &like);
+        own = batches(&v);
+    }
+    *batch_step = own > 1 ? matrix : 0;
+    return v;
+}
+
+static void emit_dot(struct compiler *c, const struct value *sum, const struct value *a,
+                     const struct value *b, struct dot_detail *d, enum compute compute)
+{
+    d->batch = batches(sum);
+    d->m = (size_t)sum->extent[sum->rank - 2];
+    d->n = (size_t)sum->extent[sum->rank - 1];
+    d->k = (size_t)a->extent[a->rank - 1];
+    d->size = dtype_size(sum->dtype);
+    d->lanes = sum->lanes;
+    d->a_lanes = a->lanes;
+    d->b_lanes = b->lanes;
+    d->dot = c->set->dot->dot[compute];
+    d->fma = routine_elementwise(c->set, OP_FMA, compute);
+    if (sum->lanes > 1)
+        d->spread = memory_new(c, 2 * d->size * sum->lanes);
+    struct instr *in = emit_step(c, sum->lanes > 1 ? step_dot_lanes : step_dot);
+    in->detail = d;
+    in->dst = sum->at;
+    in->a = a->at;
+    in->b = b->at;
+}
+
+static bool lies_in(const struct value *a, const struct value *b)
+{
+    return a->at >= b->at && a->at < b->at + value_bytes(b);
+}
+
+struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    enum compute compute = compute_of(e->type.dtype);
+    enum dtype computed = compute_dtype(compute);
+    struct dot_detail *d = arena_new(c->arena, struct dot_detail);
+    if (e->type.rank < 2 || !c->set->dot->dot[compute]) {
+        compile_error(c, "dot is not available for %s of rank %d", dtype_table[e->type.dtype].name,
+                      e->type.rank);
+        return (struct value){.lanes = 1};
+    }
+    struct value result = {.dtype = e->type.dtype, .rank = e->type.rank};
+    memcpy(result.extent, e->type.extent, sizeof result.extent);
+    result.lanes = expr_varying(c, e) ? c->lanes : 1;
+    bool in_place = into && into->dtype == computed && value_same_shape(into, &result);
+    struct value room = in_place ? *into : value_of_type(c, &e->type, result.lanes);
+    uint32_t top = c->top;
+    struct value a = dot_operand(c, e->args[0], computed, &result, &d->a_batch);
+    struct value b = dot_operand(c, e->args[1], computed, &result, &d->b_batch);
+    struct value sum = room;
+    if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
+        sum = value_new(c, computed, result.rank, result.extent, result.lanes);
+    if (e->count > 2) {
+        struct value start = compile_expr(c, e->args[2], NULL);
+        value_copy(c, &sum, &start);
+    } else {
+        struct instr *in = emit_step(c, step_zero);
+        in->dst = sum.at;
+        in->n = (uint32_t)value_bytes(&sum);
+    }
+    emit_dot(c, &sum, &a, &b, d, compute);
+    value_copy(c, &room, &sum);
+    c->top = top;
+    return room;
+}

@@ -1,0 +1,563 @@
+/* Statements: scopes, control flow, masks.
+ *
+ * Where a condition is uniform, control flow is jumps. Where it differs between lanes, the lanes
+ * that take a branch form a mask, and code is skipped only when no lane takes it. A loop that lanes
+ * leave one by one keeps two masks: who is still in the loop, and who is still in this turn
+ * (`continue`).
+ */
+#include "cpu/compile.h"
+
+#include "base/text.h"
+
+static void compile_list(struct compiler *c, const struct stmt *first);
+
+/* --- who leaves one by one --- */
+
+struct escapes {
+    bool breaks, continues;
+};
+
+static struct escapes loop_escapes(const struct compiler *c, const struct stmt *s, bool varying);
+
+/* Do lanes leave this loop, or one of its turns, one by one? */
+static bool loop_is_masked(const struct compiler *c, const struct stmt *s)
+{
+    if (s->condition && expr_varying(c, s->condition))
+        return true;
+    struct escapes e = loop_escapes(c, s->body, false);
+    return e.breaks || e.continues;
+}
+
+static bool is_loop(const struct stmt *s)
+{
+    return s->kind == STMT_FOR || s->kind == STMT_WHILE;
+}
+
+/* break and continue of this loop under a condition that differs between lanes. */
+static struct escapes loop_escapes(const struct compiler *c, const struct stmt *s, bool varying)
+{
+    struct escapes found = {false, false};
+    for (; s; s = s->next) {
+        found.breaks |= s->kind == STMT_BREAK && varying;
+        found.continues |= s->kind == STMT_CONTINUE && varying;
+        if (s->kind != STMT_IF && s->kind != STMT_BLOCK)
+            continue;
+        bool inner = varying || (s->kind == STMT_IF && expr_varying(c, s->condition));
+        struct escapes body = loop_escapes(c, s->body, inner);
+        struct escapes otherwise = loop_escapes(c, s->otherwise, inner);
+        found.breaks |= body.breaks || otherwise.breaks;
+        found.continues |= body.continues || otherwise.continues;
+    }
+    return found;
+}
+
+/* Is there a return that not all lanes reach? */
+static bool lanes_return(const struct compiler *c, const struct stmt *s, bool varying)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_RETURN && varying)
+            return true;
+        bool inner = varying || (s->kind == STMT_IF && expr_varying(c, s->condition)) ||
+                     (is_loop(s) && loop_is_masked(c, s));
+        if (s->kind == STMT_IF || s->kind == STMT_BLOCK || is_loop(s))
+            if (lanes_return(c, s->body, inner) || lanes_return(c, s->otherwise, inner))
+                return true;
+    }
+    return false;
+}
+
+static bool has_escape(const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE || s->kind == STMT_RETURN)
+            return true;
+        bool nested = s->kind == STMT_IF || s->kind == STMT_BLOCK || is_loop(s);
+        if (nested && (has_escape(s->body) || has_escape(s->otherwise)))
+            return true;
+    }
+    return false;
+}
+
+/* --- scopes --- */
+
+static void emit_scope_leave(struct compiler *c, const struct scope *scope)
+{
+    if (scope->tiles.count == 0)
+        return;
+    size_t count = scope->tiles.count;
+    struct scope_detail *d = arena_alloc(c->arena, sizeof *d + count * sizeof d->tile[0]);
+    d->count = (int)count;
+    memcpy(d->tile, scope->tiles.data, count * sizeof d->tile[0]);
+    emit_step(c, step_scope_leave)->detail = d;
+}
+
+static void scope_enter(struct compiler *c, struct scope *scope)
+{
+    *scope = (struct scope){.outer = c->scope};
+    c->scope = scope;
+}
+
+static void scope_end(struct compiler *c, struct scope *scope, uint32_t top)
+{
+    emit_scope_leave(c, scope);
+    c->scope = scope->outer;
+    c->top = top;
+}
+
+static void compile_scope(struct compiler *c, const struct stmt *body)
+{
+    struct scope scope;
+    uint32_t top = c->top;
+    scope_enter(c, &scope);
+    compile_list(c, body);
+    scope_end(c, &scope, top);
+}
+
+/* --- declarations and assignments --- */
+
+static void compile_decl_shared(struct compiler *c, const struct stmt *s)
+{
+    const struct sym *sym = s->sym;
+    if (slot_of(c, sym)->async)
+        vec_push(c->arena, &c->scope->tiles, sym);
+    struct expr whole = {.op = OP_REF, .type = sym->type, .loc = s->loc, .sym = s->sym};
+    if (s->value)
+        compile_store(c, &whole, s->value);
+    else
+        compile_shared_poison(c, &whole);
+}
+
+/* Resting lanes may be written too: within the variable's scope they never run again. */
+static void compile_decl(struct compiler *c, const struct stmt *s)
+{
+    const struct sym *sym = s->sym;
+    if (sym->storage == ST_SHARED) {
+        compile_decl_shared(c, s);
+        return;
+    }
+    if (sym->storage != ST_SCALAR && sym->storage != ST_ARRAY && sym->storage != ST_REG)
+        return;
+    bool varying = sym->type.varying && sym->storage != ST_REG;
+    struct value v = value_of_type(c, &sym->type, varying ? c->lanes : 1);
+    if (s->value) {
+        compile_into(c, s->value, &v);
+    } else {
+        struct instr *in = emit_step(c, step_poison);
+        in->dst = v.at;
+        in->n = (uint32_t)value_bytes(&v);
+    }
+    slot_of(c, sym)->value = v;
+}
+
+/* How an expression mentions a symbol. */
+struct mentions {
+    const struct sym *sym;
+    int refs, others; /* as a whole; part of it or in another shape */
+};
+
+static void note_mention(void *user, struct expr **at)
+{
+    struct mentions *m = user;
+    const struct expr *e = *at;
+    m->refs += e->op == OP_REF && e->sym == m->sym;
+    m->others += e->op == OP_ACCESS && e->sym == m->sym;
+    m->others += e->op == OP_RESHAPE || e->op == OP_BITS;
+}
+
+/* May the value be computed right in the variable that it is assigned to, though it may read it?
+ * Elementwise steps read an element before they write it; dot adds to its third operand in place.
+ */
+static bool may_compute_in_place(const struct stmt *s)
+{
+    struct expr *e = s->value;
+    struct mentions m = {.sym = s->target->sym};
+    expr_walk(&e, note_mention, &m);
+    if (m.refs == 0 && m.others == 0)
+        return true;
+    if (e->op == OP_DOT)
+        return true; /* it sees to that itself */
+    enum op_class class = op_table[e->op].class;
+    bool lazy = op_table[e->op].flags & OP_LAZY;
+    return m.others == 0 && !lazy &&
+           (class == CLASS_ARITH || class == CLASS_FLOAT || class == CLASS_BITWISE);
+}
+
+static void compile_assign(struct compiler *c, const struct stmt *s)
+{
+    const struct expr *target = s->target;
+    if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
+        target->sym->storage == ST_VIEW) {
+        compile_store(c, target, s->value);
+        return;
+    }
+    struct value variable = slot_of(c, target->sym)->value;
+    if (variable.lanes == 0) {
+        compile_error(c, "%s is assigned before it is declared", target->sym->name);
+        return;
+    }
+    if ((variable.lanes == 1 || c->mask == NO_SLOT) && may_compute_in_place(s)) {
+        compile_into(c, s->value, &variable);
+        return;
+    }
+    uint32_t top = c->top;
+    struct value v = compile_expr(c, s->value, NULL);
+    if (v.lanes > variable.lanes)
+        compile_error(c, "%s gets a value that differs between threads", target->sym->name);
+    else
+        value_assign(c, &variable, &v);
+    c->top = top;
+}
+
+/* --- effects --- */
+
+static const char *expr_text(struct compiler *c, const struct expr *e)
+{
+    struct text text;
+    text_init(&text, c->arena);
+    expr_print(&text, e);
+    return text.data;
+}
+
+static void compile_assume(struct compiler *c, const struct expr *e)
+{
+    uint32_t top = c->top;
+    struct value v = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+    struct instr *in = emit_step(c, step_assume);
+    in->a = v.at;
+    in->n = (uint32_t)value_elements(&v);
+    in->c = v.lanes;
+    in->mask = v.lanes > 1 ? c->mask : NO_SLOT;
+    in->detail = expr_text(c, e->args[0]);
+    c->top = top;
+}
+
+static void compile_print(struct compiler *c, const struct expr *e)
+{
+    uint32_t top = c->top;
+    size_t count = (size_t)e->count;
+    struct print_detail *d = arena_alloc(c->arena, sizeof *d + count * sizeof d->item[0]);
+    d->label = e->label;
+    d->count = e->count;
+    d->by_thread = kernel_thread_level(c->kernel);
+    for (int i = 0; i < e->count; i++) {
+        struct value v = compile_expr(c, e->args[i], NULL);
+        struct print_item *item = &d->item[i];
+        *item = (struct print_item){.at = v.at, .dtype = v.dtype, .rank = v.rank, .lanes = v.lanes};
+        memcpy(item->extent, v.extent, sizeof item->extent);
+        item->text = e->label ? NULL : expr_text(c, e->args[i]);
+        if (v.rank > 0 && v.lanes == 1)
+            d->by_thread = false; /* a tile of the block */
+    }
+    struct instr *in = emit_step(c, step_print);
+    in->detail = d;
+    in->mask = c->mask;
+    c->top = top;
+}
+
+static void compile_free(struct compiler *c, const struct sym *s)
+{
+    struct scope tile = {0};
+    if (!slot_of(c, s)->async)
+        return;
+    vec_push(c->arena, &tile.tiles, s);
+    emit_scope_leave(c, &tile);
+}
+
+static void compile_wait(struct compiler *c, const struct expr *e)
+{
+    struct literal groups = {0};
+    if (e->count > 0 && (!expr_constant(e->args[0], &groups) || groups.i < 0))
+        compile_error(c, "async_wait takes a constant");
+    emit_step(c, step_async_wait)->n = groups.i > INT32_MAX ? INT32_MAX : (uint32_t)groups.i;
+}
+
+static void compile_effect(struct compiler *c, const struct expr *e)
+{
+    uint32_t top = c->top;
+    switch (e->op) {
+    case OP_SYNC: break; /* all lanes of a frame run together */
+    case OP_ASYNC_COMMIT: emit_step(c, step_async_commit); break;
+    case OP_ASYNC_WAIT: compile_wait(c, e); break;
+    case OP_LOCK:
+    case OP_UNLOCK: compile_lock(c, e); break;
+    case OP_FREE: compile_free(c, e->sym ? e->sym : e->args[0]->sym); break;
+    case OP_PRINT: compile_print(c, e); break;
+    case OP_ASSUME: compile_assume(c, e); break;
+    default:
+        if (e->op >= OP_ATOMIC_ADD && e->op <= OP_ATOMIC_CAS)
+            compile_atomic(c, e, false);
+        else
+            compile_expr(c, e, NULL);
+        break;
+    }
+    c->top = top;
+}
+
+/* --- if --- */
+
+static struct value compile_condition(struct compiler *c, const struct expr *e)
+{
+    return value_convert(c, compile_expr(c, e, NULL), DT_BOOL);
+}
+
+static void compile_if_uniform(struct compiler *c, const struct stmt *s)
+{
+    struct label otherwise = {0}, end = {0};
+    uint32_t top = c->top;
+    struct value condition = compile_condition(c, s->condition);
+    emit_jump(c, step_jump_unless, condition.at, &otherwise);
+    c->top = top;
+    compile_scope(c, s->body);
+    if (s->otherwise)
+        emit_jump(c, step_jump, 0, &end);
+    label_place(c, &otherwise);
+    compile_scope(c, s->otherwise);
+    label_place(c, &end);
+}
+
+/* dst = mask and condition, or and not; the lanes of a new mask. */
+static void emit_mask_step(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask,
+                           uint32_t condition)
+{
+    struct instr *in = emit_step(c, step);
+    in->dst = dst;
+    in->mask = mask;
+    in->a = condition;
+}
+
+static void compile_branch(struct compiler *c, const struct stmt *body, uint32_t mask)
+{
+    struct label end = {0};
+    struct region region = {mask, &end, c->region};
+    uint32_t outer = c->mask;
+    emit_jump(c, step_jump_none, mask, &end);
+    c->mask = mask;
+    c->region = &region;
+    compile_scope(c, body);
+    c->mask = outer;
+    c->region = region.outer;
+    label_place(c, &end);
+}
+
+static void compile_if_varying(struct compiler *c, const struct stmt *s)
+{
+    uint32_t top = c->top, yes = mask_new(c), no = mask_new(c), inner = c->top;
+    struct value condition = compile_condition(c, s->condition);
+    emit_mask_step(c, step_mask_and, yes, c->mask, condition.at);
+    if (s->otherwise)
+        emit_mask_step(c, step_mask_and_not, no, c->mask, condition.at);
+    c->top = inner;
+    compile_branch(c, s->body, yes);
+    if (s->otherwise)
+        compile_branch(c, s->otherwise, no);
+    c->top = top;
+}
+
+static void compile_if(struct compiler *c, const struct stmt *s)
+{
+    if (expr_varying(c, s->condition))
+        compile_if_varying(c, s);
+    else
+        compile_if_uniform(c, s);
+    if (has_escape(s->body) || has_escape(s->otherwise))
+        emit_leave_if_none(c);
+}
+
+/* --- loops --- */
+
+/* A loop that changes nothing goes on for ever once it has gone round: it waits for memory that
+ * only others could change, and nobody does while this block runs. */
+static bool changes_nothing(const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE || s->kind == STMT_RETURN)
+            continue;
+        bool harmless = s->kind == STMT_IF || s->kind == STMT_BLOCK;
+        if (s->kind == STMT_DECL)
+            harmless = !s->value || s->value->op < OP_ATOMIC_ADD || s->value->op > OP_ATOMIC_CAS;
+        if (s->kind == STMT_EFFECT)
+            harmless = s->value->op == OP_SYNC;
+        if (!harmless || !changes_nothing(s->body) || !changes_nothing(s->otherwise))
+            return false;
+    }
+    return true;
+}
+
+static void mask_start(struct compiler *c, uint32_t mask, uint32_t from)
+{
+    struct instr *in = emit_step(c, from == NO_SLOT ? step_mask_all : step_mask_copy);
+    in->dst = mask;
+    in->a = from;
+}
+
+/* Out of the loop if the condition says so. */
+static void compile_loop_test(struct compiler *c, const struct expr *condition, struct loop *loop)
+{
+    if (!condition)
+        return;
+    uint32_t top = c->top;
+    struct value v = compile_condition(c, condition);
+    if (v.lanes == 1) {
+        emit_jump(c, step_jump_unless, v.at, loop->end);
+    } else {
+        emit_mask_step(c, step_mask_and, loop->loop_mask, loop->loop_mask, v.at);
+        emit_jump(c, step_jump_none, loop->loop_mask, loop->end);
+    }
+    c->top = top;
+}
+
+static void compile_loop_body(struct compiler *c, const struct stmt *s, struct loop *loop)
+{
+    struct region *outer = c->region, region = {loop->body_mask, loop->next, outer};
+    uint32_t mask = c->mask;
+    loop->outer = c->loop;
+    loop->scope = c->scope;
+    c->loop = loop;
+    if (loop->masked) {
+        if (loop->body_mask != loop->loop_mask)
+            mask_start(c, loop->body_mask, loop->loop_mask);
+        c->mask = loop->body_mask;
+        c->region = &region;
+    }
+    compile_scope(c, s->body);
+    c->region = outer;
+    c->mask = mask;
+    c->loop = loop->outer;
+    label_place(c, loop->next);
+}
+
+/* init; top: condition; body; next: step; again. `do` tests after the body instead. */
+static void compile_loop(struct compiler *c, const struct stmt *s)
+{
+    struct label start = {0}, next = {0}, end = {0};
+    struct loop loop = {.masked = loop_is_masked(c, s), .next = &next, .end = &end};
+    struct scope scope;
+    struct region *outer = c->region, region = {0, &end, outer};
+    uint32_t top = c->top, mask = c->mask;
+    scope_enter(c, &scope);
+    compile_list(c, s->init);
+    if (loop.masked) {
+        loop.loop_mask = region.mask = mask_new(c);
+        loop.body_mask = loop_escapes(c, s->body, false).continues ? mask_new(c) : loop.loop_mask;
+        mask_start(c, loop.loop_mask, c->mask);
+        c->mask = loop.loop_mask;
+        c->region = &region;
+    }
+    label_place(c, &start);
+    if (!s->is_do)
+        compile_loop_test(c, s->condition, &loop);
+    compile_loop_body(c, s, &loop);
+    if (loop.masked && has_escape(s->body))
+        emit_leave_if_none(c);
+    compile_list(c, s->step);
+    if (s->is_do)
+        compile_loop_test(c, s->condition, &loop);
+    c->loc = s->loc;
+    if (changes_nothing(s->body) && !s->step)
+        emit_step(c, step_stuck);
+    emit_jump(c, step_jump, 0, &start);
+    label_place(c, &end);
+    c->mask = mask;
+    c->region = outer;
+    scope_end(c, &scope, top);
+    if (has_escape(s->body))
+        emit_leave_if_none(c);
+}
+
+/* --- leaving --- */
+
+/* The running lanes leave every mask from here outward, up to `last` (that one included). */
+static void emit_mask_leave(struct compiler *c, uint32_t last)
+{
+    struct mask_list *list;
+    int count = 0;
+    for (const struct region *r = c->region; r; r = r->outer)
+        count += 1;
+    list = arena_alloc(c->arena, sizeof *list + (size_t)count * sizeof list->mask[0]);
+    for (const struct region *r = c->region; r; r = r->outer) {
+        bool again = r->mask == c->mask;
+        for (int i = 0; i < list->count; i++)
+            again |= list->mask[i] == r->mask;
+        if (!again)
+            list->mask[list->count++] = r->mask;
+        if (r->mask == last)
+            break;
+    }
+    struct instr *in = emit_step(c, step_mask_leave);
+    in->detail = list;
+    in->mask = c->mask;
+    emit_jump(c, step_jump, 0, c->region->end);
+}
+
+static void compile_escape(struct compiler *c, const struct stmt *s)
+{
+    struct loop *loop = c->loop;
+    if (!loop) {
+        compile_error(c, "break or continue outside a loop");
+        return;
+    }
+    for (const struct scope *scope = c->scope; scope != loop->scope; scope = scope->outer)
+        emit_scope_leave(c, scope);
+    bool breaks = s->kind == STMT_BREAK;
+    if (loop->masked && (breaks || loop->body_mask != loop->loop_mask))
+        emit_mask_leave(c, breaks ? loop->loop_mask : loop->body_mask);
+    else
+        emit_jump(c, step_jump, 0, breaks ? loop->end : loop->next);
+}
+
+/* With lanes left in masks around, the running ones leave; else the kernel ends. */
+static void compile_return(struct compiler *c)
+{
+    if (c->mask == NO_SLOT)
+        emit_step(c, step_end);
+    else
+        emit_mask_leave(c, NO_SLOT);
+}
+
+/* --- all of them --- */
+
+static void compile_stmt(struct compiler *c, const struct stmt *s)
+{
+    c->loc = s->loc;
+    switch (s->kind) {
+    case STMT_DECL: compile_decl(c, s); break;
+    case STMT_ASSIGN: compile_assign(c, s); break;
+    case STMT_ASYNC_COPY: compile_async(c, s); break;
+    case STMT_EFFECT: compile_effect(c, s->value); break;
+    case STMT_IF: compile_if(c, s); break;
+    case STMT_FOR:
+    case STMT_WHILE: compile_loop(c, s); break;
+    case STMT_BLOCK:
+        compile_scope(c, s->body);
+        if (has_escape(s->body))
+            emit_leave_if_none(c);
+        break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: compile_escape(c, s); break;
+    case STMT_RETURN: compile_return(c); break;
+    case STMT_ENSURES: break;
+    }
+}
+
+static void compile_list(struct compiler *c, const struct stmt *first)
+{
+    for (const struct stmt *s = first; s && !c->why; s = s->next)
+        compile_stmt(c, s);
+}
+
+void compile_body(struct compiler *c)
+{
+    struct label end = {0};
+    struct region root = {.end = &end};
+    struct scope scope;
+    scope_enter(c, &scope);
+    if (c->lanes > 1 && lanes_return(c, c->kernel->body, false)) {
+        root.mask = c->mask = mask_new(c);
+        c->region = &root;
+        mask_start(c, root.mask, NO_SLOT);
+    }
+    compile_list(c, c->kernel->body);
+    label_place(c, &end);
+    c->loc = c->kernel->loc;
+    emit_step(c, step_end);
+}

@@ -1,0 +1,66 @@
+/* Which routines to use, and for which type. */
+#include "cpu/routines.h"
+
+extern const struct routine_set routine_set_any;
+#if defined(TILEWRIGHT_HAVE_V3)
+extern const struct routine_set routine_set_v3;
+
+/* F16C came before AVX2 in every line of processors; not every compiler has a name for it here. */
+static bool machine_is_v3(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+}
+#endif
+
+const struct routine_set *routine_set_at(int index)
+{
+    if (index == 0)
+        return &routine_set_any;
+#if defined(TILEWRIGHT_HAVE_V3)
+    if (index == 1 && machine_is_v3())
+        return &routine_set_v3;
+#endif
+    return NULL;
+}
+
+const struct routine_set *routine_set_choose(void)
+{
+    const struct routine_set *best = NULL;
+    for (int i = 0; routine_set_at(i); i++)
+        best = routine_set_at(i);
+    return best;
+}
+
+enum compute compute_of(enum dtype t)
+{
+    switch (t) {
+    case DT_F64: return COMPUTE_F64;
+    case DT_F32:
+    case DT_F16:
+    case DT_BF16: return COMPUTE_F32;
+    case DT_I64: return COMPUTE_I64;
+    case DT_U64: return COMPUTE_U64;
+    case DT_U32:
+    case DT_U16:
+    case DT_U8: return COMPUTE_U32;
+    case DT_BOOL: return COMPUTE_BOOL;
+    default: return COMPUTE_I32;
+    }
+}
+
+enum dtype compute_dtype(enum compute c)
+{
+    static const enum dtype types[COMPUTE_COUNT] = {
+        [COMPUTE_F32] = DT_F32,  [COMPUTE_F64] = DT_F64, [COMPUTE_I32] = DT_I32,
+        [COMPUTE_U32] = DT_U32,  [COMPUTE_I64] = DT_I64, [COMPUTE_U64] = DT_U64,
+        [COMPUTE_BOOL] = DT_BOOL};
+    return types[c];
+}
+
+elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c)
+{
+    elementwise_fn *found = set->elementwise->op[op][c];
+    return found ? found : set->math->op[op][c];
+}

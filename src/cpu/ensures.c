@@ -1,0 +1,235 @@
+/* The oracle: what an `ensures` says, evaluated in double over whole views, and how far a right kernel may be from it.
+ *
+ * Every value carries a bound of the error that a kernel computing it in the expression's types can have, as in a running
+ * error analysis (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, sections 3.1 to 3.5). With u the
+ * unit roundoff of an op's type (f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 2^-53 is added for the oracle's own rounding):
+ *
+ *   loaded values      exact, as stored; literals exact, as their type holds them
+ *   + - * / fma        the operands' bounds through the op, + u |v| and half a subnormal step; an exact 0 stays exact
+ *   functions          the operand's bound times the slope over its interval, + 4u |f| (log, sin and cos: 4u max(|f|, 1))
+ *   dot over K         sum(|a| eb + |b| ea + ea eb) + (K + 2) u sum |a||b|, u of the type that dot sums in
+ *   sum, scan over n   the sum of bounds + n u sum |x|: any order of adding
+ *   min max abs neg    no rounding
+ *   casts              to a narrower float u |v| and half a subnormal step; to integers what truncation makes of the interval
+ *   comparisons        decided beyond the bounds; within them both outcomes stand, and `where` then gives an interval that
+ *                      holds both of its sides
+ *   integers           exact, wrapped to their type; what comes from a float keeps a bound
+ *
+ * What is stored may at last be off by the view's rounding, u |want| and a subnormal step. An element is right when
+ * |got - want| <= SAFETY times all that; what is exact must be met exactly. NaN meets NaN; infinity meets infinity, and what
+ * may round to it. An expression may order its roundings otherwise than the kernel does, and second-order terms are left
+ * out: SAFETY covers both.
+ *
+ * A bound can be infinite (division by what may be zero). Such elements are not judged; when they are more than half of
+ * all, the check says that it cannot tell.
+ */
+#include "cpu/ensures_internal.h"
+
+#include "base/platform.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SAFETY 2.0
+
+/* --- one element --- */
+
+struct judgement {
+    double got, want, error, allowed;
+    bool right, undecided;
+};
+
+static struct judgement judge_float(enum dtype t, double got, struct number want)
+{
+    struct judgement j = {.got = got, .want = want.v};
+    double size = fabs(want.v);
+    j.allowed = want.error;
+    if (want.error != 0)
+        j.allowed =
+            SAFETY * (want.error + dtype_table[t].roundoff * (size + want.error)) + float_step(t);
+    j.undecided = !isfinite(j.allowed);
+    if (isnan(got) || isnan(want.v)) {
+        j.error = isnan(got) && isnan(want.v) ? 0 : INFINITY;
+    } else if (isinf(got) && size + j.allowed >= float_overflow(t)) {
+        j.error = isfinite(j.allowed) && signbit(got) != signbit(want.v) ? INFINITY : 0;
+    } else if (isfinite(got) && size - j.allowed >= float_overflow(t)) {
+        j.error = INFINITY; /* must have overflowed */
+    } else {
+        j.error = got == want.v ? 0 : fabs(got - want.v);
+    }
+    j.right = j.undecided || j.error <= j.allowed;
+    return j;
+}
+
+static struct judgement judge_int(enum dtype t, int64_t got, struct number want)
+{
+    struct number have = {.i = got};
+    struct judgement j = {.got = number_real(t, have), .want = number_real(t, want)};
+    j.allowed = want.error;
+    j.undecided = !isfinite(want.error);
+    if (got != want.i) /* beyond 2^53 doubles may be equal where the integers are not */
+        j.error = fmax(fabs(j.got - j.want), 1);
+    j.right = j.undecided || j.error <= j.allowed;
+    return j;
+}
+
+/* want in the view's type; a float's last rounding is judge_float's. */
+static struct number as_stored(enum dtype to, enum dtype from, struct number want)
+{
+    if (dtype_is_float(to) && dtype_is_float(from)) {
+        double v = want.v;
+        uint64_t element = 0;
+        dtype_store_f64(to, &element, v);
+        if (want.error == 0 && isfinite(v) && dtype_load_f64(to, &element) != v)
+            want.error = float_step(to) / 2; /* exact, but not storable: one rounding is allowed */
+        return want;
+    }
+    return number_cast(to, from, want);
+}
+
+/* --- one statement --- */
+
+struct comparison {
+    struct oracle *o;
+    double worst; /* error / allowed so far, over all statements */
+    bool any;
+    int64_t undecided;
+};
+
+static double ratio(const struct judgement *j)
+{
+    if (j->undecided || j->error == 0)
+        return 0;
+    return j->allowed > 0 ? j->error / j->allowed : INFINITY;
+}
+
+static void keep_worst(struct comparison *c, const struct judgement *j, const struct access *target,
+                       const int64_t *at)
+{
+    struct ensures_report *r = c->o->report;
+    double bad = ratio(j);
+    if (j->error > r->max_error && !j->undecided)
+        r->max_error = j->error;
+    if (c->any && !(bad > c->worst))
+        return;
+    c->any = true;
+    c->worst = bad;
+    r->got = j->got;
+    r->want = j->want;
+    r->tolerance = j->allowed;
+    r->view = target->view->name;
+    r->rank = target->axes;
+    for (int i = 0; i < target->axes; i++)
+        r->at[i] = at[i];
+    if (!j->right) {
+        r->ok = false;
+        r->loc = c->o->statement->loc;
+    }
+}
+
+/* The result of `ensures` for the current values of the `over` indices. */
+static bool compare(struct comparison *c)
+{
+    struct oracle *o = c->o;
+    const struct stmt *s = o->statement;
+    struct access target;
+    struct oracle_tile got, want;
+    if (!access_resolve(o, s->target, &target))
+        return false;
+    struct hint hint = {.rank = target.rank, .extent = target.extent};
+    o->root = s->value;
+    if (!oracle_eval(o, s->value, &hint, &want))
+        return false;
+    int64_t strides[MAX_RANK] = {0};
+    if (!access_load(o, &target, (struct number){0}, &got))
+        return false;
+    if (!tile_strides(&want, got.rank, got.extent, strides))
+        return oracle_fail(o, "`%s` is %s here, but the expression is %s", target.view->name,
+                           tile_shape_text(o, &got), tile_shape_text(o, &want));
+    for (int64_t i = 0; i < got.count; i++) {
+        int64_t at[MAX_RANK], from = 0, rest = i;
+        if (!access_place(&target, i, at))
+            continue;
+        for (int axis = got.rank - 1; axis >= 0; axis--) {
+            from += rest % got.extent[axis] * strides[axis];
+            rest /= got.extent[axis];
+        }
+        struct number expected = as_stored(got.dtype, want.dtype, tile_get(&want, from));
+        struct judgement j = got.v ? judge_float(got.dtype, got.v[i], expected)
+                                   : judge_int(got.dtype, got.i[i], expected);
+        o->report->checked++;
+        c->undecided += j.undecided;
+        keep_worst(c, &j, &target, at);
+    }
+    tile_free(o, &got);
+    tile_free(o, &want);
+    access_free(o, &target);
+    oracle_forget_twins(o);
+    return true;
+}
+
+static bool compare_over(struct comparison *c, int depth)
+{
+    struct oracle *o = c->o;
+    const struct stmt *s = o->statement;
+    if (depth == s->overs)
+        return compare(c);
+    int64_t bound;
+    for (int i = depth; i < s->overs; i++)
+        o->over[i] = 0;
+    if (!oracle_eval_int(o, s->bound[depth], &bound))
+        return false;
+    for (int64_t i = 0; i < bound; i++) {
+        o->over[depth] = i;
+        if (!compare_over(c, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+/* --- all of them --- */
+
+static void set_environment(struct oracle *o)
+{
+    const struct kernel *k = o->kernel;
+    struct literal *values = arena_array(o->arena, struct literal, k->param_count);
+    bool *known = arena_array(o->arena, bool, k->param_count);
+    for (const struct param *p = k->params; p; p = p->next) {
+        values[p->sym->index] = o->args[p->sym->index].scalar;
+        known[p->sym->index] = !p->sym->is_pointer;
+    }
+    o->env = (struct scalar_env){.values = values, .known = known, .count = k->param_count};
+}
+
+bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
+                   int threads, struct ensures_report *report)
+{
+    *report = (struct ensures_report){.ok = true};
+    struct oracle o = {.arena = a,
+                       .kernel = k,
+                       .args = args,
+                       .threads = threads > 0 ? threads : platform_cores(),
+                       .report = report};
+    set_environment(&o);
+    struct comparison c = {.o = &o};
+    for (const struct stmt *s = k->body; s; s = s->next) {
+        if (s->kind != STMT_ENSURES)
+            continue;
+        o.statement = s;
+        oracle_find_twins(&o, s->value);
+        if (report->ok)
+            report->loc = s->loc;
+        if (!compare_over(&c, 0)) {
+            report->ok = false;
+            report->loc = s->loc;
+            return oracle_fail(&o, "memory or shapes");
+        }
+    }
+    if (report->ok && c.undecided > report->checked / 2) {
+        report->ok = false;
+        return oracle_fail(&o, "for %lld of %lld elements rounding may give anything",
+                           (long long)c.undecided, (long long)report->checked);
+    }
+    return true;
+}

@@ -1,0 +1,198 @@
+/* The oracle behind `ensures`: values over whole views, each with a bound of its error. See ensures.c for the model.
+ *
+ *   ensures.c         the statements, the comparison, the report
+ *   ensures_eval.c    one expression: leaves, then by op
+ *   ensures_rules.c   what an op does to one number and its error
+ *   ensures_tile.c    memory, broadcasting, elementwise ops over threads
+ *   ensures_view.c    what an access of a view denotes
+ *   ensures_shape.c   ops that move elements, reductions, scans
+ *   ensures_dot.c     products of matrices, on routines_magnitude.c
+ */
+#ifndef TW_ENSURES_INTERNAL_H
+#define TW_ENSURES_INTERNAL_H
+
+#include "cpu/cpu.h"
+
+/* One value: the ideal one, evaluated in double (integers and bool: i, wrapped), and how far a kernel's may lie from it.
+ * error 0: exact; infinite: anything goes. An uncertain bool has error 1. */
+struct number {
+    union {
+        double v;
+        int64_t i;
+    };
+    double error;
+};
+
+struct oracle_tile {
+    enum dtype dtype;
+    int rank; /* 0: a scalar */
+    int64_t extent[MAX_RANK];
+    int64_t count; /* elements */
+    double *v;     /* floats; else NULL */
+    int64_t *i;    /* integers, bool; else NULL */
+    double *error; /* NULL: all exact */
+};
+
+/* An expression that costs something and stands more than once in a statement (a fn's parameter is replaced by its
+ * argument wherever it is used): evaluated once for each setting of the `over` indices. */
+struct twin {
+    const struct expr *e;
+    int first;      /* the first one that is equal; itself */
+    int count;      /* of the first: how many there are */
+    bool has_value; /* of the first */
+    struct oracle_tile value;
+};
+
+struct oracle {
+    struct arena *arena;
+    const struct kernel *kernel;
+    const struct cpu_argument *args;
+    struct scalar_env env;
+    int threads;
+    struct ensures_report *report;
+    const struct stmt *statement; /* being evaluated */
+    const struct expr *root;      /* its value: overflow there is judged by the comparison */
+    int64_t over[MAX_RANK];       /* values of statement->over */
+    struct twin *twins;
+    int twin_count;
+    struct piece *pieces; /* memory to be used again */
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+bool oracle_fail(struct oracle *o, const char *format, ...); /* false; keeps the first message */
+
+/* --- ensures_tile.c --- */
+
+/* Elements without values, `error` only when asked for. */
+struct oracle_tile tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
+                            bool with_error);
+struct oracle_tile tile_scalar(struct oracle *o, enum dtype t, struct number x);
+void tile_free(struct oracle *o, struct oracle_tile *x);
+struct number tile_get(const struct oracle_tile *x, int64_t at);
+void tile_put(struct oracle_tile *x, int64_t at, struct number n);
+const char *tile_shape_text(struct oracle *o, const struct oracle_tile *x);
+struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x);
+void *oracle_memory(struct oracle *o, size_t bytes);
+void oracle_memory_free(struct oracle *o, void *memory);
+
+/* Offsets of x's elements when it is broadcast to a shape: elements to go on along each axis, 0 where it is stretched.
+ * false: it does not fit. */
+bool tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent, int64_t *strides);
+
+/* body(user, begin, end) over 0 … count-1 in pieces, on several threads when the work (in nanoseconds, say) is worth it. */
+void oracle_parallel(const struct oracle *o, int64_t count, double work,
+                     void (*body)(void *user, int64_t begin, int64_t end), void *user);
+
+struct rule;
+/* The op of `rule` on `count` operands, broadcast. Frees the operands. */
+bool tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
+                      int count, struct oracle_tile *out);
+
+/* --- ensures_rules.c --- */
+
+enum { RULE_OPERANDS = 3 };
+
+struct rule {
+    enum op op;
+    enum dtype type;              /* of the result */
+    enum dtype in[RULE_OPERANDS]; /* operands are converted to these; DT_NONE: taken as they are */
+    enum dtype from[RULE_OPERANDS]; /* … from these */
+    double unit,
+        half_step; /* of the result's type: relative error of one rounding; half a subnormal step */
+    double overflow; /* from here on the result's type rounds to infinity */
+    bool is_root;    /* overflow does not make the value uncertain */
+    int count;       /* operands */
+    bool converts;   /* some of them */
+};
+
+double float_unit(enum dtype t);     /* with the oracle's own rounding on top */
+double float_step(enum dtype t);     /* least positive value */
+double float_overflow(enum dtype t); /* from here on values round to infinity */
+
+/* A rule for the op with operands of types `from` and a result of type t. */
+struct rule rule_for(enum op op, enum dtype t, const enum dtype *from, int count);
+/* Whether exact operands give an exact result. */
+bool rule_keeps_exact(const struct rule *r);
+/* false: it has no value (division by zero). */
+bool rule_apply(const struct rule *r, const struct number *args, struct number *out);
+/* v with `error` from the operands and one rounding to the rule's type. */
+struct number rule_round(const struct rule *r, double v, double error);
+struct number number_cast(enum dtype to, enum dtype from, struct number x);
+double number_real(enum dtype t, struct number x); /* integers too */
+enum truth { NO, YES, MAYBE } number_truth(enum dtype t, struct number x);
+
+/* --- ensures_view.c --- */
+
+/* What an access of a view denotes: for each axis of the view an element, or a run of positions. */
+struct access_axis {
+    int out;                  /* axis of the result, -1: an element */
+    int64_t start;            /* position, or that of the first */
+    const int64_t *positions; /* gather: one for each; else NULL */
+    int64_t extent, stride;   /* of the view */
+};
+struct access {
+    const struct sym *view;
+    const char *data;
+    enum dtype dtype;
+    int axes; /* of the view */
+    struct access_axis axis[MAX_RANK];
+    int rank; /* of the result */
+    int64_t extent[MAX_RANK];
+    int gathers;
+    struct oracle_tile gather[MAX_RANK]; /* hold the positions; freed by access_free */
+};
+bool access_resolve(struct oracle *o, const struct expr *e, struct access *out);
+void access_free(struct oracle *o, struct access *x);
+/* The place in the view of element `index` of the result (row-major number); false: beyond the view. */
+bool access_place(const struct access *x, int64_t index, int64_t *at);
+/* Loads it all; beyond the view `otherwise`. */
+bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
+                 struct oracle_tile *out);
+
+/* --- ensures_eval.c --- */
+
+/* The shape that an expression is wanted in, for iota() and broadcast() over run-time extents; NULL: none. */
+struct hint {
+    int rank;
+    const int64_t *extent;
+};
+bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint,
+                 struct oracle_tile *out);
+/* Finds the twins in an expression; forgets their values. */
+void oracle_find_twins(struct oracle *o, const struct expr *e);
+void oracle_forget_twins(struct oracle *o);
+bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out);
+
+/* --- ensures_shape.c: each frees x --- */
+
+bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out);
+bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                  struct oracle_tile *out);
+bool tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                 struct oracle_tile *out);
+bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *hint,
+                    struct oracle_tile *x, struct oracle_tile *out);
+bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
+               struct oracle_tile *out);
+bool tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                 struct oracle_tile *out);
+bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+               struct oracle_tile *out);
+
+/* --- routines_magnitude.c, compiled as routines.h says --- */
+
+enum { MAGNITUDE_PANEL = 4 };
+/* v[r][c] = sum of a[r][p] b[p][c] over the depth, magnitude[r][c] that of their absolute values, for MAGNITUDE_PANEL
+ * columns; a's rows lie lda apart. */
+typedef void magnitude_fn(const double *a, int64_t lda, const double *b, int64_t depth,
+                          int64_t rows, double *v, double *magnitude);
+magnitude_fn magnitude_block_any, magnitude_block_v3;
+
+/* --- ensures_dot.c: frees a, b and c (NULL: none) --- */
+
+bool tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a, struct oracle_tile *b,
+              struct oracle_tile *c, struct oracle_tile *out);
+
+#endif

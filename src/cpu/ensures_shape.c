@@ -1,0 +1,431 @@
+/* Ops that move elements, reductions and scans. Each looks at a tile as [outer][n][inner] around one axis. */
+#include "cpu/ensures_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- moving elements --- */
+
+/* out[at] = x[from(at)], errors too; frees x. */
+static bool moved(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out,
+                  int64_t (*from)(const struct oracle_tile *x, const struct oracle_tile *out,
+                                  int64_t at))
+{
+    for (int64_t at = 0; at < out->count; at++)
+        tile_put(out, at, tile_get(x, from(x, out, at)));
+    tile_free(o, x);
+    return true;
+}
+
+static int64_t from_transposed(const struct oracle_tile *x, const struct oracle_tile *out,
+                               int64_t at)
+{
+    int64_t rows = out->extent[out->rank - 2], columns = out->extent[out->rank - 1];
+    int64_t matrix = at / (rows * columns), rest = at % (rows * columns);
+    (void)x;
+    return matrix * rows * columns + rest % columns * rows + rest / columns;
+}
+
+bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out)
+{
+    if (x->rank < 2)
+        return oracle_fail(o, "trans of %s: two axes are needed", tile_shape_text(o, x));
+    int64_t extent[MAX_RANK];
+    memcpy(extent, x->extent, sizeof extent);
+    extent[x->rank - 2] = x->extent[x->rank - 1];
+    extent[x->rank - 1] = x->extent[x->rank - 2];
+    *out = tile_new(o, x->dtype, x->rank, extent, x->error != NULL);
+    return moved(o, x, out, from_transposed);
+}
+
+/* Extents as the op's operands give them, or as its type does; at most one that neither knows: *unknown, -1 if none. */
+static bool written_extents(struct oracle *o, const struct expr *e, int64_t *extent, int *unknown)
+{
+    *unknown = -1;
+    for (int i = 0; i < e->type.rank; i++) {
+        extent[i] = e->type.extent[i];
+        if (e->count > i + 1 && !oracle_eval_int(o, e->args[i + 1], &extent[i]))
+            return false;
+        if (extent[i] != EXTENT_RUNTIME)
+            continue;
+        if (*unknown >= 0)
+            return oracle_fail(o, "`%s`: more than one extent is not known before launch",
+                               op_table[e->op].text);
+        *unknown = i;
+    }
+    return true;
+}
+
+bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                  struct oracle_tile *out)
+{
+    int64_t extent[MAX_RANK], count = 1;
+    int unknown, rank = e->type.rank;
+    if (!written_extents(o, e, extent, &unknown))
+        return false;
+    for (int i = 0; i < rank; i++)
+        count *= i == unknown ? 1 : extent[i];
+    if (unknown >= 0 && count > 0)
+        count *= extent[unknown] = x->count / count;
+    if (count != x->count)
+        return oracle_fail(o, "reshape of %s to %lld elements", tile_shape_text(o, x),
+                           (long long)count);
+    *out = *x;
+    *x = (struct oracle_tile){0};
+    out->rank = rank;
+    memcpy(out->extent, extent, sizeof extent);
+    return true;
+}
+
+/* The element of x under element `at` of out, where axes were multiplied: whole tiles or each element. */
+static int64_t from_multiplied(const struct oracle_tile *x, const struct oracle_tile *out,
+                               int64_t at, bool interleaved)
+{
+    int64_t from = 0, step = 1;
+    for (int i = out->rank - 1; i >= 0; i--) {
+        int64_t along = at % out->extent[i];
+        at /= out->extent[i];
+        int axis = i - (out->rank - x->rank);
+        if (axis < 0)
+            continue;
+        int64_t n = x->extent[axis];
+        from += step * (interleaved ? along / (out->extent[i] / n) : along % n);
+        step *= n;
+    }
+    return from;
+}
+
+static int64_t from_repeated(const struct oracle_tile *x, const struct oracle_tile *out, int64_t at)
+{
+    return from_multiplied(x, out, at, false);
+}
+
+static int64_t from_interleaved(const struct oracle_tile *x, const struct oracle_tile *out,
+                                int64_t at)
+{
+    return from_multiplied(x, out, at, true);
+}
+
+/* How often an axis is repeated: what the operands say, or the ratio of the types' extents. */
+static bool repeat_factor(struct oracle *o, const struct expr *e, int axis, int64_t *factor)
+{
+    if (e->count > axis + 1)
+        return oracle_eval_int(o, e->args[axis + 1], factor);
+    const struct type *from = &e->args[0]->type;
+    int source = axis - (e->type.rank - from->rank);
+    int64_t to = e->type.extent[axis], n = source < 0 ? 1 : from->extent[source];
+    *factor = n > 0 && to > 0 ? to / n : 1;
+    return (to != EXTENT_RUNTIME && n != EXTENT_RUNTIME) ||
+           oracle_fail(o, "`%s` of an extent that is not known before launch",
+                       op_table[e->op].text);
+}
+
+bool tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                 struct oracle_tile *out)
+{
+    int64_t extent[MAX_RANK], factor;
+    int rank = e->type.rank;
+    for (int i = 0; i < rank; i++) {
+        if (!repeat_factor(o, e, i, &factor))
+            return false;
+        if (factor < 1)
+            return oracle_fail(o, "`%s` %lld times", op_table[e->op].text, (long long)factor);
+        int source = i - (rank - x->rank);
+        extent[i] = factor * (source < 0 ? 1 : x->extent[source]);
+    }
+    *out = tile_new(o, x->dtype, rank, extent, x->error != NULL);
+    return moved(o, x, out, e->op == OP_REPEAT ? from_repeated : from_interleaved);
+}
+
+/* An axis of the op's result: constant, or that of the shape it is wanted in. */
+static int64_t hinted_extent(const struct type *t, int axis, const struct hint *hint)
+{
+    if (t->extent[axis] != EXTENT_RUNTIME || !hint)
+        return t->extent[axis];
+    int from = axis - (t->rank - hint->rank);
+    return from < 0 ? 1 : hint->extent[from];
+}
+
+static int64_t from_stretched(const struct oracle_tile *x, const struct oracle_tile *out,
+                              int64_t at)
+{
+    int64_t strides[MAX_RANK], from = 0;
+    tile_strides(x, out->rank, out->extent, strides);
+    for (int i = out->rank - 1; i >= 0; i--) {
+        from += at % out->extent[i] * strides[i];
+        at /= out->extent[i];
+    }
+    return from;
+}
+
+bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *hint,
+                    struct oracle_tile *x, struct oracle_tile *out)
+{
+    int64_t extent[MAX_RANK], strides[MAX_RANK];
+    for (int i = 0; i < e->type.rank; i++) {
+        extent[i] = hinted_extent(&e->type, i, hint);
+        if (e->count > i + 1 && !oracle_eval_int(o, e->args[i + 1], &extent[i]))
+            return false;
+        int source = i - (e->type.rank - x->rank);
+        if (extent[i] == EXTENT_RUNTIME)
+            extent[i] = source < 0 ? 1 : x->extent[source];
+    }
+    if (!tile_strides(x, e->type.rank, extent, strides))
+        return oracle_fail(o, "%s cannot be broadcast so", tile_shape_text(o, x));
+    *out = tile_new(o, x->dtype, e->type.rank, extent, x->error != NULL);
+    return moved(o, x, out, from_stretched);
+}
+
+bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
+               struct oracle_tile *out)
+{
+    int64_t extent[MAX_RANK] = {0};
+    int axis = -1;
+    for (int i = 0; i < e->type.rank; i++) {
+        extent[i] = hinted_extent(&e->type, i, hint);
+        if (i < e->count && !oracle_eval_int(o, e->args[i], &extent[i]))
+            return false;
+        if (extent[i] == EXTENT_RUNTIME || extent[i] < 0)
+            return oracle_fail(o, "iota() needs its extents written out here");
+        if (extent[i] != 1)
+            axis = i;
+    }
+    *out = tile_new(o, e->type.dtype, e->type.rank, extent, false);
+    int64_t inner = 1;
+    for (int i = axis + 1; axis >= 0 && i < e->type.rank; i++)
+        inner *= extent[i];
+    for (int64_t at = 0; at < out->count; at++) {
+        int64_t along = axis < 0 ? 0 : at / inner % extent[axis];
+        tile_put(out, at, (struct number){.i = dtype_wrap(out->dtype, along)});
+    }
+    return true;
+}
+
+/* --- reductions --- */
+
+struct lane {
+    const struct oracle_tile *x;
+    int64_t first, step, n;
+};
+
+static struct number lane_get(const struct lane *l, int64_t i)
+{
+    return tile_get(l->x, l->first + i * l->step);
+}
+
+/* A sum under way. */
+struct total {
+    uint64_t whole; /* integers, wrapping */
+    double sum, error, size;
+    int64_t n;
+};
+
+static void total_add(struct total *t, enum dtype from, struct number x)
+{
+    double v = number_real(from, x);
+    if (!dtype_is_float(from))
+        t->whole += (uint64_t)x.i;
+    t->sum += v;
+    t->error += x.error;
+    t->size += fabs(v) + x.error;
+    t->n++;
+}
+
+/* n values in any order: n u sum |x| at most (Higham, section 4.2). */
+static struct number total_value(const struct total *t, enum dtype to, bool is_root)
+{
+    if (!dtype_is_float(to)) {
+        struct number exact = {.i = dtype_wrap(to, (int64_t)t->whole)};
+        if (t->error != 0)
+            exact.error = number_real(to, exact) == t->sum ? t->error : INFINITY;
+        return exact;
+    }
+    if (!isfinite(t->sum))
+        return (struct number){.v = t->sum, .error = isfinite(t->error) ? 0 : INFINITY};
+    double error = t->error + (double)t->n * float_unit(to) * t->size;
+    if (!(error >= 0) || (!is_root && fabs(t->sum) + error >= float_overflow(to)))
+        error = INFINITY;
+    return (struct number){.v = t->sum, .error = error};
+}
+
+static struct number sum_lane(const struct lane *l, enum dtype t, bool is_root)
+{
+    struct total total = {0};
+    for (int64_t i = 0; i < l->n; i++)
+        total_add(&total, l->x->dtype, lane_get(l, i));
+    return total_value(&total, t, is_root);
+}
+
+static struct number least_value(enum dtype t)
+{
+    if (dtype_is_float(t))
+        return (struct number){.v = -INFINITY};
+    bool is_unsigned = dtype_table[t].kind != DK_SINT;
+    return (struct number){
+        .i = is_unsigned ? 0 : -1 - (int64_t)(UINT64_MAX >> (65 - dtype_table[t].bits))};
+}
+
+static struct number greatest_value(enum dtype t)
+{
+    if (dtype_is_float(t))
+        return (struct number){.v = INFINITY};
+    if (t == DT_BOOL)
+        return (struct number){.i = 1};
+    int bits = dtype_table[t].bits;
+    bool is_signed = dtype_table[t].kind == DK_SINT;
+    return (struct number){.i = (int64_t)(UINT64_MAX >> (64 - bits + is_signed))};
+}
+
+/* Folds with the rule of a binary op, from `start` on. */
+static struct number fold_lane(const struct lane *l, const struct rule *r, struct number start)
+{
+    struct number so_far = start;
+    for (int64_t i = 0; i < l->n; i++) {
+        struct number pair[RULE_OPERANDS] = {so_far, lane_get(l, i)};
+        rule_apply(r, pair, &so_far);
+    }
+    return so_far;
+}
+
+static struct rule fold_rule(enum op op, enum dtype t, enum dtype from)
+{
+    enum dtype types[RULE_OPERANDS] = {t, from, t};
+    return rule_for(op, t, types, 2);
+}
+
+static struct number reduce_lane(const struct expr *e, const struct lane *l, bool is_root)
+{
+    enum dtype t = e->type.dtype, from = l->x->dtype;
+    struct rule r;
+    switch (e->op) {
+    case OP_REDUCE_SUM: return sum_lane(l, t, is_root);
+    case OP_REDUCE_MAX: r = fold_rule(OP_MAX, t, from); return fold_lane(l, &r, least_value(t));
+    case OP_REDUCE_MIN: r = fold_rule(OP_MIN, t, from); return fold_lane(l, &r, greatest_value(t));
+    case OP_REDUCE_ANY:
+        r = fold_rule(OP_LOR, DT_BOOL, from);
+        return fold_lane(l, &r, (struct number){0});
+    default:
+        r = fold_rule(OP_LAND, DT_BOOL, from);
+        return fold_lane(l, &r, (struct number){.i = 1});
+    }
+}
+
+struct along {
+    const struct expr *e;
+    const struct oracle_tile *x;
+    struct oracle_tile *out;
+    int64_t n, inner;
+    bool is_root;
+};
+
+/* The tile as [outer][n][inner]; axis -1: all of it is n. */
+static struct along split_axis(struct oracle *o, const struct expr *e, const struct oracle_tile *x,
+                               struct oracle_tile *out)
+{
+    struct along w = {
+        .e = e, .x = x, .out = out, .n = x->count, .inner = 1, .is_root = e == o->root};
+    if (e->axis < 0)
+        return w;
+    w.n = x->extent[e->axis];
+    for (int i = e->axis + 1; i < x->rank; i++)
+        w.inner *= x->extent[i];
+    return w;
+}
+
+static void reduce_lanes(void *user, int64_t begin, int64_t end)
+{
+    const struct along *w = user;
+    for (int64_t i = begin; i < end; i++) {
+        struct lane l = {.x = w->x,
+                         .first = i / w->inner * w->n * w->inner + i % w->inner,
+                         .step = w->inner,
+                         .n = w->n};
+        tile_put(w->out, i, reduce_lane(w->e, &l, w->is_root));
+    }
+}
+
+enum { LANE_WORK = 6 }; /* nanoseconds an element, about */
+
+bool tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                 struct oracle_tile *out)
+{
+    int64_t extent[MAX_RANK];
+    memcpy(extent, x->extent, sizeof extent);
+    if (e->axis >= x->rank)
+        return oracle_fail(o, "`%s` over axis %d of %s", op_table[e->op].text, e->axis,
+                           tile_shape_text(o, x));
+    if (e->axis >= 0)
+        extent[e->axis] = 1;
+    bool rounds = e->op == OP_REDUCE_SUM && dtype_is_float(e->type.dtype);
+    *out = tile_new(o, e->type.dtype, e->axis < 0 ? 0 : x->rank, extent, x->error || rounds);
+    struct along w = split_axis(o, e, x, out);
+    oracle_parallel(o, out->count, (double)x->count * LANE_WORK, reduce_lanes, &w);
+    tile_free(o, x);
+    return true;
+}
+
+/* --- scans --- */
+
+static struct number scan_start(enum op op, enum dtype t)
+{
+    switch (op) {
+    case OP_MUL: return dtype_is_float(t) ? (struct number){.v = 1} : (struct number){.i = 1};
+    case OP_MAX: return least_value(t);
+    case OP_MIN: return greatest_value(t);
+    case OP_AND: return (struct number){.i = t == DT_BOOL ? 1 : dtype_wrap(t, -1)};
+    default: return (struct number){0};
+    }
+}
+
+static void scan_sums(const struct lane *l, struct oracle_tile *out, bool exclusive, bool is_root)
+{
+    struct total total = {0};
+    for (int64_t i = 0; i < l->n; i++) {
+        if (exclusive)
+            tile_put(out, l->first + i * l->step, total_value(&total, out->dtype, is_root));
+        total_add(&total, l->x->dtype, lane_get(l, i));
+        if (!exclusive)
+            tile_put(out, l->first + i * l->step, total_value(&total, out->dtype, is_root));
+    }
+}
+
+static void scan_lanes(void *user, int64_t begin, int64_t end)
+{
+    const struct along *w = user;
+    enum dtype t = w->out->dtype;
+    struct rule r = fold_rule(w->e->scan_op, t, w->x->dtype);
+    r.is_root = w->is_root;
+    for (int64_t lane = begin; lane < end; lane++) {
+        struct lane l = {.x = w->x,
+                         .first = lane / w->inner * w->n * w->inner + lane % w->inner,
+                         .step = w->inner,
+                         .n = w->n};
+        if (w->e->scan_op == OP_ADD && dtype_is_float(t)) {
+            scan_sums(&l, w->out, w->e->exclusive, w->is_root);
+            continue;
+        }
+        struct number so_far = scan_start(w->e->scan_op, t);
+        for (int64_t i = 0; i < l.n; i++) {
+            struct number pair[RULE_OPERANDS] = {so_far, lane_get(&l, i)};
+            if (w->e->exclusive)
+                tile_put(w->out, l.first + i * l.step, so_far);
+            rule_apply(&r, pair, &so_far);
+            if (!w->e->exclusive)
+                tile_put(w->out, l.first + i * l.step, so_far);
+        }
+    }
+}
+
+bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+               struct oracle_tile *out)
+{
+    if (e->axis >= x->rank)
+        return oracle_fail(o, "scan over axis %d of %s", e->axis, tile_shape_text(o, x));
+    *out =
+        tile_new(o, e->type.dtype, x->rank, x->extent, x->error || dtype_is_float(e->type.dtype));
+    struct along w = split_axis(o, e, x, out);
+    int64_t lanes = w.n ? x->count / w.n : 0;
+    oracle_parallel(o, lanes, (double)x->count * LANE_WORK, scan_lanes, &w);
+    tile_free(o, x);
+    return true;
+}

@@ -1,0 +1,222 @@
+/* Asynchronous copies: queued when issued, performed at the wait that needs them and not before, so
+ * that a program that forgets to wait reads what was there. Until then the destination belongs to
+ * the copy: touching it is a fault. */
+#include "cpu/program.h"
+
+/* --- whose bytes --- */
+
+static bool boxes_meet(const struct box *a, const struct box *b, int rank)
+{
+    if (a->empty || b->empty)
+        return false;
+    for (int i = 0; i < rank; i++)
+        if (a->low[i] >= b->high[i] || b->low[i] >= a->high[i])
+            return false;
+    return true;
+}
+
+/* The bytes of shared memory from the box's first to its last. */
+static void box_bytes(const struct access *a, const struct box *box, int64_t *first, int64_t *end)
+{
+    int64_t low = 0, high = 0;
+    for (int i = 0; i < a->rank; i++) {
+        low += box->low[i] * a->stride[i];
+        high += (box->high[i] - 1) * a->stride[i];
+    }
+    *first = a->at + low * (int64_t)a->size;
+    *end = a->at + (high + 1) * (int64_t)a->size;
+}
+
+static bool copy_meets_box(const struct copy_under_way *copy, const struct access *a,
+                           const struct box *box)
+{
+    const struct access *to = copy->detail->to;
+    if (to->sym == a->sym)
+        return boxes_meet(&copy->to, box, a->rank);
+    if (copy->to.empty || box->empty)
+        return false;
+    int64_t first, end, copy_first, copy_end;
+    box_bytes(a, box, &first, &end);
+    box_bytes(to, &copy->to, &copy_first, &copy_end);
+    return first < copy_end && copy_first < end;
+}
+
+static bool copy_meets_byte(const struct copy_under_way *copy, int64_t byte)
+{
+    const struct access *to = copy->detail->to;
+    int64_t at = byte - (int64_t)to->at;
+    if (copy->to.empty || at < 0)
+        return false;
+    int64_t element = at / (int64_t)to->size;
+    for (int i = 0; i < to->rank; i++) {
+        int64_t index = element / to->stride[i];
+        element %= to->stride[i];
+        if (index < copy->to.low[i] || index >= copy->to.high[i])
+            return false;
+    }
+    return true;
+}
+
+static void touched(struct frame *f, const struct copy_under_way *copy, const struct access *a,
+                    struct loc loc, int lane)
+{
+    int line = 0, column = 0;
+    if (copy->loc.source)
+        loc_line_column(copy->loc, &line, &column);
+    frame_fault(f, CPU_ASYNC, loc, lane,
+                "%s is used while the copy into %s that line %d started is under way; async_wait "
+                "must come first",
+                a->sym->name, copy->detail->to->sym->name, line);
+}
+
+bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
+                      struct loc loc)
+{
+    if (f->copy_count == 0 || a->space != SPACE_SHARED)
+        return true;
+    for (size_t i = 0; i < f->copy_count; i++)
+        if (copy_meets_box(&f->copies[i], a, box)) {
+            touched(f, &f->copies[i], a, loc, -1);
+            return false;
+        }
+    return true;
+}
+
+bool async_leaves_lanes(struct frame *f, const struct access *a, const struct lane_offsets *lanes,
+                        struct loc loc)
+{
+    if (f->copy_count == 0 || a->space != SPACE_SHARED || lanes->none)
+        return true;
+    int64_t base = lanes->memory - (f->memory + f->program->shared_at);
+    for (size_t lane = 0; lane < f->program->lanes; lane++) {
+        if (lanes->valid && !lanes->valid[lane])
+            continue;
+        int64_t off = lanes->narrow ? ((const int32_t *)lanes->off)[lane]
+                                    : ((const int64_t *)lanes->off)[lane];
+        for (size_t i = 0; i < f->copy_count; i++)
+            if (copy_meets_byte(&f->copies[i], base + off * (int64_t)a->size)) {
+                touched(f, &f->copies[i], a, loc, (int)lane);
+                return false;
+            }
+    }
+    return true;
+}
+
+/* --- the queue --- */
+
+static void copy_release(struct frame *f, struct copy_under_way *copy)
+{
+    if (copy->gathered)
+        frame_resize(f->launch, copy->gathered, copy->gathered_bytes, 0);
+}
+
+void async_drop(struct frame *f)
+{
+    for (size_t i = 0; i < f->copy_count; i++)
+        copy_release(f, &f->copies[i]);
+    f->copy_count = 0;
+}
+
+static bool queue_room(struct frame *f)
+{
+    if (f->copy_count < f->copy_capacity)
+        return true;
+    size_t capacity = f->copy_capacity ? 2 * f->copy_capacity : 16, size = sizeof *f->copies;
+    void *larger = frame_resize(f->launch, f->copies, f->copy_capacity * size, capacity * size);
+    if (!larger)
+        return false;
+    f->copies = larger;
+    f->copy_capacity = capacity;
+    return true;
+}
+
+/* The index tiles of gathers may change before the copy is made: it keeps its own. */
+static bool keep_indices(struct frame *f, struct copy_under_way *copy)
+{
+    const struct access *from = copy->detail->from;
+    size_t bytes = 0;
+    for (int i = 0; i < from->rank; i++)
+        if (copy->from.gather[i])
+            bytes += (size_t)from->axis[i].extent * (from->axis[i].wide ? 8 : 4);
+    if (bytes == 0)
+        return true;
+    unsigned char *to = frame_resize(f->launch, NULL, 0, bytes);
+    if (!to)
+        return false;
+    copy->gathered = (void *)to;
+    copy->gathered_bytes = bytes;
+    for (int i = 0; i < from->rank; i++)
+        if (copy->from.gather[i] && from->axis[i].wide) { /* the wide ones first: aligned */
+            size_t size = (size_t)from->axis[i].extent * 8;
+            copy->from.gather[i] = memcpy(to, copy->from.gather[i], size);
+            to += size;
+        }
+    for (int i = 0; i < from->rank; i++)
+        if (copy->from.gather[i] && !from->axis[i].wide) {
+            size_t size = (size_t)from->axis[i].extent * 4;
+            copy->from.gather[i] = memcpy(to, copy->from.gather[i], size);
+            to += size;
+        }
+    return true;
+}
+
+void step_async_copy(struct frame *f, const struct instr *in)
+{
+    const struct async_detail *d = in->detail;
+    struct copy_under_way copy = {.detail = d, .loc = in->loc, .group = f->group};
+    if (!access_box(f, d->from, in->loc, &copy.from) || !access_box(f, d->to, in->loc, &copy.to) ||
+        !async_leaves_box(f, d->to, &copy.to, in->loc))
+        return;
+    if (d->from->otherwise != NO_SLOT)
+        memcpy(&copy.otherwise, frame_at(f, d->from->otherwise), d->from->size);
+    if (!queue_room(f) || !keep_indices(f, &copy)) {
+        frame_fault(f, CPU_NO_MEMORY, in->loc, -1, "out of memory for copies under way");
+        return;
+    }
+    f->copies[f->copy_count++] = copy;
+}
+
+void step_async_commit(struct frame *f, const struct instr *in)
+{
+    (void)in;
+    f->group++;
+}
+
+static void copy_perform(struct frame *f, const struct copy_under_way *copy)
+{
+    const struct async_detail *d = copy->detail;
+    void *buffer = frame_at(f, d->buffer);
+    box_load(f, d->from, &copy->from, buffer, &copy->otherwise);
+    box_store(f, d->to, &copy->to, buffer, NULL);
+}
+
+/* in->n: how many of the latest groups may stay under way; 0: everything is waited for, committed
+ * or not. */
+void step_async_wait(struct frame *f, const struct instr *in)
+{
+    int64_t before = in->n == 0 ? INT64_MAX : f->group - (int64_t)in->n;
+    size_t kept = 0;
+    for (size_t i = 0; i < f->copy_count; i++) {
+        if (f->copies[i].group >= before) {
+            f->copies[kept++] = f->copies[i];
+            continue;
+        }
+        copy_perform(f, &f->copies[i]);
+        copy_release(f, &f->copies[i]);
+    }
+    f->copy_count = kept;
+}
+
+void step_scope_leave(struct frame *f, const struct instr *in)
+{
+    const struct scope_detail *d = in->detail;
+    for (size_t i = 0; i < f->copy_count; i++)
+        for (int t = 0; t < d->count; t++)
+            if (f->copies[i].detail->to->sym == d->tile[t]) {
+                frame_fault(f, CPU_ASYNC, f->copies[i].loc, -1,
+                            "%s goes out of scope while this copy into it is under way; "
+                            "async_wait must come first",
+                            d->tile[t]->name);
+                return;
+            }
+}

@@ -1,0 +1,154 @@
+/* print(): rows of text, "block (0,0) acc = [[1, 2], …]"; at thread level a row for each running
+ * thread. */
+#include "cpu/program.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    SHOWN_ALONE = 12, /* axes up to this extent are shown whole, longer ones by their ends: */
+    SHOWN_ENDS = 4
+};
+
+/* Gathers text, so that the caller gets pieces of some size. */
+struct printer {
+    const struct cpu_options *options;
+    size_t length;
+    char text[1024];
+};
+
+static void printer_flush(struct printer *p)
+{
+    if (p->length && p->options->print)
+        p->options->print(p->options->print_user, p->text, p->length);
+    p->length = 0;
+}
+
+static void printer_add(struct printer *p, const char *text)
+{
+    for (; *text; text++) {
+        if (p->length == sizeof p->text)
+            printer_flush(p);
+        p->text[p->length++] = *text;
+    }
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+printer_format(struct printer *p, const char *format, ...)
+{
+    char piece[96];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    printer_add(p, piece);
+}
+
+/* The shortest digits that read back as the same value of the type. */
+static void print_float(struct printer *p, enum dtype t, double v)
+{
+    if (isnan(v)) {
+        printer_add(p, "nan");
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        char text[40];
+        uint64_t bits = 0, wanted = 0;
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        double back = 0;
+        sscanf(text, "%lf", &back);
+        dtype_store_f64(t, &bits, back);
+        dtype_store_f64(t, &wanted, v);
+        if (bits == wanted || digits == 17) {
+            printer_add(p, text);
+            return;
+        }
+    }
+}
+
+static void print_element(struct printer *p, enum dtype t, const void *at)
+{
+    if (dtype_is_float(t))
+        print_float(p, t, dtype_load_f64(t, at));
+    else if (t == DT_BOOL)
+        printer_add(p, dtype_load_i64(t, at) ? "true" : "false");
+    else if (t == DT_U64)
+        printer_format(p, "%" PRIu64, (uint64_t)dtype_load_i64(t, at));
+    else
+        printer_format(p, "%" PRId64, dtype_load_i64(t, at));
+}
+
+/* `step` elements lie from one index of this axis to the next. */
+static void print_axis(struct printer *p, const struct print_item *item, int axis, int64_t step,
+                       const unsigned char *at)
+{
+    size_t size = dtype_size(item->dtype);
+    if (axis == item->rank) {
+        print_element(p, item->dtype, at);
+        return;
+    }
+    int64_t n = item->extent[axis];
+    step /= n;
+    printer_add(p, "[");
+    for (int64_t i = 0; i < n; i++) {
+        if (n > SHOWN_ALONE && i == SHOWN_ENDS) {
+            printer_add(p, ", …");
+            i = n - SHOWN_ENDS;
+        }
+        if (i > 0)
+            printer_add(p, ", ");
+        print_axis(p, item, axis + 1, step, at + (size_t)(i * step) * item->lanes * size);
+    }
+    printer_add(p, "]");
+}
+
+static void print_row(struct printer *p, const struct frame *f, const struct print_detail *d,
+                      int lane)
+{
+    const struct kernel *k = f->program->kernel;
+    printer_format(p, "block (%" PRId64 ",%" PRId64, f->block[0], f->block[1]);
+    printer_format(p, k->grid[2] ? ",%" PRId64 ")" : ")", f->block[2]);
+    if (lane >= 0) {
+        int x = k->threads[0], y = k->threads[1] > 0 ? k->threads[1] : 1;
+        printer_format(p, " thread (%d,%d", lane % x, lane / x % y);
+        printer_format(p, k->threads[2] > 1 ? ",%d)" : ")", lane / x / y);
+    }
+    if (d->label)
+        printer_format(p, d->count ? " %.80s =" : " %.80s", d->label);
+    for (int i = 0; i < d->count; i++) {
+        const struct print_item *item = &d->item[i];
+        int64_t elements = 1;
+        for (int axis = 0; axis < item->rank; axis++)
+            elements *= item->extent[axis];
+        if (item->text)
+            printer_format(p, "%s %.60s =", i > 0 ? "," : "", item->text);
+        else if (i > 0)
+            printer_add(p, ",");
+        printer_add(p, " ");
+        size_t skip = item->lanes > 1 && lane > 0 ? (size_t)lane * dtype_size(item->dtype) : 0;
+        print_axis(p, item, 0, elements, f->memory + item->at + skip);
+    }
+    printer_add(p, "\n");
+}
+
+void step_print(struct frame *f, const struct instr *in)
+{
+    const struct print_detail *d = in->detail;
+    struct printer p = {.options = f->launch->options};
+    if (!p.options->print)
+        return;
+    if (!d->by_thread) {
+        print_row(&p, f, d, -1);
+    } else {
+        const uint8_t *mask = frame_mask(f, in->mask);
+        for (uint32_t lane = 0; lane < f->program->lanes; lane++)
+            if (!mask || mask[lane])
+                print_row(&p, f, d, (int)lane);
+    }
+    printer_flush(&p);
+}

@@ -1,0 +1,209 @@
+/* Steps that make values from values: rows with broadcasting, copies, conversions, reductions,
+ * products. */
+#include "cpu/program.h"
+
+/* All operands dense and of the same shape. */
+void step_flat(struct frame *f, const struct instr *in)
+{
+    unsigned char *m = f->memory;
+    in->kernel(m + in->dst, m + in->a, m + in->b, m + in->c, in->n);
+}
+
+/* --- rows --- */
+
+/* An operand of one row, as computed: in place, converted, or one value spread. */
+struct row_source {
+    const unsigned char *at;
+    const struct row_operand *operand;
+    bool spread; /* the chunk's buffer holds the one value already */
+    _Alignas(SLOT_ALIGNMENT) unsigned char buffer[CHUNK * 8];
+};
+
+static const void *row_chunk(struct row_source *s, const struct routine_set *set, int64_t stride,
+                             size_t first, size_t count)
+{
+    const struct row_operand *o = s->operand;
+    if (stride == 0) {
+        if (!s->spread) {
+            unsigned char value[8];
+            if (o->convert)
+                o->convert(value, s->at, 1);
+            else
+                memcpy(value, s->at, o->size);
+            int index = o->computed == 8 ? 3 : o->computed == 4 ? 2 : o->computed == 2 ? 1 : 0;
+            set->memory->fill[index](s->buffer, value, CHUNK);
+            s->spread = true;
+        }
+        return s->buffer;
+    }
+    const unsigned char *from = s->at + first * o->size;
+    if (!o->convert)
+        return from;
+    o->convert(s->buffer, from, count);
+    return s->buffer;
+}
+
+static void row_run(const struct routine_set *set, const struct instr *in, unsigned char *dst,
+                    struct row_source *sources)
+{
+    const struct rows_detail *d = in->detail;
+    const struct row_operand *to = &d->operand[0];
+    _Alignas(SLOT_ALIGNMENT) unsigned char result[CHUNK * 8];
+    int last = d->rank - 1;
+    size_t n = (size_t)d->extent[last];
+    for (size_t first = 0; first < n; first += CHUNK) {
+        size_t count = n - first < CHUNK ? n - first : CHUNK;
+        const void *x[MOST_OPERANDS] = {NULL};
+        for (int i = 1; i < d->operands; i++)
+            x[i] = row_chunk(&sources[i], set, d->operand[i].stride[last], first, count);
+        unsigned char *out = dst + first * to->size;
+        if (!to->convert) {
+            in->kernel(out, x[1], x[2], x[3], count);
+        } else {
+            in->kernel(result, x[1], x[2], x[3], count);
+            to->convert(out, result, count);
+        }
+    }
+}
+
+/* Rows of the result are dense; an operand's row is dense or one value. */
+void step_rows(struct frame *f, const struct instr *in)
+{
+    const struct rows_detail *d = in->detail;
+    struct row_source sources[MOST_OPERANDS];
+    int64_t at[NEST_RANK] = {0};
+    int64_t offset[MOST_OPERANDS] = {0};
+    for (int i = 1; i < d->operands; i++)
+        sources[i].operand = &d->operand[i];
+    for (;;) {
+        for (int i = 1; i < d->operands; i++) {
+            const struct row_operand *o = &d->operand[i];
+            sources[i].at = f->memory + o->at + offset[i] * (int64_t)o->size;
+            sources[i].spread = false;
+        }
+        row_run(f->program->set, in,
+                f->memory + d->operand[0].at + offset[0] * (int64_t)d->operand[0].size, sources);
+        int axis = d->rank - 2;
+        for (; axis >= 0; axis--) {
+            for (int i = 0; i < d->operands; i++)
+                offset[i] += d->operand[i].stride[axis];
+            if (++at[axis] < d->extent[axis])
+                break;
+            for (int i = 0; i < d->operands; i++)
+                offset[i] -= d->operand[i].stride[axis] * d->extent[axis];
+            at[axis] = 0;
+        }
+        if (axis < 0)
+            return;
+    }
+}
+
+/* --- moving --- */
+
+void step_copy(struct frame *f, const struct instr *in)
+{
+    const struct copy_detail *d = in->detail;
+    d->copy(f->memory + in->dst, f->memory + in->a, &d->nest);
+}
+
+void step_convert(struct frame *f, const struct instr *in)
+{
+    const struct convert_detail *d = in->detail;
+    d->convert(f->memory + in->dst, f->memory + in->a, in->n);
+}
+
+/* dst = a where the mask runs. */
+void step_blend(struct frame *f, const struct instr *in)
+{
+    const struct blend_detail *d = in->detail;
+    const uint8_t *mask = frame_mask(f, in->mask);
+    size_t row = (size_t)d->size * f->program->lanes;
+    if (!mask) {
+        memcpy(f->memory + in->dst, f->memory + in->a, row * d->rows);
+        return;
+    }
+    for (uint32_t i = 0; i < d->rows; i++)
+        d->blend(f->memory + in->dst + i * row, f->memory + in->a + i * row, mask,
+                 f->program->lanes);
+}
+
+/* in->n bytes. */
+void step_zero(struct frame *f, const struct instr *in)
+{
+    memset(f->memory + in->dst, 0, in->n);
+}
+
+/* All bits set: NaN in every float type. */
+void step_poison(struct frame *f, const struct instr *in)
+{
+    memset(f->memory + in->dst, 0xff, in->n);
+}
+
+/* --- axes --- */
+
+void step_reduce(struct frame *f, const struct instr *in)
+{
+    const struct reduce_detail *d = in->detail;
+    d->reduce(f->memory + in->dst, f->memory + in->a, d->outer, d->n, d->inner);
+}
+
+void step_scan(struct frame *f, const struct instr *in)
+{
+    const struct reduce_detail *d = in->detail;
+    d->scan(f->memory + in->dst, f->memory + in->a, d->outer, d->n, d->inner, d->exclusive);
+}
+
+void step_iota(struct frame *f, const struct instr *in)
+{
+    const struct iota_detail *d = in->detail;
+    int32_t *out = frame_at(f, in->dst);
+    for (size_t o = 0; o < d->outer; o++)
+        for (size_t k = 0; k < d->n; k++)
+            for (size_t i = 0; i < d->inner; i++)
+                *out++ = (int32_t)k;
+}
+
+/* --- products --- */
+
+/* dst += a · b */
+void step_dot(struct frame *f, const struct instr *in)
+{
+    const struct dot_detail *d = in->detail;
+    unsigned char *c = frame_at(f, in->dst);
+    const unsigned char *a = frame_at(f, in->a), *b = frame_at(f, in->b);
+    for (size_t i = 0; i < d->batch; i++)
+        d->dot(c + i * d->m * d->n * d->size, a + i * d->a_batch * d->size,
+               b + i * d->b_batch * d->size, d->m, d->n, d->k, d->n, d->k, d->n);
+}
+
+static const void *lane_row(const struct frame *f, const unsigned char *base, size_t element,
+                            uint32_t lanes, const struct dot_detail *d, uint32_t spread)
+{
+    const unsigned char *at = base + element * lanes * d->size;
+    if (lanes > 1 || d->lanes == 1)
+        return at;
+    unsigned char *to = frame_at(f, spread);
+    f->program->set->memory->fill[d->size == 8 ? 3 : 2](to, at, d->lanes);
+    return to;
+}
+
+/* The same where each thread has a small product of its own. */
+void step_dot_lanes(struct frame *f, const struct instr *in)
+{
+    const struct dot_detail *d = in->detail;
+    unsigned char *c = frame_at(f, in->dst);
+    const unsigned char *a = frame_at(f, in->a), *b = frame_at(f, in->b);
+    uint32_t second = d->spread + (uint32_t)d->size * d->lanes;
+    for (size_t t = 0; t < d->batch; t++)
+        for (size_t i = 0; i < d->m; i++)
+            for (size_t p = 0; p < d->k; p++) {
+                const void *x =
+                    lane_row(f, a, t * d->a_batch + i * d->k + p, d->a_lanes, d, d->spread);
+                for (size_t j = 0; j < d->n; j++) {
+                    const void *y =
+                        lane_row(f, b, t * d->b_batch + p * d->n + j, d->b_lanes, d, second);
+                    unsigned char *to = c + ((t * d->m + i) * d->n + j) * d->lanes * d->size;
+                    d->fma(to, x, y, to, d->lanes);
+                }
+            }
+}

@@ -1,0 +1,101 @@
+/* A frame: a block's state. It has memory of its own and no thread: whoever calls frame_run lends
+ * one. */
+#include "cpu/program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
+{
+    while (atomic_flag_test_and_set_explicit(launch->allocating, memory_order_acquire))
+        ;
+    void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
+    atomic_flag_clear_explicit(launch->allocating, memory_order_release);
+    return result;
+}
+
+/* The frame's memory is aligned to SLOT_ALIGNMENT within a block of the allocator's. */
+static size_t memory_bytes(const struct cpu_program *p)
+{
+    return p->frame_bytes + SLOT_ALIGNMENT;
+}
+
+bool frame_init(struct frame *f, const struct launch_state *launch)
+{
+    const struct cpu_program *p = launch->program;
+    *f = (struct frame){.program = p, .launch = launch};
+    unsigned char *block = frame_resize(launch, NULL, 0, memory_bytes(p));
+    if (!block)
+        return false;
+    size_t skip = SLOT_ALIGNMENT - (uintptr_t)block % SLOT_ALIGNMENT;
+    f->memory = block + skip;
+    f->memory[-1] = (unsigned char)skip; /* 1 … SLOT_ALIGNMENT: finds the block again */
+    memcpy(f->memory, p->image, p->image_bytes);
+    return true;
+}
+
+void frame_free(struct frame *f)
+{
+    if (!f->launch)
+        return;
+    async_drop(f);
+    if (f->copies)
+        frame_resize(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
+    if (f->memory)
+        frame_resize(f->launch, f->memory - f->memory[-1], memory_bytes(f->program), 0);
+    *f = (struct frame){0};
+}
+
+void frame_start(struct frame *f, int64_t id)
+{
+    const struct cpu_program *p = f->program;
+    const int64_t *grid = f->launch->grid;
+    f->id = id;
+    f->block[0] = id % grid[0];
+    f->block[1] = id / grid[0] % grid[1];
+    f->block[2] = id / grid[0] / grid[1];
+    int32_t *block = frame_at(f, p->block_at), *extents = frame_at(f, p->grid_at);
+    for (int i = 0; i < 3; i++) {
+        block[i] = (int32_t)f->block[i];
+        extents[i] = (int32_t)grid[i];
+    }
+    memset(f->memory + p->shared_at, 0xff, p->shared_bytes);
+    async_drop(f);
+    f->group = 0;
+    f->pc = 0;
+    f->state = FRAME_READY;
+    f->fault = (struct cpu_fault){0};
+}
+
+void frame_run(struct frame *f)
+{
+    const struct instr *code = f->program->code;
+    size_t steps = 0;
+    f->state = FRAME_READY;
+    for (; f->state == FRAME_READY; steps++) {
+        const struct instr *in = &code[f->pc++];
+        in->step(f, in);
+    }
+    f->progressed = steps > 1 || f->state != FRAME_WAITING;
+}
+
+void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int lane,
+                 const char *format, ...)
+{
+    if (f->state == FRAME_FAULT)
+        return;
+    const int *threads = f->program->kernel->threads;
+    f->state = FRAME_FAULT;
+    f->fault = (struct cpu_fault){.kind = kind, .loc = loc, .thread = {-1, -1, -1}};
+    memcpy(f->fault.block, f->block, sizeof f->block);
+    if (lane >= 0 && kernel_thread_level(f->program->kernel)) {
+        int x = threads[0], y = threads[1] > 0 ? threads[1] : 1;
+        f->fault.thread[0] = lane % x;
+        f->fault.thread[1] = lane / x % y;
+        f->fault.thread[2] = lane / x / y;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->fault.message, sizeof f->fault.message, format, args);
+    va_end(args);
+}

@@ -1,0 +1,468 @@
+/* A launch: binds views to arrays, hands blocks to workers, finds deadlocks, reports the first
+ * fault.
+ *
+ * Blocks start in increasing id and may wait only for lower ones, so a block that waits while all
+ * lower ones have ended, and still fails its poll, waits forever. Workers announce which block they
+ * run to make that visible. A cooperative kernel's blocks take turns on one worker instead, and
+ * nobody's progress in a whole round is a deadlock. Kernels in which the order of blocks shows
+ * (float atomics, atomics whose result is used, print) run on one worker.
+ */
+#include "cpu/program.h"
+
+#include "base/platform.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* --- faults of the launch itself --- */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+static enum cpu_fault_kind
+refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, struct loc loc, const char *format, ...)
+{
+    *fault =
+        (struct cpu_fault){.kind = kind, .loc = loc, .block = {-1, -1, -1}, .thread = {-1, -1, -1}};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(fault->message, sizeof fault->message, format, args);
+    va_end(args);
+    return kind;
+}
+
+/* --- views --- */
+
+struct binder {
+    struct arena *arena;
+    const struct cpu_argument *args;
+    struct scalar_env env;
+    struct cpu_fault *fault;
+};
+
+static bool view_numbers(struct binder *b, const struct sym *s, struct view_binding *v, int *rank,
+                         int64_t *offset)
+{
+    bool known = true, strided = s->strides[0] != NULL;
+    *rank = 0;
+    *offset = 0;
+    while (*rank < MAX_RANK && s->dims[*rank]) {
+        known = known && eval_int(s->dims[*rank], &b->env, &v->extent[*rank]);
+        if (strided)
+            known = known && eval_int(s->strides[*rank], &b->env, &v->stride[*rank]);
+        ++*rank;
+    }
+    if (s->base_offset)
+        known = known && eval_int(s->base_offset, &b->env, offset);
+    if (!known)
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc,
+               "the extents of %s cannot be worked out from the parameters", s->name);
+    return known;
+}
+
+/* Row-major strides where none were given. false: too large for 64 bits. */
+static bool dense_strides(struct view_binding *v, int rank)
+{
+    int64_t step = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        v->stride[i] = step;
+        if (__builtin_mul_overflow(step, v->extent[i] > 0 ? v->extent[i] : 1, &step))
+            return false;
+    }
+    return true;
+}
+
+/* The lowest and the highest element that the view has. false: beyond 64 bits. */
+static bool view_span(const struct view_binding *v, int rank, int64_t *low, int64_t *high)
+{
+    for (int i = 0; i < rank; i++) {
+        int64_t reach, *end = v->stride[i] < 0 ? low : high;
+        if (__builtin_mul_overflow(v->extent[i] - 1, v->stride[i], &reach) ||
+            __builtin_add_overflow(*end, reach, end))
+            return false;
+    }
+    return true;
+}
+
+static bool is_narrow(const struct view_binding *v, int rank, int64_t low, int64_t high)
+{
+    bool narrow = low >= INT32_MIN && high <= INT32_MAX;
+    for (int i = 0; i < rank; i++)
+        narrow = narrow && v->extent[i] <= INT32_MAX && v->stride[i] >= INT32_MIN &&
+                 v->stride[i] <= INT32_MAX;
+    return narrow;
+}
+
+static bool bind_array(struct binder *b, const struct sym *s, struct view_binding *v,
+                       int64_t offset, int64_t low, int64_t high)
+{
+    const struct cpu_argument *arg = &b->args[s->base->index];
+    int64_t size = (int64_t)dtype_size(s->type.dtype), first, end;
+    bool fits = !__builtin_add_overflow(offset, low, &first) &&
+                !__builtin_add_overflow(offset, high, &end) &&
+                !__builtin_add_overflow(end, 1, &end) && !__builtin_mul_overflow(end, size, &end);
+    if (fits && first >= 0 && (uint64_t)end <= arg->bytes && arg->data) {
+        v->base = (unsigned char *)arg->data + offset * size;
+        return true;
+    }
+    if (fits && first < 0)
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc,
+               "%s: view %s begins %" PRId64 " elements before the array", s->base->name, s->name,
+               -first);
+    else if (fits)
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc,
+               "%s: view %s needs %" PRId64 " bytes, but the array has %zu", s->base->name, s->name,
+               end, arg->data ? arg->bytes : (size_t)0);
+    else
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "%s: view %s is larger than memory",
+               s->base->name, s->name);
+    return false;
+}
+
+static bool bind_workspace(struct binder *b, const struct sym *s, struct view_binding *v,
+                           int64_t low, int64_t high)
+{
+    size_t size = dtype_size(s->type.dtype), bytes;
+    if (low < 0 || high >= INT64_MAX || __builtin_mul_overflow((size_t)high + 1, size, &bytes) ||
+        bytes > SIZE_MAX / 2) {
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "workspace %s is larger than memory", s->name);
+        return false;
+    }
+    v->base = arena_alloc(b->arena, bytes);
+    if (!s->zeroed)
+        memset(v->base, 0xff, bytes);
+    return true;
+}
+
+static bool bind_view(struct binder *b, const struct sym *s, struct view_binding *v)
+{
+    int rank;
+    int64_t offset, low = 0, high = 0;
+    bool empty = false;
+    if (!view_numbers(b, s, v, &rank, &offset))
+        return false;
+    for (int i = 0; i < rank; i++) {
+        if (v->extent[i] < 0) {
+            refuse(b->fault, CPU_BAD_ARGUMENT, s->loc,
+                   "axis %d of %s has the negative extent %" PRId64, i, s->name, v->extent[i]);
+            return false;
+        }
+        empty |= v->extent[i] == 0;
+    }
+    if (!s->strides[0] && !dense_strides(v, rank) && !empty) {
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "view %s is larger than memory", s->name);
+        return false;
+    }
+    if (empty) /* nothing of it is ever touched */
+        return true;
+    if (!view_span(v, rank, &low, &high)) {
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "view %s is larger than memory", s->name);
+        return false;
+    }
+    v->narrow = is_narrow(v, rank, low, high);
+    return s->base ? bind_array(b, s, v, offset, low, high) : bind_workspace(b, s, v, low, high);
+}
+
+/* --- parameters and grid --- */
+
+static void set_env(struct binder *b, const struct cpu_program *p)
+{
+    size_t count = (size_t)p->kernel->param_count;
+    struct literal *values = arena_array(b->arena, struct literal, count);
+    bool *known = arena_array(b->arena, bool, count);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = b->args[i].scalar;
+        known[i] = p->params[i].at != NO_SLOT;
+    }
+    b->env = (struct scalar_env){values, known, (int)count};
+}
+
+static bool set_grid(struct binder *b, struct launch_state *l)
+{
+    const struct kernel *k = l->program->kernel;
+    l->blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        l->grid[i] = 1;
+        if (k->grid[i] && !eval_int(k->grid[i], &b->env, &l->grid[i])) {
+            refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
+                   "the grid of %s cannot be worked out from the parameters", k->name);
+            return false;
+        }
+        if (l->grid[i] < 0 || l->grid[i] > INT32_MAX ||
+            __builtin_mul_overflow(l->blocks, l->grid[i], &l->blocks)) {
+            refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
+                   "the grid of %s has %" PRId64 " blocks along axis %d", k->name, l->grid[i], i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_params(struct frame *f, const struct cpu_argument *args)
+{
+    const struct cpu_program *p = f->program;
+    for (int i = 0; i < p->kernel->param_count; i++) {
+        const struct scalar_slot *slot = &p->params[i];
+        if (slot->at == NO_SLOT)
+            continue;
+        if (args[i].scalar.is_float)
+            dtype_store_f64(slot->dtype, f->memory + slot->at, args[i].scalar.f);
+        else
+            dtype_store_i64(slot->dtype, f->memory + slot->at, args[i].scalar.i);
+    }
+}
+
+/* --- blocks on workers --- */
+
+struct worker {
+    struct frame frame;
+    _Atomic int64_t
+        current; /* the block it runs, or a lower bound of the one it takes; INT64_MAX: none */
+    struct cpu_fault fault; /* of the lowest block that faulted here */
+    int64_t fault_id;
+};
+
+struct pool {
+    const struct launch_state *launch;
+    struct worker *workers;
+    int count;
+    _Atomic int64_t next; /* the next block to hand out */
+    _Atomic int64_t stop; /* the lowest block that faulted: none above it starts */
+    atomic_bool cancelled;
+};
+
+static bool lower_blocks_ended(struct pool *pool, int64_t id)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (atomic_load(&pool->workers[i].current) < id)
+            return false;
+    return true;
+}
+
+static void run_block(struct pool *pool, struct frame *f, int64_t id)
+{
+    frame_start(f, id);
+    frame_run(f);
+    while (f->state == FRAME_WAITING) {
+        bool last_chance = lower_blocks_ended(pool, id);
+        if (atomic_load(&pool->stop) < id || atomic_load(&pool->cancelled))
+            return;
+        frame_run(f);
+        if (f->state != FRAME_WAITING)
+            continue;
+        if (last_chance && !f->progressed) {
+            f->state = FRAME_FAULT;
+            return;
+        }
+        platform_yield();
+    }
+}
+
+static void note_fault(struct pool *pool, struct worker *w, int64_t id)
+{
+    if (id < w->fault_id) {
+        w->fault = w->frame.fault;
+        w->fault_id = id;
+    }
+    int64_t lowest = atomic_load(&pool->stop);
+    while (id < lowest && !atomic_compare_exchange_weak(&pool->stop, &lowest, id))
+        ;
+}
+
+static void poll_cancelled(struct pool *pool)
+{
+    const struct cpu_options *o = pool->launch->options;
+    if (o->cancelled && o->cancelled(o->cancelled_user))
+        atomic_store(&pool->cancelled, true);
+}
+
+static void work(void *user, int index)
+{
+    struct pool *pool = user;
+    struct worker *w = &pool->workers[index];
+    for (;;) {
+        if (index == 0) /* the caller's thread */
+            poll_cancelled(pool);
+        if (atomic_load(&pool->cancelled))
+            break;
+        atomic_store(&w->current, atomic_load(&pool->next));
+        int64_t id = atomic_fetch_add(&pool->next, 1);
+        if (id >= pool->launch->blocks || id > atomic_load(&pool->stop))
+            break;
+        atomic_store(&w->current, id);
+        run_block(pool, &w->frame, id);
+        if (w->frame.state == FRAME_FAULT)
+            note_fault(pool, w, id);
+    }
+    atomic_store(&w->current, INT64_MAX);
+}
+
+static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault *fault)
+{
+    const struct worker *first = NULL;
+    for (int i = 0; i < pool->count; i++) {
+        const struct worker *w = &pool->workers[i];
+        if (w->fault_id != INT64_MAX && (!first || w->fault_id < first->fault_id))
+            first = w;
+    }
+    if (first)
+        *fault = first->fault;
+    return first ? first->fault.kind : CPU_OK;
+}
+
+enum { MOST_WORKERS = 256 };
+
+static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
+                                    const struct cpu_argument *args, struct cpu_fault *fault)
+{
+    struct pool pool = {.launch = l};
+    int64_t count = l->options->threads > 0 ? l->options->threads : platform_cores();
+    if (l->program->serial)
+        count = 1;
+    if (count > MOST_WORKERS)
+        count = MOST_WORKERS;
+    if (count > l->blocks)
+        count = l->blocks;
+    pool.workers = arena_array(a, struct worker, count);
+    atomic_init(&pool.next, 0);
+    atomic_init(&pool.stop, INT64_MAX);
+    atomic_init(&pool.cancelled, false);
+    for (; pool.count < count; pool.count++) {
+        struct worker *w = &pool.workers[pool.count];
+        w->fault_id = INT64_MAX;
+        atomic_init(&w->current, INT64_MAX);
+        if (!frame_init(&w->frame, l))
+            break; /* fewer workers will do */
+        set_params(&w->frame, args);
+    }
+    enum cpu_fault_kind kind = CPU_NO_MEMORY;
+    if (pool.count == 0) {
+        refuse(fault, kind, l->program->kernel->loc, "no memory for a block of %s: %zu bytes",
+               l->program->kernel->name, l->program->frame_bytes);
+    } else {
+        platform_parallel(pool.count, work, &pool);
+        kind = first_fault(&pool, fault);
+    }
+    for (int i = 0; i < pool.count; i++)
+        frame_free(&pool.workers[i].frame);
+    return kind;
+}
+
+/* --- cooperative kernels: all blocks alive, in turns --- */
+
+/* One turn each. Returns how many are alive; *progress: whether any got on. The first fault stops
+ * it. */
+static int64_t run_round(struct frame *frames, int64_t count, bool *progress, struct frame **fault)
+{
+    int64_t alive = 0;
+    *progress = false;
+    for (int64_t i = 0; i < count; i++) {
+        struct frame *f = &frames[i];
+        if (f->state != FRAME_READY && f->state != FRAME_WAITING)
+            continue;
+        frame_run(f);
+        *progress |= f->progressed;
+        alive += f->state == FRAME_WAITING;
+        if (f->state == FRAME_FAULT) {
+            *fault = f;
+            return 0;
+        }
+    }
+    return alive;
+}
+
+static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *frames,
+                                      struct cpu_fault *fault)
+{
+    struct frame *faulted = NULL;
+    int64_t alive = l->blocks;
+    while (alive > 0) {
+        bool progress;
+        const struct cpu_options *o = l->options;
+        if (o->cancelled && o->cancelled(o->cancelled_user))
+            break;
+        alive = run_round(frames, l->blocks, &progress, &faulted);
+        for (int64_t i = 0; i < l->blocks && alive > 0 && !progress && !faulted; i++)
+            if (frames[i].state == FRAME_WAITING)
+                faulted = &frames[i];
+        if (faulted)
+            break;
+    }
+    if (!faulted)
+        return CPU_OK;
+    *fault = faulted->fault;
+    return fault->kind;
+}
+
+static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state *l,
+                                           const struct cpu_argument *args, struct cpu_fault *fault)
+{
+    struct frame *frames = arena_array(a, struct frame, l->blocks);
+    int64_t count = 0;
+    enum cpu_fault_kind kind;
+    for (; count < l->blocks && frame_init(&frames[count], l); count++) {
+        set_params(&frames[count], args);
+        frame_start(&frames[count], count);
+    }
+    if (count == l->blocks)
+        kind = run_rounds(l, frames, fault);
+    else
+        kind = refuse(fault, CPU_NO_MEMORY, l->program->kernel->loc,
+                      "no memory for the %" PRId64 " cooperative blocks of %s, %zu bytes each",
+                      l->blocks, l->program->kernel->name, l->program->frame_bytes);
+    for (int64_t i = 0; i < count; i++)
+        frame_free(&frames[i]);
+    return kind;
+}
+
+/* --- the launch --- */
+
+static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
+                                  const struct cpu_argument *args, struct cpu_fault *fault)
+{
+    const struct cpu_program *p = l->program;
+    struct binder b = {.arena = a, .args = args, .fault = fault};
+    set_env(&b, p);
+    if (!set_grid(&b, l))
+        return fault->kind;
+    l->views = arena_array(a, struct view_binding, p->view_count);
+    for (int i = 0; i < p->view_count; i++)
+        if (!bind_view(&b, p->views[i], &l->views[i]))
+            return fault->kind;
+    if (l->blocks == 0)
+        return CPU_OK;
+    return p->kernel->cooperative && p->has_locks ? run_cooperative(a, l, args, fault)
+                                                  : run_pool(a, l, args, fault);
+}
+
+/* Alone with setjmp, so that nothing here lives in a register across it. */
+static enum cpu_fault_kind launch_with_arena(struct arena *a, struct launch_state *l,
+                                             const struct cpu_argument *args,
+                                             struct cpu_fault *fault)
+{
+    jmp_buf out_of_memory;
+    arena_init(a, l->allocator, &out_of_memory);
+    if (setjmp(out_of_memory))
+        return CPU_NO_MEMORY;
+    return launch(a, l, args, fault);
+}
+
+enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_argument *args,
+                               const struct cpu_options *o, struct cpu_fault *fault)
+{
+    static const struct cpu_options defaults = {0};
+    struct cpu_fault unused;
+    atomic_flag allocating = ATOMIC_FLAG_INIT;
+    struct launch_state l = {.program = p, .options = o ? o : &defaults, .allocating = &allocating};
+    l.allocator = l.options->allocator ? l.options->allocator : &allocator_libc;
+    if (!fault)
+        fault = &unused;
+    *fault = (struct cpu_fault){.kind = CPU_OK};
+    struct arena a;
+    enum cpu_fault_kind kind = launch_with_arena(&a, &l, args, fault);
+    if (kind == CPU_NO_MEMORY && fault->kind == CPU_OK)
+        refuse(fault, kind, p->kernel->loc, "no memory to launch %s", p->kernel->name);
+    arena_free(&a);
+    return kind;
+}

@@ -1,0 +1,339 @@
+/* The engine's inside: a kernel as a flat program, and a block's state as a frame.
+ *
+ * Values. A frame has one memory. Each value (scalar, register tile, per-thread array, mask) lies
+ * at a fixed offset in it, as [element][lane]: lanes is 1 for what is uniform and the number of the
+ * block's threads for what is varying. So a varying scalar is a row of lanes, and code for threads
+ * is the same loops as code for tiles.
+ *
+ * Program. An array of instructions, each a step function with its operands' offsets; jumps set the
+ * frame's counter. A step works on a whole value by routines (routines.h) that were chosen when the
+ * program was compiled.
+ *
+ * Masks. Under varying control flow some lanes rest. Where the mask of a place lies is known when
+ * it is compiled: a mask is a count and a byte a lane, and steps that have an effect name theirs
+ * (NO_SLOT: all lanes run). Pure steps compute resting lanes too and nobody looks at the result.
+ */
+#ifndef TW_PROGRAM_H
+#define TW_PROGRAM_H
+
+#include "cpu/cpu.h"
+#include "cpu/routines.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define NO_SLOT UINT32_MAX
+
+enum {
+    SLOT_ALIGNMENT = 64,
+    MASK_HEADER = 16, /* bytes ahead of a mask's lanes: how many of them run */
+    CHUNK = 256       /* elements converted or spread at a time */
+};
+
+struct frame;
+struct instr;
+typedef void step_fn(struct frame *f, const struct instr *in);
+
+struct instr {
+    step_fn *step;
+    const void *detail;     /* the step's own struct below, or NULL */
+    elementwise_fn *kernel; /* step_flat and step_rows */
+    uint32_t dst, a, b, c;  /* offsets of values */
+    uint32_t n;             /* elements; lanes; the target of a jump */
+    uint32_t mask;          /* NO_SLOT: all lanes run */
+    struct loc loc;
+};
+
+/* --- details --- */
+
+/* An operation over rows with broadcasting: operand 0 is the result. Strides in elements; the last
+ * axis is the row. */
+enum { MOST_OPERANDS = 4 };
+struct row_operand {
+    uint32_t at;
+    uint32_t size; /* bytes of an element */
+    int64_t stride[NEST_RANK];
+    convert_fn *convert; /* to the type computed in (the result: from it); NULL: none */
+    uint32_t computed;   /* bytes of an element as computed */
+};
+struct rows_detail {
+    int operands; /* with the result */
+    int rank;
+    int64_t extent[NEST_RANK];
+    struct row_operand operand[MOST_OPERANDS];
+};
+
+struct copy_detail {
+    copy_fn *copy;
+    struct nest nest;
+};
+struct convert_detail {
+    convert_fn *convert;
+};
+struct blend_detail { /* [rows][lanes] */
+    blend_fn *blend;
+    uint32_t rows, size;
+};
+struct reduce_detail {
+    reduce_fn *reduce; /* or */
+    scan_fn *scan;
+    bool exclusive;
+    size_t outer, n, inner;
+};
+struct dot_detail {
+    dot_fn *dot;         /* uniform operands, else: */
+    elementwise_fn *fma; /* one step for all lanes */
+    size_t batch, m, n, k, size;
+    uint32_t lanes, a_lanes,
+        b_lanes;             /* a row of lanes for each element; operands of one lane are spread */
+    size_t a_batch, b_batch; /* elements from one batch to the next; 0: shared */
+    uint32_t spread;         /* lanes * 2 elements of scratch */
+};
+struct iota_detail {
+    size_t outer, n, inner;
+};
+struct mask_list { /* masks that lose the lanes of instr.mask, too */
+    int count;
+    uint32_t mask[];
+};
+
+enum memory_space { SPACE_VIEW, SPACE_SHARED, SPACE_LOCAL };
+
+struct access_axis {
+    enum index_kind kind;
+    uint32_t at; /* index values in the frame: i32, or i64 when wide */
+    bool wide, varying, inside;
+    int64_t extent; /* of the result along this axis; 1 for an element */
+};
+
+/* A view, shared tile, per-thread array or register tile with one index for each axis. The result
+ * has the axes that are no elements, in order, and a row of lanes if `lanes` > 1. */
+struct access {
+    enum memory_space space;
+    const struct sym *sym;
+    int view;    /* SPACE_VIEW: which of the program's views */
+    uint32_t at; /* SPACE_LOCAL: the value; SPACE_SHARED: bytes from the start of shared memory */
+    int rank;
+    int64_t extent[MAX_RANK], stride[MAX_RANK]; /* of shared and local memory, in elements */
+    uint32_t local_lanes;                       /* SPACE_LOCAL: lanes of the memory itself */
+    struct access_axis axis[MAX_RANK];
+    uint32_t lanes;   /* 1: uniform */
+    int64_t elements; /* of the result, for one lane */
+    size_t size;      /* bytes of an element */
+    int size_index;
+    uint32_t otherwise; /* value of one element beyond the edge; NO_SLOT: 0 */
+    uint32_t otherwise_lanes;
+    bool guarded; /* an element outside gives `otherwise` too, in place of a fault */
+    bool keep;    /* beyond the edge the result stays as it is: `otherwise` was put there before */
+};
+
+struct async_detail {
+    const struct access *from, *to;
+    uint32_t buffer; /* the elements on their way */
+    enum dtype dtype;
+};
+
+struct atomic_detail {
+    const struct access *access;
+    void (*apply)(void *memory, void *old, const void *value, const void *desired);
+    uint32_t value, desired; /* offsets; desired only for cas */
+    uint32_t value_lanes, desired_lanes;
+    int64_t value_step, desired_step; /* 1, or 0: the same value for each element */
+    uint32_t old;                     /* NO_SLOT: not wanted */
+};
+
+struct lock_detail {
+    const struct access *access;
+    enum dtype dtype;
+    uint32_t value;
+};
+
+struct print_item {
+    uint32_t at;
+    enum dtype dtype;
+    int rank;
+    int64_t extent[MAX_RANK];
+    uint32_t lanes;
+    const char *text; /* the expression as written, NULL for the only item of a labelled print */
+};
+struct print_detail {
+    const char *label; /* or NULL */
+    int count;
+    bool by_thread;
+    struct print_item item[];
+};
+
+struct scope_detail { /* shared tiles whose scope is left */
+    int count;
+    const struct sym *tile[];
+};
+
+/* --- the program --- */
+
+struct scalar_slot {
+    uint32_t at;
+    enum dtype dtype;
+};
+
+struct cpu_program {
+    const struct kernel *kernel;
+    const struct routine_set *set;
+    const struct instr *code;
+    size_t count;
+    uint32_t lanes; /* threads at thread level, else 1 */
+    size_t frame_bytes;
+    const unsigned char *image; /* the start of every frame: constants, thread indices */
+    size_t image_bytes;
+    struct scalar_slot *params; /* by parameter; NO_SLOT: unused or a pointer */
+    uint32_t block_at, grid_at; /* three i32 each */
+    uint32_t shared_at;
+    size_t shared_bytes;
+    uint32_t scratch_at; /* by lane: offsets (8 bytes), a row of elements (8), validity (1) */
+    const struct sym **views;
+    int view_count;
+    bool serial; /* the order of blocks shows: run them on one worker */
+    bool has_locks;
+};
+
+/* cpu_compile with routines of the caller's choice. */
+struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
+                                     const struct routine_set *set, const char **why);
+
+/* --- a launch --- */
+
+struct view_binding {
+    unsigned char *base;
+    int64_t extent[MAX_RANK], stride[MAX_RANK]; /* elements */
+    bool narrow;                                /* every offset fits 32 bits */
+};
+
+struct launch_state {
+    const struct cpu_program *program;
+    const struct cpu_options *options;
+    const struct allocator *allocator;
+    struct view_binding *views;
+    int64_t grid[3], blocks;
+    atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
+};
+
+/* --- a frame --- */
+
+enum frame_state { FRAME_READY, FRAME_WAITING, FRAME_DONE, FRAME_FAULT };
+
+/* Where the elements of a uniform access lie: along each axis of the memory from `low` on, `count`
+ * of them inside. */
+struct box {
+    int64_t start[MAX_RANK]; /* index of the access's first element, inside or not */
+    int64_t low[MAX_RANK],
+        high[MAX_RANK];           /* half-open, within the memory; of a gather: all of the axis */
+    const void *gather[MAX_RANK]; /* i32 or i64 indices of a gather axis */
+    bool empty;                   /* nothing lies inside */
+};
+
+struct copy_under_way {
+    const struct async_detail *detail;
+    struct loc loc;
+    int64_t group;
+    struct box from, to;
+    uint64_t otherwise; /* bits of the value beyond the edge */
+    int64_t *gathered;  /* indices that the frame owns, or NULL */
+    size_t gathered_bytes;
+};
+
+struct frame {
+    const struct cpu_program *program;
+    const struct launch_state *launch;
+    unsigned char *memory;
+    uint32_t pc;
+    enum frame_state state;
+    int64_t id, block[3];
+    struct copy_under_way *copies; /* in the order in which they were issued */
+    size_t copy_count, copy_capacity;
+    int64_t group;   /* of copies issued now */
+    bool progressed; /* by the latest frame_run */
+    struct cpu_fault fault;
+};
+
+static inline void *frame_at(const struct frame *f, uint32_t at)
+{
+    return f->memory + at;
+}
+
+/* The mask's bytes, NULL when all lanes run: that there is no mask, or that it is full. */
+static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
+{
+    if (mask == NO_SLOT)
+        return NULL;
+    int64_t running;
+    memcpy(&running, f->memory + mask, sizeof running);
+    return running == (int64_t)f->program->lanes ? NULL : f->memory + mask + MASK_HEADER;
+}
+
+bool frame_init(struct frame *f, const struct launch_state *launch);
+void frame_free(struct frame *f);
+/* Begins block `id`: counters, poisoned shared memory. */
+void frame_start(struct frame *f, int64_t id);
+/* The allocator's function, for one worker at a time. */
+void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
+/* Runs until it ends, faults, or waits at a lock. */
+void frame_run(struct frame *f);
+/* Notes the fault of a lane (-1: of the block) and stops the frame. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 5, 6)))
+#endif
+void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int lane,
+                 const char *format, ...);
+
+/* --- steps, by file --- */
+
+/* exec_value.c */
+step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan, step_dot,
+    step_dot_lanes, step_iota, step_zero, step_poison;
+/* exec_control.c */
+step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
+    step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,
+    step_stuck;
+/* exec_access.c */
+step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
+/* exec_async.c */
+step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
+/* exec_atomic.c */
+step_fn step_atomic, step_atomic_lanes, step_lock, step_unlock;
+/* exec_print.c */
+step_fn step_print;
+
+/* exec_access.c: the box of a uniform access with the indices that the frame holds now. false: a
+ * fault. */
+bool access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box);
+unsigned char *access_base(const struct frame *f, const struct access *a);
+const int64_t *access_extents(const struct frame *f, const struct access *a);
+const int64_t *access_strides(const struct frame *f, const struct access *a);
+/* Moves the elements of a box between its memory and dense `data`; a load fills the rest with
+ * *otherwise (NULL: 0). */
+void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
+              const void *otherwise);
+void box_store(struct frame *f, const struct access *a, const struct box *box, const void *data,
+               const uint8_t *mask);
+/* Element offsets of a varying access, by lane, for element `coordinate` of the result (a position
+ * along each axis). In `valid` the lanes that run and lie inside. false: a fault was noted. */
+struct lane_offsets {
+    unsigned char *memory; /* what offset 0 means */
+    void *off;             /* i32 when narrow, else i64; 0 for lanes that are not valid */
+    bool narrow;
+    const uint8_t *valid; /* NULL: all lanes */
+    bool none;            /* no lane is valid */
+};
+bool access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
+                         const int64_t *coordinate, struct lane_offsets *out);
+/* The next coordinate of the result; false after the last. Start with all 0. */
+bool access_next(const struct access *a, int64_t *coordinate);
+
+/* exec_async.c: whether the copies under way leave the box (the lanes' elements) alone; notes the
+ * fault if not. */
+bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
+                      struct loc loc);
+bool async_leaves_lanes(struct frame *f, const struct access *a, const struct lane_offsets *lanes,
+                        struct loc loc);
+void async_drop(struct frame *f); /* forgets all copies */
+
+#endif

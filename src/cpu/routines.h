@@ -1,0 +1,164 @@
+/* Routines: what a tile op does to arrays. They know nothing of frames or programs.
+ *
+ * The routines_*.c files, one a family, are plain loops that the C compiler vectorises. They are
+ * compiled once for any machine and, on x86-64, once more for AVX2 + FMA + F16C (with ROUTINES_V3
+ * defined); each compilation fills a struct routine_set, and routine_set_choose picks one when a
+ * program is compiled. A faster routine for one instruction set is a better entry in that set. The
+ * sets agree bit for bit (only the payload of a NaN may differ): nothing is contracted, sums are
+ * taken in the order written here, and fused steps are fused in both.
+ */
+#ifndef TW_ROUTINES_H
+#define TW_ROUTINES_H
+
+#include "base/dtype.h"
+#include "tile/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Names of what each compilation defines. */
+#if defined(ROUTINES_V3)
+#define ROUTINE(name) name##_v3
+#else
+#define ROUTINE(name) name##_any
+#endif
+
+/* The loop that follows carries nothing from one turn to the next, though an output may be an
+ * input. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
+#define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define VECTORISE _Pragma("GCC ivdep")
+#else
+#define VECTORISE
+#endif
+
+/* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32
+ * bits. */
+enum compute {
+    COMPUTE_F32,
+    COMPUTE_F64,
+    COMPUTE_I32,
+    COMPUTE_U32,
+    COMPUTE_I64,
+    COMPUTE_U64,
+    COMPUTE_BOOL, /* bytes, 0 or 1 */
+    COMPUTE_COUNT
+};
+enum compute compute_of(enum dtype t);
+enum dtype compute_dtype(enum compute c);
+
+enum { SIZE_COUNT = 4 }; /* routines that only move elements: by log2 of the element's bytes */
+
+/* n elements; dst may be a, b or c itself. Comparisons write bytes, 0 or 1. Missing operands are
+ * NULL. */
+typedef void elementwise_fn(void *dst, const void *a, const void *b, const void *c, size_t n);
+/* n elements of another type; dst and src do not overlap. */
+typedef void convert_fn(void *dst, const void *src, size_t n);
+/* dst[outer][inner] = src[outer][n][inner] over the middle axis, n >= 1. */
+typedef void reduce_fn(void *dst, const void *src, size_t outer, size_t n, size_t inner);
+/* dst, src: [outer][n][inner]; running op over the middle axis. */
+typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t inner,
+                     bool exclusive);
+/* c[m][n] += a[m][k] · b[k][n], rows ld* elements apart. Floats: for each element of c one fma a
+ * step of k, in order. */
+typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k, size_t ldc,
+                    size_t lda, size_t ldb);
+
+/* A nest of loops over two arrays; strides in elements. */
+enum { NEST_RANK = 14 };
+struct nest {
+    int rank;
+    int64_t extent[NEST_RANK];
+    int64_t dst[NEST_RANK], src[NEST_RANK];
+};
+typedef void copy_fn(void *dst, const void *src, const struct nest *nest);
+
+/* dst[i] = mask[i] ? src[i] : dst[i] */
+typedef void blend_fn(void *dst, const void *src, const uint8_t *mask, size_t n);
+typedef void fill_fn(void *dst, const void *value, size_t n);
+
+/* dst[i] = src[off[i]]; off in elements. */
+typedef void gather32_fn(void *dst, const void *src, const int32_t *off, size_t n);
+typedef void gather64_fn(void *dst, const void *src, const int64_t *off, size_t n);
+/* dst[off[i]] = src[i] where mask[i] (NULL: everywhere), in order of i. */
+typedef void scatter32_fn(void *dst, const void *src, const int32_t *off, const uint8_t *mask,
+                          size_t n);
+typedef void scatter64_fn(void *dst, const void *src, const int64_t *off, const uint8_t *mask,
+                          size_t n);
+
+struct memory_routines {
+    copy_fn *copy[SIZE_COUNT];
+    blend_fn *blend[SIZE_COUNT];
+    fill_fn *fill[SIZE_COUNT];
+    gather32_fn *gather32[SIZE_COUNT];
+    gather64_fn *gather64[SIZE_COUNT];
+    scatter32_fn *scatter32[SIZE_COUNT];
+    scatter64_fn *scatter64[SIZE_COUNT];
+    /* off[i] += index[i] * stride; whether an index with mask[i] (NULL: any) is outside 0 …
+     * extent-1. */
+    bool (*offsets32)(int32_t *off, const int32_t *index, int32_t stride, int64_t extent,
+                      const uint8_t *mask, size_t n);
+    bool (*offsets64)(int64_t *off, const int64_t *index, int64_t stride, int64_t extent,
+                      const uint8_t *mask, size_t n);
+    /* Masks are bytes, 0 or 1; the results are how many are 1. dst may be `mask`. NULL mask: all 1.
+     */
+    size_t (*mask_and)(uint8_t *dst, const uint8_t *mask, const uint8_t *condition, size_t n);
+    size_t (*mask_and_not)(uint8_t *dst, const uint8_t *mask, const uint8_t *condition, size_t n);
+};
+
+enum reduction {
+    REDUCTION_SUM, /* also for bool: how many */
+    REDUCTION_MAX,
+    REDUCTION_MIN,
+    REDUCTION_ANY, /* COMPUTE_BOOL only, as ALL */
+    REDUCTION_ALL,
+    REDUCTION_COUNT
+};
+
+struct reduce_routines {
+    reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
+    scan_fn *scan[OP_COUNT][COMPUTE_COUNT];
+};
+
+struct elementwise_routines {
+    elementwise_fn *op[OP_COUNT][COMPUTE_COUNT];
+    elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
+    elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
+    elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
+};
+
+struct convert_routines {
+    convert_fn *convert[DT_COUNT][DT_COUNT]; /* [to][from] */
+};
+
+struct dot_routines {
+    dot_fn *dot[COMPUTE_COUNT];
+};
+
+struct routine_set {
+    const char *name; /* "portable", "avx2" */
+    const struct elementwise_routines *elementwise, *math;
+    const struct convert_routines *convert;
+    const struct reduce_routines *reduce;
+    const struct dot_routines *dot;
+    const struct memory_routines *memory;
+};
+
+/* The routine for the op on that type; NULL if the set has none. */
+elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c);
+
+/* The best set for this machine. */
+const struct routine_set *routine_set_choose(void);
+/* All sets that this machine can run, the plainest first; NULL past the last. For tests. */
+const struct routine_set *routine_set_at(int index);
+
+/* log2 of an element's bytes. */
+static inline int size_index(enum dtype t)
+{
+    return dtype_size(t) == 8 ? 3 : dtype_size(t) == 4 ? 2 : dtype_size(t) == 2 ? 1 : 0;
+}
+
+#endif

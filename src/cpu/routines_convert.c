@@ -1,0 +1,261 @@
+/* Conversions between element types: to floats rounded once to nearest even; from floats to
+ * integers truncated and saturated, NaN 0; integers wrapped; to bool x != 0. */
+#include "cpu/routines.h"
+
+#include <string.h>
+
+#if defined(__F16C__) && defined(__AVX__)
+#include <immintrin.h>
+#define HARDWARE_F16 1
+#endif
+
+static inline uint32_t bits_of(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline float float_of(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* --- 16-bit floats, without branches so that the loops vectorise; the values are base/dtype.c's
+ * --- */
+
+static inline float from_f16(uint16_t x)
+{
+    uint32_t sign = (uint32_t)(x & 0x8000u) << 16, rest = x & 0x7fffu;
+    uint32_t normal = (rest << 13) + (112u << 23);
+    uint32_t small = bits_of((float)(int32_t)rest * 0x1p-24f);
+    uint32_t special = 0x7f800000u | (rest & 0x3ffu) << 13 | (rest > 0x7c00u ? 0x400000u : 0u);
+    uint32_t bits = rest < 0x400u ? small : normal;
+    bits = rest >= 0x7c00u ? special : bits;
+    return float_of(sign | bits);
+}
+
+static inline uint16_t to_f16(float x)
+{
+    uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
+    bits &= 0x7fffffffu;
+    uint32_t normal = (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13;
+    uint32_t kept = bits < 0x38800000u ? bits : 0;
+    uint32_t small = bits_of(float_of(kept) + 0.5f) - bits_of(0.5f); /* the addition rounds */
+    uint32_t result = bits < 0x38800000u ? small : normal;
+    result = bits >= 0x477ff000u ? 0x7c00u : result;
+    result = bits > 0x7f800000u ? (0x7e00u | (bits >> 13 & 0x3ffu)) : result;
+    return (uint16_t)(sign | result);
+}
+
+static inline float from_bf16(uint16_t x)
+{
+    uint32_t wide = (uint32_t)x << 16;
+    return float_of((wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide);
+}
+
+static inline uint16_t to_bf16(float x)
+{
+    uint32_t bits = bits_of(x);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 | 0x40u) : rounded);
+}
+
+/* An integer as a double whose last bit says "inexact", so that rounding it again rounds as if
+ * once. */
+static inline double odd_f64_u64(uint64_t magnitude)
+{
+    if (magnitude >> 53) {
+        uint64_t dropped = magnitude & 0xfff;
+        magnitude = (magnitude & ~(uint64_t)0xfff) | (dropped ? 0x1000u : 0u);
+    }
+    return (double)magnitude;
+}
+
+static inline double odd_f64_i64(int64_t x)
+{
+    return x < 0 ? -odd_f64_u64(0 - (uint64_t)x) : odd_f64_u64((uint64_t)x);
+}
+
+/* --- floats to integers --- */
+
+/* most: the largest F not above the type's largest value. */
+#define TO_INTEGER(name, F, T, least, most, largest)                                               \
+    static inline T name(F x)                                                                      \
+    {                                                                                              \
+        F inside = x < (F)(most) ? x : (F)(most);                                                  \
+        inside = inside > (F)(least) ? inside : (F)(least);                                        \
+        T r = (T)inside;                                                                           \
+        r = x > (F)(most) ? (T)(largest) : r;                                                      \
+        return x == x ? r : (T)0;                                                                  \
+    }
+TO_INTEGER(f32_i64, float, int64_t, -0x1p63f, 0x1.fffffep62f, INT64_MAX)
+TO_INTEGER(f32_i32, float, int32_t, -0x1p31f, 0x1.fffffep30f, INT32_MAX)
+TO_INTEGER(f32_i16, float, int16_t, -32768, 32767, INT16_MAX)
+TO_INTEGER(f32_i8, float, int8_t, -128, 127, INT8_MAX)
+TO_INTEGER(f32_u64, float, uint64_t, 0, 0x1.fffffep63f, UINT64_MAX)
+TO_INTEGER(f32_u32, float, uint32_t, 0, 0x1.fffffep31f, UINT32_MAX)
+TO_INTEGER(f32_u16, float, uint16_t, 0, 65535, UINT16_MAX)
+TO_INTEGER(f32_u8, float, uint8_t, 0, 255, UINT8_MAX)
+TO_INTEGER(f64_i64, double, int64_t, -0x1p63, 0x1.fffffffffffffp62, INT64_MAX)
+TO_INTEGER(f64_i32, double, int32_t, -0x1p31, 2147483647.0, INT32_MAX)
+TO_INTEGER(f64_i16, double, int16_t, -32768, 32767, INT16_MAX)
+TO_INTEGER(f64_i8, double, int8_t, -128, 127, INT8_MAX)
+TO_INTEGER(f64_u64, double, uint64_t, 0, 0x1.fffffffffffffp63, UINT64_MAX)
+TO_INTEGER(f64_u32, double, uint32_t, 0, 4294967295.0, UINT32_MAX)
+TO_INTEGER(f64_u16, double, uint16_t, 0, 65535, UINT16_MAX)
+TO_INTEGER(f64_u8, double, uint8_t, 0, 255, UINT8_MAX)
+
+/* --- all pairs --- */
+
+#define CONVERT(name, S, D, expression)                                                            \
+    static void name(void *dst, const void *src, size_t n)                                         \
+    {                                                                                              \
+        const S *in = src;                                                                         \
+        D *out = dst;                                                                              \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            S x = in[i];                                                                           \
+            out[i] = (D)(expression);                                                              \
+        }                                                                                          \
+    }
+
+#define FLOAT_TO_INTEGERS(s, S, wide, value)                                                       \
+    CONVERT(s##_to_i64, S, int64_t, wide##_i64(value))                                             \
+    CONVERT(s##_to_i32, S, int32_t, wide##_i32(value))                                             \
+    CONVERT(s##_to_i16, S, int16_t, wide##_i16(value))                                             \
+    CONVERT(s##_to_i8, S, int8_t, wide##_i8(value))                                                \
+    CONVERT(s##_to_u64, S, uint64_t, wide##_u64(value))                                            \
+    CONVERT(s##_to_u32, S, uint32_t, wide##_u32(value))                                            \
+    CONVERT(s##_to_u16, S, uint16_t, wide##_u16(value))                                            \
+    CONVERT(s##_to_u8, S, uint8_t, wide##_u8(value))                                               \
+    CONVERT(s##_to_truth, S, uint8_t, (value) != 0)
+
+FLOAT_TO_INTEGERS(f64, double, f64, x)
+FLOAT_TO_INTEGERS(f32, float, f32, x)
+FLOAT_TO_INTEGERS(f16, uint16_t, f32, from_f16(x))
+FLOAT_TO_INTEGERS(bf16, uint16_t, f32, from_bf16(x))
+
+CONVERT(f64_to_f32, double, float, x)
+CONVERT(f64_to_f16_run, double, uint16_t, f64_to_f16(x))
+CONVERT(f64_to_bf16_run, double, uint16_t, f64_to_bf16(x))
+CONVERT(f32_to_f64, float, double, x)
+CONVERT(f32_to_bf16_run, float, uint16_t, to_bf16(x))
+CONVERT(f16_to_f64, uint16_t, double, from_f16(x))
+CONVERT(f16_to_bf16, uint16_t, uint16_t, to_bf16(from_f16(x)))
+CONVERT(bf16_to_f64, uint16_t, double, from_bf16(x))
+CONVERT(bf16_to_f32_run, uint16_t, float, from_bf16(x))
+CONVERT(bf16_to_f16, uint16_t, uint16_t, to_f16(from_bf16(x)))
+
+static void f16_to_f32_run(void *dst, const void *src, size_t n)
+{
+    const uint16_t *in = src;
+    float *out = dst;
+    size_t i = 0;
+#ifdef HARDWARE_F16
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(in + i))));
+#endif
+    VECTORISE for (; i < n; i++)
+    {
+        out[i] = from_f16(in[i]);
+    }
+}
+
+static void f32_to_f16_run(void *dst, const void *src, size_t n)
+{
+    const float *in = src;
+    uint16_t *out = dst;
+    size_t i = 0;
+#ifdef HARDWARE_F16
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((void *)(out + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    VECTORISE for (; i < n; i++)
+    {
+        out[i] = to_f16(in[i]);
+    }
+}
+
+/* A 32-bit integer beyond 2^24 is infinite as f16 however it is rounded; for bf16 it must be
+ * rounded once. */
+#define INTEGER_TO_ALL(s, S, half, brain)                                                          \
+    CONVERT(s##_to_f64, S, double, x)                                                              \
+    CONVERT(s##_to_f32, S, float, x)                                                               \
+    CONVERT(s##_to_f16, S, uint16_t, half)                                                         \
+    CONVERT(s##_to_bf16, S, uint16_t, brain)                                                       \
+    CONVERT(s##_to_i64, S, int64_t, x)                                                             \
+    CONVERT(s##_to_i32, S, int32_t, x)                                                             \
+    CONVERT(s##_to_i16, S, int16_t, x)                                                             \
+    CONVERT(s##_to_i8, S, int8_t, x)                                                               \
+    CONVERT(s##_to_u64, S, uint64_t, x)                                                            \
+    CONVERT(s##_to_u32, S, uint32_t, x)                                                            \
+    CONVERT(s##_to_u16, S, uint16_t, x)                                                            \
+    CONVERT(s##_to_u8, S, uint8_t, x)                                                              \
+    CONVERT(s##_to_truth, S, uint8_t, x != 0)
+
+INTEGER_TO_ALL(i64, int64_t, f64_to_f16(odd_f64_i64(x)), f64_to_bf16(odd_f64_i64(x)))
+INTEGER_TO_ALL(u64, uint64_t, f64_to_f16(odd_f64_u64(x)), f64_to_bf16(odd_f64_u64(x)))
+INTEGER_TO_ALL(i32, int32_t, to_f16((float)x), f64_to_bf16((double)x))
+INTEGER_TO_ALL(u32, uint32_t, to_f16((float)x), f64_to_bf16((double)x))
+INTEGER_TO_ALL(i16, int16_t, to_f16((float)x), to_bf16((float)x))
+INTEGER_TO_ALL(u16, uint16_t, to_f16((float)x), to_bf16((float)x))
+INTEGER_TO_ALL(i8, int8_t, to_f16((float)x), to_bf16((float)x))
+INTEGER_TO_ALL(u8, uint8_t, to_f16((float)x), to_bf16((float)x))
+
+CONVERT(bool_to_f64, uint8_t, double, x != 0)
+CONVERT(bool_to_f32, uint8_t, float, x != 0)
+CONVERT(bool_to_f16, uint8_t, uint16_t, x != 0 ? 0x3c00u : 0u)
+CONVERT(bool_to_bf16, uint8_t, uint16_t, x != 0 ? 0x3f80u : 0u)
+CONVERT(bool_to_64, uint8_t, uint64_t, x != 0)
+CONVERT(bool_to_32, uint8_t, uint32_t, x != 0)
+CONVERT(bool_to_16, uint8_t, uint16_t, x != 0)
+CONVERT(bool_to_8, uint8_t, uint8_t, x != 0)
+
+/* The same type: copied as it is. */
+#define SAME(size)                                                                                 \
+    static void same_##size(void *dst, const void *src, size_t n)                                  \
+    {                                                                                              \
+        memcpy(dst, src, n *size);                                                                 \
+    }
+SAME(2)
+SAME(4)
+SAME(8)
+
+/* A row holds what converts *to* a type. */
+#define FROM_INTEGERS(d)                                                                           \
+    [DT_I64] = i64_to_##d, [DT_I32] = i32_to_##d, [DT_I16] = i16_to_##d, [DT_I8] = i8_to_##d,      \
+    [DT_U64] = u64_to_##d, [DT_U32] = u32_to_##d, [DT_U16] = u16_to_##d, [DT_U8] = u8_to_##d
+#define TO_INTEGER_TYPE(d, from_bool)                                                              \
+    {                                                                                              \
+        FROM_INTEGERS(d), [DT_F64] = f64_to_##d, [DT_F32] = f32_to_##d, [DT_F16] = f16_to_##d,     \
+                          [DT_BF16] = bf16_to_##d, [DT_BOOL] = from_bool                           \
+    }
+#define TO_FLOAT_TYPE(d, from_f64, from_f32, from_f16, from_bf16)                                  \
+    {                                                                                              \
+        FROM_INTEGERS(d), [DT_F64] = from_f64, [DT_F32] = from_f32, [DT_F16] = from_f16,           \
+                          [DT_BF16] = from_bf16, [DT_BOOL] = bool_to_##d                           \
+    }
+
+extern const struct convert_routines ROUTINE(routines_convert);
+const struct convert_routines ROUTINE(routines_convert) = {
+    .convert =
+        {
+            [DT_F64] = TO_FLOAT_TYPE(f64, same_8, f32_to_f64, f16_to_f64, bf16_to_f64),
+            [DT_F32] = TO_FLOAT_TYPE(f32, f64_to_f32, same_4, f16_to_f32_run, bf16_to_f32_run),
+            [DT_F16] = TO_FLOAT_TYPE(f16, f64_to_f16_run, f32_to_f16_run, same_2, bf16_to_f16),
+            [DT_BF16] = TO_FLOAT_TYPE(bf16, f64_to_bf16_run, f32_to_bf16_run, f16_to_bf16, same_2),
+            [DT_I64] = TO_INTEGER_TYPE(i64, bool_to_64),
+            [DT_I32] = TO_INTEGER_TYPE(i32, bool_to_32),
+            [DT_I16] = TO_INTEGER_TYPE(i16, bool_to_16),
+            [DT_I8] = TO_INTEGER_TYPE(i8, bool_to_8),
+            [DT_U64] = TO_INTEGER_TYPE(u64, bool_to_64),
+            [DT_U32] = TO_INTEGER_TYPE(u32, bool_to_32),
+            [DT_U16] = TO_INTEGER_TYPE(u16, bool_to_16),
+            [DT_U8] = TO_INTEGER_TYPE(u8, bool_to_8),
+            [DT_BOOL] = TO_INTEGER_TYPE(truth, bool_to_8),
+        },
+};

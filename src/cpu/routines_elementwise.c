@@ -1,0 +1,335 @@
+/* Arithmetic, comparisons, bits: one operation on each element. */
+#include "cpu/routines.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One function `name` from elements x (y, z) of type T to elements of type R. */
+#define UNARY(name, T, R, expression)                                                              \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const T *xs = a;                                                                           \
+        R *out = dst;                                                                              \
+        (void)b;                                                                                   \
+        (void)c;                                                                                   \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            T x = xs[i];                                                                           \
+            out[i] = (R)(expression);                                                              \
+        }                                                                                          \
+    }
+
+#define BINARY(name, T, R, expression)                                                             \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const T *xs = a, *ys = b;                                                                  \
+        R *out = dst;                                                                              \
+        (void)c;                                                                                   \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            T x = xs[i], y = ys[i];                                                                \
+            out[i] = (R)(expression);                                                              \
+        }                                                                                          \
+    }
+
+#define TERNARY(name, T, R, expression)                                                            \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const T *xs = a, *ys = b, *zs = c;                                                         \
+        R *out = dst;                                                                              \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            T x = xs[i], y = ys[i], z = zs[i];                                                     \
+            out[i] = (R)(expression);                                                              \
+        }                                                                                          \
+    }
+
+#define COMPARISONS(t, T)                                                                          \
+    BINARY(t##_lt, T, uint8_t, x < y)                                                              \
+    BINARY(t##_gt, T, uint8_t, x > y)                                                              \
+    BINARY(t##_le, T, uint8_t, x <= y)                                                             \
+    BINARY(t##_ge, T, uint8_t, x >= y)                                                             \
+    BINARY(t##_eq, T, uint8_t, x == y)                                                             \
+    BINARY(t##_ne, T, uint8_t, x != y)
+
+/* --- floats --- */
+
+/* As PTX: a number wins over NaN, and -0 is below +0 (of equal numbers only zeros differ, so their
+ * bits combine). */
+#define LEAST_AND_MOST(t, T, U)                                                                    \
+    static inline T t##_combine(T x, T y, bool both)                                               \
+    {                                                                                              \
+        U a, b;                                                                                    \
+        memcpy(&a, &x, sizeof a);                                                                  \
+        memcpy(&b, &y, sizeof b);                                                                  \
+        a = both ? (a & b) : (a | b);                                                              \
+        memcpy(&x, &a, sizeof a);                                                                  \
+        return x;                                                                                  \
+    }                                                                                              \
+    static inline T t##_least(T x, T y)                                                            \
+    {                                                                                              \
+        T r = x < y ? x : y;                                                                       \
+        T equal = t##_combine(x, y, false);                                                        \
+        r = x == y ? equal : r;                                                                    \
+        return y != y ? x : r;                                                                     \
+    }                                                                                              \
+    static inline T t##_most(T x, T y)                                                             \
+    {                                                                                              \
+        T r = x > y ? x : y;                                                                       \
+        T equal = t##_combine(x, y, true);                                                         \
+        r = x == y ? equal : r;                                                                    \
+        return y != y ? x : r;                                                                     \
+    }
+
+#define FLOATS(t, T, U, absolute, remainder, fused, root, nearest, down, up)                       \
+    LEAST_AND_MOST(t, T, U)                                                                        \
+    COMPARISONS(t, T)                                                                              \
+    UNARY(t##_neg, T, T, -x)                                                                       \
+    UNARY(t##_abs, T, T, absolute(x))                                                              \
+    UNARY(t##_square, T, T, x *x)                                                                  \
+    UNARY(t##_sqrt, T, T, root(x))                                                                 \
+    UNARY(t##_rsqrt, T, T, 1 / root(x))                                                            \
+    UNARY(t##_round, T, T, nearest(x))                                                             \
+    UNARY(t##_floor, T, T, down(x))                                                                \
+    UNARY(t##_ceil, T, T, up(x))                                                                   \
+    BINARY(t##_add, T, T, x + y)                                                                   \
+    BINARY(t##_sub, T, T, x - y)                                                                   \
+    BINARY(t##_mul, T, T, x *y)                                                                    \
+    BINARY(t##_div, T, T, x / y)                                                                   \
+    BINARY(t##_rem, T, T, remainder(x, y))                                                         \
+    BINARY(t##_min, T, T, t##_least(x, y))                                                         \
+    BINARY(t##_max, T, T, t##_most(x, y))                                                          \
+    TERNARY(t##_fma, T, T, fused(x, y, z))                                                         \
+    TERNARY(t##_clip, T, T, t##_least(t##_most(x, y), z))
+
+FLOATS(f32, float, uint32_t, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
+FLOATS(f64, double, uint64_t, fabs, fmod, fma, sqrt, rint, floor, ceil)
+
+/* a + b, or where that is no double the neighbour whose last bit is odd: a second rounding then
+ * rounds as if once. */
+static double add_to_odd(double a, double b)
+{
+    double sum = a + b;
+    if (!isfinite(sum))
+        return sum;
+    double b_part = sum - a;
+    double lost = (a - (sum - b_part)) + (b - b_part);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (lost == 0 || (bits & 1))
+        return sum;
+    return nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
+}
+
+/* The product of two 16-bit floats is exact in double. */
+#define HALF_FMA(name, load, store)                                                                \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const uint16_t *x = a, *y = b, *z = c;                                                     \
+        uint16_t *out = dst;                                                                       \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] =                                                                               \
+                store(add_to_odd((double)load(x[i]) * (double)load(y[i]), (double)load(z[i])));    \
+    }
+HALF_FMA(fma_f16, f16_to_f32, f64_to_f16)
+HALF_FMA(fma_bf16, bf16_to_f32, f64_to_bf16)
+
+/* --- integers: computed unsigned, so that they wrap --- */
+
+/* Division by 0 gives 0 here; the step before has reported it where the lane was active. */
+#define SIGNED_DIVISION(t, T, U)                                                                   \
+    static inline T t##_quotient(T x, T y)                                                         \
+    {                                                                                              \
+        return y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : x / y;                                       \
+    }                                                                                              \
+    static inline T t##_rest(T x, T y)                                                             \
+    {                                                                                              \
+        return y == 0 || y == -1 ? 0 : x % y;                                                      \
+    }                                                                                              \
+    static inline T t##_quotient_up(T x, T y)                                                      \
+    {                                                                                              \
+        T rest = t##_rest(x, y);                                                                   \
+        return t##_quotient(x, y) + (rest != 0 && (rest < 0) == (y < 0));                          \
+    }
+
+#define UNSIGNED_DIVISION(t, T)                                                                    \
+    static inline T t##_quotient(T x, T y)                                                         \
+    {                                                                                              \
+        return y == 0 ? 0 : x / y;                                                                 \
+    }                                                                                              \
+    static inline T t##_rest(T x, T y)                                                             \
+    {                                                                                              \
+        return y == 0 ? 0 : x % y;                                                                 \
+    }                                                                                              \
+    static inline T t##_quotient_up(T x, T y)                                                      \
+    {                                                                                              \
+        return t##_quotient(x, y) + (t##_rest(x, y) != 0);                                         \
+    }
+
+#define INTEGERS(t, T, U, bits, negative)                                                          \
+    static inline U t##_power(U x)                                                                 \
+    {                                                                                              \
+        U power = 1;                                                                               \
+        while (power && power < x)                                                                 \
+            power = (U)(power << 1);                                                               \
+        return power;                                                                              \
+    }                                                                                              \
+    COMPARISONS(t, T)                                                                              \
+    UNARY(t##_neg, T, T, 0 - (U)x)                                                                 \
+    UNARY(t##_invert, T, T, ~(U)x)                                                                 \
+    UNARY(t##_abs, T, T, negative(x) ? 0 - (U)x : (U)x)                                            \
+    UNARY(t##_square, T, T, (U)x *(U)x)                                                            \
+    UNARY(t##_pow2_ceil, T, T, negative(x) ? 1 : t##_power((U)x))                                  \
+    BINARY(t##_add, T, T, (U)x + (U)y)                                                             \
+    BINARY(t##_sub, T, T, (U)x - (U)y)                                                             \
+    BINARY(t##_mul, T, T, (U)x *(U)y)                                                              \
+    BINARY(t##_div, T, T, t##_quotient(x, y))                                                      \
+    BINARY(t##_rem, T, T, t##_rest(x, y))                                                          \
+    BINARY(t##_cdiv, T, T, t##_quotient_up(x, y))                                                  \
+    BINARY(t##_and, T, T, x &y)                                                                    \
+    BINARY(t##_or, T, T, x | y)                                                                    \
+    BINARY(t##_xor, T, T, x ^ y)                                                                   \
+    BINARY(t##_shl, T, T, (U)y < bits ? (U)x << ((U)y & (bits - 1)) : 0)                           \
+    BINARY(t##_shr, T, T, (U)y < bits ? x >> ((U)y & (bits - 1)) : (T)(negative(x) ? ~(U)0 : 0))   \
+    BINARY(t##_min, T, T, y < x ? y : x)                                                           \
+    BINARY(t##_max, T, T, x < y ? y : x)                                                           \
+    TERNARY(t##_fma, T, T, (U)x *(U)y + (U)z)                                                      \
+    TERNARY(t##_clip, T, T, z < (x < y ? y : x) ? z : (x < y ? y : x))
+
+#define BELOW_ZERO(x) ((x) < 0)
+#define NEVER(x) ((void)(x), false)
+
+SIGNED_DIVISION(i32, int32_t, uint32_t)
+SIGNED_DIVISION(i64, int64_t, uint64_t)
+UNSIGNED_DIVISION(u32, uint32_t)
+UNSIGNED_DIVISION(u64, uint64_t)
+INTEGERS(i32, int32_t, uint32_t, 32, BELOW_ZERO)
+INTEGERS(u32, uint32_t, uint32_t, 32, NEVER)
+INTEGERS(i64, int64_t, uint64_t, 64, BELOW_ZERO)
+INTEGERS(u64, uint64_t, uint64_t, 64, NEVER)
+
+/* --- bool --- */
+
+COMPARISONS(bool, uint8_t)
+UNARY(bool_not, uint8_t, uint8_t, x == 0)
+BINARY(bool_and, uint8_t, uint8_t, (x != 0) & (y != 0))
+BINARY(bool_or, uint8_t, uint8_t, (x != 0) | (y != 0))
+BINARY(bool_xor, uint8_t, uint8_t, (x != 0) ^ (y != 0))
+
+/* --- choosing --- */
+
+#define SELECT(name, T)                                                                            \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const uint8_t *condition = a;                                                              \
+        const T *ys = b, *zs = c;                                                                  \
+        T *out = dst;                                                                              \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            T y = ys[i], z = zs[i];                                                                \
+            out[i] = condition[i] ? y : z;                                                         \
+        }                                                                                          \
+    }
+SELECT(select_8, uint8_t)
+SELECT(select_16, uint16_t)
+SELECT(select_32, uint32_t)
+SELECT(select_64, uint64_t)
+
+/* --- random numbers --- */
+
+/* Philox-4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011. */
+static uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word)
+{
+    uint32_t x[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xd2511f53u * x[0], p1 = (uint64_t)0xcd9e8d57u * x[2];
+        uint32_t y0 = (uint32_t)(p1 >> 32) ^ x[1] ^ k0, y2 = (uint32_t)(p0 >> 32) ^ x[3] ^ k1;
+        x[0] = y0;
+        x[1] = (uint32_t)p1;
+        x[2] = y2;
+        x[3] = (uint32_t)p0;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    return x[word & 3];
+}
+
+static void philox(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const uint64_t *keys = a, *counters = b;
+    const uint32_t *words = c;
+    uint32_t *out = dst;
+    for (size_t i = 0; i < n; i++)
+        out[i] = philox_word(keys[i], counters[i], words[i]);
+}
+
+/* --- the table --- */
+
+#define ROW(OP, name)                                                                              \
+    [OP_##                                                                                         \
+        OP] = {[COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name, \
+               [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name}
+#define ROW_AND_BOOL(OP, name)                                                                     \
+    [OP_##OP] = {                                                                                  \
+        [COMPUTE_F32] = f32_##name,  [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name,       \
+        [COMPUTE_U32] = u32_##name,  [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name,       \
+        [COMPUTE_BOOL] = bool_##name}
+#define ROW_FLOAT(OP, name) [OP_##OP] = {[COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name}
+#define ROW_INTEGER(OP, name)                                                                      \
+    [OP_##OP] = {[COMPUTE_I32] = i32_##name,                                                       \
+                 [COMPUTE_U32] = u32_##name,                                                       \
+                 [COMPUTE_I64] = i64_##name,                                                       \
+                 [COMPUTE_U64] = u64_##name}
+#define ROW_BITS(OP, name)                                                                         \
+    [OP_##OP] = {[COMPUTE_I32] = i32_##name,                                                       \
+                 [COMPUTE_U32] = u32_##name,                                                       \
+                 [COMPUTE_I64] = i64_##name,                                                       \
+                 [COMPUTE_U64] = u64_##name,                                                       \
+                 [COMPUTE_BOOL] = bool_##name}
+
+extern const struct elementwise_routines ROUTINE(routines_elementwise);
+const struct elementwise_routines ROUTINE(routines_elementwise) = {
+    .op = {ROW(NEG, neg),
+           ROW(ABS, abs),
+           ROW(SQUARE, square),
+           ROW(ADD, add),
+           ROW(SUB, sub),
+           ROW(MUL, mul),
+           ROW(DIV, div),
+           ROW(REM, rem),
+           ROW(MIN, min),
+           ROW(MAX, max),
+           ROW(FMA, fma),
+           ROW(CLIP, clip),
+           ROW_AND_BOOL(LT, lt),
+           ROW_AND_BOOL(GT, gt),
+           ROW_AND_BOOL(LE, le),
+           ROW_AND_BOOL(GE, ge),
+           ROW_AND_BOOL(EQ, eq),
+           ROW_AND_BOOL(NE, ne),
+           ROW_FLOAT(SQRT, sqrt),
+           ROW_FLOAT(RSQRT, rsqrt),
+           ROW_FLOAT(ROUND, round),
+           ROW_FLOAT(FLOOR, floor),
+           ROW_FLOAT(CEIL, ceil),
+           ROW_INTEGER(CDIV, cdiv),
+           ROW_INTEGER(POW2_CEIL, pow2_ceil),
+           ROW_INTEGER(SHL, shl),
+           ROW_INTEGER(SHR, shr),
+           ROW_BITS(AND, and),
+           ROW_BITS(OR, or),
+           ROW_BITS(XOR, xor),
+           [OP_INVERT] = {[COMPUTE_I32] = i32_invert,
+                          [COMPUTE_U32] = u32_invert,
+                          [COMPUTE_I64] = i64_invert,
+                          [COMPUTE_U64] = u64_invert,
+                          [COMPUTE_BOOL] = bool_not},
+           [OP_NOT] = {[COMPUTE_BOOL] = bool_not},
+           [OP_LAND] = {[COMPUTE_BOOL] = bool_and},
+           [OP_LOR] = {[COMPUTE_BOOL] = bool_or}},
+    .select = {select_8, select_16, select_32, select_64},
+    .fma_f16 = fma_f16,
+    .fma_bf16 = fma_bf16,
+    .philox = philox,
+};

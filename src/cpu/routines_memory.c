@@ -1,0 +1,191 @@
+/* Moving elements: strided copies, blends, gathers, scatters, and the masks and offsets that go
+ * with them. Only the size of an element matters, so values travel as bits. */
+#include "cpu/routines.h"
+
+#include <string.h>
+
+/* Arrays of any type are read and written as these. */
+#if defined(__GNUC__)
+#define ANY_TYPE __attribute__((may_alias))
+#else
+#define ANY_TYPE
+#endif
+typedef uint8_t ANY_TYPE bits8;
+typedef uint16_t ANY_TYPE bits16;
+typedef uint32_t ANY_TYPE bits32;
+typedef uint64_t ANY_TYPE bits64;
+
+#define COPY(B)                                                                                    \
+    static void row_##B(B *dst, const B *src, size_t n, int64_t to, int64_t from)                  \
+    {                                                                                              \
+        if (to == 1 && from == 1) {                                                                \
+            memcpy(dst, src, n * sizeof *dst);                                                     \
+        } else if (to == 1 && from == 0) {                                                         \
+            B value = *src;                                                                        \
+            for (size_t i = 0; i < n; i++)                                                         \
+                dst[i] = value;                                                                    \
+        } else {                                                                                   \
+            VECTORISE for (size_t i = 0; i < n; i++)                                               \
+            {                                                                                      \
+                dst[(int64_t)i * to] = src[(int64_t)i * from];                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void axis_##B(B *dst, const B *src, const struct nest *nest, int axis)                  \
+    {                                                                                              \
+        int64_t n = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];              \
+        if (axis == nest->rank - 1) {                                                              \
+            row_##B(dst, src, (size_t)n, to, from);                                                \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            axis_##B(dst + i * to, src + i * from, nest, axis + 1);                                \
+    }                                                                                              \
+    static void copy_##B(void *dst, const void *src, const struct nest *nest)                      \
+    {                                                                                              \
+        if (nest->rank == 0)                                                                       \
+            memcpy(dst, src, sizeof(B));                                                           \
+        else                                                                                       \
+            axis_##B(dst, src, nest, 0);                                                           \
+    }
+
+#define BLEND(B)                                                                                   \
+    static void blend_##B(void *dst, const void *src, const uint8_t *mask, size_t n)               \
+    {                                                                                              \
+        B *out = dst;                                                                              \
+        const B *in = src;                                                                         \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            B new = in[i], old = out[i];                                                           \
+            out[i] = mask[i] ? new : old;                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void fill_##B(void *dst, const void *value, size_t n)                                   \
+    {                                                                                              \
+        B *out = dst, v;                                                                           \
+        memcpy(&v, value, sizeof v);                                                               \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = v;                                                                            \
+    }
+
+#define GATHER(B, width)                                                                           \
+    static void gather##width##_##B(void *dst, const void *src, const int##width##_t *off,         \
+                                    size_t n)                                                      \
+    {                                                                                              \
+        B *out = dst;                                                                              \
+        const B *in = src;                                                                         \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            out[i] = in[off[i]];                                                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void scatter##width##_##B(void *dst, const void *src, const int##width##_t *off,        \
+                                     const uint8_t *mask, size_t n)                                \
+    {                                                                                              \
+        B *out = dst;                                                                              \
+        const B *in = src;                                                                         \
+        if (!mask) {                                                                               \
+            for (size_t i = 0; i < n; i++)                                                         \
+                out[off[i]] = in[i];                                                               \
+            return;                                                                                \
+        }                                                                                          \
+        for (size_t i = 0; i < n; i++)                                                             \
+            if (mask[i])                                                                           \
+                out[off[i]] = in[i];                                                               \
+    }
+
+#define ALL(B)                                                                                     \
+    COPY(B)                                                                                        \
+    BLEND(B)                                                                                       \
+    GATHER(B, 32)                                                                                  \
+    GATHER(B, 64)
+ALL(bits8)
+ALL(bits16)
+ALL(bits32)
+ALL(bits64)
+
+#define OFFSETS(width, I, U)                                                                       \
+    static bool offsets##width(I *off, const I *index, I stride, int64_t extent,                   \
+                               const uint8_t *mask, size_t n)                                      \
+    {                                                                                              \
+        U limit = (U)extent, step = (U)stride;                                                     \
+        U outside = 0;                                                                             \
+        if (mask) {                                                                                \
+            VECTORISE for (size_t i = 0; i < n; i++)                                               \
+            {                                                                                      \
+                U at = (U)index[i];                                                                \
+                outside |= (U)(at >= limit) & (U)mask[i];                                          \
+                off[i] = (I)((U)off[i] + at * step);                                               \
+            }                                                                                      \
+            return outside != 0;                                                                   \
+        }                                                                                          \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            U at = (U)index[i];                                                                    \
+            outside |= (U)(at >= limit);                                                           \
+            off[i] = (I)((U)off[i] + at * step);                                                   \
+        }                                                                                          \
+        return outside != 0;                                                                       \
+    }
+OFFSETS(32, int32_t, uint32_t)
+OFFSETS(64, int64_t, uint64_t)
+
+static size_t count_ones(const uint8_t *mask, size_t n)
+{
+    uint32_t count = 0; /* a block has at most 1024 lanes */
+    for (size_t i = 0; i < n; i++)
+        count += mask[i];
+    return count;
+}
+
+static size_t mask_and(uint8_t *dst, const uint8_t *mask, const uint8_t *condition, size_t n)
+{
+    if (mask) {
+        VECTORISE for (size_t i = 0; i < n; i++)
+        {
+            dst[i] = mask[i] & (condition[i] != 0);
+        }
+    } else {
+        VECTORISE for (size_t i = 0; i < n; i++)
+        {
+            dst[i] = condition[i] != 0;
+        }
+    }
+    return count_ones(dst, n);
+}
+
+static size_t mask_and_not(uint8_t *dst, const uint8_t *mask, const uint8_t *condition, size_t n)
+{
+    if (mask) {
+        VECTORISE for (size_t i = 0; i < n; i++)
+        {
+            dst[i] = mask[i] & (condition[i] == 0);
+        }
+    } else {
+        VECTORISE for (size_t i = 0; i < n; i++)
+        {
+            dst[i] = condition[i] == 0;
+        }
+    }
+    return count_ones(dst, n);
+}
+
+#define SIZES(name)                                                                                \
+    {                                                                                              \
+        name##_bits8, name##_bits16, name##_bits32, name##_bits64                                  \
+    }
+
+extern const struct memory_routines ROUTINE(routines_memory);
+const struct memory_routines ROUTINE(routines_memory) = {
+    .copy = SIZES(copy),
+    .blend = SIZES(blend),
+    .fill = SIZES(fill),
+    .gather32 = SIZES(gather32),
+    .gather64 = SIZES(gather64),
+    .scatter32 = SIZES(scatter32),
+    .scatter64 = SIZES(scatter64),
+    .offsets32 = offsets32,
+    .offsets64 = offsets64,
+    .mask_and = mask_and,
+    .mask_and_not = mask_and_not,
+};

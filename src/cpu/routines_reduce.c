@@ -1,0 +1,165 @@
+/* Reductions and scans over the middle axis of [outer][n][inner]. The order in which a sum is taken
+ * is part of its value, so it is written out: along contiguous elements 16 partial sums, combined
+ * as a tree; across rows one row after another. */
+#include "cpu/routines.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PARTIAL = 16 };
+
+#define REDUCE(name, T, combine)                                                                   \
+    static T name##_run(const T *x, size_t n)                                                      \
+    {                                                                                              \
+        if (n < PARTIAL) {                                                                         \
+            T total = x[0];                                                                        \
+            for (size_t i = 1; i < n; i++)                                                         \
+                total = combine(total, x[i]);                                                      \
+            return total;                                                                          \
+        }                                                                                          \
+        T part[PARTIAL];                                                                           \
+        size_t i = PARTIAL;                                                                        \
+        memcpy(part, x, sizeof part);                                                              \
+        for (; i + PARTIAL <= n; i += PARTIAL)                                                     \
+            for (size_t j = 0; j < PARTIAL; j++)                                                   \
+                part[j] = combine(part[j], x[i + j]);                                              \
+        for (size_t j = 0; i + j < n; j++)                                                         \
+            part[j] = combine(part[j], x[i + j]);                                                  \
+        for (size_t half = PARTIAL / 2; half > 0; half /= 2)                                       \
+            for (size_t j = 0; j < half; j++)                                                      \
+                part[j] = combine(part[j], part[j + half]);                                        \
+        return part[0];                                                                            \
+    }                                                                                              \
+    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner)             \
+    {                                                                                              \
+        const T *x = src;                                                                          \
+        T *out = dst;                                                                              \
+        for (size_t o = 0; o < outer; o++, x += n * inner, out += inner) {                         \
+            if (inner == 1) {                                                                      \
+                *out = name##_run(x, n);                                                           \
+                continue;                                                                          \
+            }                                                                                      \
+            memcpy(out, x, inner * sizeof *out);                                                   \
+            for (size_t k = 1; k < n; k++) {                                                       \
+                const T *row = x + k * inner;                                                      \
+                VECTORISE for (size_t j = 0; j < inner; j++)                                       \
+                {                                                                                  \
+                    out[j] = combine(out[j], row[j]);                                              \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define SCAN(name, T, combine, identity)                                                           \
+    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \
+                     bool exclusive)                                                               \
+    {                                                                                              \
+        const T *x = src;                                                                          \
+        T *out = dst;                                                                              \
+        const T start = (T)(identity);                                                             \
+        for (size_t o = 0; o < outer; o++, x += n * inner, out += n * inner)                       \
+            for (size_t j = 0; j < inner; j++) {                                                   \
+                T total = exclusive ? start : x[j];                                                \
+                out[j] = total;                                                                    \
+                for (size_t k = 1; k < n; k++) {                                                   \
+                    size_t from = exclusive ? k - 1 : k;                                           \
+                    total = combine(total, x[from * inner + j]);                                   \
+                    out[k * inner + j] = total;                                                    \
+                }                                                                                  \
+            }                                                                                      \
+    }
+
+#define PLUS(x, y) ((x) + (y))
+#define TIMES(x, y) ((x) * (y))
+#define LESSER(x, y) ((y) < (x) ? (y) : (x))
+#define GREATER(x, y) ((x) < (y) ? (y) : (x))
+#define BOTH(x, y) ((x) & (y))
+#define EITHER(x, y) ((x) | (y))
+#define ODD(x, y) ((x) ^ (y))
+
+/* As the min and max of routines_elementwise.c. */
+#define FLOAT_ORDER(t, T, sign_of)                                                                 \
+    static inline T t##_lesser(T x, T y)                                                           \
+    {                                                                                              \
+        T r = x < y || (x == y && sign_of(x)) ? x : y;                                             \
+        return y != y ? x : r;                                                                     \
+    }                                                                                              \
+    static inline T t##_greater(T x, T y)                                                          \
+    {                                                                                              \
+        T r = x > y || (x == y && !sign_of(x)) ? x : y;                                            \
+        return y != y ? x : r;                                                                     \
+    }
+FLOAT_ORDER(f32, float, signbit)
+FLOAT_ORDER(f64, double, signbit)
+
+#define FLOATS(t, T)                                                                               \
+    REDUCE(t##_sum, T, PLUS)                                                                       \
+    REDUCE(t##_max, T, t##_greater)                                                                \
+    REDUCE(t##_min, T, t##_lesser)                                                                 \
+    SCAN(t##_scan_add, T, PLUS, 0)                                                                 \
+    SCAN(t##_scan_mul, T, TIMES, 1)                                                                \
+    SCAN(t##_scan_max, T, t##_greater, -INFINITY)                                                  \
+    SCAN(t##_scan_min, T, t##_lesser, INFINITY)
+FLOATS(f32, float)
+FLOATS(f64, double)
+
+/* Sums and products are taken unsigned, so that they wrap; the same routine serves the signed type.
+ */
+#define INTEGERS(u, U)                                                                             \
+    REDUCE(u##_sum, U, PLUS)                                                                       \
+    SCAN(u##_scan_add, U, PLUS, 0)                                                                 \
+    SCAN(u##_scan_mul, U, TIMES, 1)                                                                \
+    SCAN(u##_scan_and, U, BOTH, ~(U)0)                                                             \
+    SCAN(u##_scan_or, U, EITHER, 0)                                                                \
+    SCAN(u##_scan_xor, U, ODD, 0)
+INTEGERS(u32, uint32_t)
+INTEGERS(u64, uint64_t)
+
+#define ORDER(t, T, least, largest)                                                                \
+    REDUCE(t##_max, T, GREATER)                                                                    \
+    REDUCE(t##_min, T, LESSER)                                                                     \
+    SCAN(t##_scan_max, T, GREATER, least)                                                          \
+    SCAN(t##_scan_min, T, LESSER, largest)
+ORDER(i32, int32_t, INT32_MIN, INT32_MAX)
+ORDER(u32, uint32_t, 0, UINT32_MAX)
+ORDER(i64, int64_t, INT64_MIN, INT64_MAX)
+ORDER(u64, uint64_t, 0, UINT64_MAX)
+
+#define TRUTH_BOTH(x, y) ((uint8_t)(((x) != 0) & ((y) != 0)))
+#define TRUTH_EITHER(x, y) ((uint8_t)(((x) != 0) | ((y) != 0)))
+#define TRUTH_ODD(x, y) ((uint8_t)(((x) != 0) ^ ((y) != 0)))
+REDUCE(bool_all, uint8_t, TRUTH_BOTH)
+REDUCE(bool_any, uint8_t, TRUTH_EITHER)
+SCAN(bool_scan_and, uint8_t, TRUTH_BOTH, 1)
+SCAN(bool_scan_or, uint8_t, TRUTH_EITHER, 0)
+SCAN(bool_scan_xor, uint8_t, TRUTH_ODD, 0)
+
+#define ROW(name)                                                                                  \
+    {                                                                                              \
+        [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = u32_##name,        \
+        [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name, [COMPUTE_U64] = u64_##name         \
+    }
+#define ORDER_ROW(name)                                                                            \
+    [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name,            \
+    [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name
+#define BITS_ROW(name)                                                                             \
+    {                                                                                              \
+        [COMPUTE_I32] = u32_##name, [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name,        \
+        [COMPUTE_U64] = u64_##name, [COMPUTE_BOOL] = bool_##name                                   \
+    }
+
+extern const struct reduce_routines ROUTINE(routines_reduce);
+const struct reduce_routines ROUTINE(routines_reduce) = {
+    .reduce = {[REDUCTION_SUM] = ROW(sum),
+               [REDUCTION_MAX] = {ORDER_ROW(max), [COMPUTE_BOOL] = bool_any},
+               [REDUCTION_MIN] = {ORDER_ROW(min), [COMPUTE_BOOL] = bool_all},
+               [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any},
+               [REDUCTION_ALL] = {[COMPUTE_BOOL] = bool_all}},
+    .scan = {[OP_ADD] = ROW(scan_add),
+             [OP_MUL] = ROW(scan_mul),
+             [OP_MAX] = {ORDER_ROW(scan_max), [COMPUTE_BOOL] = bool_scan_or},
+             [OP_MIN] = {ORDER_ROW(scan_min), [COMPUTE_BOOL] = bool_scan_and},
+             [OP_AND] = BITS_ROW(scan_and),
+             [OP_OR] = BITS_ROW(scan_or),
+             [OP_XOR] = BITS_ROW(scan_xor)},
+};

@@ -1,0 +1,23 @@
+/* The families of one compilation together. */
+#include "cpu/routines.h"
+
+extern const struct elementwise_routines ROUTINE(routines_elementwise), ROUTINE(routines_math);
+extern const struct convert_routines ROUTINE(routines_convert);
+extern const struct reduce_routines ROUTINE(routines_reduce);
+extern const struct dot_routines ROUTINE(routines_dot);
+extern const struct memory_routines ROUTINE(routines_memory);
+
+extern const struct routine_set ROUTINE(routine_set);
+const struct routine_set ROUTINE(routine_set) = {
+#if defined(ROUTINES_V3)
+    .name = "avx2",
+#else
+    .name = "portable",
+#endif
+    .elementwise = &ROUTINE(routines_elementwise),
+    .math = &ROUTINE(routines_math),
+    .convert = &ROUTINE(routines_convert),
+    .reduce = &ROUTINE(routines_reduce),
+    .dot = &ROUTINE(routines_dot),
+    .memory = &ROUTINE(routines_memory),
+};

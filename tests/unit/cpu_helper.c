@@ -1,0 +1,143 @@
+#include "cpu_helper.h"
+
+#include "lang/lang.h"
+#include "tile/passes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static jmp_buf out_of_memory;
+
+static void refuse_errors(struct cpu_run *r)
+{
+    if (r->diag.errors == 0)
+        return;
+    struct text text;
+    text_init(&text, &r->arena);
+    diag_render(&text, &r->diag, false);
+    fail_msg("%s", text.data);
+}
+
+static const struct param *param_named(const struct cpu_run *r, const char *name)
+{
+    const struct param *p = r->kernel->params;
+    while (p && strcmp(p->sym->name, name) != 0)
+        p = p->next;
+    if (!p)
+        fail_msg("no parameter %s", name);
+    return p;
+}
+
+static void keep_printed(void *user, const char *text, size_t length)
+{
+    struct cpu_run *r = user;
+    size_t room = sizeof r->printed - 1 - r->printed_length;
+    length = length < room ? length : room;
+    memcpy(r->printed + r->printed_length, text, length);
+    r->printed_length += length;
+}
+
+static void set_statics(const struct lang_kernel *k, const struct given *given,
+                        struct literal *values, bool *known)
+{
+    for (int i = 0; i < k->param_count; i++)
+        for (const struct given *g = given; g && g->name; g++)
+            if (k->params[i].is_static && strcmp(k->params[i].name, g->name) == 0) {
+                values[i].i = g->value;
+                known[i] = true;
+            }
+}
+
+static void run_passes(struct cpu_run *r, bool raw, const struct launch_facts *facts)
+{
+    struct pass_context c = {.kernel = r->kernel, .diag = &r->diag, .facts = facts};
+    for (int i = 0; i < pass_count; i++) {
+        bool wanted = raw ? strcmp(pass_list[i].name, "variance") == 0
+                          : strcmp(pass_list[i].name, "synccheck") != 0;
+        if (!wanted)
+            continue;
+        pass_list[i].run(&c);
+        refuse_errors(r);
+    }
+}
+
+static void open_kernel(struct cpu_run *r, const char *text, const struct given *given, bool raw,
+                        const struct routine_set *set)
+{
+    static const struct launch_facts none = {0};
+    *r = (struct cpu_run){.source = {"t", text, strlen(text)}};
+    if (setjmp(out_of_memory))
+        abort();
+    arena_init(&r->arena, &allocator_libc, &out_of_memory);
+    diag_init(&r->diag, &r->arena);
+    r->options.print = keep_printed;
+    r->options.print_user = r;
+    struct module *m = lang_parse(&r->arena, &r->diag, &r->source);
+    refuse_errors(r);
+    struct literal statics[MOST_ARRAYS] = {{0}};
+    bool known[MOST_ARRAYS] = {false};
+    set_statics(lang_kernel(&r->arena, m, 0, NULL), given, statics, known);
+    struct lang_choice choice = {.statics = statics, .statics_known = known};
+    r->kernel = lang_check(&r->arena, &r->diag, m, 0, &choice);
+    refuse_errors(r);
+    struct launch_facts facts = none;
+    facts.values = statics;
+    facts.known = known;
+    run_passes(r, raw, &facts);
+    for (const struct given *g = given; g && g->name; g++)
+        r->args[param_named(r, g->name)->sym->index].scalar.i = g->value;
+    r->program = cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(), &r->why);
+}
+
+void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,
+                   const struct routine_set *set)
+{
+    open_kernel(r, text, given, false, set);
+}
+
+void cpu_open(struct cpu_run *r, const char *text, const struct given *given)
+{
+    open_kernel(r, text, given, false, NULL);
+}
+
+void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given)
+{
+    open_kernel(r, text, given, true, NULL);
+}
+
+void cpu_close(struct cpu_run *r)
+{
+    for (int i = 0; i < MOST_ARRAYS; i++)
+        free(r->args[i].data);
+    arena_free(&r->arena);
+}
+
+void *cpu_array(struct cpu_run *r, const char *name, size_t bytes)
+{
+    struct cpu_argument *arg = &r->args[param_named(r, name)->sym->index];
+    free(arg->data);
+    arg->data = calloc(1, bytes ? bytes : 1);
+    arg->bytes = bytes;
+    assert_non_null(arg->data);
+    return arg->data;
+}
+
+enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads)
+{
+    if (!r->program)
+        fail_msg("not compiled: %s", r->why);
+    r->options.threads = threads;
+    r->printed_length = 0;
+    memset(r->printed, 0, sizeof r->printed);
+    enum cpu_fault_kind kind = cpu_launch(r->program, r->args, &r->options, &r->fault);
+    int column;
+    r->line = 0;
+    if (r->fault.loc.source)
+        loc_line_column(r->fault.loc, &r->line, &column);
+    return kind;
+}

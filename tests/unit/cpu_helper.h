@@ -1,0 +1,45 @@
+/* Runs kernels from text on the CPU engine. */
+#ifndef CPU_HELPER_H
+#define CPU_HELPER_H
+
+#include "cpu/program.h"
+
+/* A scalar parameter's value. */
+struct given {
+    const char *name;
+    int64_t value;
+};
+
+enum { MOST_ARRAYS = 16 };
+
+struct cpu_run {
+    struct arena arena;
+    struct diag diag;
+    struct source source;
+    struct kernel *kernel;
+    struct cpu_program *program;
+    const char *why; /* when there is no program */
+    struct cpu_argument args[MOST_ARRAYS];
+    struct cpu_options options;
+    struct cpu_fault fault;
+    char printed[4096];
+    size_t printed_length;
+    int line; /* of the fault */
+};
+
+/* The first kernel of the text, through all passes but the synchronisation check, with that set of
+ * routines (NULL: the best). Static parameters are compiled in. Anything wrong with the text fails
+ * the test. */
+void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,
+                   const struct routine_set *set);
+void cpu_open(struct cpu_run *r, const char *text, const struct given *given);
+/* The same with nothing but the variance pass. */
+void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given);
+void cpu_close(struct cpu_run *r);
+
+/* An array for a pointer parameter; `bytes` are zero. */
+void *cpu_array(struct cpu_run *r, const char *name, size_t bytes);
+/* Launches on `threads` workers. */
+enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads);
+
+#endif

@@ -1,0 +1,690 @@
+/* The oracle: what it accepts, what it refuses, and that its bounds hold for arithmetic in the types themselves. */
+#include "cpu/cpu.h"
+#include "lang/lang.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* --- a kernel that only says what it ensures, and arrays --- */
+
+struct fixture {
+    jmp_buf recovery;
+    struct arena arena;
+    struct diag diag;
+    struct source source;
+    struct cpu_argument args[8];
+    int count;
+    struct ensures_report report;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    arena_init(&f->arena, NULL, &f->recovery);
+    diag_init(&f->diag, &f->arena);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    arena_free(&f->arena);
+    free(f);
+    return 0;
+}
+
+static void give_int(struct fixture *f, int64_t v)
+{
+    f->args[f->count++] = (struct cpu_argument){.scalar = {.i = v}};
+}
+
+static void give_float(struct fixture *f, double v)
+{
+    f->args[f->count++] = (struct cpu_argument){.scalar = {.is_float = true, .f = v}};
+}
+
+#define give(f, array)                                                                             \
+    ((f)->args[(f)->count++] = (struct cpu_argument){.data = (array), .bytes = sizeof(array)})
+
+/* Whether it could be evaluated; f->report then says the rest. `text` is a whole module with one kernel. */
+static bool evaluate(struct fixture *f, const char *text)
+{
+    if (setjmp(f->recovery) != 0)
+        fail_msg("out of memory");
+    f->source = (struct source){.name = "test.tile", .text = text, .length = strlen(text)};
+    struct module *m = lang_parse(&f->arena, &f->diag, &f->source);
+    struct kernel *k =
+        m ? lang_check(&f->arena, &f->diag, m, 0, &(struct lang_choice){.target = NULL}) : NULL;
+    if (!k) {
+        struct text out;
+        text_init(&out, &f->arena);
+        diag_render(&out, &f->diag, false);
+        fail_msg("%s", out.data);
+    }
+    return ensures_check(&f->arena, k, f->args, 2, &f->report);
+}
+
+static bool holds(struct fixture *f, const char *text)
+{
+    bool evaluated = evaluate(f, text);
+    if (!evaluated)
+        print_error("%s\n", f->report.message);
+    assert_true(evaluated);
+    return f->report.ok;
+}
+
+/* m, a, b, c: the kernel's parameters. */
+#define ELEMENTWISE(T, expression)                                                                 \
+    "kernel k(i32 m, const " T " *a, const " T " *b, " T " *c) grid(1) warps(1)\n"                 \
+    "{\n"                                                                                          \
+    "    global " T " A[m] = a, B[m] = b, C[m] = c;\n"                                             \
+    "    ensures C == " expression ";\n"                                                           \
+    "}\n"
+
+/* --- exact things are met exactly --- */
+
+static void test_copy_is_exact(void **state)
+{
+    struct fixture *f = *state;
+    float a[3] = {1, 2, 3}, b[3] = {0}, c[3] = {1, 2, 3};
+    give_int(f, 3);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("f32", "A")));
+    assert_int_equal(f->report.checked, 3);
+    c[1] = nextafterf(2, 3);
+    assert_false(holds(f, ELEMENTWISE("f32", "A")));
+    assert_string_equal(f->report.view, "C");
+    assert_int_equal(f->report.rank, 1);
+    assert_int_equal(f->report.at[0], 1);
+    assert_true(f->report.want == 2);
+    assert_true(f->report.tolerance == 0);
+    assert_non_null(f->report.loc.source);
+}
+
+static void test_sum_has_rounding(void **state)
+{
+    struct fixture *f = *state;
+    float a[2] = {1, 0}, b[2] = {0x1p-24f, 0}, c[2] = {1, 0};
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("f32", "A + B")));
+    c[0] = 1 + 0x1p-20f;
+    assert_false(holds(f, ELEMENTWISE("f32", "A + B")));
+    c[0] = 1;
+    c[1] = 1e-30f; /* 0 + 0 is exact */
+    assert_false(holds(f, ELEMENTWISE("f32", "A + B")));
+}
+
+static void test_integers_wrap(void **state)
+{
+    struct fixture *f = *state;
+    int8_t a[4] = {100, -128, 7, -7}, b[4] = {100, -1, 2, 2};
+    int8_t c[4] = {-56, 127, 9, -5};
+    give_int(f, 4);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("i8", "A + B")));
+    c[3] = -4;
+    assert_false(holds(f, ELEMENTWISE("i8", "A + B")));
+    assert_true(f->report.want == -5 && f->report.got == -4);
+}
+
+static void test_large_integers_are_told_apart(void **state)
+{
+    struct fixture *f = *state;
+    int64_t a[1] = {INT64_MAX - 1}, b[1] = {1}, c[1] = {INT64_MAX};
+    give_int(f, 1);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("i64", "A + B")));
+    c[0]--;
+    assert_false(holds(f, ELEMENTWISE("i64", "A + B")));
+}
+
+static void test_unsigned(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t a[2] = {0xffffffffu, 7}, b[2] = {2, 9}, c[2] = {0xffffffffu / 2, 0};
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("u32", "A / B")));
+    uint32_t d[2] = {0xffffffffu, 9};
+    f->args[3].data = d;
+    assert_true(holds(f, ELEMENTWISE("u32", "max(A, B)")));
+}
+
+static void test_division_by_zero_cannot_be_evaluated(void **state)
+{
+    struct fixture *f = *state;
+    int32_t a[2] = {1, 2}, b[2] = {1, 0}, c[2] = {1, 0};
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_false(evaluate(f, ELEMENTWISE("i32", "A / B")));
+    assert_non_null(strstr(f->report.message, "zero"));
+}
+
+/* --- comparisons near the edge --- */
+
+static void test_where_admits_both_sides_within_the_error(void **state)
+{
+    struct fixture *f = *state;
+    /* A * A against B: equal up to rounding in the first, far apart in the others */
+    float a[3] = {1.1f, 1, 2}, b[3] = {1.1f * 1.1f, 3, 3}, c[3] = {10, 10, 20};
+    const char *text = ELEMENTWISE("f32", "where(A * A <= B, 10, 20)");
+    give_int(f, 3);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, text));
+    c[0] = 20;
+    assert_true(holds(f, text));
+    c[0] = 31;
+    assert_false(holds(f, text));
+    c[0] = 10;
+    c[1] = 20;
+    assert_false(holds(f, text));
+}
+
+static void test_exact_comparisons_are_decided(void **state)
+{
+    struct fixture *f = *state;
+    float a[3] = {-1, 0, 1e-30f}, b[3] = {0}, c[3] = {0, 0, 1e-30f};
+    const char *text = ELEMENTWISE("f32", "max(A, 0)");
+    give_int(f, 3);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, text));
+    c[2] = 0;
+    assert_false(holds(f, text));
+}
+
+static void test_half_or_more_undecided_is_no_verdict(void **state)
+{
+    struct fixture *f = *state;
+    float a[2] = {1.1f, 1.3f}, b[2] = {1.1f * 1.1f, 1.3f * 1.3f}, c[2] = {5, 6};
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_false(evaluate(f, ELEMENTWISE("f32", "1 / (A * A - B)")));
+    assert_non_null(strstr(f->report.message, "rounding"));
+}
+
+/* --- NaN, infinity, overflow --- */
+
+static void test_nan_and_infinity(void **state)
+{
+    struct fixture *f = *state;
+    float a[3] = {-1, 0, INFINITY}, b[3] = {0}, c[3] = {NAN, -INFINITY, INFINITY};
+    const char *text = ELEMENTWISE("f32", "log(A)");
+    give_int(f, 3);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, text));
+    c[0] = 0;
+    assert_false(holds(f, text));
+    c[0] = NAN;
+    c[1] = INFINITY;
+    assert_false(holds(f, text));
+    c[1] = -INFINITY;
+    c[2] = NAN;
+    assert_false(holds(f, text));
+    assert_true(isinf(f->report.max_error));
+}
+
+static void test_overflow_of_the_view(void **state)
+{
+    struct fixture *f = *state;
+    uint16_t a[2] = {f32_to_f16(300), f32_to_f16(255)}, b[2] = {f32_to_f16(300), f32_to_f16(257)};
+    uint16_t c[2] = {f32_to_f16(INFINITY), f32_to_f16(65504)}; /* 255 * 257 = 65535 */
+    const char *text = ELEMENTWISE("f16", "A * B");
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, text));
+    c[1] = f32_to_f16(INFINITY);
+    assert_true(holds(f, text));
+    c[0] = f32_to_f16(65504); /* 90000 cannot round to that */
+    assert_false(holds(f, text));
+    c[0] = f32_to_f16(-INFINITY);
+    assert_false(holds(f, text));
+}
+
+/* --- matrices --- */
+
+#define MATMUL(T)                                                                                  \
+    "kernel k(i32 m, i32 n, i32 k, const " T " *a, const " T " *b, " T " *c) grid(1) warps(1)\n"   \
+    "{\n"                                                                                          \
+    "    global " T " A[m][k] = a, B[k][n] = b, C[m][n] = c;\n"                                    \
+    "    ensures C == dot(A, B);\n"                                                                \
+    "}\n"
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static float random_float(uint32_t *seed)
+{
+    return (float)next_random(seed) * 0x1p-23f - 1;
+}
+
+enum { M = 13, N = 7, K = 300 };
+
+static void test_dot(void **state)
+{
+    struct fixture *f = *state;
+    static float a[M * K], b[K * N], c[M * N];
+    uint32_t seed = 1;
+    for (int i = 0; i < M * K; i++)
+        a[i] = random_float(&seed);
+    for (int i = 0; i < K * N; i++)
+        b[i] = random_float(&seed);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += a[i * K + p] * b[p * N + j];
+            c[i * N + j] = sum;
+        }
+    give_int(f, M);
+    give_int(f, N);
+    give_int(f, K);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, MATMUL("f32")));
+    assert_int_equal(f->report.checked, M * N);
+    assert_true(f->report.max_error > 0 && f->report.tolerance < 0.05);
+    c[3 * N + 2] -= a[3 * K + 100] * b[100 * N + 2]; /* a product left out */
+    assert_false(holds(f, MATMUL("f32")));
+    assert_int_equal(f->report.rank, 2);
+    assert_int_equal(f->report.at[0], 3);
+    assert_int_equal(f->report.at[1], 2);
+}
+
+static void test_dot_of_f16_sums_in_f32(void **state)
+{
+    struct fixture *f = *state;
+    static uint16_t a[M * K], b[K * N], c[M * N];
+    uint32_t seed = 2;
+    for (int i = 0; i < M * K; i++)
+        a[i] = f32_to_f16(random_float(&seed));
+    for (int i = 0; i < K * N; i++)
+        b[i] = f32_to_f16(random_float(&seed));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += f16_to_f32(a[i * K + p]) * f16_to_f32(b[p * N + j]);
+            c[i * N + j] = f32_to_f16(sum);
+        }
+    give_int(f, M);
+    give_int(f, N);
+    give_int(f, K);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, MATMUL("f16")));
+    /* Sums in f16 lose more than that. */
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            uint16_t sum = 0;
+            for (int p = 0; p < K; p++)
+                sum = f32_to_f16(f16_to_f32(sum) +
+                                 f16_to_f32(a[i * K + p]) * f16_to_f32(b[p * N + j]));
+            c[i * N + j] = sum;
+        }
+    assert_false(holds(f, MATMUL("f16")));
+}
+
+static void test_dot_of_integers(void **state)
+{
+    struct fixture *f = *state;
+    int8_t a[2 * 2] = {127, 127, -128, 1}, b[2 * 2] = {127, 2, 127, 3};
+    int32_t c[2 * 2] = {32258, 635, -16129, -253};
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, "kernel k(i32 m, const i8 *a, const i8 *b, i32 *c) grid(1) warps(1)\n"
+                         "{\n"
+                         "    global i8 A[m][m] = a, B[m][m] = b;\n"
+                         "    global i32 C[m][m] = c;\n"
+                         "    ensures C == dot(A, B);\n"
+                         "}\n"));
+}
+
+static void test_empty(void **state)
+{
+    struct fixture *f = *state;
+    float a[1] = {1}, b[1] = {1}, c[4] = {0, 0, 0, 0};
+    give_int(f, 2);
+    give_int(f, 2);
+    give_int(f, 0);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, MATMUL("f32")));
+    assert_int_equal(f->report.checked, 4);
+    c[3] = 1e-20f;
+    assert_false(holds(f, MATMUL("f32")));
+    f->args[0].scalar.i = 0;
+    assert_true(holds(f, MATMUL("f32")));
+    assert_int_equal(f->report.checked, 0);
+}
+
+/* --- shapes, one expression each: A is 2×3 with 1 … 6, the result as given --- */
+
+static void check_shape(struct fixture *f, const char *shape, const char *expression,
+                        const float *want, int count)
+{
+    float a[6] = {1, 2, 3, 4, 5, 6}, c[24];
+    char text[1024];
+    snprintf(text, sizeof text,
+             "kernel k(i32 m, i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n"
+             "{\n"
+             "    global f32 A[m][n] = a, C%s = c;\n"
+             "    ensures C == %s;\n"
+             "}\n",
+             shape, expression);
+    memcpy(c, want, sizeof *want * (size_t)count);
+    f->count = 0;
+    give_int(f, 2);
+    give_int(f, 3);
+    give(f, a);
+    f->args[f->count++] = (struct cpu_argument){.data = c, .bytes = sizeof *c * (size_t)count};
+    if (!holds(f, text))
+        fail_msg("%s: at %d got %g, expected %g", expression, (int)f->report.at[0], f->report.got,
+                 f->report.want);
+    c[count - 1] += 1;
+    if (holds(f, text))
+        fail_msg("%s: a wrong value was not seen", expression);
+}
+
+#define SHAPE(f, shape, expression, ...)                                                           \
+    check_shape(f, shape, expression, (const float[]){__VA_ARGS__},                                \
+                (int)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)))
+
+static void test_shapes(void **state)
+{
+    struct fixture *f = *state;
+    SHAPE(f, "[n][m]", "trans(A)", 1, 4, 2, 5, 3, 6);
+    SHAPE(f, "[m][1]", "sum(A, axis = 1)", 6, 15);
+    SHAPE(f, "[1][n]", "max(A, axis = 0)", 4, 5, 6);
+    SHAPE(f, "[m][n]", "A - min(A)", 0, 1, 2, 3, 4, 5);
+    SHAPE(f, "[m][n]", "scan(add, A, axis = 1)", 1, 3, 6, 4, 9, 15);
+    SHAPE(f, "[m][n]", "scan(mul, A, axis = 0, exclusive = true)", 1, 1, 1, 1, 2, 3);
+    SHAPE(f, "[2][2]", "A[0 +: 2][2 +: 2]", 3, 0, 6, 0);
+    SHAPE(f, "[2][2]", "(A[0 +: 2][2 +: 2] else -1)", 3, -1, 6, -1);
+    SHAPE(f, "[n]", "A[1]", 4, 5, 6);
+    SHAPE(f, "[m][n]", "iota(1, n) + 10 * iota(m, 1)", 0, 1, 2, 10, 11, 12);
+    SHAPE(f, "[m][n]", "where(any(A > 5, axis = 1), A, 0)", 0, 0, 0, 4, 5, 6);
+    SHAPE(f, "[m][n]", "sum(A) > 20 ? A : -A", 1, 2, 3, 4, 5, 6);
+    SHAPE(f, "[3][2]", "reshape(A[0 +: 2][0 +: 3], 3, 2)", 1, 2, 3, 4, 5, 6);
+    SHAPE(f, "[2][4]", "repeat(A[0 +: 2][0 +: 2], 1, 2)", 1, 2, 1, 2, 4, 5, 4, 5);
+    SHAPE(f, "[2][4]", "repeat_interleave(A[0 +: 2][0 +: 2], 1, 2)", 1, 1, 2, 2, 4, 4, 5, 5);
+    SHAPE(f, "[2][3]", "broadcast(A[1 +: 1][0 +: 3], 2, 3)", 4, 5, 6, 4, 5, 6);
+    SHAPE(f, "[m][m]", "dot(A, trans(A), trans(A[0 +: 2][0 +: 2]))", 15, 36, 34, 82);
+    SHAPE(f, "[m][n]", "clip(A, 2, 4)", 2, 2, 3, 4, 4, 4);
+    SHAPE(f, "[m][n]", "A % 3", 1, 2, 0, 1, 2, 0);
+    SHAPE(f, "[m][n]", "round(A / 3)", 0, 1, 1, 1, 2, 2);
+    SHAPE(f, "[m][n]", "bits<f32>(bits<i32>(A) ^ 0)", 1, 2, 3, 4, 5, 6);
+    SHAPE(f, "[m][n]", "(f32) (i8) (A * 50)", 50, 100, 127, 127, 127, 127);
+}
+
+static void test_over_and_gather(void **state)
+{
+    struct fixture *f = *state;
+    float x[2 * 3] = {1, 2, 3, 4, 5, 6}, c[2 * 3] = {6, 5, 4, 3, 2, 1};
+    int32_t order[3] = {2, 1, 0};
+    const char *text = "kernel k(i32 heads, i32 n, const f32 *x, const i32 *order, f32 *c)\n"
+                       "    grid(1) warps(1)\n"
+                       "{\n"
+                       "    global f32 X[heads][n] = x, C[heads][n] = c;\n"
+                       "    global i32 Order[n] = order;\n"
+                       "    ensures for (i32 h < heads) C[heads - 1 - h] == X[h][Order[:]];\n"
+                       "}\n";
+    give_int(f, 2);
+    give_int(f, 3);
+    give(f, x);
+    give(f, order);
+    give(f, c);
+    assert_true(holds(f, text));
+    assert_int_equal(f->report.checked, 6);
+    c[4] = 7;
+    assert_false(holds(f, text));
+    assert_int_equal(f->report.at[0], 1);
+    assert_int_equal(f->report.at[1], 1);
+}
+
+static void test_strided_views(void **state)
+{
+    struct fixture *f = *state;
+    float x[2 * 4] = {1, 2, 3, 99, 4, 5, 6, 99}, c[6] = {1, 4, 2, 5, 3, 6};
+    give_int(f, 2);
+    give_int(f, 3);
+    give_int(f, 4);
+    give(f, x);
+    give(f, c);
+    assert_true(holds(f, "kernel k(i32 m, i32 n, i32 ld, const f32 *x, f32 *c) grid(1) warps(1)\n"
+                         "{\n"
+                         "    global f32 X[m][n] = x strides(ld, 1), C[n][m] = c;\n"
+                         "    ensures C == trans(X);\n"
+                         "}\n"));
+    f->args[2].scalar.i = 6;
+    assert_false(evaluate(f, "kernel k(i32 m, i32 n, i32 ld, const f32 *x, f32 *c)\n"
+                             "    grid(1) warps(1)\n"
+                             "{\n"
+                             "    global f32 X[m][n] = x strides(ld, 1), C[n][m] = c;\n"
+                             "    ensures C == trans(X);\n"
+                             "}\n"));
+    assert_non_null(strstr(f->report.message, "beyond"));
+}
+
+static void test_fn_and_scalars(void **state)
+{
+    struct fixture *f = *state;
+    float x[3] = {-1, 0, 2}, c[3];
+    for (int i = 0; i < 3; i++)
+        c[i] = x[i] / (1 + expf(-1.5f * x[i]));
+    const char *text = "fn reg f32[N] silu(reg f32 x[N], f32 beta)\n"
+                       "{\n"
+                       "    return x / (1 + exp(-beta * x));\n"
+                       "}\n"
+                       "kernel k(i32 n, f32 beta, const f32 *x, f32 *c) grid(1) warps(1)\n"
+                       "{\n"
+                       "    global f32 X[n] = x, C[n] = c;\n"
+                       "    ensures C == silu(X, beta);\n"
+                       "}\n";
+    give_int(f, 3);
+    give_float(f, 1.5);
+    give(f, x);
+    give(f, c);
+    assert_true(holds(f, text));
+    c[2] *= 1.00001f;
+    assert_false(holds(f, text));
+}
+
+/* The argument of a fn stands wherever its parameter did; it is evaluated once. */
+static void test_twins(void **state)
+{
+    struct fixture *f = *state;
+    float a[4] = {1, 2, 3, 4}, c[4];
+    const char *text =
+        "fn reg f32[M][N] twice(reg f32 x[M][N])\n"
+        "{\n"
+        "    return x * x + x + 0 * exp(x) * exp(x);\n"
+        "}\n"
+        "kernel k(const f32 *a, f32 *c) grid(1) warps(1)\n"
+        "{\n"
+        "    global f32 A[2][2] = a, C[2][2] = c;\n"
+        "    ensures for (i32 i < 2) C[i +: 1][0 +: 2] == twice(sum(A[i +: 1][0 +: 2]\n"
+        "            * where(iota(2, 1) == i, 1, A), axis = 0));\n"
+        "}\n";
+    give(f, a);
+    give(f, c);
+    /* row 0: sums of (1, 2) * ((1, 1), (3, 4)); row 1: of (3, 4) * ((1, 2), (1, 1)) */
+    const float sums[4] = {4, 10, 6, 12};
+    for (int i = 0; i < 4; i++)
+        c[i] = sums[i] * sums[i] + sums[i];
+    assert_true(holds(f, text));
+    c[3] += 0.01f;
+    assert_false(holds(f, text));
+    assert_int_equal(f->report.at[0], 1);
+}
+
+static void test_shape_mismatch_is_told(void **state)
+{
+    struct fixture *f = *state;
+    float a[2] = {0}, c[3] = {0};
+    give_int(f, 2);
+    give_int(f, 3);
+    give(f, a);
+    give(f, c);
+    assert_false(evaluate(f, "kernel k(i32 m, i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n"
+                             "{\n"
+                             "    global f32 A[m] = a, C[n] = c;\n"
+                             "    ensures C == A;\n"
+                             "}\n"));
+    assert_non_null(strstr(f->report.message, "f32[3]"));
+}
+
+/* --- the bounds hold: random expressions computed in f32, each op rounded --- */
+
+struct generated {
+    char text[512];
+    float value[16]; /* for 16 elements */
+};
+
+static void generate(struct generated *g, uint32_t *seed, const float *a, const float *b, int depth)
+{
+    static const char *const forms[] = {"(%s + %s)",
+                                        "(%s - %s)",
+                                        "(%s * %s)",
+                                        "max(%s, %s)",
+                                        "min(%s, %s)",
+                                        "(%s / (square(%s) + 0.5))",
+                                        "where(%s < %s, 1.5, -2.5)"};
+    static const char *const functions[] = {"exp(%s)",       "tanh(%s)", "sin(%s)",
+                                            "sqrt(abs(%s))", "erf(%s)",  "log(abs(%s) + 0.25)"};
+    uint32_t pick = next_random(seed) % 13;
+    if (depth == 0) {
+        snprintf(g->text, sizeof g->text, "%s", pick < 7 ? "A" : "B");
+        memcpy(g->value, pick < 7 ? a : b, sizeof g->value);
+        return;
+    }
+    struct generated x, y;
+    generate(&x, seed, a, b, depth - 1);
+    if (pick < 6) {
+        snprintf(g->text, sizeof g->text, functions[pick], x.text);
+    } else {
+        generate(&y, seed, a, b, depth - 1);
+        snprintf(g->text, sizeof g->text, forms[pick - 6], x.text, y.text);
+    }
+    for (int i = 0; i < 16; i++) {
+        float v = x.value[i], w = pick < 6 ? 0 : y.value[i];
+        const float results[] = {expf(v),
+                                 tanhf(v),
+                                 sinf(v),
+                                 sqrtf(fabsf(v)),
+                                 erff(v),
+                                 logf(fabsf(v) + 0.25f),
+                                 v + w,
+                                 v - w,
+                                 v * w,
+                                 fmaxf(v, w),
+                                 fminf(v, w),
+                                 v / (w * w + 0.5f),
+                                 v < w ? 1.5f : -2.5f};
+        g->value[i] = results[pick];
+    }
+}
+
+static void test_bounds_hold_for_random_expressions(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t seed = 3;
+    int judged = 0, seen = 0;
+    for (int round = 0; round < 2000; round++) {
+        float a[16], b[16], c[16];
+        for (int i = 0; i < 16; i++) {
+            a[i] = 3 * random_float(&seed);
+            b[i] = i < 2 ? a[i] : random_float(&seed);
+        }
+        struct generated g;
+        generate(&g, &seed, a, b, 1 + round % 3);
+        memcpy(c, g.value, sizeof c);
+        char text[1024];
+        snprintf(text, sizeof text, ELEMENTWISE("f32", "%s"), g.text);
+        f->count = 0;
+        give_int(f, 16);
+        give(f, a);
+        give(f, b);
+        give(f, c);
+        if (!evaluate(f, text))
+            continue; /* no verdict: exp(exp(…)) overflows */
+        judged++;
+        if (!f->report.ok)
+            fail_msg("%s: got %.9g, expected %.9g within %.3g", g.text, f->report.got,
+                     f->report.want, f->report.tolerance);
+        c[7] += 1e-3f * (1 + fabsf(c[7]));
+        seen += evaluate(f, text) && !f->report.ok;
+        arena_free(&f->arena);
+        diag_init(&f->diag, &f->arena);
+    }
+    assert_true(judged > 1900);
+    assert_true(seen > judged * 9 / 10); /* and they are tight enough to see an error of 1e-3 */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_copy_is_exact),
+        TEST(test_sum_has_rounding),
+        TEST(test_integers_wrap),
+        TEST(test_large_integers_are_told_apart),
+        TEST(test_unsigned),
+        TEST(test_division_by_zero_cannot_be_evaluated),
+        TEST(test_where_admits_both_sides_within_the_error),
+        TEST(test_exact_comparisons_are_decided),
+        TEST(test_half_or_more_undecided_is_no_verdict),
+        TEST(test_nan_and_infinity),
+        TEST(test_overflow_of_the_view),
+        TEST(test_dot),
+        TEST(test_dot_of_f16_sums_in_f32),
+        TEST(test_dot_of_integers),
+        TEST(test_empty),
+        TEST(test_shapes),
+        TEST(test_over_and_gather),
+        TEST(test_strided_views),
+        TEST(test_fn_and_scalars),
+        TEST(test_twins),
+        TEST(test_shape_mismatch_is_told),
+        TEST(test_bounds_hold_for_random_expressions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

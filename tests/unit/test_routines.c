@@ -1,0 +1,345 @@
+/* The CPU engine's routines: every elementwise op on every type against the constant evaluator,
+ * conversions against the table of types, and the sets of routines against each other, bit for bit.
+ */
+#include "cpu_helper.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ELEMENTS = 384 };
+
+static uint64_t random_state = 1;
+
+static uint64_t random_bits(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (random_state >> 32) | (random_state << 32);
+}
+
+/* Small values, the ends of the range, and any bits. */
+static void fill(enum dtype t, void *data)
+{
+    static const double special[] = {0,
+                                     -0.0,
+                                     1,
+                                     -1,
+                                     2,
+                                     3,
+                                     7,
+                                     0.5,
+                                     -2.5,
+                                     31,
+                                     32,
+                                     33,
+                                     63,
+                                     64,
+                                     127,
+                                     128,
+                                     -128,
+                                     255,
+                                     256,
+                                     32767,
+                                     -32768,
+                                     65504,
+                                     65520,
+                                     1e-8,
+                                     1e-40,
+                                     1e30,
+                                     -1e30,
+                                     1e300,
+                                     1e-310,
+                                     2147483647.0,
+                                     -2147483648.0,
+                                     4294967295.0,
+                                     INFINITY,
+                                     -INFINITY,
+                                     NAN};
+    size_t size = dtype_size(t), count = sizeof special / sizeof *special;
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        unsigned char *at = (unsigned char *)data + i * size;
+        uint64_t bits = random_bits();
+        size_t kind = bits >> 60;
+        if (kind < 6)
+            dtype_store_f64(t, at, special[(bits >> 8) % count]);
+        else if (kind < 12)
+            dtype_store_f64(t, at, (double)(int64_t)(bits % 2001) - 1000);
+        else if (t == DT_BOOL)
+            *at = (unsigned char)(bits & 1);
+        else
+            memcpy(at, &bits, size);
+    }
+}
+
+static struct literal literal_at(enum dtype t, const void *data, size_t i)
+{
+    const unsigned char *at = (const unsigned char *)data + i * dtype_size(t);
+    if (dtype_is_float(t))
+        return (struct literal){.is_float = true, .f = dtype_load_f64(t, at)};
+    return (struct literal){.i = dtype_load_i64(t, at)};
+}
+
+static bool same_bits_or_nan(enum dtype t, const void *a, const void *b)
+{
+    if (memcmp(a, b, dtype_size(t)) == 0)
+        return true;
+    return dtype_is_float(t) && isnan(dtype_load_f64(t, a)) && isnan(dtype_load_f64(t, b));
+}
+
+/* Within one step of the type, for functions. */
+static bool close_enough(enum dtype t, const void *got, const void *want)
+{
+    double a = dtype_load_f64(t, got), b = dtype_load_f64(t, want);
+    if (same_bits_or_nan(t, got, want))
+        return true;
+    return fabs(a - b) <= fabs(b) * 4 * dtype_table[t].roundoff + 1e-44;
+}
+
+static const char *expression(enum op op, char *text, size_t size)
+{
+    const struct op_info *info = &op_table[op];
+    if (info->form == FORM_PREFIX)
+        snprintf(text, size, "%sA", info->text);
+    else if (info->form == FORM_INFIX)
+        snprintf(text, size, "A %s B", info->text);
+    else
+        snprintf(text, size, "%s(%s)", info->text,
+                 info->arity == 1   ? "A"
+                 : info->arity == 2 ? "A, B"
+                                    : "A, B, D");
+    return text;
+}
+
+static void program_text(char *text, size_t size, enum dtype in, enum dtype out,
+                         const char *expression)
+{
+    const char *t = dtype_table[in].name;
+    snprintf(text, size,
+             "kernel k(const %s *a, const %s *b, const %s *d, %s *o) grid(1) warps(1)\n{\n"
+             "global %s VA[%d] = a, VB[%d] = b, VD[%d] = d; global %s O[%d] = o;\n"
+             "reg %s A[%d] = VA, B[%d] = VB, D[%d] = VD;\nO = %s;\n}\n",
+             t, t, t, dtype_table[out].name, t, ELEMENTS, ELEMENTS, ELEMENTS, dtype_table[out].name,
+             ELEMENTS, t, ELEMENTS, ELEMENTS, ELEMENTS, expression);
+}
+
+static bool divides(enum op op)
+{
+    return op == OP_DIV || op == OP_REM || op == OP_CDIV;
+}
+
+static void check_op(enum op op, enum dtype t, enum dtype result, const struct routine_set *set)
+{
+    char text[1024], formula[64];
+    struct cpu_run r;
+    program_text(text, sizeof text, t, result, expression(op, formula, sizeof formula));
+    cpu_open_with(&r, text, NULL, set);
+    const void *x[3];
+    const char *names[3] = {"a", "b", "d"};
+    for (int i = 0; i < 3; i++) {
+        void *data = cpu_array(&r, names[i], ELEMENTS * dtype_size(t));
+        fill(t, data);
+        for (size_t e = 0; i == 1 && divides(op) && !dtype_is_float(t) && e < ELEMENTS; e++)
+            if (literal_at(t, data, e).i == 0)
+                dtype_store_i64(t, (unsigned char *)data + e * dtype_size(t), 3);
+        x[i] = data;
+    }
+    const unsigned char *got = cpu_array(&r, "o", ELEMENTS * dtype_size(result));
+    assert_int_equal(cpu_go(&r, 1), CPU_OK);
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        struct literal args[3], out;
+        uint64_t want = 0;
+        for (int j = 0; j < 3; j++)
+            args[j] = literal_at(t, x[j], i);
+        if (!eval_op(op, t, args, op_table[op].arity, &out))
+            fail_msg("%s of %s is not evaluated", op_table[op].id, dtype_table[t].name);
+        if (out.is_float)
+            dtype_store_f64(result, &want, out.f);
+        else
+            dtype_store_i64(result, &want, out.i);
+        const void *at = got + i * dtype_size(result);
+        bool exact = op_table[op].class != CLASS_FLOAT || op == OP_SQRT || op == OP_ROUND ||
+                     op == OP_FLOOR || op == OP_CEIL;
+        if (!(exact ? same_bits_or_nan : close_enough)(result, at, &want))
+            fail_msg("%s of %s with %s: (%g, %g, %g) gives %g, not %g", op_table[op].id,
+                     dtype_table[t].name, set->name,
+                     dtype_load_f64(t, (const char *)x[0] + i * dtype_size(t)),
+                     dtype_load_f64(t, (const char *)x[1] + i * dtype_size(t)),
+                     dtype_load_f64(t, (const char *)x[2] + i * dtype_size(t)),
+                     dtype_load_f64(result, at), dtype_load_f64(result, &want));
+    }
+    cpu_close(&r);
+}
+
+static bool op_takes(enum op op, enum dtype t)
+{
+    const struct op_info *info = &op_table[op];
+    if (info->form == FORM_LEAF || info->form == FORM_OTHER || info->arity < 1)
+        return false;
+    switch (info->class) {
+    case CLASS_ARITH:
+        if (op == OP_CDIV || op == OP_POW2_CEIL)
+            return dtype_is_int(t);
+        return t != DT_BOOL;
+    case CLASS_COMPARE: return true;
+    case CLASS_BITWISE:
+        return dtype_is_int(t) || (t == DT_BOOL && (op == OP_AND || op == OP_OR || op == OP_XOR));
+    case CLASS_FLOAT: return dtype_is_float(t);
+    case CLASS_LOGIC: return t == DT_BOOL;
+    default: return false;
+    }
+}
+
+static void every_op_agrees_with_the_evaluator(void **state)
+{
+    (void)state;
+    for (int i = 0; routine_set_at(i); i++)
+        for (int op = 0; op < OP_COUNT; op++)
+            for (int t = 0; t < DT_COUNT; t++) {
+                enum op_class class = op_table[op].class;
+                bool truth = class == CLASS_COMPARE || class == CLASS_LOGIC;
+                if (op_takes((enum op)op, (enum dtype)t))
+                    check_op((enum op)op, (enum dtype)t, truth ? DT_BOOL : (enum dtype)t,
+                             routine_set_at(i));
+            }
+}
+
+static void conversions_agree_with_the_table(void **state)
+{
+    static unsigned char from[ELEMENTS * 8], to[ELEMENTS * 8];
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++)
+        for (int a = 0; a < DT_COUNT; a++)
+            for (int b = 0; b < DT_COUNT; b++) {
+                enum dtype in = (enum dtype)a, out = (enum dtype)b;
+                convert_fn *convert = routine_set_at(s)->convert->convert[out][in];
+                assert_non_null(convert);
+                fill(in, from);
+                convert(to, from, ELEMENTS);
+                for (size_t i = 0; i < ELEMENTS; i++) {
+                    struct literal x = literal_at(in, from, i), y = eval_cast(out, in, &x);
+                    uint64_t want = 0;
+                    if (y.is_float)
+                        dtype_store_f64(out, &want, y.f);
+                    else
+                        dtype_store_i64(out, &want, y.i);
+                    if (!same_bits_or_nan(out, to + i * dtype_size(out), &want))
+                        fail_msg("%s to %s with %s: %.17g gives %.17g, not %.17g",
+                                 dtype_table[in].name, dtype_table[out].name,
+                                 routine_set_at(s)->name, x.is_float ? x.f : (double)x.i,
+                                 dtype_load_f64(out, to + i * dtype_size(out)),
+                                 dtype_load_f64(out, &want));
+                }
+            }
+}
+
+/* Products, reductions, scans, functions: the sets agree to the bit. */
+static const char mixed[] =
+    "kernel k(const f32 *a, const f64 *b, const f16 *h, const i32 *i, f32 *o, f64 *p, i32 *q)\n"
+    "    grid(1) warps(1)\n{\n"
+    "    global f32 A[37][53] = a, O[37][37] = o, S[37][1] = o + 1400, T[1][53] = o + 1500, U[8] = "
+    "o + 1600;\n"
+    "    global f64 B[19][23] = b, P[19][19] = p, V[2] = p + 400;\n"
+    "    global f16 H[37][53] = h;\n"
+    "    global i32 I[31][17] = i, Q[31][31] = q, R[31][17] = q + 1000;\n"
+    "    reg f32 x[37][53] = A;\n    reg f64 y[19][23] = B;\n    reg f16 z[37][53] = H;\n"
+    "    reg i32 w[31][17] = I;\n"
+    "    O = dot(x, trans(z));\n    S = sum(x, axis = 1);\n    T = sum(x * x, axis = 0);\n"
+    "    U[0] = sum(x); U[1] = max(x); U[2] = min(z); U[3] = sum(z); U[4] = sum(exp(x) * "
+    "tanh(x));\n"
+    "    U[5] = sum(scan(add, x, axis = 1)); U[6] = sum(scan(mul, 1 + x / 64, axis = 0));\n"
+    "    P = dot(y, trans(y));\n    V[0] = sum(y);\n    V[1] = sum(rsqrt(abs(y)));\n"
+    "    Q = dot(w, trans(w));\n    R = scan(xor, w, axis = 0, exclusive = true);\n}\n";
+
+static void fill_plain(enum dtype t, void *data, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        dtype_store_f64(t, (unsigned char *)data + i * dtype_size(t),
+                        (double)(random_bits() % 20001) / (dtype_is_float(t) ? 1e4 : 1) - 1);
+}
+
+static void the_sets_agree_to_the_bit(void **state)
+{
+    enum { F32S = 1700, F64S = 500, I32S = 1600 };
+    float first_o[F32S];
+    double first_p[F64S];
+    int32_t first_q[I32S];
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++) {
+        struct cpu_run r;
+        random_state = 7;
+        cpu_open_with(&r, mixed, NULL, routine_set_at(s));
+        fill_plain(DT_F32, cpu_array(&r, "a", 37 * 53 * 4), 37 * 53);
+        fill_plain(DT_F64, cpu_array(&r, "b", 19 * 23 * 8), 19 * 23);
+        fill_plain(DT_F16, cpu_array(&r, "h", 37 * 53 * 2), 37 * 53);
+        fill_plain(DT_I32, cpu_array(&r, "i", 31 * 17 * 4), 31 * 17);
+        const void *o = cpu_array(&r, "o", sizeof first_o);
+        const void *p = cpu_array(&r, "p", sizeof first_p);
+        const void *q = cpu_array(&r, "q", sizeof first_q);
+        assert_int_equal(cpu_go(&r, 1), CPU_OK);
+        if (s == 0) {
+            memcpy(first_o, o, sizeof first_o);
+            memcpy(first_p, p, sizeof first_p);
+            memcpy(first_q, q, sizeof first_q);
+        }
+        assert_memory_equal(first_o, o, sizeof first_o);
+        assert_memory_equal(first_p, p, sizeof first_p);
+        assert_memory_equal(first_q, q, sizeof first_q);
+        cpu_close(&r);
+    }
+}
+
+/* Every shape of the blocked product against one fma a step in order of k. */
+static void dot_is_an_fma_a_step(void **state)
+{
+    float a[17 * 9], b[9 * 40], c[17 * 40], want[17 * 40];
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++)
+        for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
+            for (size_t n = 1; n <= 40; n++)
+                for (size_t k = 1; k <= 9; k += 4) {
+                    fill_plain(DT_F32, a, m * k);
+                    fill_plain(DT_F32, b, k * n);
+                    fill_plain(DT_F32, c, m * n);
+                    memcpy(want, c, sizeof c);
+                    for (size_t i = 0; i < m; i++)
+                        for (size_t j = 0; j < n; j++)
+                            for (size_t p = 0; p < k; p++)
+                                want[i * n + j] = fmaf(a[i * k + p], b[p * n + j], want[i * n + j]);
+                    routine_set_at(s)->dot->dot[COMPUTE_F32](c, a, b, m, n, k, n, k, n);
+                    assert_memory_equal(c, want, m * n * sizeof *c);
+                }
+}
+
+/* The known answers of the Random123 library. */
+static void philox_gives_the_known_numbers(void **state)
+{
+    struct cpu_run r;
+    (void)state;
+    cpu_open(&r,
+             "kernel k(u64 seed, u64 at, u32 *o) grid(1) warps(1)\n{\n"
+             "    global u32 O[4] = o;\n    O = philox(seed, at, iota(4));\n}\n",
+             (const struct given[]){{"seed", 0}, {"at", 0}, {NULL, 0}});
+    const uint32_t *o = cpu_array(&r, "o", 16);
+    assert_int_equal(cpu_go(&r, 1), CPU_OK);
+    assert_int_equal(o[0], 0x6627e8d5);
+    assert_int_equal(o[1], 0xe169c58d);
+    assert_int_equal(o[2], 0xbc57ac4c);
+    assert_int_equal(o[3], 0x9b00dbd8);
+    cpu_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_op_agrees_with_the_evaluator),
+        cmocka_unit_test(conversions_agree_with_the_table),
+        cmocka_unit_test(the_sets_agree_to_the_bit),
+        cmocka_unit_test(dot_is_an_fma_a_step),
+        cmocka_unit_test(philox_gives_the_known_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
