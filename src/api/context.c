@@ -1,0 +1,183 @@
+/* Contexts, their messages, and the guard that every public call which may allocate goes through. */
+#include "api/objects.h"
+
+#include <string.h>
+
+static void clear_messages(tw_context *ctx)
+{
+    arena_free(&ctx->message_memory);
+    diag_init(&ctx->diag, &ctx->message_memory);
+    ctx->rendered = "";
+    ctx->messages = NULL;
+    ctx->message_count = 0;
+}
+
+static tw_severity public_severity(enum severity s)
+{
+    switch (s) {
+    case SEV_ERROR: return TW_ERROR;
+    case SEV_WARNING: return TW_WARNING;
+    case SEV_NOTE: break;
+    }
+    return TW_NOTE;
+}
+
+/* Copies what could go before the message does: the file's name. */
+static tw_message public_message(tw_context *ctx, const struct diagnostic *one)
+{
+    tw_message m = {.severity = public_severity(one->severity), .text = one->message};
+    if (!one->loc.source)
+        return m;
+    const char *name = one->loc.source->name;
+    m.file = arena_string(&ctx->message_memory, name, strlen(name));
+    loc_line_column(one->loc, &m.line, &m.column);
+    return m;
+}
+
+/* Messages are made final while the sources that they point into are there. */
+static void finish_messages(tw_context *ctx)
+{
+    int count = 0;
+    for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
+        count++;
+        for (const struct diagnostic *n = d->notes; n; n = n->next)
+            count++;
+    }
+    if (count == 0)
+        return;
+    tw_message *list = arena_array(&ctx->message_memory, tw_message, count);
+    int at = 0;
+    for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
+        list[at++] = public_message(ctx, d);
+        for (const struct diagnostic *n = d->notes; n; n = n->next)
+            list[at++] = public_message(ctx, n);
+    }
+    struct text text;
+    text_init(&text, &ctx->message_memory);
+    diag_render(&text, &ctx->diag, ctx->config.colour);
+    ctx->rendered = text.data;
+    ctx->messages = list;
+    ctx->message_count = count;
+}
+
+static const tw_message no_memory_message = {TW_ERROR, NULL, 0, 0, "out of memory"};
+
+tw_status context_no_memory(tw_context *ctx)
+{
+    clear_messages(ctx);
+    ctx->rendered = "error: out of memory\n";
+    ctx->messages = &no_memory_message;
+    ctx->message_count = 1;
+    return TW_NO_MEMORY;
+}
+
+tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call)
+{
+    tw_status status;
+    clear_messages(ctx);
+    if (setjmp(ctx->recovery) == 0) {
+        status = body(call);
+        finish_messages(ctx);
+        if (status == TW_NO_MEMORY)
+            context_no_memory(ctx);
+    } else {
+        status = context_no_memory(ctx);
+    }
+    arena_free(&ctx->scratch);
+    arena_free(&ctx->probe);
+    return status;
+}
+
+void *context_object(tw_context *ctx, size_t size)
+{
+    void *object = ctx->allocator.resize(ctx->allocator.user, NULL, 0, size);
+    if (object)
+        memset(object, 0, size);
+    return object;
+}
+
+void context_object_free(tw_context *ctx, void *object, size_t size)
+{
+    if (object)
+        ctx->allocator.resize(ctx->allocator.user, object, size, 0);
+}
+
+void context_arena(tw_context *ctx, struct arena *a)
+{
+    arena_init(a, &ctx->allocator, &ctx->recovery);
+}
+
+tw_status tw_context_new(const tw_config *config, tw_context **out)
+{
+    if (!out)
+        return TW_BAD_ARGUMENT;
+    *out = NULL;
+    struct allocator allocator = allocator_libc;
+    if (config && config->resize)
+        allocator = (struct allocator){config->resize, config->resize_user};
+    tw_context *ctx = allocator.resize(allocator.user, NULL, 0, sizeof *ctx);
+    if (!ctx)
+        return TW_NO_MEMORY;
+    memset(ctx, 0, sizeof *ctx);
+    ctx->allocator = allocator;
+    if (config)
+        ctx->config = *config;
+    context_arena(ctx, &ctx->message_memory);
+    context_arena(ctx, &ctx->scratch);
+    context_arena(ctx, &ctx->probe);
+    clear_messages(ctx);
+    *out = ctx;
+    return TW_OK;
+}
+
+void tw_context_free(tw_context *ctx)
+{
+    if (!ctx)
+        return;
+    while (ctx->launches)
+        tw_launch_free(ctx->launches);
+    while (ctx->modules)
+        tw_module_free(ctx->modules);
+    arena_free(&ctx->message_memory);
+    arena_free(&ctx->scratch);
+    arena_free(&ctx->probe);
+    struct allocator allocator = ctx->allocator;
+    allocator.resize(allocator.user, ctx, sizeof *ctx, 0);
+}
+
+const char *tw_context_messages(const tw_context *ctx)
+{
+    return ctx ? ctx->rendered : "";
+}
+
+bool tw_context_message(const tw_context *ctx, int index, tw_message *out)
+{
+    if (!ctx || !out || index < 0 || index >= ctx->message_count)
+        return false;
+    *out = ctx->messages[index];
+    return true;
+}
+
+int name_find(const char *name, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+void suggest(struct diag *d, struct arena *a, const char *name, const char *const *names, int count)
+{
+    const char *near = nearest_name(name, names, (size_t)count);
+    if (near) {
+        diag_note(d, LOC_NONE, "did you mean `%s`?", near);
+        return;
+    }
+    if (count == 0)
+        return;
+    struct text list;
+    text_init(&list, a);
+    for (int i = 0; i < count; i++)
+        text_printf(&list, "%s`%s`", i ? ", " : "", names[i]);
+    diag_note(d, LOC_NONE, "there %s %s", count == 1 ? "is" : "are", list.data);
+}

@@ -1,0 +1,422 @@
+/* Launches: prepare, run, verify. */
+#include "api/objects.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- arrays against views --- */
+
+/* Without gaps, from the array's first element on: the array has the view's shape. */
+static bool is_plain(const struct sym *view)
+{
+    for (int i = 0; i < view->type.rank; i++)
+        if (view->strides[i])
+            return false;
+    return !view->base_offset;
+}
+
+/* The first view of a pointer parameter, a plain one if there is one; NULL: none. */
+static const struct sym *view_of(const struct kernel *ir, int param)
+{
+    const struct sym *other = NULL;
+    for (const struct sym *s = ir->symbols; s; s = s->next) {
+        if (s->storage != ST_VIEW || !s->base || s->base->index != param)
+            continue;
+        if (is_plain(s))
+            return s;
+        other = other ? other : s;
+    }
+    return other;
+}
+
+static struct scalar_env launch_env(const tw_launch *l)
+{
+    return (struct scalar_env){.values = l->choice.values,
+                               .known = l->choice.known,
+                               .count = l->kernel->info->param_count};
+}
+
+/* The view's extents at this launch; false if they need more than parameters. */
+static bool view_shape(const tw_launch *l, const struct sym *view, int64_t *shape)
+{
+    struct scalar_env env = launch_env(l);
+    for (int i = 0; i < view->type.rank; i++)
+        if (!view->dims[i] || !eval_int(view->dims[i], &env, &shape[i]))
+            return false;
+    return true;
+}
+
+/* Elements from the array's first to behind the view's last; -1 if that cannot be known here. */
+static int64_t view_reach(const tw_launch *l, const struct sym *view)
+{
+    struct scalar_env env = launch_env(l);
+    int64_t shape[MAX_RANK], reach = 1, row_major = 1, offset = 0;
+    if (!view_shape(l, view, shape))
+        return -1;
+    for (int i = view->type.rank - 1; i >= 0; i--) {
+        int64_t stride = row_major, step;
+        if (view->strides[i] && !eval_int(view->strides[i], &env, &stride))
+            return -1;
+        if (shape[i] <= 0)
+            return 0;
+        if (stride < 0 || __builtin_mul_overflow(shape[i] - 1, stride, &step) ||
+            __builtin_add_overflow(reach, step, &reach) ||
+            __builtin_mul_overflow(row_major, shape[i], &row_major))
+            return -1;
+    }
+    if (view->base_offset && !eval_int(view->base_offset, &env, &offset))
+        return -1;
+    return offset < 0 || __builtin_add_overflow(reach, offset, &reach) ? -1 : reach;
+}
+
+static int64_t array_elements(const tw_array *x)
+{
+    int64_t n = 1;
+    for (int i = 0; i < x->rank; i++)
+        n *= x->shape[i];
+    return n;
+}
+
+/* "m = 3, n = 4": the parameters that the view's axes name. */
+static const char *sizes_text(tw_launch *l, const struct lang_param *param)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct text out;
+    text_init(&out, &l->ctx->scratch);
+    for (int i = 0; i < param->rank; i++) {
+        int p = param->dim_param[i];
+        if (p >= 0)
+            text_printf(&out, "%s%s = %lld", out.length ? ", " : " with ", info->params[p].name,
+                        (long long)l->choice.values[p].i);
+    }
+    return out.data;
+}
+
+static void check_shape(tw_launch *l, int p, const struct sym *view)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    const tw_array *x = &l->arrays[p];
+    struct arena *a = &l->ctx->scratch;
+    int64_t shape[MAX_RANK];
+    if (!view_shape(l, view, shape))
+        return;
+    if (x->rank == view->type.rank && memcmp(shape, x->shape, (size_t)x->rank * sizeof *shape) == 0)
+        return;
+    diag_error(&l->ctx->diag, LOC_NONE, "`%s` is %s, expected %s (%s%s)", param->name,
+               array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
+               array_text(a, (enum dtype)x->dtype, view->type.rank, shape),
+               param_text(a, l->kernel->info, p), sizes_text(l, param));
+}
+
+static void check_length(tw_launch *l, int p, const struct sym *view)
+{
+    int64_t reach = view_reach(l, view);
+    if (reach <= array_elements(&l->arrays[p]))
+        return;
+    diag_error(&l->ctx->diag, LOC_NONE, "`%s` has %lld elements, but view `%s` reaches over %lld",
+               l->kernel->info->params[p].name, (long long)array_elements(&l->arrays[p]),
+               view->name, (long long)reach);
+}
+
+static void check_extents(tw_launch *l, const struct sym *view)
+{
+    int64_t shape[MAX_RANK];
+    if (!view_shape(l, view, shape))
+        return;
+    for (int i = 0; i < view->type.rank; i++)
+        if (shape[i] < 0)
+            diag_error(&l->ctx->diag, view->loc, "axis %d of `%s` is %lld elements long", i,
+                       view->name, (long long)shape[i]);
+}
+
+static tw_status check_arrays(tw_launch *l)
+{
+    const struct kernel *ir = l->variant->ir;
+    for (const struct sym *view = ir->symbols; view; view = view->next) {
+        if (view->storage != ST_VIEW)
+            continue;
+        check_extents(l, view);
+        int p = view->base ? view->base->index : -1;
+        if (p < 0 || !l->array_set[p])
+            continue;
+        if (view == view_of(ir, p) && is_plain(view))
+            check_shape(l, p, view);
+        else
+            check_length(l, p, view);
+    }
+    return l->ctx->diag.errors ? TW_BAD_ARGUMENT : TW_OK;
+}
+
+tw_status launch_prepare(tw_launch *l)
+{
+    if (l->prepared)
+        return TW_OK;
+    l->variant = NULL;
+    tw_status status = launch_resolve(l, true);
+    if (status != TW_OK)
+        return status;
+    status = variant_for(l->kernel, &l->choice, &l->variant);
+    if (status != TW_OK)
+        return status;
+    status = check_arrays(l);
+    l->prepared = status == TW_OK;
+    return status;
+}
+
+static tw_status prepare_call(void *user)
+{
+    return launch_prepare(user);
+}
+
+tw_status tw_launch_prepare(tw_launch *l)
+{
+    return l ? context_call(l->ctx, prepare_call, l) : TW_BAD_ARGUMENT;
+}
+
+/* --- what came out --- */
+
+struct value_call {
+    tw_launch *launch;
+    const char *name;
+    tw_scalar value;
+    tw_array array;
+    tw_verdict *verdict;
+};
+
+static tw_status value_call(void *user)
+{
+    struct value_call *call = user;
+    tw_launch *l = call->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    struct diag *d = &l->ctx->diag;
+    tw_status status = l->prepared ? TW_OK : launch_resolve(l, false);
+    if (status != TW_OK)
+        return status;
+    const struct literal *found = NULL;
+    for (int p = 0; p < info->param_count; p++) {
+        if (info->params[p].is_pointer || strcmp(info->params[p].name, call->name) != 0)
+            continue;
+        found = &l->choice.values[p];
+        if (!l->choice.known[p]) {
+            diag_error(d, LOC_NONE, "`%s` is not set, and no array given says it", call->name);
+            return TW_BAD_ARGUMENT;
+        }
+    }
+    for (int t = 0; t < info->tune_count; t++)
+        if (strcmp(info->tunes[t].name, call->name) == 0)
+            found = &l->choice.tunes[t];
+    if (!found) {
+        diag_error(d, LOC_NONE, "kernel `%s` has no scalar parameter or tuned value `%s`",
+                   info->name, call->name);
+        return TW_NOT_FOUND;
+    }
+    call->value = (tw_scalar){.is_float = found->is_float, .i = found->i, .f = found->f};
+    return TW_OK;
+}
+
+tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out)
+{
+    if (!l || !name || !out)
+        return TW_BAD_ARGUMENT;
+    struct value_call call = {.launch = l, .name = name};
+    tw_status status = context_call(l->ctx, value_call, &call);
+    if (status == TW_OK)
+        *out = call.value;
+    return status;
+}
+
+static enum dtype pointer_dtype(const tw_launch *l, int p)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
+}
+
+static tw_status shape_call(void *user)
+{
+    struct value_call *call = user;
+    tw_launch *l = call->launch;
+    struct diag *d = &l->ctx->diag;
+    const struct lang_kernel *info = l->kernel->info;
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    int p = 0;
+    while (p < info->param_count && strcmp(info->params[p].name, call->name) != 0)
+        p++;
+    if (p == info->param_count || !info->params[p].is_pointer) {
+        diag_error(d, LOC_NONE, "kernel `%s` has no array `%s`", info->name, call->name);
+        return TW_NOT_FOUND;
+    }
+    tw_array *out = &call->array;
+    out->dtype = (tw_dtype)pointer_dtype(l, p);
+    const struct sym *view = view_of(l->variant->ir, p);
+    if (view && is_plain(view) && view_shape(l, view, out->shape)) {
+        out->rank = view->type.rank;
+        return TW_OK;
+    }
+    int64_t reach = view ? view_reach(l, view) : -1;
+    if (reach >= 0) {
+        out->rank = 1;
+        out->shape[0] = reach;
+        return TW_OK;
+    }
+    diag_error(d, LOC_NONE, "the shape of `%s` does not follow from the parameters", call->name);
+    return TW_UNSUPPORTED;
+}
+
+tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
+{
+    if (!l || !param || !out)
+        return TW_BAD_ARGUMENT;
+    struct value_call call = {.launch = l, .name = param};
+    tw_status status = context_call(l->ctx, shape_call, &call);
+    if (status == TW_OK)
+        *out = call.array;
+    return status;
+}
+
+/* --- running --- */
+
+static const struct cpu_argument *launch_arguments(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct diag *d = &l->ctx->diag;
+    struct cpu_argument *args =
+        arena_array(&l->ctx->scratch, struct cpu_argument, info->param_count);
+    for (int p = 0; p < info->param_count; p++) {
+        args[p].scalar = l->choice.values[p];
+        if (!info->params[p].is_pointer)
+            continue;
+        if (l->array_set[p]) {
+            args[p].data = l->arrays[p].data;
+            args[p].bytes =
+                (size_t)array_elements(&l->arrays[p]) * tw_dtype_size(l->arrays[p].dtype);
+        } else if (view_of(l->variant->ir, p)) {
+            diag_error(d, LOC_NONE, "no array was given for `%s` (%s)", info->params[p].name,
+                       param_text(&l->ctx->scratch, info, p));
+        }
+    }
+    return d->errors ? NULL : args;
+}
+
+static bool varies(const int thread[3])
+{
+    return thread[0] >= 0 && thread[1] >= 0 && thread[2] >= 0;
+}
+
+static void report_fault(tw_launch *l, const struct cpu_fault *f)
+{
+    struct diag *d = &l->ctx->diag;
+    diag_error(d, f->loc, "%s", f->message);
+    if (f->kind == CPU_BAD_ARGUMENT)
+        return;
+    if (varies(f->thread))
+        diag_note(d, LOC_NONE,
+                  "in block (%" PRId64 ", %" PRId64 ", %" PRId64 "), thread (%d, %d, %d)",
+                  f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
+    else
+        diag_note(d, LOC_NONE, "in block (%" PRId64 ", %" PRId64 ", %" PRId64 ")", f->block[0],
+                  f->block[1], f->block[2]);
+}
+
+static tw_status fault_status(enum cpu_fault_kind kind)
+{
+    switch (kind) {
+    case CPU_OK: return TW_OK;
+    case CPU_BAD_ARGUMENT: return TW_BAD_ARGUMENT;
+    case CPU_NO_MEMORY: return TW_NO_MEMORY;
+    default: return TW_FAULT;
+    }
+}
+
+static tw_status run_call(void *user)
+{
+    tw_launch *l = user;
+    tw_context *ctx = l->ctx;
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    const struct cpu_argument *args = launch_arguments(l);
+    if (!args)
+        return TW_BAD_ARGUMENT;
+    struct cpu_options options = {
+        .allocator = &ctx->allocator,
+        .threads = ctx->config.threads,
+        .print = ctx->config.print,
+        .print_user = ctx->config.print_user,
+        .cancelled = ctx->config.cancelled,
+        .cancelled_user = ctx->config.cancelled_user,
+    };
+    struct cpu_fault fault = {.kind = CPU_OK};
+    enum cpu_fault_kind kind = cpu_launch(l->variant->program, args, &options, &fault);
+    if (kind != CPU_OK && kind != CPU_NO_MEMORY)
+        report_fault(l, &fault);
+    else if (kind == CPU_OK && ctx->config.cancelled &&
+             ctx->config.cancelled(ctx->config.cancelled_user))
+        return TW_CANCELLED;
+    return fault_status(kind);
+}
+
+tw_status tw_launch_run(tw_launch *l)
+{
+    return l ? context_call(l->ctx, run_call, l) : TW_BAD_ARGUMENT;
+}
+
+/* --- verification --- */
+
+static void report_wrong(tw_launch *l, const struct ensures_report *r)
+{
+    struct text at;
+    text_init(&at, &l->ctx->scratch);
+    text_add(&at, r->view ? r->view : "the view");
+    for (int i = 0; i < r->rank; i++)
+        text_printf(&at, "[%" PRId64 "]", r->at[i]);
+    diag_error(&l->ctx->diag, r->loc, "%s is %.9g, expected %.9g (within %.3g)", at.data, r->got,
+               r->want, r->tolerance);
+}
+
+static tw_status verify_call(void *user)
+{
+    struct value_call *call = user;
+    tw_launch *l = call->launch;
+    struct diag *d = &l->ctx->diag;
+    if (!l->kernel->info->has_ensures) {
+        diag_error(d, LOC_NONE, "kernel `%s` has no `ensures`", l->kernel->info->name);
+        return TW_UNSUPPORTED;
+    }
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    const struct cpu_argument *args = launch_arguments(l);
+    if (!args)
+        return TW_BAD_ARGUMENT;
+    struct ensures_report r = {.ok = false};
+    if (!ensures_check(&l->ctx->scratch, l->variant->ir, args, l->ctx->config.threads, &r)) {
+        diag_error(d, r.loc, "`ensures` cannot be evaluated: %s", r.message);
+        return TW_UNSUPPORTED;
+    }
+    tw_verdict *v = call->verdict;
+    *v = (tw_verdict){.ok = r.ok,
+                      .max_error = r.max_error,
+                      .tolerance = r.tolerance,
+                      .got = r.got,
+                      .want = r.want,
+                      .rank = r.rank,
+                      .checked = r.checked};
+    v->view = r.view ? arena_string(&l->ctx->message_memory, r.view, strlen(r.view)) : "";
+    for (int i = 0; i < r.rank; i++)
+        v->at[i] = r.at[i];
+    if (!r.ok)
+        report_wrong(l, &r);
+    return r.ok ? TW_OK : TW_WRONG_VALUES;
+}
+
+tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    tw_verdict ignored;
+    struct value_call call = {.launch = l, .verdict = verdict ? verdict : &ignored};
+    return context_call(l->ctx, verify_call, &call);
+}

@@ -1,0 +1,340 @@
+/* Launches: what the caller gives, each thing checked as far as it can be by itself. */
+#include "api/objects.h"
+
+#include <stdint.h>
+#include <string.h>
+
+struct choice choice_new(struct arena *a, const struct lang_kernel *info)
+{
+    return (struct choice){
+        .tunes = arena_array(a, struct literal, info->tune_count),
+        .types = arena_array(a, enum dtype, info->type_count),
+        .values = arena_array(a, struct literal, info->param_count),
+        .known = arena_array(a, bool, info->param_count),
+        .divisor = arena_array(a, int, info->param_count),
+    };
+}
+
+static tw_status launch_make(void *user)
+{
+    tw_launch *l = user;
+    const struct lang_kernel *info = l->kernel->info;
+    struct arena *a = &l->arena;
+    l->value_set = arena_array(a, bool, info->param_count);
+    l->values = arena_array(a, tw_scalar, info->param_count);
+    l->array_set = arena_array(a, bool, info->param_count);
+    l->arrays = arena_array(a, tw_array, info->param_count);
+    l->tune_set = arena_array(a, bool, info->tune_count);
+    l->tunes = arena_array(a, struct literal, info->tune_count);
+    l->type_set = arena_array(a, bool, info->type_count);
+    l->types = arena_array(a, enum dtype, info->type_count);
+    l->choice = choice_new(a, info);
+    return TW_OK;
+}
+
+static void launch_destroy(tw_launch *l)
+{
+    tw_context *ctx = l->ctx;
+    arena_free(&l->shown);
+    arena_free(&l->arena);
+    context_object_free(ctx, l, sizeof *l);
+}
+
+tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
+{
+    if (out)
+        *out = NULL;
+    if (!k || !out)
+        return TW_BAD_ARGUMENT;
+    tw_context *ctx = k->module->ctx;
+    tw_launch *l = context_object(ctx, sizeof *l);
+    if (!l)
+        return context_no_memory(ctx);
+    l->ctx = ctx;
+    l->kernel = k;
+    context_arena(ctx, &l->arena);
+    context_arena(ctx, &l->shown);
+    tw_status status = context_call(ctx, launch_make, l);
+    if (status != TW_OK) {
+        launch_destroy(l);
+        return status;
+    }
+    l->next = ctx->launches;
+    ctx->launches = l;
+    k->module->launches++;
+    *out = l;
+    return TW_OK;
+}
+
+void tw_launch_free(tw_launch *l)
+{
+    if (!l)
+        return;
+    for (tw_launch **at = &l->ctx->launches; *at; at = &(*at)->next)
+        if (*at == l) {
+            *at = l->next;
+            break;
+        }
+    tw_module *m = l->kernel->module;
+    launch_destroy(l);
+    module_launch_gone(m);
+}
+
+/* --- names --- */
+
+struct set_call {
+    tw_launch *launch;
+    const char *name;
+    tw_scalar value;
+    tw_dtype type;
+    const tw_array *array;
+};
+
+static const char *const *param_names(tw_launch *l, bool pointers, int *count)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    const char **names = arena_array(&l->ctx->scratch, const char *, info->param_count);
+    *count = 0;
+    for (int i = 0; i < info->param_count; i++)
+        if (info->params[i].is_pointer == pointers)
+            names[(*count)++] = info->params[i].name;
+    return names;
+}
+
+static const char *const *tune_names(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    const char **names = arena_array(&l->ctx->scratch, const char *, info->tune_count);
+    for (int i = 0; i < info->tune_count; i++)
+        names[i] = info->tunes[i].name;
+    return names;
+}
+
+static const char *const *type_names(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    const char **names = arena_array(&l->ctx->scratch, const char *, info->type_count);
+    for (int i = 0; i < info->type_count; i++)
+        names[i] = info->types[i].name;
+    return names;
+}
+
+static int param_find(const tw_launch *l, const char *name)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int i = 0; i < info->param_count; i++)
+        if (strcmp(info->params[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* What `name` is, when it is not the `wanted` kind of thing. */
+static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
+                            const char *const *names, int count)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct diag *d = &l->ctx->diag;
+    int p = param_find(l, name);
+    if (p >= 0 || name_find(name, tune_names(l), info->tune_count) >= 0 ||
+        name_find(name, type_names(l), info->type_count) >= 0) {
+        const char *is = p >= 0 ? info->params[p].is_pointer ? "an array" : "a scalar parameter"
+                         : name_find(name, tune_names(l), info->tune_count) >= 0
+                             ? "a tuned value"
+                             : "a type variable";
+        diag_error(d, LOC_NONE, "`%s` of kernel `%s` is %s, not %s", name, info->name, is, wanted);
+        return TW_BAD_ARGUMENT;
+    }
+    diag_error(d, LOC_NONE, "kernel `%s` has no %s `%s`", info->name, strchr(wanted, ' ') + 1,
+               name);
+    suggest(d, &l->ctx->scratch, name, names, count);
+    return TW_NOT_FOUND;
+}
+
+/* --- scalars, tuned values, types --- */
+
+static tw_status set_value(void *user)
+{
+    struct set_call *call = user;
+    tw_launch *l = call->launch;
+    int p = param_find(l, call->name);
+    if (p < 0 || l->kernel->info->params[p].is_pointer) {
+        int count;
+        const char *const *names = param_names(l, false, &count);
+        return wrong_name(l, call->name, "a scalar parameter", names, count);
+    }
+    l->values[p] = call->value;
+    l->value_set[p] = true;
+    l->prepared = false;
+    return TW_OK;
+}
+
+tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value)
+{
+    if (!l || !param)
+        return TW_BAD_ARGUMENT;
+    return context_call(l->ctx, set_value,
+                        &(struct set_call){.launch = l, .name = param, .value = value});
+}
+
+static tw_status set_tune(void *user)
+{
+    struct set_call *call = user;
+    tw_launch *l = call->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    const char *const *names = tune_names(l);
+    int t = name_find(call->name, names, info->tune_count);
+    if (t < 0)
+        return wrong_name(l, call->name, "a tuned value", names, info->tune_count);
+    enum dtype type = info->tunes[t].dtype;
+    struct literal v = {call->value.is_float, call->value.i, call->value.f};
+    if (dtype_is_float(type) && !v.is_float) {
+        v = (struct literal){.is_float = true, .f = (double)v.i};
+    } else if (v.is_float != dtype_is_float(type) ||
+               (!v.is_float && dtype_wrap(type, v.i) != v.i)) {
+        diag_error(&l->ctx->diag, LOC_NONE, "tuned value `%s` takes %s", call->name,
+                   type == DT_BOOL ? "false or true" : "a 32-bit integer");
+        return TW_BAD_ARGUMENT;
+    }
+    l->tunes[t] = v;
+    l->tune_set[t] = true;
+    l->prepared = false;
+    return TW_OK;
+}
+
+tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value)
+{
+    if (!l || !name)
+        return TW_BAD_ARGUMENT;
+    return context_call(l->ctx, set_tune,
+                        &(struct set_call){.launch = l, .name = name, .value = value});
+}
+
+static tw_status set_type(void *user)
+{
+    struct set_call *call = user;
+    tw_launch *l = call->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    const char *const *names = type_names(l);
+    int t = name_find(call->name, names, info->type_count);
+    if (t < 0)
+        return wrong_name(l, call->name, "a type variable", names, info->type_count);
+    const struct lang_type *variable = &info->types[t];
+    bool listed = false;
+    struct text choices;
+    text_init(&choices, &l->ctx->scratch);
+    for (int i = 0; i < variable->count; i++) {
+        listed = listed || (int)variable->choices[i] == (int)call->type;
+        text_printf(&choices, "%s%s", i ? ", " : "", dtype_table[variable->choices[i]].name);
+    }
+    if (!listed) {
+        diag_error(&l->ctx->diag, LOC_NONE, "%s is none of %s = {%s}", tw_dtype_name(call->type),
+                   call->name, choices.data);
+        return TW_BAD_ARGUMENT;
+    }
+    l->types[t] = (enum dtype)call->type;
+    l->type_set[t] = true;
+    l->prepared = false;
+    return TW_OK;
+}
+
+tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type)
+{
+    if (!l || !name)
+        return TW_BAD_ARGUMENT;
+    return context_call(l->ctx, set_type,
+                        &(struct set_call){.launch = l, .name = name, .type = type});
+}
+
+/* --- arrays --- */
+
+const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape)
+{
+    struct text out;
+    text_init(&out, a);
+    text_add(&out, dtype_table[t].name);
+    for (int i = 0; i < rank; i++)
+        text_printf(&out, "[%lld]", (long long)shape[i]);
+    return out.data;
+}
+
+const char *param_text(struct arena *a, const struct lang_kernel *info, int param)
+{
+    const struct lang_param *p = &info->params[param];
+    struct text out;
+    text_init(&out, a);
+    text_add(&out, p->type_variable >= 0 ? info->types[p->type_variable].name
+                                         : dtype_table[p->dtype].name);
+    for (int i = 0; i < p->rank; i++)
+        text_printf(&out, "[%s]", p->dim_text[i]);
+    return out.data;
+}
+
+/* What is wrong with the array by itself; NULL: nothing. */
+static const char *array_fault(const tw_array *x)
+{
+    if ((int)x->dtype < 0 || (int)x->dtype >= (int)DT_COUNT)
+        return "has no valid element type";
+    if (x->rank < 1 || x->rank > TW_MAX_RANK)
+        return "must have 1 to 6 axes";
+    size_t bytes = tw_dtype_size(x->dtype);
+    bool empty = false;
+    for (int i = 0; i < x->rank; i++) {
+        if (x->shape[i] < 0)
+            return "has a negative extent";
+        empty = empty || x->shape[i] == 0;
+    }
+    for (int i = 0; i < x->rank && !empty; i++) {
+        if ((uint64_t)x->shape[i] > (uint64_t)PTRDIFF_MAX / bytes)
+            return "is larger than memory";
+        bytes *= (size_t)x->shape[i];
+    }
+    if (!empty && !x->data)
+        return "has no data";
+    if ((uintptr_t)x->data % tw_dtype_size(x->dtype) != 0)
+        return "is not aligned to its element type";
+    return NULL;
+}
+
+static tw_status set_array(void *user)
+{
+    struct set_call *call = user;
+    tw_launch *l = call->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    struct diag *d = &l->ctx->diag;
+    int p = param_find(l, call->name);
+    if (p < 0 || !info->params[p].is_pointer) {
+        int count;
+        const char *const *names = param_names(l, true, &count);
+        return wrong_name(l, call->name, "an array", names, count);
+    }
+    l->prepared = false;
+    l->array_set[p] = false;
+    const tw_array *x = call->array;
+    if (!x)
+        return TW_OK;
+    const struct lang_param *param = &info->params[p];
+    const char *expected = param_text(&l->ctx->scratch, info, p);
+    const char *fault = array_fault(x);
+    if (fault) {
+        diag_error(d, LOC_NONE, "the array given for `%s` (%s) %s", param->name, expected, fault);
+        return TW_BAD_ARGUMENT;
+    }
+    bool rank_fits = param->rank == 0 || param->rank == x->rank;
+    bool type_fits = param->type_variable >= 0 || (int)param->dtype == (int)x->dtype;
+    if (!rank_fits || !type_fits) {
+        diag_error(d, LOC_NONE, "`%s` is %s, expected %s", param->name,
+                   array_text(&l->ctx->scratch, (enum dtype)x->dtype, x->rank, x->shape), expected);
+        return TW_BAD_ARGUMENT;
+    }
+    l->arrays[p] = *x;
+    l->array_set[p] = true;
+    return TW_OK;
+}
+
+tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array)
+{
+    if (!l || !param)
+        return TW_BAD_ARGUMENT;
+    return context_call(l->ctx, set_array,
+                        &(struct set_call){.launch = l, .name = param, .array = array});
+}

@@ -1,0 +1,249 @@
+/* Looking inside: the checks of one variant, the program after a pass, the devices. */
+#include "api/objects.h"
+
+#include "base/platform.h"
+#include "cpu/routines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+/* --- a variant without all of its sizes --- */
+
+/* Statics that extents need are tried with these values, in order: multiples that most `assume`s are content with. */
+static const int64_t stand_ins[] = {16, 64, 128, 256, 1024};
+
+struct look {
+    tw_launch *launch;
+    const char *pass;
+    const char *text;
+    struct choice *choice;
+    bool *known; /* statics to compile in: given, or standing in */
+};
+
+/* Whether the kernel checks with these statics known. Uses scratch memory for the IR and for what it has to say. */
+static bool would_check(struct look *c)
+{
+    tw_context *ctx = c->launch->ctx;
+    struct diag quiet;
+    diag_init(&quiet, &ctx->scratch);
+    return choice_check(&ctx->scratch, &quiet, c->launch->kernel, c->choice, c->known) != NULL;
+}
+
+static bool is_unknown_static(const struct look *c, int p)
+{
+    const struct lang_param *param = &c->launch->kernel->info->params[p];
+    return param->is_static && !param->is_pointer && !c->launch->choice.known[p];
+}
+
+static void set_stand_ins(struct look *c, int64_t value)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    for (int p = 0; p < info->param_count; p++) {
+        if (!is_unknown_static(c, p))
+            continue;
+        enum dtype t = info->params[p].type_variable >= 0
+                           ? c->choice->types[info->params[p].type_variable]
+                           : info->params[p].dtype;
+        c->known[p] = true;
+        c->choice->values[p] =
+            dtype_is_float(t)
+                ? (struct literal){.is_float = true, .f = 1}
+                : (struct literal){.i = dtype_wrap(t, value) == value ? value : dtype_wrap(t, 16)};
+    }
+}
+
+/* Behind an error: a clean program says nothing. */
+static void note_stand_ins(struct look *c)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    struct text names;
+    text_init(&names, &c->launch->ctx->scratch);
+    for (int p = 0; p < info->param_count; p++) {
+        if (!is_unknown_static(c, p) || !c->known[p])
+            continue;
+        text_printf(&names, "%s%s = ", names.length ? ", " : "", info->params[p].name);
+        if (c->choice->values[p].is_float)
+            text_add_double(&names, c->choice->values[p].f, true);
+        else
+            text_printf(&names, "%lld", (long long)c->choice->values[p].i);
+    }
+    if (names.length)
+        diag_note(&c->launch->ctx->diag, info->loc,
+                  "kernel `%s` was compiled with %s, which extents need and nobody gave",
+                  info->name, names.data);
+}
+
+/* Compiles in as few of the statics that were not given as will do: a size left open shows more (any number of
+ * iterations) than a small one. When nothing helps, the program itself is wrong. */
+static void choose_stand_ins(struct look *c)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    bool all_known = true;
+    for (int p = 0; p < info->param_count; p++)
+        all_known = all_known && !is_unknown_static(c, p);
+    if (all_known || would_check(c))
+        return;
+    size_t tries = sizeof stand_ins / sizeof *stand_ins, i = 0;
+    for (; i < tries; i++) {
+        set_stand_ins(c, stand_ins[i]);
+        if (would_check(c))
+            break;
+    }
+    if (i == tries) {
+        set_stand_ins(c, stand_ins[0]); /* then the error is not that they are unknown */
+        return;
+    }
+    for (int p = 0; p < info->param_count; p++) {
+        if (!is_unknown_static(c, p))
+            continue;
+        c->known[p] = false;
+        if (!would_check(c))
+            c->known[p] = true;
+    }
+}
+
+/* The typed program for what is known, before any pass. NULL: reported, *status says what. */
+static struct kernel *look_at(struct look *c, tw_status *status)
+{
+    tw_launch *l = c->launch;
+    tw_context *ctx = l->ctx;
+    const struct lang_kernel *info = l->kernel->info;
+    l->prepared = false;
+    *status = launch_resolve(l, false);
+    if (*status != TW_OK)
+        return NULL;
+    c->choice = &l->choice;
+    c->known = arena_array(&ctx->scratch, bool, info->param_count);
+    for (int p = 0; p < info->param_count; p++)
+        c->known[p] = info->params[p].is_static && l->choice.known[p];
+    choose_stand_ins(c);
+    struct kernel *ir = choice_check(&ctx->scratch, &ctx->diag, l->kernel, c->choice, c->known);
+    *status = ir ? TW_OK : TW_BAD_PROGRAM;
+    return ir;
+}
+
+/* --- check and show --- */
+
+static tw_status check_call(void *user)
+{
+    struct look *c = user;
+    tw_status status;
+    struct kernel *ir = look_at(c, &status);
+    if (ir)
+        status = choice_passes(c->launch->kernel, ir, c->choice, c->known, NULL);
+    if (c->known)
+        note_stand_ins(c);
+    return status;
+}
+
+tw_status tw_launch_check(tw_launch *l)
+{
+    return l ? context_call(l->ctx, check_call, &(struct look){.launch = l}) : TW_BAD_ARGUMENT;
+}
+
+static tw_status unknown_pass(tw_context *ctx, const char *name)
+{
+    const char **names = arena_array(&ctx->scratch, const char *, pass_count + 1);
+    names[0] = "check";
+    for (int i = 0; i < pass_count; i++)
+        names[i + 1] = pass_list[i].name;
+    if (name_find(name, names, pass_count + 1) >= 0)
+        return TW_OK;
+    diag_error(&ctx->diag, LOC_NONE, "there is no pass `%s`", name);
+    suggest(&ctx->diag, &ctx->scratch, name, names, pass_count + 1);
+    return TW_NOT_FOUND;
+}
+
+static tw_status show_call(void *user)
+{
+    struct look *c = user;
+    tw_launch *l = c->launch;
+    tw_status status = c->pass ? unknown_pass(l->ctx, c->pass) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    struct kernel *ir = look_at(c, &status);
+    if (!ir)
+        return status;
+    if (!c->pass || strcmp(c->pass, "check") != 0)
+        status = choice_passes(l->kernel, ir, c->choice, c->known, c->pass);
+    if (status != TW_OK)
+        return status;
+    arena_free(&l->shown);
+    struct text text;
+    text_init(&text, &l->shown);
+    kernel_print(&text, ir);
+    c->text = text.data;
+    return TW_OK;
+}
+
+tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text)
+{
+    if (text)
+        *text = NULL;
+    if (!l || !text)
+        return TW_BAD_ARGUMENT;
+    struct look call = {.launch = l, .pass = pass};
+    tw_status status = context_call(l->ctx, show_call, &call);
+    if (status == TW_OK)
+        *text = call.text;
+    return status;
+}
+
+const char *tw_pass_name(int index)
+{
+    return index >= 0 && index < pass_count ? pass_list[index].name : NULL;
+}
+
+const char *tw_pass_summary(int index)
+{
+    return index >= 0 && index < pass_count ? pass_list[index].summary : NULL;
+}
+
+/* --- devices --- */
+
+/* The processor's own name for itself, "" where there is no such instruction. `out` has 49 bytes. */
+static void processor_name(char *out)
+{
+    out[0] = '\0';
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned int words[12];
+    unsigned int *w = words;
+    for (unsigned int leaf = 0x80000002u; leaf <= 0x80000004u; leaf++, w += 4)
+        if (!__get_cpuid(leaf, &w[0], &w[1], &w[2], &w[3]))
+            return;
+    memcpy(out, words, sizeof words);
+    out[48] = '\0';
+    size_t skip = strspn(out, " ");
+    memmove(out, out + skip, strlen(out + skip) + 1);
+#endif
+}
+
+static const char *architecture(void)
+{
+#if defined(__x86_64__)
+    return "x86-64";
+#elif defined(__aarch64__)
+    return "arm64";
+#elif defined(__riscv)
+    return "riscv";
+#else
+    return "processor";
+#endif
+}
+
+bool tw_device_at(int index, tw_device *out)
+{
+    if (index != 0 || !out)
+        return false;
+    *out = (tw_device){.name = "cpu", .cores = platform_cores()};
+    char name[49];
+    processor_name(name);
+    snprintf(out->description, sizeof out->description, "%s, %d core%s, %s, %s routines",
+             name[0] ? name : "unnamed", out->cores, out->cores == 1 ? "" : "s", architecture(),
+             routine_set_choose()->name);
+    return true;
+}

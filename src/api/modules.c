@@ -1,0 +1,301 @@
+/* Modules and kernels: text in, and what a kernel takes out. */
+#include "api/objects.h"
+
+#include "base/platform.h"
+
+#include <string.h>
+
+static void module_destroy(tw_module *m)
+{
+    tw_context *ctx = m->ctx;
+    for (int i = 0; i < m->kernel_count; i++)
+        variants_free(&m->kernels[i]);
+    arena_free(&m->arena);
+    context_object_free(ctx, m, sizeof *m);
+}
+
+static void unlink_module(tw_module *m)
+{
+    for (tw_module **at = &m->ctx->modules; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            return;
+        }
+}
+
+void tw_module_free(tw_module *m)
+{
+    if (!m || m->released)
+        return;
+    unlink_module(m);
+    m->released = true;
+    if (m->launches == 0)
+        module_destroy(m);
+}
+
+void module_launch_gone(tw_module *m)
+{
+    m->launches--;
+    if (m->released && m->launches == 0)
+        module_destroy(m);
+}
+
+static tw_scalar public_scalar(struct literal v)
+{
+    return (tw_scalar){.is_float = v.is_float, .i = v.i, .f = v.f};
+}
+
+static void describe_kernel(tw_module *m, tw_kernel *k, int index)
+{
+    k->module = m;
+    k->index = index;
+    k->info = lang_kernel(&m->arena, m->parsed, index, NULL);
+    const struct lang_kernel *info = k->info;
+    k->tune_values = arena_array(&m->arena, const tw_scalar *, info->tune_count);
+    for (int t = 0; t < info->tune_count; t++) {
+        tw_scalar *values = arena_array(&m->arena, tw_scalar, info->tunes[t].count);
+        for (int i = 0; i < info->tunes[t].count; i++)
+            values[i] = public_scalar(info->tunes[t].values[i]);
+        k->tune_values[t] = values;
+    }
+    k->type_choices = arena_array(&m->arena, const tw_dtype *, info->type_count);
+    for (int t = 0; t < info->type_count; t++) {
+        tw_dtype *choices = arena_array(&m->arena, tw_dtype, info->types[t].count);
+        for (int i = 0; i < info->types[t].count; i++)
+            choices[i] = (tw_dtype)info->types[t].choices[i];
+        k->type_choices[t] = choices;
+    }
+}
+
+struct module_call {
+    tw_module *module;
+    const char *name, *text; /* text NULL: name is a path */
+    size_t length;
+};
+
+static tw_status compile_module(tw_module *m)
+{
+    struct diag *d = &m->ctx->diag;
+    m->parsed = lang_parse(&m->arena, d, &m->source);
+    if (!m->parsed || d->errors)
+        return TW_BAD_PROGRAM;
+    int count = lang_kernel_count(m->parsed);
+    m->kernels = arena_array(&m->arena, tw_kernel, count);
+    for (int i = 0; i < count; i++)
+        describe_kernel(m, &m->kernels[i], i);
+    m->kernel_count = count;
+    return TW_OK;
+}
+
+static tw_status read_module(void *user)
+{
+    struct module_call *call = user;
+    tw_module *m = call->module;
+    m->source.name = arena_string(&m->arena, call->name, strlen(call->name));
+    if (call->text) {
+        m->source.text = arena_string(&m->arena, call->text, call->length);
+        m->source.length = call->length;
+        return compile_module(m);
+    }
+    const char *why = "";
+    m->source.text = platform_read_file(&m->arena, call->name, &m->source.length, &why);
+    if (!m->source.text) {
+        diag_error(&m->ctx->diag, LOC_NONE, "cannot read `%s`: %s", call->name, why);
+        return TW_NO_FILE;
+    }
+    return compile_module(m);
+}
+
+static tw_status module_new(tw_context *ctx, struct module_call *call, tw_module **out)
+{
+    tw_module *m = context_object(ctx, sizeof *m);
+    if (!m)
+        return context_no_memory(ctx);
+    m->ctx = ctx;
+    context_arena(ctx, &m->arena);
+    call->module = m;
+    tw_status status = context_call(ctx, read_module, call);
+    if (status != TW_OK) {
+        module_destroy(m);
+        return status;
+    }
+    m->next = ctx->modules;
+    ctx->modules = m;
+    *out = m;
+    return TW_OK;
+}
+
+tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text, size_t length,
+                              tw_module **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx || !name || !text || !out)
+        return TW_BAD_ARGUMENT;
+    return module_new(ctx, &(struct module_call){.name = name, .text = text, .length = length},
+                      out);
+}
+
+tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx || !path || !out)
+        return TW_BAD_ARGUMENT;
+    return module_new(ctx, &(struct module_call){.name = path}, out);
+}
+
+/* --- kernels --- */
+
+int tw_module_kernel_count(const tw_module *m)
+{
+    return m ? m->kernel_count : 0;
+}
+
+tw_kernel *tw_module_kernel_at(tw_module *m, int index)
+{
+    return m && index >= 0 && index < m->kernel_count ? &m->kernels[index] : NULL;
+}
+
+struct find_call {
+    tw_module *module;
+    const char *name;
+    tw_kernel *found;
+};
+
+static tw_status find_kernel(void *user)
+{
+    struct find_call *call = user;
+    tw_module *m = call->module;
+    tw_context *ctx = m->ctx;
+    const char **names = arena_array(&ctx->scratch, const char *, m->kernel_count);
+    for (int i = 0; i < m->kernel_count; i++)
+        names[i] = m->kernels[i].info->name;
+    int index = name_find(call->name, names, m->kernel_count);
+    if (index >= 0) {
+        call->found = &m->kernels[index];
+        return TW_OK;
+    }
+    diag_error(&ctx->diag, LOC_NONE, "%s has no kernel `%s`", m->source.name, call->name);
+    suggest(&ctx->diag, &ctx->scratch, call->name, names, m->kernel_count);
+    return TW_NOT_FOUND;
+}
+
+tw_kernel *tw_module_kernel(tw_module *m, const char *name)
+{
+    if (!m || !name)
+        return NULL;
+    struct find_call call = {.module = m, .name = name};
+    context_call(m->ctx, find_kernel, &call);
+    return call.found;
+}
+
+const char *tw_kernel_name(const tw_kernel *k)
+{
+    return k->info->name;
+}
+
+bool tw_kernel_has_ensures(const tw_kernel *k)
+{
+    return k->info->has_ensures;
+}
+
+bool tw_kernel_thread_level(const tw_kernel *k)
+{
+    return k->info->thread_level;
+}
+
+int tw_kernel_param_count(const tw_kernel *k)
+{
+    return k->info->param_count;
+}
+
+tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
+{
+    if (!k || !out || index < 0 || index >= k->info->param_count)
+        return TW_BAD_ARGUMENT;
+    const struct lang_param *p = &k->info->params[index];
+    *out = (tw_param){
+        .name = p->name,
+        .is_pointer = p->is_pointer,
+        .is_const = p->is_const,
+        .is_static = p->is_static,
+        .dtype = p->type_variable >= 0 ? TW_DTYPE_NONE : (tw_dtype)p->dtype,
+        .type_name = p->type_variable >= 0 ? k->info->types[p->type_variable].name : NULL,
+        .rank = p->rank,
+    };
+    for (int i = 0; i < p->rank; i++)
+        out->dims[i] = p->dim_text[i];
+    return TW_OK;
+}
+
+int tw_kernel_tune_count(const tw_kernel *k)
+{
+    return k->info->tune_count;
+}
+
+tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out)
+{
+    if (!k || !out || index < 0 || index >= k->info->tune_count)
+        return TW_BAD_ARGUMENT;
+    const struct lang_tune *t = &k->info->tunes[index];
+    *out = (tw_tune){
+        .name = t->name, .group = t->group, .count = t->count, .values = k->tune_values[index]};
+    return TW_OK;
+}
+
+int tw_kernel_type_count(const tw_kernel *k)
+{
+    return k->info->type_count;
+}
+
+tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)
+{
+    if (!k || !out || index < 0 || index >= k->info->type_count)
+        return TW_BAD_ARGUMENT;
+    const struct lang_type *t = &k->info->types[index];
+    *out = (tw_type){.name = t->name, .count = t->count, .choices = k->type_choices[index]};
+    return TW_OK;
+}
+
+struct allows_call {
+    const tw_kernel *kernel;
+    const tw_scalar *tuned;
+    bool allowed;
+    const char *violated;
+};
+
+static tw_status ask_allowed(void *user)
+{
+    struct allows_call *call = user;
+    const tw_kernel *k = call->kernel;
+    tw_context *ctx = k->module->ctx;
+    int count = k->info->tune_count;
+    struct literal *tunes = arena_array(&ctx->scratch, struct literal, count);
+    for (int t = 0; t < count; t++) {
+        bool is_float = dtype_is_float(k->info->tunes[t].dtype);
+        tw_scalar v = call->tuned[t];
+        tunes[t] =
+            (struct literal){.is_float = is_float, .i = v.i, .f = v.is_float ? v.f : (double)v.i};
+    }
+    const char *violated = NULL;
+    call->allowed =
+        lang_tunes_allowed(&ctx->scratch, k->module->parsed, k->index, NULL, tunes, &violated);
+    if (violated)
+        call->violated = arena_string(&ctx->message_memory, violated, strlen(violated));
+    return TW_OK;
+}
+
+bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated)
+{
+    if (violated)
+        *violated = NULL;
+    if (!k || (!tuned && k->info->tune_count > 0))
+        return false;
+    struct allows_call call = {.kernel = k, .tuned = tuned};
+    if (context_call(k->module->ctx, ask_allowed, &call) != TW_OK)
+        return false;
+    if (violated && !call.allowed)
+        *violated = call.violated ? call.violated : "";
+    return call.allowed;
+}

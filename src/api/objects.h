@@ -1,0 +1,137 @@
+/* What stands behind the handles of tilewright.h, and how a public call is made.
+ *
+ *   status.c      status names, element types
+ *   context.c     contexts, messages, the guard around every public call
+ *   modules.c     modules, kernels and what they take
+ *   launch_set.c  launches: what the caller gives
+ *   resolve.c     what follows from it: types, tuned values, sizes
+ *   variant.c     one compiled version for each choice, kept
+ *   launch_run.c  prepare, run, verify
+ *   look.c        check, show, devices
+ *
+ * Memory: a context holds three arenas that live for one call (messages until the next one); a module, a launch and a
+ * variant hold one each. All of them recover to context_call, the only place with a setjmp. What a call was making when
+ * memory ran out is freed by the public function, which holds it outside of the guard's frame.
+ */
+#ifndef TW_OBJECTS_H
+#define TW_OBJECTS_H
+
+#include "base/diag.h"
+#include "cpu/cpu.h"
+#include "lang/lang.h"
+#include "tile/passes.h"
+#include "tilewright.h"
+
+enum { VARIANTS_KEPT = 64 }; /* of one kernel; the least recently used goes first */
+
+struct tw_context {
+    struct allocator allocator;
+    tw_config config;
+    jmp_buf recovery;            /* of the public call in progress */
+    struct arena message_memory; /* until the next call */
+    struct arena scratch;        /* until the end of the call */
+    struct arena probe;          /* freed many times in a call: for searching combinations */
+    struct diag diag;
+    const char *rendered;
+    const tw_message *messages;
+    int message_count;
+    tw_module *modules;
+    tw_launch *launches;
+};
+
+/* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it failed. Renders the
+ * messages at the end. Not to be nested. */
+tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call);
+/* Object memory straight from the allocator, zeroed; NULL when there is none. */
+void *context_object(tw_context *ctx, size_t size);
+tw_status context_no_memory(tw_context *ctx); /* says so; TW_NO_MEMORY */
+void context_object_free(tw_context *ctx, void *object, size_t size);
+void context_arena(tw_context *ctx, struct arena *a); /* an arena that recovers to context_call */
+
+struct tw_module {
+    tw_context *ctx;
+    tw_module *next;
+    struct arena arena;
+    struct source source;
+    struct module *parsed;
+    tw_kernel *kernels;
+    int kernel_count;
+    int launches; /* not freed yet */
+    bool released;
+};
+
+struct tw_kernel {
+    tw_module *module;
+    int index;
+    const struct lang_kernel *info; /* as the cpu target sees it */
+    const tw_scalar **tune_values;  /* by tune */
+    const tw_dtype **type_choices;  /* by type variable */
+    struct variant *variants;       /* the most recently used first */
+    int variant_count;
+};
+
+void module_launch_gone(tw_module *m); /* a launch of it was freed */
+
+/* What a variant was made for. Arrays by the kernel's tunes, types and parameters. */
+struct choice {
+    struct literal *tunes;
+    enum dtype *types;
+    struct literal *values; /* of scalar parameters */
+    bool *known;
+    int *divisor; /* 16 or 1 */
+};
+
+struct variant {
+    struct variant *next;
+    struct arena arena;
+    struct choice key; /* values and known: of statics only */
+    struct kernel *ir; /* after all passes */
+    struct cpu_program *program;
+};
+
+struct choice choice_new(struct arena *a, const struct lang_kernel *info);
+/* The variant for c, compiled if there is none. Reports; TW_BAD_PROGRAM,
+ * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
+tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);
+void variants_free(tw_kernel *k);
+/* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL: reported. */
+struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
+                            const struct choice *c, const bool *statics_known);
+/* Runs the passes up to `last` (NULL: all) over it. TW_OK, TW_UNSYNCHRONISED or TW_BAD_PROGRAM, reported. */
+tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                        const bool *statics_known, const char *last);
+
+struct tw_launch {
+    tw_context *ctx;
+    tw_launch *next;
+    tw_kernel *kernel;
+    struct arena arena;
+    struct arena shown; /* text of the latest tw_launch_show */
+    /* given */
+    bool *value_set, *tune_set, *type_set, *array_set;
+    tw_scalar *values; /* by parameter */
+    struct literal *tunes;
+    enum dtype *types;
+    tw_array *arrays; /* by parameter */
+    /* worked out */
+    struct choice choice;
+    bool prepared;
+    struct variant *variant; /* while prepared */
+};
+
+const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
+const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
+
+/* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported; not strict: what is
+ * not known stays so. TW_OK or TW_BAD_ARGUMENT. */
+tw_status launch_resolve(tw_launch *l, bool strict);
+
+/* launch_resolve, compile, arrays against views. */
+tw_status launch_prepare(tw_launch *l);
+
+int name_find(const char *name, const char *const *names, int count); /* -1 */
+/* "did you mean" as a note, if a name is near. */
+void suggest(struct diag *d, struct arena *a, const char *name, const char *const *names,
+             int count);
+
+#endif

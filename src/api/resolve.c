@@ -1,0 +1,374 @@
+/* What follows from what was given: element types, tuned values, sizes.
+ *
+ * Types come from arrays, sizes from the axes of arrays whose view has a parameter as that axis. Two sources that differ
+ * are both named.
+ */
+#include "api/objects.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* --- types --- */
+
+/* The array that decides type variable t: the first parameter that has one; -1: none. */
+static int deciding_array(const tw_launch *l, int t)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++)
+        if (l->array_set[p] && info->params[p].type_variable == t)
+            return p;
+    return -1;
+}
+
+static bool type_listed(const struct lang_type *variable, enum dtype t)
+{
+    for (int i = 0; i < variable->count; i++)
+        if (variable->choices[i] == t)
+            return true;
+    return false;
+}
+
+static void report_unlisted(tw_launch *l, const struct lang_type *variable, int param)
+{
+    struct text choices;
+    text_init(&choices, &l->ctx->scratch);
+    for (int i = 0; i < variable->count; i++)
+        text_printf(&choices, "%s%s", i ? ", " : "", dtype_table[variable->choices[i]].name);
+    diag_error(&l->ctx->diag, LOC_NONE, "`%s` is %s, but %s = {%s}",
+               l->kernel->info->params[param].name, tw_dtype_name(l->arrays[param].dtype),
+               variable->name, choices.data);
+}
+
+static void resolve_type(tw_launch *l, int t)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    const struct lang_type *variable = &info->types[t];
+    struct diag *d = &l->ctx->diag;
+    int first = deciding_array(l, t);
+    enum dtype type = variable->choices[0];
+    if (l->type_set[t])
+        type = l->types[t];
+    else if (first >= 0)
+        type = (enum dtype)l->arrays[first].dtype;
+    l->choice.types[t] = type;
+    if (!type_listed(variable, type)) {
+        report_unlisted(l, variable, first);
+        return;
+    }
+    for (int p = 0; p < info->param_count; p++) {
+        const struct lang_param *param = &info->params[p];
+        if (!l->array_set[p] || param->type_variable != t || (int)l->arrays[p].dtype == (int)type)
+            continue;
+        const char *name = dtype_table[type].name, *is = tw_dtype_name(l->arrays[p].dtype);
+        if (l->type_set[t])
+            diag_error(d, LOC_NONE, "%s is set to %s; `%s` is %s, expected %s", variable->name,
+                       name, param->name, is, name);
+        else
+            diag_error(d, LOC_NONE, "`%s` is %s, so %s = %s; `%s` is %s, expected %s",
+                       info->params[first].name, name, variable->name, name, param->name, is, name);
+    }
+}
+
+/* --- tuned values --- */
+
+/* A group of names that vary together, and which row of its lists is being tried. */
+struct tune_group {
+    int number;     /* lang_tune.group */
+    int *rows;      /* to be tried, in order */
+    int count, row; /* rows; the current one: index into rows */
+};
+
+enum { COMBINATIONS_TRIED = 1 << 20, PROBE_PERIOD = 256 };
+
+static bool same_literal(struct literal a, struct literal b)
+{
+    if (a.is_float != b.is_float)
+        return false;
+    return a.is_float ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
+}
+
+/* Whether the row has what was set by hand. */
+static bool row_matches(const tw_launch *l, int group, int row)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int t = 0; t < info->tune_count; t++)
+        if (info->tunes[t].group == group && l->tune_set[t] &&
+            !same_literal(info->tunes[t].values[row], l->tunes[t]))
+            return false;
+    return true;
+}
+
+/* Rows that have the values set by hand come alone; if there are none (an unlisted value), all rows serve the names that
+ * are left. */
+static void group_rows(tw_launch *l, struct tune_group *g, int listed, bool all_set)
+{
+    g->rows = arena_array(&l->ctx->scratch, int, listed > 0 ? listed : 1);
+    for (int row = 0; row < listed; row++)
+        if (row_matches(l, g->number, row))
+            g->rows[g->count++] = row;
+    if (g->count == 0)
+        for (int row = 0; row < listed; row++)
+            g->rows[g->count++] = row;
+    if (all_set || g->count == 0)
+        g->count = 1;
+}
+
+static struct tune_group *tune_groups(tw_launch *l, int *count)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct tune_group *groups = arena_array(&l->ctx->scratch, struct tune_group, info->tune_count);
+    *count = 0;
+    for (int t = 0; t < info->tune_count; t++) {
+        bool seen = false, all_set = true;
+        for (int g = 0; g < *count; g++)
+            seen = seen || groups[g].number == info->tunes[t].group;
+        if (seen)
+            continue;
+        for (int u = t; u < info->tune_count; u++)
+            if (info->tunes[u].group == info->tunes[t].group)
+                all_set = all_set && l->tune_set[u];
+        struct tune_group *g = &groups[(*count)++];
+        g->number = info->tunes[t].group;
+        group_rows(l, g, info->tunes[t].count, all_set);
+    }
+    return groups;
+}
+
+static void take_rows(tw_launch *l, const struct tune_group *groups, int count)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int t = 0; t < info->tune_count; t++)
+        for (int g = 0; g < count; g++) {
+            if (groups[g].number != info->tunes[t].group)
+                continue;
+            int row = groups[g].rows[groups[g].row];
+            l->choice.tunes[t] = l->tune_set[t] ? l->tunes[t] : info->tunes[t].values[row];
+        }
+}
+
+/* The last group varies fastest. */
+static bool next_rows(struct tune_group *groups, int count)
+{
+    for (int g = count - 1; g >= 0; g--) {
+        if (++groups[g].row < groups[g].count)
+            return true;
+        groups[g].row = 0;
+    }
+    return false;
+}
+
+static const char *tunes_text(tw_launch *l, bool only_set)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct text out;
+    text_init(&out, &l->ctx->scratch);
+    for (int t = 0; t < info->tune_count; t++) {
+        if (only_set && !l->tune_set[t])
+            continue;
+        struct literal v = l->choice.tunes[t];
+        text_printf(&out, "%s%s = ", out.length ? ", " : "", info->tunes[t].name);
+        if (v.is_float)
+            text_add_double(&out, v.f, true);
+        else
+            text_printf(&out, "%lld", (long long)v.i);
+    }
+    return out.data;
+}
+
+static void report_violated(tw_launch *l, const char *violated, long long tried)
+{
+    struct diag *d = &l->ctx->diag;
+    const char *set = tunes_text(l, true);
+    if (tried <= 1)
+        diag_error(d, LOC_NONE, "`require(%s)` does not hold for %s", violated,
+                   tunes_text(l, false));
+    else if (*set)
+        diag_error(d, LOC_NONE, "no listed values go with %s: `require(%s)` does not hold", set,
+                   violated);
+    else
+        diag_error(d, LOC_NONE, "no listed values of kernel `%s` satisfy `require(%s)`",
+                   l->kernel->info->name, violated);
+}
+
+static void resolve_tunes(tw_launch *l)
+{
+    tw_context *ctx = l->ctx;
+    const tw_kernel *k = l->kernel;
+    if (k->info->tune_count == 0)
+        return;
+    int count;
+    struct tune_group *groups = tune_groups(l, &count);
+    char violated[512] = "";
+    long long tried = 0;
+    do {
+        take_rows(l, groups, count);
+        const char *why = NULL;
+        if (lang_tunes_allowed(&ctx->probe, k->module->parsed, k->index, NULL, l->choice.tunes,
+                               &why))
+            return;
+        if (tried++ == 0 && why) {
+            size_t length = strlen(why);
+            length = length < sizeof violated ? length : sizeof violated - 1;
+            memcpy(violated, why, length);
+            violated[length] = '\0';
+        }
+        if (tried % PROBE_PERIOD == 0)
+            arena_free(&ctx->probe);
+    } while (tried < COMBINATIONS_TRIED && next_rows(groups, count));
+    for (int g = 0; g < count; g++)
+        groups[g].row = 0;
+    take_rows(l, groups, count);
+    report_violated(l, violated, tried);
+}
+
+/* --- scalars --- */
+
+static enum dtype param_dtype(const tw_launch *l, int p)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
+}
+
+/* The value as the parameter holds it: rounded for floats. */
+static bool take_float(tw_launch *l, int p, enum dtype t, tw_scalar v)
+{
+    double f = v.is_float ? v.f : (double)v.i;
+    _Alignas(8) unsigned char element[8];
+    dtype_store_f64(t, element, f);
+    double rounded = dtype_load_f64(t, element);
+    if (isfinite(f) && !isfinite(rounded)) {
+        diag_error(&l->ctx->diag, LOC_NONE, "`%s` = %g is beyond the range of %s",
+                   l->kernel->info->params[p].name, f, dtype_table[t].name);
+        return false;
+    }
+    l->choice.values[p] = (struct literal){.is_float = true, .f = rounded};
+    return true;
+}
+
+static bool take_integer(tw_launch *l, int p, enum dtype t, tw_scalar v)
+{
+    struct diag *d = &l->ctx->diag;
+    const char *name = l->kernel->info->params[p].name, *type = dtype_table[t].name;
+    if (v.is_float) {
+        diag_error(d, LOC_NONE, "`%s` is %s, but %g was given", name, type, v.f);
+        return false;
+    }
+    if (t == DT_BOOL ? v.i != 0 && v.i != 1 : dtype_wrap(t, v.i) != v.i) {
+        diag_error(d, LOC_NONE, "`%s` = %lld does not fit %s", name, (long long)v.i, type);
+        return false;
+    }
+    l->choice.values[p] = (struct literal){.i = v.i};
+    return true;
+}
+
+static bool take_value(tw_launch *l, int p, tw_scalar v)
+{
+    enum dtype t = param_dtype(l, p);
+    bool taken = dtype_is_float(t) ? take_float(l, p, t, v) : take_integer(l, p, t, v);
+    l->choice.known[p] = taken;
+    return taken;
+}
+
+/* Where a size came from: the array and its axis; array -1: set by hand. */
+struct origin {
+    int array, axis;
+};
+
+static void report_size(tw_launch *l, int p, struct origin first, int array, int axis)
+{
+    const struct lang_param *params = l->kernel->info->params;
+    struct diag *d = &l->ctx->diag;
+    long long was = (long long)l->choice.values[p].i;
+    long long is = (long long)l->arrays[array].shape[axis];
+    if (first.array < 0)
+        diag_error(d, LOC_NONE, "`%s` is set to %lld, but it is %lld by `%s` (axis %d)",
+                   params[p].name, was, is, params[array].name, axis);
+    else
+        diag_error(d, LOC_NONE, "`%s` is %lld by `%s` (axis %d) but %lld by `%s` (axis %d)",
+                   params[p].name, was, params[first.array].name, first.axis, is,
+                   params[array].name, axis);
+}
+
+static void infer_from(tw_launch *l, int array, struct origin *origins)
+{
+    const struct lang_param *param = &l->kernel->info->params[array];
+    if (!l->array_set[array])
+        return;
+    for (int axis = 0; axis < param->rank; axis++) {
+        int p = param->dim_param[axis];
+        if (p < 0)
+            continue;
+        int64_t extent = l->arrays[array].shape[axis];
+        if (!l->choice.known[p]) {
+            if (!l->value_set[p]) /* else an error was reported for it */
+                take_value(l, p, (tw_scalar){.i = extent});
+            origins[p] = (struct origin){array, axis};
+        } else if (l->choice.values[p].i != extent) {
+            report_size(l, p, origins[p], array, axis);
+        }
+    }
+}
+
+/* A program for one value of a static parameter takes no other. */
+static bool take_only_value(tw_launch *l, int p)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    const struct literal *only = &param->value;
+    if (!param->has_value)
+        return false;
+    take_value(l, p, (tw_scalar){.is_float = only->is_float, .i = only->i, .f = only->f});
+    const tw_scalar *given = &l->values[p];
+    double is = only->is_float ? only->f : (double)only->i;
+    double wanted = given->is_float ? given->f : (double)given->i;
+    if (l->value_set[p] && is != wanted)
+        diag_error(&l->ctx->diag, LOC_NONE, "`%s` is set to %g, but this program is for `%s = %g`",
+                   param->name, wanted, param->name, is);
+    return true;
+}
+
+static void resolve_scalars(tw_launch *l, bool strict)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct diag *d = &l->ctx->diag;
+    struct origin *origins = arena_array(&l->ctx->scratch, struct origin, info->param_count);
+    for (int p = 0; p < info->param_count; p++) {
+        l->choice.known[p] = false;
+        origins[p] = (struct origin){-1, 0};
+        if (!take_only_value(l, p) && !info->params[p].is_pointer && l->value_set[p])
+            take_value(l, p, l->values[p]);
+    }
+    for (int p = 0; p < info->param_count; p++)
+        infer_from(l, p, origins);
+    for (int p = 0; p < info->param_count && strict; p++)
+        if (!info->params[p].is_pointer && !l->choice.known[p] && !l->value_set[p] &&
+            origins[p].array < 0)
+            diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array given says it",
+                       info->params[p].name, info->params[p].is_static ? "static " : "",
+                       dtype_table[param_dtype(l, p)].name);
+}
+
+/* Run-time integers that are multiples of 16: what proves most masks idle. */
+static void find_divisors(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++) {
+        bool fact = !info->params[p].is_pointer && !info->params[p].is_static &&
+                    l->choice.known[p] && dtype_is_int(param_dtype(l, p)) &&
+                    l->choice.values[p].i % 16 == 0;
+        l->choice.divisor[p] = fact ? 16 : 1;
+    }
+}
+
+tw_status launch_resolve(tw_launch *l, bool strict)
+{
+    const struct diag *d = &l->ctx->diag;
+    for (int t = 0; t < l->kernel->info->type_count; t++)
+        resolve_type(l, t);
+    if (d->errors)
+        return TW_BAD_ARGUMENT;
+    resolve_tunes(l);
+    resolve_scalars(l, strict);
+    find_divisors(l);
+    return d->errors ? TW_BAD_ARGUMENT : TW_OK;
+}

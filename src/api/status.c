@@ -1,0 +1,74 @@
+/* Status codes and element types: tables read out. */
+#include "tilewright.h"
+
+#include "base/dtype.h"
+
+#include <string.h>
+
+_Static_assert((int)TW_DTYPE_COUNT == (int)DT_COUNT && (int)TW_BOOL == (int)DT_BOOL &&
+                   (int)TW_F64 == (int)DT_F64 && (int)TW_BF16 == (int)DT_BF16 &&
+                   (int)TW_I64 == (int)DT_I64 && (int)TW_U8 == (int)DT_U8,
+               "tw_dtype follows base/dtype.def");
+
+const char *tw_status_name(tw_status s)
+{
+    switch (s) {
+#define TW_STATUS_NAME(name, value, text)                                                          \
+    case name: return #name;
+        TW_STATUS_LIST(TW_STATUS_NAME)
+#undef TW_STATUS_NAME
+    }
+    return "unknown status";
+}
+
+const char *tw_status_text(tw_status s)
+{
+    switch (s) {
+#define TW_STATUS_TEXT(name, value, text)                                                          \
+    case name: return text;
+        TW_STATUS_LIST(TW_STATUS_TEXT)
+#undef TW_STATUS_TEXT
+    }
+    return "unknown status";
+}
+
+const char *tw_version(void)
+{
+    return TW_VERSION;
+}
+
+static bool valid(tw_dtype t)
+{
+    return (int)t >= 0 && (int)t < (int)TW_DTYPE_COUNT;
+}
+
+const char *tw_dtype_name(tw_dtype t)
+{
+    return valid(t) ? dtype_table[t].name : "none";
+}
+
+size_t tw_dtype_size(tw_dtype t)
+{
+    return valid(t) ? dtype_size((enum dtype)t) : 0;
+}
+
+tw_dtype tw_dtype_from_name(const char *name)
+{
+    return name ? (tw_dtype)dtype_by_name(name, strlen(name)) : TW_DTYPE_NONE;
+}
+
+const char *tw_dtype_numpy(tw_dtype t)
+{
+    return valid(t) ? dtype_table[t].numpy : "";
+}
+
+double tw_dtype_load(tw_dtype t, const void *element)
+{
+    return valid(t) ? dtype_load_f64((enum dtype)t, element) : 0;
+}
+
+void tw_dtype_store(tw_dtype t, void *element, double value)
+{
+    if (valid(t))
+        dtype_store_f64((enum dtype)t, element, value);
+}

@@ -1,0 +1,195 @@
+/* Variants: one compiled version of a kernel for each choice of tuned values, types, statics and facts about sizes. The
+ * kernel keeps the most recently used. */
+#include "api/objects.h"
+
+#include <string.h>
+
+static bool same_value(struct literal a, struct literal b)
+{
+    if (a.is_float != b.is_float)
+        return false;
+    return a.is_float ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
+}
+
+static bool same_choice(const struct lang_kernel *info, const struct choice *a,
+                        const struct choice *b)
+{
+    for (int t = 0; t < info->tune_count; t++)
+        if (!same_value(a->tunes[t], b->tunes[t]))
+            return false;
+    for (int t = 0; t < info->type_count; t++)
+        if (a->types[t] != b->types[t])
+            return false;
+    for (int p = 0; p < info->param_count; p++) {
+        if (a->divisor[p] != b->divisor[p])
+            return false;
+        if (!info->params[p].is_static)
+            continue;
+        if (a->known[p] != b->known[p] || (a->known[p] && !same_value(a->values[p], b->values[p])))
+            return false;
+    }
+    return true;
+}
+
+static struct choice choice_copy(struct arena *a, const struct lang_kernel *info,
+                                 const struct choice *c)
+{
+    struct choice copy = choice_new(a, info);
+    for (int t = 0; t < info->tune_count; t++)
+        copy.tunes[t] = c->tunes[t];
+    for (int t = 0; t < info->type_count; t++)
+        copy.types[t] = c->types[t];
+    for (int p = 0; p < info->param_count; p++) {
+        copy.divisor[p] = c->divisor[p];
+        copy.known[p] = info->params[p].is_static && c->known[p];
+        if (copy.known[p])
+            copy.values[p] = c->values[p];
+    }
+    return copy;
+}
+
+struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
+                            const struct choice *c, const bool *statics_known)
+{
+    int errors = d->errors;
+    struct kernel *ir = lang_check(a, d, k->module->parsed, k->index,
+                                   &(struct lang_choice){
+                                       .tunes = k->info->tune_count ? c->tunes : NULL,
+                                       .types = k->info->type_count ? c->types : NULL,
+                                       .statics = c->values,
+                                       .statics_known = statics_known,
+                                   });
+    return d->errors > errors ? NULL : ir;
+}
+
+/* Whether passes up to `last` (none: NULL) find nothing wrong. */
+static bool passes_quietly(const tw_kernel *k, const struct choice *c, const bool *statics_known,
+                           const char *last)
+{
+    struct arena *scratch = &k->module->ctx->scratch;
+    struct diag quiet;
+    diag_init(&quiet, scratch);
+    struct kernel *ir = choice_check(scratch, &quiet, k, c, statics_known);
+    struct launch_facts facts = {
+        .values = c->values, .known = statics_known, .divisor = c->divisor};
+    struct pass_context passes = {.kernel = ir, .diag = &quiet, .facts = &facts};
+    return ir && (!last || passes_run(&passes, last));
+}
+
+/* Errors were reported: by the synchronisation check, or because the program is wrong? */
+static tw_status failed_status(const tw_kernel *k, const struct choice *c,
+                               const bool *statics_known)
+{
+    int i = 0;
+    while (i < pass_count && pass_list[i].run != pass_synccheck)
+        i++;
+    if (i == pass_count)
+        return TW_BAD_PROGRAM;
+    const char *before = i ? pass_list[i - 1].name : NULL;
+    return passes_quietly(k, c, statics_known, before) &&
+                   !passes_quietly(k, c, statics_known, pass_list[i].name)
+               ? TW_UNSYNCHRONISED
+               : TW_BAD_PROGRAM;
+}
+
+tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                        const bool *statics_known, const char *last)
+{
+    struct launch_facts facts = {
+        .values = c->values, .known = statics_known, .divisor = c->divisor};
+    struct pass_context passes = {.kernel = ir, .diag = &k->module->ctx->diag, .facts = &facts};
+    return passes_run(&passes, last) ? TW_OK : failed_status(k, c, statics_known);
+}
+
+static tw_status compile(tw_kernel *k, struct variant *v)
+{
+    tw_context *ctx = k->module->ctx;
+    struct diag *d = &ctx->diag;
+    v->ir = choice_check(&v->arena, d, k, &v->key, v->key.known);
+    if (!v->ir)
+        return TW_BAD_PROGRAM;
+    tw_status status = choice_passes(k, v->ir, &v->key, v->key.known, NULL);
+    if (status != TW_OK)
+        return status;
+    const char *why = "";
+    v->program = cpu_compile(&v->arena, v->ir, &why);
+    if (!v->program) {
+        diag_error(d, v->ir->loc, "kernel `%s` cannot run on the cpu: %s", v->ir->name, why);
+        return TW_UNSUPPORTED;
+    }
+    return TW_OK;
+}
+
+static void variant_free(tw_context *ctx, struct variant *v)
+{
+    for (tw_launch *l = ctx->launches; l; l = l->next)
+        if (l->variant == v) {
+            l->variant = NULL;
+            l->prepared = false;
+        }
+    arena_free(&v->arena);
+    context_object_free(ctx, v, sizeof *v);
+}
+
+static void drop_oldest(tw_kernel *k)
+{
+    struct variant **at = &k->variants;
+    while ((*at)->next)
+        at = &(*at)->next;
+    struct variant *oldest = *at;
+    *at = NULL;
+    k->variant_count--;
+    variant_free(k->module->ctx, oldest);
+}
+
+/* A variant is in the list while it is being compiled: when memory runs out there, it is found here by the next call. */
+static void drop_unfinished(tw_kernel *k)
+{
+    struct variant *first = k->variants;
+    if (!first || first->program)
+        return;
+    k->variants = first->next;
+    k->variant_count--;
+    variant_free(k->module->ctx, first);
+}
+
+tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out)
+{
+    drop_unfinished(k);
+    for (struct variant **at = &k->variants; *at; at = &(*at)->next) {
+        struct variant *v = *at;
+        if (!same_choice(k->info, &v->key, c))
+            continue;
+        *at = v->next;
+        v->next = k->variants;
+        k->variants = v;
+        *out = v;
+        return TW_OK;
+    }
+    tw_context *ctx = k->module->ctx;
+    struct variant *v = context_object(ctx, sizeof *v);
+    if (!v)
+        return TW_NO_MEMORY;
+    context_arena(ctx, &v->arena);
+    v->next = k->variants;
+    k->variants = v;
+    if (++k->variant_count > VARIANTS_KEPT)
+        drop_oldest(k);
+    v->key = choice_copy(&v->arena, k->info, c);
+    tw_status status = compile(k, v);
+    if (status == TW_OK)
+        *out = v;
+    else
+        drop_unfinished(k);
+    return status;
+}
+
+void variants_free(tw_kernel *k)
+{
+    while (k->variants) {
+        struct variant *v = k->variants;
+        k->variants = v->next;
+        variant_free(k->module->ctx, v);
+    }
+    k->variant_count = 0;
+}

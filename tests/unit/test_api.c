@@ -1,0 +1,821 @@
+/* The public interface: what follows from what is given, what is refused and how it is said, and running out of memory at
+ * every allocation. */
+#include "api/objects.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char matmul_text[] =
+    "type T = {f32, f16};\n"
+    "tune (BM, BN) = {(16, 16), (32, 8), (8, 8)};\n"
+    "tune BK = {8, 16};\n"
+    "require(BM * BK <= 256);\n"
+    "kernel matmul(i32 m, static i32 n, static i32 k, const T *a, const T *b, T *c)\n"
+    "    grid(cdiv(m, BM), cdiv(n, BN)) warps(1)\n"
+    "{\n"
+    "    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;\n"
+    "    shared T sa[BM][BK], sb[BK][BN];\n"
+    "    i32 i = block.x * BM, j = block.y * BN;\n"
+    "    reg f32 acc[BM][BN] = 0;\n"
+    "    for (i32 p = 0; p < k; p += BK) {\n"
+    "        sa = A[i +: BM][p +: BK];\n"
+    "        sb = B[p +: BK][j +: BN];\n"
+    "        sync();\n"
+    "        acc += dot(sa, sb);\n"
+    "        sync();\n"
+    "    }\n"
+    "    C[i +: BM][j +: BN] = (T) acc;\n"
+    "    ensures C == dot(A, B);\n"
+    "}\n";
+
+/* --- an allocator that counts, and fails when told --- */
+
+struct counting {
+    long live;      /* bytes */
+    long calls;     /* allocations so far */
+    long fail_from; /* the call that fails, and all after it; negative: none */
+};
+
+static void *counting_resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    struct counting *c = user;
+    if (size == 0) {
+        c->live -= ptr ? (long)old_size : 0;
+        free(ptr);
+        return NULL;
+    }
+    long call = c->calls++;
+    if (c->fail_from >= 0 && call >= c->fail_from)
+        return NULL;
+    void *block = realloc(ptr, size);
+    if (block)
+        c->live += (long)size - (ptr ? (long)old_size : 0);
+    return block;
+}
+
+/* --- a context, a module and a launch of its first kernel --- */
+
+enum { M = 19, N = 21, K = 10 };
+
+struct fixture {
+    struct counting memory;
+    tw_config config;
+    tw_context *ctx;
+    tw_module *module;
+    tw_launch *launch;
+    float a[M * K], b[K * N], c[M * N];
+    char printed[256];
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    f->memory.fail_from = -1;
+    f->config = (tw_config){.resize = counting_resize, .resize_user = &f->memory, .threads = 1};
+    for (int i = 0; i < M * K; i++)
+        f->a[i] = (float)(i % 7) - 3;
+    for (int i = 0; i < K * N; i++)
+        f->b[i] = (float)(i % 5) * 0.25f;
+    assert_int_equal(tw_context_new(&f->config, &f->ctx), TW_OK);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    tw_context_free(f->ctx);
+    assert_int_equal(f->memory.live, 0);
+    free(f);
+    return 0;
+}
+
+static void succeed(struct fixture *f, tw_status status)
+{
+    if (status != TW_OK)
+        fail_msg("%s: %s", tw_status_name(status), tw_context_messages(f->ctx));
+}
+
+/* The call failed with this status, and its messages contain `text`. */
+static void refused(struct fixture *f, tw_status status, tw_status expected, const char *text)
+{
+    const char *said = tw_context_messages(f->ctx);
+    if (status != expected || !strstr(said, text))
+        fail_msg("got %s: %s\nexpected %s: …%s…", tw_status_name(status), said,
+                 tw_status_name(expected), text);
+}
+
+static void load(struct fixture *f, const char *text)
+{
+    succeed(f, tw_module_from_text(f->ctx, "test.tile", text, strlen(text), &f->module));
+    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &f->launch));
+}
+
+static tw_array array(void *data, tw_dtype t, int rank, int64_t rows, int64_t columns)
+{
+    return (tw_array){.data = data, .dtype = t, .rank = rank, .shape = {rows, columns}};
+}
+
+static tw_scalar integer(int64_t v)
+{
+    return (tw_scalar){.i = v};
+}
+
+static void give_inputs(struct fixture *f)
+{
+    tw_array a = array(f->a, TW_F32, 2, M, K), b = array(f->b, TW_F32, 2, K, N);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "b", &b));
+}
+
+static void give_all(struct fixture *f)
+{
+    tw_array c = array(f->c, TW_F32, 2, M, N);
+    give_inputs(f);
+    succeed(f, tw_launch_array(f->launch, "c", &c));
+}
+
+/* --- tables --- */
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_string_equal(tw_status_name(TW_BAD_ARGUMENT), "TW_BAD_ARGUMENT");
+    assert_string_equal(tw_status_text(TW_OK), "success");
+    assert_string_equal(tw_dtype_name(TW_BF16), "bf16");
+    assert_string_equal(tw_dtype_name(TW_DTYPE_NONE), "none");
+    assert_int_equal(tw_dtype_from_name("u16"), TW_U16);
+    assert_int_equal(tw_dtype_from_name("u17"), TW_DTYPE_NONE);
+    assert_int_equal(tw_dtype_size(TW_I64), 8);
+    assert_string_equal(tw_dtype_numpy(TW_F16), "f2");
+    uint16_t half;
+    tw_dtype_store(TW_F16, &half, 1.5);
+    assert_true(tw_dtype_load(TW_F16, &half) == 1.5);
+    assert_non_null(tw_pass_name(0));
+    assert_null(tw_pass_name(1000));
+    tw_device device;
+    assert_true(tw_device_at(0, &device));
+    assert_string_equal(device.name, "cpu");
+    assert_true(device.cores >= 1);
+    assert_false(tw_device_at(1, &device));
+}
+
+/* --- modules --- */
+
+static void test_kernel_describes_itself(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_kernel *k = tw_module_kernel(f->module, "matmul");
+    assert_non_null(k);
+    assert_int_equal(tw_module_kernel_count(f->module), 1);
+    assert_true(tw_kernel_has_ensures(k));
+    assert_false(tw_kernel_thread_level(k));
+    assert_int_equal(tw_kernel_param_count(k), 6);
+    tw_param p;
+    succeed(f, tw_kernel_param(k, 1, &p));
+    assert_true(p.is_static && !p.is_pointer && p.dtype == TW_I32);
+    succeed(f, tw_kernel_param(k, 3, &p));
+    assert_true(p.is_pointer && p.is_const && p.rank == 2);
+    assert_int_equal(p.dtype, TW_DTYPE_NONE);
+    assert_string_equal(p.type_name, "T");
+    assert_string_equal(p.dims[1], "k");
+    assert_int_equal(tw_kernel_param(k, 6, &p), TW_BAD_ARGUMENT);
+    tw_tune t;
+    assert_int_equal(tw_kernel_tune_count(k), 3);
+    succeed(f, tw_kernel_tune(k, 1, &t));
+    assert_string_equal(t.name, "BN");
+    assert_int_equal(t.count, 3);
+    assert_int_equal(t.values[1].i, 8);
+    tw_type type;
+    assert_int_equal(tw_kernel_type_count(k), 1);
+    succeed(f, tw_kernel_type(k, 0, &type));
+    assert_int_equal(type.choices[1], TW_F16);
+    const char *violated;
+    assert_true(tw_kernel_allows(k, (tw_scalar[]){{.i = 16}, {.i = 16}, {.i = 16}}, &violated));
+    assert_null(violated);
+    assert_false(tw_kernel_allows(k, (tw_scalar[]){{.i = 32}, {.i = 8}, {.i = 16}}, &violated));
+    assert_non_null(strstr(violated, "BM * BK"));
+}
+
+static void test_unknown_kernel(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    assert_null(tw_module_kernel(f->module, "matmull"));
+    assert_non_null(strstr(tw_context_messages(f->ctx), "did you mean `matmul`"));
+    tw_message m;
+    assert_true(tw_context_message(f->ctx, 0, &m));
+    assert_int_equal(m.severity, TW_ERROR);
+    assert_true(tw_context_message(f->ctx, 1, &m));
+    assert_int_equal(m.severity, TW_NOTE);
+    assert_false(tw_context_message(f->ctx, 2, &m));
+}
+
+static void test_bad_program(void **state)
+{
+    struct fixture *f = *state;
+    const char *text = "kernel k(i32 n) grid(1) warps(1)\n{\n    i32 x = ;\n}\n";
+    tw_module *m = (tw_module *)1;
+    refused(f, tw_module_from_text(f->ctx, "bad.tile", text, strlen(text), &m), TW_BAD_PROGRAM,
+            "bad.tile:3:");
+    assert_null(m);
+    tw_message message;
+    assert_true(tw_context_message(f->ctx, 0, &message));
+    assert_string_equal(message.file, "bad.tile");
+    assert_int_equal(message.line, 3);
+}
+
+static void test_missing_file(void **state)
+{
+    struct fixture *f = *state;
+    tw_module *m;
+    refused(f, tw_module_from_file(f->ctx, "no/such.tile", &m), TW_NO_FILE, "no/such.tile");
+}
+
+static void test_module_outlives_its_free(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_module_free(f->module);
+    give_all(f);
+    succeed(f, tw_launch_run(f->launch));
+    tw_launch_free(f->launch);
+}
+
+/* --- running --- */
+
+static void test_run_and_verify(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    give_all(f);
+    succeed(f, tw_launch_run(f->launch));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += f->a[i * K + p] * f->b[p * N + j];
+            assert_true(fabsf(sum - f->c[i * N + j]) < 1e-4f);
+        }
+    tw_verdict v;
+    succeed(f, tw_launch_verify(f->launch, &v));
+    assert_true(v.ok);
+    assert_int_equal(v.checked, M * N);
+    f->c[2 * N + 5] += 1;
+    refused(f, tw_launch_verify(f->launch, &v), TW_WRONG_VALUES, "C[2][5]");
+    assert_false(v.ok);
+    assert_string_equal(v.view, "C");
+    assert_int_equal(v.at[1], 5);
+}
+
+static void test_shape_of_an_output(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    give_inputs(f);
+    tw_array c;
+    succeed(f, tw_launch_shape(f->launch, "c", &c));
+    assert_int_equal(c.dtype, TW_F32);
+    assert_int_equal(c.rank, 2);
+    assert_int_equal(c.shape[0], M);
+    assert_int_equal(c.shape[1], N);
+    tw_scalar v;
+    succeed(f, tw_launch_value(f->launch, "k", &v));
+    assert_int_equal(v.i, K);
+    succeed(f, tw_launch_value(f->launch, "BM", &v));
+    assert_int_equal(v.i, 16);
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "no array was given for `c`");
+}
+
+/* --- what is refused --- */
+
+static void test_sizes_in_conflict(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    give_all(f);
+    tw_array b = array(f->b, TW_F32, 2, K - 1, N);
+    succeed(f, tw_launch_array(f->launch, "b", &b));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "`k` is 10 by `a` (axis 1) but 9 by `b` (axis 0)");
+    give_all(f);
+    succeed(f, tw_launch_set(f->launch, "m", integer(18)));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`m` is set to 18");
+    succeed(f, tw_launch_set(f->launch, "m", integer(M)));
+    succeed(f, tw_launch_run(f->launch));
+}
+
+static void test_sizes_missing(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_array a = array(f->a, TW_F32, 2, M, K);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`n` (static i32) is not set");
+    succeed(f, tw_launch_set(f->launch, "n", integer(N)));
+    succeed(f, tw_launch_prepare(f->launch));
+    succeed(f, tw_launch_array(f->launch, "a", NULL));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`m` (i32) is not set");
+}
+
+static void test_types(void **state)
+{
+    struct fixture *f = *state;
+    static uint16_t half[M * K];
+    load(f, matmul_text);
+    give_all(f);
+    tw_array a = array(half, TW_F16, 2, M, K);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "`a` is f16, so T = f16; `b` is f32, expected f16");
+    succeed(f, tw_launch_type(f->launch, "T", TW_F32));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "T is set to f32; `a` is f16, expected f32");
+    refused(f, tw_launch_type(f->launch, "T", TW_I8), TW_BAD_ARGUMENT,
+            "i8 is none of T = {f32, f16}");
+    a.dtype = TW_BF16;
+    give_all(f);
+    succeed(f, tw_launch_run(f->launch));
+}
+
+static void test_unlisted_type(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_array a = array(f->a, TW_I32, 2, M, K);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`a` is i32, but T = {f32, f16}");
+}
+
+static void test_arrays_by_themselves(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_array a = array(f->a, TW_F32, 1, M * K, 0);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "expected T[m][k]");
+    a = array(NULL, TW_F32, 2, M, K);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "has no data");
+    a = array((char *)f->a + 1, TW_F32, 2, M, K);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "aligned");
+    a = array(f->a, TW_F32, 2, -1, K);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "negative");
+    a = array(f->a, TW_F32, 2, INT64_MAX, INT64_MAX);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "larger");
+    a = array(f->a, TW_F32, 0, 0, 0);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "axes");
+    a = array(f->a, (tw_dtype)77, 2, M, K);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "element type");
+}
+
+static void test_unknown_names(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_array a = array(f->a, TW_F32, 2, M, K);
+    refused(f, tw_launch_array(f->launch, "x", &a), TW_NOT_FOUND, "`a`, `b`, `c`");
+    refused(f, tw_launch_array(f->launch, "m", &a), TW_BAD_ARGUMENT, "is a scalar parameter");
+    refused(f, tw_launch_set(f->launch, "a", integer(1)), TW_BAD_ARGUMENT, "is an array");
+    refused(f, tw_launch_set(f->launch, "BM", integer(1)), TW_BAD_ARGUMENT, "is a tuned value");
+    refused(f, tw_launch_tune(f->launch, "BMM", integer(1)), TW_NOT_FOUND, "did you mean");
+    refused(f, tw_launch_type(f->launch, "S", TW_F32), TW_NOT_FOUND, "`T`");
+    tw_scalar v;
+    assert_int_equal(tw_launch_value(f->launch, "zz", &v), TW_NOT_FOUND);
+    refused(f, tw_launch_value(f->launch, "m", &v), TW_BAD_ARGUMENT, "is not set");
+    refused(f, tw_launch_show(f->launch, "fould", &(const char *){NULL}), TW_NOT_FOUND, "`fold`");
+}
+
+static void test_scalars_fit_their_type(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] =
+        "kernel k(i8 x, bool y, f16 z, static i32 n, f32 *c) grid(1) warps(1)\n"
+        "{\n"
+        "    global f32 C[n] = c;\n"
+        "    C[0 +: 16] = y ? (f32) x : (f32) z;\n"
+        "}\n";
+    float c[3];
+    load(f, text);
+    tw_array out = array(c, TW_F32, 1, 3, 0);
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    succeed(f, tw_launch_set(f->launch, "x", integer(128)));
+    succeed(f, tw_launch_set(f->launch, "y", integer(2)));
+    succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 1e6}));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` = 128 does not fit i8");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`y` = 2 does not fit bool");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "beyond the range of f16");
+    succeed(f, tw_launch_set(f->launch, "x", (tw_scalar){.is_float = true, .f = 1.5}));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` is i8, but 1.5 was given");
+    succeed(f, tw_launch_set(f->launch, "x", integer(-7)));
+    succeed(f, tw_launch_set(f->launch, "y", integer(0)));
+    succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 0.1}));
+    succeed(f, tw_launch_run(f->launch));
+    assert_true(c[0] == f16_to_f32(f32_to_f16(0.1f)) && c[2] == c[0]);
+    succeed(f, tw_launch_set(f->launch, "y", integer(1)));
+    succeed(f, tw_launch_run(f->launch));
+    assert_true(c[1] == -7);
+}
+
+static void test_computed_axes(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] = "kernel k(i32 n, const f32 *x, f32 *c) grid(1) warps(1)\n"
+                               "{\n"
+                               "    global f32 X[n] = x, C[2 * n + 1] = c;\n"
+                               "    C[0 +: 16] = 1;\n"
+                               "}\n";
+    float x[3] = {0}, c[8];
+    load(f, text);
+    tw_array in = array(x, TW_F32, 1, 3, 0), out = array(c, TW_F32, 1, 8, 0), shape;
+    succeed(f, tw_launch_array(f->launch, "x", &in));
+    succeed(f, tw_launch_shape(f->launch, "c", &shape));
+    assert_int_equal(shape.shape[0], 7);
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`c` is f32[8], expected f32[7]");
+    out.shape[0] = 7;
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    succeed(f, tw_launch_run(f->launch));
+    assert_true(c[6] == 1);
+}
+
+static void test_strided_view(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] =
+        "kernel k(i32 m, i32 n, i32 ld, const f32 *x, f32 *c) grid(1) warps(1)\n"
+        "{\n"
+        "    global f32 X[m][n] = x strides(ld, 1), C[m][n] = c;\n"
+        "    C[0 +: 4][0 +: 4] = X[0 +: 4][0 +: 4];\n"
+        "    ensures C == X;\n"
+        "}\n";
+    float x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, c[4];
+    load(f, text);
+    tw_array in = array(x, TW_F32, 1, 9, 0), out = array(c, TW_F32, 2, 2, 2);
+    succeed(f, tw_launch_array(f->launch, "x", &in));
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    succeed(f, tw_launch_set(f->launch, "ld", integer(5)));
+    succeed(f, tw_launch_run(f->launch));
+    assert_true(c[0] == 1 && c[1] == 2 && c[2] == 6 && c[3] == 7);
+    succeed(f, tw_launch_verify(f->launch, NULL));
+    succeed(f, tw_launch_set(f->launch, "ld", integer(8)));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` has 9 elements");
+}
+
+/* --- tuned values --- */
+
+static void test_tuned_values(void **state)
+{
+    struct fixture *f = *state;
+    tw_scalar v;
+    load(f, matmul_text);
+    give_all(f);
+    succeed(f, tw_launch_tune(f->launch, "BN", integer(8)));
+    succeed(f, tw_launch_value(f->launch, "BM", &v));
+    assert_int_equal(v.i, 32); /* of the first row with BN = 8 */
+    succeed(f, tw_launch_tune(f->launch, "BK", integer(16)));
+    succeed(f, tw_launch_value(f->launch, "BM", &v));
+    assert_int_equal(v.i, 8); /* 32 * 16 is not allowed */
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_verify(f->launch, NULL));
+    succeed(f, tw_launch_tune(f->launch, "BM", integer(4))); /* unlisted */
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_verify(f->launch, NULL));
+    succeed(f, tw_launch_tune(f->launch, "BM", integer(64)));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "BM * BK <= 256");
+    refused(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.is_float = true, .f = 2.5}),
+            TW_BAD_ARGUMENT, "`BM` takes");
+}
+
+static void test_variants_are_kept(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    tw_kernel *k = tw_module_kernel_at(f->module, 0);
+    give_all(f);
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_tune(f->launch, "BK", integer(16)));
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_tune(f->launch, "BK", integer(8)));
+    succeed(f, tw_launch_run(f->launch));
+    assert_int_equal(k->variant_count, 2);
+    for (int bm = 1; bm <= VARIANTS_KEPT + 3; bm++) {
+        if (bm * 8 > 256)
+            break;
+        succeed(f, tw_launch_tune(f->launch, "BM", integer(bm)));
+        succeed(f, tw_launch_prepare(f->launch));
+    }
+    succeed(f, tw_launch_tune(f->launch, "BM", integer(1)));
+    for (int n = 1; n <= VARIANTS_KEPT + 3; n++) {
+        succeed(f, tw_launch_array(f->launch, "b", NULL));
+        succeed(f, tw_launch_array(f->launch, "c", NULL));
+        succeed(f, tw_launch_set(f->launch, "n", integer(n)));
+        succeed(f, tw_launch_prepare(f->launch));
+    }
+    assert_int_equal(k->variant_count, VARIANTS_KEPT);
+}
+
+/* --- check and show --- */
+
+static void test_check(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    succeed(f, tw_launch_check(f->launch));
+    assert_string_equal(tw_context_messages(f->ctx), "");
+}
+
+static void test_check_finds_the_race(void **state)
+{
+    struct fixture *f = *state;
+    char text[sizeof matmul_text];
+    memcpy(text, matmul_text, sizeof text);
+    memset(strstr(text, "sync();"), ' ', strlen("sync();"));
+    load(f, text);
+    refused(f, tw_launch_check(f->launch), TW_UNSYNCHRONISED, "test.tile:");
+    give_all(f);
+    assert_int_equal(tw_launch_run(f->launch), TW_UNSYNCHRONISED);
+}
+
+static void test_check_with_statics_that_extents_need(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] =
+        "kernel k(i32 rows, static i32 cols, static i32 other, const f32 *x, f32 *y)\n"
+        "    grid(rows) warps(1)\n"
+        "{\n"
+        "    global f32 X[rows][cols] = x, Y[rows][cols] = y;\n"
+        "    const i32 W = pow2_ceil(cols);\n"
+        "    reg f32 v[W] = X[block.x][0 +: W];\n"
+        "    assume(cols % 64 == 0);\n"
+        "    Y[block.x][0 +: W] = v / sum(v) * other;\n"
+        "}\n";
+    load(f, text);
+    succeed(f, tw_launch_check(f->launch));
+    const char *shown;
+    succeed(f, tw_launch_show(f->launch, "check", &shown));
+    assert_non_null(strstr(shown, "kernel k("));
+}
+
+static void test_show_compiles_again(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    give_all(f);
+    for (int i = -2; i < 0 || tw_pass_name(i); i++) {
+        const char *pass = i == -2 ? NULL : i == -1 ? "check" : tw_pass_name(i), *shown;
+        succeed(f, tw_launch_show(f->launch, pass, &shown));
+        tw_module *again;
+        tw_status status = tw_module_from_text(f->ctx, "shown.tile", shown, strlen(shown), &again);
+        if (status != TW_OK)
+            fail_msg("after %s: %s\n%s", pass ? pass : "all", tw_context_messages(f->ctx), shown);
+        tw_module_free(again);
+    }
+}
+
+/* --- faults --- */
+
+static void test_fault_is_placed(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] = "kernel k(i32 n, f32 *c) grid(2) threads(4)\n"
+                               "{\n"
+                               "    global f32 C[n] = c;\n"
+                               "    C[block.x * 4 + thread.x] = 1;\n"
+                               "}\n";
+    float c[6];
+    load(f, text);
+    tw_array out = array(c, TW_F32, 1, 6, 0);
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    refused(f, tw_launch_run(f->launch), TW_FAULT, "test.tile:4:");
+    refused(f, tw_launch_run(f->launch), TW_FAULT, "in block (1, 0, 0), thread (2, 0, 0)");
+}
+
+static bool always(void *user)
+{
+    (void)user;
+    return true;
+}
+
+static void test_cancel(void **state)
+{
+    struct fixture *f = *state;
+    tw_context_free(f->ctx);
+    f->config.cancelled = always;
+    assert_int_equal(tw_context_new(&f->config, &f->ctx), TW_OK);
+    load(f, matmul_text);
+    give_all(f);
+    assert_int_equal(tw_launch_run(f->launch), TW_CANCELLED);
+}
+
+static void keep_text(void *user, const char *text, size_t length)
+{
+    struct fixture *f = user;
+    strncat(f->printed, text, length < 100 ? length : 100);
+}
+
+static void test_print(void **state)
+{
+    struct fixture *f = *state;
+    tw_context_free(f->ctx);
+    f->config.print = keep_text;
+    f->config.print_user = f;
+    assert_int_equal(tw_context_new(&f->config, &f->ctx), TW_OK);
+    load(f, "kernel k(i32 n) grid(1) warps(1)\n{\n    print(\"n is\", n);\n}\n");
+    succeed(f, tw_launch_set(f->launch, "n", integer(42)));
+    succeed(f, tw_launch_run(f->launch));
+    assert_non_null(strstr(f->printed, "42"));
+}
+
+/* --- random programs: what the engine computes is what the oracle says, for every type --- */
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 9;
+}
+
+/* An expression over A and B; every op's result is cast back to the type. */
+static void random_expression(char *out, size_t size, uint32_t *seed, const char *type,
+                              bool is_float, int depth)
+{
+    static const char *const either[] = {"%s + %s",
+                                         "%s - %s",
+                                         "%s * %s",
+                                         "max(%s, %s)",
+                                         "where(%s < %s, A, B)",
+                                         "dot(%s, trans(%s))",
+                                         "min(%s, B) + 0 * %s",
+                                         "sum(%s, axis = 1) - %s"};
+    static const char *const floats[] = {"exp(%s) - %s",      "%s / (square(%s) + 1)",
+                                         "tanh(%s) * %s",     "sqrt(abs(%s)) + %s",
+                                         "sin(%s) - cos(%s)", "scan(add, %s, axis = 1) * %s"};
+    static const char *const integers[] = {"%s & ~%s",      "%s / (%s | 1)",
+                                           "%s % (%s | 1)", "%s >> (%s & 7)",
+                                           "%s ^ %s",       "scan(xor, %s, axis = 0) | %s"};
+    if (depth == 0) {
+        snprintf(out, size, "%s", next_random(seed) % 2 ? "A" : "B");
+        return;
+    }
+    char x[512], y[512];
+    random_expression(x, sizeof x, seed, type, is_float, depth - 1);
+    random_expression(y, sizeof y, seed, type, is_float, depth - 1);
+    uint32_t pick = next_random(seed) % 14;
+    const char *form = pick < 8 ? either[pick] : is_float ? floats[pick - 8] : integers[pick - 8];
+    int length = snprintf(out, size, "((%s) (", type);
+    for (const char *c = form, *operand = x; *c; c++) {
+        bool is_operand = c[0] == '%' && c[1] == 's';
+        length += snprintf(out + length, size - (size_t)length, "%.*s",
+                           is_operand ? (int)strlen(operand) : 1, is_operand ? operand : c);
+        c += is_operand;
+        operand = is_operand ? y : operand;
+    }
+    snprintf(out + length, size - (size_t)length, "))");
+}
+
+static void run_random_program(struct fixture *f, uint32_t *seed, tw_dtype t)
+{
+    char expression[1200], text[4000];
+    const char *type = tw_dtype_name(t);
+    bool is_float = t == TW_F64 || t == TW_F32 || t == TW_F16 || t == TW_BF16;
+    random_expression(expression, sizeof expression, seed, type, is_float,
+                      1 + (int)(next_random(seed) % 2));
+    int length = snprintf(text, sizeof text,
+                          "kernel k(const %s *a, const %s *b, %s *c) grid(1) warps(1)\n{\n"
+                          "    global %s VA[8][8] = a, VB[8][8] = b, C[8][8] = c;\n"
+                          "    reg %s A[8][8] = VA[0 +: 8][0 +: 8], B[8][8] = VB[0 +: 8][0 +: 8];\n"
+                          "    C[0 +: 8][0 +: 8] = %s;\n    ensures C == ",
+                          type, type, type, type, type, expression);
+    for (const char *c = expression; *c; c++)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           *c == 'A' || *c == 'B' ? "V%c" : "%c", *c);
+    length += snprintf(text + length, sizeof text - (size_t)length, ";\n}\n");
+    load(f, text);
+    double memory[3][64];
+    for (int p = 0; p < 3; p++) {
+        for (int i = 0; i < 64; i++)
+            tw_dtype_store(t, (char *)memory[p] + (size_t)i * tw_dtype_size(t),
+                           is_float ? (double)next_random(seed) / (1 << 22) - 1
+                                    : (double)(next_random(seed) % 250) - 120);
+        tw_array x = array(memory[p], t, 2, 8, 8);
+        succeed(f, tw_launch_array(f->launch, (const char *[]){"a", "b", "c"}[p], &x));
+    }
+    succeed(f, tw_launch_run(f->launch));
+    tw_status status = tw_launch_verify(f->launch, NULL);
+    if (status != TW_OK && status != TW_UNSUPPORTED) /* rounding may decide too much */
+        fail_msg("%s\n%s", text, tw_context_messages(f->ctx));
+    tw_launch_free(f->launch);
+    tw_module_free(f->module);
+}
+
+static void test_random_programs(void **state)
+{
+    uint32_t seed = 7;
+    for (int round = 0; round < 40; round++)
+        for (int t = 0; t < TW_BOOL; t++)
+            run_random_program(*state, &seed, (tw_dtype)t);
+}
+
+/* --- every allocation can fail --- */
+
+static tw_status whole_story(struct fixture *f, struct counting *memory)
+{
+    tw_config config = {.resize = counting_resize, .resize_user = memory, .threads = 1};
+    tw_context *ctx = NULL;
+    tw_module *m = NULL;
+    tw_launch *l = NULL;
+    tw_array a = array(f->a, TW_F32, 2, M, K), b = array(f->b, TW_F32, 2, K, N);
+    tw_array c = array(f->c, TW_F32, 2, M, N), shape;
+    const char *shown;
+    tw_status s = tw_context_new(&config, &ctx);
+    if (s == TW_OK)
+        s = tw_module_from_text(ctx, "test.tile", matmul_text, sizeof matmul_text - 1, &m);
+    if (s == TW_OK)
+        s = tw_launch_new(tw_module_kernel_at(m, 0), &l);
+    if (s == TW_OK)
+        s = tw_launch_array(l, "a", &a);
+    if (s == TW_OK)
+        s = tw_launch_array(l, "b", &b);
+    if (s == TW_OK)
+        s = tw_launch_check(l);
+    if (s == TW_OK)
+        s = tw_launch_shape(l, "c", &shape);
+    if (s == TW_OK)
+        s = tw_launch_array(l, "c", &c);
+    if (s == TW_OK)
+        s = tw_launch_run(l);
+    if (s == TW_OK)
+        s = tw_launch_verify(l, NULL);
+    if (s == TW_OK)
+        s = tw_launch_show(l, NULL, &shown);
+    if (s == TW_NO_MEMORY && ctx)
+        assert_non_null(strstr(tw_context_messages(ctx), "out of memory"));
+    if (s == TW_NO_MEMORY && l) { /* what is there goes on working, or says so again */
+        memory->fail_from = -1;
+        tw_status again = tw_launch_array(l, "a", &a);
+        again = again == TW_OK ? tw_launch_array(l, "b", &b) : again;
+        again = again == TW_OK ? tw_launch_array(l, "c", &c) : again;
+        again = again == TW_OK ? tw_launch_run(l) : again;
+        if (again != TW_OK)
+            fail_msg("after memory came back: %s", tw_context_messages(ctx));
+    }
+    tw_context_free(ctx);
+    return s;
+}
+
+static void test_out_of_memory_everywhere(void **state)
+{
+    struct fixture *f = *state;
+    tw_status s = TW_NO_MEMORY;
+    long calls = 0;
+    for (long n = 0; s != TW_OK; n++) {
+        struct counting memory = {.fail_from = n};
+        s = whole_story(f, &memory);
+        assert_true(s == TW_OK || s == TW_NO_MEMORY);
+        assert_int_equal(memory.live, 0);
+        calls = n;
+    }
+    assert_true(calls > 20);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        TEST(test_kernel_describes_itself),
+        TEST(test_unknown_kernel),
+        TEST(test_bad_program),
+        TEST(test_missing_file),
+        TEST(test_module_outlives_its_free),
+        TEST(test_run_and_verify),
+        TEST(test_shape_of_an_output),
+        TEST(test_sizes_in_conflict),
+        TEST(test_sizes_missing),
+        TEST(test_types),
+        TEST(test_unlisted_type),
+        TEST(test_arrays_by_themselves),
+        TEST(test_unknown_names),
+        TEST(test_scalars_fit_their_type),
+        TEST(test_computed_axes),
+        TEST(test_strided_view),
+        TEST(test_tuned_values),
+        TEST(test_variants_are_kept),
+        TEST(test_check),
+        TEST(test_check_finds_the_race),
+        TEST(test_check_with_statics_that_extents_need),
+        TEST(test_show_compiles_again),
+        TEST(test_fault_is_placed),
+        TEST(test_cancel),
+        TEST(test_print),
+        TEST(test_random_programs),
+        TEST(test_out_of_memory_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
