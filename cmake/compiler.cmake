@@ -1,0 +1,24 @@
+# How every C file of the project is compiled. ISO C17 with POSIX; no contraction behind the source's back, since what
+# feeds an fma is decided in Tile IR.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_package(Threads REQUIRED)
+
+add_library(tilewright_options INTERFACE)
+target_compile_definitions(tilewright_options INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_options(tilewright_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+    -ffp-contract=off -fno-math-errno)
+if(TILEWRIGHT_WERROR)
+    target_compile_options(tilewright_options INTERFACE -Werror)
+endif()
+if(TILEWRIGHT_SANITIZE)
+    target_compile_options(tilewright_options INTERFACE
+        -fsanitize=${TILEWRIGHT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(tilewright_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE})
+endif()
+target_link_libraries(tilewright_options INTERFACE Threads::Threads)

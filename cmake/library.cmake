@@ -1,0 +1,69 @@
+# libtilewright.a and libtilewright.so from one set of objects. Only names that start with tw_ leave the shared one.
+file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
+list(FILTER library_sources EXCLUDE REGEX "/src/ptx/")
+file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
+if(routine_sources)
+    list(REMOVE_ITEM library_sources ${routine_sources})
+endif()
+
+add_library(tilewright_objects OBJECT ${library_sources})
+set(object_libraries tilewright_objects)
+
+# The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
+# FMA and F16C; the engine chooses when it starts. They are loops over arrays: -O3 even where the rest is -O2.
+function(add_routines name)
+    add_library(${name} OBJECT ${routine_sources})
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> ${ARGN})
+    set(object_libraries ${object_libraries} ${name} PARENT_SCOPE)
+endfunction()
+if(routine_sources)
+    add_routines(tilewright_routines)
+    include(CheckCCompilerFlag)
+    check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
+    if(TILEWRIGHT_TAKES_V3)
+        add_routines(tilewright_routines_v3 -march=x86-64-v3 -DROUTINES_V3)
+        target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
+    endif()
+endif()
+
+foreach(objects ${object_libraries})
+    target_include_directories(${objects} PRIVATE
+        ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${objects} PRIVATE tilewright_options)
+    set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    list(APPEND library_objects $<TARGET_OBJECTS:${objects}>)
+endforeach()
+
+# For the tests in C: every name can be linked to.
+add_library(tilewright_internal STATIC EXCLUDE_FROM_ALL ${library_objects})
+target_include_directories(tilewright_internal PUBLIC
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(tilewright_internal PUBLIC tilewright_options m ${CMAKE_DL_LIBS})
+
+# What ships: where the tools are there, the static library too shows only tw_ names, so that a program's own
+# `text_add` does not meet ours.
+if(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF" AND CMAKE_OBJCOPY AND CMAKE_LINKER)
+    set(joined ${PROJECT_BINARY_DIR}/tilewright_joined.o)
+    add_custom_command(OUTPUT ${joined}
+        COMMAND ${CMAKE_LINKER} -r -o ${joined} ${library_objects}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${joined}
+        DEPENDS ${object_libraries} ${library_objects}
+        COMMAND_EXPAND_LISTS VERBATIM)
+    set_source_files_properties(${joined} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    add_library(tilewright_static STATIC ${joined})
+    set_target_properties(tilewright_static PROPERTIES LINKER_LANGUAGE C)
+else()
+    add_library(tilewright_static STATIC ${library_objects})
+endif()
+add_library(tilewright_shared SHARED ${library_objects})
+
+foreach(kind static shared)
+    set_target_properties(tilewright_${kind} PROPERTIES OUTPUT_NAME tilewright EXPORT_NAME ${kind})
+    target_include_directories(tilewright_${kind} PUBLIC
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(tilewright_${kind} PRIVATE $<BUILD_INTERFACE:tilewright_options>
+        Threads::Threads m ${CMAKE_DL_LIBS})
+endforeach()
+set_target_properties(tilewright_shared PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Checks that the tree keeps its order.
+
+    check_structure.py [ROOT]
+
+Errors: an include against the order of the folders; anything of ours in tools/ but tilewright.h and tools/ itself; two files of
+one name (test data aside). Warnings: files of more than 1000 lines, functions of more than 75.
+"""
+import os
+import re
+import sys
+from collections import defaultdict
+
+# What each folder of src/ may include, besides itself and base. Dependency order, lowest first:
+# base < layout < tile < lang, base < ptx < sim, {tile, layout, ptx} < lower, tile < cpu, base < cuda, all < api.
+BELOW = {
+    "base": set(),
+    "layout": {"base"},
+    "tile": {"base", "layout"},
+    "lang": {"base", "layout", "tile"},
+    "ptx": {"base"},
+    "sim": {"base", "ptx"},
+    "lower": {"base", "layout", "tile", "ptx"},
+    "cpu": {"base", "layout", "tile"},
+    "cuda": {"base"},
+    "model": {"base", "layout", "tile"},
+    "tune": {"base", "layout", "tile", "lang", "model"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+FUNCTION_LINES, FILE_LINES = 75, 1000
+SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", ".clang-format"}
+
+
+def sources(root, *tops):
+    for top in tops:
+        for folder, folders, files in os.walk(os.path.join(root, top)):
+            folders[:] = sorted(f for f in folders if not f.startswith((".", "build", "__")))
+            for name in sorted(files):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def line_of(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+def check_includes(root, errors):
+    for path in sources(root, "src"):
+        if not path.endswith((".c", ".h", ".def")):
+            continue
+        text = open(os.path.join(root, path)).read()
+        room = path.split("/")[1]
+        for match in INCLUDE.finditer(text):
+            target = match.group(1)
+            place = f"{path}:{line_of(text, match.start())}"
+            if target == "tilewright.h":
+                if room != "api":
+                    errors.append(f"{place}: only src/api includes the public header")
+                continue
+            other = target.split("/")[0] if "/" in target else room
+            if not os.path.exists(os.path.join(root, "src", target)):
+                errors.append(f"{place}: {target} is not written from src/ (\"{room}/…\")")
+            elif room == "api" or other == room or other in BELOW.get(room, set()):
+                continue
+            else:
+                errors.append(f"{place}: {room} must not include {target}: {other} is not below it")
+
+
+def check_tools(root, errors):
+    for path in sources(root, "tools"):
+        text = open(os.path.join(root, path)).read()
+        for match in INCLUDE.finditer(text):
+            target = match.group(1)
+            if target != "tilewright.h" and not os.path.exists(os.path.join(root, "tools", target)):
+                errors.append(f"{path}:{line_of(text, match.start())}: tools include tilewright.h alone, not {target}")
+
+
+def check_names(root, errors):
+    seen = defaultdict(list)
+    for path in sources(root, "."):
+        path = os.path.normpath(path)
+        if not path.startswith("tests/") or path.endswith((".c", ".h", ".py")):
+            seen[os.path.basename(path)].append(path)
+    for name, paths in sorted(seen.items()):
+        if len(paths) > 1 and name not in SHARED_NAMES:
+            errors.append(f"{name} is the name of several files: {', '.join(paths)}")
+
+
+def check_sizes(root, warnings):
+    for path in sources(root, "src", "include", "tools", "tests", "bench"):
+        if not path.endswith((".c", ".h")):
+            continue
+        lines = open(os.path.join(root, path)).read().split("\n")
+        if len(lines) > FILE_LINES:
+            warnings.append(f"{path}: {len(lines)} lines; what are its two subjects?")
+        start = None
+        for number, line in enumerate(lines, 1):
+            if line == "{":
+                start = number
+            elif line.startswith("}") and start:
+                if number - start - 1 > FUNCTION_LINES and not line.startswith("};"):
+                    warnings.append(f"{path}:{start - 1}: a function of {number - start - 1} lines")
+                start = None
+
+
+def main():
+    root = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
+    errors, warnings = [], []
+    check_includes(root, errors)
+    check_tools(root, errors)
+    check_names(root, errors)
+    check_sizes(root, warnings)
+    for text in warnings:
+        print(f"warning: {text}")
+    for text in errors:
+        print(f"error: {text}")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Array files: every type there and back, and what a file can have wrong. A lying header must cost no memory."""
+import os
+import resource
+import struct
+import sys
+import tempfile
+
+import numpy as np
+
+from tile_runner import call, fail
+
+COPY = """
+type T = {f64, f32, f16, i64, i32, i16, i8, u64, u32, u16, u8, bool};
+kernel copy(i32 n, const T *a, T *c) grid(cdiv(n, 16)) warps(1)
+{
+    global T A[n] = a, C[n] = c;
+    C[block.x * 16 +: 16] = A[block.x * 16 +: 16];
+}
+"""
+TYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1"]
+
+
+def run(tool, folder, *options):
+    return call([tool, "run", "copy.tile", "--in", "a=a.npy", *options], cwd=folder)
+
+
+def test_types(tool, folder):
+    for kind in TYPES:
+        a = np.arange(37).astype(kind)
+        if a.dtype.kind == "i":
+            a[0] = np.iinfo(a.dtype).min
+        if a.dtype.kind in "iu":
+            a[1] = np.iinfo(a.dtype).max
+        np.save(f"{folder}/a.npy", a)
+        result = run(tool, folder, "--out", "c=c.npy")
+        if result.status != 0:
+            fail(f"{kind}: {result}")
+        c = np.load(f"{folder}/c.npy")
+        if c.dtype != a.dtype or not np.array_equal(a, c):
+            fail(f"{kind}: {a} came back as {c}")
+
+
+def test_versions(tool, folder):
+    for version in ((1, 0), (2, 0), (3, 0)):
+        with open(f"{folder}/a.npy", "wb") as out:
+            np.lib.format.write_array(out, np.arange(3, dtype="f4"), version=version)
+        result = run(tool, folder)
+        if result.status != 0 or "c: [0.0, 1.0, 2.0]\n" not in result.out:
+            fail(f"version {version}: {result}")
+
+
+def test_printing(tool, folder):
+    values = [0.1, 1e-5, 1e16, 123456792, -0.0, np.inf, np.nan, 100]
+    np.save(f"{folder}/a.npy", np.array(values, "f4"))
+    result = run(tool, folder)
+    if "c: [0.1, 1e-05, 1e+16, 123456792.0, -0.0, inf, nan, 100.0]\n" not in result.out:
+        fail(f"printing: {result}")
+
+
+def header(text, data=b"", version=1, length=None):
+    text = text.encode() + b"\n"
+    size = struct.pack("<H" if version == 1 else "<I", len(text) if length is None else length)
+    return b"\x93NUMPY" + bytes([version, 0]) + size + text + data
+
+
+def good(descr="'<f4'", order="False", shape="(2,)"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+BROKEN = {  # content of the file: what the message must hold
+    "empty": (b"", "no .npy file"),
+    "garbage": (b"garbage, not an array at all", "no .npy file"),
+    "magic": (b"\x93NUMPY", "no .npy file"),
+    "version": (b"\x93NUMPY\x09\x00\x10\x00" + b" " * 16, "version 9"),
+    "cut in the header": (header(good(), length=500), "header"),
+    "long header": (header(good(), version=2, length=2**31), "header"),
+    "no dictionary": (header("hello"), "header"),
+    "open dictionary": (header("{'descr': '<f4', "), "header"),
+    "missing shape": (header("{'descr': '<f4', 'fortran_order': False}"), "header"),
+    "cut short": (header(good(), b"1234567"), "cut short"),
+    "lying shape": (header(good(shape="(1000000000000, 1000000)"), b"12345678"), "cut short"),
+    "overflowing shape": (header(good(shape="(9223372036854775, 20000)"), b"12345678"), "cut short"),
+    "negative shape": (header(good(shape="(-1,)"), b"12345678"), "shape"),
+    "many axes": (header(good(shape="(1, 1, 1, 1, 1, 1, 1)"), b"1234"), "axes"),
+    "big-endian": (header(good("'>f4'"), b"12345678"), "big-endian"),
+    "objects": (header(good("'|O'"), b"12345678"), "Python objects"),
+    "complex": (header(good("'<c8'"), b"1234567812345678"), "complex"),
+    "texts": (header(good("'<U2'"), b"1234567812345678"), "texts"),
+    "structured": (header(good("[('x', '<f4')]"), b"12345678"), "structured"),
+    "long double": (header(good("'<f16'"), b"1" * 32), "unknown type"),
+    "Fortran": (header(good(order="True", shape="(2, 1)"), b"12345678"), "Fortran"),
+}
+
+
+def test_broken(tool, folder):
+    for name, (content, text) in BROKEN.items():
+        with open(f"{folder}/a.npy", "wb") as out:
+            out.write(content)
+        result = run(tool, folder)
+        if result.status != 2 or text not in result.err or "a.npy" not in result.err:
+            fail(f"{name}: expected '{text}': {result}")
+
+
+def test_misfits(tool, folder):
+    """Right files for the wrong parameter: the message names it and what it expected."""
+    cases = [(np.zeros((2, 2), "f4"), ["`a`"]), (np.zeros((), "f4"), ["`a`"])]
+    for a, texts in cases:
+        np.save(f"{folder}/a.npy", a)
+        result = run(tool, folder)
+        if result.status != 2 or any(t not in result.err for t in texts):
+            fail(f"misfit {a.shape}: {result}")
+    np.save(f"{folder}/a.npy", np.zeros(3, "f4"))
+    for options, text in ((["--type", "T=f16"], "f16"), (["--set", "n=4"], "`n`"), (["--in", "x=a.npy"], "'x'"), (["--out", "a=b.npy"], "const"),
+                          (["--in", "c=missing.npy"], "missing.npy"), (["--out", "c=no/where.npy"], "no/where.npy")):
+        result = run(tool, folder, *options)
+        if result.status != 2 or text not in result.err:
+            fail(f"{options}: expected '{text}': {result}")
+    if any(".part-" in f for f in os.listdir(folder)):
+        fail("a half-written file was left")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    if "CFLAGS" not in os.environ or "address" not in os.environ["CFLAGS"]:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/copy.tile", "w") as out:
+            out.write(COPY)
+        test_types(tool, folder)
+        test_versions(tool, folder)
+        test_printing(tool, folder)
+        test_broken(tool, folder)
+        test_misfits(tool, folder)
+
+
+if __name__ == "__main__":
+    main()

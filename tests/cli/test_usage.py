@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Usage: help, versions, misspelt names, statuses, what goes to which stream, JSON that parses."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+COMMANDS = ["run", "check", "bench", "show", "devices", "help", "version"]
+SHARED = "kernels/matmul/shared.tile"
+TWO = """
+kernel one(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 1.0; ensures C == 1.0; }
+kernel two(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; ensures C == 3.0; }
+kernel three(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; C[0 +: 4] = 3.0; }
+"""
+
+
+def expect(tool, arguments, status, out=None, err=None, cwd=None):
+    result = call([tool, *arguments], cwd=cwd)
+    if result.status != status:
+        fail(f"{arguments}: expected status {status}: {result}")
+    for text, stream, name in ((out, result.out, "output"), (err, result.err, "error")):
+        if text == "" and stream:
+            fail(f"{arguments}: expected no {name}: {result}")
+        if text and text not in stream:
+            fail(f"{arguments}: no '{text}' in {name}: {result}")
+    return result
+
+
+def test_help(tool):
+    expect(tool, [], 2, out="", err="usage:")
+    overview = expect(tool, ["help"], 0, err="").out
+    for name in COMMANDS:
+        if f"\n  {name} " not in overview:
+            fail(f"help does not list {name}")
+        text = expect(tool, ["help", name], 0, out=f"usage: tilewright {name}", err="").out
+        if name not in ("help", "version") and "Examples:" not in text:
+            fail(f"help {name} has no examples")
+        expect(tool, [name, "--help"], 0, out=text)
+    expect(tool, ["--help"], 0, out="usage:")
+    expect(tool, ["version"], 0, out="tilewright 0.", err="")
+    expect(tool, ["--version"], 0, out="tilewright 0.")
+
+
+def test_examples(tool):
+    """The examples of `help` parse: no unknown option."""
+    for name in COMMANDS:
+        for line in call([tool, "help", name]).out.split("Examples:")[-1].splitlines():
+            words = line.split()
+            if words[:1] == ["tilewright"] and "*" not in line and words[1] in ("help", "devices", "show", "check"):
+                expect(tool, words[1:], 0)
+
+
+def test_misspelt(tool):
+    expect(tool, ["rnu"], 2, out="", err="did you mean 'run'")
+    expect(tool, ["chekc", SHARED], 2, err="did you mean 'check'")
+    expect(tool, ["frobnicate"], 2, err="tilewright help")
+    expect(tool, ["run", SHARED, "--verfy"], 2, out="", err="did you mean --verify")
+    expect(tool, ["run", SHARED, "--sed=1"], 2, err="did you mean --se")
+    expect(tool, ["run", SHARED, "--seed"], 2, err="needs")
+    expect(tool, ["run", SHARED, "--seed", "x"], 2, err="integer")
+    expect(tool, ["run", SHARED, "--verify=1"], 2, err="no value")
+    expect(tool, ["run"], 2, err="FILE")
+    expect(tool, ["run", "no/such.tile"], 2, err="no/such.tile")
+    expect(tool, ["run", SHARED + ":matmul_v2"], 2, err="matmul_v1")
+    expect(tool, ["run", SHARED, "--fill", "rnd"], 2, err="rand")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--set", "q=1"], 2, err="q")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--set", "m"], 2, err="NAME=VALUE")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--set", "m=1.5"], 2, err="i32")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=f61"], 2, err="did you mean f")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=i8"], 2, err="i8")
+    expect(tool, ["run", SHARED, "--fill", "rand"], 2, err="--set m=…,n=…,k=…")
+    expect(tool, ["run", SHARED, "--set", "m=4,n=4,k=4"], 2, err="`a`")
+    expect(tool, ["show", SHARED, "--after", "plam"], 2, err="plan")
+    expect(tool, ["devices", "x"], 2)
+
+
+def test_kernels(tool, folder):
+    with open(f"{folder}/two.tile", "w") as out:
+        out.write(TWO)
+    listing = expect(tool, ["run", "two.tile"], 2, out="", err="two.tile:one", cwd=folder)
+    if "two.tile:three" not in listing.err:
+        fail(f"not all kernels are listed: {listing}")
+    expect(tool, ["run", "two.tile:one", "--verify"], 0, out="c: [1.0, 1.0, 1.0, 1.0]\n", err="", cwd=folder)
+    expect(tool, ["run", "two.tile:two", "--verify"], 1, out="c: [2.0", err="ensures", cwd=folder)
+    expect(tool, ["run", "two.tile:three", "--set", "n=3", "--verify"], 2, err="ensures", cwd=folder)
+    expect(tool, ["check", "two.tile"], 1, out="", err="two.tile", cwd=folder)
+    expect(tool, ["check", "two.tile:one"], 0, out="", err="", cwd=folder)
+    expect(tool, ["check", "two.tile:one", "--verbose"], 0, out="one: ok", cwd=folder)
+    with open(f"{folder}/bad.tile", "w") as out:
+        out.write("kernel k(f32 *c) grid(1) warps(1) { globl f32 C[4] = c; }\n")
+    expect(tool, ["check", "bad.tile"], 2, out="", err="bad.tile:1:", cwd=folder)
+    expect(tool, ["run", "bad.tile"], 2, out="", err="bad.tile:1:", cwd=folder)
+
+
+def test_json(tool, folder):
+    run = json.loads(expect(tool, ["run", "two.tile:one", "--verify", "--json"], 0, cwd=folder).out)
+    if run["kernel"] != "one" or run["verified"] is not True or run["arrays"]["c"]["values"] != [1, 1, 1, 1]:
+        fail(f"run --json: {run}")
+    json.loads(expect(tool, ["run", "two.tile:two", "--verify", "--json"], 1, cwd=folder).out)
+    check = json.loads(expect(tool, ["check", "two.tile", "--json"], 1, cwd=folder).out)
+    if [k["ok"] for k in check] != [True, False, True] or not check[1]["findings"]:
+        fail(f"check --json: {check}")
+    broken = json.loads(expect(tool, ["check", "bad.tile", "--json"], 2, cwd=folder).out)
+    if broken[0]["findings"][0]["line"] != 1:
+        fail(f"check --json of what does not compile: {broken}")
+    devices = json.loads(expect(tool, ["devices", "--json"], 0).out)
+    if devices[0]["name"] != "cpu" or devices[0]["cores"] < 1:
+        fail(f"devices --json: {devices}")
+
+
+def test_settings(tool):
+    small = ["--set", "m=20,n=24", "--set", "k=10", "--fill", "rand"]
+    expect(tool, ["run", "kernels/matmul/tuned.tile", *small, "--tune", "BM=32,BN=32", "--verify"], 0, out="verified: 480 elements")
+    expect(tool, ["run", SHARED, *small, "--type", "f16", "--verify", "--repeat", "3"], 0, out="median of 3 runs")
+    first = expect(tool, ["run", SHARED, *small, "--seed", "5"], 0).out
+    if first != expect(tool, ["run", SHARED, *small, "--seed", "5", "--threads", "1"], 0).out:
+        fail("the same seed gives other values")
+    if first == expect(tool, ["run", SHARED, *small, "--seed", "6"], 0).out:
+        fail("another seed gives the same values")
+    expect(tool, ["show", SHARED, "--set", "n=16,k=16", "--type", "f16"], 0, out="f16")
+    expect(tool, ["show", "--passes"], 0, out="plan")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    test_help(tool)
+    test_examples(tool)
+    test_misspelt(tool)
+    with tempfile.TemporaryDirectory() as folder:
+        test_kernels(tool, folder)
+        test_json(tool, folder)
+    test_settings(tool)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""Kernels that ship: `check` finds nothing, and says nothing.
+
+    run_clean.py TILEWRIGHT FILE.tile…
+"""
+from tile_runner import arguments, call, fail
+
+
+def main():
+    tool, files, _ = arguments()
+    for path in files:
+        result = call([tool, "check", path])
+        if result.status != 0 or result.out or result.err:
+            fail(f"check {path}: {result}")
+        listed = call([tool, "check", path, "--json", "--no-run"])
+        if listed.status != 0 or '"ok": true' not in listed.out:
+            fail(f"check --json {path}: {listed}")
+
+
+if __name__ == "__main__":
+    main()

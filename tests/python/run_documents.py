@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Runs the commands that a document shows.
+
+    run_documents.py TILEWRIGHT FILE.md…
+
+In a ```sh block each line is a command (a trailing backslash continues it; what follows " #" is a comment). Where lines start with
+"$ ", the lines between are what the command prints: standard output, then standard error; "…" stands for any text within
+a line, a line "…" for any lines. A comment line above the block, <!-- status 1 -->, gives the status expected. Commands run in a
+folder that looks like a checkout, with build/ the build under test. Not run: ./dev, git, sudo, package managers, which are
+the machine's set-up and run by other means.
+
+A ```c block that holds "int main" is compiled, linked with the static library and run.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import arguments, fail
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BLOCK = re.compile(r"(?:^<!-- status (\d+) -->\n)?^```(sh|c)\n(.*?)^```$", re.M | re.S)
+NOT_RUN = ("./dev", "git ", "cd ", "sudo ", "apt", "dnf ", "pacman ", "cmake ", "ctest ", "tests/", "PYTHONPATH=")
+
+
+def split_commands(block):
+    """(command, lines expected or None) for each command of a block."""
+    prompted = any(line.startswith("$ ") for line in block.splitlines())
+    found = []
+    continued = False
+    for line in block.splitlines():
+        if continued:
+            found[-1][0] += "\n" + line
+        elif prompted and not line.startswith("$ "):
+            if found:
+                found[-1][1].append(line)
+            continue
+        elif line.strip() and not line.startswith("#"):
+            found.append([line[2:] if prompted else line, []])
+        else:
+            continue
+        continued = line.endswith("\\")
+    return [(command, lines if prompted and lines else None) for command, lines in found]
+
+
+def pattern(lines):
+    """A regular expression for the output expected."""
+    parts = []
+    for line in lines:
+        if line.strip() in ("…", "..."):
+            parts.append(r"(?:.*\n)*?")
+        else:
+            parts.append(r".*?".join(re.escape(p) for p in re.split("…|\\.\\.\\.", line.rstrip())) + r"[ ]*\n")
+    return "".join(parts)
+
+
+def make_checkout(folder, tool):
+    for name in os.listdir(ROOT):
+        if not name.startswith((".", "build")):
+            os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
+    os.symlink(os.path.dirname(tool), os.path.join(folder, "build"))
+
+
+def run_commands(path, line, block, status, folder, environment):
+    for command, lines in split_commands(block):
+        if command.lstrip().startswith(NOT_RUN):
+            continue
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+        if done.returncode != status:
+            fail(f"{path}:{line}: $ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+        if lines is not None and not re.fullmatch(pattern(lines), done.stdout + done.stderr):
+            fail(f"{path}:{line}: $ {command}\nprints\n{done.stdout}{done.stderr}\nthe document says\n" + "\n".join(lines))
+
+
+def run_program(path, line, block, folder, environment):
+    with open(os.path.join(folder, "example.c"), "w") as out:
+        out.write(block)
+    compiler = os.environ.get("CC", "cc")
+    flags = os.environ.get("CFLAGS", "").split()
+    for command in ([compiler, *flags, "-std=c17", "-Wall", "-Iinclude", "example.c", "build/libtilewright.a", "-lm", "-lpthread", "-ldl", "-o", "example"],
+                    ["./example"]):
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+        if done.returncode != 0:
+            fail(f"{path}:{line}: {' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def main():
+    tool, files, _ = arguments()
+    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]))
+    for path in files:
+        text = open(path).read()
+        with tempfile.TemporaryDirectory() as folder:
+            make_checkout(folder, tool)
+            for match in BLOCK.finditer(text):
+                status, kind, block = match.groups()
+                line = text.count("\n", 0, match.start()) + 1
+                if kind == "sh":
+                    run_commands(path, line, block, int(status or 0), folder, environment)
+                elif "int main" in block:
+                    run_program(path, line, block, folder, environment)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""What the runners share: calling the program, reading comments of .tile files, comparing with a golden."""
+import difflib
+import os
+import re
+import subprocess
+import sys
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def __str__(self):
+        return f"status {self.status}\n--- standard output\n{self.out}--- standard error\n{self.err}"
+
+
+def call(command, cwd=None, env=None, timeout=100):
+    """The program's result; a crash (a signal, a sanitizer) is never what a test expects."""
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=timeout)
+    result = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    if done.returncode < 0 or "Sanitizer" in result.err or "internal error" in result.err:
+        fail(f"{' '.join(map(str, command))} crashed: {result}")
+    return result
+
+
+def fail(text):
+    print(text)
+    sys.exit(1)
+
+
+def comments(text, word):
+    """The texts behind "// word:"."""
+    return re.findall(rf"^// {word}: *(.*?) *$", text, re.M)
+
+
+def compare(path, got, bless):
+    """Compares got with the file at path; `bless` writes it instead."""
+    want = open(path).read() if os.path.exists(path) else None
+    if got == want:
+        return
+    if bless:
+        with open(path, "w") as out:
+            out.write(got)
+        print(f"written: {path}")
+        return
+    if want is None:
+        fail(f"{path} is missing (--bless writes it); it would be:\n{got}")
+    lines = difflib.unified_diff(want.splitlines(True), got.splitlines(True), path, "what came out")
+    fail("".join(lines) + "\n(--bless rewrites it)")
+
+
+def arguments():
+    """(program, files, bless) from the command line."""
+    bless = "--bless" in sys.argv
+    tool, *files = [a for a in sys.argv[1:] if a != "--bless"]
+    return os.path.abspath(tool), files, bless

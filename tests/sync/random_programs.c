@@ -1,0 +1,743 @@
+/* Random small tile programs: the static synchronisation check against the oracle.
+ *
+ *     random_programs [COUNT [SEED [-v]]]
+ *
+ * Each program is printed as a kernel, compiled by `lang`, checked, and unrolled for the oracle. It
+ * fails if a race is missed, if there is a false alarm, if a report names lines that do not race,
+ * or if more than 5% stay undecided.
+ */
+#include "chance.h"
+#include "oracle.h"
+
+#include "lang/lang.h"
+#include "tile/passes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- making --- */
+
+struct maker {
+    struct program *p;
+    struct chance *r;
+    int sync_percent, wait_percent;
+    int loops[LOOPS], loops_open, loops_made; /* around the place being made */
+    int left;                                 /* nodes to spend */
+    bool in_for;
+    bool slices, plain_stages, scope;
+};
+
+static int new_node(struct maker *m, enum node_kind kind)
+{
+    int i = m->p->nodes++;
+    m->p->node[i] =
+        (struct node){.kind = kind, .body = -1, .otherwise = -1, .next = -1, .input = -1};
+    m->left--;
+    return i;
+}
+
+static void make_first(struct maker *m, struct part *part)
+{
+    if (m->loops_open && percent(m->r, 25)) {
+        part->first_form = FIRST_LOOP;
+        part->first_loop = m->loops[below(m->r, m->loops_open)];
+    } else if (percent(m->r, 10)) {
+        part->first_form = FIRST_INPUT;
+        part->rows = 2;
+        m->p->uses[IN_X] = true;
+    }
+}
+
+static struct part make_part(struct maker *m)
+{
+    struct part part = {.tile = below(m->r, m->p->tiles), .rows = ROWS};
+    if (m->scope && percent(m->r, 60)) {
+        part.tile = LOCAL_TILE;
+        return part;
+    }
+    int stages = m->p->stages[part.tile];
+    part.c = below(m->r, stages);
+    part.variable = below(m->r, STAGE_VARIABLES);
+    if (stages > 1 && !m->plain_stages) {
+        int form = below(m->r, 100);
+        part.form = form < 20 ? AT_CONSTANT : form < 50 ? AT_STAGE : AT_STAGE_UP;
+        if (form >= 80 && m->loops_open) {
+            part.form = AT_LOOP;
+            part.variable = m->loops[below(m->r, m->loops_open)];
+        } else if (form >= 97) {
+            part.form = AT_INPUT;
+            m->p->uses[IN_X] = true;
+        }
+    }
+    if (m->slices && percent(m->r, 50)) {
+        part.rows = percent(m->r, 50) ? ROWS / 2 : ROWS / 4;
+        part.first = below(m->r, ROWS / part.rows) * part.rows;
+        make_first(m, &part);
+    }
+    return part;
+}
+
+static int make_list(struct maker *m, int depth);
+
+static int make_for(struct maker *m, int depth)
+{
+    int loop = m->loops_made++, i = new_node(m, NODE_FOR);
+    m->p->node[i].variable = loop;
+    m->p->bound[loop] = percent(m->r, 75) ? IN_N0 + below(m->r, 2) : -1;
+    m->p->constant[loop] = 1 + below(m->r, 3);
+    if (m->p->bound[loop] >= 0)
+        m->p->uses[m->p->bound[loop]] = true;
+    m->p->node[i].spelling = percent(m->r, 70)   ? LOOP_FOR
+                             : percent(m->r, 60) ? LOOP_WHILE
+                                                 : LOOP_DO;
+    m->loops[m->loops_open++] = loop;
+    bool around = m->in_for;
+    m->in_for = m->p->node[i].spelling == LOOP_FOR;
+    int body = make_list(m, depth + 1);
+    m->in_for = around;
+    m->loops_open--;
+    m->p->node[i].body = body;
+    return i;
+}
+
+static int make_if(struct maker *m, int depth)
+{
+    int i = new_node(m, NODE_IF);
+    struct node *n = &m->p->node[i];
+    n->variable = m->loops_open ? m->loops[m->loops_open - 1] : 0;
+    n->input = IN_F0 + below(m->r, 2);
+    if (m->loops_open && percent(m->r, 50)) {
+        int form = below(m->r, 12);
+        n->test = form < 3    ? TEST_FIRST
+                  : form < 6  ? TEST_MORE
+                  : form < 7  ? TEST_BOTH
+                  : form < 9  ? TEST_ROUND
+                  : form < 10 ? TEST_STAGE
+                              : TEST_LATE;
+        n->modulus = 2 + below(m->r, 3);
+        n->stage = below(m->r, STAGE_VARIABLES);
+        n->c = n->test >= TEST_ROUND ? below(m->r, n->modulus) : percent(m->r, 75) ? 1 : 2;
+        m->p->uses[n->input] |= n->test == TEST_BOTH;
+    } else if (percent(m->r, 25)) {
+        n->test = TEST_SIZE;
+        n->input = IN_N0 + below(m->r, 2);
+        n->c = below(m->r, 3);
+        m->p->uses[n->input] = true;
+    } else if (percent(m->r, 10)) {
+        n->test = TEST_FLAGS;
+        m->p->uses[IN_F0] = m->p->uses[IN_F1] = true;
+    } else {
+        n->test = (enum test_form)below(m->r, 3);
+        m->p->uses[n->input] = true;
+    }
+    int body = make_list(m, depth + 1);
+    m->p->node[i].body = body;
+    if (percent(m->r, 35) && m->left > 0) {
+        int otherwise = make_list(m, depth + 1);
+        m->p->node[i].otherwise = otherwise;
+    }
+    return i;
+}
+
+static int make_stage(struct maker *m)
+{
+    int i = new_node(m, NODE_STAGE);
+    m->p->node[i].variable = below(m->r, STAGE_VARIABLES);
+    m->p->node[i].modulus = m->p->stages[below(m->r, m->p->tiles)];
+    m->p->node[i].c = 1 + (percent(m->r, 15) ? below(m->r, 2) : 0);
+    m->p->node[i].spelling = percent(m->r, 70) ? 0 : 1;
+    return i;
+}
+
+static int make_scope(struct maker *m, int depth)
+{
+    int i = new_node(m, NODE_SCOPE);
+    m->scope = true;
+    int body = make_list(m, depth + 1);
+    m->scope = false;
+    m->p->node[i].body = body;
+    return i;
+}
+
+static int make_jump(struct maker *m)
+{
+    if (m->loops_open && percent(m->r, 75))
+        return new_node(m, m->in_for && percent(m->r, 40) ? NODE_CONTINUE : NODE_BREAK);
+    return new_node(m, NODE_RETURN);
+}
+
+static int make_node(struct maker *m, int depth)
+{
+    int kind = below(m->r, 100), i;
+    if (kind < 12 && depth < 2 && m->loops_made < LOOPS && m->left > 2)
+        return make_for(m, depth);
+    if (kind < 20 && depth < 3 && m->left > 1)
+        return make_if(m, depth);
+    if (kind < 28)
+        return make_stage(m);
+    if (kind < 31 && depth > 1 && !m->scope)
+        return make_jump(m);
+    if (kind < 33 && !m->scope && depth < 3 && m->left > 1)
+        return make_scope(m, depth);
+    if (kind < 44) {
+        i = new_node(m, NODE_COMMIT);
+    } else if (kind < 44 + m->wait_percent) {
+        i = new_node(m, NODE_WAIT);
+        m->p->node[i].c = percent(m->r, 60) ? 0 : 1 + below(m->r, 2);
+    } else {
+        static const enum node_kind access[] = {NODE_READ, NODE_READ, NODE_WRITE, NODE_MOVE,
+                                                NODE_COPY, NODE_COPY, NODE_ATOMIC};
+        i = new_node(m, access[below(m->r, 7)]);
+        struct part from = make_part(m), to = make_part(m);
+        if (m->p->node[i].kind == NODE_MOVE && from.rows != to.rows) {
+            to.rows = from.rows; /* a move keeps the shape */
+            to.first = 0;
+            to.first_form = FIRST_CONSTANT;
+        }
+        m->p->node[i].from = from;
+        m->p->node[i].to = to;
+    }
+    return i;
+}
+
+/* Links `i` behind *last. */
+static void link_node(struct maker *m, int *first, int *last, int i)
+{
+    if (*last >= 0)
+        m->p->node[*last].next = i;
+    else
+        *first = i;
+    *last = i;
+}
+
+static int make_list(struct maker *m, int depth)
+{
+    int first = -1, last = -1, count = 1 + below(m->r, depth ? 4 : 7);
+    for (int i = 0; i < count && (m->left > 0 || i == 0) && m->p->nodes < MAX_NODES - 8; i++) {
+        int node = make_node(m, depth);
+        enum node_kind kind = m->p->node[node].kind;
+        link_node(m, &first, &last, node);
+        if (kind == NODE_BREAK || kind == NODE_CONTINUE || kind == NODE_RETURN)
+            break;
+        if (kind == NODE_COPY && percent(m->r, 50))
+            link_node(m, &first, &last, new_node(m, NODE_COMMIT));
+        if (kind == NODE_WAIT ? percent(m->r, 85) : percent(m->r, m->sync_percent))
+            link_node(m, &first, &last, new_node(m, NODE_SYNC));
+    }
+    return first;
+}
+
+/* Anything at all. */
+static void make_wild(struct maker *m)
+{
+    m->sync_percent = 25 + below(m->r, 76);
+    m->wait_percent = 10 + below(m->r, 25);
+    m->left = 4 + below(m->r, 11);
+    int first = make_list(m, 0), last = first;
+    while (last >= 0 && m->p->node[last].next >= 0)
+        last = m->p->node[last].next;
+    if (percent(m->r, 60)) {
+        link_node(m, &first, &last, new_node(m, NODE_WAIT));
+        if (percent(m->r, 50))
+            link_node(m, &first, &last, new_node(m, NODE_SYNC));
+    }
+    m->p->first = first;
+}
+
+static struct part stage_part(int tile, int variable, int c)
+{
+    return (struct part){.tile = tile,
+                         .form = c ? AT_STAGE_UP : AT_STAGE,
+                         .variable = variable,
+                         .c = c,
+                         .rows = ROWS};
+}
+
+static int add_copy(struct maker *m, int *first, int *last, struct part to)
+{
+    int i = new_node(m, NODE_COPY);
+    m->p->node[i].to = to;
+    link_node(m, first, last, i);
+    return i;
+}
+
+static void add_kind(struct maker *m, int *first, int *last, enum node_kind kind, int c)
+{
+    int i = new_node(m, kind);
+    m->p->node[i].c = c;
+    link_node(m, first, last, i);
+}
+
+/* The body of a ring of S stages: wait, barrier, next copy, use, next stage. */
+static int make_ring_body(struct maker *m, int stages, int ahead, bool loop_index)
+{
+    int first = -1, last = -1;
+    struct part now = stage_part(0, 0, 0), next = stage_part(0, 0, ahead % stages);
+    if (loop_index) {
+        now = (struct part){.form = AT_LOOP, .rows = ROWS};
+        next = (struct part){.form = AT_LOOP, .c = ahead, .rows = ROWS};
+    }
+    bool guarded = percent(m->r, 25);
+    add_kind(m, &first, &last, NODE_WAIT, ahead - 1);
+    add_kind(m, &first, &last, NODE_SYNC, 0);
+    if (guarded) {
+        int test = new_node(m, NODE_IF), in = -1, in_last = -1;
+        m->p->node[test].test = TEST_MORE;
+        link_node(m, &first, &last, test);
+        add_copy(m, &in, &in_last, next);
+        m->p->node[test].body = in;
+    } else {
+        add_copy(m, &first, &last, next);
+    }
+    add_kind(m, &first, &last, NODE_COMMIT, 0);
+    int use = new_node(m, NODE_READ);
+    m->p->node[use].from = now;
+    link_node(m, &first, &last, use);
+    if (percent(m->r, 30))
+        add_kind(m, &first, &last, NODE_SYNC, 0);
+    if (!loop_index || percent(m->r, 20)) {
+        int step = new_node(m, NODE_STAGE);
+        m->p->node[step].c = 1;
+        m->p->node[step].modulus = stages;
+        link_node(m, &first, &last, step);
+    }
+    return first;
+}
+
+/* A pipeline by hand as people write them, before mutation. */
+static void make_ring(struct maker *m)
+{
+    int stages = 2 + below(m->r, 4), ahead = stages - 1, first = -1, last = -1;
+    m->p->stages[0] = stages;
+    for (int s = 0; s < ahead; s++) {
+        add_copy(m, &first, &last, (struct part){.c = s, .rows = ROWS});
+        add_kind(m, &first, &last, NODE_COMMIT, 0);
+    }
+    int loop = new_node(m, NODE_FOR);
+    m->loops_made = 1;
+    m->p->bound[0] = percent(m->r, 80) ? IN_N0 : -1;
+    m->p->constant[0] = 1 + below(m->r, 4);
+    m->p->uses[IN_N0] = m->p->bound[0] >= 0;
+    link_node(m, &first, &last, loop);
+    int body = make_ring_body(m, stages, ahead, percent(m->r, 35));
+    m->p->node[loop].body = body;
+    add_kind(m, &first, &last, NODE_WAIT, 0);
+    m->p->first = first;
+}
+
+/* Load, barrier, use, barrier. */
+static void make_plain_loop(struct maker *m)
+{
+    int first = -1, last = -1, in = -1, in_last = -1, loop = new_node(m, NODE_FOR);
+    bool copies = percent(m->r, 50);
+    m->p->bound[0] = percent(m->r, 80) ? IN_N0 : -1;
+    m->p->constant[0] = 1 + below(m->r, 3);
+    m->p->uses[IN_N0] = m->p->bound[0] >= 0;
+    m->loops_made = 1;
+    for (int t = 0; t < m->p->tiles; t++) {
+        int i = new_node(m, copies ? NODE_COPY : NODE_WRITE);
+        m->p->node[i].to = (struct part){.tile = t, .rows = ROWS};
+        link_node(m, &in, &in_last, i);
+    }
+    if (copies)
+        add_kind(m, &in, &in_last, NODE_WAIT, 0);
+    add_kind(m, &in, &in_last, NODE_SYNC, 0);
+    for (int t = 0; t < m->p->tiles; t++) {
+        int i = new_node(m, NODE_READ);
+        m->p->node[i].from = (struct part){.tile = t, .rows = ROWS};
+        link_node(m, &in, &in_last, i);
+    }
+    add_kind(m, &in, &in_last, NODE_SYNC, 0);
+    m->p->node[loop].body = in;
+    link_node(m, &first, &last, loop);
+    m->p->first = first;
+}
+
+/* Takes a node out of its list: everything that points to it points behind it. */
+static void unlink_node(struct program *p, int gone)
+{
+    int next = p->node[gone].next;
+    if (p->first == gone)
+        p->first = next;
+    for (int i = 0; i < p->nodes; i++) {
+        struct node *n = &p->node[i];
+        n->next = n->next == gone ? next : n->next;
+        n->body = n->body == gone ? next : n->body;
+        n->otherwise = n->otherwise == gone ? next : n->otherwise;
+    }
+}
+
+static void mutate(struct maker *m)
+{
+    struct program *p = m->p;
+    int i = below(m->r, p->nodes);
+    struct node *n = &p->node[i];
+    switch (n->kind) {
+    case NODE_SYNC:
+    case NODE_COMMIT: unlink_node(p, i); break;
+    case NODE_WAIT:
+        if (percent(m->r, 50))
+            unlink_node(p, i);
+        else
+            n->c = percent(m->r, 50) && n->c ? n->c - 1 : n->c + 1;
+        break;
+    case NODE_COPY: n->to.c = (n->to.c + 1) % p->stages[n->to.tile]; break;
+    case NODE_READ:
+        if (n->from.form == AT_STAGE)
+            n->from.form = AT_STAGE_UP;
+        n->from.c = (n->from.c + 1) % p->stages[n->from.tile];
+        break;
+    case NODE_STAGE: n->c++; break;
+    default: break;
+    }
+}
+
+static void make_program(struct program *p, struct chance *r)
+{
+    struct maker m = {.p = p, .r = r, .left = 20};
+    *p = (struct program){.first = -1, .step = percent(r, 50) ? 1 : 4, .tiles = 1 + below(r, 2)};
+    for (int t = 0; t < MAX_TILES; t++)
+        p->stages[t] = 1 + below(r, percent(r, 75) ? 3 : 5);
+    p->stages[LOCAL_TILE] = 1;
+    p->loaded_flag = percent(r, 30);
+    m.slices = percent(r, 30);
+    int form = below(r, 100);
+    if (form < 25)
+        make_ring(&m);
+    else if (form < 35)
+        make_plain_loop(&m);
+    else
+        make_wild(&m);
+    for (int i = form < 35 ? below(r, 3) : 0; i > 0; i--)
+        mutate(&m);
+}
+
+/* --- printing --- */
+
+struct printer {
+    char text[16384];
+    size_t length;
+    int line;
+    struct program *p;
+};
+
+static void print(struct printer *o, int indent, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(o->text + o->length, sizeof o->text - o->length, "%*s", indent * 4, "");
+    o->length += (size_t)n;
+    n = vsnprintf(o->text + o->length, sizeof o->text - o->length, format, args);
+    o->length += (size_t)n;
+    va_end(args);
+    if (o->length > sizeof o->text - 512)
+        abort();
+    o->text[o->length++] = '\n';
+    o->text[o->length] = '\0';
+    o->line++;
+}
+
+static const char *part_text(const struct program *p, const struct part *part, char *out)
+{
+    char at[64];
+    int stages = p->stages[part->tile];
+    switch (part->form) {
+    case AT_CONSTANT: snprintf(at, sizeof at, "%d", part->c); break;
+    case AT_STAGE: snprintf(at, sizeof at, "s%d", part->variable); break;
+    case AT_STAGE_UP:
+        snprintf(at, sizeof at, "(s%d + %d) %% %d", part->variable, part->c, stages);
+        break;
+    case AT_LOOP:
+        if (p->step == 1)
+            snprintf(at, sizeof at, "(p%d + %d) %% %d", part->variable, part->c, stages);
+        else
+            snprintf(at, sizeof at, "(p%d / %d + %d) %% %d", part->variable, p->step, part->c,
+                     stages);
+        break;
+    case AT_INPUT: snprintf(at, sizeof at, "x"); break;
+    }
+    if (part->rows == ROWS)
+        snprintf(out, 128, "t%d[%s]", part->tile, at);
+    else if (part->first_form == FIRST_LOOP)
+        snprintf(out, 128, "t%d[%s][p%d / %d * %d %% %d +: %d]", part->tile, at, part->first_loop,
+                 p->step, part->rows, ROWS, part->rows);
+    else if (part->first_form == FIRST_INPUT)
+        snprintf(out, 128, "t%d[%s][x * 2 +: %d]", part->tile, at, part->rows);
+    else
+        snprintf(out, 128, "t%d[%s][%d +: %d]", part->tile, at, part->first, part->rows);
+    return out;
+}
+
+static const char *bound_text(const struct program *p, int loop, char *out)
+{
+    if (p->bound[loop] >= 0)
+        snprintf(out, 32, "n%d", p->bound[loop]);
+    else
+        snprintf(out, 32, "%d", p->constant[loop] * p->step);
+    return out;
+}
+
+static void print_list(struct printer *o, int first, int indent);
+
+static void print_test(struct printer *o, const struct node *n, int indent)
+{
+    char bound[32];
+    static const char *const flag_test[] = {"%s != 0", "%s == 1", "%s > 1"};
+    char test[96];
+    const char *flag = n->input == IN_F0 ? "f0" : o->p->loaded_flag ? "F[0]" : "f1";
+    const char *bigger = bound_text(o->p, n->variable, bound);
+    switch (n->test) {
+    case TEST_FIRST: snprintf(test, sizeof test, "p%d == 0", n->variable); break;
+    case TEST_MORE:
+        snprintf(test, sizeof test, "p%d + %d < %s", n->variable, n->c * o->p->step, bigger);
+        break;
+    case TEST_SIZE: snprintf(test, sizeof test, "n%d > %d", n->input, n->c * o->p->step); break;
+    case TEST_BOTH: snprintf(test, sizeof test, "%s != 0 && p%d > 0", flag, n->variable); break;
+    case TEST_ROUND:
+        snprintf(test, sizeof test, "p%d / %d %% %d == %d", n->variable, o->p->step, n->modulus,
+                 n->c);
+        break;
+    case TEST_LATE: snprintf(test, sizeof test, "p%d >= %d", n->variable, n->c * o->p->step); break;
+    case TEST_STAGE: snprintf(test, sizeof test, "s%d == %d", n->stage, n->c); break;
+    case TEST_FLAGS:
+        snprintf(test, sizeof test, "f0 == %s", o->p->loaded_flag ? "F[0]" : "f1");
+        break;
+    default: snprintf(test, sizeof test, flag_test[n->test], flag); break;
+    }
+    print(o, indent, "if (%s) {", test);
+    print_list(o, n->body, indent + 1);
+    if (n->otherwise >= 0) {
+        print(o, indent, "} else {");
+        print_list(o, n->otherwise, indent + 1);
+    }
+    print(o, indent, "}");
+}
+
+static void print_loop(struct printer *o, const struct node *n, int indent)
+{
+    char text[32];
+    int v = n->variable, step = o->p->step;
+    const char *bound = bound_text(o->p, v, text);
+    if (n->spelling == LOOP_FOR) {
+        print(o, indent, "for (i32 p%d = 0; p%d < %s; p%d += %d) {", v, v, bound, v, step);
+        print_list(o, n->body, indent + 1);
+        print(o, indent, "}");
+        return;
+    }
+    print(o, indent, "{");
+    print(o, indent + 1, "i32 p%d = 0;", v);
+    if (n->spelling == LOOP_WHILE)
+        print(o, indent + 1, "while (p%d < %s) {", v, bound);
+    else
+        print(o, indent + 1, "do {");
+    print_list(o, n->body, indent + 2);
+    print(o, indent + 2, "p%d += %d;", v, step);
+    if (n->spelling == LOOP_WHILE)
+        print(o, indent + 1, "}");
+    else
+        print(o, indent + 1, "} while (p%d < %s);", v, bound);
+    print(o, indent, "}");
+}
+
+static void print_stage(struct printer *o, const struct node *n, int indent)
+{
+    int v = n->variable;
+    if (n->spelling == 0 || n->c != 1)
+        print(o, indent, "s%d = (s%d + %d) %% %d;", v, v, n->c, n->modulus);
+    else
+        print(o, indent, "s%d = s%d + 1 >= %d ? (s%d + 1) - %d * ((s%d + 1) / %d) : s%d + 1;", v, v,
+              n->modulus, v, n->modulus, v, n->modulus, v);
+}
+
+static void print_access(struct printer *o, const struct node *n, int indent)
+{
+    char from[128], to[128];
+    part_text(o->p, &n->from, from);
+    part_text(o->p, &n->to, to);
+    switch (n->kind) {
+    case NODE_READ: print(o, indent, "C[0 +: %d][0 +: 8] = %s;", n->from.rows, from); break;
+    case NODE_WRITE: print(o, indent, "%s = A[0 +: %d][0 +: 8];", to, n->to.rows); break;
+    case NODE_MOVE: print(o, indent, "%s = %s + 1;", to, from); break;
+    case NODE_ATOMIC: print(o, indent, "atomic_add(%s, 1);", to); break;
+    default: print(o, indent, "async %s = A[0 +: %d][0 +: 8];", to, n->to.rows); break;
+    }
+}
+
+static void print_node(struct printer *o, struct node *n, int indent)
+{
+    n->line = o->line + 1;
+    switch (n->kind) {
+    case NODE_COMMIT: print(o, indent, "async_commit();"); break;
+    case NODE_WAIT: print(o, indent, "async_wait(%d);", n->c); break;
+    case NODE_SYNC: print(o, indent, "sync();"); break;
+    case NODE_STAGE: print_stage(o, n, indent); break;
+    case NODE_FOR: print_loop(o, n, indent); break;
+    case NODE_IF: print_test(o, n, indent); break;
+    case NODE_SCOPE:
+        print(o, indent, "{");
+        print(o, indent + 1, "shared f32 t%d[1][8][8];", LOCAL_TILE);
+        print_list(o, n->body, indent + 1);
+        print(o, indent, "}");
+        break;
+    case NODE_BREAK: print(o, indent, "break;"); break;
+    case NODE_CONTINUE: print(o, indent, "continue;"); break;
+    case NODE_RETURN: print(o, indent, "return;"); break;
+    default: print_access(o, n, indent); break;
+    }
+}
+
+static void print_list(struct printer *o, int first, int indent)
+{
+    for (int i = first; i >= 0; i = o->p->node[i].next)
+        print_node(o, &o->p->node[i], indent);
+}
+
+static void print_program(struct printer *o, struct program *p)
+{
+    o->p = p;
+    o->length = 0;
+    o->line = 0;
+    print(
+        o, 0,
+        "kernel random(i32 n0, i32 n1, i32 f0, i32 f1, i32 x, const f32 *a, f32 *c, const i32 *f)");
+    print(o, 0, "    grid(1) warps(2)");
+    print(o, 0, "{");
+    print(o, 1, "global f32 A[8][8] = a, C[8][8] = c;");
+    print(o, 1, "global i32 F[1] = f;");
+    for (int t = 0; t < p->tiles; t++)
+        print(o, 1, "shared f32 t%d[%d][8][8];", t, p->stages[t]);
+    print(o, 1, "i32 s0 = 0, s1 = 0;");
+    print_list(o, p->first, 1);
+    print(o, 0, "}");
+}
+
+/* --- judging --- */
+
+struct judged {
+    enum sync_verdict verdict;
+    const char *why;
+    bool bad_lines;
+};
+
+static int line_at(struct loc at)
+{
+    int line = 0, column = 0;
+    loc_line_column(at, &line, &column);
+    return line;
+}
+
+/* Every error must be about a pair of lines that the oracle saw. */
+static bool lines_are_right(const struct diag *d, const struct oracle_answer *truth)
+{
+    for (const struct diagnostic *e = d->first; e; e = e->next) {
+        int line = line_at(e->loc), other = e->notes ? line_at(e->notes->loc) : line;
+        bool ends =
+            strstr(e->message, "when the kernel ends") || strstr(e->message, "when its scope ends");
+        bool itself = other != line && oracle_has_pair(truth, line, line);
+        if (!oracle_has_pair(truth, line, ends ? 0 : other) && !itself)
+            return false;
+    }
+    return true;
+}
+
+struct tally {
+    int count, clean, race, undecided, missed, false_alarms, bad_lines, deeper, too_large;
+};
+
+static void show(const struct printer *text, const struct diag *d, struct arena *a,
+                 const char *what)
+{
+    struct text messages;
+    text_init(&messages, a);
+    diag_render(&messages, d, false);
+    printf("--- %s\n%s%s", what, text->text, messages.data);
+}
+
+static bool judge(struct program *p, struct printer *text, struct tally *n, bool verbose)
+{
+    jmp_buf out_of_memory;
+    struct arena a;
+    struct diag d;
+    struct oracle_answer truth;
+    arena_init(&a, NULL, &out_of_memory);
+    if (setjmp(out_of_memory))
+        abort();
+    struct source source = {"random.tile", text->text, text->length};
+    diag_init(&d, &a);
+    struct module *module = lang_parse(&a, &d, &source);
+    struct lang_choice choice = {0};
+    struct kernel *kernel = module && !d.errors ? lang_check(&a, &d, module, 0, &choice) : NULL;
+    struct pass_context context = {.kernel = kernel, .diag = &d};
+    if (kernel)
+        pass_variance(&context);
+    if (!kernel || d.errors) {
+        show(text, &d, &a, "does not compile");
+        arena_free(&a);
+        return false;
+    }
+    const char *why = NULL;
+    enum sync_verdict verdict = synccheck_kernel(&context, &why);
+    int loops = p->uses[IN_N0] + p->uses[IN_N1], trips = loops > 1 ? 3 : 5;
+    oracle_ask(p, trips, &truth);
+    bool right = lines_are_right(&d, &truth);
+    for (int more = 3; verdict == SYNC_RACE && (!truth.wrong || !right) && more < 20; more += 7) {
+        n->deeper += more == 3; /* it may take more rounds of a loop */
+        oracle_ask(p, trips + more, &truth);
+        right = lines_are_right(&d, &truth);
+    }
+    n->clean += verdict == SYNC_CLEAN;
+    n->race += verdict == SYNC_RACE;
+    n->undecided += verdict == SYNC_UNDECIDED;
+    n->too_large += truth.too_large;
+    const char *what = NULL;
+    if (verdict == SYNC_CLEAN && truth.wrong) {
+        n->missed++;
+        what = "MISSED";
+    } else if (verdict == SYNC_RACE && !truth.wrong && !truth.too_large) {
+        n->false_alarms++;
+        what = "FALSE ALARM";
+    } else if (verdict == SYNC_RACE && !right && !truth.too_large) {
+        n->bad_lines++;
+        what = "WRONG LINES";
+    } else if (verdict == SYNC_UNDECIDED && verbose) {
+        what = truth.wrong ? "undecided, wrong" : "undecided, right";
+    }
+    if (what) {
+        show(text, &d, &a, what);
+        for (int i = 0; i < truth.pairs; i++)
+            printf("oracle: lines %d and %d\n", truth.pair[i][0], truth.pair[i][1]);
+        if (why)
+            printf("why: %s\n", why);
+    }
+    arena_free(&a);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 1000;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    bool verbose = argc > 3;
+    struct tally n = {0};
+    static struct program p;
+    static struct printer text;
+    for (int i = 0; i < count; i++) {
+        struct chance r = {seed * 1000003u + (uint64_t)i};
+        make_program(&p, &r);
+        print_program(&text, &p);
+        if (!judge(&p, &text, &n, verbose))
+            return 1;
+        n.count++;
+        if (n.missed + n.false_alarms + n.bad_lines > 5)
+            break;
+    }
+    printf("%d programs, seed %llu: %d clean, %d with a race, %d undecided (%.2f%%); %d missed, %d "
+           "false "
+           "alarms, %d with wrong lines\n",
+           n.count, (unsigned long long)seed, n.clean, n.race, n.undecided,
+           100.0 * n.undecided / n.count, n.missed, n.false_alarms, n.bad_lines);
+    if (n.too_large)
+        printf("%d were too large for the oracle in part\n", n.too_large);
+    return n.missed || n.false_alarms || n.bad_lines || n.undecided * 20 > n.count;
+}

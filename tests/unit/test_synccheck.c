@@ -1,0 +1,696 @@
+/* The static synchronisation check: what it says of small kernels. tests/sync has the broad
+ * comparisons. */
+#include "pass_helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- helpers --- */
+
+/* Line 1 is the head; statements begin on line 2. */
+#define TILES                                                                                      \
+    "kernel f(i32 n, i32 m, bool flag, f32 x, const f32 *a, f32 *c, const i32 *f) grid(n) "        \
+    "warps(2) { global f32 A[n][16] = a, C[n][16] = c; global i32 F[n] = f; "                      \
+    "global i32 turn[1] = 0; shared f32 s[8][16], t[3][8][16]; reg f32 r[8][16]; i32 at = 0;\n"
+#define THREADS                                                                                    \
+    "kernel f(i32 n, i32 m, bool flag, f32 x, const f32 *a, f32 *c, const i32 *f) grid(n) "        \
+    "threads(8, 4) { global f32 A[n][16] = a, C[n][16] = c; global i32 F[n] = f; "                 \
+    "shared f32 s[8][16], t[3][8][16]; i32 tx = thread.x, ty = thread.y;\n"
+
+static void expect(const char *head, const char *statements, enum sync_verdict verdict,
+                   const char *messages)
+{
+    char text[4096];
+    struct program p = {0};
+    snprintf(text, sizeof text, "%s%s}\n", head, statements);
+    program_open(&p, text);
+    if (!program_check(&p, 0) || !program_passes(&p, "variance"))
+        fail_msg("%s\n%s", text, program_messages(&p));
+    struct pass_context c = {.kernel = p.kernel, .diag = &p.diag};
+    enum sync_verdict found = synccheck_kernel(&c, NULL);
+    if (found != verdict || strcmp(program_messages(&p), messages) != 0)
+        fail_msg("%s\n--- expected, verdict %d\n%s--- found, verdict %d\n%s", statements, verdict,
+                 messages, found, program_messages(&p));
+    program_free(&p);
+}
+
+static void clean(const char *head, const char *statements)
+{
+    expect(head, statements, SYNC_CLEAN, "");
+}
+
+static void undecided(const char *head, const char *statements)
+{
+    expect(head, statements, SYNC_UNDECIDED, "");
+}
+
+static void race(const char *head, const char *statements, const char *messages)
+{
+    expect(head, statements, SYNC_RACE, messages);
+}
+
+/* --- what is said --- */
+
+static void accesses_between_barriers(void **state)
+{
+    (void)state;
+    race(TILES,
+         "s = A[0 +: 8][0 +: 16];\n"
+         "r = s;\n",
+         "3: error: `s` is read here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n");
+    clean(TILES, "s = A[0 +: 8][0 +: 16];\n"
+                 "sync();\n"
+                 "r = s;\n");
+    race(TILES,
+         "r = s;\n"
+         "s = r;\n",
+         "3: error: `s` is overwritten here while other threads may still be reading it"
+         " | 2: read here"
+         " | 3: put `sync()` between the two\n");
+    race(TILES,
+         "s = 0;\n"
+         "s = A[0 +: 8][0 +: 16];\n",
+         "3: error: `s` is written here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n");
+    clean(TILES, "s = s + 1;\n"
+                 "t[0] = t[1] + t[0];\n");
+    race(TILES,
+         "s = s + 1;\n"
+         "s = s + 1;\n",
+         "3: error: `s` is read here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n"
+         "3: error: `s` is overwritten here while other threads may still be reading it"
+         " | 2: read here"
+         " | 3: put `sync()` between the two\n");
+    clean(TILES, "r = s;\n"
+                 "r += s;\n"
+                 "print(s);\n");
+    race(TILES,
+         "print(s);\n"
+         "s = 0;\n",
+         "3: error: `s` is overwritten here while other threads may still be reading it"
+         " | 2: read here"
+         " | 3: put `sync()` between the two\n");
+    clean(TILES, "s = A[0 +: 8][0 +: 16];\n"
+                 "lock(turn[0], 1);\n"
+                 "r = s;\n");
+    clean(TILES, "r = s;\n"
+                 "unlock(turn[0], 1);\n"
+                 "s = r;\n");
+}
+
+static void rounds_of_loops(void **state)
+{
+    (void)state;
+    race(TILES,
+         "for (i32 p = 0; p < n; p += 16) {\n"
+         "    s = A[0 +: 8][p +: 16];\n"
+         "    sync();\n"
+         "    r += s;\n"
+         "}\n",
+         "3: error: `s` is overwritten here, in the next iteration, while other threads may still "
+         "be reading it"
+         " | 5: read here"
+         " | 3: put `sync()` between the two: at the end of the loop's body, or ahead of this\n");
+    race(TILES,
+         "for (i32 p = 0; p < n; p += 16)\n"
+         "    s = A[0 +: 8][p +: 16];\n",
+         "3: error: `s` is written here, in the next iteration, while other threads may still be "
+         "writing it"
+         " | 3: put `sync()` between the two: at the end of the loop's body, or ahead of this\n");
+    race(TILES,
+         "for (i32 p = 0; p < n; p++) {\n"
+         "    shared f32 q[16] = A[p];\n"
+         "    sync();\n"
+         "    C[p] = q;\n"
+         "}\n",
+         "3: error: `q` is overwritten here, in the next iteration, while other threads may still "
+         "be reading it"
+         " | 5: read here"
+         " | 3: put `sync()` between the two: at the end of the loop's body, or ahead of this\n");
+    race(TILES,
+         "for (i32 p = 0; p < m; p++) {\n"
+         "    if (p % 7 == 6) {\n"
+         "        s = 0;\n"
+         "        r = s;\n"
+         "    }\n"
+         "    sync();\n"
+         "}\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 4: written here"
+         " | 5: put `sync()` between the two\n");
+    race(TILES,
+         "for (i32 p = 0; p < 200; p++) {\n"
+         "    if (p == 150) {\n"
+         "        s = 0;\n"
+         "        r = s;\n"
+         "    }\n"
+         "    sync();\n"
+         "}\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 4: written here"
+         " | 5: put `sync()` between the two\n");
+    clean(TILES, "for (i32 p = 0; p < 200; p++) {\n"
+                 "    if (p == 250) {\n"
+                 "        s = 0;\n"
+                 "        r = s;\n"
+                 "    }\n"
+                 "    sync();\n"
+                 "}\n");
+    race(TILES,
+         "while (max(r) > 4) {\n"
+         "    r = s;\n"
+         "    s = r;\n"
+         "    sync();\n"
+         "}\n",
+         "4: error: `s` is overwritten here while other threads may still be reading it"
+         " | 3: read here"
+         " | 4: put `sync()` between the two\n");
+}
+
+static void parts_of_tiles(void **state)
+{
+    (void)state;
+    clean(TILES, "s[0 +: 4] = 0;\n"
+                 "r = t[0];\n"
+                 "s[4 +: 4] = 0;\n");
+    race(TILES,
+         "s[0 +: 4] = 0;\n"
+         "s[m +: 4] = 0;\n",
+         "3: error: `s` is written here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n");
+    clean(TILES, "s[m +: 4] = 0;\n"
+                 "s[m + 4 +: 2] = 0;\n");
+    race(TILES,
+         "reg i32 rows[4] = iota() * 2;\n"
+         "s[rows[:]] = 0;\n"
+         "r = s;\n",
+         "4: error: `s` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 4: put `sync()` between the two\n");
+}
+
+static void conditions(void **state)
+{
+    (void)state;
+    clean(TILES, "if (flag)\n"
+                 "    s = 0;\n"
+                 "if (!flag)\n"
+                 "    r = s;\n");
+    race(TILES,
+         "if (flag)\n"
+         "    s = 0;\n"
+         "if (n > 4)\n"
+         "    r = s;\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 5: put `sync()` between the two\n");
+    clean(TILES, "if (n > 4)\n"
+                 "    s = 0;\n"
+                 "if (n < 3)\n"
+                 "    r = s;\n");
+    clean(TILES, "if (F[0] > 4)\n"
+                 "    s = 0;\n"
+                 "if (F[0] < 3)\n"
+                 "    r = s;\n");
+    clean(TILES, "bool big = n > 4;\n"
+                 "if (big)\n"
+                 "    s = 0;\n"
+                 "if (n <= 4)\n"
+                 "    r = s;\n");
+    clean(TILES, "if (m % 4 == 1)\n"
+                 "    s = 0;\n"
+                 "if (m % 4 == 2)\n"
+                 "    r = s;\n");
+    race(TILES,
+         "if (m % 4 == 1)\n"
+         "    s = 0;\n"
+         "if (m == 5)\n"
+         "    r = s;\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 5: put `sync()` between the two\n");
+    clean(TILES, "assume(m > 4);\n"
+                 "if (m < 3) {\n"
+                 "    s = 0;\n"
+                 "    r = s;\n"
+                 "}\n");
+    race(TILES,
+         "if (block.x > 4 && n > 3) {\n"
+         "    s = 0;\n"
+         "    r = s;\n"
+         "}\n",
+         "4: error: `s` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 4: put `sync()` between the two\n");
+    race(TILES,
+         "f32 v = m > 0 ? s[0][0] : 0;\n"
+         "s[0] = v;\n",
+         "3: error: `s` is overwritten here while other threads may still be reading it"
+         " | 2: read here"
+         " | 3: put `sync()` between the two\n");
+    race(TILES,
+         "s = 0;\n"
+         "if (m > 0 && s[0][0] > 0)\n"
+         "    r = 0;\n",
+         "3: error: `s` is read here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n");
+    clean(TILES, "s = 0;\n"
+                 "i32 h = 4;\n"
+                 "if (h > 4 && s[0][0] > 0)\n"
+                 "    r = 0;\n");
+}
+
+static void what_is_not_known_stays_silent(void **state)
+{
+    (void)state;
+    undecided(TILES, "if (x > 4)\n"
+                     "    s = 0;\n"
+                     "if (x < 3)\n"
+                     "    r = s;\n");
+    undecided(TILES, "if (max(r) > 4)\n"
+                     "    s = 0;\n"
+                     "if (min(r) > 4)\n"
+                     "    r = s;\n");
+    undecided(TILES, "if (block.x > 4 && n < 3) {\n"
+                     "    s = 0;\n"
+                     "    r = s;\n"
+                     "}\n");
+    undecided(THREADS, "s[F[tx]][0] = x + ty;\n");
+}
+
+static void copies(void **state)
+{
+    (void)state;
+    clean(TILES, "async s = A[0 +: 8][0 +: 16];\n"
+                 "async_wait(0);\n"
+                 "sync();\n"
+                 "r = s;\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "r = s;\n"
+         "async_wait(0);\n",
+         "3: error: `s` is read here while the copy into it may still be under way"
+         " | 2: the copy begins here"
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         "this\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "async_wait(0);\n"
+         "r = s;\n",
+         "4: error: `s` is read here after `async_wait` but without `sync()`: the parts that other "
+         "threads copy may still be under way"
+         " | 2: the copy begins here"
+         " | 4: put `sync()` between `async_wait` and this\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "sync();\n"
+         "async_wait(0);\n"
+         "s = r;\n",
+         "5: error: `s` is written here after `async_wait` but without `sync()`: the parts that "
+         "other threads copy may still be under way"
+         " | 2: the copy begins here"
+         " | 5: put `sync()` between `async_wait` and this\n");
+    race(TILES,
+         "r = s;\n"
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "async_wait(0);\n",
+         "3: error: `s` is the target of a copy that begins here while other threads may still be "
+         "reading it"
+         " | 2: read here"
+         " | 3: put `sync()` between the two\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "async s = A[8 +: 8][0 +: 16];\n"
+         "async_wait(0);\n",
+         "3: error: `s` is the target of another copy that begins here while the copy into it may "
+         "still be under way"
+         " | 2: the copy begins here"
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         "this\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "async_commit();\n"
+         "async_wait(1);\n"
+         "sync();\n"
+         "r = s;\n"
+         "async_wait(0);\n",
+         "6: error: `s` is read here while the copy into it may still be under way"
+         " | 2: the copy begins here"
+         " | 4: `async_wait(1)` leaves up to 1 group under way: `async_wait(0)` would wait for "
+         "this copy\n");
+    clean(TILES, "async s = A[0 +: 8][0 +: 16];\n"
+                 "async_commit();\n"
+                 "async t[0] = A[0 +: 8][0 +: 16];\n"
+                 "async_commit();\n"
+                 "async_wait(1);\n"
+                 "sync();\n"
+                 "r = s;\n"
+                 "async_wait(0);\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "async_wait(1);\n"
+         "sync();\n"
+         "r = s;\n"
+         "async_wait(0);\n",
+         "5: error: `s` is read here while the copy into it may still be under way"
+         " | 2: the copy begins here"
+         " | 3: `async_wait(1)` waits for committed groups only: put `async_commit()` behind the "
+         "copy, or `async_wait(0)` here\n");
+    race(TILES,
+         "async t[F[0]] = A[0 +: 8][0 +: 16];\n"
+         "r = t[F[0]];\n"
+         "async_wait(0);\n",
+         "3: error: `t` is read here while the copy into it may still be under way"
+         " | 2: the copy begins here"
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         "this\n");
+    clean(TILES, "for (i32 p = 0; p < n; p++) {\n"
+                 "    async t[p % 3] = A[0 +: 8][0 +: 16];\n"
+                 "    async_commit();\n"
+                 "    async_wait(2);\n"
+                 "    sync();\n"
+                 "    if (p > 1)\n"
+                 "        r = t[(p - 2) % 3];\n"
+                 "    sync();\n"
+                 "}\n"
+                 "async_wait(0);\n");
+    race(TILES,
+         "for (i32 p = 0; p < n; p++) {\n"
+         "    async t[p % 3] = A[0 +: 8][0 +: 16];\n"
+         "    async_commit();\n"
+         "    async_wait(2);\n"
+         "    sync();\n"
+         "    if (p > 0)\n"
+         "        r = t[(p - 1) % 3];\n"
+         "    sync();\n"
+         "}\n"
+         "async_wait(0);\n",
+         "8: error: `t` is read here while the copy into it may still be under way"
+         " | 3: the copy begins here"
+         " | 5: `async_wait(2)` leaves up to 2 groups under way: `async_wait(1)` would wait for "
+         "this copy\n");
+}
+
+static void ends_of_lives(void **state)
+{
+    (void)state;
+    race(TILES, "async s = A[0 +: 8][0 +: 16];\n",
+         "2: error: the copy into `s` may still be under way when the kernel ends"
+         " | 2: put `async_wait(0)` ahead of the end of the kernel\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "async_commit();\n"
+         "async_wait(1);\n",
+         "2: error: the copy into `s` may still be under way when the kernel ends"
+         " | 2: put `async_wait(0)` ahead of the end of the kernel\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "if (flag)\n"
+         "    return;\n"
+         "async_wait(0);\n",
+         "2: error: the copy into `s` may still be under way when the kernel ends"
+         " | 2: put `async_wait(0)` ahead of the end of the kernel"
+         " | 4: the kernel ends here\n");
+    race(TILES,
+         "{\n"
+         "    shared f32 q[8][16];\n"
+         "    async q = A[0 +: 8][0 +: 16];\n"
+         "}\n"
+         "async_wait(0);\n",
+         "4: error: the copy into `q` may still be under way when its scope ends"
+         " | 4: put `async_wait(0)` ahead of the end of the scope\n");
+    race(TILES,
+         "{\n"
+         "    shared f32 q[8][16];\n"
+         "    async q = A[0 +: 8][0 +: 16];\n"
+         "    free(q);\n"
+         "}\n"
+         "async_wait(0);\n",
+         "4: error: the copy into `q` may still be under way when it is freed"
+         " | 5: freed here"
+         " | 4: put `async_wait(0)` ahead of that\n");
+    race(TILES,
+         "for (i32 p = 0; p < n; p++) {\n"
+         "    shared f32 q[8][16];\n"
+         "    async q = A[0 +: 8][0 +: 16];\n"
+         "    if (F[p] > 0)\n"
+         "        break;\n"
+         "    async_wait(0);\n"
+         "    sync();\n"
+         "    r = q;\n"
+         "    sync();\n"
+         "}\n"
+         "async_wait(0);\n",
+         "4: error: the copy into `q` may still be under way when its scope ends"
+         " | 4: put `async_wait(0)` ahead of the end of the scope\n");
+}
+
+static void atomics(void **state)
+{
+    (void)state;
+    clean(TILES, "atomic_add(s[0][0], 1);\n"
+                 "atomic_add(s, r);\n");
+    race(TILES,
+         "atomic_add(s[0][0], 1);\n"
+         "r = s;\n",
+         "3: error: `s` is read here while other threads may still be updating it"
+         " | 2: updated here"
+         " | 3: put `sync()` between the two\n");
+    clean(THREADS, "atomic_add(s[0][0], 1);\n"
+                   "atomic_add(s[0][0], 1);\n");
+    race(THREADS,
+         "atomic_add(s[0][0], 1);\n"
+         "C[0][tx] = s[0][0];\n",
+         "3: error: `s` is read here while other threads may still be updating it"
+         " | 2: updated here"
+         " | 3: threads (7, 3) and (0, 0) meet at `s[0][0]`"
+         " | 3: put `sync()` between the two\n");
+}
+
+static void threads(void **state)
+{
+    (void)state;
+    clean(THREADS, "s[ty][tx] = x + tx;\n"
+                   "C[0][tx] = s[ty][tx];\n");
+    race(THREADS,
+         "s[ty][tx] = x + tx;\n"
+         "C[0][tx] = s[ty][tx + 1];\n",
+         "3: error: `s` is read here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: threads (1, 0) and (0, 0) meet at `s[0][1]`"
+         " | 3: put `sync()` between the two\n");
+    clean(THREADS, "s[ty][tx] += 1;\n");
+    race(THREADS, "s[ty][tx] = s[ty][tx + 1];\n",
+         "2: error: `s` is overwritten here while other threads may still be reading it"
+         " | 2: read here, by the same statement"
+         " | 2: threads (0, 0) and (1, 0) meet at `s[0][1]`"
+         " | 2: read it into a variable, and put `sync()` between that and the write\n");
+    race(THREADS, "s[0][tx] = x + ty;\n",
+         "2: error: several threads write the same element of `s` here"
+         " | 2: threads (0, 3) and (0, 0) meet at `s[0][0]`"
+         " | 2: let one thread write it, or use an atomic\n");
+    clean(THREADS, "s[0][tx] = x;\n");
+    clean(THREADS, "s[ty][tx ^ 1] = x + ty;\n"
+                   "C[0][tx] = s[ty][tx ^ 1];\n");
+    race(THREADS,
+         "i32 i = tx + 8 * ty;\n"
+         "t[i / 16][0][i % 16] = x + ty;\n"
+         "C[0][tx] = t[i / 16][0][(i + 1) % 16];\n",
+         "4: error: `t` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 4: threads (1, 0) and (0, 0) meet at `t[0][0][1]`"
+         " | 4: put `sync()` between the two\n");
+    race(THREADS,
+         "s[m + ty][tx] = x + ty;\n"
+         "C[0][tx] = s[m + ty][0];\n",
+         "3: error: `s` is read here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n");
+    race(THREADS,
+         "f32 v[4] = s[ty][4 * (tx / 2) +: 4];\n"
+         "s[ty + 4][tx] = v[0];\n"
+         "s[ty][tx] = v[0];\n",
+         "4: error: `s` is overwritten here while other threads may still be reading it"
+         " | 2: read here"
+         " | 4: threads (1, 0) and (0, 0) meet at `s[0][0]`"
+         " | 4: put `sync()` between the two\n");
+}
+
+static void threads_under_conditions(void **state)
+{
+    (void)state;
+    clean(THREADS, "if (tx == 0 && ty == 0)\n"
+                   "    s[0][0] = x + tx;\n"
+                   "sync();\n"
+                   "C[0][tx] = s[0][0];\n");
+    race(THREADS,
+         "if (tx == 0)\n"
+         "    s[0][0] = x + ty;\n",
+         "3: error: several threads write the same element of `s` here"
+         " | 3: threads (0, 3) and (0, 0) meet at `s[0][0]`"
+         " | 3: let one thread write it, or use an atomic\n");
+    race(THREADS,
+         "if (tx < m)\n"
+         "    s[ty][tx] = x + ty;\n"
+         "C[0][tx] = s[ty][0];\n",
+         "4: error: `s` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 4: threads (0, 0) and (1, 0) meet at `s[0][0]`"
+         " | 4: put `sync()` between the two\n");
+    clean(THREADS, "if (tx + block.x * 8 < n)\n"
+                   "    s[ty][tx] = x + ty;\n"
+                   "else\n"
+                   "    s[ty][tx] = 0;\n"
+                   "sync();\n"
+                   "C[0][tx] = s[tx][0];\n");
+    clean(THREADS, "f32 v = tx > 0 ? s[ty][tx - 1] : 0;\n"
+                   "sync();\n"
+                   "s[ty][tx] = v;\n");
+    undecided(THREADS, "if (tx > 3)\n"
+                       "    return;\n"
+                       "s[ty][tx] = x + tx;\n"
+                       "C[0][tx] = s[ty][0];\n");
+    race(THREADS,
+         "for (i32 i = tx; i < 16; i += 8)\n"
+         "    s[ty][i] = A[ty][i];\n"
+         "for (i32 i = tx; i < 16; i += 8)\n"
+         "    C[ty][i] = s[ty][15 - i];\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 3: written here"
+         " | 5: threads (7, 0) and (0, 0) meet at `s[0][15]`"
+         " | 5: put `sync()` between the two\n");
+    clean(THREADS, "for (i32 i = tx; i < 16; i += 8)\n"
+                   "    s[ty][i] = A[ty][i];\n"
+                   "for (i32 i = tx; i < 16; i += 8)\n"
+                   "    C[ty][i] = s[ty][i];\n");
+    race(THREADS,
+         "i32 i = 0;\n"
+         "while (i < tx) {\n"
+         "    s[ty][i] = x + tx;\n"
+         "    i++;\n"
+         "}\n",
+         "4: error: several threads write the same element of `s` here"
+         " | 4: threads (7, 0) and (1, 0) meet at `s[0][0]`"
+         " | 4: let one thread write it, or use an atomic\n");
+    race(THREADS,
+         "for (i32 p = 0; p < 8; p++) {\n"
+         "    if (p > tx)\n"
+         "        break;\n"
+         "    s[ty][p] = x + tx;\n"
+         "}\n",
+         "5: error: several threads write the same element of `s` here"
+         " | 5: threads (7, 0) and (0, 0) meet at `s[0][0]`"
+         " | 5: let one thread write it, or use an atomic\n");
+}
+
+static void tiles_at_thread_level(void **state)
+{
+    (void)state;
+    clean(THREADS, "s = A[0 +: 8][0 +: 16];\n"
+                   "sync();\n"
+                   "C[0][tx] = s[ty][tx];\n");
+    race(THREADS,
+         "s = A[0 +: 8][0 +: 16];\n"
+         "C[0][tx] = s[ty][tx];\n",
+         "3: error: `s` is read here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: put `sync()` between the two\n");
+    race(THREADS,
+         "async s = A[0 +: 8][0 +: 16];\n"
+         "C[0][tx] = s[ty][tx];\n"
+         "async_wait(0);\n",
+         "3: error: `s` is read here while the copy into it may still be under way"
+         " | 2: the copy begins here"
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         "this\n");
+    clean(THREADS, "s[0 +: 4] = A[0 +: 4][0 +: 16];\n"
+                   "s[4 + ty][tx] = 0;\n");
+}
+
+/* --- memory --- */
+
+struct failing {
+    int left, blocks; /* allocations until one fails; blocks that are held */
+};
+
+static void *failing_resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    struct failing *f = user;
+    (void)old_size;
+    if (size == 0) {
+        f->blocks -= ptr != NULL;
+        free(ptr);
+        return NULL;
+    }
+    if (f->left-- <= 0)
+        return NULL;
+    f->blocks += ptr == NULL;
+    return realloc(ptr, size);
+}
+
+/* false: memory ran out on the way. */
+static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memory)
+{
+    static const char text[] = TILES "for (i32 p = 0; p < n; p++) { s = A[p]; r = s; }\n}\n";
+    const struct allocator allocator = {failing_resize, f};
+    struct source source = {"t", text, sizeof text - 1};
+    struct lang_choice choice = {0};
+    struct diag d;
+    arena_init(a, &allocator, out_of_memory);
+    if (setjmp(*out_of_memory)) {
+        arena_free(a);
+        return false;
+    }
+    diag_init(&d, a);
+    struct module *module = lang_parse(a, &d, &source);
+    struct pass_context c = {.kernel = lang_check(a, &d, module, 0, &choice), .diag = &d};
+    pass_variance(&c);
+    assert_int_equal(synccheck_kernel(&c, NULL), SYNC_RACE);
+    arena_free(a);
+    return true;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (bool done = false; !done; n++) {
+        struct failing f = {.left = n};
+        struct arena a;
+        jmp_buf out_of_memory;
+        done = check_with(&f, &a, &out_of_memory);
+        assert_int_equal(f.blocks, 0);
+    }
+    assert_true(n > 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accesses_between_barriers),
+        cmocka_unit_test(rounds_of_loops),
+        cmocka_unit_test(parts_of_tiles),
+        cmocka_unit_test(conditions),
+        cmocka_unit_test(what_is_not_known_stays_silent),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(ends_of_lives),
+        cmocka_unit_test(atomics),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(threads_under_conditions),
+        cmocka_unit_test(tiles_at_thread_level),
+        cmocka_unit_test(any_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

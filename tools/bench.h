@@ -1,0 +1,29 @@
+/* One measurement of `bench`, and how it is shown. */
+#ifndef TW_BENCH_H
+#define TW_BENCH_H
+
+#include "json.h"
+#include "tool.h"
+
+enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
+
+struct bench_row {
+    const char *kernel, *file;
+    bool is_product; /* takes m, n, k: 2·m·n·k operations */
+    bool is_blas;
+    int64_t m, n, k;
+    char sizes[96];        /* of the others: "rows = 4, cols = 10" */
+    int runs;              /* measured */
+    double ms;             /* median */
+    double gflops, gbytes; /* per second; 0: does not apply */
+    double blas_percent;   /* of OpenBLAS's speed, measured in turn; 0: unknown */
+    double error, allowed;
+    enum bench_result result;
+    char why[200]; /* BENCH_SKIPPED, BENCH_FAIL */
+};
+
+void bench_header(bool products, int name_width);
+void bench_print(const struct bench_row *row, int name_width);
+void bench_json(const struct bench_row *row, struct json *j);
+
+#endif

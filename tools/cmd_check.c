@@ -1,0 +1,385 @@
+/* check: every configuration of every kernel through the static checks, then small runs against `ensures`. */
+#include "commands.h"
+#include "findings.h"
+#include "operands.h"
+#include "target.h"
+#include "progress.h"
+#include "space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RUNS_OF_OTHERS =
+        8, /* configurations besides the default that are run, evenly chosen, without --all */
+    CONFIGURATIONS_MAX = 20000 /* more than that are not looked at; said so */
+};
+
+/* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content with.
+ * Parameters that are axes take them in turn. */
+static const int64_t shapes[][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
+                                    {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
+enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes, RAGGED_SHAPE = 4 };
+
+struct check {
+    const struct command *self;
+    const struct options *given;
+    struct program program;
+    struct findings findings;
+    struct progress progress;
+    struct json json;
+    bool to_json, all, verbose, no_run;
+    /* of the kernel at hand */
+    tw_kernel *kernel;
+    tw_launch *launch;
+    struct space space;
+    int configurations, runs;
+    char *not_run; /* why a shape was passed over */
+    int status;
+};
+
+static void worse(struct check *c, int status)
+{
+    if (status > c->status)
+        c->status = status;
+}
+
+/* Messages of a call that went wrong (or only warned) become findings. */
+static void take_messages(struct check *c, tw_status s, const char *where)
+{
+    const tw_context *ctx = c->program.ctx;
+    int before = c->findings.count;
+    findings_take(&c->findings, ctx, tw_kernel_name(c->kernel), where);
+    if (s != TW_OK && !*tw_context_messages(ctx) && before == c->findings.count)
+        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program.path,
+                     need_text("%s", tw_status_text(s)), where);
+    if (s != TW_OK)
+        worse(c, s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES ? STATUS_FAILED
+                                                                                 : STATUS_USAGE);
+}
+
+static void check_configurations(struct check *c)
+{
+    for (bool more = space_next(&c->space, true); more; more = space_next(&c->space, false)) {
+        if (c->configurations == CONFIGURATIONS_MAX) {
+            complain("%s: more than %d configurations; the rest is not looked at",
+                     tw_kernel_name(c->kernel), CONFIGURATIONS_MAX);
+            return;
+        }
+        c->configurations++;
+        progress_step(&c->progress, "%s: configuration %d", tw_kernel_name(c->kernel),
+                      c->configurations);
+        tw_status s = space_apply(&c->space, c->launch);
+        if (s == TW_OK)
+            s = tw_launch_check(c->launch);
+        if (s != TW_OK || *tw_context_messages(c->program.ctx)) {
+            char *where = space_text(&c->space);
+            take_messages(c, s, where);
+            free(where);
+        }
+    }
+    if (!c->configurations) {
+        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program.path,
+                     need_text("no combination of `%s`'s tuned values is allowed by its `require`s",
+                               tw_kernel_name(c->kernel)),
+                     NULL);
+        worse(c, STATUS_USAGE);
+    }
+}
+
+/* --- running --- */
+
+static bool is_axis(tw_kernel *k, const char *name)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        for (int d = 0; d < p.rank; d++)
+            if (p.dims[d] && strcmp(p.dims[d], name) == 0)
+                return true;
+    return false;
+}
+
+static int count_axes(tw_kernel *k)
+{
+    int count = 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        count += !p.is_pointer && is_axis(k, p.name);
+    return count;
+}
+
+/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other integers 2, flags in
+ * turn, floats 0.125; then what --set says. */
+static tw_status set_scalars(struct check *c, int shape)
+{
+    int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        tw_scalar v = {.i = 2};
+        if (p.is_pointer)
+            continue;
+        if (is_float_type(p.dtype))
+            v = (tw_scalar){.is_float = true, .f = 0.125};
+        else if (p.dtype == TW_BOOL)
+            v.i = shape & 1;
+        else if (is_axis(c->kernel, p.name))
+            v.i = axis < batches ? 1 + shape % 3 : shapes[shape][(axis - batches) % 3];
+        axis += is_axis(c->kernel, p.name);
+        tw_status s = tw_launch_set(c->launch, p.name, v);
+        if (s != TW_OK)
+            return s;
+    }
+    bool set = apply_settings(c->launch, c->kernel, &c->program, c->given, true) == STATUS_OK;
+    return set ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+/* "m = 3, k = 7, BM = 64": what a run was made with. The caller frees. */
+static char *describe_run(struct check *c)
+{
+    char *text = space_text(&c->space);
+    tw_param p;
+    tw_scalar v;
+    for (int i = tw_kernel_param_count(c->kernel); i-- > 0;) {
+        char value[32];
+        if (tw_kernel_param(c->kernel, i, &p) != TW_OK || p.is_pointer ||
+            tw_launch_value(c->launch, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        char *longer = need_text("%s = %s%s%s", p.name, value, *text ? ", " : "", text);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static char *place_text(const tw_verdict *v)
+{
+    char *text = need_text("%s", v->view ? v->view : "the result");
+    for (int i = 0; i < v->rank; i++) {
+        char *longer = need_text("%s[%lld]", text, (long long)v->at[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void verify(struct check *c, const char *where)
+{
+    tw_verdict v;
+    tw_status s = tw_launch_verify(c->launch, &v);
+    if (s != TW_WRONG_VALUES) {
+        if (s != TW_OK)
+            take_messages(c, s, where);
+        return;
+    }
+    char *place = place_text(&v);
+    findings_add(&c->findings, tw_kernel_name(c->kernel), c->program.path,
+                 need_text("wrong values: %s is %.6g, `ensures` says %.6g (allowed: %.2g)", place,
+                           v.got, v.want, v.tolerance),
+                 where);
+    free(place);
+    worse(c, STATUS_FAILED);
+}
+
+/* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`, `require`. */
+static bool refuses_sizes(const struct check *c, tw_status s)
+{
+    if (s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED)
+        return true;
+    return s == TW_FAULT && strstr(tw_context_messages(c->program.ctx), "assume");
+}
+
+static void run_shape(struct check *c, int shape)
+{
+    struct operands arrays = {0};
+    tw_status s = set_scalars(c, shape);
+    char *where = describe_run(c);
+    if (s == TW_OK)
+        s = operands_make(&arrays, c->launch, c->kernel, 1, 1);
+    if (s == TW_OK)
+        s = tw_launch_run(c->launch);
+    if (s == TW_OK) {
+        c->runs++;
+        if (tw_kernel_has_ensures(c->kernel))
+            verify(c, where);
+    } else if (refuses_sizes(c, s)) {
+        tw_message m;
+        free(c->not_run);
+        c->not_run =
+            need_text("%s: %s", where,
+                      tw_context_message(c->program.ctx, 0, &m) ? m.text : tw_status_text(s));
+    } else {
+        take_messages(c, s, where);
+    }
+    operands_free(&arrays);
+    free(where);
+}
+
+/* The default configuration of each type in all shapes, others in a ragged one; up to the first that fails. */
+static void run_configurations(struct check *c)
+{
+    int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
+    for (bool more = space_next(&c->space, true);
+         more && index < c->configurations && c->status == STATUS_OK;
+         more = space_next(&c->space, false), index++) {
+        bool is_default = true;
+        for (int i = 0; i < c->space.axis_count; i++)
+            is_default &= c->space.axes[i].is_type || c->space.axes[i].at == 0;
+        if (!is_default && index % step != 0)
+            continue;
+        if (space_apply(&c->space, c->launch) != TW_OK)
+            continue;
+        for (int shape = 0; shape < SHAPE_COUNT && c->status == STATUS_OK; shape++) {
+            progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
+            if (is_default || index == 0 || shape == RAGGED_SHAPE)
+                run_shape(c, shape);
+        }
+    }
+    if (!c->runs && c->not_run && !c->to_json)
+        complain("%s is not run, no sizes tried suit it (--set gives others): %s",
+                 tw_kernel_name(c->kernel), c->not_run);
+}
+
+/* --- one kernel, one file --- */
+
+static void report_kernel(struct check *c, bool clean)
+{
+    const char *name = tw_kernel_name(c->kernel);
+    if (c->to_json) {
+        json_open(&c->json, '{');
+        json_key(&c->json, "file");
+        json_string(&c->json, c->program.path);
+        json_key(&c->json, "kernel");
+        json_string(&c->json, name);
+        json_key(&c->json, "configurations");
+        json_integer(&c->json, c->configurations);
+        json_key(&c->json, "runs");
+        json_integer(&c->json, c->runs);
+        json_key(&c->json, "ok");
+        json_bool(&c->json, clean);
+        findings_json(&c->findings, &c->json, name);
+        json_close(&c->json, '}');
+    } else {
+        findings_print(&c->findings, stderr);
+        if (clean && c->verbose)
+            printf("%s: ok (%d configuration%s, %d run%s)\n", name, c->configurations,
+                   c->configurations == 1 ? "" : "s", c->runs, c->runs == 1 ? "" : "s");
+    }
+}
+
+static void check_kernel(struct check *c)
+{
+    c->configurations = c->runs = 0;
+    int before = c->status;
+    c->status = STATUS_OK;
+    progress_start(&c->progress);
+    tw_status s = tw_launch_new(c->kernel, &c->launch);
+    int opened = space_open(&c->space, c->kernel, c->given);
+    if (s == TW_OK && opened == STATUS_OK &&
+        apply_settings(c->launch, c->kernel, &c->program, c->given, true) == STATUS_OK) {
+        check_configurations(c);
+        if (c->status == STATUS_OK && !c->no_run)
+            run_configurations(c);
+        progress_clear(&c->progress);
+        report_kernel(c, c->status == STATUS_OK);
+    } else {
+        c->status = STATUS_USAGE;
+    }
+    space_close(&c->space);
+    tw_launch_free(c->launch);
+    c->launch = NULL;
+    findings_free(&c->findings);
+    free(c->not_run);
+    c->not_run = NULL;
+    worse(c, before);
+}
+
+/* A file that does not compile, in JSON. */
+static void report_file(struct check *c)
+{
+    json_open(&c->json, '{');
+    json_key(&c->json, "file");
+    json_string(&c->json, c->program.path);
+    json_key(&c->json, "kernel");
+    json_string(&c->json, NULL);
+    json_key(&c->json, "ok");
+    json_bool(&c->json, false);
+    if (c->program.ctx)
+        findings_take(&c->findings, c->program.ctx, NULL, NULL);
+    findings_json(&c->findings, &c->json, NULL);
+    json_close(&c->json, '}');
+    findings_free(&c->findings);
+}
+
+static void check_target(struct check *c, const char *target)
+{
+    int status =
+        program_open(&c->program, target, &(struct program_config){.colour = on_terminal(stderr)});
+    worse(c, status);
+    if (status != STATUS_OK && c->to_json)
+        report_file(c);
+    if (status == STATUS_OK && c->program.kernel) {
+        c->kernel = program_kernel(&c->program, c->self);
+        if (c->kernel)
+            check_kernel(c);
+        else
+            worse(c, STATUS_USAGE);
+    } else if (status == STATUS_OK) {
+        for (int i = 0; (c->kernel = tw_module_kernel_at(c->program.module, i)); i++)
+            check_kernel(c);
+    }
+    program_close(&c->program);
+}
+
+static int check_run(const struct command *self, const struct options *given)
+{
+    if (given->word_count == 0)
+        return usage_error(self, "which FILE?");
+    struct check c = {.self = self,
+                      .given = given,
+                      .json = {.out = stdout},
+                      .to_json = options_has(given, "json"),
+                      .all = options_has(given, "all"),
+                      .no_run = options_has(given, "no-run"),
+                      .verbose = options_has(given, "verbose") || on_terminal(stdout)};
+    if (c.to_json)
+        json_open(&c.json, '[');
+    for (int i = 0; i < given->word_count; i++)
+        check_target(&c, given->words[i]);
+    if (c.to_json) {
+        json_close(&c.json, ']');
+        json_end(&c.json);
+    }
+    return c.status;
+}
+
+static const struct option_spec check_options[] = {
+    {.name = "verbose", .letter = 'v', .help = "a line for each clean kernel, off a terminal too"},
+    {.name = "no-run", .help = "static checks only"},
+    {.name = "all", .letter = 'a', .help = "run every configuration, not a choice of them"},
+    OPTION_SET,
+    OPTION_TUNE,
+    OPTION_TYPE,
+    OPTION_JSON,
+    OPTION_END,
+};
+
+const struct command command_check = {
+    .name = "check",
+    .arguments = "FILE[:KERNEL]… [OPTIONS]",
+    .summary = "find races and other mistakes, in every configuration",
+    .about = "Checks each kernel in each configuration (tuned values that `require` allows, type "
+             "choices):\n"
+             "barriers and waits between accesses to shared memory, bounds, memory used. What is "
+             "clean is then\n"
+             "run on tiny and ragged sizes with random data and compared with its `ensures`.\n"
+             "A message that many configurations share is printed once, with the first of them.\n"
+             "Silent when all is well (on a terminal: a line for each kernel). Status 1: something "
+             "was found;\n"
+             "2: a kernel does not compile.",
+    .options = check_options,
+    .examples = "  tilewright check kernels/matmul/shared.tile\n"
+                "  tilewright check kernels/*/*.tile --verbose\n"
+                "  tilewright check kernels/fused/attention.tile:attention --type f16 --no-run\n",
+    .run = check_run,
+};

@@ -1,0 +1,85 @@
+/* help [COMMAND], version: all of it from the tables of the commands. */
+#include "commands.h"
+
+#include <string.h>
+
+void help_overview(FILE *out)
+{
+    fputs("tilewright: tile kernels, compiled and run\n\nusage: tilewright COMMAND [OPTIONS]\n\n",
+          out);
+    for (const struct command *const *c = command_list; *c; c++)
+        fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->summary);
+    fputs("\n`tilewright help COMMAND` explains one, with examples.\n"
+          "Status: 0 success, 1 a check failed or values are wrong, 2 bad usage or a program that "
+          "does not compile.\n",
+          out);
+}
+
+static void help_option(FILE *out, const struct option_spec *s)
+{
+    char left[64];
+    snprintf(left, sizeof left, "%s%c%s--%s%s%s", s->letter ? "-" : "", s->letter ? s->letter : ' ',
+             s->letter ? ", " : "   ", s->name, s->value ? " " : "", s->value ? s->value : "");
+    fprintf(out, "  %-26s ", left);
+    for (const char *line = s->help;;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(out, "%.*s\n", (int)length, line);
+        line += length;
+        if (!*line++)
+            break;
+        fprintf(out, "  %-26s ", "");
+    }
+}
+
+void help_command(FILE *out, const struct command *c)
+{
+    fprintf(out, "usage: tilewright %s%s%s\n\n%s\n", c->name, *c->arguments ? " " : "",
+            c->arguments, c->about);
+    if (c->options && c->options->name) {
+        fputs("\nOptions:\n", out);
+        for (const struct option_spec *s = c->options; s->name; s++)
+            help_option(out, s);
+    }
+    if (c->examples)
+        fprintf(out, "\nExamples:\n%s", c->examples);
+}
+
+static int help_run(const struct command *self, const struct options *given)
+{
+    if (given->word_count > 1)
+        return usage_error(self, "one command at a time");
+    if (given->word_count == 0) {
+        help_overview(stdout);
+        return STATUS_OK;
+    }
+    const struct command *c = command_find(given->words[0]);
+    if (!c)
+        return STATUS_USAGE;
+    help_command(stdout, c);
+    return STATUS_OK;
+}
+
+static int version_run(const struct command *self, const struct options *given)
+{
+    if (given->word_count)
+        return usage_error(self, "takes no arguments");
+    printf("tilewright %s\n", tw_version());
+    return STATUS_OK;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .arguments = "[COMMAND]",
+    .summary = "this list, or all about a command",
+    .about = "Lists the commands, or explains one.",
+    .examples = "  tilewright help run\n",
+    .run = help_run,
+};
+
+const struct command command_version = {
+    .name = "version",
+    .arguments = "",
+    .summary = "the version",
+    .about = "Prints the version of the library.",
+    .run = version_run,
+};

@@ -1,0 +1,13 @@
+/* The commands, each in its file, and what prints help about them. */
+#ifndef TW_COMMANDS_H
+#define TW_COMMANDS_H
+
+#include "tool.h"
+
+extern const struct command command_run, command_show, command_check, command_bench,
+    command_devices, command_help, command_version;
+
+void help_overview(FILE *out);
+void help_command(FILE *out, const struct command *c);
+
+#endif

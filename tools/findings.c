@@ -1,0 +1,216 @@
+#include "findings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_text(const char *text)
+{
+    return text ? need_text("%s", text) : NULL;
+}
+
+/* Texts that differ only in digits: "f16[128][16]" of one configuration, "f16[64][32]" of another. */
+static bool same_but_numbers(const char *a, const char *b)
+{
+    for (;;) {
+        while (isdigit((unsigned char)*a))
+            a++;
+        while (isdigit((unsigned char)*b))
+            b++;
+        if (*a != *b)
+            return false;
+        if (!*a)
+            return true;
+        a++;
+        b++;
+    }
+}
+
+static struct finding *find_same(struct findings *f, const char *kernel, const tw_message *m)
+{
+    for (int i = 0; i < f->count; i++) {
+        struct finding *x = &f->list[i];
+        bool same_file = !x->file == !m->file && (!m->file || strcmp(x->file, m->file) == 0);
+        if (same_file && x->kernel == kernel && x->severity == m->severity && x->line == m->line &&
+            x->column == m->column && same_but_numbers(x->text, m->text))
+            return x;
+    }
+    return NULL;
+}
+
+static struct finding *add_finding(struct findings *f)
+{
+    f->list = need_more_memory(f->list, (size_t)(f->count + 1) * sizeof *f->list);
+    struct finding *x = &f->list[f->count++];
+    *x = (struct finding){.seen = 1};
+    return x;
+}
+
+static void add_note(struct finding *x, const tw_message *m)
+{
+    x->notes = need_more_memory(x->notes, (size_t)(x->note_count + 1) * sizeof *x->notes);
+    x->notes[x->note_count++] = (struct note){.file = copy_text(m->file),
+                                              .text = copy_text(m->text),
+                                              .line = m->line,
+                                              .column = m->column};
+}
+
+/* A line of the rendering that opens a message of severity error or warning: colours left out, "error: " or "warning: "
+ * comes first, or after a place. */
+static bool opens_message(const char *line)
+{
+    char plain[512];
+    size_t n = 0;
+    for (; *line && *line != '\n' && n + 1 < sizeof plain; line++) {
+        if (*line == '\033') {
+            while (*line && *line != 'm')
+                line++;
+            continue;
+        }
+        plain[n++] = *line;
+    }
+    plain[n] = '\0';
+    const char *error = strstr(plain, "error: "), *warning = strstr(plain, "warning: ");
+    const char *word = error && (!warning || error < warning) ? error : warning;
+    if (!word || plain[0] == ' ')
+        return false;
+    return word == plain || (word - plain >= 2 && memcmp(word - 2, ": ", 2) == 0);
+}
+
+/* The text of the next message of the rendering, its notes included; moves *at behind it. */
+static char *next_rendered(const char **at)
+{
+    const char *start = *at, *end = start;
+    do {
+        const char *newline = strchr(end, '\n');
+        end = newline ? newline + 1 : end + strlen(end);
+    } while (*end && !opens_message(end));
+    *at = end;
+    return need_text("%.*s", (int)(end - start), start);
+}
+
+void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *where)
+{
+    const char *rendered = tw_context_messages(ctx);
+    struct finding *current = NULL;
+    tw_message m;
+    for (int i = 0; tw_context_message(ctx, i, &m); i++) {
+        if (m.severity == TW_NOTE) {
+            if (current)
+                add_note(current, &m);
+            continue;
+        }
+        char *text = next_rendered(&rendered);
+        struct finding *same = find_same(f, kernel, &m);
+        current = NULL;
+        if (same) {
+            same->seen++;
+            free(text);
+            continue;
+        }
+        current = add_finding(f);
+        current->kernel = kernel;
+        current->severity = m.severity;
+        current->file = copy_text(m.file);
+        current->line = m.line;
+        current->column = m.column;
+        current->text = copy_text(m.text);
+        current->rendered = text;
+        current->where = copy_text(where);
+    }
+}
+
+void findings_add(struct findings *f, const char *kernel, const char *file, char *text,
+                  const char *where)
+{
+    tw_message m = {.severity = TW_ERROR, .file = file, .text = text};
+    struct finding *same = find_same(f, kernel, &m);
+    if (same) {
+        same->seen++;
+        free(text);
+        return;
+    }
+    struct finding *x = add_finding(f);
+    x->kernel = kernel;
+    x->severity = TW_ERROR;
+    x->file = copy_text(file);
+    x->text = text;
+    x->rendered = need_text("%s: error: %s\n", file, text);
+    x->where = copy_text(where);
+}
+
+void findings_print(const struct findings *f, FILE *out)
+{
+    for (int i = 0; i < f->count; i++) {
+        const struct finding *x = &f->list[i];
+        fputs(x->rendered, out);
+        size_t length = strlen(x->rendered);
+        if (length && x->rendered[length - 1] != '\n')
+            fputc('\n', out);
+        if (x->where && *x->where) {
+            fprintf(out, "    in %s with %s", x->kernel, x->where);
+            if (x->seen > 1)
+                fprintf(out, " and %d more", x->seen - 1);
+            fputc('\n', out);
+        }
+    }
+}
+
+static void json_place(struct json *j, const char *file, int line, int column, const char *text)
+{
+    json_key(j, "file");
+    json_string(j, file);
+    json_key(j, "line");
+    json_integer(j, line);
+    json_key(j, "column");
+    json_integer(j, column);
+    json_key(j, "text");
+    json_string(j, text);
+}
+
+void findings_json(const struct findings *f, struct json *j, const char *kernel)
+{
+    json_key(j, "findings");
+    json_open(j, '[');
+    for (int i = 0; i < f->count; i++) {
+        const struct finding *x = &f->list[i];
+        if (x->kernel != kernel)
+            continue;
+        json_open(j, '{');
+        json_key(j, "severity");
+        json_string(j, x->severity == TW_ERROR ? "error" : "warning");
+        json_place(j, x->file, x->line, x->column, x->text);
+        json_key(j, "with");
+        json_string(j, x->where);
+        json_key(j, "configurations");
+        json_integer(j, x->seen);
+        json_key(j, "notes");
+        json_open(j, '[');
+        for (int n = 0; n < x->note_count; n++) {
+            json_open(j, '{');
+            json_place(j, x->notes[n].file, x->notes[n].line, x->notes[n].column, x->notes[n].text);
+            json_close(j, '}');
+        }
+        json_close(j, ']');
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+void findings_free(struct findings *f)
+{
+    for (int i = 0; i < f->count; i++) {
+        struct finding *x = &f->list[i];
+        for (int n = 0; n < x->note_count; n++) {
+            free(x->notes[n].file);
+            free(x->notes[n].text);
+        }
+        free(x->notes);
+        free(x->file);
+        free(x->text);
+        free(x->rendered);
+        free(x->where);
+    }
+    free(f->list);
+    *f = (struct findings){0};
+}

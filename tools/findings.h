@@ -1,0 +1,41 @@
+/* What `check` found: the library's messages over many configurations, each said once. */
+#ifndef TW_FINDINGS_H
+#define TW_FINDINGS_H
+
+#include "json.h"
+#include "tool.h"
+
+struct note {
+    char *file, *text;
+    int line, column;
+};
+
+struct finding {
+    const char *kernel;
+    tw_severity severity;
+    char *file, *text; /* file: NULL when it has no place */
+    int line, column;
+    char *rendered; /* with source lines, as the library shows it */
+    char *where;    /* the first configuration that it was found in */
+    int seen;       /* configurations */
+    struct note *notes;
+    int note_count;
+};
+
+struct findings {
+    struct finding *list;
+    int count;
+};
+
+/* Takes in the context's messages of one call. A message is the same when it stands at the same place and differs only
+ * in numbers. */
+void findings_take(struct findings *f, const tw_context *ctx, const char *kernel,
+                   const char *where);
+/* One of our own. */
+void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
+                  const char *where);
+void findings_print(const struct findings *f, FILE *out);
+void findings_json(const struct findings *f, struct json *j, const char *kernel);
+void findings_free(struct findings *f);
+
+#endif

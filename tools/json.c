@@ -1,0 +1,97 @@
+#include "json.h"
+
+#include <math.h>
+
+static void before_value(struct json *j)
+{
+    if (j->after_key) {
+        j->after_key = false;
+        return;
+    }
+    if (j->in_row)
+        fputs(j->started ? ", " : "", j->out);
+    else if (j->depth > 0)
+        fprintf(j->out, "%s\n%*s", j->started ? "," : "", 2 * j->depth, "");
+    j->started = true;
+}
+
+static void write_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(out, "\\%c", *c);
+        else if (*c < 0x20)
+            fprintf(out, "\\u%04x", *c);
+        else
+            fputc(*c, out);
+    }
+    fputc('"', out);
+}
+
+void json_open(struct json *j, char bracket)
+{
+    before_value(j);
+    fputc(bracket, j->out);
+    j->depth++;
+    j->started = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+    j->depth--;
+    if (j->started && !j->in_row)
+        fprintf(j->out, "\n%*s", 2 * j->depth, "");
+    fputc(bracket, j->out);
+    j->started = true;
+    j->in_row = false;
+}
+
+void json_open_row(struct json *j)
+{
+    json_open(j, '[');
+    j->in_row = true;
+}
+
+void json_key(struct json *j, const char *key)
+{
+    before_value(j);
+    write_quoted(j->out, key);
+    fputs(": ", j->out);
+    j->after_key = true;
+}
+
+void json_string(struct json *j, const char *text)
+{
+    before_value(j);
+    if (text)
+        write_quoted(j->out, text);
+    else
+        fputs("null", j->out);
+}
+
+void json_integer(struct json *j, int64_t v)
+{
+    before_value(j);
+    fprintf(j->out, "%lld", (long long)v);
+}
+
+void json_real(struct json *j, double v)
+{
+    before_value(j);
+    if (isfinite(v))
+        fprintf(j->out, "%.9g", v);
+    else
+        fputs("null", j->out);
+}
+
+void json_bool(struct json *j, bool v)
+{
+    before_value(j);
+    fputs(v ? "true" : "false", j->out);
+}
+
+void json_end(struct json *j)
+{
+    fputc('\n', j->out);
+}

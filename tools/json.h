@@ -1,0 +1,27 @@
+/* Writing JSON: values in order, commas and indentation kept here. */
+#ifndef TW_JSON_H
+#define TW_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+    FILE *out;
+    int depth;
+    bool started; /* something stands before at this depth */
+    bool after_key;
+    bool in_row; /* values follow each other on one line */
+};
+
+void json_open(struct json *j, char bracket); /* '{' or '[' */
+void json_close(struct json *j, char bracket);
+void json_open_row(struct json *j); /* a list of numbers, on one line; json_close(j, ']') ends it */
+void json_key(struct json *j, const char *key);
+void json_string(struct json *j, const char *text); /* NULL: null */
+void json_integer(struct json *j, int64_t v);
+void json_real(struct json *j, double v); /* null when not finite */
+void json_bool(struct json *j, bool v);
+void json_end(struct json *j); /* the newline behind it all */
+
+#endif

@@ -1,0 +1,71 @@
+/* The command-line program: `tilewright COMMAND …`. Each command is a file, cmd_NAME.c. */
+#include "commands.h"
+#include "tool.h"
+
+#include <string.h>
+
+const struct command *const command_list[] = {
+    &command_run,     &command_check, &command_bench,   &command_show,
+    &command_devices, &command_help,  &command_version, NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+    const char *names[32] = {0};
+    int count = 0;
+    for (const struct command *const *c = command_list; *c; c++) {
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+        if (count < 31)
+            names[count++] = (*c)->name;
+    }
+    const char *near = closest_name(name, names);
+    if (near)
+        complain("unknown command '%s'; did you mean '%s'?", name, near);
+    else
+        complain("unknown command '%s'; `tilewright help` lists them", name);
+    return NULL;
+}
+
+/* `--help` anywhere, `--version` and `-h` as commands: what people try first. */
+static const char *usual_name(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return "help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return "version";
+    return word;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_overview(stderr);
+        return STATUS_USAGE;
+    }
+    const struct command *c = command_find(usual_name(argv[1]));
+    if (!c)
+        return STATUS_USAGE;
+    if (asks_for_help(argc - 2, argv + 2)) {
+        help_command(stdout, c);
+        return STATUS_OK;
+    }
+    struct options given;
+    int status = STATUS_USAGE;
+    if (options_parse(&given, c, argc - 2, argv + 2))
+        status = c->run(c, &given);
+    options_free(&given);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        complain("standard output could not be written");
+        return status ? status : STATUS_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,77 @@
+#include "operands.h"
+#include "tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t index_limit(const tw_array *array, int64_t limit)
+{
+    for (int i = 0; i < array->rank; i++)
+        if (array->shape[i] > 0 && array->shape[i] < limit)
+            limit = array->shape[i];
+    return limit;
+}
+
+static tw_status find_shapes(struct operands *x, tw_launch *l, tw_kernel *k, int64_t *limit)
+{
+    int count = tw_kernel_param_count(k);
+    x->list = need_memory((size_t)count * sizeof *x->list);
+    for (int i = 0; i < count; i++) {
+        struct operand *o = &x->list[x->count];
+        tw_kernel_param(k, i, &o->param);
+        if (!o->param.is_pointer)
+            continue;
+        tw_launch_array(l, o->param.name, NULL); /* one of another shape may be left */
+        x->count++;
+    }
+    for (int i = 0; i < x->count; i++) {
+        struct operand *o = &x->list[i];
+        tw_status s = tw_launch_shape(l, o->param.name, &o->array);
+        if (s != TW_OK)
+            return s;
+        *limit = index_limit(&o->array, *limit);
+    }
+    return TW_OK;
+}
+
+tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t seed, double scale)
+{
+    int64_t limit = 8;
+    *x = (struct operands){0};
+    tw_status s = find_shapes(x, l, k, &limit);
+    for (int i = 0; i < x->count && s == TW_OK; i++) {
+        struct operand *o = &x->list[i];
+        if (!tensor_allocate(&o->array))
+            return TW_NO_MEMORY;
+        if (o->param.is_const)
+            tensor_fill(&o->array, &(struct fill_options){.kind = FILL_RAND,
+                                                          .seed = seed + (uint64_t)i,
+                                                          .scale = scale,
+                                                          .limit = limit});
+        s = tw_launch_array(l, o->param.name, &o->array);
+    }
+    return s;
+}
+
+void operands_reset(struct operands *x)
+{
+    for (int i = 0; i < x->count; i++)
+        if (!x->list[i].param.is_const)
+            memset(x->list[i].array.data, 0, tensor_bytes(&x->list[i].array));
+}
+
+void operands_free(struct operands *x)
+{
+    for (int i = 0; i < x->count; i++)
+        free(x->list[i].array.data);
+    free(x->list);
+    *x = (struct operands){0};
+}
+
+double operands_bytes(const struct operands *x)
+{
+    double bytes = 0;
+    for (int i = 0; i < x->count; i++)
+        bytes += (double)tensor_bytes(&x->list[i].array);
+    return bytes;
+}

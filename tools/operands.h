@@ -1,0 +1,25 @@
+/* The arrays of a launch, made here: inputs random, outputs zero. */
+#ifndef TW_OPERANDS_H
+#define TW_OPERANDS_H
+
+#include "target.h"
+
+struct operands {
+    int count;
+    struct operand {
+        tw_param param;
+        tw_array array;
+    } * list;
+};
+
+/* After the sizes are set: makes every array and gives it to the launch. scale: floats are uniform in ±scale/2. */
+tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t seed,
+                        double scale);
+/* What the kernel writes, back to zero. */
+void operands_reset(struct operands *x);
+void operands_free(struct operands *x);
+double operands_bytes(const struct operands *x);
+/* Random integers may be used as indices: kept below the smallest extent, and below 8. */
+int64_t index_limit(const tw_array *array, int64_t limit);
+
+#endif

@@ -1,0 +1,200 @@
+/* A word is an option when it starts with '-' and has more; "--" ends them. Both `--name value` and `--name=value` are
+ * taken. */
+#include "options.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option_spec *spec_by_letter(const struct option_spec *specs, char letter)
+{
+    for (const struct option_spec *s = specs; s && s->name; s++)
+        if (s->letter && s->letter == letter)
+            return s;
+    return NULL;
+}
+
+static const struct option_spec *spec_by_name(const struct option_spec *specs, const char *name,
+                                              size_t length)
+{
+    for (const struct option_spec *s = specs; s && s->name; s++)
+        if (strlen(s->name) == length && memcmp(s->name, name, length) == 0)
+            return s;
+    return NULL;
+}
+
+static void unknown_option(const struct command *c, const char *word, size_t length)
+{
+    const char *names[64] = {0};
+    int count = 0;
+    for (const struct option_spec *s = c->options; s && s->name && count < 63; s++)
+        names[count++] = s->name;
+    char *name = need_text("%.*s", (int)length, word);
+    const char *bare = name + strspn(name, "-");
+    const char *near = closest_name(bare, names);
+    if (near)
+        usage_error(c, "unknown option %s; did you mean --%s?", name, near);
+    else
+        usage_error(c, "unknown option %s", name);
+    free(name);
+}
+
+/* One option at argv[i]; returns the index behind it, or -1. */
+static int take_option(struct options *o, const struct command *c, int argc, char **argv, int i)
+{
+    const char *word = argv[i];
+    const char *equals = strchr(word, '=');
+    bool is_long = word[1] == '-';
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    const struct option_spec *spec = NULL;
+    if (is_long)
+        spec = spec_by_name(c->options, word + 2, length - 2);
+    else if (length == 2)
+        spec = spec_by_letter(c->options, word[1]);
+    if (!spec) {
+        unknown_option(c, word, length);
+        return -1;
+    }
+    struct option_use *use = &o->uses[o->use_count++];
+    *use = (struct option_use){.spec = spec};
+    i++;
+    int taken = 0;
+    if (equals) {
+        if (spec->values == 0) {
+            usage_error(c, "option --%s takes no value", spec->name);
+            return -1;
+        }
+        use->values[taken++] = equals + 1;
+    }
+    for (; taken < spec->values; taken++) {
+        if (i >= argc) {
+            usage_error(c, "option --%s needs %s", spec->name, spec->value);
+            return -1;
+        }
+        use->values[taken] = argv[i++];
+    }
+    return i;
+}
+
+bool options_parse(struct options *o, const struct command *c, int argc, char **argv)
+{
+    size_t room = (size_t)argc + 1;
+    *o = (struct options){.command = c,
+                          .uses = need_memory(room * sizeof(struct option_use)),
+                          .words = need_memory(room * sizeof(char *))};
+    bool only_words = false;
+    for (int i = 0; i < argc;) {
+        const char *word = argv[i];
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = true;
+            i++;
+        } else if (!only_words && word[0] == '-' && word[1]) {
+            i = take_option(o, c, argc, argv, i);
+            if (i < 0)
+                return false;
+        } else {
+            o->words[o->word_count++] = word;
+            i++;
+        }
+    }
+    return true;
+}
+
+void options_free(struct options *o)
+{
+    free(o->uses);
+    free(o->words);
+}
+
+const struct option_use *options_next(const struct options *o, const char *name,
+                                      const struct option_use *previous)
+{
+    const struct option_use *end = o->uses + o->use_count;
+    for (const struct option_use *u = previous ? previous + 1 : o->uses; u < end; u++)
+        if (strcmp(u->spec->name, name) == 0)
+            return u;
+    return NULL;
+}
+
+bool options_has(const struct options *o, const char *name)
+{
+    return options_next(o, name, NULL) != NULL;
+}
+
+const char *options_value(const struct options *o, const char *name)
+{
+    const char *value = NULL;
+    for (const struct option_use *u = NULL; (u = options_next(o, name, u));)
+        value = u->values[0];
+    return value;
+}
+
+bool parse_integer(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (end == text || *end || errno)
+        return false;
+    *out = v;
+    return true;
+}
+
+bool parse_real(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && !*end;
+}
+
+bool options_integer(const struct options *o, const char *name, int64_t low, int64_t high,
+                     int64_t *out)
+{
+    const char *text = options_value(o, name);
+    if (!text)
+        return true;
+    int64_t v;
+    if (!parse_integer(text, &v) || v < low || v > high) {
+        usage_error(o->command, "--%s %s: expected an integer from %lld to %lld", name, text,
+                    (long long)low, (long long)high);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool options_seconds(const struct options *o, const char *name, double *out)
+{
+    const char *text = options_value(o, name);
+    if (!text)
+        return true;
+    double v;
+    if (!parse_real(text, &v) || !(v > 0)) {
+        usage_error(o->command, "--%s %s: expected seconds, more than 0", name, text);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool next_assignment(const char **at, struct assignment *out, bool *bad)
+{
+    *bad = false;
+    if (!**at)
+        return false;
+    const char *end = *at + strcspn(*at, ",");
+    const char *equals = memchr(*at, '=', (size_t)(end - *at));
+    size_t name = equals ? (size_t)(equals - *at) : 0;
+    size_t value = equals ? (size_t)(end - equals - 1) : 0;
+    if (!name || !value || name >= sizeof out->name || value >= sizeof out->value) {
+        *bad = true;
+        return false;
+    }
+    memcpy(out->name, *at, name);
+    out->name[name] = '\0';
+    memcpy(out->value, equals + 1, value);
+    out->value[value] = '\0';
+    *at = *end ? end + 1 : end;
+    return true;
+}

@@ -1,0 +1,160 @@
+#include "space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_axis(struct space *s, bool is_type, int group, int count)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].is_type == is_type && s->axes[i].group == group)
+            return;
+    s->axes[s->axis_count++] = (struct axis){.is_type = is_type, .group = group, .count = count};
+}
+
+static int fix_tuned(struct space *s, const struct options *o)
+{
+    for (const struct option_use *u = NULL; (u = options_next(o, "tune", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        while (next_assignment(&at, &a, &bad))
+            for (int i = 0; i < s->tune_count; i++) {
+                if (strcmp(s->tunes[i].name, a.name) != 0)
+                    continue;
+                if (!parse_scalar(a.value, &s->tuned[i]))
+                    return usage_error(o->command, "--tune %s: expected a number", a.value);
+                s->tune_fixed[i] = true;
+            }
+        if (bad)
+            return usage_error(o->command, "--tune %s: expected NAME=VALUE", u->values[0]);
+    }
+    return STATUS_OK;
+}
+
+static int fix_types(struct space *s, const struct options *o)
+{
+    for (const struct option_use *u = NULL; (u = options_next(o, "type", u));) {
+        const char *text = u->values[0], *equals = strchr(text, '=');
+        size_t name = equals ? (size_t)(equals - text) : 0;
+        tw_dtype t = tw_dtype_from_name(equals ? equals + 1 : text);
+        if (t == TW_DTYPE_NONE)
+            return usage_error(o->command, "--type %s: unknown type", text);
+        for (int i = 0; i < s->type_count; i++) {
+            if (equals &&
+                (strlen(s->types[i].name) != name || memcmp(s->types[i].name, text, name) != 0))
+                continue;
+            s->chosen[i] = t;
+            s->type_fixed[i] = true;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A group with a fixed name does not vary: its other names take their first value. */
+static void make_axes(struct space *s)
+{
+    for (int i = 0; i < s->type_count; i++)
+        if (!s->type_fixed[i])
+            add_axis(s, true, i, s->types[i].count);
+    for (int i = 0; i < s->tune_count; i++) {
+        bool fixed = false;
+        for (int j = 0; j < s->tune_count; j++)
+            fixed |= s->tunes[j].group == s->tunes[i].group && s->tune_fixed[j];
+        add_axis(s, false, s->tunes[i].group, fixed ? 1 : s->tunes[i].count);
+    }
+}
+
+int space_open(struct space *s, tw_kernel *k, const struct options *o)
+{
+    *s = (struct space){
+        .kernel = k, .tune_count = tw_kernel_tune_count(k), .type_count = tw_kernel_type_count(k)};
+    size_t tunes = (size_t)s->tune_count, types = (size_t)s->type_count;
+    s->tunes = need_memory(tunes * sizeof *s->tunes);
+    s->types = need_memory(types * sizeof *s->types);
+    s->tuned = need_memory(tunes * sizeof *s->tuned);
+    s->chosen = need_memory(types * sizeof *s->chosen);
+    s->tune_fixed = need_memory(tunes * sizeof *s->tune_fixed);
+    s->type_fixed = need_memory(types * sizeof *s->type_fixed);
+    s->axes = need_memory((tunes + types) * sizeof *s->axes);
+    for (int i = 0; i < s->tune_count; i++)
+        tw_kernel_tune(k, i, &s->tunes[i]);
+    for (int i = 0; i < s->type_count; i++)
+        tw_kernel_type(k, i, &s->types[i]);
+    int status = fix_tuned(s, o);
+    if (status == STATUS_OK)
+        status = fix_types(s, o);
+    make_axes(s);
+    return status;
+}
+
+void space_close(struct space *s)
+{
+    free(s->tunes);
+    free(s->types);
+    free(s->tuned);
+    free(s->chosen);
+    free(s->tune_fixed);
+    free(s->type_fixed);
+    free(s->axes);
+}
+
+static void take_values(struct space *s)
+{
+    for (int i = 0; i < s->axis_count; i++) {
+        const struct axis *x = &s->axes[i];
+        if (x->is_type)
+            s->chosen[x->group] = s->types[x->group].choices[x->at];
+        for (int t = 0; t < s->tune_count && !x->is_type; t++)
+            if (s->tunes[t].group == x->group && !s->tune_fixed[t])
+                s->tuned[t] = s->tunes[t].values[x->at];
+    }
+}
+
+bool space_next(struct space *s, bool first)
+{
+    if (first)
+        for (int i = 0; i < s->axis_count; i++)
+            s->axes[i].at = 0;
+    for (bool start = first;; start = false) {
+        if (!start) {
+            int i = s->axis_count - 1;
+            while (i >= 0 && ++s->axes[i].at == s->axes[i].count)
+                s->axes[i--].at = 0;
+            if (i < 0)
+                return false;
+        }
+        take_values(s);
+        if (s->tune_count == 0 || tw_kernel_allows(s->kernel, s->tuned, NULL))
+            return true;
+    }
+}
+
+tw_status space_apply(const struct space *s, tw_launch *l)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < s->type_count && status == TW_OK; i++)
+        status = tw_launch_type(l, s->types[i].name, s->chosen[i]);
+    for (int i = 0; i < s->tune_count && status == TW_OK; i++)
+        status = tw_launch_tune(l, s->tunes[i].name, s->tuned[i]);
+    return status;
+}
+
+char *space_text(const struct space *s)
+{
+    char *text = need_text("%s", "");
+    for (int i = 0; i < s->type_count + s->tune_count; i++) {
+        char value[32];
+        const char *name;
+        if (i < s->type_count) {
+            name = s->types[i].name;
+            snprintf(value, sizeof value, "%s", tw_dtype_name(s->chosen[i]));
+        } else {
+            name = s->tunes[i - s->type_count].name;
+            format_scalar(value, sizeof value, s->tuned[i - s->type_count]);
+        }
+        char *longer = need_text("%s%s%s = %s", text, *text ? ", " : "", name, value);
+        free(text);
+        text = longer;
+    }
+    return text;
+}

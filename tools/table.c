@@ -1,0 +1,42 @@
+#include "table.h"
+
+#include <string.h>
+
+/* Bytes beyond the first of each UTF-8 character take no room on the screen. */
+static int shown_width(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static int column_width(const struct column *c)
+{
+    int title = shown_width(c->title);
+    return title > c->width ? title : c->width;
+}
+
+void table_row(FILE *out, const struct column *columns, int count, const char *const *cells)
+{
+    while (count > 1 && !*cells[count - 1]) /* no blanks at the end of the line */
+        count--;
+    for (int i = 0; i < count; i++) {
+        int gap = column_width(&columns[i]) - shown_width(cells[i]);
+        bool last = i == count - 1;
+        if (!columns[i].left)
+            fprintf(out, "%*s", gap > 0 ? gap : 0, "");
+        fputs(cells[i], out);
+        if (columns[i].left && !last)
+            fprintf(out, "%*s", gap > 0 ? gap : 0, "");
+        fputs(last ? "\n" : "  ", out);
+    }
+}
+
+void table_header(FILE *out, const struct column *columns, int count)
+{
+    const char *titles[16];
+    for (int i = 0; i < count && i < 16; i++)
+        titles[i] = columns[i].title;
+    table_row(out, columns, count, titles);
+}

@@ -1,0 +1,74 @@
+/* A .tile file opened for a command, and the settings that several commands take: --set, --tune, --type, --threads. */
+#ifndef TW_TARGET_H
+#define TW_TARGET_H
+
+#include "tool.h"
+
+struct program {
+    tw_context *ctx;
+    tw_module *module;
+    char *path;
+    char *kernel; /* as in FILE:KERNEL, or NULL */
+};
+
+/* Opens "FILE" or "FILE:KERNEL". print gets what print() of kernels says; colour: in messages. Returns STATUS_OK, or a
+ * status after a message; program_close in either case. */
+struct program_config {
+    FILE *print;
+    int threads; /* 0: one a core */
+    bool colour;
+};
+int program_open(struct program *p, const char *target, const struct program_config *config);
+void program_close(struct program *p);
+
+/* The kernel named, or the only one; NULL after a message that lists them. */
+tw_kernel *program_kernel(const struct program *p, const struct command *c);
+
+/* The index of the parameter of that name, or -1 after a message. */
+int find_param(tw_kernel *k, const char *name, tw_param *out);
+
+/* Gives the launch what --set, --tune and --type say. With `others_too`, names that this kernel does not have are passed
+ * over (several kernels share one command line). Returns STATUS_OK or a status after a message. */
+int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
+                   bool others_too);
+
+/* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The caller frees. */
+char *missing_scalars(tw_launch *l, tw_kernel *k);
+
+/* Text of a scalar as the language writes it: 3, 0.5, true. */
+bool parse_scalar(const char *text, tw_scalar *out);
+void format_scalar(char *out, size_t size, tw_scalar v);
+/* "f32[512][64]" */
+void format_array_type(char *out, size_t size, const tw_array *a);
+bool is_float_type(tw_dtype t);
+
+#define OPTION_SET                                                                                 \
+    {                                                                                              \
+        .name = "set", .values = 1, .value = "NAME=VALUE",                                         \
+        .help = "value of a scalar parameter, e.g. m=512"                                          \
+    }
+#define OPTION_TUNE                                                                                \
+    {                                                                                              \
+        .name = "tune", .values = 1, .value = "NAME=VALUE",                                        \
+        .help = "a tuned value by hand, e.g. BM=64; any value, listed or not"                      \
+    }
+#define OPTION_TYPE                                                                                \
+    {                                                                                              \
+        .name = "type", .values = 1, .value = "[NAME=]TYPE",                                       \
+        .help = "what a type variable stands for, e.g. T=f16; without a name, all of them"         \
+    }
+#define OPTION_THREADS                                                                             \
+    {                                                                                              \
+        .name = "threads", .values = 1, .value = "N",                                              \
+        .help = "threads of the CPU engine (default: one a core)"                                  \
+    }
+#define OPTION_JSON                                                                                \
+    {                                                                                              \
+        .name = "json", .help = "print the result as JSON"                                         \
+    }
+#define OPTION_END                                                                                 \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+#endif

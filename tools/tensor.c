@@ -1,0 +1,170 @@
+/* Elements go through tw_dtype_load and tw_dtype_store, so every type is served. */
+#include "tensor.h"
+#include "target.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum fill fill_from_name(const char *name)
+{
+    static const char *const names[] = {"rand", "zero", "iota", "ones"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum fill)(FILL_RAND + i);
+    return FILL_NONE;
+}
+
+int64_t tensor_elements(const tw_array *a)
+{
+    int64_t n = 1;
+    for (int i = 0; i < a->rank; i++)
+        n *= a->shape[i];
+    return n;
+}
+
+size_t tensor_bytes(const tw_array *a)
+{
+    return (size_t)tensor_elements(a) * tw_dtype_size(a->dtype);
+}
+
+bool tensor_allocate(tw_array *a)
+{
+    double bytes = (double)tw_dtype_size(a->dtype);
+    for (int i = 0; i < a->rank; i++)
+        bytes *= (double)a->shape[i];
+    if (bytes > (double)(PTRDIFF_MAX / 2))
+        return false;
+    size_t size = tensor_bytes(a);
+    a->data = calloc(1, size ? size : 1);
+    return a->data != NULL;
+}
+
+static char *element(const tw_array *a, int64_t i)
+{
+    return (char *)a->data + (size_t)i * tw_dtype_size(a->dtype);
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double random_value(tw_dtype t, const struct fill_options *o, uint64_t *state)
+{
+    uint64_t bits = next_random(state);
+    if (is_float_type(t))
+        return (ldexp((double)(bits >> 11), -53) - 0.5) * o->scale;
+    if (t == TW_BOOL)
+        return (double)(bits & 1);
+    return (double)(bits % (uint64_t)(o->limit > 0 ? o->limit : 1));
+}
+
+void tensor_fill(tw_array *a, const struct fill_options *o)
+{
+    uint64_t state = o->seed;
+    int64_t n = tensor_elements(a);
+    for (int64_t i = 0; i < n; i++) {
+        double v = o->kind == FILL_RAND   ? random_value(a->dtype, o, &state)
+                   : o->kind == FILL_IOTA ? (double)i
+                   : o->kind == FILL_ONES ? 1
+                                          : 0;
+        tw_dtype_store(a->dtype, element(a, i), v);
+    }
+}
+
+bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out)
+{
+    *out = *from;
+    out->dtype = to;
+    if (!tensor_allocate(out))
+        return false;
+    int64_t n = tensor_elements(from);
+    for (int64_t i = 0; i < n; i++)
+        tw_dtype_store(to, element(out, i), tw_dtype_load(from->dtype, element(from, i)));
+    return true;
+}
+
+/* --- printing --- */
+
+static bool reads_back(tw_dtype t, const char *text, double v)
+{
+    char store[8];
+    tw_dtype_store(t, store, strtod(text, NULL));
+    return tw_dtype_load(t, store) == v;
+}
+
+/* As Python's repr: fixed for exponents from -4 to 15, always with a point or an exponent. */
+static void print_float(FILE *out, tw_dtype t, double v)
+{
+    char text[40];
+    if (isnan(v) || isinf(v)) {
+        fputs(isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", out);
+        return;
+    }
+    int digits = 0;
+    do
+        snprintf(text, sizeof text, "%.*e", digits, v);
+    while (!reads_back(t, text, v) && ++digits < 17);
+    int exponent = atoi(strchr(text, 'e') + 1);
+    if (exponent < -4 || exponent > 15)
+        fputs(text, out);
+    else
+        fprintf(out, "%.*f", digits > exponent ? digits - exponent : 1, v);
+}
+
+static void print_integer(FILE *out, tw_dtype t, const void *at)
+{
+    uint64_t unsigned_value;
+    int64_t signed_value;
+    if (t == TW_U64) { /* 64-bit integers do not fit a double */
+        memcpy(&unsigned_value, at, 8);
+        fprintf(out, "%llu", (unsigned long long)unsigned_value);
+    } else if (t == TW_I64) {
+        memcpy(&signed_value, at, 8);
+        fprintf(out, "%lld", (long long)signed_value);
+    } else {
+        fprintf(out, "%.0f", tw_dtype_load(t, at));
+    }
+}
+
+void tensor_print(FILE *out, const tw_array *a)
+{
+    int64_t n = tensor_elements(a);
+    fputc('[', out);
+    for (int64_t i = 0; i < n; i++) {
+        const void *at = element(a, i);
+        if (i)
+            fputs(", ", out);
+        if (is_float_type(a->dtype))
+            print_float(out, a->dtype, tw_dtype_load(a->dtype, at));
+        else if (a->dtype == TW_BOOL)
+            fputs(tw_dtype_load(TW_BOOL, at) != 0 ? "True" : "False", out);
+        else
+            print_integer(out, a->dtype, at);
+    }
+    fputc(']', out);
+}
+
+struct tensor_summary tensor_summarise(const tw_array *a)
+{
+    struct tensor_summary s = {.least = INFINITY, .most = -INFINITY};
+    int64_t n = tensor_elements(a);
+    for (int64_t i = 0; i < n; i++) {
+        double v = tw_dtype_load(a->dtype, element(a, i));
+        if (isnan(v)) {
+            s.not_numbers++;
+            continue;
+        }
+        s.least = fmin(s.least, v);
+        s.most = fmax(s.most, v);
+        s.mean += v;
+    }
+    if (n > s.not_numbers)
+        s.mean /= (double)(n - s.not_numbers);
+    return s;
+}

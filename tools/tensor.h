@@ -1,0 +1,36 @@
+/* Arrays that the program makes: filling, converting, printing. */
+#ifndef TW_TENSOR_H
+#define TW_TENSOR_H
+
+#include "tilewright.h"
+
+#include <stdio.h>
+
+enum fill { FILL_NONE, FILL_RAND, FILL_ZERO, FILL_IOTA, FILL_ONES };
+/* FILL_NONE when there is no such word. */
+enum fill fill_from_name(const char *name);
+
+int64_t tensor_elements(const tw_array *a);
+size_t tensor_bytes(const tw_array *a);
+/* a->data for its type and shape, zeroed; false: no memory. */
+bool tensor_allocate(tw_array *a);
+/* FILL_RAND: floats uniform in ±scale/2, integers 0 … limit-1, the same for the same seed. */
+struct fill_options {
+    enum fill kind;
+    uint64_t seed;
+    double scale;
+    int64_t limit;
+};
+void tensor_fill(tw_array *a, const struct fill_options *o);
+/* A copy with other elements; false: no memory. */
+bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
+
+/* "[1.0, 3.0, nan]": row-major, as a Python list; each float the shortest that reads back as the same element. */
+void tensor_print(FILE *out, const tw_array *a);
+struct tensor_summary {
+    double least, most, mean;
+    int64_t not_numbers;
+};
+struct tensor_summary tensor_summarise(const tw_array *a);
+
+#endif
