@@ -16,6 +16,7 @@ struct bench_row {
     int runs;              /* measured */
     double ms;             /* median */
     double gflops, gbytes; /* per second; 0: does not apply */
+    double blas_ms;        /* median of the runs in turn with this kernel; 0: unknown */
     double blas_percent;   /* of OpenBLAS's speed, measured in turn; 0: unknown */
     double error, allowed;
     enum bench_result result;

@@ -78,8 +78,10 @@ void bench_print(const struct bench_row *r, int name_width)
 void bench_json(const struct bench_row *r, struct json *j)
 {
     json_open(j, '{');
-    json_key(j, "name");
+    json_key(j, "kernel");
     json_string(j, r->kernel);
+    json_key(j, "device");
+    json_string(j, "cpu");
     json_key(j, "file");
     json_string(j, r->file);
     if (r->is_product) {
@@ -94,25 +96,31 @@ void bench_json(const struct bench_row *r, struct json *j)
         json_string(j, r->sizes);
     }
     if (r->ms > 0) {
-        json_key(j, "latency_ms");
+        json_key(j, "ms");
         json_real(j, r->ms);
         json_key(j, "runs");
         json_integer(j, r->runs);
         json_key(j, r->is_product ? "gflops" : "gbytes_per_second");
         json_real(j, r->is_product ? r->gflops : r->gbytes);
     }
-    if (r->blas_percent > 0) {
-        json_key(j, "percent_of_blas");
-        json_real(j, r->blas_percent);
+    if (r->blas_ms > 0 && !r->is_blas) {
+        json_key(j, "peer");
+        json_string(j, "OpenBLAS");
+        json_key(j, "peer_ms");
+        json_real(j, r->blas_ms);
+        json_key(j, "ratio");
+        json_real(j, r->blas_ms / r->ms);
     }
     if (!r->is_blas) {
+        json_key(j, "ok");
+        json_bool(j, r->result == BENCH_PASS);
         json_key(j, "result");
         json_string(j, result_names[r->result]);
     }
     if (!r->is_blas && (r->result == BENCH_PASS || (r->result == BENCH_FAIL && !r->why[0]))) {
         json_key(j, "max_error");
         json_real(j, r->error);
-        json_key(j, "allowed");
+        json_key(j, "tolerance");
         json_real(j, r->allowed);
     }
     if (r->why[0]) {

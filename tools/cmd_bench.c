@@ -253,8 +253,8 @@ static tw_status time_kernel(struct bench *b, tw_launch *l, struct product *x,
     }
     if (s == TW_OK) {
         row->ms = 1e3 * median(kernel, row->runs);
-        double blas_ms = 1e3 * median(blas, row->runs);
-        row->blas_percent = blas_ms > 0 ? 100 * blas_ms / row->ms : 0;
+        row->blas_ms = 1e3 * median(blas, row->runs);
+        row->blas_percent = row->blas_ms > 0 ? 100 * row->blas_ms / row->ms : 0;
     }
     free(kernel);
     free(blas);

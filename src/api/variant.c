@@ -62,43 +62,15 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
     return d->errors > errors ? NULL : ir;
 }
 
-/* Whether passes up to `last` (none: NULL) find nothing wrong. */
-static bool passes_quietly(const tw_kernel *k, const struct choice *c, const bool *statics_known,
-                           const char *last)
-{
-    struct arena *scratch = &k->module->ctx->scratch;
-    struct diag quiet;
-    diag_init(&quiet, scratch);
-    struct kernel *ir = choice_check(scratch, &quiet, k, c, statics_known);
-    struct launch_facts facts = {
-        .values = c->values, .known = statics_known, .divisor = c->divisor};
-    struct pass_context passes = {.kernel = ir, .diag = &quiet, .facts = &facts};
-    return ir && (!last || passes_run(&passes, last));
-}
-
-/* Errors were reported: by the synchronisation check, or because the program is wrong? */
-static tw_status failed_status(const tw_kernel *k, const struct choice *c,
-                               const bool *statics_known)
-{
-    int i = 0;
-    while (i < pass_count && pass_list[i].run != pass_synccheck)
-        i++;
-    if (i == pass_count)
-        return TW_BAD_PROGRAM;
-    const char *before = i ? pass_list[i - 1].name : NULL;
-    return passes_quietly(k, c, statics_known, before) &&
-                   !passes_quietly(k, c, statics_known, pass_list[i].name)
-               ? TW_UNSYNCHRONISED
-               : TW_BAD_PROGRAM;
-}
-
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
                         const bool *statics_known, const char *last)
 {
     struct launch_facts facts = {
         .values = c->values, .known = statics_known, .divisor = c->divisor};
     struct pass_context passes = {.kernel = ir, .diag = &k->module->ctx->diag, .facts = &facts};
-    return passes_run(&passes, last) ? TW_OK : failed_status(k, c, statics_known);
+    if (passes_run(&passes, last))
+        return TW_OK;
+    return passes.refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
 }
 
 static tw_status compile(tw_kernel *k, struct variant *v)

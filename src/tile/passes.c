@@ -5,10 +5,10 @@
 
 const struct pass pass_list[] = {
     {"variance", pass_variance, "which values differ between threads"},
-    {"synccheck", pass_synccheck, "the static synchronisation check"},
     {"specialise", pass_specialise,
      "constants, tuned values and static parameters become literals"},
     {"fold", pass_fold, "constant folding, dead branches"},
+    {"synccheck", pass_synccheck, "the static synchronisation check"},
     {"contract", pass_contract, "products that feed sums become fma, or the summand of dot"},
     {"masks", pass_masks, "slices that provably lie inside need no masks"},
     {"plan", pass_plan, "where each shared tile lies"},
@@ -30,8 +30,10 @@ bool passes_run(struct pass_context *c, const char *last)
     for (int i = 0; i < pass_count; i++) {
         int errors = c->diag->errors;
         pass_list[i].run(c);
-        if (c->diag->errors > errors)
+        if (c->diag->errors > errors) {
+            c->refused_by = pass_list[i].run;
             return false;
+        }
         verify(c->kernel);
         if (last && strcmp(pass_list[i].name, last) == 0)
             return true;

@@ -17,6 +17,8 @@ struct pass_context {
     struct kernel *kernel;
     struct diag *diag;
     const struct launch_facts *facts; /* NULL: none */
+    void (*refused_by)(
+        struct pass_context *c); /* set by passes_run: the pass that reported errors */
 };
 
 /* variance.c: marks what differs between threads, and refuses what needs all threads where not all come.
@@ -25,10 +27,6 @@ struct pass_context {
  * before a sync. */
 void pass_variance(struct pass_context *c);
 
-/* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
- * requires: variance. keeps: the kernel as it is. diagnoses: races on shared tiles, copies not waited for. */
-void pass_synccheck(struct pass_context *c);
-
 /* specialise.c: static parameters, constants and tuned values become literals; launch facts become assume().
  * requires: types. breaks: folded (fold follows). */
 void pass_specialise(struct pass_context *c);
@@ -36,6 +34,10 @@ void pass_specialise(struct pass_context *c);
 /* fold.c: constant folding, identities, dead branches. Never moves an effect or an access.
  * requires: types. keeps: types, variance. */
 void pass_fold(struct pass_context *c);
+
+/* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
+ * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared tiles, copies not waited for. */
+void pass_synccheck(struct pass_context *c);
 
 /* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes dot(a, b, acc).
  * requires: folded. Decided here so that all executors agree (Meaning 12). */

@@ -1,7 +1,7 @@
 /* The static synchronisation check, its parts and what they share. Private to synccheck*.c.
  *
- *   synccheck_skeleton.c  kernel -> flat code of what matters to synchronisation: accesses of shared
- *   synccheck_relevant.c  tiles, barriers, copies, branches, and the scalars that decide them
+ *   synccheck_skeleton.c  kernel -> flat code of what matters to synchronisation: accesses of
+ *   synccheck_relevant.c  shared tiles, barriers, copies, branches, the scalars that decide them
  *   synccheck_value.c     scalars as values: numbers, sums over unknowns, one number a thread
  *   synccheck_eval.c      expressions and conditions -> values, with what is known of the unknowns
  *   synccheck_state.c     where an execution stands, made comparable: loops end in a fixpoint

@@ -432,7 +432,7 @@ static enum reached run_kernel(struct fuzz_case *c, struct kernel *k, struct arg
         ensures_check(c->arena, k, args->values, 1, &report);
     struct diag d;
     diag_init(&d, c->arena);
-    struct pass_context context = {again, &d, NULL};
+    struct pass_context context = {.kernel = again, .diag = &d, .facts = NULL};
     if (!passes_run(&context, NULL))
         finding_messages("the passes refuse the printed kernel", c->arena, &d,
                          printed(c->arena, k));
@@ -460,7 +460,7 @@ static enum reached one_kernel(struct fuzz_case *c, int index)
     must_verify(c->arena, k, "checked");
     round_trip(c->arena, k, &choice);
     struct launch_facts facts = {args->scalars, args->known, NULL};
-    struct pass_context context = {k, c->diag, &facts};
+    struct pass_context context = {.kernel = k, .diag = c->diag, .facts = &facts};
     errors = c->diag->errors;
     bool passed = passes_run(&context, NULL);
     if (passed != (c->diag->errors == errors))

@@ -7,7 +7,7 @@
  *   sync-removed, sync-up, sync-down   (moved by one statement; at the end of a body, out of it)
  *   wait-removed, wait-more            (async_wait(n) -> n + 1)
  *   commit-removed
- *   stage                              (a first subscript e of a shared tile of several axes -> (e + 1) % stages)
+ *   stage                              (sa[e] of a tile of several axes -> sa[(e + 1) % stages])
  * The kernel itself must be silent, each mutant must be caught, and a report must be about lines
  * that use the tile it names. A mutant that does no harm stands in the list HARMLESS with its
  * argument: `KERNEL MUTATION NUMBER: why`; one that is listed and caught all the same is a failure

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The index of ops in docs/language.md, from the table that the compiler is made of.
+
+    ops_table.py            writes it
+    ops_table.py --check    status 1 if the document is not what the table says
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+PAGE = os.path.join(ROOT, "docs", "language.md")
+BEGIN, END = "<!-- ops: scripts/ops_table.py writes this -->\n", "<!-- end of ops -->\n"
+ROW = re.compile(r'^OP\((\w+), "([^"]*)", (\w+), (-?\d+), (\w+), ([\w |]+)\)\s*(?:/\*(.*?)\*/)?', re.M | re.S)
+RESULTS = {
+    "ARITH": "operands joined, broadcast",
+    "COMPARE": "`bool`, broadcast",
+    "LOGIC": "`bool`",
+    "FLOAT": "float kept, integers `f32`",
+    "BITWISE": "integers",
+    "REDUCE": "an axis becomes 1, or a scalar",
+    "SHAPE": "same elements",
+    "EFFECT": "a statement",
+    "OWN": "",
+}
+
+
+def rows():
+    with open(os.path.join(ROOT, "src", "tile", "ops.def")) as file:
+        table = file.read()
+    table = table[table.index("/* leaves */") :]
+    for name, text, form, arity, kind, _flags, note in ROW.findall(table):
+        if form == "LEAF" or not text:
+            continue
+        count = int(arity)
+        operands = ["a", "b", "c"][:count] if count >= 0 else ["…"]
+        shape = {
+            "PREFIX": f"{text}a",
+            "INFIX": f"a {text} b",
+            "CALL": f"{text}({', '.join(operands)})",
+        }.get(form, {"SELECT": "c ? a : b", "CAST": "(T) x", "BITS": "bits<T>(x)"}.get(name, text))
+        if kind == "REDUCE":
+            shape = f"{text}(x [, axis = n])"
+        note = re.sub(r"\s+", " ", note).strip().replace("|", "\\|")
+        yield "| `{}` | {} | {} |".format(shape.replace("|", "\\|"), RESULTS[kind], note)
+
+
+def main():
+    with open(PAGE) as file:
+        page = file.read()
+    table = BEGIN + "| op | result | |\n|---|---|---|\n" + "\n".join(rows()) + "\n" + END
+    start, end = page.index(BEGIN), page.index(END) + len(END)
+    new = page[:start] + table + page[end:]
+    if "--check" in sys.argv:
+        if new != page:
+            print("docs/language.md does not have the ops of src/tile/ops.def: run scripts/ops_table.py")
+        return int(new != page)
+    with open(PAGE, "w") as file:
+        file.write(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
