@@ -192,6 +192,9 @@ static void survey_stmt(void *user, struct stmt *st)
     struct survey *s = user;
     if (st->kind == STMT_ENSURES)
         return;
+    s->c->has_unrolled |= st->kind == STMT_FOR && st->unroll == UNROLL_FULL;
+    if (st->kind == STMT_ASSIGN && st->target->op == OP_REF)
+        slot_of(s->c, st->target->sym)->assigned = true;
     s->is_effect = st->kind == STMT_EFFECT;
     stmt_expressions(st, survey_root, s);
     if (st->kind != STMT_ASYNC_COPY)
@@ -240,6 +243,8 @@ static void make_slots(struct compiler *c)
 /* Constants (at most two for each node, and a few of our own), thread indices. */
 static void lay_image(struct compiler *c, size_t nodes)
 {
+    if (c->has_unrolled && !c->plain)
+        nodes += MOST_UNROLLED;
     memory_new(c, (2 * nodes + 64) * sizeof(uint64_t));
     c->constants_end = c->top;
     for (int i = 0; i < 3; i++)
@@ -255,6 +260,10 @@ static void lay_image(struct compiler *c, size_t nodes)
             memcpy(c->image + c->thread_at[i] + (size_t)lane * sizeof *index, &index[i],
                    sizeof *index);
     }
+    memcpy(c->program->thread_at, c->thread_at, sizeof c->thread_at);
+    c->program->threads[0] = (uint32_t)x;
+    c->program->threads[1] = (uint32_t)y;
+    c->program->threads[2] = c->lanes / (uint32_t)(x * y);
 }
 
 static void lay_params(struct compiler *c)
@@ -316,14 +325,14 @@ static void lay_frame(struct compiler *c, const struct survey *s)
 
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why)
 {
-    return cpu_compile_with(a, k, routine_set_choose(), why);
+    return cpu_compile_with(a, k, routine_set_choose(), false, why);
 }
 
 struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
-                                     const struct routine_set *set, const char **why)
+                                     const struct routine_set *set, bool plain, const char **why)
 {
     struct cpu_program *p = arena_new(a, struct cpu_program);
-    struct compiler c = {.arena = a, .kernel = k, .program = p, .mask = NO_SLOT};
+    struct compiler c = {.arena = a, .kernel = k, .program = p, .mask = NO_SLOT, .plain = plain};
     c.set = p->set = set;
     c.lanes = p->lanes = kernel_thread_level(k) ? (uint32_t)kernel_block_threads(k) : 1;
     c.loc = k->loc;
@@ -338,6 +347,8 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->code = c.code.data;
     p->count = c.code.count;
     p->frame_bytes = c.high;
+    p->strided = c.strided.data;
+    p->strided_count = (uint32_t)c.strided.count;
     if (!c.why)
         return p;
     *why = c.why;

@@ -47,6 +47,15 @@ struct slot {
     int view;           /* ST_VIEW */
     uint32_t shared_at; /* ST_SHARED */
     bool async;         /* ST_SHARED: some copy goes there */
+    uint32_t mask;      /* under which it was declared */
+    bool assigned;      /* after its declaration, too */
+    /* What compile_known.c found. */
+    bool is_known; /* the counter of a loop that is being unrolled */
+    struct literal known;
+    bool affine; /* a varying i32 that is affine in the thread's index: */
+    int64_t step[3];
+    bool first_is_known; /* its value in the first lane */
+    struct literal first;
 };
 
 struct constant {
@@ -75,7 +84,16 @@ struct compiler {
     VEC(struct constant) constants;
     uint32_t constants_end, thread_at[3];
     uint32_t async_buffer;
+    bool plain;        /* no short cuts */
+    bool first_lane;   /* what is compiled now is the value in the first lane, uniform */
+    int unrolling;     /* loops around */
+    size_t unrolled;   /* nodes made by unrolling so far */
+    bool has_unrolled; /* the kernel asks for it somewhere */
+    VEC(struct strided) strided;
 };
+
+/* Unrolling stops at so many nodes of a loop, and of all loops. */
+enum { MOST_UNROLLED_LOOP = 1024, MOST_UNROLLED = 8192 };
 
 /* --- compile.c --- */
 
@@ -117,12 +135,30 @@ void value_copy(struct compiler *c, const struct value *dst, const struct value 
 struct value value_like(struct compiler *c, struct value v, const struct value *like);
 /* dst = src where the current mask runs. */
 void value_assign(struct compiler *c, const struct value *dst, const struct value *src);
-/* Is this a constant, and which? */
-bool expr_constant(const struct expr *e, struct literal *out);
 /* An elementwise step. computed[i]: the type operand i (0: the result) has in the routine. */
 void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
                       const struct value *values, const enum dtype *computed);
 uint32_t mask_new(struct compiler *c);
+
+/* --- compile_known.c --- */
+
+/* Is this a constant, and which? Counters of loops that are being unrolled are. */
+bool expr_constant(const struct compiler *c, const struct expr *e, struct literal *out);
+/* The value if nothing has to be computed for it: a constant, or something plus a constant 0. */
+bool compile_known(struct compiler *c, const struct expr *e, struct value *out);
+/* Is e, an integer scalar, its value in the first lane and step[i] more for each step along thread
+ * axis i? Sums wrap as i32. */
+bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
+/* The value in the first lane, uniform, of an expression that is affine. */
+struct value compile_first_lane(struct compiler *c, const struct expr *e);
+/* Notes whether the variable declared by s is affine. */
+void note_affine(struct compiler *c, const struct stmt *s);
+/* How often a loop turns whose counter is known at each turn, and that may be unrolled, into
+ * *nodes of them; 0: not so. */
+int64_t loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes);
+/* Sets the counter as the loop's init or step does. */
+void counter_start(struct compiler *c, const struct stmt *s);
+void counter_step(struct compiler *c, const struct stmt *s);
 
 /* --- compile_shape.c --- */
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into);

@@ -46,6 +46,21 @@ static void access_memory(struct compiler *c, struct access *a, const struct sym
     }
 }
 
+/* A varying index that needs no value for each lane. */
+static bool affine_index(struct compiler *c, struct access_axis *axis, const struct index *index)
+{
+    if (c->plain || index->kind == IX_GATHER || !expr_varying(c, index->value) ||
+        !expr_affine(c, index->value, axis->step))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        int64_t reach = axis->step[i] * ((int64_t)c->program->threads[i] - 1);
+        *(reach < 0 ? &axis->low : &axis->high) += reach;
+    }
+    axis->affine = axis->varying = true;
+    axis->at = compile_first_lane(c, index->value).at;
+    return true;
+}
+
 /* An index as i32, or i64 where it needs that. */
 static void access_index(struct compiler *c, struct access_axis *axis, const struct index *index)
 {
@@ -53,6 +68,8 @@ static void access_index(struct compiler *c, struct access_axis *axis, const str
     axis->inside = index->inside;
     axis->extent = index->kind == IX_ELEMENT ? 1 : index->extent;
     if (!index->value)
+        return;
+    if (affine_index(c, axis, index))
         return;
     struct value v = compile_expr(c, index->value, NULL);
     bool wide = dtype_size(v.dtype) == 8 || v.dtype == DT_U32;
@@ -73,7 +90,7 @@ static struct access *access_new(struct compiler *c, const struct expr *e)
     a->elements = type_elements(&e->type);
     a->size = dtype_size(e->sym->type.dtype);
     a->size_index = size_index(e->sym->type.dtype);
-    a->otherwise = NO_SLOT;
+    a->otherwise = a->strided = NO_SLOT;
     a->otherwise_lanes = 1;
     int rest = a->rank - e->indices; /* axes without an index: whole */
     for (int i = 0; i < a->rank; i++) {
@@ -87,6 +104,37 @@ static struct access *access_new(struct compiler *c, const struct expr *e)
             a->lanes = c->lanes;
     }
     return a;
+}
+
+/* Do they differ in where they start only? */
+static bool strided_alike(const struct access *a, const struct access *b)
+{
+    bool alike = a->space == b->space && a->rank == b->rank && a->local_lanes == b->local_lanes &&
+                 (a->space != SPACE_VIEW || a->view == b->view);
+    for (int i = 0; i < a->rank && alike; i++)
+        alike = a->stride[i] == b->stride[i] && a->axis[i].kind == b->axis[i].kind &&
+                a->axis[i].extent == b->axis[i].extent &&
+                memcmp(a->axis[i].step, b->axis[i].step, sizeof a->axis[i].step) == 0;
+    return alike;
+}
+
+/* Notes a varying access whose lanes lie at even steps. Not a store into a per-thread array: the
+ * value may be another part of it, and the two would overlap. */
+static bool note_strided(struct compiler *c, struct access *a, bool store)
+{
+    if (c->plain || (store && a->space == SPACE_LOCAL))
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->axis[i].kind == IX_GATHER || (a->axis[i].varying && !a->axis[i].affine))
+            return false;
+    for (a->strided = 0; a->strided < c->strided.count; a->strided++) {
+        const struct strided *s = &c->strided.data[a->strided];
+        if (s->store == store && strided_alike(s->access, a))
+            return true;
+    }
+    struct strided made = {a, store};
+    vec_push(c->arena, &c->strided, made);
+    return true;
 }
 
 static bool only_elements(const struct access *a)
@@ -106,7 +154,7 @@ bool access_alias(struct compiler *c, const struct expr *e, struct value *out)
     for (int i = s->type.rank - 1; i >= 0; i--) {
         struct literal index;
         if (i < e->indices) {
-            if (e->index[i].kind != IX_ELEMENT || !expr_constant(e->index[i].value, &index) ||
+            if (e->index[i].kind != IX_ELEMENT || !expr_constant(c, e->index[i].value, &index) ||
                 index.i < 0 || index.i >= s->type.extent[i])
                 return false;
             at += index.i * step;
@@ -156,7 +204,10 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
     struct access *a = access_new(c, e);
     if (e->otherwise)
         compile_otherwise(c, e, a, &to);
-    struct instr *in = emit_step(c, a->lanes > 1 ? step_load_lanes : step_load);
+    step_fn *step = step_load;
+    if (a->lanes > 1)
+        step = note_strided(c, a, false) ? step_load_strided : step_load_lanes;
+    struct instr *in = emit_step(c, step);
     in->detail = a;
     in->dst = to.at;
     in->mask = c->mask;
@@ -193,7 +244,10 @@ void compile_store(struct compiler *c, const struct expr *target, const struct e
         a->lanes = c->lanes;
     struct value like = stored_like(target, a->lanes > a->local_lanes ? a->lanes : a->local_lanes);
     v = value_like(c, v, &like);
-    struct instr *in = emit_step(c, a->lanes > 1 ? step_store_lanes : step_store);
+    step_fn *step = step_store;
+    if (a->lanes > 1)
+        step = note_strided(c, a, true) ? step_store_strided : step_store_lanes;
+    struct instr *in = emit_step(c, step);
     in->detail = a;
     in->a = v.at;
     in->mask = c->mask;

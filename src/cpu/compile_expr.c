@@ -3,11 +3,6 @@
 
 /* --- what can be known now --- */
 
-bool expr_constant(const struct expr *e, struct literal *out)
-{
-    return eval_scalar(e, NULL, out);
-}
-
 static bool is_atomic(enum op op)
 {
     return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
@@ -15,7 +10,7 @@ static bool is_atomic(enum op op)
 
 bool expr_varying(const struct compiler *c, const struct expr *e)
 {
-    if (!e || c->lanes == 1)
+    if (!e || c->lanes == 1 || c->first_lane)
         return false;
     if (e->op == OP_THREAD || (is_atomic(e->op) && e->type.rank == 0))
         return true; /* an atomic happens once a thread */
@@ -37,7 +32,7 @@ static uint32_t expr_lanes(const struct compiler *c, const struct expr *e)
 }
 
 /* Does e have no effect and no fault, so that it may be computed where it is not needed? */
-static bool is_harmless(const struct expr *e)
+static bool is_harmless(const struct compiler *c, const struct expr *e)
 {
     struct literal divisor;
     if (!e)
@@ -46,12 +41,12 @@ static bool is_harmless(const struct expr *e)
         return false;
     bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV;
     if (divides && !dtype_is_float(e->type.dtype) &&
-        !(expr_constant(e->args[1], &divisor) && divisor.i != 0))
+        !(expr_constant(c, e->args[1], &divisor) && divisor.i != 0))
         return false;
     if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
         return false;
     for (int i = 0; i < e->count; i++)
-        if (!is_harmless(e->args[i]))
+        if (!is_harmless(c, e->args[i]))
             return false;
     return true;
 }
@@ -261,7 +256,7 @@ static void check_divisor(struct compiler *c, const struct expr *e, const struct
     struct literal constant;
     bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV;
     if (!divides || dtype_is_float(computed) ||
-        (expr_constant(e->args[1], &constant) && constant.i != 0))
+        (expr_constant(c, e->args[1], &constant) && constant.i != 0))
         return;
     uint32_t top = c->top;
     struct value values[3] = {value_new(c, DT_BOOL, divisor->rank, divisor->extent, divisor->lanes),
@@ -438,7 +433,7 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
     bool varying = expr_varying(c, e->args[0]);
-    if (varying && is_harmless(e->args[1]) && is_harmless(e->args[2]))
+    if (varying && is_harmless(c, e->args[1]) && is_harmless(c, e->args[2]))
         return compile_where(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
@@ -458,7 +453,7 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
 static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
                                        const struct value *into)
 {
-    if (e->type.rank > 0 || is_harmless(e->args[1]))
+    if (e->type.rank > 0 || is_harmless(c, e->args[1]))
         return compile_logic(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
@@ -483,7 +478,8 @@ static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
 
 static struct value compile_index(struct compiler *c, const struct expr *e)
 {
-    struct value v = {.dtype = DT_I32, .lanes = e->op == OP_THREAD ? c->lanes : 1};
+    bool varying = e->op == OP_THREAD && !c->first_lane;
+    struct value v = {.dtype = DT_I32, .lanes = varying ? c->lanes : 1};
     uint32_t axis = (uint32_t)e->axis;
     v.at = e->op == OP_THREAD  ? c->thread_at[axis]
            : e->op == OP_BLOCK ? c->program->block_at + axis * 4
@@ -501,6 +497,8 @@ static struct value compile_ref(struct compiler *c, const struct expr *e, const 
     struct value v = slot_of(c, s)->value;
     if (v.lanes == 0)
         compile_error(c, "%s is used before it is declared", s->name);
+    if (c->first_lane)
+        v.lanes = 1;
     return value_convert(c, v, e->type.dtype);
 }
 
@@ -510,6 +508,10 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
     struct value v;
     if (e->loc.source)
         c->loc = e->loc;
+    if ((c->first_lane || c->unrolling > 0) && compile_known(c, e, &v)) {
+        c->loc = outer;
+        return v;
+    }
     switch (e->op) {
     case OP_LITERAL: v = value_constant(c, e->type.dtype, e->literal); break;
     case OP_REF: v = compile_ref(c, e, into); break;

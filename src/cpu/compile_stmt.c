@@ -146,31 +146,37 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
         in->dst = v.at;
         in->n = (uint32_t)value_bytes(&v);
     }
-    slot_of(c, sym)->value = v;
+    struct slot *slot = slot_of(c, sym);
+    slot->value = v;
+    slot->mask = c->mask;
+    note_affine(c, s);
 }
 
-/* How an expression mentions a symbol. */
+/* How an expression mentions what is assigned to. */
 struct mentions {
-    const struct sym *sym;
-    int refs, others; /* as a whole; part of it or in another shape */
+    const struct expr *target;
+    int refs, others; /* just that; another part of it, or in another shape */
 };
 
 static void note_mention(void *user, struct expr **at)
 {
     struct mentions *m = user;
     const struct expr *e = *at;
-    m->refs += e->op == OP_REF && e->sym == m->sym;
-    m->others += e->op == OP_ACCESS && e->sym == m->sym;
+    bool mentioned = (e->op == OP_REF || e->op == OP_ACCESS) && e->sym == m->target->sym;
+    bool same = mentioned && expr_same(e, m->target);
+    m->refs += same;
+    m->others += mentioned && !same;
     m->others += e->op == OP_RESHAPE || e->op == OP_BITS;
 }
 
-/* May the value be computed right in the variable that it is assigned to, though it may read it?
- * Elementwise steps read an element before they write it; dot adds to its third operand in place.
+/* May the value be computed right in the variable (or the part of it) that it is assigned to, though
+ * it may read it? Elementwise steps read an element before they write it; dot adds to its third
+ * operand in place.
  */
-static bool may_compute_in_place(const struct stmt *s)
+static bool may_compute_in_place(const struct expr *target, const struct expr *value)
 {
-    struct expr *e = s->value;
-    struct mentions m = {.sym = s->target->sym};
+    struct expr *e = (struct expr *)(uintptr_t)value; /* the walk replaces nothing */
+    struct mentions m = {.target = target};
     expr_walk(&e, note_mention, &m);
     if (m.refs == 0 && m.others == 0)
         return true;
@@ -182,12 +188,33 @@ static bool may_compute_in_place(const struct stmt *s)
            (class == CLASS_ARITH || class == CLASS_FLOAT || class == CLASS_BITWISE);
 }
 
+/* Resting lanes of a variable may be written where the same mask runs as at its declaration: within
+ * its scope they never run again. */
+static bool lanes_need_no_mask(const struct compiler *c, const struct sym *s)
+{
+    return c->mask == NO_SLOT || (!c->plain && c->mask == slot_of(c, s)->mask);
+}
+
+/* An element of an array at a place that is known is assigned as a variable is. */
+static bool compile_part_in_place(struct compiler *c, const struct expr *target,
+                                  const struct expr *value)
+{
+    struct value part;
+    if (c->plain || !access_alias(c, target, &part) ||
+        !(part.lanes == 1 || lanes_need_no_mask(c, target->sym)) ||
+        !may_compute_in_place(target, value))
+        return false;
+    compile_into(c, value, &part);
+    return true;
+}
+
 static void compile_assign(struct compiler *c, const struct stmt *s)
 {
     const struct expr *target = s->target;
     if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
         target->sym->storage == ST_VIEW) {
-        compile_store(c, target, s->value);
+        if (!compile_part_in_place(c, target, s->value))
+            compile_store(c, target, s->value);
         return;
     }
     struct value variable = slot_of(c, target->sym)->value;
@@ -195,7 +222,8 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
         compile_error(c, "%s is assigned before it is declared", target->sym->name);
         return;
     }
-    if ((variable.lanes == 1 || c->mask == NO_SLOT) && may_compute_in_place(s)) {
+    bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
+    if (whole && may_compute_in_place(target, s->value)) {
         compile_into(c, s->value, &variable);
         return;
     }
@@ -203,6 +231,8 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
     struct value v = compile_expr(c, s->value, NULL);
     if (v.lanes > variable.lanes)
         compile_error(c, "%s gets a value that differs between threads", target->sym->name);
+    else if (whole)
+        value_copy(c, &variable, &v);
     else
         value_assign(c, &variable, &v);
     c->top = top;
@@ -266,7 +296,7 @@ static void compile_free(struct compiler *c, const struct sym *s)
 static void compile_wait(struct compiler *c, const struct expr *e)
 {
     struct literal groups = {0};
-    if (e->count > 0 && (!expr_constant(e->args[0], &groups) || groups.i < 0))
+    if (e->count > 0 && (!expr_constant(c, e->args[0], &groups) || groups.i < 0))
         compile_error(c, "async_wait takes a constant");
     emit_step(c, step_async_wait)->n = groups.i > INT32_MAX ? INT32_MAX : (uint32_t)groups.i;
 }
@@ -426,9 +456,33 @@ static void compile_loop_body(struct compiler *c, const struct stmt *s, struct l
     label_place(c, loop->next);
 }
 
+/* A copy of the body for each turn, with the counter a constant in it. */
+static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t turns)
+{
+    struct scope scope;
+    uint32_t top = c->top;
+    scope_enter(c, &scope);
+    c->unrolling++;
+    counter_start(c, s);
+    for (int64_t i = 0; i < turns; i++) {
+        compile_scope(c, s->body);
+        counter_step(c, s);
+    }
+    slot_of(c, s->init->sym)->is_known = false;
+    c->unrolling--;
+    scope_end(c, &scope, top);
+}
+
 /* init; top: condition; body; next: step; again. `do` tests after the body instead. */
 static void compile_loop(struct compiler *c, const struct stmt *s)
 {
+    size_t nodes;
+    int64_t turns = has_escape(s->body) ? 0 : loop_known_turns(c, s, &nodes);
+    if (turns > 0) {
+        c->unrolled += nodes;
+        compile_unrolled(c, s, turns);
+        return;
+    }
     struct label start = {0}, next = {0}, end = {0};
     struct loop loop = {.masked = loop_is_masked(c, s), .next = &next, .end = &end};
     struct scope scope;

@@ -2,7 +2,7 @@
  *
  * A uniform access is a box: along each axis a range, clipped to the memory, copied by a nest of
  * loops. A varying access has an offset for each lane, made an axis at a time, then gathered or
- * scattered. Elements outside are faults, slices that reach past the edge are not.
+ * scattered (or, exec_strided.c, copied by strides). Elements outside are faults, slices that reach past the edge are not.
  */
 #include "cpu/program.h"
 
@@ -32,6 +32,18 @@ static int64_t index_value(const void *values, bool wide, size_t i)
     if (wide)
         return ((const int64_t *)values)[i];
     return ((const int32_t *)values)[i];
+}
+
+/* The index of a lane along a varying axis. */
+static int64_t lane_index(const struct frame *f, const struct access_axis *axis, size_t lane)
+{
+    const void *values = frame_at(f, axis->at);
+    if (!axis->affine)
+        return index_value(values, axis->wide, lane);
+    int64_t index = index_value(values, false, 0);
+    for (int i = 0; i < 3; i++)
+        index += axis->step[i] * index_value(frame_at(f, f->program->thread_at[i]), false, lane);
+    return (int32_t)(uint32_t)index;
 }
 
 /* --- faults --- */
@@ -109,7 +121,7 @@ struct box_walk {
     bool store;
 };
 
-static void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge)
+void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge)
 {
     if (extent == 1 && merge)
         return;
@@ -292,12 +304,36 @@ struct lane_walk {
     size_t lanes;
 };
 
+static const void *affine_indices(struct lane_walk *w, const struct access_axis *axis,
+                                  int64_t coordinate)
+{
+    const int32_t *thread[3];
+    uint32_t step[3], first = (uint32_t)index_value(frame_at(w->f, axis->at), false, 0);
+    for (int i = 0; i < 3; i++) {
+        thread[i] = frame_at(w->f, w->f->program->thread_at[i]);
+        step[i] = (uint32_t)axis->step[i];
+    }
+    int32_t *narrow = w->scratch.row;
+    int64_t *wide = w->scratch.row;
+    for (size_t i = 0; i < w->lanes; i++) {
+        uint32_t index = first + step[0] * (uint32_t)thread[0][i] +
+                         step[1] * (uint32_t)thread[1][i] + step[2] * (uint32_t)thread[2][i];
+        if (w->out->narrow)
+            narrow[i] = (int32_t)(index + (uint32_t)coordinate);
+        else
+            wide[i] = (int32_t)index + coordinate;
+    }
+    return w->scratch.row;
+}
+
 /* The index values of a varying axis for one coordinate, as offsets32 or offsets64 take them. */
 static const void *axis_indices(struct lane_walk *w, const struct access_axis *axis,
                                 int64_t coordinate)
 {
     const unsigned char *at = frame_at(w->f, axis->at);
     size_t size = axis->wide ? 8 : 4, n = w->lanes;
+    if (axis->affine)
+        return affine_indices(w, axis, coordinate);
     if (axis->kind == IX_GATHER) {
         at += (size_t)coordinate * n * size;
         coordinate = 0;
@@ -345,7 +381,7 @@ static bool lanes_outside(struct lane_walk *w, int i, const void *indices)
         if (index >= 0 && index < extent)
             continue;
         if (fault && w->scratch.valid[lane]) {
-            int64_t start = index_value(frame_at(w->f, axis->at), axis->wide, lane);
+            int64_t start = lane_index(w->f, axis, lane);
             if (axis->kind == IX_ELEMENT)
                 element_outside(w->f, w->a, i, start, w->loc, (int)lane);
             else

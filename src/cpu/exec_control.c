@@ -46,19 +46,50 @@ void step_jump_unless(struct frame *f, const struct instr *in)
 
 static int64_t mask_running(const struct frame *f, uint32_t mask)
 {
-    int64_t running;
-    memcpy(&running, f->memory + mask, sizeof running);
-    return running;
+    struct mask_header header;
+    memcpy(&header, f->memory + mask, sizeof header);
+    return header.running;
 }
 
 static void mask_set_running(struct frame *f, uint32_t mask, int64_t running)
 {
-    memcpy(f->memory + mask, &running, sizeof running);
+    struct mask_header header = {.running = running};
+    memcpy(f->memory + mask, &header, sizeof header);
 }
 
 static uint8_t *mask_lanes(struct frame *f, uint32_t mask)
 {
     return f->memory + mask + MASK_HEADER;
+}
+
+/* The rectangle that the running lanes, some but not all, fill; none in blocks with a z axis. */
+static struct lane_box find_box(const uint8_t *mask, const struct cpu_program *p, int64_t running)
+{
+    const struct lane_box none = {{0}, {0}};
+    uint32_t first = 0, last = p->lanes - 1, x = p->threads[0];
+    while (!mask[first])
+        first++;
+    while (!mask[last])
+        last--;
+    struct lane_box box = {{(uint16_t)(first % x), (uint16_t)(first / x)},
+                           {(uint16_t)(last % x + 1), (uint16_t)(last / x + 1)}};
+    int64_t width = box.high[0] - box.low[0], height = box.high[1] - box.low[1];
+    if (p->threads[2] > 1 || width <= 0 || width * height != running)
+        return none;
+    for (uint32_t y = box.low[1]; y < box.high[1]; y++)
+        if (memchr(mask + y * x + box.low[0], 0, (size_t)width))
+            return none;
+    return box;
+}
+
+/* A new mask, of which so many lanes run. */
+static void mask_made(struct frame *f, uint32_t mask, int64_t running)
+{
+    const struct cpu_program *p = f->program;
+    struct mask_header header = {.running = running};
+    if (running > 0 && running < (int64_t)p->lanes)
+        header.box = find_box(mask_lanes(f, mask), p, running);
+    memcpy(f->memory + mask, &header, sizeof header);
 }
 
 void step_mask_all(struct frame *f, const struct instr *in)
@@ -77,14 +108,14 @@ void step_mask_and(struct frame *f, const struct instr *in)
 {
     size_t running = f->program->set->memory->mask_and(
         mask_lanes(f, in->dst), frame_mask(f, in->mask), frame_at(f, in->a), f->program->lanes);
-    mask_set_running(f, in->dst, (int64_t)running);
+    mask_made(f, in->dst, (int64_t)running);
 }
 
 void step_mask_and_not(struct frame *f, const struct instr *in)
 {
     size_t running = f->program->set->memory->mask_and_not(
         mask_lanes(f, in->dst), frame_mask(f, in->mask), frame_at(f, in->a), f->program->lanes);
-    mask_set_running(f, in->dst, (int64_t)running);
+    mask_made(f, in->dst, (int64_t)running);
 }
 
 /* The lanes of instr.mask leave it, and the masks around it. */

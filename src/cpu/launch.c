@@ -432,6 +432,13 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
             return fault->kind;
     if (l->blocks == 0)
         return CPU_OK;
+    l->nests = arena_array(a, struct strided_nest, p->strided_count);
+    for (uint32_t i = 0; i < p->strided_count; i++) {
+        const struct access *access = p->strided[i].access;
+        bool is_view = access->space == SPACE_VIEW;
+        strided_nest(p, &p->strided[i], is_view ? l->views[access->view].stride : access->stride,
+                     &l->nests[i]);
+    }
     return p->kernel->cooperative && p->has_locks ? run_cooperative(a, l, args, fault)
                                                   : run_pool(a, l, args, fault);
 }

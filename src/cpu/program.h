@@ -10,8 +10,13 @@
  * program was compiled.
  *
  * Masks. Under varying control flow some lanes rest. Where the mask of a place lies is known when
- * it is compiled: a mask is a count and a byte a lane, and steps that have an effect name theirs
+ * it is compiled: a mask is a header and a byte a lane, and steps that have an effect name theirs
  * (NO_SLOT: all lanes run). Pure steps compute resting lanes too and nobody looks at the result.
+ *
+ * Short cuts. Everything has a plain way, lane by lane and element by element; where more is known,
+ * a short cut does the same: affine indices as strides (compile_known.c, exec_strided.c), loops
+ * unrolled, variables assigned in place under the mask of their declaration. A program can be
+ * compiled without them, and tests compare the two.
  */
 #ifndef TW_PROGRAM_H
 #define TW_PROGRAM_H
@@ -26,8 +31,17 @@
 
 enum {
     SLOT_ALIGNMENT = 64,
-    MASK_HEADER = 16, /* bytes ahead of a mask's lanes: how many of them run */
+    MASK_HEADER = 16, /* bytes ahead of a mask's lanes: a struct mask_header */
     CHUNK = 256       /* elements converted or spread at a time */
+};
+
+/* The lanes [y][x] of low ≤ x, y < high: all those that run, where these are a rectangle. */
+struct lane_box {
+    uint16_t low[2], high[2]; /* x, y; high[0] == 0: they are none */
+};
+struct mask_header {
+    int64_t running; /* how many lanes */
+    struct lane_box box;
 };
 
 struct frame;
@@ -104,6 +118,11 @@ struct access_axis {
     uint32_t at; /* index values in the frame: i32, or i64 when wide */
     bool wide, varying, inside;
     int64_t extent; /* of the result along this axis; 1 for an element */
+    /* The lanes' indices are those of the first lane (at `at`, i32), and so much more for each step
+     * along thread.x, .y, .z, as i32 wraps; `low` … `high`: from the first lane's to the least and
+     * to the greatest of all. */
+    bool affine;
+    int64_t step[3], low, high;
 };
 
 /* A view, shared tile, per-thread array or register tile with one index for each axis. The result
@@ -125,6 +144,21 @@ struct access {
     uint32_t otherwise_lanes;
     bool guarded; /* an element outside gives `otherwise` too, in place of a fault */
     bool keep;    /* beyond the edge the result stays as it is: `otherwise` was put there before */
+    uint32_t strided; /* which of the program's strided accesses; NO_SLOT: none */
+};
+
+/* An access all of whose varying indices are affine: a nest of strides, the same wherever it
+ * starts, so accesses that are alike share it. */
+struct strided {
+    const struct access *access;
+    bool store;
+};
+/* That nest in a launch. */
+struct strided_nest {
+    bool usable;
+    struct nest all;      /* every lane */
+    struct nest elements; /* of one lane */
+    int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
 };
 
 struct async_detail {
@@ -191,13 +225,18 @@ struct cpu_program {
     uint32_t scratch_at; /* by lane: offsets (8 bytes), a row of elements (8), validity (1) */
     const struct sym **views;
     int view_count;
+    uint32_t thread_at[3]; /* thread indices by lane, i32 */
+    uint32_t threads[3];   /* lanes along x, y, z */
+    const struct strided *strided;
+    uint32_t strided_count;
     bool serial; /* the order of blocks shows: run them on one worker */
     bool has_locks;
 };
 
-/* cpu_compile with routines of the caller's choice. */
+/* cpu_compile with routines of the caller's choice. `plain`: without the short cuts for affine
+ * indices, unrolled loops and the like, which do the same as the plain way, faster. */
 struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
-                                     const struct routine_set *set, const char **why);
+                                     const struct routine_set *set, bool plain, const char **why);
 
 /* --- a launch --- */
 
@@ -212,6 +251,7 @@ struct launch_state {
     const struct cpu_options *options;
     const struct allocator *allocator;
     struct view_binding *views;
+    struct strided_nest *nests; /* by strided access */
     int64_t grid[3], blocks;
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
 };
@@ -264,9 +304,9 @@ static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
 {
     if (mask == NO_SLOT)
         return NULL;
-    int64_t running;
-    memcpy(&running, f->memory + mask, sizeof running);
-    return running == (int64_t)f->program->lanes ? NULL : f->memory + mask + MASK_HEADER;
+    struct mask_header header;
+    memcpy(&header, f->memory + mask, sizeof header);
+    return header.running == (int64_t)f->program->lanes ? NULL : f->memory + mask + MASK_HEADER;
 }
 
 bool frame_init(struct frame *f, const struct launch_state *launch);
@@ -295,6 +335,8 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
     step_stuck;
 /* exec_access.c */
 step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
+/* exec_strided.c */
+step_fn step_load_strided, step_store_strided;
 /* exec_async.c */
 step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
 /* exec_atomic.c */
@@ -325,6 +367,11 @@ struct lane_offsets {
 };
 bool access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
                          const int64_t *coordinate, struct lane_offsets *out);
+/* An axis inside of those that the nest has; it becomes one with the last where that can be. */
+void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
+/* exec_strided.c: the nest of a strided access, on memory with these strides. */
+void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
+                  struct strided_nest *nest);
 /* The next coordinate of the result; false after the last. Start with all 0. */
 bool access_next(const struct access *a, int64_t *coordinate);
 

@@ -15,15 +15,52 @@ typedef uint16_t ANY_TYPE bits16;
 typedef uint32_t ANY_TYPE bits32;
 typedef uint64_t ANY_TYPE bits64;
 
+/* Rows of a few elements are the rule, so a call of memcpy for each would cost more than the row. */
+enum { PIECE = 32 };
+#if defined(__GNUC__)
+typedef uint64_t piece __attribute__((vector_size(PIECE))); /* else gcc moves it by halves */
+#else
+typedef struct {
+    uint64_t part[PIECE / 8];
+} piece;
+#endif
+
+static inline void copy_bytes(void *dst, const void *src, size_t n)
+{
+    unsigned char *to = dst;
+    const unsigned char *from = src;
+    if (n % PIECE != 0 || n > 16 * PIECE) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += PIECE) {
+        piece whole;
+        memcpy(&whole, from + i, sizeof whole);
+        memcpy(to + i, &whole, sizeof whole);
+    }
+}
+
+/* The last two axes of a nest, over and over the same few cases: rows that are copied, rows of one
+ * value, and rows that repeat the first. */
 #define COPY(B)                                                                                    \
-    static void row_##B(B *dst, const B *src, size_t n, int64_t to, int64_t from)                  \
+    static inline void spread_##B(B *dst, B value, size_t n)                                       \
+    {                                                                                              \
+        enum { MANY = PIECE / sizeof(B) };                                                         \
+        B whole[MANY];                                                                             \
+        size_t i = 0;                                                                              \
+        for (size_t k = 0; k < MANY; k++)                                                          \
+            whole[k] = value;                                                                      \
+        for (; i + MANY <= n; i += MANY)                                                           \
+            memcpy(dst + i, whole, sizeof whole);                                                  \
+        for (; i < n; i++)                                                                         \
+            dst[i] = value;                                                                        \
+    }                                                                                              \
+    static inline void row_##B(B *dst, const B *src, size_t n, int64_t to, int64_t from)           \
     {                                                                                              \
         if (to == 1 && from == 1) {                                                                \
-            memcpy(dst, src, n * sizeof *dst);                                                     \
+            copy_bytes(dst, src, n * sizeof *dst);                                                 \
         } else if (to == 1 && from == 0) {                                                         \
-            B value = *src;                                                                        \
-            for (size_t i = 0; i < n; i++)                                                         \
-                dst[i] = value;                                                                    \
+            spread_##B(dst, *src, n);                                                              \
         } else {                                                                                   \
             VECTORISE for (size_t i = 0; i < n; i++)                                               \
             {                                                                                      \
@@ -31,11 +68,31 @@ typedef uint64_t ANY_TYPE bits64;
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
+    static void plane_##B(B *dst, const B *src, const struct nest *nest, int axis)                 \
+    {                                                                                              \
+        int64_t rows = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];           \
+        int64_t n = nest->extent[axis + 1];                                                        \
+        int64_t next = nest->dst[axis + 1], last = nest->src[axis + 1];                            \
+        if (next == 1 && from == 0 && to >= n) {                                                   \
+            row_##B(dst, src, (size_t)n, next, last);                                              \
+            for (int64_t i = 1; i < rows; i++)                                                     \
+                copy_bytes(dst + i * to, dst, (size_t)n * sizeof *dst);                            \
+        } else if (next == 1 && last == 1) {                                                       \
+            for (int64_t i = 0; i < rows; i++)                                                     \
+                copy_bytes(dst + i * to, src + i * from, (size_t)n * sizeof *dst);                 \
+        } else if (next == 1 && last == 0) {                                                       \
+            for (int64_t i = 0; i < rows; i++)                                                     \
+                spread_##B(dst + i * to, src[i * from], (size_t)n);                                \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < rows; i++)                                                     \
+                row_##B(dst + i * to, src + i * from, (size_t)n, next, last);                      \
+        }                                                                                          \
+    }                                                                                              \
     static void axis_##B(B *dst, const B *src, const struct nest *nest, int axis)                  \
     {                                                                                              \
         int64_t n = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];              \
-        if (axis == nest->rank - 1) {                                                              \
-            row_##B(dst, src, (size_t)n, to, from);                                                \
+        if (axis == nest->rank - 2) {                                                              \
+            plane_##B(dst, src, nest, axis);                                                       \
             return;                                                                                \
         }                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                            \
@@ -45,6 +102,8 @@ typedef uint64_t ANY_TYPE bits64;
     {                                                                                              \
         if (nest->rank == 0)                                                                       \
             memcpy(dst, src, sizeof(B));                                                           \
+        else if (nest->rank == 1)                                                                  \
+            row_##B(dst, src, (size_t)nest->extent[0], nest->dst[0], nest->src[0]);                \
         else                                                                                       \
             axis_##B(dst, src, nest, 0);                                                           \
     }

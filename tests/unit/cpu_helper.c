@@ -67,7 +67,7 @@ static void run_passes(struct cpu_run *r, bool raw, const struct launch_facts *f
 }
 
 static void open_kernel(struct cpu_run *r, const char *text, const struct given *given, bool raw,
-                        const struct routine_set *set)
+                        const struct routine_set *set, bool plain)
 {
     static const struct launch_facts none = {0};
     *r = (struct cpu_run){.source = {"t", text, strlen(text)}};
@@ -91,23 +91,30 @@ static void open_kernel(struct cpu_run *r, const char *text, const struct given 
     run_passes(r, raw, &facts);
     for (const struct given *g = given; g && g->name; g++)
         r->args[param_named(r, g->name)->sym->index].scalar.i = g->value;
-    r->program = cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(), &r->why);
+    r->program =
+        cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(), plain, &r->why);
 }
 
 void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,
                    const struct routine_set *set)
 {
-    open_kernel(r, text, given, false, set);
+    open_kernel(r, text, given, false, set, false);
+}
+
+void cpu_open_plain(struct cpu_run *r, const char *text, const struct given *given,
+                    const struct routine_set *set, bool plain)
+{
+    open_kernel(r, text, given, false, set, plain);
 }
 
 void cpu_open(struct cpu_run *r, const char *text, const struct given *given)
 {
-    open_kernel(r, text, given, false, NULL);
+    open_kernel(r, text, given, false, NULL, false);
 }
 
 void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given)
 {
-    open_kernel(r, text, given, true, NULL);
+    open_kernel(r, text, given, true, NULL, false);
 }
 
 void cpu_close(struct cpu_run *r)

@@ -33,7 +33,10 @@ struct cpu_run {
 void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,
                    const struct routine_set *set);
 void cpu_open(struct cpu_run *r, const char *text, const struct given *given);
-/* The same with nothing but the variance pass. */
+/* The same, `plain`: without the engine's short cuts (program.h). */
+void cpu_open_plain(struct cpu_run *r, const char *text, const struct given *given,
+                    const struct routine_set *set, bool plain);
+/* cpu_open with nothing but the variance pass. */
 void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given);
 void cpu_close(struct cpu_run *r);
 

@@ -1,0 +1,246 @@
+/* What is known of scalars before the program runs: constants, counters of loops that are unrolled,
+ * and values that are affine in the thread's index.
+ *
+ * An affine value needs no lanes: it is its value in the first lane (uniform: `thread.x` counts as
+ * 0 in it) and a constant step along each axis of the block. Accesses with such indices are nests of
+ * strides (exec_strided.c). A variable is affine if its declaration gives it such a value and
+ * nothing else is ever assigned to it; its lanes are computed all the same, and the first of them
+ * is where its value in the first lane lies.
+ */
+#include "cpu/compile.h"
+
+/* --- constants --- */
+
+static bool constant_operation(const struct compiler *c, const struct expr *e, struct literal *out)
+{
+    enum op_class class = op_table[e->op].class;
+    struct literal args[2];
+    enum dtype t = e->type.dtype;
+    if (e->count < 1 || e->count > 2 || e->op == OP_SHL || e->op == OP_SHR ||
+        (class != CLASS_ARITH && class != CLASS_COMPARE && class != CLASS_BITWISE))
+        return false;
+    if (class == CLASS_COMPARE)
+        t = dtype_join(e->args[0]->type.dtype, e->args[e->count - 1]->type.dtype);
+    for (int i = 0; i < e->count; i++) {
+        if (!expr_constant(c, e->args[i], &args[i]))
+            return false;
+        args[i] = eval_cast(t, e->args[i]->type.dtype, &args[i]);
+    }
+    return eval_op(e->op, t, args, e->count, out);
+}
+
+static bool is_integer(const struct expr *e)
+{
+    return e->type.rank == 0 && !dtype_is_float(e->type.dtype);
+}
+
+bool expr_constant(const struct compiler *c, const struct expr *e, struct literal *out)
+{
+    if (eval_scalar(e, NULL, out))
+        return true;
+    if (!e || (c->unrolling == 0 && !c->first_lane) || !is_integer(e))
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (!is_integer(e->args[i]))
+            return false;
+    if (e->op == OP_THREAD) {
+        *out = (struct literal){0};
+        return c->first_lane;
+    }
+    if (e->op == OP_REF) {
+        const struct slot *s = slot_of(c, e->sym);
+        *out = s->is_known ? s->known : s->first;
+        return s->is_known || (c->first_lane && s->first_is_known);
+    }
+    if (e->op == OP_CAST) {
+        struct literal from;
+        if (!expr_constant(c, e->args[0], &from))
+            return false;
+        *out = eval_cast(e->type.dtype, e->args[0]->type.dtype, &from);
+        return true;
+    }
+    return constant_operation(c, e, out);
+}
+
+bool compile_known(struct compiler *c, const struct expr *e, struct value *out)
+{
+    struct literal v;
+    if (!is_integer(e))
+        return false;
+    if (expr_constant(c, e, &v)) {
+        *out = value_constant(c, e->type.dtype, v);
+        return true;
+    }
+    if (e->op != OP_ADD)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (expr_constant(c, e->args[i], &v) && v.i == 0 &&
+            e->args[1 - i]->type.dtype == e->type.dtype) {
+            *out = compile_expr(c, e->args[1 - i], NULL);
+            return true;
+        }
+    return false;
+}
+
+/* --- affine values --- */
+
+/* Steps so large are of no use, and sums of smaller ones do not overflow. */
+#define MOST_STEP ((int64_t)1 << 31)
+
+/* step = a * x + b * y */
+static bool combine(int64_t *step, int64_t a, const int64_t *x, int64_t b, const int64_t *y)
+{
+    bool fits = a >= -MOST_STEP && a <= MOST_STEP;
+    for (int i = 0; i < 3 && fits; i++) {
+        step[i] = a * x[i] + b * y[i];
+        fits = step[i] >= -MOST_STEP / 2 && step[i] <= MOST_STEP / 2;
+    }
+    return fits;
+}
+
+bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
+{
+    static const int64_t none[3] = {0};
+    int64_t x[3], y[3];
+    struct literal factor;
+    memset(step, 0, sizeof x);
+    if (!expr_varying(c, e))
+        return true;
+    if (e->type.dtype != DT_I32 || e->type.rank > 0)
+        return false;
+    switch (e->op) {
+    case OP_THREAD: step[e->axis] = 1; return true;
+    case OP_REF: {
+        const struct slot *s = slot_of(c, e->sym);
+        memcpy(step, s->step, sizeof s->step);
+        return s->affine;
+    }
+    case OP_NEG: return expr_affine(c, e->args[0], x) && combine(step, -1, x, 0, none);
+    case OP_ADD:
+    case OP_SUB:
+        return expr_affine(c, e->args[0], x) && expr_affine(c, e->args[1], y) &&
+               combine(step, 1, x, e->op == OP_ADD ? 1 : -1, y);
+    case OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (expr_constant(c, e->args[i], &factor))
+                return expr_affine(c, e->args[1 - i], x) && combine(step, factor.i, x, 0, none);
+        return false;
+    default: return false;
+    }
+}
+
+struct value compile_first_lane(struct compiler *c, const struct expr *e)
+{
+    bool outer = c->first_lane;
+    c->first_lane = true;
+    struct value v = compile_expr(c, e, NULL);
+    c->first_lane = outer;
+    return v;
+}
+
+void note_affine(struct compiler *c, const struct stmt *s)
+{
+    struct slot *slot = slot_of(c, s->sym);
+    slot->affine = slot->first_is_known = false;
+    if (c->plain || slot->assigned || !s->value || slot->value.lanes == 1 ||
+        s->sym->type.dtype != DT_I32 || s->sym->storage != ST_SCALAR ||
+        s->value->type.dtype != DT_I32)
+        return;
+    slot->affine = expr_affine(c, s->value, slot->step);
+    c->first_lane = true;
+    slot->first_is_known = slot->affine && expr_constant(c, s->value, &slot->first);
+    c->first_lane = false;
+}
+
+/* --- loops whose counter is known --- */
+
+struct loop_survey {
+    const struct sym *counter;
+    struct compiler *c;
+    size_t nodes;
+    bool assigned;
+};
+
+static void count_expr(void *user, struct expr **at)
+{
+    struct loop_survey *s = user;
+    (void)at;
+    s->nodes++;
+}
+
+static void count_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, count_expr, user);
+}
+
+/* Nodes of a body, with those of loops in it as often as they turn. */
+static void survey_body(struct loop_survey *s, const struct stmt *first)
+{
+    for (const struct stmt *st = first; st; st = st->next) {
+        struct stmt own = *st;
+        stmt_expressions(&own, count_root, s);
+        s->nodes++;
+        s->assigned |= st->kind == STMT_ASSIGN && st->target->sym == s->counter;
+        size_t before = s->nodes, made;
+        survey_body(s, st->init);
+        survey_body(s, st->step);
+        survey_body(s, st->body);
+        survey_body(s, st->otherwise);
+        int64_t turns = st->kind == STMT_FOR ? loop_known_turns(s->c, st, &made) : 0;
+        if (turns > 1)
+            s->nodes = before + (s->nodes - before) * (size_t)turns;
+    }
+}
+
+void counter_start(struct compiler *c, const struct stmt *s)
+{
+    struct slot *slot = slot_of(c, s->init->sym);
+    slot->is_known = expr_constant(c, s->init->value, &slot->known);
+    slot->known = eval_cast(s->init->sym->type.dtype, s->init->value->type.dtype, &slot->known);
+}
+
+void counter_step(struct compiler *c, const struct stmt *s)
+{
+    struct slot *slot = slot_of(c, s->init->sym);
+    struct literal next;
+    slot->is_known = slot->is_known && expr_constant(c, s->step->value, &next);
+    if (slot->is_known)
+        slot->known = eval_cast(s->init->sym->type.dtype, s->step->value->type.dtype, &next);
+}
+
+/* for (int i = …; …; i = …) that is to be unrolled. */
+static bool is_counting(const struct compiler *c, const struct stmt *s)
+{
+    const struct stmt *init = s->init, *step = s->step;
+    return !c->plain && s->kind == STMT_FOR && s->unroll == UNROLL_FULL && s->condition && init &&
+           !init->next && init->kind == STMT_DECL && init->sym->storage == ST_SCALAR &&
+           !dtype_is_float(init->sym->type.dtype) && init->value && is_integer(init->value) &&
+           step && !step->next && step->kind == STMT_ASSIGN && step->target->op == OP_REF &&
+           step->target->sym == init->sym && is_integer(step->value);
+}
+
+int64_t loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes)
+{
+    if (!is_counting(c, s))
+        return 0;
+    struct slot *slot = slot_of(c, s->init->sym);
+    struct literal goes_on = {0};
+    int64_t turns = 0;
+    bool known = false;
+    c->unrolling++;
+    for (counter_start(c, s); slot->is_known; counter_step(c, s)) {
+        known = expr_constant(c, s->condition, &goes_on);
+        if (!known || !goes_on.i || ++turns > MOST_UNROLLED_LOOP)
+            break;
+    }
+    known = known && slot->is_known && !goes_on.i;
+    slot->is_known = false;
+    c->unrolling--;
+    struct loop_survey survey = {.c = c, .counter = s->init->sym};
+    if (known)
+        survey_body(&survey, s->body);
+    *nodes = survey.nodes * (size_t)turns;
+    bool small = *nodes <= MOST_UNROLLED_LOOP && c->unrolled + *nodes <= MOST_UNROLLED;
+    return known && small && !survey.assigned ? turns : 0;
+}

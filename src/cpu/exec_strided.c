@@ -1,0 +1,132 @@
+/* Varying accesses with indices that are affine in the thread's index: where each lane's element lies
+ * is a nest of strides. If the lanes that run are all lanes or a rectangle of them, and the extremes
+ * of their indices lie inside, the elements are copied by the nest; otherwise lane by lane
+ * (exec_access.c), which finds the lane at fault.
+ */
+#include "cpu/program.h"
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b); /* wraps only where nothing lies inside anyway */
+}
+
+static void add_axis(struct nest *nest, bool store, int64_t extent, int64_t data, int64_t memory)
+{
+    nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
+}
+
+void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
+                  struct strided_nest *n)
+{
+    const struct access *a = s->access;
+    int64_t data[MAX_RANK], memory[MAX_RANK], lane = (int64_t)p->lanes, step = lane;
+    *n = (struct strided_nest){.usable = true};
+    for (int i = a->rank - 1; i >= 0; i--) {
+        data[i] = step;
+        memory[i] = times(stride[i], a->local_lanes);
+        step *= a->axis[i].extent;
+    }
+    for (int i = 0; i < a->rank; i++)
+        if (a->axis[i].kind != IX_ELEMENT)
+            add_axis(&n->elements, s->store, a->axis[i].extent, data[i], memory[i]);
+    n->all = n->elements;
+    for (int t = 2; t >= 0; t--) {
+        lane /= p->threads[t];
+        n->step[t] = a->local_lanes > 1 ? lane : 0;
+        for (int i = 0; i < a->rank; i++)
+            n->step[t] += times(a->axis[i].step[t], memory[i]);
+        add_axis(&n->all, s->store, p->threads[t], lane, n->step[t]);
+        /* Where lanes store to the same element the last one must win, but a row has no order. */
+        n->usable = n->usable && !(s->store && n->step[t] == 0 && p->threads[t] > 1);
+    }
+}
+
+/* How far the lanes of a box lie from the first of them along an axis: the least and the most. */
+static void box_reach(const struct access_axis *axis, const struct lane_box *box, int64_t *low,
+                      int64_t *high)
+{
+    *low = *high = 0;
+    for (int t = 0; t < 2; t++) {
+        int64_t reach = axis->step[t] * (box->high[t] - box->low[t] - 1);
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+/* Where the first lane's first element lies (with a box: that of the first lane in it), if all
+ * elements of the lanes lie inside; else NULL. */
+static unsigned char *strided_start(const struct frame *f, const struct access *a,
+                                    const struct lane_box *box)
+{
+    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
+    int64_t start = 0;
+    for (int i = 0; i < a->rank; i++) {
+        const struct access_axis *axis = &a->axis[i];
+        int64_t index = 0, low = axis->low, high = axis->high;
+        if (axis->kind != IX_ALL && axis->wide)
+            memcpy(&index, frame_at(f, axis->at), sizeof index);
+        else if (axis->kind != IX_ALL)
+            index = *(const int32_t *)frame_at(f, axis->at);
+        if (axis->affine && box) {
+            index += axis->step[0] * box->low[0] + axis->step[1] * box->low[1];
+            box_reach(axis, box, &low, &high);
+        }
+        /* An index that wraps as i32 does so beyond what lies inside, but for the largest axes. */
+        if (index < -low || index > extent[i] - axis->extent - high ||
+            (axis->affine && index + high > INT32_MAX))
+            return NULL;
+        start += index * stride[i];
+    }
+    return access_base(f, a) + start * a->local_lanes * (int64_t)a->size;
+}
+
+/* The access of the lanes in the box. false: not by a nest. */
+static bool move_box(struct frame *f, const struct access *a, const struct strided_nest *n,
+                     const struct lane_box *box, unsigned char *data, bool store)
+{
+    if (box->high[0] == 0)
+        return false;
+    unsigned char *memory = strided_start(f, a, box);
+    if (!memory)
+        return false;
+    int64_t width = f->program->threads[0], first = box->low[1] * width + box->low[0];
+    struct nest nest = n->elements;
+    if (a->local_lanes > 1)
+        memory += first * (int64_t)a->size;
+    data += first * (int64_t)a->size;
+    add_axis(&nest, store, box->high[1] - box->low[1], width, n->step[1]);
+    add_axis(&nest, store, box->high[0] - box->low[0], 1, n->step[0]);
+    copy_fn *copy = f->program->set->memory->copy[a->size_index];
+    copy(store ? memory : data, store ? data : memory, &nest);
+    return true;
+}
+
+/* Between the lanes' values and the memory. false: not by a nest. */
+static bool strided_move(struct frame *f, const struct instr *in, unsigned char *data, bool store)
+{
+    const struct access *a = in->detail;
+    const struct strided_nest *n = &f->launch->nests[a->strided];
+    if (!n->usable || f->copy_count > 0)
+        return false;
+    if (frame_mask(f, in->mask)) {
+        struct mask_header header;
+        memcpy(&header, frame_at(f, in->mask), sizeof header);
+        return move_box(f, a, n, &header.box, data, store);
+    }
+    unsigned char *memory = strided_start(f, a, NULL);
+    if (memory)
+        f->program->set->memory->copy[a->size_index](store ? memory : data, store ? data : memory,
+                                                     &n->all);
+    return memory != NULL;
+}
+
+void step_load_strided(struct frame *f, const struct instr *in)
+{
+    if (!strided_move(f, in, frame_at(f, in->dst), false))
+        step_load_lanes(f, in);
+}
+
+void step_store_strided(struct frame *f, const struct instr *in)
+{
+    if (!strided_move(f, in, frame_at(f, in->a), true))
+        step_store_lanes(f, in);
+}
