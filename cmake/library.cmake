@@ -1,6 +1,5 @@
 # libtilewright.a and libtilewright.so from one set of objects. Only names that start with tw_ leave the shared one.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
-list(FILTER library_sources EXCLUDE REGEX "/src/ptx/")
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 if(routine_sources)
     list(REMOVE_ITEM library_sources ${routine_sources})

@@ -1,21 +1,23 @@
 /* Tilewright: tile kernels, compiled and run.
  *
  *     tw_context *ctx;
- *     tw_context_new(NULL, &ctx);
  *     tw_module *mod;
- *     if (tw_module_from_file(ctx, "matmul.tile", &mod) != TW_OK) { puts(tw_context_messages(ctx)); … }
- *     tw_kernel *k = tw_module_kernel(mod, "matmul_shared");
  *     tw_launch *l;
- *     tw_launch_new(k, &l);
- *     tw_launch_array(l, "a", &a); …           // sizes are inferred from the arrays
+ *     tw_context_new(NULL, &ctx);
+ *     if (tw_module_from_file(ctx, "kernels/matmul/shared.tile", &mod) != TW_OK)
+ *         puts(tw_context_messages(ctx));
+ *     tw_launch_new(tw_module_kernel(mod, "matmul_v1"), &l);
+ *     tw_launch_array(l, "a", &a);   // b and c too; sizes are inferred from them
  *     tw_launch_run(l);
  *
- * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches, 5 verification,
- * 6 looking inside.
+ * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
+ * 5 verification, 6 looking inside.
  *
- * Threads: a context and all that was made from it belong to one thread at a time; different contexts are independent.
- * Callbacks must not call into the context that calls them. Nothing is global. Ownership: who makes an object frees it; freeing a context frees everything made from it.
- * Strings returned are valid until the object they came from is freed, or as said.
+ * Threads: a context and all that was made from it belong to one thread at a time; different
+ * contexts are independent. Callbacks must not call into the context that calls them. Nothing is
+ * global.
+ * Ownership: who makes an object frees it; freeing a context frees everything made from it. Strings
+ * returned are valid until the object they came from is freed, or as said.
  */
 #ifndef TILEWRIGHT_H
 #define TILEWRIGHT_H
@@ -39,17 +41,17 @@ extern "C" {
 /* --- 1. Status and types --- */
 
 /* Every status, its text. Values are stable. */
-#define TW_STATUS_LIST(X)                                                                                              \
-    X(TW_OK, 0, "success")                                                                                             \
-    X(TW_NO_MEMORY, 1, "out of memory")                                                                                \
-    X(TW_BAD_ARGUMENT, 2, "bad argument")                                                                              \
-    X(TW_BAD_PROGRAM, 3, "the program does not compile")                                                               \
-    X(TW_NO_FILE, 4, "the file cannot be read or written")                                                             \
-    X(TW_FAULT, 5, "the kernel did something it must not (bounds, deadlock, …)")                                       \
-    X(TW_WRONG_VALUES, 6, "the values are not what `ensures` says")                                                    \
-    X(TW_NOT_FOUND, 7, "no such name")                                                                                 \
-    X(TW_UNSUPPORTED, 8, "not supported here")                                                                         \
-    X(TW_CANCELLED, 9, "cancelled by the caller")                                                                      \
+#define TW_STATUS_LIST(X)                                                                          \
+    X(TW_OK, 0, "success")                                                                         \
+    X(TW_NO_MEMORY, 1, "out of memory")                                                            \
+    X(TW_BAD_ARGUMENT, 2, "bad argument")                                                          \
+    X(TW_BAD_PROGRAM, 3, "the program does not compile")                                           \
+    X(TW_NO_FILE, 4, "the file cannot be read or written")                                         \
+    X(TW_FAULT, 5, "the kernel did something it must not (bounds, deadlock, …)")                   \
+    X(TW_WRONG_VALUES, 6, "the values are not what `ensures` says")                                \
+    X(TW_NOT_FOUND, 7, "no such name")                                                             \
+    X(TW_UNSUPPORTED, 8, "not supported here")                                                     \
+    X(TW_CANCELLED, 9, "cancelled by the caller")                                                  \
     X(TW_UNSYNCHRONISED, 10, "the program compiles, but accesses to shared memory race")
 
 typedef enum tw_status {
@@ -63,23 +65,27 @@ TW_API const char *tw_status_text(tw_status s); /* "bad argument" */
 TW_API const char *tw_version(void);
 
 /* Element types. */
+/* clang-format off */
 typedef enum tw_dtype {
-    TW_F64, TW_F32, TW_F16, TW_BF16, TW_I64, TW_I32, TW_I16, TW_I8, TW_U64, TW_U32, TW_U16, TW_U8, TW_BOOL,
+    TW_F64, TW_F32, TW_F16, TW_BF16,
+    TW_I64, TW_I32, TW_I16, TW_I8, TW_U64, TW_U32, TW_U16, TW_U8, TW_BOOL,
     TW_DTYPE_COUNT,
     TW_DTYPE_NONE = -1
 } tw_dtype;
+/* clang-format on */
 
-TW_API const char *tw_dtype_name(tw_dtype t);          /* "f16" */
-TW_API size_t tw_dtype_size(tw_dtype t);               /* bytes */
-TW_API tw_dtype tw_dtype_from_name(const char *name);  /* TW_DTYPE_NONE if there is none */
-TW_API const char *tw_dtype_numpy(tw_dtype t);         /* "f2"; "" where NumPy has none (bf16) */
+TW_API const char *tw_dtype_name(tw_dtype t);         /* "f16" */
+TW_API size_t tw_dtype_size(tw_dtype t);              /* bytes */
+TW_API tw_dtype tw_dtype_from_name(const char *name); /* TW_DTYPE_NONE if there is none */
+TW_API const char *tw_dtype_numpy(tw_dtype t);        /* "f2"; "" where NumPy has none (bf16) */
 /* One element as double and back (round to nearest even; integers saturate). */
 TW_API double tw_dtype_load(tw_dtype t, const void *element);
 TW_API void tw_dtype_store(tw_dtype t, void *element, double value);
 
 enum { TW_MAX_RANK = 6 };
 
-/* An array of the caller's, row-major and contiguous. The library never keeps it past the launch it was given to. */
+/* An array of the caller's, row-major and contiguous. The library never keeps it past the launch it
+ * was given to. */
 typedef struct tw_array {
     void *data;
     tw_dtype dtype;
@@ -102,15 +108,17 @@ typedef struct tw_kernel tw_kernel;
 typedef struct tw_launch tw_launch;
 
 typedef struct tw_config {
-    /* As realloc with sizes; NULL: libc. ptr NULL: allocate, 16-byte aligned; size 0: free. NULL result: failure. */
+    /* As realloc with sizes; NULL: libc. ptr NULL: allocate, 16-byte aligned; size 0: free. NULL
+     * result: failure. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
-    int threads;                                                 /* for the CPU engine; 0: one a core */
-    void (*print)(void *user, const char *text, size_t length);  /* print() of kernels; NULL: dropped */
+    int threads; /* for the CPU engine; 0: one a core */
+    /* What print() of kernels says; NULL: dropped. */
+    void (*print)(void *user, const char *text, size_t length);
     void *print_user;
-    bool colour;                                                 /* ANSI colours in messages */
-    /* Asked now and then while a kernel runs; true ends the run with TW_CANCELLED. May be asked by several threads at
-     * once. NULL: never. */
+    bool colour; /* ANSI colours in messages */
+    /* Asked now and then while a kernel runs; true ends the run with TW_CANCELLED. May be asked by
+     * several threads at once. NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
 } tw_config;
@@ -119,15 +127,15 @@ typedef struct tw_config {
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 TW_API void tw_context_free(tw_context *ctx); /* NULL is fine */
 
-/* What the latest call on this context had to say, as text with source lines and carets; "" if nothing. Valid until the
- * next call on the context. */
+/* What the latest call on this context had to say, as text with source lines and carets; "" if
+ * nothing. Valid until the next call on the context. */
 TW_API const char *tw_context_messages(const tw_context *ctx);
 
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
 typedef struct tw_message {
     tw_severity severity;
-    const char *file;  /* NULL: no place */
-    int line, column;  /* from 1 */
+    const char *file; /* NULL: no place */
+    int line, column; /* from 1 */
     const char *text;
 } tw_message;
 /* The same one by one, notes after what they belong to. false when index is past the last. */
@@ -135,15 +143,18 @@ TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out
 
 /* --- 3. Modules and kernels --- */
 
-/* Compiles as far as no choice is needed. The text is copied. `name` stands for the file in messages. On TW_BAD_PROGRAM
- * the messages say why and *out is NULL. */
-TW_API tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text, size_t length, tw_module **out);
+/* Compiles as far as no choice is needed. The text is copied. `name` stands for the file in
+ * messages. On TW_BAD_PROGRAM the messages say why and *out is NULL. */
+TW_API tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text,
+                                     size_t length, tw_module **out);
 TW_API tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out);
-/* The module's memory goes when its last launch has been freed too. Kernels belong to their module. */
+/* The module's memory goes when its last launch has been freed too. Kernels belong to their module.
+ */
 TW_API void tw_module_free(tw_module *m);
 TW_API int tw_module_kernel_count(const tw_module *m);
-TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index);              /* NULL past the last */
-TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);          /* NULL and a message with the nearest name */
+TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the last */
+/* NULL and a message with the nearest name when there is none. */
+TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
 TW_API const char *tw_kernel_name(const tw_kernel *k);
 TW_API bool tw_kernel_has_ensures(const tw_kernel *k);
@@ -152,9 +163,10 @@ TW_API bool tw_kernel_thread_level(const tw_kernel *k);
 typedef struct tw_param {
     const char *name;
     bool is_pointer, is_const, is_static;
-    tw_dtype dtype;           /* TW_DTYPE_NONE when `type_name` decides */
-    const char *type_name;    /* type variable, or NULL */
-    int rank;                 /* pointers: axes of the first view without strides and offset; 0: none */
+    tw_dtype dtype;        /* TW_DTYPE_NONE when `type_name` decides */
+    const char *type_name; /* type variable, or NULL */
+    /* Pointers: axes of the first view without strides and offset; 0: none. */
+    int rank;
     const char *dims[TW_MAX_RANK]; /* the axes as written: "m", "k" */
 } tw_param;
 TW_API int tw_kernel_param_count(const tw_kernel *k);
@@ -162,9 +174,9 @@ TW_API tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out);
 
 typedef struct tw_tune {
     const char *name;
-    int group;                /* names with the same group vary together */
+    int group; /* names with the same group vary together */
     int count;
-    const tw_scalar *values;  /* the first is the default */
+    const tw_scalar *values; /* the first is the default */
 } tw_tune;
 TW_API int tw_kernel_tune_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out);
@@ -173,79 +185,89 @@ TW_API tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out);
 typedef struct tw_type {
     const char *name;
     int count;
-    const tw_dtype *choices;  /* the first is the default */
+    const tw_dtype *choices; /* the first is the default */
 } tw_type;
 TW_API int tw_kernel_type_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
-/* Whether every `require` allows these tuned values, one for each index of tw_kernel_tune. If not, *violated (may be
- * NULL) is the text of the first that does not, valid until the next call on the context. */
+/* Whether every `require` allows these tuned values, one for each index of tw_kernel_tune. If not,
+ * *violated (may be NULL) is the text of the first that does not, valid until the next call on the
+ * context. */
 TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated);
 
 /* --- 4. Launches --- */
 
-/* A launch gathers what one run needs: tuned values, types, sizes, arrays. Names are the kernel's. It can be run again,
- * and changed in between; each different choice of tuned values, types and statics is compiled once and kept. */
+/* A launch gathers what one run needs: tuned values, types, sizes, arrays. Names are the kernel's.
+ * It can be run again, and changed in between; each different choice of tuned values, types and
+ * statics is compiled once and kept. */
 TW_API tw_status tw_launch_new(tw_kernel *k, tw_launch **out);
 TW_API void tw_launch_free(tw_launch *l);
 
-TW_API tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value);   /* scalar parameter */
-TW_API tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value);   /* any value, listed or not */
-TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);     /* type variable */
-/* Pointer parameter. The array is used in place; it must stay until the last run. The view's axes are checked against the
- * array's, and sizes not set are inferred from them. A rank-0 array, or one of another rank but the same number of
- * elements as the view, is refused; where the view has `strides` or an offset, only the array's length is checked, and
- * nothing is inferred. `array` NULL takes the array away. Arrays may overlap only where the kernel reads both. */
+/* Scalar parameter; tuned value (any, listed or not); type variable. A float for an integer, and what the type cannot hold,
+ * is refused here. */
+TW_API tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value);
+TW_API tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value);
+TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
+/* Pointer parameter. The array is used in place; it must stay until the last run. The view's axes
+ * are checked against the array's, and sizes not set are inferred from them. A rank-0 array, or one
+ * of another rank but the same number of elements as the view, is refused; where the view has
+ * `strides` or an offset, only the array's length is checked, and nothing is inferred. `array` NULL
+ * takes the array away. Arrays may overlap only where the kernel reads both. */
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);
 
-/* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be missing as long as every
- * scalar parameter is set or inferred.
- * Types: as set; else that of the first array (in order of parameters) whose parameter has the type variable; else the
- * default. Tuned values: as set; the rest is the first combination in the order of the lists that `require` allows with
- * them. */
+/* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be
+ * missing as long as every scalar parameter is set or inferred.
+ * Types: as set; else that of the first array (in order of parameters) whose parameter has the type
+ * variable; else the default. Tuned values: as set; the rest is the first combination in the order
+ * of the lists that `require` allows with them. */
 TW_API tw_status tw_launch_prepare(tw_launch *l);
-/* The value of a scalar parameter or tuned name / the shape and type that a pointer parameter needs, after prepare; for
- * the array, prepare need only know the sizes, so that a caller can make the outputs. */
+/* The value of a scalar parameter or tuned name / the shape and type that a pointer parameter
+ * needs, after prepare; for the array, prepare need only know the sizes, so that a caller can make
+ * the outputs. */
 TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out);
 TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out); /* data NULL */
 
-/* Prepares if need be, runs, waits. Every parameter with a view needs an array. TW_FAULT: the messages say what the kernel
- * did and where. */
+/* Prepares if need be, runs, waits. Every parameter with a view needs an array. TW_FAULT: the
+ * messages say what the kernel did and where. */
 TW_API tw_status tw_launch_run(tw_launch *l);
 
 /* --- 5. Verification --- */
 
 typedef struct tw_verdict {
     bool ok;
-    double max_error;        /* largest |got - want| over all elements */
-    double tolerance;        /* what is allowed at the worst element */
-    double got, want;        /* there */
-    const char *view;        /* which view, and where in it: */
+    double max_error; /* largest |got - want| over all elements */
+    double tolerance; /* what is allowed at the worst element */
+    double got, want; /* there */
+    const char *view; /* which view, and where in it: */
     int rank;
     int64_t at[TW_MAX_RANK];
-    int64_t checked;         /* elements compared */
+    int64_t checked; /* elements compared */
 } tw_verdict;
-/* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays as they are now; so what
- * it reads must not have been overwritten. TW_OK, TW_WRONG_VALUES, or TW_UNSUPPORTED when the kernel has no ensures or it
- * cannot be evaluated (the messages say why). verdict may be NULL. */
+/* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
+ * as they are now; so what it reads must not have been overwritten. TW_OK, TW_WRONG_VALUES, or
+ * TW_UNSUPPORTED when the kernel has no ensures or it cannot be evaluated (the messages say why).
+ * verdict may be NULL. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
 
-/* Static checks of one variant (the launch's tuned values, types and statics; arrays are not needed; statics that extents
- * need and that were not set get a small value, named in a note behind an error). TW_OK when clean; TW_UNSYNCHRONISED when
- * it compiles but the synchronisation check has findings (tw_launch_prepare and tw_launch_run say so too); TW_BAD_PROGRAM
- * else. */
+/* Static checks of one variant (the launch's tuned values, types and statics; arrays are not
+ * needed; statics that extents need and that were not set get a small value, named in a note behind
+ * an error). TW_OK when clean; TW_UNSYNCHRONISED when it compiles but the synchronisation check has
+ * findings (tw_launch_prepare and tw_launch_run say so too); TW_BAD_PROGRAM else. */
 TW_API tw_status tw_launch_check(tw_launch *l);
+/* Why the synchronisation check cannot tell whether this variant's accesses to shared memory race;
+ * NULL when it can, or when the variant does not compile. Static text. */
+TW_API const char *tw_launch_undecided(tw_launch *l);
 
 /* --- 6. Looking inside --- */
 
-/* The typed program after `pass` (NULL: after the last; "check": before any), as text that compiles again. Names of
- * passes: tw_pass_name. Valid until the launch is freed or shown again. */
+/* The typed program after `pass` (NULL: after the last; "check": before any), as text that compiles
+ * again. Names of passes: tw_pass_name. Valid until the launch is freed or shown again. */
 TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
 TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
 
 typedef struct tw_device {
-    const char *name;        /* "cpu" */
-    char description[160];   /* processor, cores, instruction set in use */
+    const char *name;      /* "cpu" */
+    char description[160]; /* processor, cores, instruction set in use */
     int cores;
 } tw_device;
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */

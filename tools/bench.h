@@ -9,7 +9,7 @@ enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
 
 struct bench_row {
     const char *kernel, *file;
-    bool is_product; /* takes m, n, k: 2·m·n·k operations */
+    bool is_product; /* of matrices: 2·m·n·k operations */
     bool is_blas;
     int64_t m, n, k;
     char sizes[96];        /* of the others: "rows = 4, cols = 10" */
@@ -18,9 +18,12 @@ struct bench_row {
     double gflops, gbytes; /* per second; 0: does not apply */
     double blas_ms;        /* median of the runs in turn with this kernel; 0: unknown */
     double blas_percent;   /* of OpenBLAS's speed, measured in turn; 0: unknown */
-    double error, allowed;
+    bool compared;         /* the next three are known */
+    double error;          /* largest */
+    double worst_error;    /* at the element that uses most of its tolerance, */
+    double allowed;        /* which is this */
     enum bench_result result;
-    char why[200]; /* BENCH_SKIPPED, BENCH_FAIL */
+    char why[400]; /* BENCH_SKIPPED, BENCH_FAIL */
 };
 
 void bench_header(bool products, int name_width);

@@ -38,25 +38,23 @@ void bench_header(bool products, int name_width)
 }
 
 struct cells {
-    char m[24], n[24], k[24], ms[24], gflops[24], percent[24], error[240];
+    char m[24], n[24], k[24], ms[24], gflops[24], percent[24], error[480];
 };
 
 static void format_cells(const struct bench_row *r, struct cells *t)
 {
     bool timed = r->ms > 0;
-    snprintf(t->m, sizeof t->m, "%lld", (long long)r->m);
-    snprintf(t->n, sizeof t->n, "%lld", (long long)r->n);
-    snprintf(t->k, sizeof t->k, "%lld", (long long)r->k);
+    snprintf(t->m, sizeof t->m, r->m ? "%lld" : "-", (long long)r->m);
+    snprintf(t->n, sizeof t->n, r->n ? "%lld" : "-", (long long)r->n);
+    snprintf(t->k, sizeof t->k, r->k ? "%lld" : "-", (long long)r->k);
     snprintf(t->ms, sizeof t->ms, timed ? "%.3f" : "-", r->ms);
     snprintf(t->gflops, sizeof t->gflops, timed ? "%.2f" : "-",
              r->is_product ? r->gflops : r->gbytes);
     snprintf(t->percent, sizeof t->percent, r->blas_percent > 0 ? "%.1f" : "-", r->blas_percent);
-    if (r->why[0])
-        snprintf(t->error, sizeof t->error, "%s", r->why);
-    else if (r->is_blas || r->result == BENCH_UNCHECKED)
-        snprintf(t->error, sizeof t->error, "%s", "");
+    if (r->compared)
+        snprintf(t->error, sizeof t->error, "%.1e%s%s", r->error, r->why[0] ? "  " : "", r->why);
     else
-        snprintf(t->error, sizeof t->error, "%.1e", r->error);
+        snprintf(t->error, sizeof t->error, "%s", r->why);
 }
 
 void bench_print(const struct bench_row *r, int name_width)
@@ -117,9 +115,11 @@ void bench_json(const struct bench_row *r, struct json *j)
         json_key(j, "result");
         json_string(j, result_names[r->result]);
     }
-    if (!r->is_blas && (r->result == BENCH_PASS || (r->result == BENCH_FAIL && !r->why[0]))) {
+    if (r->compared) {
         json_key(j, "max_error");
         json_real(j, r->error);
+        json_key(j, "worst_error");
+        json_real(j, r->worst_error);
         json_key(j, "tolerance");
         json_real(j, r->allowed);
     }

@@ -3,9 +3,10 @@
 #include "blas.h"
 #include "commands.h"
 #include "operands.h"
-#include "target.h"
 #include "progress.h"
+#include "settings.h"
 #include "tensor.h"
+#include "verdict.h"
 
 #include <glob.h>
 #include <limits.h>
@@ -15,7 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAST_RUNS = 3 }; /* measured even when the time limit is over */
+enum {
+    SIZE_MOST = 65536,
+    LEAST_RUNS = 3,   /* measured even when the time limit is over */
+    LIMIT_FACTOR = 10 /* a single run that takes this many time limits is ended */
+};
 
 struct size {
     int64_t m, n, k;
@@ -27,12 +32,14 @@ static const struct size usual_sizes[] = {
 struct entry {
     struct program *program;
     tw_kernel *kernel;
-    bool is_product; /* has scalar parameters m, n and k */
+    bool takes_sizes; /* has integer parameters m, n and k */
+    bool is_product;  /* and a product of matrices of these sizes is its work */
 };
 
-/* The operands of sgemm for one size. */
+/* The operands of sgemm for one size: the first that a kernel ran with. */
 struct product {
     struct size size;
+    bool is_open;
     float *a, *b, *c;
     double *seconds; /* of its runs, beside all kernels of this size */
     int runs, room;
@@ -47,6 +54,9 @@ struct bench {
     int entry_count;
     struct size *sizes;
     int size_count;
+    bool sized;     /* some kernel takes m, n and k */
+    bool sizes_set; /* m, n, k come from --set: one round, without sizes here */
+    struct deadline deadline;
     int64_t warmup, repeat, threads;
     double time_limit;
     bool to_json, failed;
@@ -71,20 +81,54 @@ static double median(double *v, int n)
 
 /* --- what to time --- */
 
-static bool is_product(tw_kernel *k)
+static bool is_size(const char *name)
+{
+    return strlen(name) == 1 && strchr("mnk", name[0]);
+}
+
+static bool takes_sizes(tw_kernel *k)
 {
     int found = 0;
     tw_param p;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        found += !p.is_pointer && strlen(p.name) == 1 && strchr("mnk", p.name[0]);
+        found += !p.is_pointer && !is_float_type(p.dtype) && is_size(p.name);
     return found == 3;
+}
+
+/* Whether the axes of a matrix are these two, in either order. */
+static bool has_axes(const tw_param *p, char a, char b)
+{
+    if (p->rank != 2 || !is_size(p->dims[0]) || !is_size(p->dims[1]))
+        return false;
+    return (p->dims[0][0] == a && p->dims[1][0] == b) || (p->dims[0][0] == b && p->dims[1][0] == a);
+}
+
+/* C[m][n] from A[m][k] and B[k][n], vectors besides; 2·m·n·k operations. A batch of them, say, is none. */
+static bool is_product(tw_kernel *k)
+{
+    int left = 0, right = 0, result = 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
+        if (!p.is_pointer)
+            continue;
+        if (p.rank > 2)
+            return false;
+        left += p.is_const && has_axes(&p, 'm', 'k');
+        right += p.is_const && has_axes(&p, 'k', 'n');
+        result += !p.is_const && has_axes(&p, 'm', 'n');
+        for (int d = 0; d < p.rank; d++)
+            if (!is_size(p.dims[d]))
+                return false;
+    }
+    return left == 1 && right == 1 && result == 1;
 }
 
 static void add_entry(struct bench *b, struct program *p, tw_kernel *k)
 {
     b->entries = need_more_memory(b->entries, (size_t)(b->entry_count + 1) * sizeof *b->entries);
-    b->entries[b->entry_count++] =
-        (struct entry){.program = p, .kernel = k, .is_product = is_product(k)};
+    bool sizes = takes_sizes(k);
+    b->entries[b->entry_count++] = (struct entry){
+        .program = p, .kernel = k, .takes_sizes = sizes, .is_product = sizes && is_product(k)};
     int width = (int)strlen(tw_kernel_name(k));
     if (width > b->name_width)
         b->name_width = width;
@@ -93,11 +137,16 @@ static void add_entry(struct bench *b, struct program *p, tw_kernel *k)
 static int add_target(struct bench *b, const char *target)
 {
     struct program *p = &b->programs[b->program_count++];
-    int status = program_open(
-        p, target,
-        &(struct program_config){.threads = (int)b->threads, .colour = on_terminal(stderr)});
+    int status = program_open(p, target,
+                              &(struct program_config){.threads = (int)b->threads,
+                                                       .colour = on_terminal(stderr),
+                                                       .deadline = &b->deadline});
     if (status != STATUS_OK)
         return status;
+    if (tw_module_kernel_count(p->module) == 0) {
+        complain(NULL, "%s has no kernel", p->path);
+        return STATUS_USAGE;
+    }
     if (p->kernel) {
         tw_kernel *k = program_kernel(p, b->self);
         if (!k)
@@ -142,7 +191,7 @@ static int gather_entries(struct bench *b)
     glob_t found = {0};
     if (count == 0) {
         if (!find_kernels(&found))
-            return usage_error(b->self, "which FILE? (there is no kernels/matmul here)");
+            return usage_error(NULL, b->self, "which FILE? (there is no kernels/matmul here)");
         targets = (const char *const *)found.gl_pathv;
         count = found.gl_pathc;
     }
@@ -158,8 +207,8 @@ static int gather_entries(struct bench *b)
 
 static int add_size(struct bench *b, int64_t m, int64_t n, int64_t k)
 {
-    if (m < 1 || n < 1 || k < 1 || m > 65536 || n > 65536 || k > 65536)
-        return usage_error(b->self, "sizes go from 1 to 65536");
+    if (m < 1 || n < 1 || k < 1 || m > SIZE_MOST || n > SIZE_MOST || k > SIZE_MOST)
+        return usage_error(NULL, b->self, "sizes go from 1 to %d", SIZE_MOST);
     b->sizes = need_more_memory(b->sizes, (size_t)(b->size_count + 1) * sizeof *b->sizes);
     b->sizes[b->size_count++] = (struct size){m, n, k};
     return STATUS_OK;
@@ -175,28 +224,46 @@ static int gather_sizes(struct bench *b)
         if (strcmp(u->spec->name, "size") == 0)
             status = parse_integer(u->values[0], &v[0])
                          ? add_size(b, v[0], v[0], v[0])
-                         : usage_error(b->self, "--size needs an integer");
+                         : usage_error(NULL, b->self, "--size needs an integer");
         else if (strcmp(u->spec->name, "dims") == 0)
             status = parse_integer(u->values[0], &v[0]) && parse_integer(u->values[1], &v[1]) &&
                              parse_integer(u->values[2], &v[2])
                          ? add_size(b, v[0], v[2], v[1])
-                         : usage_error(b->self, "--dims needs three integers, M K N");
+                         : usage_error(NULL, b->self, "--dims needs three integers, M K N");
         else if (strcmp(u->spec->name, "all-sizes") == 0)
             for (size_t s = 0; s < sizeof usual_sizes / sizeof *usual_sizes; s++)
                 add_size(b, usual_sizes[s].m, usual_sizes[s].n, usual_sizes[s].k);
     }
-    if (status == STATUS_OK && b->size_count == 0)
-        status = add_size(b, 512, 512, 512);
     return status;
+}
+
+/* After the kernels are known: names that none has; sizes given twice or not at all. */
+static int check_settings(struct bench *b)
+{
+    const struct options *o = b->given;
+    struct known_kernel *known = need_memory((size_t)b->entry_count * sizeof *known);
+    for (int i = 0; i < b->entry_count; i++) {
+        known[i] = (struct known_kernel){b->entries[i].program, b->entries[i].kernel};
+        b->sized |= b->entries[i].takes_sizes;
+    }
+    int status = settings_known(known, b->entry_count, o);
+    free(known);
+    if (status != STATUS_OK)
+        return status;
+    b->sizes_set =
+        b->sized && (settings_set(o, "m") || settings_set(o, "n") || settings_set(o, "k"));
+    if (b->sizes_set && b->size_count)
+        return usage_error(NULL, b->self,
+                           "m, n and k are given twice: by --set, and by -s, --dims or -a");
+    return b->size_count ? STATUS_OK : add_size(b, 512, 512, 512);
 }
 
 /* --- timing --- */
 
 static void product_open(struct product *x, const struct bench *b, struct size size)
 {
-    *x = (struct product){.size = size, .room = (int)b->repeat * (b->entry_count + 1)};
-    if (!b->has_blas)
-        return;
+    *x = (struct product){
+        .size = size, .is_open = true, .room = (int)b->repeat * (b->entry_count + 1)};
     x->a = need_memory((size_t)(size.m * size.k) * sizeof(float));
     x->b = need_memory((size_t)(size.k * size.n) * sizeof(float));
     x->c = need_memory((size_t)(size.m * size.n) * sizeof(float));
@@ -205,6 +272,18 @@ static void product_open(struct product *x, const struct bench *b, struct size s
     tensor_fill(&(tw_array){x->a, TW_F32, 2, {size.m, size.k}}, &random);
     random.seed = 2;
     tensor_fill(&(tw_array){x->b, TW_F32, 2, {size.k, size.n}}, &random);
+}
+
+/* x, with operands of the row's size, or NULL when OpenBLAS cannot be timed beside the row. */
+static struct product *peer_of(const struct bench *b, struct product *x, const struct bench_row *r)
+{
+    int64_t most = r->m > r->n ? r->m : r->n;
+    if (!b->has_blas || !r->is_product || r->m < 1 || r->n < 1 || r->k < 1 || most > SIZE_MOST ||
+        r->k > SIZE_MOST)
+        return NULL;
+    if (!x->is_open)
+        product_open(x, b, (struct size){r->m, r->n, r->k});
+    return x->size.m == r->m && x->size.n == r->n && x->size.k == r->k ? x : NULL;
 }
 
 static void product_close(struct product *x)
@@ -227,6 +306,14 @@ static double time_blas(const struct bench *b, struct product *x)
     return taken;
 }
 
+static tw_status run_once(struct bench *b, tw_launch *l)
+{
+    b->deadline.at = seconds_now() + LIMIT_FACTOR * b->time_limit;
+    tw_status s = tw_launch_run(l);
+    b->deadline.at = 0;
+    return s;
+}
+
 /* Warm-up, then runs of the kernel and of BLAS in turn, so that both see the machine in the same state. */
 static tw_status time_kernel(struct bench *b, tw_launch *l, struct product *x,
                              struct bench_row *row)
@@ -242,13 +329,13 @@ static tw_status time_kernel(struct bench *b, tw_launch *l, struct product *x,
         if (late && (warm ? i > 0 : row->runs >= LEAST_RUNS))
             continue;
         double start = seconds_now();
-        s = tw_launch_run(l);
-        double taken = seconds_now() - start, other = x && b->has_blas ? time_blas(b, x) : 0;
+        s = run_once(b, l);
+        double taken = seconds_now() - start, other = x && s == TW_OK ? time_blas(b, x) : 0;
         if (warm || s != TW_OK)
             continue;
         kernel[row->runs] = taken;
         blas[row->runs++] = other;
-        if (x && b->has_blas && x->runs < x->room)
+        if (x && x->runs < x->room)
             x->seconds[x->runs++] = other;
     }
     if (s == TW_OK) {
@@ -261,17 +348,25 @@ static tw_status time_kernel(struct bench *b, tw_launch *l, struct product *x,
     return s;
 }
 
+/* "FILE:LINE: text", one line. */
 static void explain(struct bench_row *row, const tw_context *ctx, tw_status s)
 {
-    tw_message m;
-    snprintf(row->why, sizeof row->why, "%s",
-             tw_context_message(ctx, 0, &m) ? m.text : tw_status_text(s));
+    tw_message m = {.text = tw_status_text(s)};
+    tw_context_message(ctx, 0, &m);
+    if (m.file)
+        snprintf(row->why, sizeof row->why, "%s:%d: %s", m.file, m.line, m.text);
+    else
+        snprintf(row->why, sizeof row->why, "%s", m.text);
 }
 
 /* What the kernel does not take is no failure; a fault in the run is one. */
-static void judge_failure(struct bench_row *row, const tw_context *ctx, tw_status s)
+static void judge_failure(const struct bench *b, struct bench_row *row, const tw_context *ctx,
+                          tw_status s)
 {
     explain(row, ctx, s);
+    if (s == TW_CANCELLED)
+        snprintf(row->why, sizeof row->why, "did not end within %g s (%d times --time-limit)",
+                 LIMIT_FACTOR * b->time_limit, LIMIT_FACTOR);
     bool refused = s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED || s == TW_BAD_PROGRAM ||
                    s == TW_NO_MEMORY || (s == TW_FAULT && strstr(row->why, "assume"));
     row->result = refused ? BENCH_SKIPPED : BENCH_FAIL;
@@ -285,14 +380,27 @@ static void verify_row(struct bench_row *row, const struct entry *e, tw_launch *
         return;
     }
     tw_status s = tw_launch_verify(l, &v);
-    if (s != TW_OK && s != TW_WRONG_VALUES) {
-        row->result = BENCH_FAIL;
+    row->result = s == TW_OK ? BENCH_PASS : BENCH_FAIL;
+    if (s != TW_OK)
         explain(row, e->program->ctx, s);
+    if (s != TW_OK && s != TW_WRONG_VALUES)
         return;
-    }
-    row->result = v.ok ? BENCH_PASS : BENCH_FAIL;
+    row->compared = true;
     row->error = v.max_error;
+    row->worst_error = verdict_worst_error(&v);
     row->allowed = v.tolerance;
+}
+
+/* m, n and k as the launch has them; what is not known stays. */
+static void read_sizes(struct bench_row *row, tw_launch *l)
+{
+    tw_scalar v;
+    if (tw_launch_value(l, "m", &v) == TW_OK)
+        row->m = v.i;
+    if (tw_launch_value(l, "n", &v) == TW_OK)
+        row->n = v.i;
+    if (tw_launch_value(l, "k", &v) == TW_OK)
+        row->k = v.i;
 }
 
 /* The sizes of a kernel that is no product, for its row. */
@@ -326,23 +434,25 @@ static void measure(struct bench *b, const struct entry *e, tw_launch *l, struct
                     struct bench_row *row)
 {
     struct operands arrays = {0};
+    struct product *peer = NULL;
+    double scale = e->takes_sizes && row->k > 0 ? 1 / sqrt((double)row->k) : 1;
     tw_status s = tw_launch_prepare(l);
     if (s == TW_OK)
-        s = operands_make(&arrays, l, e->kernel, 1, x ? 1 / sqrt((double)x->size.k) : 1);
-    if (s == TW_OK)
-        s = time_kernel(b, l, x, row);
-    if (s ==
-        TW_OK) { /* once more on clean outputs: kernels that add to them are judged by one run */
+        s = operands_make(&arrays, l, e->kernel, 1, scale);
+    if (s == TW_OK) {
+        peer = peer_of(b, x, row);
+        s = time_kernel(b, l, peer, row);
+    }
+    if (s == TW_OK) { /* again on clean outputs: kernels that add to them are judged by one run */
         operands_reset(&arrays);
-        s = tw_launch_run(l);
+        s = run_once(b, l);
     }
     if (s != TW_OK) {
-        judge_failure(row, e->program->ctx, s);
+        judge_failure(b, row, e->program->ctx, s);
     } else {
-        double flops = x ? 2.0 * (double)row->m * (double)row->n * (double)row->k : 0;
+        double flops = e->is_product ? 2.0 * (double)row->m * (double)row->n * (double)row->k : 0;
         row->gflops = flops / row->ms * 1e-6;
         row->gbytes = operands_bytes(&arrays) / row->ms * 1e-6;
-        describe_sizes(row, e, l);
         progress_step(&b->progress, "%s: comparing values", row->kernel);
         verify_row(row, e, l);
     }
@@ -350,24 +460,21 @@ static void measure(struct bench *b, const struct entry *e, tw_launch *l, struct
     operands_free(&arrays);
 }
 
-static int bench_entry(struct bench *b, const struct entry *e, struct product *x,
-                       struct bench_row *row)
+static int bench_entry(struct bench *b, const struct entry *e, const struct size *size,
+                       struct product *x, struct bench_row *row)
 {
     *row = (struct bench_row){
         .kernel = tw_kernel_name(e->kernel), .file = e->program->path, .is_product = e->is_product};
-    if (x) {
-        row->m = x->size.m;
-        row->n = x->size.n;
-        row->k = x->size.k;
-    }
     tw_launch *l;
     tw_status s = tw_launch_new(e->kernel, &l);
     if (s != TW_OK) {
-        judge_failure(row, e->program->ctx, s);
+        judge_failure(b, row, e->program->ctx, s);
         return STATUS_OK;
     }
-    int status = set_up(b, e, l, x ? &x->size : NULL);
+    int status = set_up(b, e, l, size);
     char *missing = status == STATUS_OK ? missing_scalars(l, e->kernel) : NULL;
+    read_sizes(row, l);
+    describe_sizes(row, e, l);
     if (missing) {
         snprintf(row->why, sizeof row->why, "needs --set %s", missing);
         row->result = BENCH_SKIPPED;
@@ -405,29 +512,44 @@ static void put_blas(struct bench *b, struct product *x)
     put_row(b, &row);
 }
 
-/* All products of one size, then BLAS; or (size NULL) all kernels that are no products. */
-static int bench_group(struct bench *b, const struct size *size)
+/* The size of a round, or NULL when --set gives it. */
+static const struct size *size_of_round(const struct bench *b, int round)
 {
-    struct product x;
-    int status = STATUS_OK, count = 0;
-    for (int i = 0; i < b->entry_count; i++)
-        count += b->entries[i].is_product == (size != NULL);
-    if (!count)
-        return STATUS_OK;
-    if (size)
-        product_open(&x, b, *size);
+    return b->sizes_set ? NULL : &b->sizes[round];
+}
+
+/* All products of one round, then BLAS. */
+static int bench_products(struct bench *b, int round)
+{
+    struct product x = {0};
+    int status = STATUS_OK;
     for (int i = 0; i < b->entry_count && status == STATUS_OK; i++) {
         struct bench_row row;
-        if (b->entries[i].is_product != (size != NULL))
+        if (!b->entries[i].is_product)
             continue;
-        status = bench_entry(b, &b->entries[i], size ? &x : NULL, &row);
+        status = bench_entry(b, &b->entries[i], size_of_round(b, round), &x, &row);
         if (status == STATUS_OK)
             put_row(b, &row);
     }
-    if (size) {
-        if (b->has_blas && x.runs && status == STATUS_OK)
-            put_blas(b, &x);
-        product_close(&x);
+    if (x.runs && status == STATUS_OK)
+        put_blas(b, &x);
+    product_close(&x);
+    return status;
+}
+
+/* All that are no products, once or at each size that they take. */
+static int bench_others(struct bench *b)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < b->entry_count && status == STATUS_OK; i++) {
+        const struct entry *e = &b->entries[i];
+        int rounds = e->takes_sizes && !b->sizes_set ? b->size_count : 1;
+        for (int r = 0; r < rounds && !e->is_product && status == STATUS_OK; r++) {
+            struct bench_row row;
+            status = bench_entry(b, e, e->takes_sizes ? size_of_round(b, r) : NULL, NULL, &row);
+            if (status == STATUS_OK)
+                put_row(b, &row);
+        }
     }
     return status;
 }
@@ -440,20 +562,29 @@ static int thread_count(const struct bench *b)
     return b->threads ? (int)b->threads : tw_device_at(0, &d) ? d.cores : 1;
 }
 
+static bool has_kind(const struct bench *b, bool products)
+{
+    for (int i = 0; i < b->entry_count; i++)
+        if (b->entries[i].is_product == products)
+            return true;
+    return false;
+}
+
 static void print_preamble(const struct bench *b)
 {
     tw_device d;
     if (tw_device_at(0, &d))
         printf("%s: %s; %d thread%s\n", d.name, d.description, thread_count(b),
                thread_count(b) == 1 ? "" : "s");
-    printf("median of %lld runs after %lld to warm up (fewer past %g s), inputs (rand - "
-           "0.5)/sqrt(K)\n",
-           (long long)b->repeat, (long long)b->warmup, b->time_limit);
+    bool products = has_kind(b, true);
+    printf("median of %lld runs after %lld to warm up (fewer past %g s), inputs %s\n",
+           (long long)b->repeat, (long long)b->warmup, b->time_limit,
+           b->sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
     if (b->has_blas)
         printf("%%blas: of the speed of %s's sgemm in f32 on as many threads, run in turn with the "
                "kernel\n",
                b->blas.name);
-    else
+    else if (products)
         printf("%%blas: OpenBLAS is not found here; TILEWRIGHT_BLAS=PATH names it\n");
     putchar('\n');
 }
@@ -476,14 +607,6 @@ static void json_preamble(struct bench *b)
     json_open(&b->json, '[');
 }
 
-static bool has_kind(const struct bench *b, bool products)
-{
-    for (int i = 0; i < b->entry_count; i++)
-        if (b->entries[i].is_product == products)
-            return true;
-    return false;
-}
-
 static int bench_all(struct bench *b)
 {
     int status = STATUS_OK;
@@ -495,14 +618,15 @@ static int bench_all(struct bench *b)
     progress_start(&b->progress);
     if (products && !b->to_json)
         bench_header(true, b->name_width);
-    for (int i = 0; i < b->size_count && status == STATUS_OK; i++)
-        status = bench_group(b, &b->sizes[i]);
+    int rounds = !products ? 0 : b->sizes_set ? 1 : b->size_count;
+    for (int i = 0; i < rounds && status == STATUS_OK; i++)
+        status = bench_products(b, i);
     if (others && status == STATUS_OK) {
         if (!b->to_json) {
             fputs(products ? "\n" : "", stdout);
             bench_header(false, b->name_width);
         }
-        status = bench_group(b, NULL);
+        status = bench_others(b);
     }
     progress_clear(&b->progress);
     if (b->to_json) {
@@ -531,6 +655,8 @@ static int bench_run(const struct command *self, const struct options *given)
     int status = gather_sizes(&b);
     if (status == STATUS_OK)
         status = gather_entries(&b);
+    if (status == STATUS_OK)
+        status = check_settings(&b);
     if (status == STATUS_OK) {
         b.has_blas = has_kind(&b, true) && blas_open(&b.blas, thread_count(&b));
         status = bench_all(&b);
@@ -561,7 +687,8 @@ static const struct option_spec bench_options[] = {
     {.name = "time-limit",
      .values = 1,
      .value = "SECONDS",
-     .help = "a kernel past this is measured less often, at least 3 times (default 10)"},
+     .help = "a kernel past this is measured less often, at least 3 times (default\n10); a single "
+             "run of ten times as long is ended and fails"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
@@ -574,13 +701,15 @@ const struct command command_bench = {
     .name = "bench",
     .arguments = "[FILE[:KERNEL]…] [OPTIONS]",
     .summary = "time kernels beside OpenBLAS, values checked",
-    .about =
-        "Times kernels (default: kernels/matmul) and compares every value with `ensures`.\n"
-        "Kernels with parameters m, n and k are timed as products, in turn with OpenBLAS's sgemm, "
-        "at the\n"
-        "sizes asked for; others at sizes given by --set, and rated by the bytes of their arrays.\n"
-        "A kernel that does not take a size is skipped, and the table says why.\n"
-        "Status 1: a value was wrong, or a kernel failed.",
+    .about = "Times kernels (default: kernels/matmul) and compares every value with `ensures`.\n"
+             "Kernels with parameters m, n and k are timed at the sizes asked for (or at those of "
+             "--set), and those\n"
+             "that make C[m][n] from A[m][k] and B[k][n] in turn with OpenBLAS's sgemm. Others are "
+             "timed "
+             "at sizes\n"
+             "given by --set, and rated by the bytes of their arrays.\n"
+             "A kernel that does not take a size is skipped, and the table says why.\n"
+             "Status 1: a value was wrong, or a kernel failed.",
     .options = bench_options,
     .examples = "  tilewright bench -s 256\n"
                 "  tilewright bench kernels/sgemm/*.tile --dims 256 384 640 --json\n"

@@ -2,9 +2,10 @@
 #include "commands.h"
 #include "findings.h"
 #include "operands.h"
-#include "target.h"
 #include "progress.h"
+#include "settings.h"
 #include "space.h"
+#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,12 @@ enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes, RAGGED_SHAPE = 4 };
 struct check {
     const struct command *self;
     const struct options *given;
-    struct program program;
+    struct program *programs; /* one for each FILE */
+    int *opened;              /* its status */
+    struct complaints *said;  /* what was said then */
+    struct program *program;  /* of the kernel at hand */
+    struct deadline deadline;
+    double time_limit; /* seconds for one run */
     struct findings findings;
     struct progress progress;
     struct json json;
@@ -34,7 +40,8 @@ struct check {
     tw_launch *launch;
     struct space space;
     int configurations, runs;
-    char *not_run; /* why a shape was passed over */
+    char *not_run;   /* why a shape was passed over */
+    char *undecided; /* lines: what the synchronisation check could not decide */
     int status;
 };
 
@@ -45,24 +52,40 @@ static void worse(struct check *c, int status)
 }
 
 /* Messages of a call that went wrong (or only warned) become findings. */
-static void take_messages(struct check *c, tw_status s, const char *where)
+static void take_messages(struct check *c, tw_status s, const char *what, const char *where)
 {
-    const tw_context *ctx = c->program.ctx;
+    const tw_context *ctx = c->program->ctx;
     int before = c->findings.count;
-    findings_take(&c->findings, ctx, tw_kernel_name(c->kernel), where);
+    findings_take(&c->findings, ctx, tw_kernel_name(c->kernel), what, where);
     if (s != TW_OK && !*tw_context_messages(ctx) && before == c->findings.count)
-        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program.path,
+        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program->path,
                      need_text("%s", tw_status_text(s)), where);
     if (s != TW_OK)
         worse(c, s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES ? STATUS_FAILED
                                                                                  : STATUS_USAGE);
 }
 
+/* Each reason once, with the first configuration that has it. */
+static void take_undecided(struct check *c)
+{
+    const char *why = tw_launch_undecided(c->launch);
+    if (!why)
+        return;
+    char *line = need_text("not decided whether accesses to shared memory race: %s", why);
+    if (!c->undecided || !strstr(c->undecided, line)) {
+        char *where = space_text(&c->space);
+        append_text(&c->undecided, "%s%s%s%s%s", c->undecided ? "\n" : "", line,
+                    *where ? " (with " : "", where, *where ? ")" : "");
+        free(where);
+    }
+    free(line);
+}
+
 static void check_configurations(struct check *c)
 {
     for (bool more = space_next(&c->space, true); more; more = space_next(&c->space, false)) {
         if (c->configurations == CONFIGURATIONS_MAX) {
-            complain("%s: more than %d configurations; the rest is not looked at",
+            complain(NULL, "%s: more than %d configurations; the rest is not looked at",
                      tw_kernel_name(c->kernel), CONFIGURATIONS_MAX);
             return;
         }
@@ -72,14 +95,16 @@ static void check_configurations(struct check *c)
         tw_status s = space_apply(&c->space, c->launch);
         if (s == TW_OK)
             s = tw_launch_check(c->launch);
-        if (s != TW_OK || *tw_context_messages(c->program.ctx)) {
+        if (s == TW_OK && (c->verbose || c->to_json))
+            take_undecided(c);
+        if (s != TW_OK || *tw_context_messages(c->program->ctx)) {
             char *where = space_text(&c->space);
-            take_messages(c, s, where);
+            take_messages(c, s, NULL, where);
             free(where);
         }
     }
     if (!c->configurations) {
-        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program.path,
+        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program->path,
                      need_text("no combination of `%s`'s tuned values is allowed by its `require`s",
                                tw_kernel_name(c->kernel)),
                      NULL);
@@ -129,7 +154,7 @@ static tw_status set_scalars(struct check *c, int shape)
         if (s != TW_OK)
             return s;
     }
-    bool set = apply_settings(c->launch, c->kernel, &c->program, c->given, true) == STATUS_OK;
+    bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
     return set ? TW_OK : TW_BAD_ARGUMENT;
 }
 
@@ -152,32 +177,23 @@ static char *describe_run(struct check *c)
     return text;
 }
 
-static char *place_text(const tw_verdict *v)
-{
-    char *text = need_text("%s", v->view ? v->view : "the result");
-    for (int i = 0; i < v->rank; i++) {
-        char *longer = need_text("%s[%lld]", text, (long long)v->at[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 static void verify(struct check *c, const char *where)
 {
     tw_verdict v;
     tw_status s = tw_launch_verify(c->launch, &v);
-    if (s != TW_WRONG_VALUES) {
-        if (s != TW_OK)
-            take_messages(c, s, where);
+    if (s == TW_OK)
         return;
-    }
-    char *place = place_text(&v);
-    findings_add(&c->findings, tw_kernel_name(c->kernel), c->program.path,
-                 need_text("wrong values: %s is %.6g, `ensures` says %.6g (allowed: %.2g)", place,
-                           v.got, v.want, v.tolerance),
-                 where);
-    free(place);
+    take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
+    if (s == TW_WRONG_VALUES && verdict_hint(&v))
+        findings_note(&c->findings, verdict_hint(&v));
+}
+
+static void take_timeout(struct check *c, const char *where)
+{
+    findings_add(&c->findings, tw_kernel_name(c->kernel), c->program->path,
+                 need_text("`%s` did not end within %g s%s%s (--time-limit)",
+                           tw_kernel_name(c->kernel), c->time_limit, *where ? " with " : "", where),
+                 NULL);
     worse(c, STATUS_FAILED);
 }
 
@@ -186,7 +202,7 @@ static bool refuses_sizes(const struct check *c, tw_status s)
 {
     if (s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED)
         return true;
-    return s == TW_FAULT && strstr(tw_context_messages(c->program.ctx), "assume");
+    return s == TW_FAULT && strstr(tw_context_messages(c->program->ctx), "assume");
 }
 
 static void run_shape(struct check *c, int shape)
@@ -196,9 +212,14 @@ static void run_shape(struct check *c, int shape)
     char *where = describe_run(c);
     if (s == TW_OK)
         s = operands_make(&arrays, c->launch, c->kernel, 1, 1);
-    if (s == TW_OK)
-        s = tw_launch_run(c->launch);
     if (s == TW_OK) {
+        c->deadline.at = seconds_now() + c->time_limit;
+        s = tw_launch_run(c->launch);
+        c->deadline.at = 0;
+    }
+    if (s == TW_CANCELLED) {
+        take_timeout(c, where);
+    } else if (s == TW_OK) {
         c->runs++;
         if (tw_kernel_has_ensures(c->kernel))
             verify(c, where);
@@ -207,9 +228,9 @@ static void run_shape(struct check *c, int shape)
         free(c->not_run);
         c->not_run =
             need_text("%s: %s", where,
-                      tw_context_message(c->program.ctx, 0, &m) ? m.text : tw_status_text(s));
+                      tw_context_message(c->program->ctx, 0, &m) ? m.text : tw_status_text(s));
     } else {
-        take_messages(c, s, where);
+        take_messages(c, s, NULL, where);
     }
     operands_free(&arrays);
     free(where);
@@ -236,11 +257,21 @@ static void run_configurations(struct check *c)
         }
     }
     if (!c->runs && c->not_run && !c->to_json)
-        complain("%s is not run, no sizes tried suit it (--set gives others): %s",
+        complain(NULL, "%s is not run, no sizes tried suit it (--set gives others): %s",
                  tw_kernel_name(c->kernel), c->not_run);
 }
 
 /* --- one kernel, one file --- */
+
+/* Each line of the text behind "NAME: ". */
+static void print_lines(const char *name, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        printf("%s: %.*s\n", name, (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
 
 static void report_kernel(struct check *c, bool clean)
 {
@@ -248,13 +279,17 @@ static void report_kernel(struct check *c, bool clean)
     if (c->to_json) {
         json_open(&c->json, '{');
         json_key(&c->json, "file");
-        json_string(&c->json, c->program.path);
+        json_string(&c->json, c->program->path);
         json_key(&c->json, "kernel");
         json_string(&c->json, name);
         json_key(&c->json, "configurations");
         json_integer(&c->json, c->configurations);
         json_key(&c->json, "runs");
         json_integer(&c->json, c->runs);
+        json_key(&c->json, "compared");
+        json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
+        json_key(&c->json, "undecided");
+        json_string(&c->json, c->undecided);
         json_key(&c->json, "ok");
         json_bool(&c->json, clean);
         findings_json(&c->findings, &c->json, name);
@@ -262,8 +297,12 @@ static void report_kernel(struct check *c, bool clean)
     } else {
         findings_print(&c->findings, stderr);
         if (clean && c->verbose)
-            printf("%s: ok (%d configuration%s, %d run%s)\n", name, c->configurations,
-                   c->configurations == 1 ? "" : "s", c->runs, c->runs == 1 ? "" : "s");
+            printf("%s: ok (%d configuration%s, %d run%s%s)\n", name, c->configurations,
+                   c->configurations == 1 ? "" : "s", c->runs, c->runs == 1 ? "" : "s",
+                   tw_kernel_has_ensures(c->kernel) ? ""
+                                                    : "; it has no `ensures`: no values compared");
+        if (c->verbose && c->undecided)
+            print_lines(name, c->undecided);
     }
 }
 
@@ -276,7 +315,7 @@ static void check_kernel(struct check *c)
     tw_status s = tw_launch_new(c->kernel, &c->launch);
     int opened = space_open(&c->space, c->kernel, c->given);
     if (s == TW_OK && opened == STATUS_OK &&
-        apply_settings(c->launch, c->kernel, &c->program, c->given, true) == STATUS_OK) {
+        apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK) {
         check_configurations(c);
         if (c->status == STATUS_OK && !c->no_run)
             run_configurations(c);
@@ -290,73 +329,131 @@ static void check_kernel(struct check *c)
     c->launch = NULL;
     findings_free(&c->findings);
     free(c->not_run);
-    c->not_run = NULL;
+    free(c->undecided);
+    c->not_run = c->undecided = NULL;
     worse(c, before);
 }
 
-/* A file that does not compile, in JSON. */
-static void report_file(struct check *c)
+/* A file that does not compile or has nothing to check, in JSON. */
+static void report_file(struct check *c, const struct complaints *said)
 {
     json_open(&c->json, '{');
     json_key(&c->json, "file");
-    json_string(&c->json, c->program.path);
+    json_string(&c->json, c->program->path);
     json_key(&c->json, "kernel");
     json_string(&c->json, NULL);
     json_key(&c->json, "ok");
     json_bool(&c->json, false);
-    if (c->program.ctx)
-        findings_take(&c->findings, c->program.ctx, NULL, NULL);
+    if (c->program->ctx)
+        findings_take(&c->findings, c->program->ctx, NULL, NULL, NULL);
+    const struct complaint *last = said->count ? &said->list[said->count - 1] : NULL;
+    if (last && !last->file &&
+        last->severity == TW_ERROR) /* one of the program's own, or of no place */
+        findings_add(&c->findings, NULL, c->program->path, need_text("%s", last->text), NULL);
     findings_json(&c->findings, &c->json, NULL);
     json_close(&c->json, '}');
     findings_free(&c->findings);
 }
 
-static void check_target(struct check *c, const char *target)
+static void check_program(struct check *c, int index)
 {
-    int status =
-        program_open(&c->program, target, &(struct program_config){.colour = on_terminal(stderr)});
-    worse(c, status);
-    if (status != STATUS_OK && c->to_json)
-        report_file(c);
-    if (status == STATUS_OK && c->program.kernel) {
-        c->kernel = program_kernel(&c->program, c->self);
+    c->program = &c->programs[index];
+    if (c->opened[index] != STATUS_OK) {
+        if (c->to_json)
+            report_file(c, &c->said[index]);
+    } else if (c->program->kernel) {
+        c->kernel = program_kernel(c->program, c->self);
         if (c->kernel)
             check_kernel(c);
         else
             worse(c, STATUS_USAGE);
-    } else if (status == STATUS_OK) {
-        for (int i = 0; (c->kernel = tw_module_kernel_at(c->program.module, i)); i++)
+    } else {
+        for (int i = 0; (c->kernel = tw_module_kernel_at(c->program->module, i)); i++)
             check_kernel(c);
     }
-    program_close(&c->program);
+}
+
+/* Opens every FILE; then names that --set, --tune and --type give can be told from misspelt ones. */
+static int open_programs(struct check *c)
+{
+    struct known_kernel *known = NULL;
+    int count = c->given->word_count, kernels = 0, status = STATUS_OK;
+    c->programs = need_memory((size_t)count * sizeof *c->programs);
+    c->opened = need_memory((size_t)count * sizeof *c->opened);
+    c->said = need_memory((size_t)count * sizeof *c->said);
+    for (int i = 0; i < count; i++) {
+        struct program *p = &c->programs[i];
+        struct program_config config = {
+            .colour = on_terminal(stderr), .deadline = &c->deadline, .complaints = &c->said[i]};
+        c->opened[i] = program_open(p, c->given->words[i], &config);
+        int held = c->opened[i] == STATUS_OK ? tw_module_kernel_count(p->module) : 0;
+        if (c->opened[i] == STATUS_OK && held == 0) {
+            complain(&c->said[i], "%s has no kernel", p->path);
+            c->opened[i] = STATUS_USAGE;
+        }
+        worse(c, c->opened[i]);
+        known = need_more_memory(known, (size_t)(kernels + held) * sizeof *known);
+        for (int k = 0; k < held; k++) {
+            tw_kernel *kernel = tw_module_kernel_at(p->module, k);
+            if (!p->kernel || strcmp(p->kernel, tw_kernel_name(kernel)) == 0)
+                known[kernels++] = (struct known_kernel){p, kernel};
+        }
+    }
+    if (c->status == STATUS_OK)
+        status = settings_known(known, kernels, c->given);
+    free(known);
+    return status;
+}
+
+static void check_all(struct check *c)
+{
+    if (c->to_json)
+        json_open(&c->json, '[');
+    for (int i = 0; i < c->given->word_count; i++)
+        check_program(c, i);
+    if (c->to_json) {
+        json_close(&c->json, ']');
+        json_end(&c->json);
+    }
 }
 
 static int check_run(const struct command *self, const struct options *given)
 {
     if (given->word_count == 0)
-        return usage_error(self, "which FILE?");
+        return usage_error(NULL, self, "which FILE?");
     struct check c = {.self = self,
                       .given = given,
                       .json = {.out = stdout},
                       .to_json = options_has(given, "json"),
                       .all = options_has(given, "all"),
                       .no_run = options_has(given, "no-run"),
+                      .time_limit = 10,
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
-    if (c.to_json)
-        json_open(&c.json, '[');
-    for (int i = 0; i < given->word_count; i++)
-        check_target(&c, given->words[i]);
-    if (c.to_json) {
-        json_close(&c.json, ']');
-        json_end(&c.json);
+    if (!options_seconds(given, "time-limit", &c.time_limit))
+        return STATUS_USAGE;
+    int status = open_programs(&c);
+    if (status == STATUS_OK)
+        check_all(&c);
+    for (int i = 0; i < given->word_count; i++) {
+        program_close(&c.programs[i]);
+        complaints_free(&c.said[i]);
     }
-    return c.status;
+    free(c.said);
+    free(c.programs);
+    free(c.opened);
+    return status == STATUS_OK ? c.status : status;
 }
 
 static const struct option_spec check_options[] = {
-    {.name = "verbose", .letter = 'v', .help = "a line for each clean kernel, off a terminal too"},
+    {.name = "verbose",
+     .letter = 'v',
+     .help = "a line for each clean kernel, and what could not be decided, off a\nterminal too"},
     {.name = "no-run", .help = "static checks only"},
     {.name = "all", .letter = 'a', .help = "run every configuration, not a choice of them"},
+    {.name = "time-limit",
+     .values = 1,
+     .value = "SECONDS",
+     .help = "a run that takes longer is ended and reported (default 10)"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

@@ -6,7 +6,7 @@
 static int devices_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
-        return usage_error(self, "takes no arguments");
+        return usage_error(NULL, self, "takes no arguments");
     struct json j = {.out = stdout};
     bool json = options_has(given, "json");
     tw_device d;

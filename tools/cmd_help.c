@@ -47,7 +47,7 @@ void help_command(FILE *out, const struct command *c)
 static int help_run(const struct command *self, const struct options *given)
 {
     if (given->word_count > 1)
-        return usage_error(self, "one command at a time");
+        return usage_error(NULL, self, "one command at a time");
     if (given->word_count == 0) {
         help_overview(stdout);
         return STATUS_OK;
@@ -62,7 +62,7 @@ static int help_run(const struct command *self, const struct options *given)
 static int version_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
-        return usage_error(self, "takes no arguments");
+        return usage_error(NULL, self, "takes no arguments");
     printf("tilewright %s\n", tw_version());
     return STATUS_OK;
 }

@@ -3,9 +3,11 @@
 #include "json.h"
 #include "npy.h"
 #include "operands.h"
-#include "target.h"
+#include "settings.h"
 #include "tensor.h"
+#include "verdict.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,7 @@ enum { SHOWN_ELEMENTS = 64 };
 struct given_array {
     tw_param param;
     tw_array array;
-    const char *in, *out; /* files, or NULL */
+    char *in, *out; /* files, or NULL */
     enum fill fill;
     void *before; /* what it held before the first run, when the kernel may write it */
     bool is_given;
@@ -23,6 +25,7 @@ struct given_array {
 
 struct run {
     const struct options *given;
+    struct complaints complaints;
     struct program program;
     tw_kernel *kernel;
     tw_launch *launch;
@@ -33,6 +36,8 @@ struct run {
     double *seconds; /* of each run */
     tw_verdict verdict;
     tw_status verified;
+    char *view; /* the verdict's, kept */
+    bool reported;
 };
 
 static struct given_array *array_by_name(struct run *r, const char *name)
@@ -41,29 +46,69 @@ static struct given_array *array_by_name(struct run *r, const char *name)
     for (int i = 0; i < r->array_count; i++)
         if (strcmp(r->arrays[i].param.name, name) == 0)
             return &r->arrays[i];
-    if (find_param(r->kernel, name, &param) >= 0)
-        complain("`%s` is no array; give it with --set %s=VALUE", name, name);
+    if (find_param(&r->program, r->kernel, name, true, &param) >= 0)
+        complain(&r->complaints, "`%s` is no array; give it with --set %s=VALUE", name, name);
     return NULL;
 }
 
-/* "a=FILE" of --in and --out. */
-static int take_file(struct run *r, const struct option_use *use, bool is_in)
+/* The comma in "a=A.npy,b=B.npy", or the end: a comma is one of the file's name unless NAME= follows. */
+static const char *end_of_file(const char *text)
 {
-    const char *text = use->values[0];
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || !equals[1])
-        return usage_error(r->given->command, "--%s %s: expected NAME=FILE", use->spec->name, text);
-    char *name = need_text("%.*s", (int)(equals - text), text);
+    for (const char *c = text; *c; c++) {
+        if (*c != ',' || (!isalpha((unsigned char)c[1]) && c[1] != '_'))
+            continue;
+        const char *name = c + 1;
+        while (isalnum((unsigned char)*name) || *name == '_')
+            name++;
+        if (*name == '=')
+            return c;
+    }
+    return text + strlen(text);
+}
+
+/* "a=FILE" of --in and --out. `file` is taken. */
+static int take_file(struct run *r, const char *option, const char *name, char *file)
+{
+    bool is_in = option[0] == 'i';
     struct given_array *o = array_by_name(r, name);
-    free(name);
+    char **place = o ? is_in ? &o->in : &o->out : NULL;
+    int status = STATUS_OK;
     if (!o)
-        return STATUS_USAGE;
-    if (!is_in && o->param.is_const)
-        return usage_error(r->given->command,
-                           "--out %s: `%s` is const, the kernel does not write it", text,
-                           o->param.name);
-    *(is_in ? &o->in : &o->out) = equals + 1;
+        status = STATUS_USAGE;
+    else if (strcmp(file, "-") == 0)
+        status = usage_error(&r->complaints, r->given->command,
+                             "--%s %s=-: arrays are files here, not standard %s", option, name,
+                             is_in ? "input" : "output");
+    else if (!is_in && o->param.is_const)
+        status = usage_error(&r->complaints, r->given->command,
+                             "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
+                             name);
+    if (status != STATUS_OK) {
+        free(file);
+        return status;
+    }
+    free(*place);
+    *place = file;
     return STATUS_OK;
+}
+
+/* "a=FILE,b=FILE" of --in and --out. */
+static int take_files(struct run *r, const struct option_use *use)
+{
+    int status = STATUS_OK;
+    for (const char *text = use->values[0]; *text && status == STATUS_OK;) {
+        const char *equals = strchr(text, '=');
+        const char *end = end_of_file(text);
+        if (!equals || equals == text || equals + 1 >= end)
+            return usage_error(&r->complaints, r->given->command, "--%s %s: expected NAME=FILE",
+                               use->spec->name, text);
+        char *name = need_text("%.*s", (int)(equals - text), text);
+        char *file = need_text("%.*s", (int)(end - equals - 1), equals + 1);
+        status = take_file(r, use->spec->name, name, file);
+        free(name);
+        text = *end ? end + 1 : end;
+    }
+    return status;
 }
 
 /* "rand" for every array that is given no other way, "a=iota" for one. */
@@ -73,8 +118,8 @@ static int take_fill(struct run *r, const struct option_use *use)
     const char *equals = strchr(text, '=');
     enum fill kind = fill_from_name(equals ? equals + 1 : text);
     if (kind == FILL_NONE)
-        return usage_error(r->given->command, "--fill %s: expected [NAME=]rand, zero, iota or ones",
-                           text);
+        return usage_error(&r->complaints, r->given->command,
+                           "--fill %s: expected [NAME=]rand, zero, iota or ones", text);
     if (equals) {
         char *name = need_text("%.*s", (int)(equals - text), text);
         struct given_array *o = array_by_name(r, name);
@@ -85,7 +130,7 @@ static int take_fill(struct run *r, const struct option_use *use)
         return STATUS_OK;
     }
     for (int i = 0; i < r->array_count; i++)
-        if (r->arrays[i].param.is_const && r->arrays[i].fill == FILL_NONE)
+        if (r->arrays[i].param.is_const)
             r->arrays[i].fill = kind;
     return STATUS_OK;
 }
@@ -104,10 +149,10 @@ static int gather_arrays(struct run *r)
     for (int i = 0; i < given->use_count && status == STATUS_OK; i++) {
         const char *name = given->uses[i].spec->name;
         if (strcmp(name, "in") == 0 || strcmp(name, "out") == 0)
-            status = take_file(r, &given->uses[i], name[0] == 'i');
+            status = take_files(r, &given->uses[i]);
     }
-    /* one array's own --fill counts before the general one */
-    for (int named = 1; named >= 0; named--)
+    /* one array's own --fill counts over the general one, else a later over an earlier */
+    for (int named = 0; named <= 1; named++)
         for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
             if (strcmp(given->uses[i].spec->name, "fill") == 0 &&
                 (strchr(given->uses[i].values[0], '=') != NULL) == named)
@@ -132,13 +177,57 @@ static tw_dtype chosen_type(const struct run *r, const char *variable)
     return t;
 }
 
+/* Whether the variable may stand for the type; text: "T = {f32, f16}". */
+static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
+                      size_t size)
+{
+    tw_type type;
+    bool found = false;
+    for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++) {
+        if (strcmp(type.name, variable) != 0)
+            continue;
+        int at = snprintf(text, size, "%s = {", variable);
+        for (int c = 0; c < type.count && (size_t)at < size; c++) {
+            at += snprintf(text + at, size - (size_t)at, "%s%s", c ? ", " : "",
+                           tw_dtype_name(type.choices[c]));
+            found |= type.choices[c] == t;
+        }
+        if ((size_t)at < size)
+            snprintf(text + at, size - (size_t)at, "}");
+    }
+    return found;
+}
+
+/* What the parameter takes instead of the array's type; TW_DTYPE_NONE: nothing, it fits. `text` says all that it takes. */
+static tw_dtype type_wanted(const struct run *r, const struct given_array *o, char *text,
+                            size_t size)
+{
+    tw_dtype wanted = o->param.dtype;
+    const char *variable = o->param.type_name;
+    tw_type type;
+    text[0] = '\0';
+    if (wanted == TW_DTYPE_NONE && variable)
+        wanted = chosen_type(r, variable);
+    if (wanted != TW_DTYPE_NONE) {
+        snprintf(text, size, "%s", tw_dtype_name(wanted));
+        return wanted == o->array.dtype ? TW_DTYPE_NONE : wanted;
+    }
+    if (!variable || is_choice(r, variable, o->array.dtype, text, size))
+        return TW_DTYPE_NONE;
+    if (is_choice(r, variable, TW_F32, text, size)) /* what most arrays are meant to be */
+        return TW_F32;
+    for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++)
+        if (strcmp(type.name, variable) == 0)
+            wanted = type.choices[0];
+    return wanted;
+}
+
 /* NumPy has no bf16: where the kernel takes it, f32 files are converted. Any other difference is the caller's to mend. */
 static int fit_type(struct run *r, struct given_array *o)
 {
-    tw_dtype wanted = o->param.dtype;
-    if (wanted == TW_DTYPE_NONE && o->param.type_name)
-        wanted = chosen_type(r, o->param.type_name);
-    if (wanted == TW_DTYPE_NONE || wanted == o->array.dtype)
+    char taken[128];
+    tw_dtype wanted = type_wanted(r, o, taken, sizeof taken);
+    if (wanted == TW_DTYPE_NONE)
         return STATUS_OK;
     if (wanted == TW_BF16 && o->array.dtype == TW_F32) {
         tw_array converted;
@@ -146,13 +235,13 @@ static int fit_type(struct run *r, struct given_array *o)
         free(o->array.data);
         o->array = converted;
         if (!ok)
-            complain("%s: no memory to convert it", o->in);
+            complain(&r->complaints, "%s: no memory to convert it", o->in);
         return ok ? STATUS_OK : STATUS_FAILED;
     }
-    complain("%s holds %s, but `%s` of %s takes %s", o->in, tw_dtype_name(o->array.dtype),
-             o->param.name, tw_kernel_name(r->kernel), tw_dtype_name(wanted));
-    const char *numpy = wanted == TW_BF16 ? "f4" : tw_dtype_numpy(wanted);
-    fprintf(stderr, "  numpy.save(\"%s\", x.astype(\"%s\")) writes what it takes\n", o->in, numpy);
+    complain(&r->complaints, "%s holds %s, but `%s` of %s takes %s", o->in,
+             tw_dtype_name(o->array.dtype), o->param.name, tw_kernel_name(r->kernel), taken);
+    complain_more(&r->complaints, "numpy.save(\"%s\", %s.astype(\"%s\")) writes what it takes",
+                  o->in, o->param.name, wanted == TW_BF16 ? "f4" : tw_dtype_numpy(wanted));
     return STATUS_USAGE;
 }
 
@@ -165,9 +254,9 @@ static int give_array(struct run *r, struct given_array *o)
     if (o->in) {
         char type[128];
         format_array_type(type, sizeof type, &o->array);
-        complain("%s (%s) does not fit `%s`:", o->in, type, o->param.name);
+        complain(&r->complaints, "%s (%s) does not fit `%s`:", o->in, type, o->param.name);
     }
-    complain_library(r->program.ctx, s);
+    complain_library(&r->complaints, r->program.ctx, s);
     return STATUS_USAGE;
 }
 
@@ -178,14 +267,14 @@ static int read_inputs(struct run *r)
         struct given_array *o = &r->arrays[i];
         if (!o->in) {
             if (o->param.is_const && o->fill == FILL_NONE)
-                return usage_error(r->given->command,
+                return usage_error(&r->complaints, r->given->command,
                                    "`%s` is not given: --in %s=FILE.npy, or --fill rand",
                                    o->param.name, o->param.name);
             continue;
         }
         const char *wrong = npy_read(o->in, &o->array, why);
         if (wrong) {
-            complain("%s", wrong);
+            complain(&r->complaints, "%s", wrong);
             return STATUS_USAGE;
         }
         int status = fit_type(r, o);
@@ -201,13 +290,26 @@ static int prepare(struct run *r)
 {
     tw_status s = tw_launch_prepare(r->launch);
     if (s != TW_OK || *tw_context_messages(r->program.ctx))
-        complain_library(r->program.ctx, s);
+        complain_library(&r->complaints, r->program.ctx, s);
     bool unset = s == TW_BAD_ARGUMENT && strstr(tw_context_messages(r->program.ctx), "is not set");
     char *missing = unset ? missing_scalars(r->launch, r->kernel) : NULL;
     if (missing)
-        fprintf(stderr, "    give it with --set %s\n", missing);
+        complain_more(&r->complaints, "give it with --set %s", missing);
     free(missing);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
+}
+
+static int say_no_memory(struct run *r, const struct given_array *o)
+{
+    char type[128];
+    double bytes = (double)tw_dtype_size(o->array.dtype);
+    for (int i = 0; i < o->array.rank; i++)
+        bytes *= (double)o->array.shape[i];
+    format_array_type(type, sizeof type, &o->array);
+    complain(&r->complaints, "no memory for `%s`: %s takes %.4g GB", o->param.name, type,
+             bytes * 1e-9);
+    r->complaints.status = TW_NO_MEMORY;
+    return STATUS_USAGE;
 }
 
 /* Arrays that no file gives, once the sizes are known. */
@@ -218,7 +320,7 @@ static int make_arrays(struct run *r)
         struct given_array *o = &r->arrays[i];
         tw_status s = o->is_given ? TW_OK : tw_launch_shape(r->launch, o->param.name, &o->array);
         if (s != TW_OK) {
-            complain_library(r->program.ctx, s);
+            complain_library(&r->complaints, r->program.ctx, s);
             return STATUS_USAGE;
         }
         limit = index_limit(&o->array, limit);
@@ -227,10 +329,8 @@ static int make_arrays(struct run *r)
         struct given_array *o = &r->arrays[i];
         if (o->is_given)
             continue;
-        if (!tensor_allocate(&o->array)) {
-            complain("no memory for `%s`", o->param.name);
-            return STATUS_FAILED;
-        }
+        if (!tensor_allocate(&o->array))
+            return say_no_memory(r, o);
         if (o->fill != FILL_NONE)
             tensor_fill(&o->array, &(struct fill_options){.kind = o->fill,
                                                           .seed = (uint64_t)(r->seed + i),
@@ -263,7 +363,7 @@ static int launch_once(struct run *r, int64_t turn)
     fflush(stdout);
     if (s == TW_OK)
         return STATUS_OK;
-    complain_library(r->program.ctx, s);
+    complain_library(&r->complaints, r->program.ctx, s);
     return s == TW_FAULT || s == TW_NO_MEMORY || s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
 }
 
@@ -293,14 +393,14 @@ static int write_outputs(struct run *r)
         tw_array written = o->array;
         bool widen = o->array.dtype == TW_BF16; /* NumPy has no bf16 */
         if (widen && !tensor_convert(&o->array, TW_F32, &written)) {
-            complain("%s: no memory to convert it", o->out);
+            complain(&r->complaints, "%s: no memory to convert it", o->out);
             return STATUS_FAILED;
         }
         const char *wrong = npy_write(o->out, &written, why);
         if (widen)
             free(written.data);
         if (wrong) {
-            complain("%s", wrong);
+            complain(&r->complaints, "%s", wrong);
             return STATUS_USAGE;
         }
     }
@@ -331,20 +431,45 @@ static void report_arrays(const struct run *r)
     }
 }
 
-static void report_verdict(const struct run *r)
+/* Where the kernel ran: "in matmul_v1 with m = 3, n = 4". The caller frees. */
+static char *describe_run(const struct run *r)
 {
-    const tw_verdict *v = &r->verdict;
-    if (v->ok) {
-        printf("verified: %lld elements, largest error %.3g (allowed there: %.3g)\n",
-               (long long)v->checked, v->max_error, v->tolerance);
-        return;
+    char *text = need_text("in %s", tw_kernel_name(r->kernel));
+    tw_param p;
+    tw_scalar v;
+    const char *between = " with ";
+    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
+        char value[32];
+        if (p.is_pointer || tw_launch_value(r->launch, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        append_text(&text, "%s%s = %s", between, p.name, value);
+        between = ", ";
     }
-    char place[128] = "";
-    int at = 0;
-    for (int i = 0; i < v->rank && at < (int)sizeof place - 24; i++)
-        at += snprintf(place + at, sizeof place - (size_t)at, "[%lld]", (long long)v->at[i]);
-    complain("wrong values: %s%s is %.9g, `ensures` says %.9g (error %.3g, allowed %.3g)",
-             v->view ? v->view : "", place, v->got, v->want, v->max_error, v->tolerance);
+    return text;
+}
+
+/* Right behind the comparison: the library's message goes with the next call. */
+static void report_wrong(struct run *r)
+{
+    complain_library(&r->complaints, r->program.ctx, r->verified);
+    const char *hint = verdict_hint(&r->verdict);
+    char *where = describe_run(r);
+    complain_more(&r->complaints, "wrong values %s", where);
+    if (hint)
+        complain_more(&r->complaints, "%s", hint);
+    free(where);
+}
+
+static void verify(struct run *r)
+{
+    r->verified = tw_launch_verify(r->launch, &r->verdict);
+    if (r->verified == TW_OK || r->verified == TW_WRONG_VALUES)
+        r->verdict.view = r->view = need_text("%s", r->verdict.view ? r->verdict.view : "");
+    if (r->verified == TW_WRONG_VALUES)
+        report_wrong(r);
+    else if (r->verified != TW_OK)
+        complain_library(&r->complaints, r->program.ctx, r->verified);
 }
 
 static void json_array(struct json *j, const struct given_array *o)
@@ -363,13 +488,7 @@ static void json_array(struct json *j, const struct given_array *o)
     int64_t count = tensor_elements(&o->array);
     if (!o->param.is_const && !o->out && count <= SHOWN_ELEMENTS) {
         json_key(j, "values");
-        json_open_row(j);
-        for (int64_t i = 0; i < count; i++) {
-            const char *at =
-                (const char *)o->array.data + (size_t)i * tw_dtype_size(o->array.dtype);
-            json_real(j, tw_dtype_load(o->array.dtype, at));
-        }
-        json_close(j, ']');
+        tensor_json(j, &o->array);
     }
     json_close(j, '}');
 }
@@ -384,18 +503,6 @@ static void json_scalar(struct json *j, const struct run *r, const char *name)
         json_real(j, v.f);
     else
         json_integer(j, v.i);
-}
-
-static void json_verdict(struct json *j, const struct run *r)
-{
-    json_key(j, "verified");
-    json_bool(j, r->verdict.ok);
-    json_key(j, "max_error");
-    json_real(j, r->verdict.max_error);
-    json_key(j, "tolerance");
-    json_real(j, r->verdict.tolerance);
-    json_key(j, "checked");
-    json_integer(j, r->verdict.checked);
 }
 
 static void report_json(const struct run *r)
@@ -429,29 +536,47 @@ static void report_json(const struct run *r)
     json_key(&j, "runs");
     json_integer(&j, r->repeat);
     if (r->verify)
-        json_verdict(&j, r);
+        verdict_json(&r->verdict, &j);
+    json_key(&j, "ok");
+    json_bool(&j, !r->verify || r->verdict.ok);
+    if (r->complaints.count)
+        complaints_json(&r->complaints, &j);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+/* A run that came to no result, in JSON. */
+static void report_failure(const struct run *r)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    json_key(&j, "file");
+    json_string(&j, r->program.path);
+    json_key(&j, "kernel");
+    json_string(&j, r->kernel ? tw_kernel_name(r->kernel) : NULL);
+    json_key(&j, "ok");
+    json_bool(&j, false);
+    complaints_json(&r->complaints, &j);
     json_close(&j, '}');
     json_end(&j);
 }
 
 static int report(struct run *r)
 {
-    if (r->verify && r->verified == TW_UNSUPPORTED) {
-        complain_library(r->program.ctx, r->verified);
-        return STATUS_USAGE;
-    }
-    if (r->verify && r->verified != TW_OK && r->verified != TW_WRONG_VALUES) {
-        complain_library(r->program.ctx, r->verified);
-        return STATUS_FAILED;
-    }
+    if (r->verify && r->verified != TW_OK && r->verified != TW_WRONG_VALUES)
+        return r->verified == TW_UNSUPPORTED ? STATUS_USAGE : STATUS_FAILED;
+    r->reported = true;
     if (r->json) {
         report_json(r);
     } else {
         report_arrays(r);
         if (r->repeat > 1)
             printf("time: %.4g ms, median of %lld runs\n", median_ms(r), (long long)r->repeat);
-        if (r->verify)
-            report_verdict(r);
+        if (r->verify && r->verdict.ok) {
+            char *text = verdict_text(&r->verdict);
+            printf("verified: %s\n", text);
+            free(text);
+        }
     }
     return r->verify && !r->verdict.ok ? STATUS_FAILED : STATUS_OK;
 }
@@ -474,49 +599,68 @@ static int run_steps(struct run *r)
     if (status != STATUS_OK)
         return status;
     if (r->verify)
-        r->verified = tw_launch_verify(r->launch, &r->verdict);
+        verify(r);
     status = write_outputs(r);
     return status == STATUS_OK ? report(r) : status;
 }
 
+static int open_and_run(struct run *r, const struct command *self)
+{
+    int64_t threads = 0;
+    const struct options *given = r->given;
+    if (given->word_count != 1)
+        return usage_error(&r->complaints, self,
+                           given->word_count ? "one FILE at a time" : "which FILE?");
+    if (!options_integer(given, "threads", 0, 4096, &threads) ||
+        !options_integer(given, "seed", INT64_MIN / 2, INT64_MAX / 2, &r->seed) ||
+        !options_integer(given, "repeat", 1, 1000000, &r->repeat))
+        return STATUS_USAGE;
+    r->verify = options_has(given, "verify");
+    r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);
+    struct program_config config = {.threads = (int)threads,
+                                    .colour = on_terminal(stderr),
+                                    .print = r->json ? stderr : stdout,
+                                    .complaints = &r->complaints};
+    int status = program_open(&r->program, given->words[0], &config);
+    if (status != STATUS_OK)
+        return status;
+    r->kernel = program_kernel(&r->program, self);
+    if (!r->kernel)
+        return STATUS_USAGE;
+    tw_status s = tw_launch_new(r->kernel, &r->launch);
+    if (s == TW_OK)
+        return run_steps(r);
+    complain_library(&r->complaints, r->program.ctx, s);
+    return STATUS_FAILED;
+}
+
 static int run_run(const struct command *self, const struct options *given)
 {
-    struct run r = {.given = given, .seed = 1, .repeat = 1};
-    int64_t threads = 0;
-    if (given->word_count != 1)
-        return usage_error(self, given->word_count ? "one FILE at a time" : "which FILE?");
-    if (!options_integer(given, "threads", 0, 4096, &threads) ||
-        !options_integer(given, "seed", INT64_MIN / 2, INT64_MAX / 2, &r.seed) ||
-        !options_integer(given, "repeat", 1, 1000000, &r.repeat))
-        return STATUS_USAGE;
-    r.json = options_has(given, "json");
-    r.verify = options_has(given, "verify");
-    r.seconds = need_memory((size_t)r.repeat * sizeof *r.seconds);
-    struct program_config config = {
-        .threads = (int)threads, .colour = on_terminal(stderr), .print = r.json ? stderr : stdout};
-    int status = program_open(&r.program, given->words[0], &config);
-    if (status == STATUS_OK) {
-        r.kernel = program_kernel(&r.program, self);
-        status = r.kernel ? STATUS_OK : STATUS_USAGE;
-    }
-    if (status == STATUS_OK) {
-        tw_status s = tw_launch_new(r.kernel, &r.launch);
-        if (s != TW_OK)
-            complain_library(r.program.ctx, s);
-        status = s == TW_OK ? run_steps(&r) : STATUS_FAILED;
-    }
+    struct options own = *given;
+    struct run r = {.given = &own, .seed = 1, .repeat = 1, .json = options_has(given, "json")};
+    own.complaints = &r.complaints;
+    int status = open_and_run(&r, self);
+    if (r.json && !r.reported)
+        report_failure(&r);
     for (int i = 0; i < r.array_count; i++) {
         free(r.arrays[i].array.data);
         free(r.arrays[i].before);
+        free(r.arrays[i].in);
+        free(r.arrays[i].out);
     }
     free(r.arrays);
     free(r.seconds);
+    free(r.view);
     program_close(&r.program);
+    complaints_free(&r.complaints);
     return status;
 }
 
 static const struct option_spec run_options[] = {
-    {.name = "in", .values = 1, .value = "NAME=FILE", .help = "array parameter from a .npy file"},
+    {.name = "in",
+     .values = 1,
+     .value = "NAME=FILE",
+     .help = "array parameter from a .npy file; several: a=A.npy,b=B.npy"},
     {.name = "out",
      .values = 1,
      .value = "NAME=FILE",
@@ -546,13 +690,17 @@ const struct command command_run = {
              "that the kernel writes start as zeros, unless --in gives them; without --out, small "
              "ones are\n"
              "printed and large ones summed up. A file with one kernel needs no :KERNEL.\n"
+             "An option given again for the same name counts, the earlier does not; --fill of one "
+             "array counts\n"
+             "over the general one.\n"
              "bf16 arrays are read from and written to files of f4, since NumPy has no bf16.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"
         "  tilewright run kernels/matmul/tuned.tile --set m=512,n=512,k=512 --fill rand --type f16 "
         "--verify\n"
-        "  tilewright run kernels/fused/softmax.tile --set rows=4,cols=10 --fill iota --tune "
-        "WARPS=4\n",
+        "  tilewright run kernels/matmul/tuned.tile --set m=64,n=64,k=64 --fill rand --tune "
+        "BM=64,BN=64\n"
+        "  tilewright run kernels/fused/softmax.tile --set rows=4,cols=10 --fill iota\n",
     .run = run_run,
 };

@@ -1,7 +1,7 @@
 /* show: the typed program before, between and after the passes. */
 #include "commands.h"
 #include "json.h"
-#include "target.h"
+#include "settings.h"
 
 #include <string.h>
 
@@ -23,8 +23,8 @@ static bool is_pass(const char *name)
     if (strcmp(name, "check") == 0)
         return true;
     const char *near = closest_name(name, names);
-    complain("no pass is called '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-             near ? "'?" : "; `tilewright show --passes` lists them");
+    complain(NULL, "no pass is called '%s'%s%s%s", name, near ? "; did you mean '" : "",
+             near ? near : "", near ? "'?" : "; `tilewright show --passes` lists them");
     return false;
 }
 
@@ -34,7 +34,7 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     const char *text = NULL;
     tw_status s = tw_launch_new(k, &l);
     if (s != TW_OK) {
-        complain_library(p->ctx, s);
+        complain_library(NULL, p->ctx, s);
         return STATUS_FAILED;
     }
     int status = apply_settings(l, k, p, given, false);
@@ -42,7 +42,7 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
         return status;
     s = tw_launch_show(l, options_value(given, "after"), &text);
     if (s != TW_OK || *tw_context_messages(p->ctx))
-        complain_library(p->ctx, s);
+        complain_library(NULL, p->ctx, s);
     if (s != TW_OK)
         return STATUS_USAGE;
     size_t length = strlen(text);
@@ -57,7 +57,7 @@ static int show_run(const struct command *self, const struct options *given)
     if (options_has(given, "passes"))
         return list_passes();
     if (given->word_count != 1)
-        return usage_error(self, given->word_count ? "one FILE at a time" : "which FILE?");
+        return usage_error(NULL, self, given->word_count ? "one FILE at a time" : "which FILE?");
     const char *after = options_value(given, "after");
     if (after && !is_pass(after))
         return STATUS_USAGE;

@@ -89,7 +89,8 @@ static char *next_rendered(const char **at)
     return need_text("%.*s", (int)(end - start), start);
 }
 
-void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *where)
+void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,
+                   const char *where)
 {
     const char *rendered = tw_context_messages(ctx);
     struct finding *current = NULL;
@@ -116,6 +117,7 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
         current->column = m.column;
         current->text = copy_text(m.text);
         current->rendered = text;
+        current->what = what;
         current->where = copy_text(where);
     }
 }
@@ -139,6 +141,20 @@ void findings_add(struct findings *f, const char *kernel, const char *file, char
     x->where = copy_text(where);
 }
 
+void findings_note(struct findings *f, const char *text)
+{
+    if (!f->count)
+        return;
+    struct finding *x = &f->list[f->count - 1];
+    for (int i = 0; i < x->note_count; i++)
+        if (strcmp(x->notes[i].text, text) == 0)
+            return;
+    add_note(x, &(tw_message){.severity = TW_NOTE, .text = text});
+    size_t length = strlen(x->rendered);
+    append_text(&x->rendered, "%snote: %s\n", length && x->rendered[length - 1] != '\n' ? "\n" : "",
+                text);
+}
+
 void findings_print(const struct findings *f, FILE *out)
 {
     for (int i = 0; i < f->count; i++) {
@@ -148,24 +164,13 @@ void findings_print(const struct findings *f, FILE *out)
         if (length && x->rendered[length - 1] != '\n')
             fputc('\n', out);
         if (x->where && *x->where) {
-            fprintf(out, "    in %s with %s", x->kernel, x->where);
+            fprintf(out, "    %s%sin %s with %s", x->what ? x->what : "", x->what ? " " : "",
+                    x->kernel, x->where);
             if (x->seen > 1)
                 fprintf(out, " and %d more", x->seen - 1);
             fputc('\n', out);
         }
     }
-}
-
-static void json_place(struct json *j, const char *file, int line, int column, const char *text)
-{
-    json_key(j, "file");
-    json_string(j, file);
-    json_key(j, "line");
-    json_integer(j, line);
-    json_key(j, "column");
-    json_integer(j, column);
-    json_key(j, "text");
-    json_string(j, text);
 }
 
 void findings_json(const struct findings *f, struct json *j, const char *kernel)
@@ -180,6 +185,8 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
         json_key(j, "severity");
         json_string(j, x->severity == TW_ERROR ? "error" : "warning");
         json_place(j, x->file, x->line, x->column, x->text);
+        json_key(j, "kind");
+        json_string(j, x->what);
         json_key(j, "with");
         json_string(j, x->where);
         json_key(j, "configurations");

@@ -15,9 +15,10 @@ struct finding {
     tw_severity severity;
     char *file, *text; /* file: NULL when it has no place */
     int line, column;
-    char *rendered; /* with source lines, as the library shows it */
-    char *where;    /* the first configuration that it was found in */
-    int seen;       /* configurations */
+    char *rendered;   /* with source lines, as the library shows it */
+    const char *what; /* kind of finding, said in front of where: "wrong values"; or NULL */
+    char *where;      /* the first configuration that it was found in */
+    int seen;         /* configurations */
     struct note *notes;
     int note_count;
 };
@@ -29,11 +30,12 @@ struct findings {
 
 /* Takes in the context's messages of one call. A message is the same when it stands at the same place and differs only
  * in numbers. */
-void findings_take(struct findings *f, const tw_context *ctx, const char *kernel,
+void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,
                    const char *where);
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);
+void findings_note(struct findings *f, const char *text); /* behind the latest */
 void findings_print(const struct findings *f, FILE *out);
 void findings_json(const struct findings *f, struct json *j, const char *kernel);
 void findings_free(struct findings *f);

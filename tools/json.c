@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void before_value(struct json *j)
 {
@@ -76,19 +77,44 @@ void json_integer(struct json *j, int64_t v)
     fprintf(j->out, "%lld", (long long)v);
 }
 
+/* Shortest that reads back as the same number. */
 void json_real(struct json *j, double v)
 {
+    char text[40];
+    int digits = 0;
     before_value(j);
-    if (isfinite(v))
-        fprintf(j->out, "%.9g", v);
-    else
-        fputs("null", j->out);
+    if (!isfinite(v)) {
+        fputs(isnan(v) ? "\"nan\"" : v < 0 ? "\"-inf\"" : "\"inf\"", j->out);
+        return;
+    }
+    do
+        snprintf(text, sizeof text, "%.*g", ++digits, v);
+    while (digits < 17 && strtod(text, NULL) != v);
+    fputs(text, j->out);
+}
+
+void json_number(struct json *j, const char *text)
+{
+    before_value(j);
+    fputs(text, j->out);
 }
 
 void json_bool(struct json *j, bool v)
 {
     before_value(j);
     fputs(v ? "true" : "false", j->out);
+}
+
+void json_place(struct json *j, const char *file, int line, int column, const char *text)
+{
+    json_key(j, "file");
+    json_string(j, file);
+    json_key(j, "line");
+    json_integer(j, line);
+    json_key(j, "column");
+    json_integer(j, column);
+    json_key(j, "text");
+    json_string(j, text);
 }
 
 void json_end(struct json *j)

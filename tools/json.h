@@ -20,8 +20,12 @@ void json_open_row(struct json *j); /* a list of numbers, on one line; json_clos
 void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *text); /* NULL: null */
 void json_integer(struct json *j, int64_t v);
-void json_real(struct json *j, double v); /* null when not finite */
+/* Shortest that reads back the same; "nan", "inf" and "-inf" as strings. */
+void json_real(struct json *j, double v);
+void json_number(struct json *j, const char *text); /* as it is written */
 void json_bool(struct json *j, bool v);
+/* Keys file, line, column and text; file NULL: no place. */
+void json_place(struct json *j, const char *file, int line, int column, const char *text);
 void json_end(struct json *j); /* the newline behind it all */
 
 #endif

@@ -21,9 +21,9 @@ const struct command *command_find(const char *name)
     }
     const char *near = closest_name(name, names);
     if (near)
-        complain("unknown command '%s'; did you mean '%s'?", name, near);
+        complain(NULL, "unknown command '%s'; did you mean '%s'?", name, near);
     else
-        complain("unknown command '%s'; `tilewright help` lists them", name);
+        complain(NULL, "unknown command '%s'; `tilewright help` lists them", name);
     return NULL;
 }
 
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         status = c->run(c, &given);
     options_free(&given);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        complain("standard output could not be written");
+        complain(NULL, "standard output could not be written");
         return status ? status : STATUS_FAILED;
     }
     return status;

@@ -34,9 +34,9 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     const char *bare = name + strspn(name, "-");
     const char *near = closest_name(bare, names);
     if (near)
-        usage_error(c, "unknown option %s; did you mean --%s?", name, near);
+        usage_error(NULL, c, "unknown option %s; did you mean --%s?", name, near);
     else
-        usage_error(c, "unknown option %s", name);
+        usage_error(NULL, c, "unknown option %s", name);
     free(name);
 }
 
@@ -62,14 +62,14 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     int taken = 0;
     if (equals) {
         if (spec->values == 0) {
-            usage_error(c, "option --%s takes no value", spec->name);
+            usage_error(NULL, c, "option --%s takes no value", spec->name);
             return -1;
         }
         use->values[taken++] = equals + 1;
     }
     for (; taken < spec->values; taken++) {
         if (i >= argc) {
-            usage_error(c, "option --%s needs %s", spec->name, spec->value);
+            usage_error(NULL, c, "option --%s needs %s", spec->name, spec->value);
             return -1;
         }
         use->values[taken] = argv[i++];
@@ -134,7 +134,9 @@ bool parse_integer(const char *text, int64_t *out)
 {
     char *end;
     errno = 0;
-    long long v = strtoll(text, &end, 10);
+    const char *digits = text + (*text == '-' || *text == '+');
+    bool hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    long long v = strtoll(text, &end, hexadecimal ? 16 : 10);
     if (end == text || *end || errno)
         return false;
     *out = v;
@@ -156,8 +158,8 @@ bool options_integer(const struct options *o, const char *name, int64_t low, int
         return true;
     int64_t v;
     if (!parse_integer(text, &v) || v < low || v > high) {
-        usage_error(o->command, "--%s %s: expected an integer from %lld to %lld", name, text,
-                    (long long)low, (long long)high);
+        usage_error(o->complaints, o->command, "--%s %s: expected an integer from %lld to %lld",
+                    name, text, (long long)low, (long long)high);
         return false;
     }
     *out = v;
@@ -171,7 +173,8 @@ bool options_seconds(const struct options *o, const char *name, double *out)
         return true;
     double v;
     if (!parse_real(text, &v) || !(v > 0)) {
-        usage_error(o->command, "--%s %s: expected seconds, more than 0", name, text);
+        usage_error(o->complaints, o->command, "--%s %s: expected seconds, more than 0", name,
+                    text);
         return false;
     }
     *out = v;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct command;
+struct complaints;
 
 struct option_spec {
     const char *name;  /* without the dashes */
@@ -26,6 +27,7 @@ struct options {
     int use_count;
     const char **words; /* what is no option */
     int word_count;
+    struct complaints *complaints; /* where what is wrong with them is kept; NULL: nowhere */
 };
 
 /* Sorts argv[0 … argc-1] by the command's table. false: a message has been printed. */
@@ -42,7 +44,7 @@ const struct option_use *options_next(const struct options *o, const char *name,
 bool options_integer(const struct options *o, const char *name, int64_t low, int64_t high,
                      int64_t *out);
 bool options_seconds(const struct options *o, const char *name, double *out);
-/* The whole text as an integer. */
+/* The whole text as an integer, decimal or 0x… */
 bool parse_integer(const char *text, int64_t *out);
 bool parse_real(const char *text, double *out);
 

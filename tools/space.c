@@ -22,32 +22,39 @@ static int fix_tuned(struct space *s, const struct options *o)
                 if (strcmp(s->tunes[i].name, a.name) != 0)
                     continue;
                 if (!parse_scalar(a.value, &s->tuned[i]))
-                    return usage_error(o->command, "--tune %s: expected a number", a.value);
+                    return usage_error(NULL, o->command, "--tune %s=%s: expected a number", a.name,
+                                       a.value);
                 s->tune_fixed[i] = true;
             }
         if (bad)
-            return usage_error(o->command, "--tune %s: expected NAME=VALUE", u->values[0]);
+            return usage_error(NULL, o->command, "--tune %s: expected NAME=VALUE", at);
     }
     return STATUS_OK;
 }
 
-static int fix_types(struct space *s, const struct options *o)
+static void fix_type(struct space *s, const char *name, tw_dtype t)
+{
+    for (int i = 0; i < s->type_count; i++) {
+        if (name && strcmp(s->types[i].name, name) != 0)
+            continue;
+        s->chosen[i] = t;
+        s->type_fixed[i] = true;
+    }
+}
+
+/* Types that are none are apply_settings' to refuse. */
+static void fix_types(struct space *s, const struct options *o)
 {
     for (const struct option_use *u = NULL; (u = options_next(o, "type", u));) {
-        const char *text = u->values[0], *equals = strchr(text, '=');
-        size_t name = equals ? (size_t)(equals - text) : 0;
-        tw_dtype t = tw_dtype_from_name(equals ? equals + 1 : text);
-        if (t == TW_DTYPE_NONE)
-            return usage_error(o->command, "--type %s: unknown type", text);
-        for (int i = 0; i < s->type_count; i++) {
-            if (equals &&
-                (strlen(s->types[i].name) != name || memcmp(s->types[i].name, text, name) != 0))
-                continue;
-            s->chosen[i] = t;
-            s->type_fixed[i] = true;
-        }
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        if (!strchr(at, '='))
+            fix_type(s, NULL, tw_dtype_from_name(at));
+        else
+            while (next_assignment(&at, &a, &bad))
+                fix_type(s, a.name, tw_dtype_from_name(a.value));
     }
-    return STATUS_OK;
 }
 
 /* A group with a fixed name does not vary: its other names take their first value. */
@@ -81,8 +88,7 @@ int space_open(struct space *s, tw_kernel *k, const struct options *o)
     for (int i = 0; i < s->type_count; i++)
         tw_kernel_type(k, i, &s->types[i]);
     int status = fix_tuned(s, o);
-    if (status == STATUS_OK)
-        status = fix_types(s, o);
+    fix_types(s, o);
     make_axes(s);
     return status;
 }
@@ -152,9 +158,7 @@ char *space_text(const struct space *s)
             name = s->tunes[i - s->type_count].name;
             format_scalar(value, sizeof value, s->tuned[i - s->type_count]);
         }
-        char *longer = need_text("%s%s%s = %s", text, *text ? ", " : "", name, value);
-        free(text);
-        text = longer;
+        append_text(&text, "%s%s = %s", *text ? ", " : "", name, value);
     }
     return text;
 }

@@ -1,48 +1,10 @@
-/* Small services: messages, nearest names, memory, the clock. */
+/* Small services: nearest names, memory, the clock. */
 #include "tool.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-int usage_error(const struct command *c, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fflush(stdout);
-    fprintf(stderr, "tilewright %s: ", c->name);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n(`tilewright help %s` shows how it is used)\n", c->name);
-    va_end(args);
-    return STATUS_USAGE;
-}
-
-void complain(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fflush(stdout);
-    fputs("tilewright: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
-
-void complain_library(const tw_context *ctx, tw_status status)
-{
-    const char *text = tw_context_messages(ctx);
-    size_t length = strlen(text);
-    if (!length) {
-        complain("%s", tw_status_text(status));
-        return;
-    }
-    fflush(stdout);
-    fputs(text, stderr);
-    if (text[length - 1] != '\n')
-        fputc('\n', stderr);
-}
 
 /* Edits that turn a into b, over one row of the usual table. */
 static int edit_distance(const char *a, const char *b)
@@ -115,15 +77,32 @@ void *need_more_memory(void *old, size_t size)
     return checked(realloc(old, size ? size : 1));
 }
 
+char *need_text_list(const char *format, va_list args)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *f = checked(open_memstream(&text, &length));
+    vfprintf(f, format, args);
+    return fclose(f) == 0 ? checked(text) : checked(NULL);
+}
+
 char *need_text(const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    char *text = need_text_list(format, args);
     va_end(args);
-    char *text = need_memory((size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
     return text;
+}
+
+void append_text(char **text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *more = need_text_list(format, args);
+    va_end(args);
+    char *longer = need_text("%s%s", *text ? *text : "", more);
+    free(more);
+    free(*text);
+    *text = longer;
 }

@@ -1,4 +1,4 @@
-/* Opening files, choosing the kernel, applying settings. */
+/* Opening files, choosing the kernel, texts of values. */
 #include "target.h"
 
 #include <ctype.h>
@@ -27,24 +27,48 @@ static void split_target(struct program *p, const char *target)
     }
 }
 
+static bool past_deadline(void *user)
+{
+    const struct deadline *d = user;
+    return d->at > 0 && seconds_now() > d->at;
+}
+
+/* Programs are text; of what is none the compiler would complain byte by byte. */
+static bool is_text(const char *path)
+{
+    char start[4096];
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return true; /* the library says what is wrong */
+    size_t length = fread(start, 1, sizeof start, f);
+    fclose(f);
+    return !memchr(start, '\0', length) && !(length && start[0] == '\x93');
+}
+
 int program_open(struct program *p, const char *target, const struct program_config *config)
 {
-    *p = (struct program){0};
+    *p = (struct program){.complaints = config->complaints};
     split_target(p, target);
+    if (!is_text(p->path)) {
+        complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);
+        return STATUS_USAGE;
+    }
     tw_config settings = {.threads = config->threads,
                           .colour = config->colour,
                           .print = config->print ? print_to_file : NULL,
-                          .print_user = config->print};
+                          .print_user = config->print,
+                          .cancelled = config->deadline ? past_deadline : NULL,
+                          .cancelled_user = config->deadline};
     tw_status s = tw_context_new(&settings, &p->ctx);
     if (s != TW_OK) {
-        complain("%s", tw_status_text(s));
+        complain(p->complaints, "%s", tw_status_text(s));
         return STATUS_FAILED;
     }
     s = tw_module_from_file(p->ctx, p->path, &p->module);
     if (s == TW_NO_FILE && !*tw_context_messages(p->ctx))
-        complain("%s: %s", p->path, tw_status_text(s));
+        complain(p->complaints, "%s: %s", p->path, tw_status_text(s));
     else if (s != TW_OK || *tw_context_messages(p->ctx))
-        complain_library(p->ctx, s);
+        complain_library(p->complaints, p->ctx, s);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
@@ -62,37 +86,40 @@ tw_kernel *program_kernel(const struct program *p, const struct command *c)
     if (p->kernel) {
         tw_kernel *k = tw_module_kernel(p->module, p->kernel);
         if (!k)
-            complain_library(p->ctx, TW_NOT_FOUND);
+            complain_library(p->complaints, p->ctx, TW_NOT_FOUND);
         return k;
     }
     if (count == 1)
         return tw_module_kernel_at(p->module, 0);
     if (count == 0) {
-        complain("%s has no kernel", p->path);
+        complain(p->complaints, "%s has no kernel", p->path);
         return NULL;
     }
-    complain("%s has %d kernels; say which:", p->path, count);
+    complain(p->complaints, "%s has %d kernels; say which:", p->path, count);
     for (int i = 0; i < count; i++)
-        fprintf(stderr, "  tilewright %s %s:%s\n", c->name, p->path,
-                tw_kernel_name(tw_module_kernel_at(p->module, i)));
+        complain_more(p->complaints, "tilewright %s %s:%s", c->name, p->path,
+                      tw_kernel_name(tw_module_kernel_at(p->module, i)));
     return NULL;
 }
 
-int find_param(tw_kernel *k, const char *name, tw_param *out)
+int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
+               tw_param *out)
 {
-    int count = tw_kernel_param_count(k);
+    int count = tw_kernel_param_count(k), others = 0;
     const char **names = need_memory(((size_t)count + 1) * sizeof *names);
     int found = -1;
     for (int i = 0; i < count && found < 0; i++) {
         tw_kernel_param(k, i, out);
-        names[i] = out->name;
+        if (out->is_pointer == is_pointer)
+            names[others++] = out->name;
         if (strcmp(out->name, name) == 0)
             found = i;
     }
     if (found < 0) {
         const char *near = closest_name(name, names);
-        complain("%s has no parameter '%s'%s%s%s", tw_kernel_name(k), name,
-                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        complain(p->complaints, "%s has no %s '%s'%s%s%s", tw_kernel_name(k),
+                 is_pointer ? "array" : "scalar parameter", name, near ? "; did you mean '" : "",
+                 near ? near : "", near ? "'?" : "");
     }
     free(names);
     return found;
@@ -131,128 +158,6 @@ void format_array_type(char *out, size_t size, const tw_array *a)
         at += snprintf(out + at, size - (size_t)at, "[%lld]", (long long)a->shape[i]);
 }
 
-static bool has_name(tw_kernel *k, const char *option, const char *name)
-{
-    tw_param param;
-    tw_tune tune;
-    tw_type type;
-    if (strcmp(option, "set") == 0)
-        for (int i = 0; tw_kernel_param(k, i, &param) == TW_OK; i++)
-            if (strcmp(param.name, name) == 0)
-                return true;
-    if (strcmp(option, "tune") == 0)
-        for (int i = 0; tw_kernel_tune(k, i, &tune) == TW_OK; i++)
-            if (strcmp(tune.name, name) == 0)
-                return true;
-    if (strcmp(option, "type") == 0)
-        for (int i = 0; tw_kernel_type(k, i, &type) == TW_OK; i++)
-            if (strcmp(type.name, name) == 0)
-                return true;
-    return false;
-}
-
-static int set_scalar(tw_launch *l, tw_kernel *k, const struct options *o,
-                      const struct assignment *a, tw_status *s)
-{
-    tw_param param;
-    tw_scalar v;
-    if (find_param(k, a->name, &param) < 0)
-        return STATUS_USAGE;
-    if (param.is_pointer)
-        return usage_error(o->command, "--set %s=%s: `%s` is an array", a->name, a->value, a->name);
-    bool wants_float = is_float_type(param.dtype);
-    if (!parse_scalar(a->value, &v) || (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE))
-        return usage_error(o->command, "--set %s=%s: `%s` is of type %s", a->name, a->value,
-                           a->name, param.type_name ? param.type_name : tw_dtype_name(param.dtype));
-    if (wants_float && !v.is_float)
-        v = (tw_scalar){.is_float = true, .f = (double)v.i};
-    *s = tw_launch_set(l, a->name, v);
-    return STATUS_OK;
-}
-
-static int set_tuned(tw_launch *l, const struct options *o, const struct assignment *a,
-                     tw_status *s)
-{
-    tw_scalar v;
-    if (!parse_scalar(a->value, &v))
-        return usage_error(o->command, "--tune %s=%s: expected a number", a->name, a->value);
-    *s = tw_launch_tune(l, a->name, v);
-    return STATUS_OK;
-}
-
-static int set_type(tw_launch *l, const struct options *o, const char *name, const char *type,
-                    tw_status *s)
-{
-    tw_dtype t = tw_dtype_from_name(type);
-    if (t == TW_DTYPE_NONE) {
-        const char *names[TW_DTYPE_COUNT + 1] = {0};
-        for (int i = 0; i < TW_DTYPE_COUNT; i++)
-            names[i] = tw_dtype_name((tw_dtype)i);
-        const char *near = closest_name(type, names);
-        return usage_error(o->command, "unknown type %s%s%s%s", type, near ? "; did you mean " : "",
-                           near ? near : "", near ? "?" : "");
-    }
-    *s = tw_launch_type(l, name, t);
-    return STATUS_OK;
-}
-
-/* `--type f16`: all type variables that have it among their choices. */
-static int set_every_type(tw_launch *l, tw_kernel *k, const struct options *o, const char *text,
-                          tw_status *s)
-{
-    tw_type type;
-    for (int i = 0; tw_kernel_type(k, i, &type) == TW_OK && *s == TW_OK; i++) {
-        int status = set_type(l, o, type.name, text, s);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
-static int apply_one(tw_launch *l, tw_kernel *k, const struct options *o,
-                     const struct option_use *use, bool others_too, tw_status *s)
-{
-    const char *option = use->spec->name;
-    const char *at = use->values[0];
-    if (strcmp(option, "type") == 0 && !strchr(at, '='))
-        return set_every_type(l, k, o, at, s);
-    struct assignment a;
-    bool bad;
-    int status = STATUS_OK;
-    while (status == STATUS_OK && *s == TW_OK && next_assignment(&at, &a, &bad)) {
-        if (others_too && !has_name(k, option, a.name))
-            continue;
-        if (strcmp(option, "set") == 0)
-            status = set_scalar(l, k, o, &a, s);
-        else if (strcmp(option, "tune") == 0)
-            status = set_tuned(l, o, &a, s);
-        else
-            status = set_type(l, o, a.name, a.value, s);
-    }
-    if (status == STATUS_OK && *s == TW_OK && bad)
-        return usage_error(o->command, "--%s %s: expected %s", option, use->values[0],
-                           use->spec->value);
-    return status;
-}
-
-int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
-                   bool others_too)
-{
-    for (int i = 0; i < o->use_count; i++) {
-        const char *option = o->uses[i].spec->name;
-        if (strcmp(option, "set") != 0 && strcmp(option, "tune") != 0 &&
-            strcmp(option, "type") != 0)
-            continue;
-        tw_status s = TW_OK;
-        int status = apply_one(l, k, o, &o->uses[i], others_too, &s);
-        if (s != TW_OK)
-            complain_library(p->ctx, s);
-        if (s != TW_OK || status != STATUS_OK)
-            return STATUS_USAGE;
-    }
-    return STATUS_OK;
-}
-
 char *missing_scalars(tw_launch *l, tw_kernel *k)
 {
     char *text = NULL;
@@ -261,9 +166,7 @@ char *missing_scalars(tw_launch *l, tw_kernel *k)
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK)
             continue;
-        char *longer = need_text("%s%s%s=…", text ? text : "", text ? "," : "", p.name);
-        free(text);
-        text = longer;
+        append_text(&text, "%s%s=…", text ? "," : "", p.name);
     }
     return text;
 }

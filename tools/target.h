@@ -1,4 +1,4 @@
-/* A .tile file opened for a command, and the settings that several commands take: --set, --tune, --type, --threads. */
+/* A .tile file opened for a command, and the options that several commands take. */
 #ifndef TW_TARGET_H
 #define TW_TARGET_H
 
@@ -9,6 +9,12 @@ struct program {
     tw_module *module;
     char *path;
     char *kernel; /* as in FILE:KERNEL, or NULL */
+    struct complaints *complaints;
+};
+
+/* When runs end, done or not; on the clock of seconds_now. 0: never. Set between runs. */
+struct deadline {
+    double at;
 };
 
 /* Opens "FILE" or "FILE:KERNEL". print gets what print() of kernels says; colour: in messages. Returns STATUS_OK, or a
@@ -17,6 +23,8 @@ struct program_config {
     FILE *print;
     int threads; /* 0: one a core */
     bool colour;
+    struct deadline *deadline;     /* NULL: none */
+    struct complaints *complaints; /* NULL: they are only printed */
 };
 int program_open(struct program *p, const char *target, const struct program_config *config);
 void program_close(struct program *p);
@@ -24,13 +32,10 @@ void program_close(struct program *p);
 /* The kernel named, or the only one; NULL after a message that lists them. */
 tw_kernel *program_kernel(const struct program *p, const struct command *c);
 
-/* The index of the parameter of that name, or -1 after a message. */
-int find_param(tw_kernel *k, const char *name, tw_param *out);
-
-/* Gives the launch what --set, --tune and --type say. With `others_too`, names that this kernel does not have are passed
- * over (several kernels share one command line). Returns STATUS_OK or a status after a message. */
-int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
-                   bool others_too);
+/* The index of the parameter of that name, whatever it is, or -1 after a message that suggests arrays (is_pointer) or
+ * scalars. */
+int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
+               tw_param *out);
 
 /* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);

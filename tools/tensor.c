@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum fill fill_from_name(const char *name)
 {
@@ -28,12 +29,19 @@ size_t tensor_bytes(const tw_array *a)
     return (size_t)tensor_elements(a) * tw_dtype_size(a->dtype);
 }
 
+/* Larger than the machine's memory is no use, though the system may promise it. */
+static double memory_bytes(void)
+{
+    double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? pages * page : (double)(PTRDIFF_MAX / 2);
+}
+
 bool tensor_allocate(tw_array *a)
 {
     double bytes = (double)tw_dtype_size(a->dtype);
     for (int i = 0; i < a->rank; i++)
         bytes *= (double)a->shape[i];
-    if (bytes > (double)(PTRDIFF_MAX / 2))
+    if (bytes > memory_bytes())
         return false;
     size_t size = tensor_bytes(a);
     a->data = calloc(1, size ? size : 1);
@@ -99,11 +107,11 @@ static bool reads_back(tw_dtype t, const char *text, double v)
 }
 
 /* As Python's repr: fixed for exponents from -4 to 15, always with a point or an exponent. */
-static void print_float(FILE *out, tw_dtype t, double v)
+static void float_text(char *out, size_t size, tw_dtype t, double v)
 {
     char text[40];
     if (isnan(v) || isinf(v)) {
-        fputs(isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", out);
+        snprintf(out, size, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
     int digits = 0;
@@ -112,42 +120,64 @@ static void print_float(FILE *out, tw_dtype t, double v)
     while (!reads_back(t, text, v) && ++digits < 17);
     int exponent = atoi(strchr(text, 'e') + 1);
     if (exponent < -4 || exponent > 15)
-        fputs(text, out);
+        snprintf(out, size, "%s", text);
     else
-        fprintf(out, "%.*f", digits > exponent ? digits - exponent : 1, v);
+        snprintf(out, size, "%.*f", digits > exponent ? digits - exponent : 1, v);
 }
 
-static void print_integer(FILE *out, tw_dtype t, const void *at)
+static void integer_text(char *out, size_t size, tw_dtype t, const void *at)
 {
     uint64_t unsigned_value;
     int64_t signed_value;
     if (t == TW_U64) { /* 64-bit integers do not fit a double */
         memcpy(&unsigned_value, at, 8);
-        fprintf(out, "%llu", (unsigned long long)unsigned_value);
+        snprintf(out, size, "%llu", (unsigned long long)unsigned_value);
     } else if (t == TW_I64) {
         memcpy(&signed_value, at, 8);
-        fprintf(out, "%lld", (long long)signed_value);
+        snprintf(out, size, "%lld", (long long)signed_value);
     } else {
-        fprintf(out, "%.0f", tw_dtype_load(t, at));
+        snprintf(out, size, "%.0f", tw_dtype_load(t, at));
     }
+}
+
+void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t index)
+{
+    const void *at = element(a, index);
+    if (is_float_type(a->dtype))
+        float_text(out, size, a->dtype, tw_dtype_load(a->dtype, at));
+    else if (a->dtype == TW_BOOL)
+        snprintf(out, size, "%s", tw_dtype_load(TW_BOOL, at) != 0 ? "True" : "False");
+    else
+        integer_text(out, size, a->dtype, at);
 }
 
 void tensor_print(FILE *out, const tw_array *a)
 {
+    char text[40];
     int64_t n = tensor_elements(a);
     fputc('[', out);
     for (int64_t i = 0; i < n; i++) {
-        const void *at = element(a, i);
-        if (i)
-            fputs(", ", out);
-        if (is_float_type(a->dtype))
-            print_float(out, a->dtype, tw_dtype_load(a->dtype, at));
-        else if (a->dtype == TW_BOOL)
-            fputs(tw_dtype_load(TW_BOOL, at) != 0 ? "True" : "False", out);
-        else
-            print_integer(out, a->dtype, at);
+        tensor_element_text(text, sizeof text, a, i);
+        fprintf(out, "%s%s", i ? ", " : "", text);
     }
     fputc(']', out);
+}
+
+void tensor_json(struct json *j, const tw_array *a)
+{
+    char text[40];
+    int64_t n = tensor_elements(a);
+    json_open_row(j);
+    for (int64_t i = 0; i < n; i++) {
+        tensor_element_text(text, sizeof text, a, i);
+        if (a->dtype == TW_BOOL)
+            json_bool(j, text[0] == 'T');
+        else if (strpbrk(text, "0123456789"))
+            json_number(j, text);
+        else
+            json_string(j, text);
+    }
+    json_close(j, ']');
 }
 
 struct tensor_summary tensor_summarise(const tw_array *a)

@@ -2,9 +2,11 @@
 #ifndef TW_TOOL_H
 #define TW_TOOL_H
 
-#include "tilewright.h"
+#include "complaints.h"
 #include "options.h"
+#include "tilewright.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Exit statuses. */
@@ -27,14 +29,6 @@ extern const struct command *const command_list[]; /* ends with NULL */
 /* NULL, and a message that names the nearest, when there is none. */
 const struct command *command_find(const char *name);
 
-/* Prints "tilewright NAME: …" and where help is; returns STATUS_USAGE. */
-__attribute__((format(printf, 2, 3))) int usage_error(const struct command *c, const char *format,
-                                                      ...);
-/* Prints "tilewright: …"; for what is not the usage. */
-__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
-/* Prints what the library had to say, or the status's text when it had nothing. */
-void complain_library(const tw_context *ctx, tw_status status);
-
 /* The name among `names` (NULL at the end) that is most like `name`, or NULL if none is close. */
 const char *closest_name(const char *name, const char *const *names);
 
@@ -45,5 +39,8 @@ void *need_memory(size_t size); /* zeroed */
 void *need_more_memory(void *old, size_t size);
 char *need_text(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* the caller frees */
+char *need_text_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+/* Text that grows: *text (NULL: empty) with more behind it. */
+void append_text(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

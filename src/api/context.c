@@ -88,6 +88,23 @@ tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *cal
     return status;
 }
 
+struct refusal {
+    tw_context *ctx;
+    const char *why;
+};
+
+static tw_status refuse(void *user)
+{
+    const struct refusal *r = user;
+    diag_error(&r->ctx->diag, LOC_NONE, "%s", r->why);
+    return TW_BAD_ARGUMENT;
+}
+
+tw_status context_refuse(tw_context *ctx, const char *why)
+{
+    return context_call(ctx, refuse, &(struct refusal){ctx, why});
+}
+
 void *context_object(tw_context *ctx, size_t size)
 {
     void *object = ctx->allocator.resize(ctx->allocator.user, NULL, 0, size);

@@ -130,11 +130,32 @@ static void check_extents(tw_launch *l, const struct sym *view)
                        view->name, (long long)shape[i]);
 }
 
+/* What a launch is made of does not wrap. */
+static bool check_overflow(tw_launch *l, const struct expr *e)
+{
+    struct scalar_env env = launch_env(l);
+    const struct expr *overflow = eval_overflow(e, &env, true);
+    if (overflow)
+        diag_error(&l->ctx->diag, overflow->loc, "%s",
+                   overflow_text(&l->ctx->scratch, overflow, &env));
+    return !overflow;
+}
+
+static bool check_view_overflow(tw_launch *l, const struct sym *view)
+{
+    bool good = check_overflow(l, view->base_offset);
+    for (int i = 0; i < view->type.rank; i++)
+        good = check_overflow(l, view->dims[i]) && check_overflow(l, view->strides[i]) && good;
+    return good;
+}
+
 static tw_status check_arrays(tw_launch *l)
 {
     const struct kernel *ir = l->variant->ir;
+    for (int i = 0; i < 3; i++)
+        check_overflow(l, ir->grid[i]);
     for (const struct sym *view = ir->symbols; view; view = view->next) {
-        if (view->storage != ST_VIEW)
+        if (view->storage != ST_VIEW || !check_view_overflow(l, view))
             continue;
         check_extents(l, view);
         int p = view->base ? view->base->index : -1;
@@ -217,8 +238,10 @@ static tw_status value_call(void *user)
 
 tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out)
 {
-    if (!l || !name || !out)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!name || !out)
+        return context_refuse(l->ctx, "tw_launch_value: `name` or `out` is NULL");
     struct value_call call = {.launch = l, .name = name};
     tw_status status = context_call(l->ctx, value_call, &call);
     if (status == TW_OK)
@@ -267,8 +290,10 @@ static tw_status shape_call(void *user)
 
 tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 {
-    if (!l || !param || !out)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!param || !out)
+        return context_refuse(l->ctx, "tw_launch_shape: `param` or `out` is NULL");
     struct value_call call = {.launch = l, .name = param};
     tw_status status = context_call(l->ctx, shape_call, &call);
     if (status == TW_OK)
@@ -311,6 +336,8 @@ static void report_fault(tw_launch *l, const struct cpu_fault *f)
     diag_error(d, f->loc, "%s", f->message);
     if (f->kind == CPU_BAD_ARGUMENT)
         return;
+    if (f->way_out[0])
+        diag_note(d, f->loc, "%s", f->way_out);
     if (varies(f->thread))
         diag_note(d, LOC_NONE,
                   "in block (%" PRId64 ", %" PRId64 ", %" PRId64 "), thread (%d, %d, %d)",
@@ -326,6 +353,7 @@ static tw_status fault_status(enum cpu_fault_kind kind)
     case CPU_OK: return TW_OK;
     case CPU_BAD_ARGUMENT: return TW_BAD_ARGUMENT;
     case CPU_NO_MEMORY: return TW_NO_MEMORY;
+    case CPU_CANCELLED: return TW_CANCELLED;
     default: return TW_FAULT;
     }
 }
@@ -350,11 +378,8 @@ static tw_status run_call(void *user)
     };
     struct cpu_fault fault = {.kind = CPU_OK};
     enum cpu_fault_kind kind = cpu_launch(l->variant->program, args, &options, &fault);
-    if (kind != CPU_OK && kind != CPU_NO_MEMORY)
+    if (kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED)
         report_fault(l, &fault);
-    else if (kind == CPU_OK && ctx->config.cancelled &&
-             ctx->config.cancelled(ctx->config.cancelled_user))
-        return TW_CANCELLED;
     return fault_status(kind);
 }
 

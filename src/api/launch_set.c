@@ -44,8 +44,10 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
 {
     if (out)
         *out = NULL;
-    if (!k || !out)
+    if (!k)
         return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(k->module->ctx, "tw_launch_new: `out` is NULL");
     tw_context *ctx = k->module->ctx;
     tw_launch *l = context_object(ctx, sizeof *l);
     if (!l)
@@ -162,6 +164,9 @@ static tw_status set_value(void *user)
         const char *const *names = param_names(l, false, &count);
         return wrong_name(l, call->name, "a scalar parameter", names, count);
     }
+    const struct lang_param *param = &l->kernel->info->params[p];
+    if (param->type_variable < 0 && !value_fits(l, p, param->dtype, call->value))
+        return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
     l->value_set[p] = true;
     l->prepared = false;
@@ -170,8 +175,10 @@ static tw_status set_value(void *user)
 
 tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value)
 {
-    if (!l || !param)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!param)
+        return context_refuse(l->ctx, "tw_launch_set: `param` is NULL");
     return context_call(l->ctx, set_value,
                         &(struct set_call){.launch = l, .name = param, .value = value});
 }
@@ -203,8 +210,10 @@ static tw_status set_tune(void *user)
 
 tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value)
 {
-    if (!l || !name)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!name)
+        return context_refuse(l->ctx, "tw_launch_tune: `name` is NULL");
     return context_call(l->ctx, set_tune,
                         &(struct set_call){.launch = l, .name = name, .value = value});
 }
@@ -239,8 +248,10 @@ static tw_status set_type(void *user)
 
 tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type)
 {
-    if (!l || !name)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!name)
+        return context_refuse(l->ctx, "tw_launch_type: `name` is NULL");
     return context_call(l->ctx, set_type,
                         &(struct set_call){.launch = l, .name = name, .type = type});
 }
@@ -333,8 +344,10 @@ static tw_status set_array(void *user)
 
 tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array)
 {
-    if (!l || !param)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!param)
+        return context_refuse(l->ctx, "tw_launch_array: `param` is NULL");
     return context_call(l->ctx, set_array,
                         &(struct set_call){.launch = l, .name = param, .array = array});
 }

@@ -20,6 +20,7 @@ struct look {
     tw_launch *launch;
     const char *pass;
     const char *text;
+    const char *undecided;
     struct choice *choice;
     bool *known; /* statics to compile in: given, or standing in */
 };
@@ -145,6 +146,33 @@ tw_status tw_launch_check(tw_launch *l)
     return l ? context_call(l->ctx, check_call, &(struct look){.launch = l}) : TW_BAD_ARGUMENT;
 }
 
+static tw_status undecided_call(void *user)
+{
+    struct look *c = user;
+    tw_context *ctx = c->launch->ctx;
+    tw_status status;
+    struct kernel *ir = look_at(c, &status);
+    if (!ir || choice_passes(c->launch->kernel, ir, c->choice, c->known, "fold") != TW_OK)
+        return TW_OK;
+    struct launch_facts facts = {
+        .values = c->choice->values, .known = c->known, .divisor = c->choice->divisor};
+    struct diag quiet;
+    diag_init(&quiet, &ctx->scratch);
+    struct pass_context passes = {.kernel = ir, .diag = &quiet, .facts = &facts};
+    const char *why = NULL;
+    if (synccheck_kernel(&passes, &why) == SYNC_UNDECIDED)
+        c->undecided = why ? why : "the program is too involved";
+    return TW_OK;
+}
+
+const char *tw_launch_undecided(tw_launch *l)
+{
+    struct look call = {.launch = l};
+    if (!l || context_call(l->ctx, undecided_call, &call) != TW_OK)
+        return NULL;
+    return call.undecided;
+}
+
 static tw_status unknown_pass(tw_context *ctx, const char *name)
 {
     const char **names = arena_array(&ctx->scratch, const char *, pass_count + 1);
@@ -184,8 +212,10 @@ tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text)
 {
     if (text)
         *text = NULL;
-    if (!l || !text)
+    if (!l)
         return TW_BAD_ARGUMENT;
+    if (!text)
+        return context_refuse(l->ctx, "tw_launch_show: `text` is NULL");
     struct look call = {.launch = l, .pass = pass};
     tw_status status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)

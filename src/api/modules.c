@@ -130,8 +130,10 @@ tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *tex
 {
     if (out)
         *out = NULL;
-    if (!ctx || !name || !text || !out)
+    if (!ctx)
         return TW_BAD_ARGUMENT;
+    if (!name || !text || !out)
+        return context_refuse(ctx, "tw_module_from_text: `name`, `text` or `out` is NULL");
     return module_new(ctx, &(struct module_call){.name = name, .text = text, .length = length},
                       out);
 }
@@ -140,8 +142,10 @@ tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out
 {
     if (out)
         *out = NULL;
-    if (!ctx || !path || !out)
+    if (!ctx)
         return TW_BAD_ARGUMENT;
+    if (!path || !out)
+        return context_refuse(ctx, "tw_module_from_file: `path` or `out` is NULL");
     return module_new(ctx, &(struct module_call){.name = path}, out);
 }
 
@@ -183,8 +187,12 @@ static tw_status find_kernel(void *user)
 
 tw_kernel *tw_module_kernel(tw_module *m, const char *name)
 {
-    if (!m || !name)
+    if (!m)
         return NULL;
+    if (!name) {
+        context_refuse(m->ctx, "tw_module_kernel: `name` is NULL");
+        return NULL;
+    }
     struct find_call call = {.module = m, .name = name};
     context_call(m->ctx, find_kernel, &call);
     return call.found;
@@ -212,8 +220,11 @@ int tw_kernel_param_count(const tw_kernel *k)
 
 tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
 {
-    if (!k || !out || index < 0 || index >= k->info->param_count)
+    if (!k || (out && index == k->info->param_count))
         return TW_BAD_ARGUMENT;
+    if (!out || index < 0 || index > k->info->param_count)
+        return context_refuse(k->module->ctx, out ? "tw_kernel_param: there is no such index"
+                                                  : "tw_kernel_param: `out` is NULL");
     const struct lang_param *p = &k->info->params[index];
     *out = (tw_param){
         .name = p->name,
@@ -236,8 +247,11 @@ int tw_kernel_tune_count(const tw_kernel *k)
 
 tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out)
 {
-    if (!k || !out || index < 0 || index >= k->info->tune_count)
+    if (!k || (out && index == k->info->tune_count))
         return TW_BAD_ARGUMENT;
+    if (!out || index < 0 || index > k->info->tune_count)
+        return context_refuse(k->module->ctx, out ? "tw_kernel_tune: there is no such index"
+                                                  : "tw_kernel_tune: `out` is NULL");
     const struct lang_tune *t = &k->info->tunes[index];
     *out = (tw_tune){
         .name = t->name, .group = t->group, .count = t->count, .values = k->tune_values[index]};
@@ -251,8 +265,11 @@ int tw_kernel_type_count(const tw_kernel *k)
 
 tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)
 {
-    if (!k || !out || index < 0 || index >= k->info->type_count)
+    if (!k || (out && index == k->info->type_count))
         return TW_BAD_ARGUMENT;
+    if (!out || index < 0 || index > k->info->type_count)
+        return context_refuse(k->module->ctx, out ? "tw_kernel_type: there is no such index"
+                                                  : "tw_kernel_type: `out` is NULL");
     const struct lang_type *t = &k->info->types[index];
     *out = (tw_type){.name = t->name, .count = t->count, .choices = k->type_choices[index]};
     return TW_OK;
@@ -278,11 +295,12 @@ static tw_status ask_allowed(void *user)
         tunes[t] =
             (struct literal){.is_float = is_float, .i = v.i, .f = v.is_float ? v.f : (double)v.i};
     }
-    const char *violated = NULL;
+    struct loc violated = LOC_NONE;
     call->allowed =
         lang_tunes_allowed(&ctx->scratch, k->module->parsed, k->index, NULL, tunes, &violated);
-    if (violated)
-        call->violated = arena_string(&ctx->message_memory, violated, strlen(violated));
+    if (violated.source)
+        call->violated = arena_string(&ctx->message_memory, violated.source->text + violated.offset,
+                                      violated.length);
     return TW_OK;
 }
 

@@ -45,6 +45,8 @@ tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *cal
 /* Object memory straight from the allocator, zeroed; NULL when there is none. */
 void *context_object(tw_context *ctx, size_t size);
 tw_status context_no_memory(tw_context *ctx); /* says so; TW_NO_MEMORY */
+/* Says what is wrong with a call's arguments; TW_BAD_ARGUMENT. */
+tw_status context_refuse(tw_context *ctx, const char *why);
 void context_object_free(tw_context *ctx, void *object, size_t size);
 void context_arena(tw_context *ctx, struct arena *a); /* an arena that recovers to context_call */
 
@@ -125,6 +127,9 @@ const char *param_text(struct arena *a, const struct lang_kernel *info, int para
 /* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported; not strict: what is
  * not known stays so. TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
+
+/* Whether parameter p of type t can be v; reports if not. */
+bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
 
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);

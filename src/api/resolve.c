@@ -176,19 +176,39 @@ static const char *tunes_text(tw_launch *l, bool only_set)
     return out.data;
 }
 
-static void report_violated(tw_launch *l, const char *violated, long long tried)
+/* Conditions that some combination does not meet, each once. */
+enum { CONDITIONS_NAMED = 6 };
+struct violations {
+    struct loc at[CONDITIONS_NAMED];
+    int count;
+};
+
+static void add_violation(struct violations *v, struct loc at)
+{
+    for (int i = 0; i < v->count; i++)
+        if (v->at[i].offset == at.offset)
+            return;
+    if (v->count < CONDITIONS_NAMED && at.source)
+        v->at[v->count++] = at;
+}
+
+static void report_violated(tw_launch *l, const struct violations *v, long long tried)
 {
     struct diag *d = &l->ctx->diag;
+    struct loc at = v->count ? v->at[0] : LOC_NONE;
     const char *set = tunes_text(l, true);
+    const char *condition =
+        at.source ? arena_string(&l->ctx->scratch, at.source->text + at.offset, at.length) : "…";
     if (tried <= 1)
-        diag_error(d, LOC_NONE, "`require(%s)` does not hold for %s", violated,
-                   tunes_text(l, false));
+        diag_error(d, at, "`require(%s)` does not hold for %s", condition, tunes_text(l, false));
     else if (*set)
-        diag_error(d, LOC_NONE, "no listed values go with %s: `require(%s)` does not hold", set,
-                   violated);
+        diag_error(d, at, "no listed values go with %s: `require(%s)` does not hold", set,
+                   condition);
     else
-        diag_error(d, LOC_NONE, "no listed values of kernel `%s` satisfy `require(%s)`",
-                   l->kernel->info->name, violated);
+        diag_error(d, at, "no listed values of kernel `%s` are allowed by its `require`s",
+                   l->kernel->info->name);
+    for (int i = 1; i < v->count; i++)
+        diag_note(d, v->at[i], "with others this does not hold");
 }
 
 static void resolve_tunes(tw_launch *l)
@@ -199,27 +219,23 @@ static void resolve_tunes(tw_launch *l)
         return;
     int count;
     struct tune_group *groups = tune_groups(l, &count);
-    char violated[512] = "";
+    struct violations violated = {.count = 0};
     long long tried = 0;
     do {
         take_rows(l, groups, count);
-        const char *why = NULL;
+        struct loc why = LOC_NONE;
         if (lang_tunes_allowed(&ctx->probe, k->module->parsed, k->index, NULL, l->choice.tunes,
                                &why))
             return;
-        if (tried++ == 0 && why) {
-            size_t length = strlen(why);
-            length = length < sizeof violated ? length : sizeof violated - 1;
-            memcpy(violated, why, length);
-            violated[length] = '\0';
-        }
+        add_violation(&violated, why);
+        tried++;
         if (tried % PROBE_PERIOD == 0)
             arena_free(&ctx->probe);
     } while (tried < COMBINATIONS_TRIED && next_rows(groups, count));
     for (int g = 0; g < count; g++)
         groups[g].row = 0;
     take_rows(l, groups, count);
-    report_violated(l, violated, tried);
+    report_violated(l, &violated, tried);
 }
 
 /* --- scalars --- */
@@ -230,44 +246,46 @@ static enum dtype param_dtype(const tw_launch *l, int p)
     return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
 }
 
-/* The value as the parameter holds it: rounded for floats. */
-static bool take_float(tw_launch *l, int p, enum dtype t, tw_scalar v)
+/* The value as a float parameter holds it. */
+static double rounded(enum dtype t, tw_scalar v)
 {
-    double f = v.is_float ? v.f : (double)v.i;
     _Alignas(8) unsigned char element[8];
-    dtype_store_f64(t, element, f);
-    double rounded = dtype_load_f64(t, element);
-    if (isfinite(f) && !isfinite(rounded)) {
-        diag_error(&l->ctx->diag, LOC_NONE, "`%s` = %g is beyond the range of %s",
-                   l->kernel->info->params[p].name, f, dtype_table[t].name);
-        return false;
-    }
-    l->choice.values[p] = (struct literal){.is_float = true, .f = rounded};
-    return true;
+    dtype_store_f64(t, element, v.is_float ? v.f : (double)v.i);
+    return dtype_load_f64(t, element);
 }
 
-static bool take_integer(tw_launch *l, int p, enum dtype t, tw_scalar v)
+bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v)
 {
     struct diag *d = &l->ctx->diag;
     const char *name = l->kernel->info->params[p].name, *type = dtype_table[t].name;
+    if (dtype_is_float(t)) {
+        double f = v.is_float ? v.f : (double)v.i;
+        if (!isfinite(f) || isfinite(rounded(t, v)))
+            return true;
+        diag_error(d, LOC_NONE, "`%s` = %g is beyond the range of %s", name, f, type);
+        return false;
+    }
     if (v.is_float) {
-        diag_error(d, LOC_NONE, "`%s` is %s, but %g was given", name, type, v.f);
+        struct text given;
+        text_init(&given, &l->ctx->scratch);
+        text_add_double(&given, v.f, false);
+        diag_error(d, LOC_NONE, "`%s` is %s; %s is a float: set `.i`", name, type, given.data);
         return false;
     }
-    if (t == DT_BOOL ? v.i != 0 && v.i != 1 : dtype_wrap(t, v.i) != v.i) {
-        diag_error(d, LOC_NONE, "`%s` = %lld does not fit %s", name, (long long)v.i, type);
-        return false;
-    }
-    l->choice.values[p] = (struct literal){.i = v.i};
-    return true;
+    if (t != DT_BOOL ? dtype_wrap(t, v.i) == v.i : v.i == 0 || v.i == 1)
+        return true;
+    diag_error(d, LOC_NONE, "`%s` = %lld does not fit %s", name, (long long)v.i, type);
+    return false;
 }
 
-static bool take_value(tw_launch *l, int p, tw_scalar v)
+static void take_value(tw_launch *l, int p, tw_scalar v)
 {
     enum dtype t = param_dtype(l, p);
-    bool taken = dtype_is_float(t) ? take_float(l, p, t, v) : take_integer(l, p, t, v);
-    l->choice.known[p] = taken;
-    return taken;
+    l->choice.known[p] = value_fits(l, p, t, v);
+    if (!l->choice.known[p])
+        return;
+    l->choice.values[p] = dtype_is_float(t) ? (struct literal){.is_float = true, .f = rounded(t, v)}
+                                            : (struct literal){.i = v.i};
 }
 
 /* Where a size came from: the array and its axis; array -1: set by hand. */

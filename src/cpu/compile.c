@@ -112,6 +112,15 @@ struct value value_of_type(struct compiler *c, const struct type *t, uint32_t la
     return value_new(c, t->dtype, t->rank, t->extent, lanes);
 }
 
+void dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *stride)
+{
+    int64_t step = innermost;
+    for (int i = rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= extent[i];
+    }
+}
+
 bool value_same_shape(const struct value *a, const struct value *b)
 {
     if (a->rank != b->rank || a->lanes != b->lanes)
@@ -160,9 +169,47 @@ struct survey {
     const struct expr *root;
 };
 
-static bool is_atomic(enum op op)
+/* The array that a view shows; workspace is its own. */
+static const struct sym *array_of(const struct sym *view)
 {
-    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+    return view->base ? view->base : view;
+}
+
+/* Notes that blocks touch a global array by `op`, ACCESS for plain reads and writes. The order of blocks does not show only if
+ * all of them do the same to it. */
+static void note_touch(struct survey *s, const struct sym *view, enum op op)
+{
+    struct slot *slot = slot_of(s->c, array_of(view));
+    s->serial |=
+        slot->touched && slot->touch != op && (op_is_atomic(op) || op_is_atomic(slot->touch));
+    slot->touched = true;
+    slot->touch = op;
+}
+
+static void survey_touches(struct survey *s, const struct expr *e)
+{
+    if (!e)
+        return;
+    bool is_view = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
+    const struct expr *target = op_is_atomic(e->op) ? e->args[0] : NULL;
+    if (is_view)
+        note_touch(s, e->sym, OP_ACCESS);
+    if (target && target->sym->storage == ST_VIEW)
+        note_touch(s, target->sym, e->op);
+    for (int i = target ? 1 : 0; i < e->count; i++)
+        survey_touches(s, e->args[i]);
+    const struct expr *indexed = target ? target : e;
+    for (int i = 0; i < indexed->indices; i++)
+        survey_touches(s, indexed->index[i].value);
+    survey_touches(s, indexed->otherwise);
+}
+
+/* Atomics whose blocks may come in any order: integers, and nobody looks at the old value. */
+static bool commutes(const struct survey *s, const struct expr *e)
+{
+    bool used = !(s->is_effect && e == s->root);
+    return !used && !dtype_is_float(e->args[0]->type.dtype) && e->op != OP_ATOMIC_EXCHANGE &&
+           e->op != OP_ATOMIC_CAS;
 }
 
 static void survey_expr(void *user, struct expr **at)
@@ -172,11 +219,8 @@ static void survey_expr(void *user, struct expr **at)
     s->nodes++;
     s->locks |= e->op == OP_LOCK;
     s->serial |= e->op == OP_PRINT;
-    if (!is_atomic(e->op) || e->args[0]->sym->storage != ST_VIEW)
-        return;
-    bool used = !(s->is_effect && e == s->root);
-    s->serial |= used || dtype_is_float(e->args[0]->type.dtype) || e->op == OP_ATOMIC_EXCHANGE ||
-                 e->op == OP_ATOMIC_CAS;
+    if (op_is_atomic(e->op) && e->args[0]->sym->storage == ST_VIEW)
+        s->serial |= !commutes(s, e);
 }
 
 static void survey_root(void *user, struct expr **root, bool is_target)
@@ -185,6 +229,7 @@ static void survey_root(void *user, struct expr **root, bool is_target)
     (void)is_target;
     s->root = *root;
     expr_walk(root, survey_expr, s);
+    survey_touches(s, *root);
 }
 
 static void survey_stmt(void *user, struct stmt *st)

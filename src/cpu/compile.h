@@ -49,6 +49,8 @@ struct slot {
     bool async;         /* ST_SHARED: some copy goes there */
     uint32_t mask;      /* under which it was declared */
     bool assigned;      /* after its declaration, too */
+    bool touched;       /* a global array: some block reads, writes or changes it, */
+    enum op touch;      /* ACCESS or by this atomic, the latest one seen */
     /* What compile_known.c found. */
     bool is_known; /* the counter of a loop that is being unrolled */
     struct literal known;
@@ -115,6 +117,8 @@ struct value value_of_type(struct compiler *c, const struct type *t, uint32_t la
 struct value value_constant(struct compiler *c, enum dtype t, struct literal v);
 int64_t value_elements(const struct value *v);
 size_t value_bytes(const struct value *v);
+/* Row-major: `innermost` elements from one to the next along the last axis. */
+void dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *stride);
 bool value_same_shape(const struct value *a, const struct value *b); /* lanes too */
 
 /* --- compile_expr.c --- */

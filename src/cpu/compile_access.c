@@ -6,13 +6,9 @@
 
 static void dense(struct access *a, const int64_t *extent, int rank)
 {
-    int64_t step = 1;
     a->rank = rank;
-    for (int i = rank - 1; i >= 0; i--) {
-        a->extent[i] = extent[i];
-        a->stride[i] = step;
-        step *= extent[i];
-    }
+    memcpy(a->extent, extent, (size_t)rank * sizeof *extent);
+    dense_strides(rank, extent, 1, a->stride);
 }
 
 static int view_rank(const struct sym *s)
@@ -66,6 +62,7 @@ static void access_index(struct compiler *c, struct access_axis *axis, const str
 {
     axis->kind = index->kind;
     axis->inside = index->inside;
+    axis->loc = index->value ? index->value->loc : LOC_NONE;
     axis->extent = index->kind == IX_ELEMENT ? 1 : index->extent;
     if (!index->value)
         return;

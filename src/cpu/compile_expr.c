@@ -3,17 +3,12 @@
 
 /* --- what can be known now --- */
 
-static bool is_atomic(enum op op)
-{
-    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
-}
-
 bool expr_varying(const struct compiler *c, const struct expr *e)
 {
     if (!e || c->lanes == 1 || c->first_lane)
         return false;
-    if (e->op == OP_THREAD || (is_atomic(e->op) && e->type.rank == 0))
-        return true; /* an atomic happens once a thread */
+    if (e->op == OP_THREAD || op_is_atomic(e->op))
+        return true; /* an atomic happens once a thread, whatever its operands */
     if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
         (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
         return true;
@@ -39,8 +34,7 @@ static bool is_harmless(const struct compiler *c, const struct expr *e)
         return true;
     if (e->op == OP_ACCESS || !(op_table[e->op].flags & OP_PURE))
         return false;
-    bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV;
-    if (divides && !dtype_is_float(e->type.dtype) &&
+    if (op_divides(e->op) && !dtype_is_float(e->type.dtype) &&
         !(expr_constant(c, e->args[1], &divisor) && divisor.i != 0))
         return false;
     if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
@@ -254,8 +248,7 @@ static void check_divisor(struct compiler *c, const struct expr *e, const struct
                           enum dtype computed)
 {
     struct literal constant;
-    bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_CDIV;
-    if (!divides || dtype_is_float(computed) ||
+    if (!op_divides(e->op) || dtype_is_float(computed) ||
         (expr_constant(c, e->args[1], &constant) && constant.i != 0))
         return;
     uint32_t top = c->top;
@@ -543,7 +536,7 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
     case OP_BROADCAST:
     case OP_IOTA: v = compile_shape(c, e, into); break;
     default:
-        v = is_atomic(e->op) ? compile_atomic(c, e, true) : compile_arithmetic(c, e, into);
+        v = op_is_atomic(e->op) ? compile_atomic(c, e, true) : compile_arithmetic(c, e, into);
         break;
     }
     c->loc = outer;

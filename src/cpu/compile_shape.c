@@ -1,6 +1,8 @@
 /* Expressions that look at a tile as a whole: reductions, scans, changes of shape, products. */
 #include "cpu/compile.h"
 
+#include <math.h>
+
 /* --- reductions --- */
 
 static enum reduction reduction_of(enum op op)
@@ -11,6 +13,27 @@ static enum reduction reduction_of(enum op op)
     case OP_REDUCE_ANY: return REDUCTION_ANY;
     case OP_REDUCE_ALL: return REDUCTION_ALL;
     default: return REDUCTION_SUM;
+    }
+}
+
+/* What an exclusive scan begins with: the op's neutral element in the stored type, as `computed` holds it. */
+static void scan_start(enum op op, enum dtype stored, enum dtype computed, void *start)
+{
+    double least = stored == DT_BOOL ? 0 : dtype_is_float(stored) ? -INFINITY : -0x1p64;
+    double greatest = stored == DT_BOOL ? 1 : -least;
+    uint64_t element = 0;
+    switch (op) {
+    case OP_MUL: dtype_store_f64(computed, start, 1); return;
+    case OP_AND: dtype_store_i64(computed, start, -1); return;
+    case OP_MIN:
+    case OP_MAX: /* saturates to the end of the type */
+        dtype_store_f64(stored, &element, op == OP_MAX ? least : greatest);
+        if (dtype_is_float(stored))
+            dtype_store_f64(computed, start, dtype_load_f64(stored, &element));
+        else
+            dtype_store_i64(computed, start, dtype_load_i64(stored, &element));
+        return;
+    default: dtype_store_i64(computed, start, 0); return;
     }
 }
 
@@ -39,7 +62,9 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     struct reduce_detail *d = arena_new(c->arena, struct reduce_detail);
     d->reduce = scan ? NULL : c->set->reduce->reduce[reduction_of(e->op)][compute];
     d->scan = scan ? c->set->reduce->scan[e->scan_op][compute] : NULL;
-    d->exclusive = e->exclusive;
+    d->exclusive = scan && e->exclusive;
+    if (d->exclusive)
+        scan_start(e->scan_op, e->type.dtype, computed, &d->start);
     if (!d->reduce && !d->scan) {
         compile_error(c, "%s is not available for %s", op_table[e->op].text,
                       dtype_table[e->type.dtype].name);
@@ -74,16 +99,6 @@ static void add_axis(struct copy_detail *d, int64_t extent, int64_t dst, int64_t
     d->nest.src[i] = src;
 }
 
-/* Elements from one index of each axis to the next. */
-static void dense_strides(const struct value *v, int64_t *stride)
-{
-    int64_t step = v->lanes;
-    for (int i = v->rank - 1; i >= 0; i--) {
-        stride[i] = step;
-        step *= v->extent[i];
-    }
-}
-
 static void emit_rearrangement(struct compiler *c, struct copy_detail *d, const struct value *to,
                                const struct value *from)
 {
@@ -101,8 +116,8 @@ static void compile_trans(struct compiler *c, const struct value *to, const stru
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
     int64_t dst[MAX_RANK], src[MAX_RANK];
     int rank = to->rank;
-    dense_strides(to, dst);
-    dense_strides(from, src);
+    dense_strides(to->rank, to->extent, to->lanes, dst);
+    dense_strides(from->rank, from->extent, from->lanes, src);
     for (int i = 0; i < rank; i++) {
         int other = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
         add_axis(d, to->extent[i], dst[i], src[other]);
@@ -116,8 +131,8 @@ static void compile_repeat(struct compiler *c, enum op op, const struct value *t
 {
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
     int64_t dst[MAX_RANK], src[MAX_RANK];
-    dense_strides(to, dst);
-    dense_strides(from, src);
+    dense_strides(to->rank, to->extent, to->lanes, dst);
+    dense_strides(from->rank, from->extent, from->lanes, src);
     for (int i = 0; i < to->rank; i++) {
         int own = i - (to->rank - from->rank);
         int64_t extent = own >= 0 ? from->extent[own] : 1, step = own >= 0 ? src[own] : 0;
@@ -184,39 +199,12 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
 
 /* --- products --- */
 
-static size_t batches(const struct value *v)
-{
-    size_t n = 1;
-    for (int i = 0; i + 2 < v->rank; i++)
-        n *= (size_t)v->extent[i];
-    return n;
-}
-
-/* An operand as the routine takes it: in the type of the sum; for each batch, or one for all. */
-static struct value dot_operand(struct compiler *c, const struct expr *e, enum dtype computed,
-                                const struct value *result, size_t *batch_step)
-{
-    struct value v = value_convert(c, compile_expr(c, e, NULL), computed);
-    size_t own = batches(&v), matrix = (size_t)(value_elements(&v)) / own;
-    if (own > 1 && own != batches(result)) {
-        struct value like = *result;
-        like.lanes = v.lanes;
-        like.extent[like.rank - 2] = v.extent[v.rank - 2];
-        like.extent[like.rank - 1] = v.extent[v.rank - 1];
-        v = value_like(c, v, &like);
-        own = batches(&v);
-    }
-    *batch_step = own > 1 ? matrix : 0;
-    return v;
-}
-
 static void emit_dot(struct compiler *c, const struct value *sum, const struct value *a,
                      const struct value *b, struct dot_detail *d, enum compute compute)
 {
-    d->batch = batches(sum);
-    d->m = (size_t)sum->extent[sum->rank - 2];
-    d->n = (size_t)sum->extent[sum->rank - 1];
-    d->k = (size_t)a->extent[a->rank - 1];
+    d->m = (size_t)sum->extent[0];
+    d->n = (size_t)sum->extent[1];
+    d->k = (size_t)a->extent[1];
     d->size = dtype_size(sum->dtype);
     d->lanes = sum->lanes;
     d->a_lanes = a->lanes;
@@ -242,7 +230,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     enum compute compute = compute_of(e->type.dtype);
     enum dtype computed = compute_dtype(compute);
     struct dot_detail *d = arena_new(c->arena, struct dot_detail);
-    if (e->type.rank < 2 || !c->set->dot->dot[compute]) {
+    if (e->type.rank != 2 || !c->set->dot->dot[compute]) {
         compile_error(c, "dot is not available for %s of rank %d", dtype_table[e->type.dtype].name,
                       e->type.rank);
         return (struct value){.lanes = 1};
@@ -253,8 +241,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     bool in_place = into && into->dtype == computed && value_same_shape(into, &result);
     struct value room = in_place ? *into : value_of_type(c, &e->type, result.lanes);
     uint32_t top = c->top;
-    struct value a = dot_operand(c, e->args[0], computed, &result, &d->a_batch);
-    struct value b = dot_operand(c, e->args[1], computed, &result, &d->b_batch);
+    struct value a = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
+    struct value b = value_convert(c, compile_expr(c, e->args[1], NULL), computed);
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);

@@ -314,7 +314,7 @@ static void compile_effect(struct compiler *c, const struct expr *e)
     case OP_PRINT: compile_print(c, e); break;
     case OP_ASSUME: compile_assume(c, e); break;
     default:
-        if (e->op >= OP_ATOMIC_ADD && e->op <= OP_ATOMIC_CAS)
+        if (op_is_atomic(e->op))
             compile_atomic(c, e, false);
         else
             compile_expr(c, e, NULL);
@@ -402,9 +402,9 @@ static bool changes_nothing(const struct stmt *s)
     for (; s; s = s->next) {
         if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE || s->kind == STMT_RETURN)
             continue;
-        bool harmless = s->kind == STMT_IF || s->kind == STMT_BLOCK;
-        if (s->kind == STMT_DECL)
-            harmless = !s->value || s->value->op < OP_ATOMIC_ADD || s->value->op > OP_ATOMIC_CAS;
+        bool harmless = s->kind == STMT_IF || s->kind == STMT_BLOCK || s->kind == STMT_DECL;
+        if (expr_has_atomic(s->condition) || expr_has_atomic(s->value))
+            return false;
         if (s->kind == STMT_EFFECT)
             harmless = s->value->op == OP_SYNC;
         if (!harmless || !changes_nothing(s->body) || !changes_nothing(s->otherwise))
@@ -507,7 +507,7 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
     if (s->is_do)
         compile_loop_test(c, s->condition, &loop);
     c->loc = s->loc;
-    if (changes_nothing(s->body) && !s->step)
+    if (!s->step && !expr_has_atomic(s->condition) && changes_nothing(s->body))
         emit_step(c, step_stuck);
     emit_jump(c, step_jump, 0, &start);
     label_place(c, &end);

@@ -39,6 +39,7 @@ enum cpu_fault_kind {
     CPU_DEADLOCK,     /* a lock that no running block can release */
     CPU_ASSUME,       /* assume() does not hold */
     CPU_DIVIDE,       /* integer division by zero */
+    CPU_CANCELLED,    /* the caller said so; no fault is described */
     CPU_NO_MEMORY
 };
 
@@ -49,6 +50,7 @@ struct cpu_fault {
     int64_t block[3];
     int thread[3]; /* -1 in all: not one thread's */
     char message[256];
+    char way_out[160]; /* "": none */
 };
 
 struct cpu_options {
@@ -56,7 +58,7 @@ struct cpu_options {
     int threads;                                                /* 0: one a core */
     void (*print)(void *user, const char *text, size_t length); /* print(); NULL: dropped */
     void *print_user;
-    /* polled between blocks; NULL: never. A cancelled launch gives CPU_OK */
+    /* Polled between blocks and now and then in loops, by any thread; NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
 };
@@ -77,6 +79,7 @@ struct ensures_report {
     int64_t at[MAX_RANK]; /* its index in the view, `over` indices included as the view has them */
     const char *view;     /* name of the view */
     int64_t checked;      /* elements compared */
+    int64_t undecided;    /* of these, how many could have any value */
     char message[256];    /* set when it could not be evaluated */
 };
 /* true: evaluated, see report->ok. false: it could not be (report->message). */

@@ -1,8 +1,7 @@
-/* Products of matrices: the value, and beside it the sum of magnitudes that its error bound needs.
+/* Products of matrices: the value, and beside it the sums of magnitudes that its error bound needs.
  *
- * For a sum of K products in any order, with or without fused steps, |computed - exact| <= (K + 2) u sum |a| |b| (Higham,
- * section 3.5, with the rounding of c and slack for second-order terms). Operands off by ea and eb add
- * sum (|a| + ea)(|b| + eb) - |a| |b|.
+ * A sum of K products in any order, with or without fused steps, is bound as ensures.c says, with K + 2 terms: the rounding
+ * of c, and slack for second-order terms. Operands off by ea and eb add sum (|a| + ea)(|b| + eb) - |a| |b|.
  */
 #include "cpu/ensures_internal.h"
 #include "cpu/routines.h"
@@ -12,11 +11,12 @@
 
 /* A panel of b, MAGNITUDE_PANEL columns wide and up to DEPTH rows deep, is copied so that it stays in the first-level
  * cache; the rows of a then go over it, ROWS at a time. */
-enum { PANEL = MAGNITUDE_PANEL, DEPTH = 512, ROWS = 64 };
+enum { PANEL = MAGNITUDE_PANEL, DEPTH = SUM_RUN, ROWS = 64 };
 
 struct product {
-    const double *a, *b;   /* m × k, k × n */
-    double *v, *magnitude; /* m × n; v NULL: only magnitudes, of operands that are not negative */
+    const double *a, *b; /* m × k, k × n */
+    /* m × n; v, runs NULL: only magnitudes, of operands that are not negative */
+    double *v, *magnitude, *runs;
     int64_t n, k;
     magnitude_fn *block;
 };
@@ -44,8 +44,10 @@ static void add_block(const struct product *w, int64_t row, int64_t rows, int64_
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < width; c++) {
             int64_t at = (row + r) * w->n + column + c;
-            if (w->v)
+            if (w->v) {
                 w->v[at] += v[r * PANEL + c];
+                w->runs[at] += fabs(v[r * PANEL + c]);
+            }
             w->magnitude[at] += magnitude[r * PANEL + c];
         }
 }
@@ -91,6 +93,34 @@ static void to_upper(struct oracle_tile *x)
 {
     for (int64_t i = 0; i < x->count; i++)
         x->v[i] = fabs(x->v[i]) + (x->error ? x->error[i] : 0);
+}
+
+/* For each row (column) whether all its elements have the same magnitude. */
+static bool *rows_alike(struct oracle *o, const struct oracle_tile *x)
+{
+    int64_t rows = x->extent[0], n = x->extent[1];
+    bool *alike = oracle_memory(o, (size_t)rows * sizeof *alike);
+    for (int64_t r = 0; r < rows; r++) {
+        const double *row = &x->v[r * n];
+        int64_t i = 1;
+        while (i < n && fabs(row[i]) == fabs(row[0]))
+            i++;
+        alike[r] = i >= n;
+    }
+    return alike;
+}
+
+static bool *columns_alike(struct oracle *o, const struct oracle_tile *x)
+{
+    int64_t rows = x->extent[0], n = x->extent[1];
+    bool *alike = oracle_memory(o, (size_t)n * sizeof *alike);
+    for (int64_t c = 0; c < n; c++) {
+        int64_t r = 1;
+        while (r < rows && fabs(x->v[r * n + c]) == fabs(x->v[c]))
+            r++;
+        alike[c] = r >= rows;
+    }
+    return alike;
 }
 
 static void clear(double *x, int64_t count)
@@ -142,7 +172,9 @@ static void dot_ints(struct oracle *o, const struct oracle_tile *a, const struct
 struct finish {
     struct rule rule;
     struct oracle_tile *out;
-    const double *v, *magnitude, *upper; /* upper: sum (|a| + ea)(|b| + eb); NULL: exact operands */
+    const double *v, *magnitude, *runs;
+    const double *upper; /* sum (|a| + ea)(|b| + eb); NULL: exact operands */
+    const bool *rows_alike, *columns_alike;
     const struct oracle_tile *c;
     int64_t strides[MAX_RANK], n, k;
 };
@@ -153,10 +185,14 @@ static void finish_element(struct finish *f, int64_t at)
     if (f->c)
         c = tile_get(f->c, at / f->n * f->strides[0] + at % f->n * f->strides[1]);
     double v = f->v[at] + c.v, error = c.error;
-    double size = f->upper ? f->upper[at] : f->magnitude[at];
-    if (f->upper)
-        error += fabs(f->upper[at] - f->magnitude[at]);
-    error += (double)(f->k + 2) * f->rule.unit * (size + fabs(c.v) + c.error);
+    double size = f->upper ? f->upper[at] : f->magnitude[at], start = fabs(c.v) + c.error;
+    double inherited = f->upper ? fabs(f->upper[at] - f->magnitude[at]) : 0;
+    struct magnitudes m = {.size = size + start,
+                           .runs = f->runs[at] + inherited + start,
+                           .alike = f->rows_alike[at / f->n] && f->columns_alike[at % f->n]};
+    error += inherited + sum_error((double)f->k + 2, f->rule.unit, &m);
+    if (sum_may_overflow(v, m.size, f->rule.overflow))
+        error = INFINITY;
     if (!isfinite(v)) /* the sums of magnitudes say nothing then */
         error = f->upper || c.error != 0 ? INFINITY : 0;
     double reach = fabs(v) + error;
@@ -179,21 +215,28 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     bool in_place = out->v && out->error; /* the result's own memory serves until it is finished */
     double *v = in_place ? out->v : oracle_memory(o, bytes);
     double *magnitude = in_place ? out->error : oracle_memory(o, bytes), *upper = NULL;
+    double *runs = oracle_memory(o, bytes);
     clear(v, out->count);
     clear(magnitude, out->count);
+    clear(runs, out->count);
     struct product w = {.a = a->v, .b = b->v, .v = v, .magnitude = magnitude, .n = n, .k = k};
+    w.runs = runs;
     w.block = choose_block();
     oracle_parallel(o, m, work, multiply_rows, &w);
+    bool *a_alike = rows_alike(o, a), *b_alike = columns_alike(o, b);
     if (a->error || b->error) {
         upper = oracle_memory(o, bytes);
         clear(upper, out->count);
         to_upper(a);
         to_upper(b);
-        w.v = NULL;
+        w.v = w.runs = NULL;
         w.magnitude = upper;
         oracle_parallel(o, m, work, multiply_rows, &w);
     }
     struct finish f = {.out = out, .v = v, .magnitude = magnitude, .upper = upper, .c = c};
+    f.runs = runs;
+    f.rows_alike = a_alike;
+    f.columns_alike = b_alike;
     enum dtype from[RULE_OPERANDS] = {e->type.dtype, e->type.dtype, e->type.dtype};
     f.rule = rule_for(OP_ADD, out->dtype, from, 2);
     f.rule.is_root = e == o->root;
@@ -204,6 +247,9 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     for (int64_t i = 0; i < out->count; i++)
         finish_element(&f, i);
     oracle_memory_free(o, upper);
+    oracle_memory_free(o, runs);
+    oracle_memory_free(o, a_alike);
+    oracle_memory_free(o, b_alike);
     if (!in_place) {
         oracle_memory_free(o, v);
         oracle_memory_free(o, magnitude);

@@ -107,6 +107,18 @@ struct rule {
     bool converts;   /* some of them */
 };
 
+/* What the error bound of a sum is made of. */
+struct magnitudes {
+    double size; /* sum |x| */
+    double runs; /* of SUM_RUN terms in a row: sum over runs of |sum over the run| */
+    bool alike;  /* all |x| are the same: roundings repeat, and do not cancel */
+};
+enum { SUM_RUN = 512 };
+/* How far a sum of so many terms, added in any order in a type of this unit roundoff, may be off. */
+double sum_error(double terms, double unit, const struct magnitudes *m);
+/* Whether, in some order of adding, a part of the sum v may overflow and the whole be anything. */
+bool sum_may_overflow(double v, double size, double overflow);
+
 double float_unit(enum dtype t);     /* with the oracle's own rounding on top */
 double float_step(enum dtype t);     /* least positive value */
 double float_overflow(enum dtype t); /* from here on values round to infinity */
@@ -143,6 +155,7 @@ struct access {
     int gathers;
     struct oracle_tile gather[MAX_RANK]; /* hold the positions; freed by access_free */
 };
+bool view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* how many it has */
 bool access_resolve(struct oracle *o, const struct expr *e, struct access *out);
 void access_free(struct oracle *o, struct access *x);
 /* The place in the view of element `index` of the result (row-major number); false: beyond the view. */

@@ -2,6 +2,8 @@
  * value theorem for the functions: |f(x + d) - f(x)| <= |d| max |f'|. */
 #include "cpu/ensures_internal.h"
 
+#include "base/arithmetic.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -77,7 +79,7 @@ bool rule_keeps_exact(const struct rule *r)
         if (r->in[i] != DT_NONE && !converts_exactly(r->in[i], r->from[i]))
             return false;
     if (!dtype_is_float(r->type))
-        return true;
+        return !op_divides(r->op);
     switch (r->op) {
     case OP_NEG:
     case OP_ABS:
@@ -164,6 +166,27 @@ static struct number either(enum dtype t, struct number a, struct number b)
     return a;
 }
 
+/* --- sums --- */
+
+#define CONFIDENCE 8.0       /* lambda of Higham and Mary */
+#define PARTS_AT_LEAST 0.125 /* parts of a sum are taken to reach this much of sum |x| */
+
+double sum_error(double terms, double unit, const struct magnitudes *m)
+{
+    double reach = larger(m->runs, PARTS_AT_LEAST * m->size);
+    if (terms <= CONFIDENCE * CONFIDENCE || m->alike || !(reach < m->size))
+        reach = m->size;
+    double likely = CONFIDENCE * sqrt(terms) * reach;
+    bool linear = m->alike || !(likely < terms * m->size);
+    return unit * (linear ? terms * m->size : likely);
+}
+
+bool sum_may_overflow(double v, double size, double overflow)
+{
+    bool one_sign = fabs(v) >= size * (1 - 0x1p-20);
+    return size >= overflow && !one_sign;
+}
+
 /* --- casts --- */
 
 static int64_t saturated(enum dtype to, double v)
@@ -198,7 +221,11 @@ static struct number to_float(enum dtype to, enum dtype from, struct number x, b
     bool exact = dtype_is_float(from)
                      ? converts_exactly(to, from)
                      : fabs(v) * dtype_table[to].roundoff <= 1 && fabs(v) < r.overflow;
-    return exact ? unrounded(v, x.error) : rule_round(&r, v, x.error);
+    if (exact)
+        return unrounded(v, x.error);
+    if (!is_root && fabs(v) - x.error >= r.overflow) /* surely; and written so */
+        return (struct number){.v = copysign(INFINITY, v)};
+    return rule_round(&r, v, x.error);
 }
 
 static bool within(enum dtype t, double low, double high)
@@ -370,8 +397,11 @@ static bool int_apply(const struct rule *r, const struct number *x, int count, s
         *out = extreme(r->type, false, extreme(r->type, true, x[0], x[1]), x[2]);
         return true;
     }
-    if (!int_exact(r, x, count, out))
-        return false;
+    if (!int_exact(r, x, count,
+                   out)) { /* by zero: has no value, but may be one that `where` drops */
+        *out = (struct number){.error = INFINITY};
+        return op_divides(r->op);
+    }
     bool exact = true;
     for (int i = 0; i < count; i++)
         exact = exact && x[i].error == 0;
@@ -559,6 +589,8 @@ static struct number function_of(const struct rule *r, struct number x)
     default: break;
     }
     double error, v = function_value(r->op, x, &error);
+    if (isinf(x.error)) /* it may be infinite, or no number */
+        return (struct number){.v = v, .error = INFINITY};
     bool exact_zero = v == 0 && x.error == 0;
     if (isfinite(v) && !exact_zero)
         error += FUNCTION_UNITS * r->unit * (accuracy_scale(r->op, v) + error);
@@ -566,24 +598,6 @@ static struct number function_of(const struct rule *r, struct number x)
 }
 
 /* --- philox --- */
-
-/* Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), counter (offset, 0, 0). */
-static uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word)
-{
-    uint32_t x0 = (uint32_t)counter, x1 = (uint32_t)(counter >> 32), x2 = 0, x3 = 0;
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xd2511f53u * x0, p1 = (uint64_t)0xcd9e8d57u * x2;
-        x0 = (uint32_t)(p1 >> 32) ^ x1 ^ k0;
-        x2 = (uint32_t)(p0 >> 32) ^ x3 ^ k1;
-        x1 = (uint32_t)p1;
-        x3 = (uint32_t)p0;
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
-    }
-    const uint32_t words[4] = {x0, x1, x2, x3};
-    return words[word & 3];
-}
 
 static struct number philox(const struct number *x)
 {

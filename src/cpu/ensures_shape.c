@@ -217,6 +217,7 @@ static struct number lane_get(const struct lane *l, int64_t i)
 struct total {
     uint64_t whole; /* integers, wrapping */
     double sum, error, size;
+    double runs, run, least, greatest; /* what sum_error asks for */
     int64_t n;
 };
 
@@ -227,11 +228,17 @@ static void total_add(struct total *t, enum dtype from, struct number x)
         t->whole += (uint64_t)x.i;
     t->sum += v;
     t->error += x.error;
-    t->size += fabs(v) + x.error;
-    t->n++;
+    double size = fabs(v) + x.error;
+    t->size += size;
+    t->least = t->n == 0 || size < t->least ? size : t->least;
+    t->greatest = t->n == 0 || size > t->greatest ? size : t->greatest;
+    t->run += v;
+    if (++t->n % SUM_RUN != 0)
+        return;
+    t->runs += fabs(t->run);
+    t->run = 0;
 }
 
-/* n values in any order: n u sum |x| at most (Higham, section 4.2). */
 static struct number total_value(const struct total *t, enum dtype to, bool is_root)
 {
     if (!dtype_is_float(to)) {
@@ -242,7 +249,12 @@ static struct number total_value(const struct total *t, enum dtype to, bool is_r
     }
     if (!isfinite(t->sum))
         return (struct number){.v = t->sum, .error = isfinite(t->error) ? 0 : INFINITY};
-    double error = t->error + (double)t->n * float_unit(to) * t->size;
+    struct magnitudes m = {.size = t->size,
+                           .runs = t->runs + fabs(t->run) + t->error,
+                           .alike = t->least == t->greatest};
+    double error = t->error + sum_error((double)t->n, float_unit(to), &m);
+    if (sum_may_overflow(t->sum, t->size, float_overflow(to)))
+        error = INFINITY;
     if (!(error >= 0) || (!is_root && fabs(t->sum) + error >= float_overflow(to)))
         error = INFINITY;
     return (struct number){.v = t->sum, .error = error};

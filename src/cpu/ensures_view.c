@@ -40,6 +40,17 @@ static bool resolve_view(struct oracle *o, const struct sym *view, struct access
     return true;
 }
 
+bool view_elements(struct oracle *o, const struct sym *view, int64_t *out)
+{
+    struct access x = {0};
+    if (!resolve_view(o, view, &x))
+        return false;
+    *out = 1;
+    for (int i = 0; i < x.axes; i++)
+        *out *= x.axis[i].extent > 0 ? x.axis[i].extent : 0;
+    return true;
+}
+
 static void add_axis(struct access *x, struct access_axis *axis, int64_t start, int64_t extent)
 {
     axis->start = start;

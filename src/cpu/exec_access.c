@@ -7,6 +7,7 @@
 #include "cpu/program.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 unsigned char *access_base(const struct frame *f, const struct access *a)
 {
@@ -48,12 +49,44 @@ static int64_t lane_index(const struct frame *f, const struct access_axis *axis,
 
 /* --- faults --- */
 
+/* The text of a place when it is one short line, "" when not. */
+static const char *short_text(struct loc at, int *length)
+{
+    *length = 0;
+    if (!at.source || at.length == 0 || at.length > 60)
+        return "";
+    const char *text = at.source->text + at.offset;
+    *length = memchr(text, '\n', at.length) ? 0 : (int)at.length;
+    return text;
+}
+
+/* The condition under which an element may be accessed, in the program's own words. */
+static void add_guard(struct frame *f, const struct access *a, int axis, int64_t index)
+{
+    int length, limit_length = 0;
+    const char *text = short_text(a->axis[axis].loc, &length), *limit = "";
+    struct cpu_fault *fault = &f->fault;
+    if (a->sym->dims[axis])
+        limit = short_text(a->sym->dims[axis]->loc, &limit_length);
+    if (length == 0 || (a->sym->dims[axis] && limit_length == 0))
+        return;
+    if (index < 0)
+        snprintf(fault->way_out, sizeof fault->way_out, "guard it: `if (%.*s >= 0)`", length, text);
+    else if (limit_length > 0)
+        snprintf(fault->way_out, sizeof fault->way_out, "guard it: `if (%.*s < %.*s)`", length,
+                 text, limit_length, limit);
+    else
+        snprintf(fault->way_out, sizeof fault->way_out, "guard it: `if (%.*s < %" PRId64 ")`",
+                 length, text, access_extents(f, a)[axis]);
+}
+
 static void element_outside(struct frame *f, const struct access *a, int axis, int64_t index,
                             struct loc loc, int lane)
 {
     frame_fault(f, CPU_BOUNDS, loc, lane,
                 "index %" PRId64 " is outside axis %d of %s (extent %" PRId64 ")", index, axis,
                 a->sym->name, access_extents(f, a)[axis]);
+    add_guard(f, a, axis, index);
 }
 
 static void slice_outside(struct frame *f, const struct access *a, int axis, int64_t start,
@@ -251,11 +284,29 @@ void box_store(struct frame *f, const struct access *a, const struct box *box, c
     box_walk(&w, (void *)(uintptr_t)data);
 }
 
+/* access_box where not all lanes may run: a fault then is that of the first one that does. */
+static bool access_box_under(struct frame *f, const struct access *a, const struct instr *in,
+                             struct box *box)
+{
+    const uint8_t *mask = frame_mask(f, in->mask);
+    if (access_box(f, a, in->loc, box))
+        return true;
+    if (!mask)
+        return false;
+    int lane = 0, x = (int)f->program->threads[0], y = (int)f->program->threads[1];
+    while (!mask[lane])
+        lane++;
+    f->fault.thread[0] = lane % x;
+    f->fault.thread[1] = lane / x % y;
+    f->fault.thread[2] = lane / x / y;
+    return false;
+}
+
 void step_load(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
     struct box box;
-    if (!access_box(f, a, in->loc, &box) || !async_leaves_box(f, a, &box, in->loc))
+    if (!access_box_under(f, a, in, &box) || !async_leaves_box(f, a, &box, in->loc))
         return;
     box_load(f, a, &box, frame_at(f, in->dst),
              a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
@@ -265,7 +316,7 @@ void step_store(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
     struct box box;
-    if (!access_box(f, a, in->loc, &box) || !async_leaves_box(f, a, &box, in->loc))
+    if (!access_box_under(f, a, in, &box) || !async_leaves_box(f, a, &box, in->loc))
         return;
     box_store(f, a, &box, frame_at(f, in->a), frame_mask(f, in->mask));
 }

@@ -41,7 +41,7 @@ static bool copy_meets_box(const struct copy_under_way *copy, const struct acces
     return first < copy_end && copy_first < end;
 }
 
-static bool copy_meets_byte(const struct copy_under_way *copy, int64_t byte)
+static bool copy_has_byte(const struct copy_under_way *copy, int64_t byte)
 {
     const struct access *to = copy->detail->to;
     int64_t at = byte - (int64_t)to->at;
@@ -55,6 +55,16 @@ static bool copy_meets_byte(const struct copy_under_way *copy, int64_t byte)
             return false;
     }
     return true;
+}
+
+/* Any of the bytes of an element, which may be wider than those of the copy. */
+static bool copy_meets_bytes(const struct copy_under_way *copy, int64_t first, size_t count)
+{
+    size_t step = copy->detail->to->size < count ? copy->detail->to->size : count;
+    for (size_t i = 0; i < count; i += step)
+        if (copy_has_byte(copy, first + (int64_t)i))
+            return true;
+    return copy_has_byte(copy, first + (int64_t)count - 1);
 }
 
 static void touched(struct frame *f, const struct copy_under_way *copy, const struct access *a,
@@ -94,7 +104,7 @@ bool async_leaves_lanes(struct frame *f, const struct access *a, const struct la
         int64_t off = lanes->narrow ? ((const int32_t *)lanes->off)[lane]
                                     : ((const int64_t *)lanes->off)[lane];
         for (size_t i = 0; i < f->copy_count; i++)
-            if (copy_meets_byte(&f->copies[i], base + off * (int64_t)a->size)) {
+            if (copy_meets_bytes(&f->copies[i], base + off * (int64_t)a->size, a->size)) {
                 touched(f, &f->copies[i], a, loc, (int)lane);
                 return false;
             }

@@ -25,9 +25,13 @@ void step_end(struct frame *f, const struct instr *in)
     f->state = FRAME_DONE;
 }
 
+/* Loops close with it: those that never end can be stopped. */
 void step_jump(struct frame *f, const struct instr *in)
 {
+    bool is_back = in->n < f->pc;
     f->pc = in->n;
+    if (is_back && --f->until_poll == 0)
+        frame_poll(f);
 }
 
 void step_jump_if(struct frame *f, const struct instr *in)

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     SHOWN_ALONE = 12, /* axes up to this extent are shown whole, longer ones by their ends: */
-    SHOWN_ENDS = 4
+    SHOWN_ENDS = 4,
+    MOST_DIGITS = 21
 };
 
 /* Gathers text, so that the caller gets pieces of some size. */
@@ -49,26 +51,29 @@ printer_format(struct printer *p, const char *format, ...)
     printer_add(p, piece);
 }
 
-/* The shortest digits that read back as the same value of the type. */
+/* "30.0", "0.25"; 1e-05 and 1e+09 beyond what is plain to read: with as many digits as read back as the same value of
+ * the type. */
 static void print_float(struct printer *p, enum dtype t, double v)
 {
-    if (isnan(v)) {
-        printer_add(p, "nan");
+    char text[64];
+    double size = fabs(v);
+    bool plain = size == 0 || (size > 9.95e-5 && size < 1e9);
+    if (isnan(v) || isinf(v)) {
+        printer_add(p, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
-    for (int digits = 1; digits <= 17; digits++) {
-        char text[40];
+    for (int digits = plain; digits <= MOST_DIGITS; digits++) {
         uint64_t bits = 0, wanted = 0;
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        double back = 0;
-        sscanf(text, "%lf", &back);
-        dtype_store_f64(t, &bits, back);
+        if (plain)
+            snprintf(text, sizeof text, "%.*f", digits, v);
+        else
+            snprintf(text, sizeof text, "%.*e", digits, v);
+        dtype_store_f64(t, &bits, strtod(text, NULL));
         dtype_store_f64(t, &wanted, v);
-        if (bits == wanted || digits == 17) {
-            printer_add(p, text);
-            return;
-        }
+        if (bits == wanted)
+            break;
     }
+    printer_add(p, text);
 }
 
 static void print_element(struct printer *p, enum dtype t, const void *at)

@@ -150,7 +150,8 @@ void step_reduce(struct frame *f, const struct instr *in)
 void step_scan(struct frame *f, const struct instr *in)
 {
     const struct reduce_detail *d = in->detail;
-    d->scan(f->memory + in->dst, f->memory + in->a, d->outer, d->n, d->inner, d->exclusive);
+    d->scan(f->memory + in->dst, f->memory + in->a, d->outer, d->n, d->inner,
+            d->exclusive ? &d->start : NULL);
 }
 
 void step_iota(struct frame *f, const struct instr *in)
@@ -171,9 +172,7 @@ void step_dot(struct frame *f, const struct instr *in)
     const struct dot_detail *d = in->detail;
     unsigned char *c = frame_at(f, in->dst);
     const unsigned char *a = frame_at(f, in->a), *b = frame_at(f, in->b);
-    for (size_t i = 0; i < d->batch; i++)
-        d->dot(c + i * d->m * d->n * d->size, a + i * d->a_batch * d->size,
-               b + i * d->b_batch * d->size, d->m, d->n, d->k, d->n, d->k, d->n);
+    d->dot(c, a, b, d->m, d->n, d->k, d->n, d->k, d->n);
 }
 
 static const void *lane_row(const struct frame *f, const unsigned char *base, size_t element,
@@ -194,16 +193,13 @@ void step_dot_lanes(struct frame *f, const struct instr *in)
     unsigned char *c = frame_at(f, in->dst);
     const unsigned char *a = frame_at(f, in->a), *b = frame_at(f, in->b);
     uint32_t second = d->spread + (uint32_t)d->size * d->lanes;
-    for (size_t t = 0; t < d->batch; t++)
-        for (size_t i = 0; i < d->m; i++)
-            for (size_t p = 0; p < d->k; p++) {
-                const void *x =
-                    lane_row(f, a, t * d->a_batch + i * d->k + p, d->a_lanes, d, d->spread);
-                for (size_t j = 0; j < d->n; j++) {
-                    const void *y =
-                        lane_row(f, b, t * d->b_batch + p * d->n + j, d->b_lanes, d, second);
-                    unsigned char *to = c + ((t * d->m + i) * d->n + j) * d->lanes * d->size;
-                    d->fma(to, x, y, to, d->lanes);
-                }
+    for (size_t i = 0; i < d->m; i++)
+        for (size_t p = 0; p < d->k; p++) {
+            const void *x = lane_row(f, a, i * d->k + p, d->a_lanes, d, d->spread);
+            for (size_t j = 0; j < d->n; j++) {
+                const void *y = lane_row(f, b, p * d->n + j, d->b_lanes, d, second);
+                unsigned char *to = c + (i * d->n + j) * d->lanes * d->size;
+                d->fma(to, x, y, to, d->lanes);
             }
+        }
 }

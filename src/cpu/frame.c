@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { TURNS_BETWEEN_POLLS = 256 }; /* of a loop: a turn may work on large tiles */
+
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
 {
     while (atomic_flag_test_and_set_explicit(launch->allocating, memory_order_acquire))
@@ -63,6 +65,7 @@ void frame_start(struct frame *f, int64_t id)
     async_drop(f);
     f->group = 0;
     f->pc = 0;
+    f->until_poll = TURNS_BETWEEN_POLLS;
     f->state = FRAME_READY;
     f->fault = (struct cpu_fault){0};
 }
@@ -77,6 +80,16 @@ void frame_run(struct frame *f)
         in->step(f, in);
     }
     f->progressed = steps > 1 || f->state != FRAME_WAITING;
+}
+
+void frame_poll(struct frame *f)
+{
+    const struct launch_state *l = f->launch;
+    if (l->options->cancelled && l->options->cancelled(l->options->cancelled_user))
+        atomic_store(l->cancelled, true);
+    if (atomic_load(l->cancelled) || atomic_load(l->stop) < f->id)
+        f->state = FRAME_STOPPED;
+    f->until_poll = TURNS_BETWEEN_POLLS;
 }
 
 void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int lane,

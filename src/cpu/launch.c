@@ -41,12 +41,32 @@ struct binder {
     struct cpu_fault *fault;
 };
 
+/* What a launch is made of does not wrap. */
+static bool no_overflow(struct binder *b, const struct expr *e)
+{
+    const struct expr *overflow = eval_overflow(e, &b->env, true);
+    if (overflow)
+        refuse(b->fault, CPU_BAD_ARGUMENT, overflow->loc, "%s",
+               overflow_text(b->arena, overflow, &b->env));
+    return !overflow;
+}
+
+static bool view_fits(struct binder *b, const struct sym *s)
+{
+    for (int i = 0; i < s->type.rank; i++)
+        if (!no_overflow(b, s->dims[i]) || !no_overflow(b, s->strides[i]))
+            return false;
+    return no_overflow(b, s->base_offset);
+}
+
 static bool view_numbers(struct binder *b, const struct sym *s, struct view_binding *v, int *rank,
                          int64_t *offset)
 {
     bool known = true, strided = s->strides[0] != NULL;
     *rank = 0;
     *offset = 0;
+    if (!view_fits(b, s))
+        return false;
     while (*rank < MAX_RANK && s->dims[*rank]) {
         known = known && eval_int(s->dims[*rank], &b->env, &v->extent[*rank]);
         if (strided)
@@ -184,6 +204,8 @@ static bool set_grid(struct binder *b, struct launch_state *l)
     l->blocks = 1;
     for (int i = 0; i < 3; i++) {
         l->grid[i] = 1;
+        if (!no_overflow(b, k->grid[i]))
+            return false;
         if (k->grid[i] && !eval_int(k->grid[i], &b->env, &l->grid[i])) {
             refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
                    "the grid of %s cannot be worked out from the parameters", k->name);
@@ -228,9 +250,14 @@ struct pool {
     struct worker *workers;
     int count;
     _Atomic int64_t next; /* the next block to hand out */
-    _Atomic int64_t stop; /* the lowest block that faulted: none above it starts */
-    atomic_bool cancelled;
 };
+
+static bool was_cancelled(const struct launch_state *l)
+{
+    if (l->options->cancelled && l->options->cancelled(l->options->cancelled_user))
+        atomic_store(l->cancelled, true);
+    return atomic_load(l->cancelled);
+}
 
 static bool lower_blocks_ended(struct pool *pool, int64_t id)
 {
@@ -246,7 +273,7 @@ static void run_block(struct pool *pool, struct frame *f, int64_t id)
     frame_run(f);
     while (f->state == FRAME_WAITING) {
         bool last_chance = lower_blocks_ended(pool, id);
-        if (atomic_load(&pool->stop) < id || atomic_load(&pool->cancelled))
+        if (atomic_load(pool->launch->stop) < id || was_cancelled(pool->launch))
             return;
         frame_run(f);
         if (f->state != FRAME_WAITING)
@@ -265,16 +292,9 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
         w->fault = w->frame.fault;
         w->fault_id = id;
     }
-    int64_t lowest = atomic_load(&pool->stop);
-    while (id < lowest && !atomic_compare_exchange_weak(&pool->stop, &lowest, id))
+    int64_t lowest = atomic_load(pool->launch->stop);
+    while (id < lowest && !atomic_compare_exchange_weak(pool->launch->stop, &lowest, id))
         ;
-}
-
-static void poll_cancelled(struct pool *pool)
-{
-    const struct cpu_options *o = pool->launch->options;
-    if (o->cancelled && o->cancelled(o->cancelled_user))
-        atomic_store(&pool->cancelled, true);
 }
 
 static void work(void *user, int index)
@@ -282,13 +302,11 @@ static void work(void *user, int index)
     struct pool *pool = user;
     struct worker *w = &pool->workers[index];
     for (;;) {
-        if (index == 0) /* the caller's thread */
-            poll_cancelled(pool);
-        if (atomic_load(&pool->cancelled))
+        if (was_cancelled(pool->launch))
             break;
         atomic_store(&w->current, atomic_load(&pool->next));
         int64_t id = atomic_fetch_add(&pool->next, 1);
-        if (id >= pool->launch->blocks || id > atomic_load(&pool->stop))
+        if (id >= pool->launch->blocks || id > atomic_load(pool->launch->stop))
             break;
         atomic_store(&w->current, id);
         run_block(pool, &w->frame, id);
@@ -308,7 +326,9 @@ static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault
     }
     if (first)
         *fault = first->fault;
-    return first ? first->fault.kind : CPU_OK;
+    return first                                  ? first->fault.kind
+           : atomic_load(pool->launch->cancelled) ? CPU_CANCELLED
+                                                  : CPU_OK;
 }
 
 enum { MOST_WORKERS = 256 };
@@ -326,8 +346,6 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
         count = l->blocks;
     pool.workers = arena_array(a, struct worker, count);
     atomic_init(&pool.next, 0);
-    atomic_init(&pool.stop, INT64_MAX);
-    atomic_init(&pool.cancelled, false);
     for (; pool.count < count; pool.count++) {
         struct worker *w = &pool.workers[pool.count];
         w->fault_id = INT64_MAX;
@@ -350,6 +368,8 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
 }
 
 /* --- cooperative kernels: all blocks alive, in turns --- */
+
+#define MOST_COOPERATIVE_BYTES ((size_t)8 << 30)
 
 /* One turn each. Returns how many are alive; *progress: whether any got on. The first fault stops
  * it. */
@@ -379,9 +399,8 @@ static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *fram
     int64_t alive = l->blocks;
     while (alive > 0) {
         bool progress;
-        const struct cpu_options *o = l->options;
-        if (o->cancelled && o->cancelled(o->cancelled_user))
-            break;
+        if (was_cancelled(l))
+            return CPU_CANCELLED;
         alive = run_round(frames, l->blocks, &progress, &faulted);
         for (int64_t i = 0; i < l->blocks && alive > 0 && !progress && !faulted; i++)
             if (frames[i].state == FRAME_WAITING)
@@ -390,7 +409,7 @@ static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *fram
             break;
     }
     if (!faulted)
-        return CPU_OK;
+        return atomic_load(l->cancelled) ? CPU_CANCELLED : CPU_OK;
     *fault = faulted->fault;
     return fault->kind;
 }
@@ -398,6 +417,13 @@ static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *fram
 static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state *l,
                                            const struct cpu_argument *args, struct cpu_fault *fault)
 {
+    size_t bytes = l->program->frame_bytes + sizeof(struct frame);
+    if (l->blocks > (int64_t)(MOST_COOPERATIVE_BYTES / bytes))
+        return refuse(fault, CPU_NO_MEMORY, l->program->kernel->loc,
+                      "the %" PRId64 " cooperative blocks of %s, %zu bytes each, need more than "
+                      "%zu GiB: all of them live at the same time",
+                      l->blocks, l->program->kernel->name, l->program->frame_bytes,
+                      MOST_COOPERATIVE_BYTES >> 30);
     struct frame *frames = arena_array(a, struct frame, l->blocks);
     int64_t count = 0;
     enum cpu_fault_kind kind;
@@ -461,7 +487,13 @@ enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_arg
     static const struct cpu_options defaults = {0};
     struct cpu_fault unused;
     atomic_flag allocating = ATOMIC_FLAG_INIT;
-    struct launch_state l = {.program = p, .options = o ? o : &defaults, .allocating = &allocating};
+    atomic_bool cancelled = false;
+    _Atomic int64_t stop = INT64_MAX;
+    struct launch_state l = {.program = p,
+                             .options = o ? o : &defaults,
+                             .allocating = &allocating,
+                             .stop = &stop,
+                             .cancelled = &cancelled};
     l.allocator = l.options->allocator ? l.options->allocator : &allocator_libc;
     if (!fault)
         fault = &unused;

@@ -92,16 +92,16 @@ struct reduce_detail {
     reduce_fn *reduce; /* or */
     scan_fn *scan;
     bool exclusive;
+    uint64_t start; /* exclusive: the first result, in the type computed in */
     size_t outer, n, inner;
 };
 struct dot_detail {
     dot_fn *dot;         /* uniform operands, else: */
     elementwise_fn *fma; /* one step for all lanes */
-    size_t batch, m, n, k, size;
+    size_t m, n, k, size;
     uint32_t lanes, a_lanes,
-        b_lanes;             /* a row of lanes for each element; operands of one lane are spread */
-    size_t a_batch, b_batch; /* elements from one batch to the next; 0: shared */
-    uint32_t spread;         /* lanes * 2 elements of scratch */
+        b_lanes;     /* a row of lanes for each element; operands of one lane are spread */
+    uint32_t spread; /* lanes * 2 elements of scratch */
 };
 struct iota_detail {
     size_t outer, n, inner;
@@ -123,6 +123,7 @@ struct access_axis {
      * to the greatest of all. */
     bool affine;
     int64_t step[3], low, high;
+    struct loc loc; /* of the index as written */
 };
 
 /* A view, shared tile, per-thread array or register tile with one index for each axis. The result
@@ -254,11 +255,14 @@ struct launch_state {
     struct strided_nest *nests; /* by strided access */
     int64_t grid[3], blocks;
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
+    _Atomic int64_t *stop;   /* the lowest block that faulted: those above it need not end */
+    atomic_bool *cancelled;
 };
 
 /* --- a frame --- */
 
-enum frame_state { FRAME_READY, FRAME_WAITING, FRAME_DONE, FRAME_FAULT };
+/* FRAME_STOPPED: in the middle, because the launch was cancelled or a lower block faulted. */
+enum frame_state { FRAME_READY, FRAME_WAITING, FRAME_DONE, FRAME_FAULT, FRAME_STOPPED };
 
 /* Where the elements of a uniform access lie: along each axis of the memory from `low` on, `count`
  * of them inside. */
@@ -291,6 +295,7 @@ struct frame {
     size_t copy_count, copy_capacity;
     int64_t group;   /* of copies issued now */
     bool progressed; /* by the latest frame_run */
+    int until_poll;  /* turns of loops */
     struct cpu_fault fault;
 };
 
@@ -317,6 +322,8 @@ void frame_start(struct frame *f, int64_t id);
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Runs until it ends, faults, or waits at a lock. */
 void frame_run(struct frame *f);
+/* Asks the caller whether to go on; stops the frame if not. */
+void frame_poll(struct frame *f);
 /* Notes the fault of a lane (-1: of the block) and stops the frame. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))

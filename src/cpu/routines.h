@@ -59,9 +59,10 @@ typedef void elementwise_fn(void *dst, const void *a, const void *b, const void 
 typedef void convert_fn(void *dst, const void *src, size_t n);
 /* dst[outer][inner] = src[outer][n][inner] over the middle axis, n >= 1. */
 typedef void reduce_fn(void *dst, const void *src, size_t outer, size_t n, size_t inner);
-/* dst, src: [outer][n][inner]; running op over the middle axis. */
+/* dst, src: [outer][n][inner]; running op over the middle axis. first: NULL, or what an exclusive
+ * scan begins with. */
 typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t inner,
-                     bool exclusive);
+                     const void *first);
 /* c[m][n] += a[m][k] · b[k][n], rows ld* elements apart. Floats: for each element of c one fma a
  * step of k, in order. */
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k, size_t ldc,

@@ -15,88 +15,9 @@
 
 enum { ROWS = 6 };
 
-/* rows × two vectors of c; `first` and `second` select the columns there are. Inlined with constant
- * rows. */
-#define BLOCK(t, T, V, LANES, load, store, broadcast, fused, mask_load, mask_store, M)             \
-    static inline __attribute__((always_inline)) void t##_block(const int rows, T *c, const T *a,  \
-                                                                const T *b, size_t k, size_t ldc,  \
-                                                                size_t lda, size_t ldb)            \
-    {                                                                                              \
-        V acc[ROWS][2];                                                                            \
-        for (int r = 0; r < rows; r++) {                                                           \
-            acc[r][0] = load(c + (size_t)r * ldc);                                                 \
-            acc[r][1] = load(c + (size_t)r * ldc + LANES);                                         \
-        }                                                                                          \
-        for (size_t p = 0; p < k; p++, a++, b += ldb) {                                            \
-            V b0 = load(b), b1 = load(b + LANES);                                                  \
-            for (int r = 0; r < rows; r++) {                                                       \
-                V x = broadcast(a + (size_t)r * lda);                                              \
-                acc[r][0] = fused(x, b0, acc[r][0]);                                               \
-                acc[r][1] = fused(x, b1, acc[r][1]);                                               \
-            }                                                                                      \
-        }                                                                                          \
-        for (int r = 0; r < rows; r++) {                                                           \
-            store(c + (size_t)r * ldc, acc[r][0]);                                                 \
-            store(c + (size_t)r * ldc + LANES, acc[r][1]);                                         \
-        }                                                                                          \
-    }                                                                                              \
-    /* The same for the last columns, fewer than two vectors. */                                   \
-    static inline __attribute__((always_inline)) void t##_edge(                                    \
-        const int rows, T *c, const T *a, const T *b, size_t k, size_t ldc, size_t lda,            \
-        size_t ldb, M first, M second)                                                             \
-    {                                                                                              \
-        V acc[ROWS][2];                                                                            \
-        for (int r = 0; r < rows; r++) {                                                           \
-            acc[r][0] = mask_load(c + (size_t)r * ldc, first);                                     \
-            acc[r][1] = mask_load(c + (size_t)r * ldc + LANES, second);                            \
-        }                                                                                          \
-        for (size_t p = 0; p < k; p++, a++, b += ldb) {                                            \
-            V b0 = mask_load(b, first), b1 = mask_load(b + LANES, second);                         \
-            for (int r = 0; r < rows; r++) {                                                       \
-                V x = broadcast(a + (size_t)r * lda);                                              \
-                acc[r][0] = fused(x, b0, acc[r][0]);                                               \
-                acc[r][1] = fused(x, b1, acc[r][1]);                                               \
-            }                                                                                      \
-        }                                                                                          \
-        for (int r = 0; r < rows; r++) {                                                           \
-            mask_store(c + (size_t)r * ldc, first, acc[r][0]);                                     \
-            mask_store(c + (size_t)r * ldc + LANES, second, acc[r][1]);                            \
-        }                                                                                          \
-    }                                                                                              \
-    static void t##_columns(T *c, const T *a, const T *b, size_t m, size_t k, size_t ldc,          \
-                            size_t lda, size_t ldb)                                                \
-    {                                                                                              \
-        for (; m >= ROWS; m -= ROWS, c += ROWS * ldc, a += ROWS * lda)                             \
-            t##_block(ROWS, c, a, b, k, ldc, lda, ldb);                                            \
-        switch (m) {                                                                               \
-        case 5: t##_block(5, c, a, b, k, ldc, lda, ldb); break;                                    \
-        case 4: t##_block(4, c, a, b, k, ldc, lda, ldb); break;                                    \
-        case 3: t##_block(3, c, a, b, k, ldc, lda, ldb); break;                                    \
-        case 2: t##_block(2, c, a, b, k, ldc, lda, ldb); break;                                    \
-        case 1: t##_block(1, c, a, b, k, ldc, lda, ldb); break;                                    \
-        default: break;                                                                            \
-        }                                                                                          \
-    }                                                                                              \
-    static void t##_last_columns(T *c, const T *a, const T *b, size_t m, size_t k, size_t ldc,     \
-                                 size_t lda, size_t ldb, size_t columns)                           \
-    {                                                                                              \
-        M first = t##_mask(columns), second = t##_mask(columns > LANES ? columns - LANES : 0);     \
-        for (; m >= ROWS; m -= ROWS, c += ROWS * ldc, a += ROWS * lda)                             \
-            t##_edge(ROWS, c, a, b, k, ldc, lda, ldb, first, second);                              \
-        for (; m > 0; m--, c += ldc, a += lda)                                                     \
-            t##_edge(1, c, a, b, k, ldc, lda, ldb, first, second);                                 \
-    }                                                                                              \
-    static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
-                        size_t ldc, size_t lda, size_t ldb)                                        \
-    {                                                                                              \
-        T *cs = c;                                                                                 \
-        const T *bs = b;                                                                           \
-        size_t j = 0;                                                                              \
-        for (; j + 2 * LANES <= n; j += 2 * LANES)                                                 \
-            t##_columns(cs + j, a, bs + j, m, k, ldc, lda, ldb);                                   \
-        if (j < n)                                                                                 \
-            t##_last_columns(cs + j, a, bs + j, m, k, ldc, lda, ldb, n - j);                       \
-    }
+struct strides {
+    size_t k, ldc, lda, ldb;
+};
 
 static __m256i f32_mask(size_t columns)
 {
@@ -110,10 +31,31 @@ static __m256i f64_mask(size_t columns)
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(limit), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
-BLOCK(f32, float, __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_broadcast_ss,
-      _mm256_fmadd_ps, _mm256_maskload_ps, _mm256_maskstore_ps, __m256i)
-BLOCK(f64, double, __m256d, 4, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_broadcast_sd,
-      _mm256_fmadd_pd, _mm256_maskload_pd, _mm256_maskstore_pd, __m256i)
+#define T float
+#define NAME(x) f32_##x
+#define VECTOR __m256
+#define LANES 8
+#define MASK __m256i
+#define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
+#define LOAD_MASKED _mm256_maskload_ps
+#define STORE_MASKED _mm256_maskstore_ps
+#define BROADCAST _mm256_broadcast_ss
+#define FUSED _mm256_fmadd_ps
+#include "cpu/routines_dot_block.h"
+
+#define T double
+#define NAME(x) f64_##x
+#define VECTOR __m256d
+#define LANES 4
+#define MASK __m256i
+#define LOAD _mm256_loadu_pd
+#define STORE _mm256_storeu_pd
+#define LOAD_MASKED _mm256_maskload_pd
+#define STORE_MASKED _mm256_maskstore_pd
+#define BROADCAST _mm256_broadcast_sd
+#define FUSED _mm256_fmadd_pd
+#include "cpu/routines_dot_block.h"
 
 #else
 

@@ -1,4 +1,5 @@
 /* Arithmetic, comparisons, bits: one operation on each element. */
+#include "base/arithmetic.h"
 #include "cpu/routines.h"
 
 #include <math.h>
@@ -104,22 +105,6 @@
 
 FLOATS(f32, float, uint32_t, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
 FLOATS(f64, double, uint64_t, fabs, fmod, fma, sqrt, rint, floor, ceil)
-
-/* a + b, or where that is no double the neighbour whose last bit is odd: a second rounding then
- * rounds as if once. */
-static double add_to_odd(double a, double b)
-{
-    double sum = a + b;
-    if (!isfinite(sum))
-        return sum;
-    double b_part = sum - a;
-    double lost = (a - (sum - b_part)) + (b - b_part);
-    uint64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    if (lost == 0 || (bits & 1))
-        return sum;
-    return nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
-}
 
 /* The product of two 16-bit floats is exact in double. */
 #define HALF_FMA(name, load, store)                                                                \
@@ -236,24 +221,6 @@ SELECT(select_32, uint32_t)
 SELECT(select_64, uint64_t)
 
 /* --- random numbers --- */
-
-/* Philox-4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011. */
-static uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word)
-{
-    uint32_t x[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xd2511f53u * x[0], p1 = (uint64_t)0xcd9e8d57u * x[2];
-        uint32_t y0 = (uint32_t)(p1 >> 32) ^ x[1] ^ k0, y2 = (uint32_t)(p0 >> 32) ^ x[3] ^ k1;
-        x[0] = y0;
-        x[1] = (uint32_t)p1;
-        x[2] = y2;
-        x[3] = (uint32_t)p0;
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
-    }
-    return x[word & 3];
-}
 
 static void philox(void *dst, const void *a, const void *b, const void *c, size_t n)
 {

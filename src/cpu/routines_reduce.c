@@ -50,19 +50,18 @@ enum { PARTIAL = 16 };
         }                                                                                          \
     }
 
-#define SCAN(name, T, combine, identity)                                                           \
+#define SCAN(name, T, combine)                                                                     \
     static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \
-                     bool exclusive)                                                               \
+                     const void *first)                                                            \
     {                                                                                              \
-        const T *x = src;                                                                          \
+        const T *x = src, *start = first;                                                          \
         T *out = dst;                                                                              \
-        const T start = (T)(identity);                                                             \
         for (size_t o = 0; o < outer; o++, x += n * inner, out += n * inner)                       \
             for (size_t j = 0; j < inner; j++) {                                                   \
-                T total = exclusive ? start : x[j];                                                \
+                T total = start ? *start : x[j];                                                   \
                 out[j] = total;                                                                    \
                 for (size_t k = 1; k < n; k++) {                                                   \
-                    size_t from = exclusive ? k - 1 : k;                                           \
+                    size_t from = start ? k - 1 : k;                                               \
                     total = combine(total, x[from * inner + j]);                                   \
                     out[k * inner + j] = total;                                                    \
                 }                                                                                  \
@@ -96,10 +95,10 @@ FLOAT_ORDER(f64, double, signbit)
     REDUCE(t##_sum, T, PLUS)                                                                       \
     REDUCE(t##_max, T, t##_greater)                                                                \
     REDUCE(t##_min, T, t##_lesser)                                                                 \
-    SCAN(t##_scan_add, T, PLUS, 0)                                                                 \
-    SCAN(t##_scan_mul, T, TIMES, 1)                                                                \
-    SCAN(t##_scan_max, T, t##_greater, -INFINITY)                                                  \
-    SCAN(t##_scan_min, T, t##_lesser, INFINITY)
+    SCAN(t##_scan_add, T, PLUS)                                                                    \
+    SCAN(t##_scan_mul, T, TIMES)                                                                   \
+    SCAN(t##_scan_max, T, t##_greater)                                                             \
+    SCAN(t##_scan_min, T, t##_lesser)
 FLOATS(f32, float)
 FLOATS(f64, double)
 
@@ -107,32 +106,32 @@ FLOATS(f64, double)
  */
 #define INTEGERS(u, U)                                                                             \
     REDUCE(u##_sum, U, PLUS)                                                                       \
-    SCAN(u##_scan_add, U, PLUS, 0)                                                                 \
-    SCAN(u##_scan_mul, U, TIMES, 1)                                                                \
-    SCAN(u##_scan_and, U, BOTH, ~(U)0)                                                             \
-    SCAN(u##_scan_or, U, EITHER, 0)                                                                \
-    SCAN(u##_scan_xor, U, ODD, 0)
+    SCAN(u##_scan_add, U, PLUS)                                                                    \
+    SCAN(u##_scan_mul, U, TIMES)                                                                   \
+    SCAN(u##_scan_and, U, BOTH)                                                                    \
+    SCAN(u##_scan_or, U, EITHER)                                                                   \
+    SCAN(u##_scan_xor, U, ODD)
 INTEGERS(u32, uint32_t)
 INTEGERS(u64, uint64_t)
 
-#define ORDER(t, T, least, largest)                                                                \
+#define ORDER(t, T)                                                                                \
     REDUCE(t##_max, T, GREATER)                                                                    \
     REDUCE(t##_min, T, LESSER)                                                                     \
-    SCAN(t##_scan_max, T, GREATER, least)                                                          \
-    SCAN(t##_scan_min, T, LESSER, largest)
-ORDER(i32, int32_t, INT32_MIN, INT32_MAX)
-ORDER(u32, uint32_t, 0, UINT32_MAX)
-ORDER(i64, int64_t, INT64_MIN, INT64_MAX)
-ORDER(u64, uint64_t, 0, UINT64_MAX)
+    SCAN(t##_scan_max, T, GREATER)                                                                 \
+    SCAN(t##_scan_min, T, LESSER)
+ORDER(i32, int32_t)
+ORDER(u32, uint32_t)
+ORDER(i64, int64_t)
+ORDER(u64, uint64_t)
 
 #define TRUTH_BOTH(x, y) ((uint8_t)(((x) != 0) & ((y) != 0)))
 #define TRUTH_EITHER(x, y) ((uint8_t)(((x) != 0) | ((y) != 0)))
 #define TRUTH_ODD(x, y) ((uint8_t)(((x) != 0) ^ ((y) != 0)))
 REDUCE(bool_all, uint8_t, TRUTH_BOTH)
 REDUCE(bool_any, uint8_t, TRUTH_EITHER)
-SCAN(bool_scan_and, uint8_t, TRUTH_BOTH, 1)
-SCAN(bool_scan_or, uint8_t, TRUTH_EITHER, 0)
-SCAN(bool_scan_xor, uint8_t, TRUTH_ODD, 0)
+SCAN(bool_scan_and, uint8_t, TRUTH_BOTH)
+SCAN(bool_scan_or, uint8_t, TRUTH_EITHER)
+SCAN(bool_scan_xor, uint8_t, TRUTH_ODD)
 
 #define ROW(name)                                                                                  \
     {                                                                                              \

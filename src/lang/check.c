@@ -324,5 +324,6 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     check_conditions(&c, e->uses);
     check_attributes(&c, e->node);
     check_stmts(&c, e->node->body->body, NULL);
+    check_ensured_inputs(&c);
     return d->errors > errors ? NULL : c.kernel;
 }

@@ -128,7 +128,8 @@ static struct expr *make_elementwise(struct checker *c, enum op op, struct loc l
     if (!join_operands(c, loc, args, count, &t))
         return NULL;
     int64_t divisor;
-    if (op == OP_CDIV && eval_int(args[1], NULL, &divisor) && divisor == 0) {
+    bool evaluated = c->never == 0;
+    if (op == OP_CDIV && evaluated && eval_int(args[1], NULL, &divisor) && divisor == 0) {
         diag_error(c->diag, args[1]->loc, "division by zero");
         return NULL;
     }
@@ -417,7 +418,7 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
     }
     if (is_shape_call(op))
         return check_shape_call(c, n, op, want);
-    if (is_atomic(op))
+    if (op_is_atomic(op))
         return check_atomic(c, n, op);
     switch (op_table[op].class) {
     case CLASS_FLOAT: return check_float_function(c, n, op, want);

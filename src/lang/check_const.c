@@ -99,43 +99,7 @@ static void note_unknown(struct checker *c, const struct expr *e)
         diag_note(c->diag, e->loc, "this is a tile");
 }
 
-/* --- overflow --- */
-
-static bool leaves_range(const struct expr *e)
-{
-    int64_t a, b = 0, exact = 0;
-    enum dtype t = e->type.dtype;
-    if (dtype_table[t].kind != DK_SINT || e->count < 1 || !eval_int(e->args[0], NULL, &a))
-        return false;
-    if (e->count == 2 && !eval_int(e->args[1], NULL, &b))
-        return false;
-    bool overflow = false;
-    switch (e->op) {
-    case OP_ADD: overflow = __builtin_add_overflow(a, b, &exact); break;
-    case OP_SUB: overflow = __builtin_sub_overflow(a, b, &exact); break;
-    case OP_MUL: overflow = __builtin_mul_overflow(a, b, &exact); break;
-    case OP_SQUARE: overflow = __builtin_mul_overflow(a, a, &exact); break;
-    case OP_NEG: overflow = __builtin_sub_overflow((int64_t)0, a, &exact); break;
-    case OP_SHL:
-        if (b < 0 || b >= dtype_table[t].bits)
-            return true;
-        overflow = __builtin_mul_overflow(a, (int64_t)((uint64_t)1 << b), &exact);
-        break;
-    default: return false;
-    }
-    return overflow || dtype_wrap(t, exact) != exact;
-}
-
-/* The first part of e that does not fit its type; a constant is not meant to wrap. */
-static const struct expr *find_overflow(const struct expr *e)
-{
-    for (int i = 0; i < e->count; i++) {
-        const struct expr *inner = find_overflow(e->args[i]);
-        if (inner)
-            return inner;
-    }
-    return leaves_range(e) ? e : NULL;
-}
+/* --- values --- */
 
 bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out)
 {
@@ -144,7 +108,7 @@ bool constant_value(struct checker *c, const struct expr *e, const char *what, s
         note_unknown(c, e);
         return false;
     }
-    const struct expr *overflow = find_overflow(e);
+    const struct expr *overflow = eval_overflow(e, NULL, false);
     if (overflow) {
         const char *type = dtype_table[overflow->type.dtype].name;
         diag_error(c->diag, overflow->loc, "this constant does not fit %s", type);

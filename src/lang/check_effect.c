@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-bool is_atomic(enum op op)
-{
-    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
-}
-
 /* --- atomics --- */
 
 static bool atomic_type(enum op op, enum dtype t)
@@ -140,8 +135,12 @@ static void check_free(struct checker *c, const struct node *n)
     if (!e)
         return;
     if (e->op != OP_ACCESS || e->sym->storage != ST_SHARED || e->indices > 0) {
-        diag_error(c->diag, a->loc, "`free` ends the life of a shared tile; `%s` is none",
-                   source_snippet(c, a->loc));
+        bool is_place = e->op == OP_ACCESS || e->op == OP_REF;
+        diag_error(c->diag, a->loc, "`free` ends the life of a shared tile; `%s` is %s",
+                   source_snippet(c, a->loc),
+                   !is_place                      ? "none"
+                   : e->sym->storage == ST_SHARED ? "a part of one"
+                                                  : storage_text(e->sym));
         return;
     }
     struct sym_info *info = sym_info(c, e->sym);

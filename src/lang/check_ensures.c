@@ -59,6 +59,26 @@ static struct expr *check_ensured(struct checker *c, const struct node *n)
     return e;
 }
 
+/* Of a sum over an axis, the axis stays with extent 1. */
+static void note_axis_too_many(struct checker *c, const struct node *n, const struct stmt *s)
+{
+    const struct type *to = &s->target->type, *from = &s->value->type;
+    const struct sym *view = s->target->sym;
+    bool has_one = false;
+    for (int i = 0; i < from->rank; i++)
+        has_one = has_one || from->extent[i] == 1;
+    if (!has_one || from->rank != to->rank + 1 || s->target->indices > 0)
+        return;
+    struct text shape;
+    text_init(&shape, c->arena);
+    for (int i = 0; i < view->type.rank; i++)
+        text_printf(&shape, ", %s", source_snippet(c, view->dims[i]->loc));
+    const char *value = n->b->loc.length > 40 ? "…" : source_snippet(c, n->b->loc);
+    diag_note(c->diag, n->b->loc,
+              "an axis of extent 1 is left over, as reductions leave it: `reshape(%s%s)`", value,
+              shape.data);
+}
+
 static void check_body_of(struct checker *c, const struct node *n, struct stmt *s)
 {
     if (!check_indices(c, n->over, s))
@@ -78,6 +98,7 @@ static void check_body_of(struct checker *c, const struct node *n, struct stmt *
                 &s->target->type, arena_printf(c->arena, "`%s`", source_snippet(c, n->b->loc)),
                 &s->value->type);
     diag_note(c->diag, s->target->sym->loc, "`%s` is declared here", s->target->sym->name);
+    note_axis_too_many(c, n, s);
 }
 
 void check_ensures(struct checker *c, const struct node *n)
@@ -96,4 +117,69 @@ void check_ensures(struct checker *c, const struct node *n)
         *c->tail = s;
         c->tail = &s->next;
     }
+}
+
+/* --- what the kernel writes is no input --- */
+
+struct written {
+    struct checker *c;
+    bool *params; /* by index: the kernel writes to it */
+};
+
+static void note_written(struct written *w, const struct sym *view)
+{
+    if (view && view->storage == ST_VIEW && view->base)
+        w->params[view->base->index] = true;
+}
+
+static void note_atomic(void *user, struct expr **at)
+{
+    if (op_is_atomic((*at)->op) || (*at)->op == OP_UNLOCK)
+        note_written(user, (*at)->args[0]->sym);
+}
+
+static void note_root(void *user, struct expr **root, bool is_target)
+{
+    if (is_target)
+        note_written(user, (*root)->sym);
+    expr_walk(root, note_atomic, user);
+}
+
+static void note_writes(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        stmt_expressions(s, note_root, user);
+}
+
+static void refuse_written(void *user, struct expr **at)
+{
+    struct written *w = user;
+    const struct expr *e = *at;
+    bool is_view = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
+    if (!is_view || !e->sym->base || !w->params[e->sym->base->index])
+        return;
+    diag_error(w->c->diag, e->loc,
+               "`%s` is written by the kernel: `ensures` compares with what was given",
+               e->sym->name);
+    diag_note(w->c->diag, e->sym->base->loc,
+              "`%s` comes in here; read another parameter, or say the value in terms of those that "
+              "are only read",
+              e->sym->base->name);
+}
+
+static void refuse_reads(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        return;
+    expr_walk(&s->value, refuse_written, user);
+    for (int i = 0; i < s->target->indices; i++)
+        expr_walk(&s->target->index[i].value, refuse_written, user);
+}
+
+void check_ensured_inputs(struct checker *c)
+{
+    struct written w = {.c = c};
+    w.params = arena_array(c->arena, bool, c->kernel->param_count + 1);
+    stmt_walk(c->kernel->body, note_writes, &w);
+    stmt_walk(c->kernel->body, refuse_reads, &w);
 }

@@ -24,16 +24,6 @@ static bool any_below(const struct expr *e, bool (*test)(const struct expr *e))
     return any_below(e->otherwise, test);
 }
 
-static bool is_effect(const struct expr *e)
-{
-    return is_atomic(e->op);
-}
-
-bool expr_has_effect(const struct expr *e)
-{
-    return any_below(e, is_effect);
-}
-
 static bool is_access(const struct expr *e)
 {
     return e->op == OP_ACCESS;
@@ -48,7 +38,7 @@ bool expr_varies(struct checker *c, const struct expr *e)
 {
     if (!e)
         return false;
-    if (e->op == OP_THREAD || (c->thread_level && is_atomic(e->op)))
+    if (e->op == OP_THREAD || (c->thread_level && op_is_atomic(e->op)))
         return true;
     if (e->op == OP_REF && (e->sym->storage == ST_ARRAY || sym_info(c, e->sym)->varying))
         return c->thread_level;
@@ -216,7 +206,7 @@ static bool divides_by_zero(struct checker *c, enum op op, const struct expr *di
 {
     int64_t v;
     if ((op != OP_DIV && op != OP_REM && op != OP_CDIV) || dtype_is_float(divisor->type.dtype) ||
-        !eval_int(divisor, NULL, &v) || v != 0)
+        !eval_int(divisor, NULL, &v) || v != 0 || c->never > 0)
         return false;
     diag_error(c->diag, divisor->loc, "division by zero");
     return true;
@@ -342,6 +332,24 @@ static struct type shape_of(const struct type *want)
     return shape;
 }
 
+bool rules_out(const struct expr *condition, bool truth)
+{
+    struct literal value;
+    return condition && condition->type.rank == 0 && eval_scalar(condition, NULL, &value) &&
+           (value.i != 0) != truth;
+}
+
+/* An operand that is evaluated only when `condition` is `truth`. */
+static struct expr *check_arm(struct checker *c, const struct node *n, const struct type *want,
+                              const struct expr *condition, bool truth)
+{
+    bool never = rules_out(condition, truth);
+    c->never += never;
+    struct expr *e = check_expr(c, n, want);
+    c->never -= never;
+    return e;
+}
+
 static struct expr *check_binary(struct checker *c, const struct node *n, const struct type *want)
 {
     bool logic = op_table[n->op].class == CLASS_LOGIC, hoistable = c->hoistable;
@@ -349,7 +357,8 @@ static struct expr *check_binary(struct checker *c, const struct node *n, const 
     struct expr *a = check_expr(c, n->a, &shape);
     if (logic && (!a || a->type.rank == 0))
         c->hoistable = false; /* the right side may not be evaluated at all */
-    struct expr *b = check_expr(c, n->b, &shape);
+    struct expr *b =
+        logic ? check_arm(c, n->b, &shape, a, n->op == OP_LAND) : check_expr(c, n->b, &shape);
     c->hoistable = hoistable;
     return a && b ? make_binary(c, n->op, n->loc, a, b) : NULL;
 }
@@ -408,7 +417,8 @@ static struct expr *check_select(struct checker *c, const struct node *n, const 
     condition = condition ? to_bool(c, condition) : NULL;
     bool hoistable = c->hoistable;
     c->hoistable = false;
-    struct expr *arms[2] = {check_expr(c, n->b, want), check_expr(c, n->c, want)};
+    struct expr *arms[2] = {check_arm(c, n->b, want, condition, true),
+                            check_arm(c, n->c, want, condition, false)};
     c->hoistable = hoistable;
     if (!condition || !arms[0] || !arms[1])
         return NULL;

@@ -123,6 +123,27 @@ static bool by_reference(const struct node *param)
     return param->i == DECL_SHARED || param->i == DECL_GLOBAL;
 }
 
+static void note_access(void *user, struct expr **at)
+{
+    bool *found = user;
+    *found = *found || (*at)->op == OP_ACCESS;
+}
+
+/* The place is chosen once, at the call: what the body writes does not move it. */
+static void keep_indices(struct checker *c, struct expr *place)
+{
+    for (int i = 0; i < place->indices && c->hoistable; i++) {
+        struct expr **value = &place->index[i].value;
+        bool reads_memory = false;
+        expr_walk(value, note_access, &reads_memory);
+        if (!reads_memory)
+            continue;
+        struct loc at = (*value)->loc;
+        struct type type = type_scalar((*value)->type.dtype);
+        *value = expr_ref(c->kernel, keep_value(c, "at", &type, *value, at), at);
+    }
+}
+
 /* A shared tile or a view, or what elements of its first axes leave of it. */
 static struct expr *check_place(struct checker *c, const struct node *n, const struct node *param)
 {
@@ -134,11 +155,13 @@ static struct expr *check_place(struct checker *c, const struct node *n, const s
         return NULL;
     enum storage storage = param->i == DECL_SHARED ? ST_SHARED : ST_VIEW;
     bool good =
-        e->op == OP_ACCESS && e->sym->storage == storage && !e->otherwise && !expr_has_effect(e);
+        e->op == OP_ACCESS && e->sym->storage == storage && !e->otherwise && !expr_has_atomic(e);
     for (int i = 0; good && i < e->indices; i++)
         good = e->index[i].kind == IX_ELEMENT;
-    if (good)
+    if (good) {
+        keep_indices(c, e);
         return e;
+    }
     diag_error(c->diag, n->loc, "`%s` takes %s, by reference; this is none", param->text,
                storage == ST_SHARED ? "a shared tile" : "a view");
     diag_note(c->diag, param->loc,
@@ -351,7 +374,7 @@ static bool stands_in_place(struct checker *c, const struct param_use *use, cons
     if (is_name_or_number(arg))
         return !use->indexed || arg->op == OP_REF;
     return only_returns && !use->indexed &&
-           (use->uses == 1 || (use->uses == 0 && !expr_has_effect(arg)));
+           (use->uses == 1 || (use->uses == 0 && !expr_has_atomic(arg)));
 }
 
 static bool bind_by_value(struct checker *c, const struct node *fn, const struct node *p,
@@ -365,7 +388,7 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
         return false;
     struct param_use use = param_use(fn, p);
     bool in_place = stands_in_place(c, &use, arg, only_return(fn) != NULL);
-    if (in_place && expr_has_effect(arg) && use.uses != 1) {
+    if (in_place && expr_has_atomic(arg) && use.uses != 1) {
         diag_error(c->diag, arg->loc, "this has an effect, and `%s` would have it %d times",
                    fn->text, use.uses);
         diag_note(c->diag, arg->loc, "keep its value in a variable before");
@@ -495,7 +518,7 @@ static void keep_results(struct checker *c, const struct entry *fn,
 {
     for (int i = 0; i < out->count; i++) {
         struct expr *value = out->value[i];
-        if (!expr_reads_memory(value) && !expr_has_effect(value))
+        if (!expr_reads_memory(value) && !expr_has_atomic(value))
             continue;
         struct sym *s = keep_value(c, fn->name, &types->type[i], value, value->loc);
         out->value[i] = expr_ref(c->kernel, s, value->loc);
@@ -553,6 +576,17 @@ static int note_count(const struct diag *d)
     return count;
 }
 
+static const struct inlining *inlining(struct checker *c, const struct node *call,
+                                       const struct entry *fn)
+{
+    struct inlining *i = arena_new(c->arena, struct inlining);
+    *i = (struct inlining){.name = fn->name,
+                           .body = loc_join(fn->loc, last_statement(fn->node)->loc),
+                           .call = call->loc,
+                           .outer = c->frames ? c->frames->inlined : NULL};
+    return i;
+}
+
 bool inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
                struct fn_results *out)
 {
@@ -560,7 +594,7 @@ bool inline_fn(struct checker *c, const struct node *call, const struct entry *f
     int errors = c->diag->errors;
     if (!may_call(c, call, fn) || check_args(c, call, fn->node, args) < 0)
         return false;
-    struct fn_frame frame = {fn, call, c->frames};
+    struct fn_frame frame = {fn, call, inlining(c, call, fn), c->frames};
     struct names names = c->names;
     bool hoistable = c->hoistable;
     int loops = c->loops, level = c->level;

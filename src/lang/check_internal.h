@@ -156,6 +156,7 @@ struct const_slot {
 struct fn_frame {
     const struct entry *fn;
     const struct node *call;
+    const struct inlining *inlined; /* the same, for the IR */
     struct fn_frame *outer;
 };
 
@@ -177,6 +178,7 @@ struct checker {
     struct name_set own;    /* names that its own text declares anywhere */
     struct stmt **tail;     /* where the next statement goes */
     bool hoistable;         /* statements may be put in front of what is being checked */
+    int never;              /* depth of arms that the constants rule out: faults there are none */
     bool in_ensures;
     bool
         any_extent; /* views may be named whole, whatever their extents: typeof, arguments by reference */
@@ -278,7 +280,8 @@ struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct exp
 /* Casts or adapts both to the type of an arithmetic operation on them. */
 bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
                    enum dtype *out);
-bool expr_has_effect(const struct expr *e); /* an atomic anywhere below */
+/* Whether constants, tuned values and statics decide that `condition` is not `truth`. */
+bool rules_out(const struct expr *condition, bool truth);
 bool expr_reads_memory(const struct expr *e);
 int64_t expr_size(const struct expr *e);
 int expr_depth(const struct expr *e);
@@ -297,7 +300,6 @@ bool check_axis(struct checker *c, const struct node *n, const struct expr *x, b
 struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
                               const struct type *want);
 bool is_shape_call(enum op op);
-bool is_atomic(enum op op);
 struct expr *check_atomic(struct checker *c, const struct node *n, enum op op);
 void check_effect_call(struct checker *c, const struct node *n, enum op op);
 
@@ -344,12 +346,17 @@ void check_for(struct checker *c, const struct node *n);
 void check_while(struct checker *c, const struct node *n);
 /* Does it differ between threads, as far as the text up to here tells? The variance pass knows for sure. */
 bool expr_varies(struct checker *c, const struct expr *e);
+/* check_pipeline.c */
 /* Reports what cannot be inside a pipeline body; true if it may stay. */
 bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what);
 bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
                   const struct expr *value);
+void check_pipeline(struct checker *c,
+                    struct stmt *loop); /* its body is checked: addresses, writes */
 
 /* check_ensures.c */
 void check_ensures(struct checker *c, const struct node *n);
+/* Refuses `ensures` that read what the kernel writes; the whole body is checked. */
+void check_ensured_inputs(struct checker *c);
 
 #endif

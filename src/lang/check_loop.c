@@ -1,74 +1,21 @@
-/* Loops, and what a pipeline can stage. */
+/* Loops. */
 #include "lang/check_internal.h"
 
 #include <string.h>
 
-/* --- pipelines --- */
-
-bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what)
-{
-    if (c->pipeline_level == 0)
-        return true;
-    diag_error(c->diag, at, "`%s` in the body of a pipeline", what);
-    diag_note(c->diag, at,
-              "stages, waits and barriers are the compiler's there; by hand they are "
-              "written in a plain `for`");
-    return false;
-}
-
-/* A start that differs between threads, or a list of rows, cannot be fetched ahead as one tile. */
-static const char *unstaged_index(struct checker *c, const struct expr *e)
-{
-    for (int i = 0; i < e->indices; i++) {
-        if (e->index[i].kind == IX_GATHER)
-            return "its rows are chosen one by one";
-        if (expr_varies(c, e->index[i].value))
-            return "its place differs between threads";
-    }
-    return NULL;
-}
-
-static const char *why_unstaged(struct checker *c, const struct expr *value, const struct sym *s)
-{
-    if (value->op != OP_ACCESS || value->sym->storage != ST_VIEW)
-        return "it is filled with something computed, not with a part of a view";
-    if (!value->sym->is_const)
-        return "the view is not const: the kernel may write what is fetched ahead";
-    if (!type_same_shape(&value->type, &s->type))
-        return "the part of the view has another shape";
-    return unstaged_index(c, value);
-}
-
-bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
-                  const struct expr *value)
-{
-    if (!n->init) {
-        diag_error(c->diag, n->loc, "`%s` cannot be staged: it has no value to be filled with",
-                   s->name);
-        diag_note(c->diag, n->loc,
-                  "write `shared … %s[…] = A[…][…];`, or declare it before the pipeline", s->name);
-        return false;
-    }
-    const char *why = value ? why_unstaged(c, value, s) : NULL;
-    if (!value || !why)
-        return value != NULL;
-    diag_error(c->diag, n->init->loc, "`%s` cannot be staged: %s", s->name, why);
-    if (value->op == OP_ACCESS && value->sym->storage == ST_VIEW && !value->sym->is_const) {
-        const struct sym *base = value->sym->base;
-        if (base)
-            diag_note(c->diag, base->loc, "if nobody writes it during the launch: `const %s *%s`",
-                      dtype_table[base->type.dtype].name, base->name);
-    } else if (value->op == OP_CAST)
-        diag_note(c->diag, n->init->loc,
-                  "stage it in the view's type, and convert in registers: "
-                  "`reg … = (…) %s;`",
-                  s->name);
-    else
-        diag_note(c->diag, n->init->loc, "staged are parts `A[i +: M][j +: N]` of const views");
-    return false;
-}
-
 /* --- for --- */
+
+/* for (i = 0; …): who forgot the type hears of it. */
+static void check_init_assign(struct checker *c, const struct node *n)
+{
+    bool unknown = n->a && n->a->kind == N_NAME && !lookup_name(c, n->a->text) &&
+                   !module_entry(c->module, n->a->text);
+    int errors = c->diag->errors;
+    c->hoistable = true;
+    check_assign(c, n);
+    if (unknown && c->diag->errors > errors)
+        diag_note(c->diag, n->a->loc, "declare it: `for (i32 %s; …`", source_snippet(c, n->loc));
+}
 
 static void check_init(struct checker *c, const struct node *init)
 {
@@ -82,10 +29,8 @@ static void check_init(struct checker *c, const struct node *init)
     } else if (init->kind == N_DESTRUCT) {
         check_destructure(c, init);
     } else {
-        for (const struct node *n = init; n; n = n->next) {
-            c->hoistable = true;
-            check_assign(c, n);
-        }
+        for (const struct node *n = init; n; n = n->next)
+            check_init_assign(c, n);
     }
 }
 
@@ -171,6 +116,8 @@ void check_for(struct checker *c, const struct node *n)
     check_marks(c, n, loop);
     check_for_body(c, n, loop);
     check_steps(c, n->step, loop);
+    if (loop->stages > 0)
+        check_pipeline(c, loop);
     c->tail = after;
     scope_close(c, outer);
 }

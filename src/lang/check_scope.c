@@ -277,6 +277,7 @@ static const struct help call_help[] = {
     {"fmaf", "write `fma(a, b, c)`"},
     {"pow", "write `exp2(y * log2(x))`, or `square(x)`"},
     {"powf", "write `exp2(y * log2(x))`, or `square(x)`"},
+    {"sqr", "write `square(x)`"},
     {"__ldg", "read the view: whether a load may be cached is decided by `const`"},
     {"__half2float", "write the cast `(f32) x`"},
     {"__float2half", "write the cast `(f16) x`"},

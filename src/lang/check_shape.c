@@ -39,6 +39,16 @@ static enum dtype dot_operand_type(enum dtype a, enum dtype b)
     return bits == 8 ? DT_I16 : bits == 16 ? DT_I32 : joined;
 }
 
+/* An extent as the program says it: a number, or what a view's declaration has. */
+static const char *extent_text(struct checker *c, const struct expr *x, int axis)
+{
+    if (x->op == OP_ACCESS && x->indices == 0 && x->sym->storage == ST_VIEW)
+        return source_snippet(c, x->sym->dims[axis]->loc);
+    return x->type.extent[axis] == EXTENT_RUNTIME
+               ? "…"
+               : arena_printf(c->arena, "%lld", (long long)x->type.extent[axis]);
+}
+
 static bool is_matrix(struct checker *c, const struct expr *x)
 {
     if (x->type.rank == 2)
@@ -46,7 +56,10 @@ static bool is_matrix(struct checker *c, const struct expr *x)
     diag_error(c->diag, x->loc, "dot multiplies matrices, `%s` is %s", source_snippet(c, x->loc),
                type_name(c, x));
     if (x->type.rank == 1)
-        diag_note(c->diag, x->loc, "a row is `reshape(x, 1, …)`, a column `reshape(x, …, 1)`");
+        diag_note(c->diag, x->loc,
+                  "as a row it is `reshape(%s, 1, %s)`, as a column `reshape(%s, %s, 1)`",
+                  source_snippet(c, x->loc), extent_text(c, x, 0), source_snippet(c, x->loc),
+                  extent_text(c, x, 0));
     else if (x->type.rank > 2)
         diag_note(c->diag, x->loc, "choose one matrix with an index: `x[i]`");
     return false;
@@ -165,21 +178,69 @@ static bool known_extents(struct checker *c, const struct node *n, const struct 
     return check_size(c, &x->type, x->loc);
 }
 
+static struct expr *reshape_fails(struct checker *c, const struct node *n, const struct expr *x,
+                                  const struct type *to)
+{
+    diag_error(c->diag, n->loc, "reshape of %s, %lld elements, to %s, %lld elements",
+               type_name(c, x), (long long)type_elements(&x->type), type_text(c->arena, to),
+               (long long)type_elements(to));
+    return NULL;
+}
+
+static bool has_known_extents(const struct type *t)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->extent[i] == EXTENT_RUNTIME)
+            return false;
+    return true;
+}
+
+/* In `ensures`: extents that the launch knows are operands behind the first. */
+static struct expr *reshape_at_launch(struct checker *c, const struct node *n, struct expr *x)
+{
+    struct expr *extents[MAX_RANK];
+    struct type type = {.dtype = x->type.dtype};
+    for (const struct node *a = call_argument(n, 0)->next; a; a = a->next) {
+        if (type.rank == MAX_RANK) {
+            diag_error(c->diag, a->loc, "a tile has at most %d axes", MAX_RANK);
+            return NULL;
+        }
+        struct expr *e = launch_int(c, a, "an extent");
+        int64_t *extent = &type.extent[type.rank];
+        if (!e)
+            return NULL;
+        if (!eval_int(e, NULL, extent))
+            *extent = EXTENT_RUNTIME;
+        else if (*extent < 0) {
+            diag_error(c->diag, a->loc, "an extent is %lld; it must be at least 0",
+                       (long long)*extent);
+            return NULL;
+        }
+        extents[type.rank++] = e;
+    }
+    bool known = has_known_extents(&type);
+    if (known && has_known_extents(&x->type) && type_elements(&type) != type_elements(&x->type))
+        return reshape_fails(c, n, x, &type);
+    struct expr *e = expr_new(c->kernel, OP_RESHAPE, type, n->loc, known ? 1 : 1 + type.rank);
+    e->args[0] = x;
+    for (int i = 1; i < e->count; i++)
+        e->args[i] = extents[i - 1];
+    return e;
+}
+
 static struct expr *check_reshape(struct checker *c, const struct node *n)
 {
     struct expr *x = check_operand(c, call_argument(n, 0));
     struct type type = {0};
+    if (x && c->in_ensures)
+        return reshape_at_launch(c, n, x);
     if (!x || !known_extents(c, n, x) || !shape_numbers(c, n, "an extent", type.extent, &type.rank))
         return NULL;
     type.dtype = x->type.dtype;
     if (!check_size(c, &type, n->loc))
         return NULL;
-    if (type_elements(&type) != type_elements(&x->type)) {
-        diag_error(c->diag, n->loc, "reshape of %s, %lld elements, to %s, %lld elements",
-                   type_name(c, x), (long long)type_elements(&x->type), type_text(c->arena, &type),
-                   (long long)type_elements(&type));
-        return NULL;
-    }
+    if (type_elements(&type) != type_elements(&x->type))
+        return reshape_fails(c, n, x, &type);
     return expr_unary(c->kernel, OP_RESHAPE, type, n->loc, x);
 }
 
@@ -230,8 +291,8 @@ static struct expr *check_trans(struct checker *c, const struct node *n)
     if (rank < 2) {
         diag_error(c->diag, n->loc, "trans swaps the last two axes, `%s` is %s",
                    source_snippet(c, x->loc), type_name(c, x));
-        diag_note(c->diag, n->loc, "a column of it is `reshape(x, %lld, 1)`",
-                  (long long)x->type.extent[0]);
+        diag_note(c->diag, n->loc, "a column of it is `reshape(%s, %s, 1)`",
+                  source_snippet(c, x->loc), extent_text(c, x, 0));
         return NULL;
     }
     struct type type = x->type;

@@ -8,7 +8,7 @@
 static bool index_has_effect(const struct expr *e)
 {
     for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && expr_has_effect(e->index[i].value))
+        if (e->index[i].value && expr_has_atomic(e->index[i].value))
             return true;
     return false;
 }
@@ -142,9 +142,9 @@ static void check_async(struct checker *c, const struct node *n)
 /* A value that nobody takes: only its effects are kept. */
 static void emit_value(struct checker *c, struct expr *e)
 {
-    if (!expr_has_effect(e))
+    if (!expr_has_atomic(e))
         return;
-    if (is_atomic(e->op)) {
+    if (op_is_atomic(e->op)) {
         check_emit(c, STMT_EFFECT, e->loc)->value = e;
         return;
     }
@@ -168,7 +168,7 @@ static void check_call_statement(struct checker *c, const struct node *n)
         return;
     }
     struct expr *e = check_call(c, call, NULL);
-    if (e && !expr_has_effect(e))
+    if (e && !expr_has_atomic(e))
         diag_error(c->diag, n->loc, "the value of `%s` is not used", source_snippet(c, call->loc));
     else if (e)
         emit_value(c, e);
@@ -189,11 +189,15 @@ static void check_if(struct checker *c, const struct node *n)
     struct stmt *s = check_emit(c, STMT_IF, n->loc), **after = c->tail;
     s->condition = condition;
     size_t before = c->freed.count;
+    bool never = rules_out(condition, true), never_else = rules_out(condition, false);
+    c->never += never;
     s->body = check_body(c, n->body);
+    c->never += never_else - never;
     size_t then = c->freed.count;
     set_freed(c, before, then, false);
     if (n->otherwise)
         s->otherwise = check_body(c, n->otherwise);
+    c->never -= never_else;
     set_freed(c, before, then, true);
     c->tail = after;
 }

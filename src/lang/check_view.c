@@ -32,7 +32,7 @@ static struct expr *known_at_launch(struct checker *c, struct expr *e, const cha
                                at.source ? at : e->loc);
     if (s && (s->storage == ST_PARAM || s->storage == ST_CONST))
         return e;
-    if (s || (op_table[e->op].form == FORM_LEAF && e->op != OP_LITERAL) || is_atomic(e->op)) {
+    if (s || (op_table[e->op].form == FORM_LEAF && e->op != OP_LITERAL) || op_is_atomic(e->op)) {
         not_at_launch(c, e, what, at);
         return NULL;
     }
@@ -56,6 +56,11 @@ struct expr *launch_int(struct checker *c, const struct node *n, const char *wha
     struct expr *e = check_scalar_int(c, n, what);
     c->hoistable = hoistable;
     e = e ? launch_known(c, e, what) : NULL;
+    const struct expr *overflow = e ? eval_overflow(e, NULL, true) : NULL;
+    if (overflow) {
+        diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow, NULL));
+        return NULL;
+    }
     if (e && e->type.dtype != DT_I32 && e->type.dtype != DT_I64)
         e = cast_to(c, e, DT_I64);
     return e;

@@ -82,9 +82,10 @@ struct lang_choice {
  * (first list slowest). false: an error was reported (nothing satisfies). `out` has tune_count entries. */
 bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m, int index,
                         const char *target, struct literal *out);
-/* Whether every `require` allows these values; *violated (may be NULL) gets the text of the first that does not. */
+/* Whether every `require` allows these values; *violated (may be NULL) gets the place of the first condition that
+ * does not. */
 bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
-                        const struct literal *tunes, const char **violated);
+                        const struct literal *tunes, struct loc *violated);
 
 /* Typed Tile IR of kernel `index`, before any pass. NULL when errors were reported. */
 struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,

@@ -143,10 +143,11 @@ static bool choose(struct requirements *r, int position)
 static void nothing_fits(struct requirements *r, struct diag *d, int index)
 {
     const struct entry *kernel = &r->module->entries[r->module->kernels[index]];
-    diag_error(d, kernel->loc, "no combination of tuned values of `%s` is allowed%s", kernel->name,
-               r->tries >= MAX_TRIES ? ", among the first 250000" : "");
-    for (size_t i = 0; i < r->conditions.count && i < 4; i++)
-        diag_note(d, r->conditions.data[i].node->loc, "required here");
+    struct loc at = r->conditions.count ? r->conditions.data[0].node->loc : kernel->loc;
+    diag_error(d, at, "no combination of tuned values of `%s` is allowed by its `require`s%s",
+               kernel->name, r->tries >= MAX_TRIES ? ", among the first 250000" : "");
+    for (size_t i = 1; i < r->conditions.count && i < 6; i++)
+        diag_note(d, r->conditions.data[i].node->loc, "this is required too");
 }
 
 bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m, int index,
@@ -163,7 +164,7 @@ bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m,
 }
 
 bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
-                        const struct literal *tunes, const char **violated)
+                        const struct literal *tunes, struct loc *violated)
 {
     struct requirements *r = requirements(a, m, index, target);
     for (int i = 0; i < r->tune_count; i++)
@@ -172,9 +173,8 @@ bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, cons
         const struct condition *x = violated_at(r, position);
         if (!x)
             continue;
-        const struct loc at = x->node->a->loc;
         if (violated)
-            *violated = arena_string(a, at.source->text + at.offset, at.length);
+            *violated = x->node->a->loc;
         return false;
     }
     return true;

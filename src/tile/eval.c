@@ -5,6 +5,7 @@
  * double and then to the type, is the same as rounded once (53 >= 2 * 24 + 2; Figueroa, "When is
  * double rounding innocuous?", 1995). fma needs more care.
  */
+#include "base/arithmetic.h"
 #include "tile/tile.h"
 
 #include <math.h>
@@ -219,22 +220,6 @@ static bool int_bitwise(enum op op, enum dtype t, const struct literal *args, st
 }
 
 /* --- floats --- */
-
-/* a + b; where that is not a double, the neighbour whose last bit is odd, so that a second rounding
- * knows. */
-static double add_to_odd(double a, double b)
-{
-    double sum = a + b;
-    if (!isfinite(sum))
-        return sum;
-    double b_part = sum - a; /* what the sum lost (Knuth's TwoSum) */
-    double lost = (a - (sum - b_part)) + (b - b_part);
-    uint64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    if (lost == 0 || (bits & 1))
-        return sum;
-    return nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
-}
 
 static double float_fma(enum dtype t, double a, double b, double c)
 {

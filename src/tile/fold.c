@@ -39,10 +39,16 @@ static bool is_number(const struct expr *e, int v)
     return is_int_literal(e, v) || is_float_literal(e, v);
 }
 
-/* No effect, and no access that could fault. */
+static bool may_divide_by_zero(const struct expr *e)
+{
+    return op_divides(e->op) && !dtype_is_float(e->type.dtype) &&
+           (e->args[1]->op != OP_LITERAL || e->args[1]->literal.i == 0);
+}
+
+/* No effect, and no access or division that could fault. */
 static bool is_droppable(const struct expr *e)
 {
-    if (!(op_table[e->op].flags & OP_PURE))
+    if (!(op_table[e->op].flags & OP_PURE) || may_divide_by_zero(e))
         return false;
     for (int i = 0; i < e->count; i++)
         if (!is_droppable(e->args[i]))

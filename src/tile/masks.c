@@ -11,6 +11,7 @@
  * A fact holds for the value as it is computed, so an op that could wrap has none. What is not
  * certain keeps its mask.
  */
+#include "base/arithmetic.h"
 #include "tile/numbering.h"
 #include "tile/passes.h"
 
@@ -40,16 +41,6 @@ static const struct fact nothing = {.divisor = 1, .least = INT64_MIN};
 static struct fact fact_of(const struct masks *m, const struct expr *e);
 
 /* --- numbers --- */
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
 
 /* The greatest multiple of d (> 0) up to v. */
 static int64_t multiple_below(int64_t v, int64_t d)
@@ -141,7 +132,7 @@ static struct fact tightened(const struct masks *m, struct fact f)
 {
     if (!f.bounded || f.divisor == 0)
         return f;
-    int64_t step = f.bound ? gcd(f.divisor, fact_of(m, f.bound).divisor) : f.divisor;
+    int64_t step = f.bound ? greatest_common_divisor(f.divisor, fact_of(m, f.bound).divisor) : f.divisor;
     f.c = step > 0 ? multiple_below(f.c, step) : f.c;
     return f;
 }
@@ -151,7 +142,7 @@ static struct fact add(struct fact a, struct fact b)
     struct fact sum = nothing;
     if (a.bound && b.bound)
         return nothing;
-    sum.divisor = gcd(a.divisor, b.divisor);
+    sum.divisor = greatest_common_divisor(a.divisor, b.divisor);
     if (is_small(a.least) && is_small(b.least))
         sum.least = a.least + b.least;
     sum.bounded = a.bounded && b.bounded && is_small(a.c) && is_small(b.c);
@@ -214,7 +205,7 @@ static struct fact of_quotient(struct fact a, int64_t n, bool is_rest)
 static struct fact of_least(struct fact a, struct fact b)
 {
     struct fact f = a.bounded ? a : b;
-    f.divisor = gcd(a.divisor, b.divisor);
+    f.divisor = greatest_common_divisor(a.divisor, b.divisor);
     f.least = a.least < b.least ? a.least : b.least;
     return f;
 }
@@ -319,7 +310,7 @@ static void learn_divisor(struct masks *m, const struct expr *e)
     if (number < 0 || m->facts[number].divisor == 0)
         return;
     struct fact f = m->facts[number];
-    int64_t multiple = n / gcd(n, f.divisor);
+    int64_t multiple = n / greatest_common_divisor(n, f.divisor);
     f.divisor = is_small(multiple) && is_small(f.divisor) && is_small(multiple * f.divisor)
                     ? multiple * f.divisor
                     : n;
@@ -404,7 +395,7 @@ static void learn_counter(struct masks *m, const struct stmt *loop, const struct
         return;
     struct fact start = fact_of(m, init->value), known = bound_in(m, loop->condition, init->sym);
     struct fact f = known;
-    f.divisor = gcd(start.divisor, step);
+    f.divisor = greatest_common_divisor(start.divisor, step);
     f.least = start.least;
     f = tightened(m, f);
     /* If the next value could wrap, nothing but the condition is certain. */

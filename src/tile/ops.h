@@ -35,6 +35,15 @@ struct op_info {
 };
 extern const struct op_info op_table[OP_COUNT];
 
+static inline bool op_is_atomic(enum op op)
+{
+    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+}
+/* Of integers, a fault when the divisor is 0. */
+static inline bool op_divides(enum op op)
+{
+    return op == OP_DIV || op == OP_REM || op == OP_CDIV;
+}
 /* Precedence of an infix op as in C, 1 (||) to 10 (* / %); 0 for the rest. */
 int op_precedence(enum op op);
 /* The op written `text` in that form with that many operands (-1: any); OP_COUNT if none. REDUCE_MAX and MAX share a

@@ -13,12 +13,16 @@ struct launch_facts {
         divisor; /* by parameter index: 16 or 1, a fact about a run-time integer; NULL: nothing known */
 };
 
+enum sync_verdict { SYNC_CLEAN, SYNC_RACE, SYNC_UNDECIDED };
+
 struct pass_context {
     struct kernel *kernel;
     struct diag *diag;
     const struct launch_facts *facts; /* NULL: none */
     void (*refused_by)(
         struct pass_context *c); /* set by passes_run: the pass that reported errors */
+    enum sync_verdict sync;      /* set by synccheck */
+    const char *sync_undecided;  /* SYNC_UNDECIDED: why, a text that lives on; else NULL */
 };
 
 /* variance.c: marks what differs between threads, and refuses what needs all threads where not all come.
@@ -36,8 +40,12 @@ void pass_specialise(struct pass_context *c);
 void pass_fold(struct pass_context *c);
 
 /* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
- * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared tiles, copies not waited for. */
+ * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared tiles, copies not waited for.
+ * sets: sync, sync_undecided. */
 void pass_synccheck(struct pass_context *c);
+/* blockcheck.c, with it: warns of stores to views that several blocks surely make to the same elements, with values that
+ * differ. At tile level. */
+void check_blocks(struct pass_context *c);
 
 /* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes dot(a, b, acc).
  * requires: folded. Decided here so that all executors agree (Meaning 12). */
@@ -49,7 +57,8 @@ void pass_masks(struct pass_context *c);
 
 /* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a barrier separates them,
  * else adds one.
- * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. */
+ * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a
+ * warning). */
 void pass_plan(struct pass_context *c);
 
 struct pass {
@@ -64,8 +73,7 @@ extern const int pass_count;
  * each in debug builds. Returns false on errors. */
 bool passes_run(struct pass_context *c, const char *last);
 
-/* synccheck's finding, for those who want more than diagnostics (check, the oracle of the tests). */
-enum sync_verdict { SYNC_CLEAN, SYNC_RACE, SYNC_UNDECIDED };
+/* synccheck's finding, for those who want more than diagnostics (the oracle of the tests). */
 enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided);
 
 #endif

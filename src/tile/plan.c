@@ -12,11 +12,15 @@
  * is. A tile that a pipeline stages lives as long as the pipeline: the copies for the next step run
  * during this one.
  */
+#include "base/text.h"
 #include "tile/passes.h"
 
+#include <stdlib.h>
+
 enum {
-    ALIGNMENT = 128,   /* bytes: what a bulk copy wants, and a row of all banks */
-    MOST_OVERLAID = 64 /* tiles beyond that many are kept apart from all others */
+    ALIGNMENT = 128,           /* bytes: what a bulk copy wants, and a row of all banks */
+    MOST_OVERLAID = 64,        /* tiles beyond that many are kept apart from all others */
+    MOST_SHARED_BYTES = 232448 /* of a block, on any GPU up to sm_100: 227 KB */
 };
 
 /* A set of the first MOST_OVERLAID tiles. */
@@ -54,6 +58,8 @@ struct turn {
 
 struct plan {
     struct kernel *kernel;
+    int *number_of; /* by sym->index: tile + 1 */
+    int *order;     /* room for the numbers of all tiles */
     VEC(struct tile) tiles;
     VEC(struct turn) turns;
     struct state *state; /* at the expression being visited */
@@ -69,10 +75,7 @@ static tile_set bit(int tile)
 
 static int tile_of(const struct plan *p, const struct sym *s)
 {
-    for (size_t i = 0; i < p->tiles.count; i++)
-        if (p->tiles.data[i].sym == s)
-            return (int)i;
-    return -1;
+    return s->storage == ST_SHARED ? p->number_of[s->index] - 1 : -1;
 }
 
 static bool is_pipeline(const struct stmt *s)
@@ -92,6 +95,7 @@ static void begin_life(struct plan *p, const struct place *place)
                         .begin = staged ? place->outer->number : place->number,
                         .place = place};
     vec_push(p->kernel->arena, &p->tiles, tile);
+    p->number_of[s->index] = (int)p->tiles.count;
 }
 
 /* Lives that began in this list (tiles from `first` on) end here: those of `only`, or all that
@@ -153,32 +157,49 @@ static int64_t aligned(int64_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The end of a tile that lies in the way; 0 if there is none. */
-static int64_t blocked_until(const struct plan *p, int tile)
+/* The lowest place for the tile beside those placed before it, which stand in the order of their
+ * offsets: once it lies below the next one that is in its way, no later one can be. */
+static int64_t lowest_place(const struct plan *p, int tile, const int *placed, int count)
 {
-    for (int i = 0; i < (int)p->tiles.count; i++) {
-        const struct tile *other = &p->tiles.data[i];
-        bool placed = other->fixed || i < tile;
-        if (i != tile && placed && overlap(&p->tiles.data[tile], other) && !may_share(p, tile, i))
-            return other->sym->offset + other->bytes;
+    int64_t offset = 0;
+    for (int i = 0; i < count; i++) {
+        const struct tile *other = &p->tiles.data[placed[i]];
+        if (may_share(p, tile, placed[i]) || other->sym->offset + other->bytes <= offset)
+            continue;
+        if (offset + p->tiles.data[tile].bytes <= other->sym->offset)
+            break;
+        offset = aligned(other->sym->offset + other->bytes);
     }
-    return 0;
+    return offset;
+}
+
+static void insert_by_offset(const struct plan *p, int *placed, int count, int tile)
+{
+    int at = count;
+    for (; at > 0 && p->tiles.data[placed[at - 1]].sym->offset > p->tiles.data[tile].sym->offset;
+         at--)
+        placed[at] = placed[at - 1];
+    placed[at] = tile;
 }
 
 static void place_tiles(struct plan *p)
 {
-    for (int i = 0; i < (int)p->tiles.count; i++) {
-        struct sym *s = p->tiles.data[i].sym;
+    int count = 0, tiles = (int)p->tiles.count;
+    int *placed = p->order;
+    for (int i = 0; i < tiles; i++)
         if (p->tiles.data[i].fixed)
+            insert_by_offset(p, placed, count++, i);
+    for (int i = 0; i < tiles; i++) {
+        struct tile *tile = &p->tiles.data[i];
+        if (tile->fixed)
             continue;
-        s->offset = 0;
-        for (int64_t end = blocked_until(p, i); end > 0; end = blocked_until(p, i))
-            s->offset = aligned(end);
+        tile->sym->offset = lowest_place(p, i, placed, count);
+        insert_by_offset(p, placed, count++, i);
     }
-    for (int i = 0; i < (int)p->tiles.count; i++) {
+    for (int i = 0; i < tiles; i++) {
         struct tile *tile = &p->tiles.data[i];
         tile->shares = 0;
-        for (int j = 0; j < (int)p->tiles.count; j++)
+        for (int j = 0; j < tiles && j < MOST_OVERLAID; j++)
             if (i != j && overlap(tile, &p->tiles.data[j]))
                 tile->shares |= bit(j);
     }
@@ -211,6 +232,16 @@ static void touch_root(void *user, struct expr **root, bool is_target)
     expr_walk(root, touch_expr, user);
 }
 
+/* What is still being copied when a tile's life begins stays away from it, waited for or not. */
+static void begin_use(struct plan *p, struct stmt *s, const struct state *state)
+{
+    struct tile *tile = &p->tiles.data[tile_of(p, s->sym)];
+    if (p->recording)
+        tile->under_way |= tile->shares & state->copied;
+    if (s->value)
+        touch(p, s->sym);
+}
+
 static void flow_list(struct plan *p, struct stmt *first, struct state *state);
 
 static struct state either(struct state a, struct state b)
@@ -232,12 +263,20 @@ static void flow_effect(struct plan *p, struct stmt *s, struct state *state)
     }
 }
 
-static void flow_turn(struct plan *p, struct stmt *s, struct state *state)
+static void flow_condition(struct plan *p, struct stmt *s, struct state *state)
 {
     p->state = state;
     stmt_expressions(s, touch_root, p);
+}
+
+static void flow_turn(struct plan *p, struct stmt *s, struct state *state)
+{
+    if (!s->is_do)
+        flow_condition(p, s, state);
     flow_list(p, s->body, state);
     flow_list(p, s->step, state);
+    if (s->is_do)
+        flow_condition(p, s, state);
 }
 
 struct mentions {
@@ -281,8 +320,8 @@ static struct state turn_from_nothing(struct plan *p, struct stmt *s)
 }
 
 /* Before any turn stands what came in or what an earlier turn left. A turn adds to that or takes
- * away, but a wait may make a copy that is under way a use, so both count as used from the
- * start. */
+ * away, but a wait may make a copy that is under way a use, so both count as used from the start.
+ * Behind the last turn the condition is evaluated once more. */
 static void flow_loop(struct plan *p, struct stmt *s, struct state *state)
 {
     flow_list(p, s->init, state);
@@ -291,6 +330,7 @@ static void flow_loop(struct plan *p, struct stmt *s, struct state *state)
     struct state end = *state;
     flow_turn(p, s, &end);
     *state = either(*state, end);
+    flow_condition(p, s, state);
 }
 
 static void flow_statement(struct plan *p, struct stmt *s, struct state *state)
@@ -311,8 +351,8 @@ static void flow_statement(struct plan *p, struct stmt *s, struct state *state)
     }
     default:
         stmt_expressions(s, touch_root, p);
-        if (s->kind == STMT_DECL && s->value && s->sym->storage == ST_SHARED)
-            touch(p, s->sym);
+        if (s->kind == STMT_DECL && s->sym->storage == ST_SHARED)
+            begin_use(p, s, state);
         if (s->kind == STMT_ASYNC_COPY)
             state->copied |= bit(tile_of(p, s->target->sym));
         break;
@@ -458,22 +498,71 @@ static bool settle(struct plan *p, struct diag *d)
     return good;
 }
 
-/* One barrier may serve several tiles, so each is looked at when those before it have theirs. */
+/* One barrier may serve several tiles, so the next one is looked for when that before it stands. */
 static void add_barriers(struct plan *p)
 {
-    for (size_t i = 0; i < p->tiles.count; i++) {
-        find_unordered(p);
+    for (int i = 0; i < MOST_OVERLAID && i < (int)p->tiles.count; i++) {
         const struct tile *tile = &p->tiles.data[i];
-        if (tile->unordered)
-            add_barrier(p, barrier_place(p, tile, tile->unordered));
+        if (!tile->unordered)
+            continue;
+        add_barrier(p, barrier_place(p, tile, tile->unordered));
+        find_unordered(p);
     }
+}
+
+/* --- more than a GPU gives --- */
+
+static int by_size(const void *a, const void *b)
+{
+    const struct tile *x = *(const struct tile *const *)a, *y = *(const struct tile *const *)b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->begin - y->begin;
+}
+
+/* The tuned values that the kernel has, as text; NULL if there are none. */
+static const char *tuned_text(const struct plan *p)
+{
+    struct text t;
+    text_init(&t, p->kernel->arena);
+    for (const struct sym *s = p->kernel->symbols; s; s = s->next)
+        if (s->storage == ST_CONST && s->is_tuned && !s->value.is_float)
+            text_printf(&t, "%s`%s = %lld`", t.length ? ", " : "", s->name, (long long)s->value.i);
+    return t.length ? t.data : NULL;
+}
+
+static void warn_of_size(const struct plan *p, struct diag *d)
+{
+    enum { NAMED = 8 };
+    const struct kernel *k = p->kernel;
+    if (k->shared_bytes <= MOST_SHARED_BYTES)
+        return;
+    size_t count = p->tiles.count;
+    const struct tile **tiles = arena_array(k->arena, const struct tile *, count);
+    for (size_t i = 0; i < count; i++)
+        tiles[i] = &p->tiles.data[i];
+    qsort(tiles, count, sizeof tiles[0], by_size);
+    diag_warning(d, k->loc,
+                 "kernel `%s` takes %lld bytes of shared memory a block; GPUs give up to %d (227 "
+                 "KB)",
+                 k->name, (long long)k->shared_bytes, MOST_SHARED_BYTES);
+    for (size_t i = 0; i < count && i < NAMED; i++)
+        diag_note(d, tiles[i]->sym->loc, "`%s` takes %lld bytes%s", tiles[i]->sym->name,
+                  (long long)tiles[i]->bytes,
+                  tiles[i]->sym->staged ? ", and those of each further stage" : "");
+    const char *tuned = tuned_text(p);
+    if (tuned)
+        diag_note(d, LOC_NONE,
+                  "tuned are %s: take smaller ones, or keep these away with `require(…)`", tuned);
 }
 
 void pass_plan(struct pass_context *c)
 {
     struct kernel *k = c->kernel;
     struct plan p = {.kernel = k};
+    p.number_of = arena_array(k->arena, int, k->symbol_count + 1);
     find_lives(&p, &k->body, NULL);
+    p.order = arena_array(k->arena, int, p.tiles.count + 1);
     int errors = c->diag->errors;
     check_fixed(&p, c->diag);
     if (c->diag->errors > errors || !settle(&p, c->diag))
@@ -486,4 +575,5 @@ void pass_plan(struct pass_context *c)
             k->shared_bytes = tile->sym->offset + tile->bytes;
     }
     k->planned = true;
+    warn_of_size(&p, c->diag);
 }

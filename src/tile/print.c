@@ -128,11 +128,6 @@ static bool operands_share_type(enum op op, int *first)
     return class == CLASS_ARITH || class == CLASS_COMPARE || class == CLASS_BITWISE;
 }
 
-static bool is_atomic(enum op op)
-{
-    return op_table[op].class == CLASS_OWN && op != OP_ACCESS && op_table[op].flags & OP_MEMORY;
-}
-
 /* What literal i among operands that share a type is printed beside. */
 static int shared_want(const struct expr *e, int first, int i, int want)
 {
@@ -173,7 +168,7 @@ static int literal_want(const struct expr *e, int i, int want)
  * the literals of a choice through signs and further choices, to nothing else. */
 static int operand_want(const struct expr *e, int i, int want)
 {
-    if (is_atomic(e->op))
+    if (op_is_atomic(e->op))
         return (int)e->args[0]->type.dtype; /* the element's */
     if (is_pliable(e->args[i]))
         return literal_want(e, i, want);
@@ -226,7 +221,7 @@ static void print_access(struct text *t, const struct expr *e)
 static void print_shape_numbers(struct text *t, const struct expr *e)
 {
     bool repeats = e->op == OP_REPEAT || e->op == OP_REPEAT_INTERLEAVE;
-    if (e->op == OP_IOTA && e->count > 0)
+    if ((e->op == OP_IOTA && e->count > 0) || (e->op == OP_RESHAPE && e->count > 1))
         return; /* in `ensures`: extents that the launch knows, already printed */
     for (int axis = 0; axis < e->type.rank; axis++) {
         int64_t n = e->type.extent[axis];
@@ -746,11 +741,33 @@ static void print_attributes(struct text *t, const struct kernel *k)
     text_add_char(t, '\n');
 }
 
+/* What a pipeline stages is there once in the plan, and as often as it has stages when it is pipelined. */
+static void print_staged(void *user, struct stmt *s)
+{
+    long long bytes = 0;
+    for (const struct stmt *d = s->stages > 1 ? s->body : NULL; d; d = d->next) {
+        const struct stmt *inner = d->kind == STMT_BLOCK ? d->body : d;
+        for (; inner; inner = d->kind == STMT_BLOCK ? inner->next : NULL)
+            if (inner->kind == STMT_DECL && inner->sym->staged)
+                bytes += (long long)type_elements(&inner->sym->type) *
+                         (long long)dtype_size(inner->sym->type.dtype);
+    }
+    if (bytes > 0)
+        text_printf(user, ", %lld of them staged: times %d when pipelined", bytes, s->stages);
+}
+
+static void print_shared_bytes(struct text *out, const struct kernel *k)
+{
+    text_printf(out, "// %lld bytes of shared memory", (long long)k->shared_bytes);
+    stmt_walk(k->body, print_staged, out);
+    text_add_char(out, '\n');
+}
+
 void kernel_print(struct text *out, const struct kernel *k)
 {
     print_constants(out, k);
     if (k->planned && k->shared_bytes > 0)
-        text_printf(out, "// %lld bytes of shared memory\n", (long long)k->shared_bytes);
+        print_shared_bytes(out, k);
     size_t line_start = out->length;
     text_printf(out, "kernel %s(", k->name);
     print_params(out, k, line_start);

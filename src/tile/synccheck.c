@@ -4,7 +4,7 @@
 
 /* Steps of the two explorations. A step is an instruction of the skeleton, well under a
  * microsecond. */
-enum { STEPS_WIDENED = 24000, STEPS_EXACT = 24000 };
+enum { STEPS = 24000, STEPS_HASTY = 200000, BYTES = 64 << 20 };
 
 static enum sync_verdict verdict(const struct sync_check *k, const char *gave_up_widened,
                                  const char **why)
@@ -21,6 +21,16 @@ static enum sync_verdict verdict(const struct sync_check *k, const char *gave_up
     return SYNC_UNDECIDED;
 }
 
+static void explore(struct sync_check *k, bool exact, bool hasty)
+{
+    k->gave_up = NULL;
+    k->exact = exact;
+    k->hasty = hasty;
+    k->step_limit = hasty ? STEPS_HASTY : STEPS;
+    k->store_limit = BYTES;
+    sync_explore(k);
+}
+
 static enum sync_verdict check(struct sync_check *k, const char **why)
 {
     values_init(k);
@@ -33,24 +43,31 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
         *why = k->gave_up;
         return SYNC_UNDECIDED;
     }
-    k->step_limit = STEPS_WIDENED;
-    sync_explore(k);
+    explore(k, false, false);
+    if (k->gave_up) {
+        k->findings.count = 0;
+        interner_init(&k->finding_keys, k->arena);
+        explore(k, false, true);
+    }
     const char *widened = k->gave_up;
     if (!widened && !k->findings.count)
         return SYNC_CLEAN;
-    k->gave_up = NULL;
-    k->exact = true;
-    k->step_limit = STEPS_EXACT;
-    sync_explore(k);
+    explore(k, true, false);
+    if (k->gave_up && !k->confirmed)
+        explore(k, true, true);
     return verdict(k, widened, why);
 }
 
 enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided)
 {
-    jmp_buf out_of_memory, *outer = c->kernel->arena->out_of_memory;
-    struct arena *own = arena_new(c->kernel->arena, struct arena);
-    arena_init(own, c->kernel->arena->allocator, &out_of_memory);
+    struct arena *kernels = c->kernel->arena, *messages = c->diag->arena;
+    jmp_buf out_of_memory, *outer = kernels->out_of_memory, *beside = messages->out_of_memory;
+    struct arena *own = arena_new(kernels, struct arena);
+    arena_init(own, kernels->allocator, &out_of_memory);
+    messages->out_of_memory = kernels->out_of_memory = &out_of_memory; /* while `own` lives */
     if (setjmp(out_of_memory)) {
+        messages->out_of_memory = beside;
+        kernels->out_of_memory = outer;
         arena_free(own);
         longjmp(*outer, 1);
     }
@@ -62,6 +79,8 @@ enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_unde
     const char *why = NULL;
     enum sync_verdict result = check(k, &why);
     report_findings(k);
+    messages->out_of_memory = beside;
+    kernels->out_of_memory = outer;
     arena_free(own);
     if (why_undecided)
         *why_undecided = why;
@@ -70,5 +89,6 @@ enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_unde
 
 void pass_synccheck(struct pass_context *c)
 {
-    synccheck_kernel(c, NULL);
+    c->sync = synccheck_kernel(c, &c->sync_undecided);
+    check_blocks(c);
 }

@@ -16,7 +16,8 @@ static bool make_axis(struct sync_check *k, struct access *a, int axis, int star
 {
     int64_t first, end;
     if (value_number(k, start, &first)) {
-        end = first + n < extent ? first + n : extent;
+        end = add_saturated(first, n);
+        end = end < extent ? end : extent;
         first = first > 0 ? first : 0;
         if (first >= end)
             return false;
@@ -37,6 +38,7 @@ int access_make(struct sync_check *k, struct state *s, int site)
                        .tile = t->tile,
                        .kind = (int)t->kind,
                        .mask = t->collective ? k->one : s->slot[t->mask],
+                       .stored = -1,
                        .rank = tile->type.rank};
     if (!t->collective && a.mask == k->zero)
         return -1;
@@ -47,14 +49,24 @@ int access_make(struct sync_check *k, struct state *s, int site)
         if (!x || x->kind == IX_ALL) {
             n = extent;
         } else if (x->kind == IX_GATHER) {
-            start = k->top;
+            bool contiguous;
+            n = x->extent;
+            start = eval_rows(k, s, x->value, &contiguous);
+            a.gathers |= contiguous ? 0 : 1 << i;
         } else {
             start = eval_value(k, s, x->value);
             n = x->kind == IX_SLICE ? x->extent : 1;
         }
-        if (!make_axis(k, &a, i, start, n, extent))
+        if (a.gathers >> i & 1) {
+            a.start[i] = start;
+            a.extent[i] = 1;
+        } else if (!make_axis(k, &a, i, start, n, extent))
             return -1;
     }
+    if (t->stored)
+        a.stored = eval_value(k, s, t->stored);
+    if (a.stored == k->top)
+        a.stored = -1;
     return intern(&k->accesses, &a, sizeof a, NULL);
 }
 
@@ -104,14 +116,24 @@ static bool covers_gather(const struct sync_check *k, const struct access *whole
 {
     int64_t extent = k->code.tiles.data[whole->tile]->type.extent[axis];
     return whole->start[axis] == k->zero && whole->extent[axis] == extent &&
-           gather->start[axis] == k->top;
+           !(whole->gathers >> axis & 1) && (gather->gathers >> axis & 1);
+}
+
+/* Rows that are named by data: the same names, the same rows. */
+static enum meeting gathers_meet(const struct sync_check *k, const struct access *a,
+                                 const struct access *b, int axis)
+{
+    bool same = (a->gathers & b->gathers) >> axis & 1 && a->start[axis] == b->start[axis] &&
+                a->start[axis] != k->top;
+    return same || covers_gather(k, a, b, axis) || covers_gather(k, b, a, axis) ? MEET_SURE
+                                                                                 : MEET_MAYBE;
 }
 
 static enum meeting axis_meet(struct sync_check *k, const struct state *s, const struct access *a,
                               const struct access *b, int axis, struct meeting_at *out)
 {
-    if (covers_gather(k, a, b, axis) || covers_gather(k, b, a, axis))
-        return MEET_SURE;
+    if ((a->gathers | b->gathers) >> axis & 1)
+        return gathers_meet(k, a, b, axis);
     int difference = value_add(k, a->start[axis], b->start[axis], -1);
     enum meeting met = require(k, s, difference, 1 - a->extent[axis], b->extent[axis] - 1, out);
     int64_t c, extent = k->code.tiles.data[a->tile]->type.extent[axis];
@@ -149,7 +171,7 @@ static bool per_thread_make(const struct sync_check *k, const struct access *a,
     *out = (struct per_thread){.access = a};
     for (int i = 0; i < a->rank; i++) {
         const struct value *v = value_at(k, a->start[i]);
-        if (v->kind == VALUE_TOP || v->kind == VALUE_MODULAR)
+        if (v->kind == VALUE_TOP || v->kind == VALUE_MODULAR || a->gathers)
             return false;
         out->lane[i] = value_lanes_at(k, v);
         out->c[i] = v->c;
@@ -194,14 +216,14 @@ static bool window_make(const struct sync_check *k, const struct per_thread *a,
                 if (x == LANE_UNKNOWN)
                     continue;
                 low = x < low ? x : low;
-                int64_t end = x + both[j]->access->extent[i];
+                int64_t end = add_saturated(x, both[j]->access->extent[i]);
                 high = end > high ? end : high;
             }
         if (low > high)
             return false;
         w->origin[i] = low;
-        w->extent[i] = high - low;
-        if (w->extent[i] > (1 << 20) || w->size * w->extent[i] > (1 << 20))
+        w->extent[i] = sub_saturated(high, low);
+        if (w->extent[i] < 0 || w->extent[i] > (1 << 20) || w->size * w->extent[i] > (1 << 20))
             return false;
         w->size *= w->extent[i];
     }
@@ -362,7 +384,8 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
         for (int i = 0; inside && i < block->rank; i++) {
             int64_t x = thread_start(&p, i, t);
             inside = x == LANE_UNKNOWN ||
-                     (x < q.c[i] + block->extent[i] && q.c[i] < x + threads->extent[i]);
+                     (x < q.c[i] + block->extent[i] &&
+                      q.c[i] < add_saturated(x, threads->extent[i]));
         }
         if (inside && comes == 1)
             return MEET_SURE;

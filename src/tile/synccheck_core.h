@@ -63,6 +63,7 @@ struct atom {
     int arg[4];        /* values */
     int64_t low, high; /* range */
     uint64_t sites;    /* as in struct value */
+    uint64_t leaves;   /* a bit for each parameter, block index and view that it is made of */
     const struct sym *sym;
 };
 
@@ -103,11 +104,14 @@ enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_ATOMIC, TOUCH_COPY };
 struct touch {
     enum touch_kind kind;
     const struct expr *access; /* NULL: the whole tile, by its declaration */
+    const struct expr *stored; /* a scalar that all threads share is written; NULL: else */
     int tile;
     int mask;        /* slot that says which threads come here */
     bool collective; /* all threads, each some unknown part; else each thread the whole box */
-    bool same_value; /* every thread writes the same value */
+    int pipeline;    /* that it stands in: a number from 1; 0: none. No barrier can stand there */
+    bool plain;      /* the whole tile gets elements of a view that nobody writes */
     struct loc loc;
+    const struct inlining *inlined; /* the call whose body it stands in, or one further in */
 };
 
 enum instr_kind {
@@ -117,6 +121,7 @@ enum instr_kind {
     I_WAIT,   /* expr */
     I_SET,    /* slot = expr, for the threads of mask */
     I_FORGET, /* slot holds nothing any more */
+    I_FILL,   /* slot, of a tile: it has other elements now; negate: a copy of a const view's */
     I_BRANCH, /* expr false: to target */
     I_JUMP,   /* to target */
     I_ASSUME, /* expr */
@@ -138,16 +143,22 @@ struct instr {
     bool negate;
     const struct expr *expr;
     struct loc loc;
+    uint64_t live; /* leaves that this instruction or a later one asks for */
 };
 
 struct loop {
     const struct expr *condition; /* NULL: forever */
     VEC(int) slots;               /* assigned inside */
+    bool steps;                   /* its step is taken in every round */
+    int counter;                  /* slot that does nothing but count its rounds; -1: none */
+    int64_t step, bound;          /* of the counter, which stays below */
 };
 
 /* A scalar that matters. */
 struct tracked {
-    const struct sym *sym; /* NULL: a mask */
+    /* NULL: a mask. A scalar; a tile of rows for a gather; or a shared tile of which elements decide:
+     * its slot holds which filling of the tile it is (exact). */
+    const struct sym *sym;
     bool indexes;          /* decides which part of a tile is touched, not only conditions */
 };
 
@@ -170,6 +181,8 @@ struct skeleton {
 struct access {
     int site, tile, kind, mask;
     int waited; /* a copy that a wait has completed */
+    int stored; /* value, -1: not known to be one */
+    int gathers; /* bit for each axis: start stands for the rows, not the first of them */
     int rank;
     int start[MAX_RANK]; /* values */
     int extent[MAX_RANK];
@@ -182,15 +195,14 @@ struct flight {
     int left; /* its age when a wait let it be the latest time, or NEVER_LEFT: for the message */
 };
 
-enum { MAX_FACTS = 48, MAX_DONE = 768, MAX_FLIGHTS = 192, MAX_SLOTS = 192, MAX_LOOPS = 64 };
-enum { MAX_TILES = 64 };
+enum { MAX_FACTS = 64, MAX_DONE = 1024, MAX_FLIGHTS = 256, MAX_SLOTS = 512, MAX_LOOPS = 256 };
 struct state {
     int pc;
     int unsure; /* exact: the path went through a branch on something unknown */
     int fresh;  /* exact: FRESH atoms made so far */
     int facts, done, flights;
     int slot[MAX_SLOTS];               /* values; -1: holds nothing */
-    int visits[MAX_LOOPS];             /* of a loop's head, up to a limit */
+    int visits[MAX_LOOPS];             /* of a loop's head: rounds, or the latest head of it */
     struct fact fact[MAX_FACTS];       /* by form */
     int access[MAX_DONE];              /* since the last barrier, increasing */
     struct flight flight[MAX_FLIGHTS]; /* oldest first */
@@ -232,7 +244,8 @@ struct sync_check {
     struct skeleton code;
     int threads; /* of a block: lanes of a VALUE_LANES */
     bool exact;
-    struct interner values, atoms, lanes, accesses, states, finding_keys, pairs;
+    bool hasty; /* the second try: rounds that are alike are left out */
+    struct interner values, atoms, lanes, accesses, states, heads, finding_keys, pairs;
     struct interner lane_ops; /* ops on lanes that were done before, and their results */
     VEC(int) lane_results;
     int thread_values[3];           /* thread.x … once they were asked for; -1 */
@@ -244,6 +257,7 @@ struct sync_check {
     bool doubts;   /* exact: something may have happened that could not be confirmed */
     int top, zero, one;
     int64_t steps, step_limit;
+    size_t stored, store_limit; /* bytes of states */
     const char *gave_up; /* why, or NULL */
     int64_t *lane_scratch;
     int32_t *blob; /* room for a packed state */
@@ -258,6 +272,11 @@ void values_init(struct sync_check *k);
 const struct value *value_at(const struct sync_check *k, int v);
 const struct atom *atom_at(const struct sync_check *k, int a);
 const int64_t *value_lanes_at(const struct sync_check *k, const struct value *v); /* NULL: none */
+uint64_t value_leaves(const struct sync_check *k, int v);
+uint64_t param_leaf(const struct sym *s);
+uint64_t block_leaf(const struct kernel *kernel, int axis);
+uint64_t view_leaf(const struct sym *s);
+uint64_t expr_leaves(const struct sync_check *k, const struct expr *e); /* what it asks for */
 bool value_number(const struct sync_check *k, int v, int64_t *out);
 int value_int(struct sync_check *k, int64_t c);
 int value_atom(struct sync_check *k, struct atom *a);
@@ -267,13 +286,18 @@ int value_scale(struct sync_check *k, int a, int64_t factor);
 int value_thread(struct sync_check *k, int axis); /* thread.x … */
 /* The op on operands of type t. */
 int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
+/* The same where the result wraps around, so that it is no sum. */
+int value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
 int value_modular(struct sync_check *k, int64_t c, int64_t step);
 /* The terms of v as a fact's form: v = scale * form + c (v must be a SUM or LANES with terms). */
 int value_form(struct sync_check *k, int v, int64_t *scale);
 /* v with every WIDE or FRESH atom of `site` replaced: by `shift` more than itself, or, unless shift
  * is known, by TOP. */
 int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift);
-int64_t add_saturated(int64_t a, int64_t b); /* FACT_NONE and FACT_MANY stay */
+/* FACT_NONE and FACT_MANY stay in add and sub. */
+int64_t add_saturated(int64_t a, int64_t b);
+int64_t sub_saturated(int64_t a, int64_t b);
+int64_t mul_saturated(int64_t a, int64_t b);
 
 /* --- synccheck_eval.c --- */
 
@@ -285,6 +309,12 @@ struct split {
     int64_t true_low[2], true_high[2], false_low[2], false_high[2];
 };
 int eval_value(struct sync_check *k, struct state *s, const struct expr *e);
+/* The rows of a gather: the first of those in a row (*contiguous), or a name for them; TOP. */
+int eval_rows(struct sync_check *k, struct state *s, const struct expr *e, bool *contiguous);
+/* What a register tile of rows holds now, for eval_rows. */
+int eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e);
+/* A shared tile has new elements; plain: those of a view that nobody writes. */
+int eval_filling(struct sync_check *k, struct state *s, bool plain);
 void eval_condition(struct sync_check *k, struct state *s, const struct expr *e, struct split *out);
 /* Which threads of mask have e true (negate: false): 1, 0, or LANE_UNKNOWN a lane. */
 int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate);
@@ -304,6 +334,7 @@ void state_renew(struct sync_check *k, struct state *s, int site, bool known, in
  * compare states. */
 bool state_head(struct sync_check *k, struct state *s, int loop);
 void state_begin(struct sync_check *k, struct state *s);
+void state_copy(const struct sync_check *k, struct state *to, const struct state *from);
 /* Puts s among the states to continue from, unless an equal one is there. */
 void state_park(struct sync_check *k, struct state *s, int pc);
 void state_load(const struct sync_check *k, int number, struct state *s);
@@ -323,6 +354,9 @@ enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int
 /* --- synccheck_solve.c --- */
 /* Are there inputs under which all facts of s and the constraints hold? false: none found. */
 bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *more, int count);
+/* Are there inputs for these facts by themselves, without a doubt? */
+bool facts_solve(struct sync_check *k, const struct fact *facts, int count);
+void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2]);
 
 /* --- the rest --- */
 bool skeleton_make(struct sync_check *k); /* false: nothing to check */
@@ -330,6 +364,7 @@ void relevant_scalars(struct sync_check *k);
 int tracked_slot(const struct sync_check *k, const struct sym *s); /* -1: not tracked */
 bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loop);
 bool touches_shared(const struct expr *e);
+bool stores_shared_value(const struct stmt *s); /* one that all threads share */
 bool is_checked_tile(const struct sym *s);
 void sync_explore(struct sync_check *k);
 void report_findings(struct sync_check *k);

@@ -80,17 +80,32 @@ static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *
 static int eval_load(struct sync_check *k, struct state *s, const struct expr *e)
 {
     struct atom a = {
-        .kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym, .count = e->indices};
-    if (!e->sym->is_const || e->indices > 4 || e->type.varying || e->type.rank)
+        .kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym};
+    int filling = e->sym->storage == ST_SHARED ? tracked_slot(k, e->sym) : -1;
+    if (filling >= 0 && s->slot[filling] >= 0)
+        a.arg[a.count++] = s->slot[filling];
+    else if (!e->sym->is_const)
+        return eval_fresh(k, s, e);
+    if (a.count + e->indices > 4 || e->type.varying || e->type.rank)
         return eval_fresh(k, s, e);
     for (int i = 0; i < e->indices; i++) {
         if (e->index[i].kind != IX_ELEMENT)
             return eval_fresh(k, s, e);
-        a.arg[i] = eval_value(k, s, e->index[i].value);
-        if (value_at(k, a.arg[i])->kind != VALUE_SUM)
+        int at = eval_value(k, s, e->index[i].value);
+        if (value_at(k, at)->kind != VALUE_SUM)
             return eval_fresh(k, s, e);
+        a.arg[a.count++] = at;
     }
     type_range(e->type.dtype, &a.low, &a.high);
+    return value_atom(k, &a);
+}
+
+int eval_filling(struct sync_check *k, struct state *s, bool plain)
+{
+    struct atom a = {.kind = ATOM_FRESH, .dtype = DT_I64, .site = -1, .axis = plain};
+    a.low = FACT_NONE;
+    a.high = FACT_MANY;
+    a.count = s->fresh++;
     return value_atom(k, &a);
 }
 
@@ -112,6 +127,45 @@ static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
 
 /* --- ops --- */
 
+/* Whether a form in [low, high] times scale, plus c, stands in the relation to 0: 1, 0, or
+ * LANE_UNKNOWN. */
+static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int64_t c)
+{
+    int64_t a = low, b = high;
+    if (scale < 0) {
+        a = high == FACT_MANY ? FACT_NONE : high;
+        b = low == FACT_NONE ? FACT_MANY : low;
+    }
+    /* At the ends of the interval; far bounds say nothing. */
+    bool a_known = a != FACT_NONE && a > -INT32_MAX && a < INT32_MAX;
+    bool b_known = b != FACT_MANY && b < INT32_MAX && b > -INT32_MAX;
+    int64_t least = a_known ? add_saturated(a * scale, c) : FACT_NONE;
+    int64_t most = b_known ? add_saturated(b * scale, c) : FACT_MANY;
+    switch (op) {
+    case OP_LT: return most < 0 ? 1 : least >= 0 ? 0 : LANE_UNKNOWN;
+    case OP_LE: return most <= 0 ? 1 : least > 0 ? 0 : LANE_UNKNOWN;
+    case OP_GT: return least > 0 ? 1 : most <= 0 ? 0 : LANE_UNKNOWN;
+    case OP_GE: return least >= 0 ? 1 : most < 0 ? 0 : LANE_UNKNOWN;
+    case OP_EQ: return least == 0 && most == 0 ? 1 : least > 0 || most < 0 ? 0 : LANE_UNKNOWN;
+    case OP_NE: return least == 0 && most == 0 ? 0 : least > 0 || most < 0 ? 1 : LANE_UNKNOWN;
+    default: return LANE_UNKNOWN;
+    }
+}
+
+static bool below_zero(struct sync_check *k, const struct state *s, int v)
+{
+    int64_t scale, low, high;
+    struct value x = *value_at(k, v);
+    if (x.kind == VALUE_SUM && !x.terms)
+        return x.c < 0;
+    if (x.kind == VALUE_MODULAR)
+        return false;
+    if (x.kind != VALUE_SUM)
+        return true;
+    fact_interval(k, s, value_form(k, v, &scale), &low, &high);
+    return decide(OP_GE, low, high, scale, x.c) != 1;
+}
+
 static int eval_converted(struct sync_check *k, struct state *s, const struct expr *e)
 {
     enum dtype to = e->type.dtype, from = e->args[0]->type.dtype;
@@ -125,33 +179,12 @@ static int eval_converted(struct sync_check *k, struct state *s, const struct ex
     }
     if (value_number(k, v, &c))
         return value_int(k, dtype_wrap(to, c));
+    bool turns = dtype_is_signed(from) && !dtype_is_signed(to) && below_zero(k, s, v);
+    if (turns)
+        return value_wrapped(k, OP_CAST, to, &v, 1);
     if (dtype_table[to].bits >= dtype_table[from].bits || dtype_table[to].bits >= 32)
         return v; /* as if nothing overflowed */
     return value_op(k, OP_CAST, to, &v, 1);
-}
-
-/* Whether a form in [low, high] times scale, plus c, stands in the relation to 0: 1, 0, or
- * LANE_UNKNOWN. */
-static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int64_t c)
-{
-    int64_t a = low, b = high;
-    if (scale < 0) {
-        a = high == FACT_MANY ? FACT_NONE : high;
-        b = low == FACT_NONE ? FACT_MANY : low;
-    }
-    /* At the ends of the interval; far bounds say nothing. */
-    bool a_known = a != FACT_NONE && a > -INT32_MAX && a < INT32_MAX;
-    bool b_known = b != FACT_MANY && b < INT32_MAX && b > -INT32_MAX;
-    int64_t least = a_known ? a * scale + c : FACT_NONE, most = b_known ? b * scale + c : FACT_MANY;
-    switch (op) {
-    case OP_LT: return most < 0 ? 1 : least >= 0 ? 0 : LANE_UNKNOWN;
-    case OP_LE: return most <= 0 ? 1 : least > 0 ? 0 : LANE_UNKNOWN;
-    case OP_GT: return least > 0 ? 1 : most <= 0 ? 0 : LANE_UNKNOWN;
-    case OP_GE: return least >= 0 ? 1 : most < 0 ? 0 : LANE_UNKNOWN;
-    case OP_EQ: return least == 0 && most == 0 ? 1 : least > 0 || most < 0 ? 0 : LANE_UNKNOWN;
-    case OP_NE: return least == 0 && most == 0 ? 0 : least > 0 || most < 0 ? 1 : LANE_UNKNOWN;
-    default: return LANE_UNKNOWN;
-    }
 }
 
 static int compare_lanes(struct sync_check *k, enum op op, int difference, int64_t low,
@@ -232,6 +265,17 @@ static int counter_modular(struct sync_check *k, struct state *s, int v)
     return residue < 0 ? v : value_modular(k, residue, step);
 }
 
+/* Unsigned values wrap around below 0: unless it surely stays above, the result is no sum. */
+static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, enum dtype t,
+                     const int *args)
+{
+    if (!dtype_is_int(t) || dtype_is_signed(t))
+        return false;
+    if (op == OP_SUB)
+        return below_zero(k, s, value_add(k, args[0], args[1], -1));
+    return op == OP_NEG;
+}
+
 static int eval_plain_op(struct sync_check *k, struct state *s, const struct expr *e)
 {
     int args[3];
@@ -245,7 +289,10 @@ static int eval_plain_op(struct sync_check *k, struct state *s, const struct exp
     bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_SHR || e->op == OP_AND;
     if (divides)
         args[0] = counter_modular(k, s, args[0]);
-    return value_op(k, e->op, e->args[0]->type.dtype, args, e->count);
+    enum dtype t = e->args[0]->type.dtype;
+    if (may_wrap(k, s, e->op, t, args))
+        return value_wrapped(k, e->op, t, args, e->count);
+    return value_op(k, e->op, t, args, e->count);
 }
 
 int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
@@ -270,6 +317,52 @@ int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
     case OP_SELECT: return eval_select(k, s, e);
     default: return is_compare(e) ? eval_compare(k, s, e) : eval_plain_op(k, s, e);
     }
+}
+
+/* The axis of a FRESH atom that stands for rows. */
+enum { NAMED_ROWS = 8 };
+
+int eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    bool contiguous;
+    int v = eval_rows(k, s, e, &contiguous);
+    if (v != k->top)
+        return v;
+    struct atom a = {.kind = ATOM_FRESH,
+                     .dtype = DT_I64,
+                     .axis = NAMED_ROWS,
+                     .site = fresh_site(k, e),
+                     .low = FACT_NONE,
+                     .high = FACT_MANY};
+    if (k->exact)
+        a.count = s->fresh++;
+    else
+        state_renew(k, s, a.site, false, 0);
+    return value_atom(k, &a);
+}
+
+int eval_rows(struct sync_check *k, struct state *s, const struct expr *e, bool *contiguous)
+{
+    int slot = e->op == OP_REF ? tracked_slot(k, e->sym) : -1;
+    *contiguous = false;
+    if (slot >= 0) {
+        int v = s->slot[slot] >= 0 ? s->slot[slot] : k->top;
+        const struct value *x = value_at(k, v);
+        *contiguous = v != k->top && !(x->terms && atom_at(k, x->atom[0])->axis == NAMED_ROWS);
+        return v;
+    }
+    if (e->op == OP_IOTA && e->type.rank == 1) {
+        *contiguous = true;
+        return k->zero;
+    }
+    if (e->op != OP_ADD && e->op != OP_SUB)
+        return k->top;
+    int scalar = e->op == OP_ADD && e->args[0]->type.rank == 0 ? 0 : 1;
+    const struct expr *rows = e->args[1 - scalar];
+    if (rows->op != OP_IOTA || rows->type.rank != 1 || e->args[scalar]->type.rank)
+        return k->top;
+    *contiguous = true;
+    return value_add(k, k->zero, eval_value(k, s, e->args[scalar]), e->op == OP_ADD ? 1 : -1);
 }
 
 /* --- conditions --- */

@@ -73,7 +73,8 @@ static void check_done(struct sync_check *k, const struct state *s, int late)
     const struct access *b = access_at(k, late);
     for (int i = 0; i < s->done; i++) {
         const struct access *a = access_at(k, s->access[i]);
-        if (a->tile != b->tile || !conflicts(a->kind, b->kind))
+        if (a->tile != b->tile || !conflicts(a->kind, b->kind) ||
+            (a->stored >= 0 && a->stored == b->stored))
             continue;
         struct meeting_at where;
         enum meeting met = access_meet(k, s, s->access[i], late, false, &where);
@@ -120,7 +121,7 @@ static void check_statement(struct sync_check *k, const struct state *s, const i
         return;
     for (int i = 0; i < count; i++) {
         const struct access *a = access_at(k, access[i]);
-        if (a->tile != b->tile || (i == count - 1 && write->same_value))
+        if (a->tile != b->tile || (i == count - 1 && write->stored))
             continue;
         struct meeting_at where;
         enum meeting met = access_meet(k, s, access[i], late, false, &where);
@@ -132,7 +133,7 @@ static void check_statement(struct sync_check *k, const struct state *s, const i
     }
 }
 
-enum { MAX_TOUCHES = 64 };
+enum { MAX_TOUCHES = 512 };
 
 static void step_touch(struct sync_check *k, struct state *s, const struct instr *in)
 {
@@ -166,9 +167,10 @@ static void step_touch(struct sync_check *k, struct state *s, const struct instr
 
 static void step_set(struct sync_check *k, struct state *s, const struct instr *in)
 {
-    int v = eval_value(k, s, in->expr), mask = s->slot[in->mask], old = s->slot[in->slot];
-    bool uniform =
-        !k->code.slots.data[in->slot].sym->type.varying; /* all that come have the same */
+    const struct sym *sym = k->code.slots.data[in->slot].sym;
+    int v = sym->storage == ST_REG ? eval_rows_set(k, s, in->expr) : eval_value(k, s, in->expr);
+    int mask = s->slot[in->mask], old = s->slot[in->slot];
+    bool uniform = !sym->type.varying; /* all that come have the same */
     if (in->negate || mask == k->one || old == v || uniform) {
         s->slot[in->slot] = v;
         return;
@@ -191,7 +193,8 @@ static bool fork_mask(struct sync_check *k, struct state *s, const struct instr 
     bool forked = false;
     int outer = s->slot[in->mask];
     for (int truth = 1; truth >= 0; truth--) {
-        struct state copy = *s;
+        struct state copy;
+        state_copy(k, &copy, s);
         if (!force_condition(k, &copy, in->expr, in->negate == (truth == 1)))
             continue;
         copy.slot[in->slot] = truth ? outer : k->zero;
@@ -257,7 +260,8 @@ static bool step_branch(struct sync_check *k, struct state *s, const struct inst
         return false;
     }
     for (int i = 0; i < split.true_parts + split.false_parts; i++) {
-        struct state copy = *s;
+        struct state copy;
+        state_copy(k, &copy, s);
         bool truth = i < split.true_parts;
         int j = truth ? i : i - split.true_parts;
         if (fact_add(k, &copy, split.form, truth ? split.true_low[j] : split.false_low[j],
@@ -283,6 +287,9 @@ static bool step(struct sync_check *k, struct state *s)
         return true;
     case I_SET: step_set(k, s, in); return true;
     case I_FORGET: s->slot[in->slot] = -1; return true;
+    case I_FILL:
+        s->slot[in->slot] = k->exact ? eval_filling(k, s, in->negate) : -1;
+        return true;
     case I_BRANCH: return step_branch(k, s, in);
     case I_JUMP: s->pc = in->target - 1; return true;
     case I_ASSUME: eval_assume(k, s, in->expr, &possible); return possible;
@@ -310,10 +317,12 @@ void sync_explore(struct sync_check *k)
 {
     struct state *s = arena_new(k->arena, struct state);
     interner_init(&k->states, k->arena);
+    interner_init(&k->heads, k->arena);
     size_t words = sizeof *s / sizeof(int32_t);
     if (!k->blob)
         k->blob = arena_array(k->arena, int32_t, words);
     k->steps = 0;
+    k->stored = 0;
     state_begin(k, s);
     state_park(k, s, 0);
     for (size_t i = 0; i < k->states.item.count; i++) {

@@ -2,9 +2,10 @@
  * synchronise, the control flow around them, and the scalars that decide it or which part of a tile
  * is touched.
  */
+#include "base/arithmetic.h"
 #include "tile/synccheck_core.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 bool is_checked_tile(const struct sym *s)
 {
@@ -109,6 +110,8 @@ static void mark(struct marking *m, const struct expr *e)
         return;
     if (e->op == OP_REF && e->sym->storage == ST_SCALAR && e->type.rank == 0)
         mark_sym(m, e->sym);
+    if (e->op == OP_ACCESS && is_checked_tile(e->sym) && e->type.rank == 0)
+        mark_sym(m, e->sym); /* which elements it has decides */
     for (int i = 0; i < e->count; i++)
         mark(m, e->args[i]);
     for (int i = 0; i < e->indices; i++)
@@ -130,8 +133,11 @@ static void mark_subscripts(struct marking *m, const struct expr *e)
         mark_subscripts(m, e->args[i]);
     for (int i = 0; i < e->indices; i++) {
         mark_subscripts(m, e->index[i].value);
+        const struct expr *at = e->index[i].value;
         if (is_checked_tile(e->sym))
-            mark_as(m, e->index[i].value, true);
+            mark_as(m, at, true);
+        if (is_checked_tile(e->sym) && e->index[i].kind == IX_GATHER && at->op == OP_REF)
+            mark_sym(m, at->sym);
     }
     mark_subscripts(m, e->otherwise);
     if (e->op == OP_SELECT || e->op == OP_LAND || e->op == OP_LOR)
@@ -140,6 +146,12 @@ static void mark_subscripts(struct marking *m, const struct expr *e)
 }
 
 static void mark_list(struct marking *m, const struct stmt *s, bool in_loop);
+
+bool stores_shared_value(const struct stmt *s)
+{
+    return s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS && is_checked_tile(s->target->sym) &&
+           s->value->type.rank == 0 && !s->value->type.varying;
+}
 
 static void mark_assigned(struct marking *m, const struct sym *s, const struct expr *value)
 {
@@ -158,6 +170,8 @@ static void mark_stmt(struct marking *m, const struct stmt *s, bool in_loop)
         mark_assigned(m, s->sym, s->value);
     if (s->kind == STMT_ASSIGN && s->target->op == OP_REF)
         mark_assigned(m, s->target->sym, s->value);
+    if (kernel_thread_level(m->k->kernel) && stores_shared_value(s))
+        mark_as(m, s->value, false);
     if (s->kind == STMT_EFFECT && s->value->op == OP_ASYNC_WAIT)
         mark_as(m, s->value->args[0], true);
     if ((loop || s->kind == STMT_IF) && relevant_stmt(m->k, s, in_loop))
@@ -178,11 +192,6 @@ static void mark_list(struct marking *m, const struct stmt *s, bool in_loop)
 
 /* --- the modulus and the reach --- */
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    return b ? common_divisor(b, a % b) : a;
-}
-
 enum { LARGEST_MODULUS = 1 << 16, LARGEST_REACH = 1 << 12 };
 
 static void measure_divisor(struct marking *m, const struct expr *e)
@@ -195,12 +204,14 @@ static void measure_divisor(struct marking *m, const struct expr *e)
         d = d < 16 ? INT64_C(1) << d : LARGEST_MODULUS + 1;
     if (e->op == OP_AND)
         d = d < LARGEST_MODULUS && (d & (d + 1)) == 0 ? d + 1 : 1;
-    if (d > LARGEST_MODULUS)
-        m->divisors = 0;
+    if (d > LARGEST_MODULUS) {
+        m->divisors = m->remainders = 0;
+        return;
+    }
     if (divides && m->divisors % d)
         m->divisors = m->divisors * d <= LARGEST_MODULUS ? m->divisors * d : 0;
     if (remains && m->remainders) {
-        int64_t both = m->remainders / common_divisor(m->remainders, d) * d;
+        int64_t both = m->remainders / greatest_common_divisor(m->remainders, d) * d;
         m->remainders = both <= LARGEST_MODULUS ? both : 0;
     }
 }
@@ -211,9 +222,8 @@ static void measure(struct marking *m, const struct expr *e)
     if (!e || e->type.rank)
         return;
     if (!dtype_is_float(e->type.dtype) && eval_int(e, NULL, &c)) {
-        c = c < 0 ? -c : c;
-        if (c > m->k->code.reach && c <= LARGEST_REACH)
-            m->k->code.reach = c;
+        if (c >= -LARGEST_REACH && c <= LARGEST_REACH && llabs(c) > m->k->code.reach)
+            m->k->code.reach = llabs(c);
         return;
     }
     if (e->count == 2)

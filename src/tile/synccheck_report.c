@@ -21,6 +21,23 @@ static const char *round_text(const struct finding *f)
     return f->late <= f->early ? ", in the next iteration," : "";
 }
 
+/* A place in the body of a fn is one in each call of it: which one. */
+static void note_calls(struct sync_check *k, const struct touch *t)
+{
+    const struct inlining *i = t->inlined;
+    while (i && (t->loc.source != i->body.source || t->loc.offset < i->body.offset ||
+                 t->loc.offset >= i->body.offset + i->body.length))
+        i = i->outer;
+    for (; i; i = i->outer)
+        diag_note(k->diag, i->call, "in this call of `%s`", i->name);
+}
+
+static void note_touch(struct sync_check *k, const struct touch *t, const char *what)
+{
+    diag_note(k->diag, t->loc, "%s", what);
+    note_calls(k, t);
+}
+
 /* --- races --- */
 
 static void race_error(struct sync_check *k, const struct finding *f, const char *name)
@@ -81,15 +98,35 @@ static void note_threads(struct sync_check *k, const struct finding *f)
                   thread_text(k, f->thread[0]), thread_text(k, f->thread[1]), element_text(k, f));
 }
 
+/* No barrier can stand between the two. */
+static bool within_pipeline(const struct sync_check *k, const struct finding *f)
+{
+    int pipeline = touch_at(k, f->late)->pipeline;
+    return pipeline && pipeline == touch_at(k, f->early)->pipeline;
+}
+
+static void pipeline_way_out(struct sync_check *k, const struct finding *f, const char *name)
+{
+    diag_note(k->diag, touch_at(k, f->late)->loc,
+              "no `sync()` can stand in a pipeline: fill or read `%s` outside of it, or declare "
+              "`%s` in its body with a part of a const view as its value",
+              name, name);
+}
+
 static void report_race(struct sync_check *k, const struct finding *f, const char *name)
 {
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
     static const char *const did[] = {"read here", "written here", "updated here",
                                       "the copy begins here"};
     race_error(k, f, name);
+    note_calls(k, late);
     if (f->early != f->late)
-        diag_note(k->diag, early->loc, "%s", did[early->kind]);
+        note_touch(k, early, did[early->kind]);
     note_threads(k, f);
+    if (within_pipeline(k, f)) {
+        pipeline_way_out(k, f, name);
+        return;
+    }
     diag_note(k->diag, late->loc, "%s",
               f->late <= f->early
                   ? "put `sync()` between the two: at the end of the loop's body, or ahead of this"
@@ -103,14 +140,20 @@ static void report_same(struct sync_check *k, const struct finding *f, const cha
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
     if (f->early == f->late) {
         diag_error(k->diag, late->loc, "several threads write the same element of `%s` here", name);
+        note_calls(k, late);
         note_threads(k, f);
         diag_note(k->diag, late->loc, "let one thread write it, or use an atomic");
         return;
     }
     diag_error(k->diag, late->loc,
                "`%s` is overwritten here while other threads may still be reading it", name);
+    note_calls(k, late);
     diag_note(k->diag, early->loc, "read here, by the same statement");
     note_threads(k, f);
+    if (within_pipeline(k, f)) {
+        pipeline_way_out(k, f, name);
+        return;
+    }
     diag_note(k->diag, early->loc,
               "read it into a variable, and put `sync()` between that and the write");
 }
@@ -152,8 +195,9 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
         diag_note(
             k->diag, at,
             "the copy of line %d is not waited for: put `async_wait(%d)` and `sync()` ahead of "
-            "this",
-            line_of(touch_at(k, f->early)->loc), f->age > 0 ? f->age : 0);
+            "%s",
+            line_of(touch_at(k, f->early)->loc), f->age > 0 ? f->age : 0,
+            touch_at(k, f->late)->pipeline ? "the pipeline" : "this");
 }
 
 static void report_flight(struct sync_check *k, const struct finding *f, const char *name)
@@ -165,7 +209,8 @@ static void report_flight(struct sync_check *k, const struct finding *f, const c
                                                     : "is written";
     diag_error(k->diag, late->loc, "`%s` %s here%s while the copy into it may still be under way",
                name, what, round_text(f));
-    diag_note(k->diag, early->loc, "the copy begins here");
+    note_calls(k, late);
+    note_touch(k, early, "the copy begins here");
     flight_way_out(k, f);
 }
 
@@ -176,6 +221,7 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
                        : f->kind == FIND_SCOPE ? "when its scope ends"
                                                : "when it is freed";
     diag_error(k->diag, at, "the copy into `%s` may still be under way %s", name, when);
+    note_calls(k, touch_at(k, f->early));
     if (f->kind == FIND_FREE)
         diag_note(k->diag, k->code.frees.data[f->late], "freed here");
     diag_note(k->diag, at, "put `async_wait(0)` ahead of %s",

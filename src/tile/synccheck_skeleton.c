@@ -22,6 +22,9 @@ struct emitter {
     VEC(struct around) loops;
     VEC(int) open_loops; /* numbers of the loops around, whose assignments are noted */
     size_t emitted;      /* touches that instructions have */
+    int pipeline;        /* around; 0: none */
+    int pipelines;
+    const struct stmt *stmt; /* at which we are; NULL: none */
 };
 
 static int emit(struct emitter *m, struct instr in)
@@ -78,24 +81,31 @@ static bool per_thread(const struct emitter *m, const struct expr *e)
 }
 
 static void add_touch(struct emitter *m, enum touch_kind kind, const struct expr *e,
-                      const struct sym *tile, struct loc loc, bool same_value)
+                      const struct sym *tile, struct loc loc)
 {
     struct touch t = {.kind = kind,
                       .access = e,
                       .tile = tile_number(m, tile),
                       .mask = current_mask(m),
+                      .pipeline = m->pipeline,
                       .collective = !e || !per_thread(m, e),
-                      .same_value = same_value,
-                      .loc = loc};
+                      .loc = loc,
+                      .inlined = m->stmt ? m->stmt->inlined : NULL};
     vec_push(m->k->arena, &m->k->code.touches, t);
 }
 
-static bool is_atomic(enum op op)
-{
-    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
-}
-
 static void emit_lazy(struct emitter *m, const struct expr *e);
+
+/* Once a statement for each part. */
+static void add_read(struct emitter *m, const struct expr *e)
+{
+    for (size_t i = m->emitted; i < m->k->code.touches.count; i++) {
+        const struct touch *t = &m->k->code.touches.data[i];
+        if (t->kind == TOUCH_READ && t->mask == current_mask(m) && expr_same(t->access, e))
+            return;
+    }
+    add_touch(m, TOUCH_READ, e, e->sym, e->loc);
+}
 
 /* Notes the reads of e, operands first. What && || ?: may leave out gets code of its own. */
 static void add_reads(struct emitter *m, const struct expr *e)
@@ -106,7 +116,7 @@ static void add_reads(struct emitter *m, const struct expr *e)
     for (int i = 0; i < e->count; i++) {
         if (lazy && i > 0)
             break;
-        if (i == 0 && is_atomic(e->op)) {
+        if (i == 0 && op_is_atomic(e->op)) {
             for (int j = 0; j < e->args[0]->indices; j++)
                 add_reads(m, e->args[0]->index[j].value);
             continue;
@@ -119,9 +129,9 @@ static void add_reads(struct emitter *m, const struct expr *e)
         add_reads(m, e->index[i].value);
     add_reads(m, e->otherwise);
     if (e->op == OP_ACCESS && is_checked_tile(e->sym))
-        add_touch(m, TOUCH_READ, e, e->sym, e->loc, false);
-    if (is_atomic(e->op) && is_checked_tile(e->args[0]->sym))
-        add_touch(m, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, e->loc, false);
+        add_read(m, e);
+    if (op_is_atomic(e->op) && is_checked_tile(e->args[0]->sym))
+        add_touch(m, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, e->loc);
 }
 
 /* The touches noted since the last time, as one statement's. */
@@ -131,6 +141,12 @@ static void emit_touches(struct emitter *m)
     m->emitted = m->k->code.touches.count;
     if (count)
         emit(m, (struct instr){.kind = I_TOUCH, .first = (int)first, .count = (int)count});
+    for (size_t i = first; i < first + count; i++) {
+        const struct touch *t = &m->k->code.touches.data[i];
+        int slot = tracked_slot(m->k, m->k->code.tiles.data[t->tile]);
+        if (t->kind != TOUCH_READ && slot >= 0)
+            emit(m, (struct instr){.kind = I_FILL, .slot = slot, .negate = t->plain});
+    }
 }
 
 static void emit_reads(struct emitter *m, const struct expr *e)
@@ -288,7 +304,7 @@ static void emit_if(struct emitter *m, const struct stmt *s)
 
 static int open_loop(struct emitter *m, const struct expr *condition)
 {
-    struct loop loop = {.condition = condition};
+    struct loop loop = {.condition = condition, .counter = -1};
     int number = (int)m->k->code.loops.count;
     vec_push(m->k->arena, &m->k->code.loops, loop);
     vec_push(m->k->arena, &m->open_loops, number);
@@ -311,6 +327,7 @@ static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
 {
     int again = new_label(m), out = new_label(m), body = new_label(m), head = new_label(m);
     int number = open_loop(m, s->condition);
+    m->k->code.loops.data[number].steps = s->kind == STMT_FOR;
     place(m, head);
     emit(m, (struct instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
     if (s->condition && !s->is_do)
@@ -363,10 +380,14 @@ static void emit_loop(struct emitter *m, const struct stmt *s)
     vec_push(m->k->arena, &m->scopes, s->init);
     emit_list(m, s->init);
     bool varying = s->condition && s->condition->type.varying;
+    int around = m->pipeline;
+    if (s->stages > 0)
+        m->pipeline = ++m->pipelines;
     if (varying || varying_jump(s->body, false))
         emit_varying_loop(m, s);
     else
         emit_uniform_loop(m, s);
+    m->pipeline = around;
     emit(m, (struct instr){.kind = I_JOIN});
     m->scopes.count--;
     emit_scope_end(m, s->init, true);
@@ -426,12 +447,20 @@ static void emit_set(struct emitter *m, const struct sym *s, const struct expr *
                 .kind = value ? I_SET : I_FORGET, .slot = slot, .expr = value, .negate = declares});
 }
 
+/* The latest touch fills its whole tile: with what? */
+static void note_plain(struct emitter *m, const struct expr *value)
+{
+    if (value && value->op == OP_ACCESS && value->sym->storage == ST_VIEW && value->sym->is_const)
+        m->k->code.touches.data[m->k->code.touches.count - 1].plain = true;
+}
+
 static void emit_decl(struct emitter *m, const struct stmt *s)
 {
     emit_reads(m, s->value);
     if (is_checked_tile(s->sym)) {
         if (s->value)
-            add_touch(m, TOUCH_WRITE, NULL, s->sym, s->loc, false);
+            add_touch(m, TOUCH_WRITE, NULL, s->sym, s->loc);
+        note_plain(m, s->value);
         emit_touches(m);
     } else {
         emit_set(m, s->sym, s->value, true);
@@ -445,8 +474,12 @@ static void emit_store(struct emitter *m, const struct stmt *s, enum touch_kind 
     add_reads(m, s->value);
     for (int i = 0; i < target->indices; i++)
         add_reads(m, target->index[i].value);
-    add_touch(m, kind, target, target->sym, target->loc,
-              s->value->type.rank == 0 && !s->value->type.varying);
+    add_touch(m, kind, target, target->sym, target->loc);
+    struct touch *write = &m->k->code.touches.data[m->k->code.touches.count - 1];
+    if (!write->collective && stores_shared_value(s))
+        write->stored = s->value;
+    if (type_elements(&target->type) == type_elements(&target->sym->type))
+        note_plain(m, s->value);
     emit_touches(m);
 }
 
@@ -512,9 +545,13 @@ static void emit_stmt(struct emitter *m, const struct stmt *s)
 
 static void emit_list(struct emitter *m, const struct stmt *s)
 {
-    for (; s; s = s->next)
+    const struct stmt *outer = m->stmt;
+    for (; s; s = s->next) {
+        m->stmt = s;
         if (relevant_stmt(m->k, s, m->loops.count > 0))
             emit_stmt(m, s);
+    }
+    m->stmt = outer;
 }
 
 /* --- the whole --- */
@@ -546,6 +583,82 @@ static void resolve(struct emitter *m)
     }
 }
 
+/* --- what is asked for later --- */
+
+static uint64_t leaves_of(const struct sync_check *k, const struct instr *in)
+{
+    uint64_t leaves = in->expr ? expr_leaves(k, in->expr) : 0;
+    const struct expr *condition =
+        in->kind == I_HEAD ? k->code.loops.data[in->loop].condition : NULL;
+    leaves |= condition ? expr_leaves(k, condition) : 0;
+    for (int i = in->first; in->kind == I_TOUCH && i < in->first + in->count; i++) {
+        const struct touch *t = &k->code.touches.data[i];
+        for (int j = 0; t->access && j < t->access->indices; j++)
+            leaves |= t->access->index[j].value ? expr_leaves(k, t->access->index[j].value) : 0;
+        leaves |= t->stored ? expr_leaves(k, t->stored) : 0;
+    }
+    return leaves;
+}
+
+static void find_live(struct sync_check *k)
+{
+    struct skeleton *code = &k->code;
+    for (size_t i = 0; i < code->code.count; i++)
+        code->code.data[i].live = leaves_of(k, &code->code.data[i]);
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = code->code.count; i-- > 0;) {
+            struct instr *in = &code->code.data[i];
+            uint64_t live = in->live;
+            if (in->kind == I_BRANCH || in->kind == I_JUMP || in->kind == I_SKIP)
+                live |= code->code.data[in->target].live;
+            if (in->kind != I_END && in->kind != I_JUMP)
+                live |= code->code.data[i + 1].live;
+            again = again || live != in->live;
+            in->live = live;
+        }
+    }
+}
+
+/* --- loops that only count --- */
+
+static int mentions(const struct expr *e, const struct sym *s)
+{
+    if (!e)
+        return 0;
+    int count = e->op == OP_REF && e->sym == s;
+    for (int i = 0; i < e->count; i++)
+        count += mentions(e->args[i], s);
+    for (int i = 0; i < e->indices; i++)
+        count += mentions(e->index[i].value, s);
+    return count + mentions(e->otherwise, s);
+}
+
+/* i < N with i = i + c as the one assignment, and nothing else that asks for i. */
+static void find_counter(struct sync_check *k, struct loop *loop)
+{
+    const struct expr *c = loop->condition;
+    if (!loop->steps || !c || c->op != OP_LT || c->args[0]->op != OP_REF ||
+        !eval_int(c->args[1], NULL, &loop->bound))
+        return;
+    const struct sym *i = c->args[0]->sym;
+    int slot = tracked_slot(k, i), uses = 0, sets = 0;
+    for (size_t n = 0; n < k->code.code.count; n++) {
+        const struct instr *in = &k->code.code.data[n];
+        uses += mentions(in->expr, i);
+        if (in->kind != I_SET || in->slot != slot || in->negate)
+            continue;
+        const struct expr *e = in->expr;
+        bool adds = e->op == OP_ADD && mentions(e->args[0], i) && e->args[0]->op == OP_REF;
+        sets += adds && eval_int(e->args[1], NULL, &loop->step) && loop->step > 0 ? 1 : 2;
+    }
+    for (size_t n = 0; n < k->code.touches.count; n++)
+        uses += mentions(k->code.touches.data[n].access, i) +
+                mentions(k->code.touches.data[n].stored, i);
+    if (uses == 2 && sets == 1)
+        loop->counter = slot;
+}
+
 bool skeleton_make(struct sync_check *k)
 {
     if (!has_tiles(k->kernel->body))
@@ -558,8 +671,10 @@ bool skeleton_make(struct sync_check *k)
     emit_scope(&m, k->kernel->body);
     emit(&m, (struct instr){.kind = I_END, .loc = k->kernel->loc});
     resolve(&m);
-    if (k->code.slots.count > MAX_SLOTS || k->code.loops.count > MAX_LOOPS ||
-        k->code.tiles.count > MAX_TILES)
+    find_live(k);
+    for (size_t i = 0; i < k->code.loops.count; i++)
+        find_counter(k, &k->code.loops.data[i]);
+    if (k->code.slots.count > MAX_SLOTS || k->code.loops.count > MAX_LOOPS)
         k->gave_up = "the kernel is very large";
     return true;
 }

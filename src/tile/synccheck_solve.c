@@ -4,6 +4,8 @@
  */
 #include "tile/synccheck_core.h"
 
+#include <string.h>
+
 enum { MAX_UNKNOWNS = 10, MAX_CANDIDATES = 40, MAX_TRIES = 20000 };
 
 struct unknown {
@@ -18,6 +20,8 @@ struct solver {
     struct unknown unknown[MAX_UNKNOWNS];
     int unknowns;
     int opaque; /* unknowns that stand for something computed */
+    int fillings[4]; /* of tiles, of which elements are unknown: numbers */
+    int filled;
     bool too_many;
     int64_t hint[16]; /* numbers that occur in ops */
     int hints;
@@ -36,6 +40,21 @@ static bool computes_on_floats(const struct sync_check *k, const struct atom *a)
     return false;
 }
 
+/* An element of a shared tile that is the first one to be asked of this filling. One filling with
+ * elements of a view may have any; one that was computed may not: each element counts. */
+static bool is_new_filling(struct solver *v, const struct atom *a)
+{
+    if (a->kind != ATOM_LOAD || a->sym->storage != ST_SHARED)
+        return false;
+    const struct value *filling = value_at(v->k, a->arg[0]);
+    for (int i = 0; i < v->filled; i++)
+        if (v->fillings[i] == a->arg[0])
+            return false;
+    if (filling->terms && atom_at(v->k, filling->atom[0])->axis && v->filled < 4)
+        v->fillings[v->filled++] = a->arg[0];
+    return true;
+}
+
 static void add_unknown(struct solver *v, int atom)
 {
     const struct atom *a = atom_at(v->k, atom);
@@ -46,7 +65,7 @@ static void add_unknown(struct solver *v, int atom)
         v->too_many = true;
         return;
     }
-    bool opaque = a->kind == ATOM_FRESH || a->kind == ATOM_OP;
+    bool opaque = a->kind == ATOM_FRESH || a->kind == ATOM_OP || is_new_filling(v, a);
     for (int i = 0; i < v->unknowns && a->kind == ATOM_FRESH; i++) {
         const struct atom *other = atom_at(v->k, v->unknown[i].atom);
         if (other->kind == ATOM_FRESH && other->site == a->site)
@@ -153,8 +172,8 @@ static bool bounds_from(const struct solver *v, const struct fact *f, int which,
     int64_t a = add_saturated(f->low, -rest), b = add_saturated(f->high, -rest);
     if (factor < 0) {
         int64_t swap = a;
-        a = b == FACT_MANY ? FACT_NONE : -b;
-        b = swap == FACT_NONE ? FACT_MANY : -swap;
+        a = b == FACT_MANY ? FACT_NONE : sub_saturated(0, b);
+        b = swap == FACT_NONE ? FACT_MANY : sub_saturated(0, swap);
         factor = -factor;
     }
     *low = a == FACT_NONE ? a : a / factor + (a > 0 && a % factor ? 1 : 0);
@@ -193,10 +212,10 @@ static int candidates(const struct solver *v, int which, int64_t *list)
         candidate(list, &count, likely[i], low, high);
     for (int i = 0; i < v->hints; i++)
         for (int64_t d = -1; d <= 1; d++)
-            candidate(list, &count, v->hint[i] + d, low, high);
+            candidate(list, &count, add_saturated(v->hint[i], d), low, high);
     if (low != FACT_NONE)
         for (int64_t d = 1; d < 4; d++)
-            candidate(list, &count, low + d, low, high);
+            candidate(list, &count, add_saturated(low, d), low, high);
     return count;
 }
 
@@ -232,11 +251,8 @@ static void bound_blocks(struct solver *v)
             continue;
         struct state none = {0};
         int extent = eval_value(v->k, &none, grid);
-        struct value self = {.kind = VALUE_SUM, .terms = 1, .lanes = -1};
-        self.atom[0] = v->unknown[i].atom;
-        self.factor[0] = 1;
-        int difference =
-            value_add(v->k, extent, intern(&v->k->values, &self, sizeof self, NULL), -1);
+        struct atom self = *a;
+        int difference = value_add(v->k, extent, value_atom(v->k, &self), -1);
         struct value d = *value_at(v->k, difference);
         if (d.kind != VALUE_SUM || !d.terms)
             continue;
@@ -247,16 +263,67 @@ static void bound_blocks(struct solver *v)
     }
 }
 
+void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2])
+{
+    key[0] = value_leaves(k, f->form);
+    key[1] = value_at(k, f->form)->sites;
+}
+
+/* Moves to the front what has to do with the first of the facts; how many. */
+static int connected(const struct sync_check *k, struct fact *facts, int count)
+{
+    uint64_t reached[2], key[2];
+    int front = 1;
+    fact_key(k, &facts[0], reached);
+    for (int i = 1; i < count; i++) {
+        fact_key(k, &facts[i], key);
+        if (!(key[0] & reached[0]) && !(key[1] & reached[1]))
+            continue;
+        struct fact joins = facts[i];
+        facts[i] = facts[front];
+        facts[front++] = joins;
+        reached[0] |= key[0];
+        reached[1] |= key[1];
+        i = front - 1; /* those before may join now */
+    }
+    return front;
+}
+
+/* Groups of facts that have nothing to do with each other are solved one by one. */
+static bool solve_groups(struct sync_check *k, struct fact *facts, int count, int *opaque)
+{
+    while (count > 0) {
+        struct solver v = {.k = k};
+        int group = connected(k, facts, count);
+        for (int i = 0; i < group; i++)
+            add_constraint(&v, &facts[i]);
+        bound_blocks(&v);
+        *opaque += v.opaque;
+        /* Two results of computations may depend on each other in ways that nobody sees. */
+        if (v.too_many || *opaque > 1 || !search(&v, 0))
+            return false;
+        facts += group;
+        count -= group;
+    }
+    return true;
+}
+
+enum { MAX_CONSTRAINTS = MAX_FACTS + 3 * MAX_RANK };
+
 bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *more, int count)
 {
-    struct solver v = {.k = k};
-    for (int i = 0; i < s->facts; i++)
-        add_constraint(&v, &s->fact[i]);
-    for (int i = 0; i < count; i++)
-        add_constraint(&v, &more[i]);
-    bound_blocks(&v);
-    /* Two results of computations may depend on each other in ways that nobody sees. */
-    if (v.too_many || v.opaque > 1)
-        return false;
-    return search(&v, 0);
+    struct fact all[MAX_CONSTRAINTS];
+    int opaque = 0;
+    memcpy(all, s->fact, sizeof all[0] * (size_t)s->facts);
+    if (count)
+        memcpy(all + s->facts, more, sizeof all[0] * (size_t)count);
+    return solve_groups(k, all, s->facts + count, &opaque);
+}
+
+bool facts_solve(struct sync_check *k, const struct fact *facts, int count)
+{
+    struct fact all[MAX_FACTS];
+    int opaque = 0;
+    memcpy(all, facts, sizeof all[0] * (size_t)count);
+    return solve_groups(k, all, count, &opaque) && !opaque;
 }

@@ -62,8 +62,8 @@ bool fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int6
     if (low > high)
         return false;
     struct fact *f = fact_room(s, form);
-    if (!f) {
-        k->gave_up = "too many conditions";
+    if (!f) { /* forgotten: widened, that is safe */
+        s->unsure = k->exact;
         return true;
     }
     f->low = low;
@@ -77,17 +77,83 @@ static void fact_remove(struct state *s, int at)
     memmove(&s->fact[at], &s->fact[at + 1], sizeof s->fact[0] * (size_t)(s->facts - at));
 }
 
-/* Unless something still holds what a fact is about, nothing can ask for it again. */
-static void facts_prune(const struct sync_check *k, struct state *s)
+/* What the scalars and the accesses of the state are made of. */
+static void held_by(const struct sync_check *k, const struct state *s, uint64_t held[2])
 {
-    uint64_t held = 0;
+    held[0] = held[1] = 0;
     for (size_t i = 0; i < k->code.slots.count; i++)
-        held |= s->slot[i] >= 0 ? value_at(k, s->slot[i])->sites : 0;
-    for (int i = s->facts - 1; i >= 0; i--) {
-        uint64_t sites = value_at(k, s->fact[i].form)->sites;
-        if (sites && (sites & ~held))
-            fact_remove(s, i);
+        if (s->slot[i] >= 0) {
+            held[0] |= value_leaves(k, s->slot[i]);
+            held[1] |= value_at(k, s->slot[i])->sites;
+        }
+    for (int i = 0; i < s->done + s->flights; i++) {
+        int number = i < s->done ? s->access[i] : s->flight[i - s->done].access;
+        const struct access *a = k->accesses.item.data[number];
+        for (int axis = 0; axis < a->rank; axis++) {
+            held[0] |= value_leaves(k, a->start[axis]);
+            held[1] |= k->exact ? value_at(k, a->start[axis])->sites : 0;
+        }
     }
+}
+
+static bool is_input(const struct sync_check *k, int form)
+{
+    const struct value *v = value_at(k, form);
+    const struct atom *a = atom_at(k, v->atom[0]);
+    return v->terms == 1 &&
+           (a->kind == ATOM_PARAM || (a->kind == ATOM_LOAD && a->sym->storage == ST_VIEW));
+}
+
+/* Exact: a fact also tells which inputs lead here. It may go with all that it has to do with, when
+ * there are inputs for them. */
+static void keep_connected(struct sync_check *k, const struct state *s, bool *dead)
+{
+    struct fact group[MAX_FACTS];
+    int count = 0;
+    bool again = true;
+    while (again) {
+        again = false;
+        for (int i = 0; i < s->facts; i++)
+            for (int j = 0; dead[i] && j < s->facts; j++) {
+                uint64_t a[2], b[2];
+                fact_key(k, &s->fact[i], a);
+                fact_key(k, &s->fact[j], b);
+                if (!dead[j] && ((a[0] & b[0]) || (a[1] & b[1]))) {
+                    dead[i] = false;
+                    again = true;
+                }
+            }
+    }
+    bool plain = true;
+    for (int i = 0; i < s->facts; i++)
+        if (dead[i]) {
+            plain = plain && is_input(k, s->fact[i].form);
+            group[count++] = s->fact[i];
+        }
+    if (count && !plain && !facts_solve(k, group, count))
+        memset(dead, 0, sizeof *dead * (size_t)s->facts);
+}
+
+/* Facts that nothing can ask for again go. */
+static void facts_prune(struct sync_check *k, struct state *s, uint64_t live)
+{
+    uint64_t held[2];
+    bool dead[MAX_FACTS], any = false;
+    if (!s->facts)
+        return;
+    held_by(k, s, held);
+    for (int i = 0; i < s->facts; i++) {
+        uint64_t key[2];
+        fact_key(k, &s->fact[i], key);
+        dead[i] = k->exact ? !(key[0] & (held[0] | live)) && !key[1]
+                           : (key[0] & ~(held[0] | live)) || (key[1] & ~held[1]);
+        any = any || dead[i];
+    }
+    if (any && k->exact)
+        keep_connected(k, s, dead);
+    for (int i = s->facts - 1; any && i >= 0; i--)
+        if (dead[i])
+            fact_remove(s, i);
 }
 
 /* Bounds that run away with a counter would make every round a new state. */
@@ -110,6 +176,15 @@ static void facts_forget_far(const struct sync_check *k, struct state *s)
 
 /* --- accesses and copies --- */
 
+/* Exact: what is forgotten cannot be found, and there is doubt that all is found. */
+static void give_up_path(struct sync_check *k, const char *why)
+{
+    if (k->exact)
+        k->doubts = true;
+    else
+        k->gave_up = why;
+}
+
 void state_touch(struct sync_check *k, struct state *s, int access)
 {
     int at = s->done;
@@ -118,7 +193,7 @@ void state_touch(struct sync_check *k, struct state *s, int access)
     if (at > 0 && s->access[at - 1] == access)
         return;
     if (s->done == MAX_DONE) {
-        k->gave_up = "too many accesses between two barriers";
+        give_up_path(k, "too many accesses between two barriers");
         return;
     }
     memmove(&s->access[at + 1], &s->access[at], sizeof s->access[0] * (size_t)(s->done - at));
@@ -129,7 +204,7 @@ void state_touch(struct sync_check *k, struct state *s, int access)
 void state_launch(struct sync_check *k, struct state *s, int access)
 {
     if (s->flights == MAX_FLIGHTS) {
-        k->gave_up = "too many copies under way";
+        give_up_path(k, "too many copies under way");
         return;
     }
     s->flight[s->flights++] = (struct flight){access, UNCOMMITTED, NEVER_LEFT};
@@ -211,6 +286,11 @@ static int access_renew(struct sync_check *k, int access, int site, bool known, 
         changed = changed || start != a.start[i];
         a.start[i] = start;
     }
+    if (a.stored >= 0) {
+        int stored = value_renew(k, a.stored, site, known, shift);
+        changed = changed || stored != a.stored;
+        a.stored = stored == k->top ? -1 : stored;
+    }
     return changed ? intern(&k->accesses, &a, sizeof a, NULL) : access;
 }
 
@@ -218,7 +298,7 @@ static int access_renew(struct sync_check *k, int access, int site, bool known, 
  * than any condition asks for: it stays where it is. */
 static void fact_settle(struct fact *f, int64_t change)
 {
-    int64_t far = FAR_ROUNDS * (change < 0 ? -change : change);
+    int64_t far = mul_saturated(FAR_ROUNDS, change < 0 ? -change : change);
     if (change < 0) {
         f->low = f->low < 0 ? FACT_NONE : f->low;
         f->high = f->high < -far ? -far : f->high;
@@ -312,12 +392,13 @@ static void relate_counter(struct sync_check *k, struct state *s, int wide, int6
         int difference = value_add(k, old[i].form, wide, -1);
         if (value_at(k, old[i].form)->sites || difference == k->top)
             continue;
-        int64_t low = add_saturated(old[i].low, -c), high = add_saturated(old[i].high, -c);
+        int64_t low = sub_saturated(old[i].low, c), high = sub_saturated(old[i].high, c);
         int form = value_form(k, difference, &scale);
         if (scale == 1)
             fact_add(k, s, form, low < 0 ? FACT_NONE : low, high);
         else if (scale == -1)
-            fact_add(k, s, form, high == FACT_MANY ? FACT_NONE : -high, low < 0 ? FACT_MANY : -low);
+            fact_add(k, s, form, high == FACT_MANY ? FACT_NONE : sub_saturated(0, high),
+                     low < 0 ? FACT_MANY : -low);
     }
     struct fact *f = fact_room(s, wide);
     if (!f)
@@ -347,6 +428,11 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
 {
     if (s->slot[slot] < 0)
         return;
+    const struct sym *sym = k->code.slots.data[slot].sym;
+    if (sym && sym->storage == ST_REG) {
+        s->slot[slot] = k->top;
+        return;
+    }
     const struct value *v = value_at(k, s->slot[slot]);
     bool indexes = k->code.slots.data[slot].indexes;
     bool near = v->c < INDEX_LIMIT || v->c < k->code.modulus;
@@ -364,13 +450,39 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
     }
 }
 
+static size_t pack(struct sync_check *k, struct state *s, int pc);
+
+/* Rounds that differ in nothing but a counter are alike: when one has led from a state to itself,
+ * the others will. The last one is still gone through. */
+static void skip_rounds(struct sync_check *k, struct state *s, int number)
+{
+    const struct loop *loop = &k->code.loops.data[number];
+    int64_t now, left;
+    int counter = s->slot[loop->counter], before = s->visits[number];
+    if (counter < 0 || !value_number(k, counter, &now) || now >= loop->bound)
+        return;
+    s->slot[loop->counter] = -1;
+    s->visits[number] = 0;
+    int head = 1 + intern(&k->heads, k->blob, pack(k, s, s->pc), NULL);
+    left = (loop->bound - 1 - now) / loop->step;
+    if (head == before && left > 0) {
+        counter = value_int(k, now + left * loop->step);
+        k->doubts = true; /* other ways through the rounds are left out */
+    }
+    s->slot[loop->counter] = counter;
+    s->visits[number] = head;
+}
+
 bool state_head(struct sync_check *k, struct state *s, int number)
 {
     const struct loop *loop = &k->code.loops.data[number];
     bool ends = ends_by_numbers(k, s, loop->condition);
-    if (k->exact)
+    if (k->exact) {
+        if (k->hasty && ends && loop->counter >= 0)
+            skip_rounds(k, s, number);
         return !ends;
-    if (s->visits[number] <= (ends ? ROUNDS_KNOWN : ROUNDS_UNKNOWN)) {
+    }
+    if (s->visits[number] <= (ends && !k->hasty ? ROUNDS_KNOWN : ROUNDS_UNKNOWN)) {
         s->visits[number]++;
         return !ends;
     }
@@ -396,10 +508,25 @@ static int32_t *put(int32_t *to, const void *from, size_t count, size_t size)
     return to + count * size / sizeof *to;
 }
 
-void state_park(struct sync_check *k, struct state *s, int pc)
+void state_copy(const struct sync_check *k, struct state *to, const struct state *from)
 {
-    if (!k->exact)
-        facts_prune(k, s);
+    to->pc = from->pc;
+    to->unsure = from->unsure;
+    to->fresh = from->fresh;
+    to->facts = from->facts;
+    to->done = from->done;
+    to->flights = from->flights;
+    memcpy(to->slot, from->slot, k->code.slots.count * sizeof to->slot[0]);
+    memcpy(to->visits, from->visits, k->code.loops.count * sizeof to->visits[0]);
+    memcpy(to->fact, from->fact, (size_t)from->facts * sizeof to->fact[0]);
+    memcpy(to->access, from->access, (size_t)from->done * sizeof to->access[0]);
+    memcpy(to->flight, from->flight, (size_t)from->flights * sizeof to->flight[0]);
+}
+
+/* Into k->blob; bytes. */
+static size_t pack(struct sync_check *k, struct state *s, int pc)
+{
+    facts_prune(k, s, k->code.code.data[pc].live);
     sort_flights(s);
     size_t slots = k->code.slots.count, loops = k->code.loops.count;
     int32_t head[6] = {pc, s->unsure, s->fresh, s->facts, s->done, s->flights};
@@ -410,7 +537,17 @@ void state_park(struct sync_check *k, struct state *s, int pc)
     to = put(to, s->access, (size_t)s->done, sizeof s->access[0]);
     to = put(to, s->flight, (size_t)s->flights, sizeof s->flight[0]);
     to = put(to, s->fact, (size_t)s->facts, sizeof s->fact[0]);
-    intern(&k->states, k->blob, (size_t)(to - k->blob) * sizeof *to, NULL);
+    return (size_t)(to - k->blob) * sizeof *to;
+}
+
+void state_park(struct sync_check *k, struct state *s, int pc)
+{
+    bool is_new;
+    size_t size = pack(k, s, pc);
+    intern(&k->states, k->blob, size, &is_new);
+    k->stored += is_new ? size : 0;
+    if (k->stored > k->store_limit)
+        k->gave_up = "too many states";
 }
 
 static const int32_t *take(const int32_t *from, void *to, size_t count, size_t size)

@@ -4,6 +4,7 @@
  * unbounded here: a kernel whose index arithmetic overflows is outside of what the check decides.
 
  */
+#include "base/arithmetic.h"
 #include "tile/synccheck_core.h"
 
 #include <string.h>
@@ -122,13 +123,69 @@ int value_modular(struct sync_check *k, int64_t c, int64_t step)
     return intern(&k->values, &v, sizeof v, NULL);
 }
 
+/* --- leaves: few bits, which several may share --- */
+
+uint64_t param_leaf(const struct sym *s)
+{
+    return UINT64_C(1) << (s->index & 31);
+}
+
+uint64_t view_leaf(const struct sym *s)
+{
+    return UINT64_C(1) << (36 + s->index % 28);
+}
+
+static uint64_t leaves_below(const struct kernel *kernel, const struct expr *e)
+{
+    uint64_t leaves = 0;
+    if (!e)
+        return 0;
+    if (e->op == OP_REF && e->sym->storage == ST_PARAM)
+        leaves |= param_leaf(e->sym);
+    if (e->op == OP_BLOCK || e->op == OP_GRID)
+        leaves |= block_leaf(kernel, e->axis);
+    if (e->op == OP_ACCESS)
+        leaves |= view_leaf(e->sym);
+    for (int i = 0; i < e->count; i++)
+        leaves |= leaves_below(kernel, e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        leaves |= leaves_below(kernel, e->index[i].value);
+    return leaves | leaves_below(kernel, e->otherwise);
+}
+
+/* A block's index is below the grid's extent. */
+uint64_t block_leaf(const struct kernel *kernel, int axis)
+{
+    return UINT64_C(1) << (32 + axis) | leaves_below(kernel, kernel->grid[axis]);
+}
+
+uint64_t expr_leaves(const struct sync_check *k, const struct expr *e)
+{
+    return leaves_below(k->kernel, e);
+}
+
+uint64_t value_leaves(const struct sync_check *k, int v)
+{
+    uint64_t leaves = 0;
+    const struct value *x = value_at(k, v);
+    for (int i = 0; i < x->terms; i++)
+        leaves |= atom_at(k, x->atom[i])->leaves;
+    return leaves;
+}
+
 int value_atom(struct sync_check *k, struct atom *a)
 {
     a->sites = 0;
     if (a->kind == ATOM_FRESH || a->kind == ATOM_WIDE)
         a->sites = UINT64_C(1) << (a->site & 63);
-    for (int i = 0; (a->kind == ATOM_OP || a->kind == ATOM_LOAD) && i < a->count; i++)
+    a->leaves = a->kind == ATOM_PARAM   ? param_leaf(a->sym)
+                : a->kind == ATOM_BLOCK ? block_leaf(k->kernel, a->axis)
+                : a->kind == ATOM_LOAD  ? view_leaf(a->sym)
+                                        : 0;
+    for (int i = 0; (a->kind == ATOM_OP || a->kind == ATOM_LOAD) && i < a->count; i++) {
         a->sites |= value_at(k, a->arg[i])->sites;
+        a->leaves |= value_leaves(k, a->arg[i]);
+    }
     struct value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
     v.atom[0] = intern(&k->atoms, a, sizeof *a, NULL);
     v.factor[0] = 1;
@@ -199,6 +256,19 @@ int64_t add_saturated(int64_t a, int64_t b)
     if (__builtin_add_overflow(a, b, &sum))
         return b < 0 ? FACT_NONE : FACT_MANY;
     return sum;
+}
+
+int64_t sub_saturated(int64_t a, int64_t b)
+{
+    return b == INT64_MIN ? add_saturated(add_saturated(a, INT64_MAX), 1) : add_saturated(a, -b);
+}
+
+int64_t mul_saturated(int64_t a, int64_t b)
+{
+    int64_t product;
+    if (!__builtin_mul_overflow(a, b, &product))
+        return product;
+    return (a < 0) == (b < 0) ? FACT_MANY : FACT_NONE;
 }
 
 /* Numbers stay far from the ends of the range, so that sums of two never overflow. */
@@ -350,24 +420,12 @@ int value_scale(struct sync_check *k, int a, int64_t factor)
     return *result;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 int value_form(struct sync_check *k, int v, int64_t *scale)
 {
     struct value x = *value_at(k, v);
     int64_t divisor = 0;
     for (int i = 0; i < x.terms; i++)
-        divisor = gcd(divisor, x.factor[i]);
+        divisor = greatest_common_divisor(divisor, x.factor[i]);
     if (x.factor[0] < 0)
         divisor = -divisor;
     for (int i = 0; i < x.terms; i++)
@@ -386,18 +444,19 @@ int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift
         return v;
     if (!known)
         return k->top;
-    int64_t change = 0;
+    int64_t change = 0, part;
     uint64_t left = 0;
     for (int i = 0; i < x.terms; i++) {
         const struct atom *a = atom_at(k, x.atom[i]);
         if (a->kind == ATOM_WIDE && a->site == site)
-            change -= x.factor[i] * shift;
+            change = __builtin_mul_overflow(x.factor[i], shift, &part) ? FACT_MANY
+                                                                       : sub_saturated(change, part);
         else
             left |= a->sites;
     }
     if (left >> (site & 63) & 1) /* inside an op, or another site with the same bit */
         return k->top;
-    return value_add(k, v, value_int(k, change), 1);
+    return value_add(k, v, value_int(k, change), 1); /* TOP when it is too far */
 }
 
 /* --- ops --- */
@@ -407,8 +466,8 @@ static bool op_numbers(enum op op, enum dtype t, const int64_t *x, int count, in
     bool plain = t == DT_I32 || t == DT_I64;
     if (plain && count == 2) {
         switch (op) {
-        case OP_ADD: *out = dtype_wrap(t, x[0] + x[1]); return true;
-        case OP_SUB: *out = dtype_wrap(t, x[0] - x[1]); return true;
+        case OP_ADD: *out = dtype_wrap(t, (int64_t)((uint64_t)x[0] + (uint64_t)x[1])); return true;
+        case OP_SUB: *out = dtype_wrap(t, (int64_t)((uint64_t)x[0] - (uint64_t)x[1])); return true;
         case OP_MUL: *out = dtype_wrap(t, (int64_t)((uint64_t)x[0] * (uint64_t)x[1])); return true;
         case OP_LT: *out = x[0] < x[1]; return true;
         case OP_LE: *out = x[0] <= x[1]; return true;
@@ -546,10 +605,29 @@ static int op_atom(struct sync_check *k, enum op op, enum dtype t, const int *ar
     if (gives_bool(op)) {
         a.low = 0;
         a.high = 1;
+    } else if (dtype_is_int(t) && !dtype_is_signed(t)) {
+        a.low = 0;
+        a.high = dtype_table[t].bits < 63 ? (INT64_C(1) << dtype_table[t].bits) - 1 : FACT_MANY;
     }
     for (int i = 0; i < count; i++)
         a.arg[i] = args[i];
     return value_atom(k, &a);
+}
+
+int value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)
+{
+    bool lanes = false, terms = false, unknown = false;
+    for (int i = 0; i < count; i++) {
+        const struct value *v = value_at(k, args[i]);
+        lanes = lanes || v->kind == VALUE_LANES;
+        terms = terms || v->terms;
+        unknown = unknown || v->kind == VALUE_TOP || v->kind == VALUE_MODULAR;
+    }
+    if (unknown || (lanes && terms))
+        return k->top;
+    if (lanes)
+        return op_lanes(k, op, t, args, count);
+    return terms ? op_atom(k, op, t, args, count) : value_op(k, op, t, args, count);
 }
 
 int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)

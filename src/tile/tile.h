@@ -123,6 +123,13 @@ enum stmt_kind {
 
 enum { UNROLL_NONE = 0, UNROLL_FULL = -1 };
 
+/* A call of a fn whose body stands in its place: for messages. */
+struct inlining {
+    const char *name;
+    struct loc body, call;
+    const struct inlining *outer; /* the call around; NULL: the kernel itself */
+};
+
 struct stmt {
     enum stmt_kind kind;
     struct loc loc;
@@ -139,9 +146,10 @@ struct stmt {
     bool is_do;                    /* WHILE */
     bool
         added; /* put in by the compiler: the static check gives no credit for it; printed with a comment */
-    const char *hint;             /* ASYNC_COPY: hint(evict_first), …; NULL none */
-    struct sym *over[MAX_RANK];   /* ENSURES: index variables, ST_SCALAR i32 … */
-    struct expr *bound[MAX_RANK]; /* … and how far each goes, exclusive */
+    const struct inlining *inlined; /* the call that it came from; NULL: none */
+    const char *hint;               /* ASYNC_COPY: hint(evict_first), …; NULL none */
+    struct sym *over[MAX_RANK];     /* ENSURES: index variables, ST_SCALAR i32 … */
+    struct expr *bound[MAX_RANK];   /* … and how far each goes, exclusive */
     int overs;
 };
 
@@ -216,6 +224,8 @@ bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc 
 /* Calls visit on each expression below *root, operands (index values and `otherwise` included) before their parent; visit
  * may replace *at. */
 void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user);
+/* Is there an atomic in e, indices included? */
+bool expr_has_atomic(const struct expr *e);
 /* Calls visit on each statement of the list at *first and below, the outer one first. */
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user);
 /* Calls visit on each root expression that s itself holds (not its body's); `is_target` marks what is written. */
@@ -239,6 +249,14 @@ bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
 bool eval_op(enum op op, enum dtype t, const struct literal *args, int count, struct literal *out);
 /* `(to) x` for a constant x of type from. */
 struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x);
+
+/* --- overflow.c --- */
+
+/* The innermost part of e that does not fit its type, as far as values are known; NULL: none. In signed types; strict: in
+ * unsigned ones and casts too. */
+const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *env, bool strict);
+/* "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for what eval_overflow found. */
+const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env);
 
 /* --- print.c --- */
 

@@ -86,20 +86,13 @@ static bool held_by_block(const struct expr *e)
     return false;
 }
 
-static bool is_atomic(const struct expr *e)
-{
-    return op_table[e->op].class == CLASS_OWN && e->op != OP_ACCESS &&
-           (op_table[e->op].flags & OP_MEMORY) != 0;
-}
-
 static bool leaf_varies(const struct expr *e)
 {
     switch (e->op) {
     case OP_THREAD: return true;
     case OP_REF: return e->sym->type.varying;
     case OP_ACCESS: return e->sym->storage == ST_ARRAY && e->sym->type.varying;
-    default:
-        return is_atomic(e) && e->type.rank == 0; /* each thread gets an old value of its own */
+    default: return op_is_atomic(e->op); /* each thread gets old values of its own */
     }
 }
 
@@ -145,7 +138,7 @@ static void explain(struct variance *v, const struct expr *e)
         if (leaf->op == OP_THREAD) {
             diag_note(v->diag, leaf->loc, "`thread.%c` is another number in each thread",
                       "xyz"[leaf->axis]);
-        } else if (is_atomic(leaf)) {
+        } else if (op_is_atomic(leaf->op)) {
             diag_note(v->diag, leaf->loc, "each thread gets an old value of its own here");
         } else if (number >= 0 && v->cause[number].value) {
             e = v->cause[number].value;
@@ -280,8 +273,6 @@ static void check_expr(struct variance *v, const struct expr *e, struct flow flo
         needs_all(v, &flow, e->loc,
                   arena_printf(v->kernel->arena, "`%s` of a tile is the work of the whole block",
                                op_table[e->op].text));
-    if (is_atomic(e) && e->type.rank > 0 && !e->type.varying)
-        needs_all(v, &flow, e->loc, "an atomic on a tile is the work of the whole block");
     check_mixture(v, e);
 }
 

@@ -13,6 +13,18 @@ void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), 
     visit(user, root);
 }
 
+bool expr_has_atomic(const struct expr *e)
+{
+    if (!e)
+        return false;
+    bool found = op_is_atomic(e->op) || expr_has_atomic(e->otherwise);
+    for (int i = 0; i < e->count && !found; i++)
+        found = expr_has_atomic(e->args[i]);
+    for (int i = 0; i < e->indices && !found; i++)
+        found = expr_has_atomic(e->index[i].value);
+    return found;
+}
+
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user)
 {
     for (struct stmt *s = first; s; s = s->next) {

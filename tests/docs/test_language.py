@@ -4,7 +4,7 @@
     test_language.py TILEWRIGHT FILE.md… [--bless]
 
 A block that opens with ```tile is a whole module: `tilewright check` must pass it, and each `// run: ARGUMENTS` line in it runs
-the kernel that follows, verified where it has an `ensures`. A block that opens with ```tile error must be refused, and the
+the kernel that follows, verified where it has an `ensures`. A block that opens with ```tile error must be refused, and with ```tile warning warned of; the
 ```text block behind it is the message, with the file shown as example.tile; --bless rewrites those.
 """
 import os
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"^```tile( error)?\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+BLOCK = re.compile(r"^```tile( error| warning)?\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 
 
 def call(tool, *arguments, cwd):
@@ -53,8 +53,8 @@ def main():
                     out.write(source)
                 status, printed, said = call(tool, "check", "example.tile", cwd=folder)
                 if is_error:
-                    if status == 0:
-                        print(f"{file}:{line}: should be refused, and is not")
+                    if (status == 0) == (is_error == " error"):
+                        print(f"{file}:{line}: should be refused (or warned of), and is not")
                         failed += 1
                     elif bless:
                         body = match.group(0)[: match.group(0).index("```\n", 8) + 4]

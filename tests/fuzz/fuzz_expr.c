@@ -97,7 +97,10 @@ void gen_put_extent(struct gen *g, int n)
             gen_put(g, g->consts[i].name);
             return;
         }
-    gen_printf(g, "%d", gen_slip(g) ? n + 1 : n);
+    if (gen_below(g, 2000) == 0)
+        gen_huge_int(g);
+    else
+        gen_printf(g, "%d", gen_slip(g) ? n + 1 : n);
 }
 
 void gen_put_extents(struct gen *g, const struct shape *s)
@@ -169,6 +172,16 @@ static void close_class(struct gen *g, enum value_class from, enum value_class t
 }
 
 /* A scalar integer that stays small: for indices. */
+/* At the ends of what numbers can be. */
+void gen_huge_int(struct gen *g)
+{
+    static const char *const huge[] = {"9223372036854775807", "-9223372036854775807",
+                                       "4611686018427387904", "1152921504606846976",
+                                       "2147483647",          "-2147483648",
+                                       "4294967295",          "(1 << 30)"};
+    gen_put(g, huge[gen_below(g, (int)(sizeof huge / sizeof *huge))]);
+}
+
 void gen_small_int(struct gen *g, int limit, int depth)
 {
     struct var *v = gen_pick(g, V_SCALAR, NULL, false);
@@ -177,7 +190,12 @@ void gen_small_int(struct gen *g, int limit, int depth)
         return;
     }
     switch (gen_below(g, depth > 0 ? 5 : 3)) {
-    case 0: gen_printf(g, "%d", gen_below(g, limit > 0 ? limit : 8)); break;
+    case 0:
+        if (gen_below(g, 100) == 0)
+            gen_huge_int(g);
+        else
+            gen_printf(g, "%d", gen_below(g, limit > 0 ? limit : 8));
+        break;
     case 1: gen_put(g, g->threads && gen_chance(g, 60) ? "thread.x" : "block.x"); break;
     case 2: gen_printf(g, "block.%c", "xy"[gen_below(g, 2)]); break;
     case 3:

@@ -68,7 +68,8 @@ struct var *gen_pick(struct gen *g, enum storage_kind storage, const struct shap
 /* An expression of class c and shape s. */
 void gen_expr(struct gen *g, enum value_class c, const struct shape *s, int depth);
 void gen_value(struct gen *g, enum dtype t, const struct shape *s); /* the same, cast to type t */
-/* A scalar integer that stays small: for indices. limit > 0: below it, most often. */
+void gen_huge_int(struct gen *g); /* a constant near an end of its range */
+/* A scalar integer that stays small, but for a few: for indices. limit > 0: below it, most often. */
 void gen_small_int(struct gen *g, int limit, int depth);
 /* Indices of v that leave a tile of shape s: elements of the leading axes, slices of the last. */
 void gen_put_indices(struct gen *g, const struct var *v, const struct shape *s);

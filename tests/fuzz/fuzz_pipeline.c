@@ -3,7 +3,8 @@
  *   a module or kernel is missing exactly when an error was reported;
  *   every kernel verifies, before and after the passes;
  *   the printed kernel compiles again, and prints the same text again;
- *   a launch gives the same bits twice, and the printed kernel gives the same bits as the kernel;
+ *   a launch gives the same bits twice, and the printed kernel gives the same bits as the kernel,
+ *   and so does the kernel with nothing but the passes that it cannot do without;
  *   memory that runs out is no crash.
  */
 #include "fuzz.h"
@@ -243,6 +244,7 @@ static bool small_enough(const struct kernel *k, const struct scalar_env *env)
 struct arguments {
     struct cpu_argument values[MAX_PARAMS];
     struct literal scalars[MAX_PARAMS];
+    int divisor[MAX_PARAMS]; /* facts about them */
     bool known[MAX_PARAMS];
     struct scalar_env env;
 };
@@ -274,6 +276,11 @@ static void make_arguments(struct arena *a, const struct lang_kernel *lk, struct
     for (int i = 0; i < lk->param_count; i++) {
         args->scalars[i] = some_scalar(&r, lk->params[i].dtype);
         args->known[i] = !lk->params[i].is_pointer;
+        bool whole = lk->params[i].dtype != DT_NONE && dtype_is_int(lk->params[i].dtype);
+        if (whole && rng_chance(&r, 30))
+            args->scalars[i].i = 16 * rng_below(&r, 3);
+        bool divides = whole && args->scalars[i].i % 16 == 0;
+        args->divisor[i] = divides && rng_chance(&r, 60) ? 16 : 1;
         args->values[i].scalar = args->scalars[i];
         if (lk->params[i].is_pointer) {
             args->values[i].data = arena_alloc(a, ARRAY_BYTES);
@@ -417,8 +424,30 @@ struct fuzz_case {
     struct module *module;
 };
 
-static enum reached run_kernel(struct fuzz_case *c, struct kernel *k, struct arguments *args,
-                               const struct lang_choice *choice)
+/* The kernel with as few passes as it takes to run computes the same. */
+static void compare_plain(struct fuzz_case *c, struct kernel *k, struct arguments *args,
+                          const struct kernel *whole, const struct outcome *expected)
+{
+    struct diag d;
+    struct outcome plain;
+    struct launch_facts facts = {args->scalars, args->known, NULL};
+    diag_init(&d, c->arena);
+    struct pass_context context = {.kernel = k, .diag = &d, .facts = &facts};
+    pass_variance(&context);
+    pass_specialise(&context);
+    pass_contract(&context);
+    if (d.errors == 0)
+        pass_plan(&context);
+    if (d.errors)
+        finding_messages("the passes refuse the kernel that they took", c->arena, &d,
+                         printed(c->arena, k));
+    if (launch(c->arena, k, args, c->memory, &plain) && !same_outcome(expected, &plain))
+        finding("the passes change what is computed", printed(c->arena, whole),
+                printed(c->arena, k));
+}
+
+static enum reached run_kernel(struct fuzz_case *c, struct kernel *k, struct kernel *plain,
+                               struct arguments *args, const struct lang_choice *choice)
 {
     struct outcome first, second;
     struct kernel *again = round_trip(c->arena, k, choice);
@@ -427,6 +456,7 @@ static enum reached run_kernel(struct fuzz_case *c, struct kernel *k, struct arg
     launch(c->arena, k, args, c->memory, &second);
     if (!same_outcome(&first, &second))
         finding("two launches differ", "", printed(c->arena, k));
+    compare_plain(c, plain, args, k, &first);
     struct ensures_report report;
     if (first.fault == CPU_OK)
         ensures_check(c->arena, k, args->values, 1, &report);
@@ -459,7 +489,8 @@ static enum reached one_kernel(struct fuzz_case *c, int index)
         return PARSED;
     must_verify(c->arena, k, "checked");
     round_trip(c->arena, k, &choice);
-    struct launch_facts facts = {args->scalars, args->known, NULL};
+    struct kernel *plain = lang_check(c->arena, c->diag, c->module, index, &choice);
+    struct launch_facts facts = {args->scalars, args->known, args->divisor};
     struct pass_context context = {.kernel = k, .diag = c->diag, .facts = &facts};
     errors = c->diag->errors;
     bool passed = passes_run(&context, NULL);
@@ -468,7 +499,7 @@ static enum reached one_kernel(struct fuzz_case *c, int index)
     if (!passed)
         return CHECKED;
     must_verify(c->arena, k, "after the passes");
-    return run_kernel(c, k, args, &choice);
+    return run_kernel(c, k, plain, args, &choice);
 }
 
 static enum reached whole_text(struct fuzz_case *c, const char *text, size_t n)

@@ -9,7 +9,8 @@ a line, a line "…" for any lines. A comment line above the block, <!-- status 
 folder that looks like a checkout, with build/ the build under test. Not run: ./dev, git, sudo, package managers, which are
 the machine's set-up and run by other means.
 
-A ```c block that holds "int main" is compiled, linked with the static library and run.
+A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with
+the build's compiler and flags.
 """
 import os
 import re
@@ -66,6 +67,8 @@ def run_commands(path, line, block, status, folder, environment):
     for command, lines in split_commands(block):
         if command.lstrip().startswith(NOT_RUN):
             continue
+        if command.startswith("cc "):
+            command = " ".join([os.environ.get("CC", "cc"), os.environ.get("CFLAGS", ""), command[3:]])
         done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
         if done.returncode != status:
             fail(f"{path}:{line}: $ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")

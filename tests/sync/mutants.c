@@ -378,7 +378,7 @@ static bool listed(const char *list, const char *kernel, const struct mutant *m)
 /* --- a file --- */
 
 struct total {
-    int kernels, mutants, caught, harmless, refused, failures;
+    int kernels, configurations, mutants, caught, harmless, refused, failures;
 };
 
 static const char *const outcome_text[] = {"silent", "undecided", "caught",
@@ -420,13 +420,12 @@ static void judge_mutant(struct judge *j, const struct mutant *m, const char *ke
 }
 
 /* All combinations of tuned values, names of a group together. */
-enum { MAX_CONFIGURATIONS = 64 };
 static int configurations_of(struct arena *a, const struct module *module, int kernel,
-                             const struct literal **out)
+                             const struct literal *const **out)
 {
     const struct lang_kernel *k = lang_kernel(a, module, kernel, NULL);
-    int count = 0;
-    for (int n = 0; count < MAX_CONFIGURATIONS; n++) {
+    VEC(const struct literal *) found = {0};
+    for (int n = 0;; n++) {
         struct literal *values = arena_array(a, struct literal, k->tune_count + 1);
         int rest = n, chosen = 0;
         for (int i = 0; i < k->tune_count; i++) {
@@ -440,9 +439,10 @@ static int configurations_of(struct arena *a, const struct module *module, int k
         if (rest)
             break;
         if (lang_tunes_allowed(a, module, kernel, NULL, values, NULL))
-            out[count++] = values;
+            vec_push(a, &found, values);
     }
-    return count;
+    *out = found.data;
+    return (int)found.count;
 }
 
 static bool has_tiles(const char *text, struct span body)
@@ -476,11 +476,12 @@ static void judge_kernel(struct arena *a, struct judge *j, const struct module *
                          struct total *total)
 {
     const char *kernel = lang_kernel(a, module, j->kernel, NULL)->name, *messages;
-    const struct literal *tunes[MAX_CONFIGURATIONS];
-    int configurations = configurations_of(a, module, j->kernel, tunes);
+    const struct literal *const *tunes;
+    int configurations = configurations_of(a, module, j->kernel, &tunes);
     struct mutants *m = arena_new(a, struct mutants);
     *m = (struct mutants){.arena = a, .text = text};
     total->kernels++;
+    total->configurations += configurations;
     for (int c = 0; c < configurations; c++) {
         j->tunes = tunes[c];
         enum outcome outcome = judge_text(a, j, text, NULL, &messages);
@@ -551,9 +552,9 @@ static int run(struct arena *a, int argc, char **argv)
         }
     }
     printf(
-        "%d kernels, %d mutants: %d caught, %d refused by other passes, %d listed as harmless; %d "
+        "%d kernels, %d configurations, %d mutants: %d caught, %d refused by other passes, %d listed as harmless; %d "
         "failures\n",
-        total.kernels, total.mutants, total.caught, total.refused, total.harmless, total.failures);
+        total.kernels, total.configurations, total.mutants, total.caught, total.refused, total.harmless, total.failures);
     return status ? status : total.failures > 0;
 }
 

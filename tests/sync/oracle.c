@@ -28,6 +28,7 @@ struct unrolling {
     int input[INPUTS];
     int stage[STAGE_VARIABLES], loop[LOOPS];
     struct trace *trace;
+    bool planned;
     bool overflow, breaks, continues, returns;
 };
 
@@ -98,14 +99,28 @@ static void add_copy(struct unrolling *u, const struct node *n)
 
 static void unroll(struct unrolling *u, int first);
 
+/* The condition of a loop, as it is evaluated. */
+static bool go_on(struct unrolling *u, const struct node *n, bool holds)
+{
+    if (n->asks) {
+        struct step s = {.kind = STEP_ACCESS, .line = n->condition_line, .reads = true};
+        s.read = place(u, &n->from);
+        s.read.end = s.read.first + 1;
+        add_step(u, s);
+    }
+    return holds;
+}
+
 static void unroll_for(struct unrolling *u, const struct node *n)
 {
     int *p = &u->loop[n->variable], bound = bound_of(u, n->variable);
     bool first = n->spelling == LOOP_DO;
-    for (*p = 0; (first || *p < bound) && !u->overflow && !u->breaks && !u->returns;
+    for (*p = 0; (first || go_on(u, n, *p < bound)) && !u->overflow && !u->returns;
          *p += u->p->step) {
         unroll(u, n->body);
         first = u->continues = false;
+        if (u->breaks || u->returns)
+            break;
     }
     u->breaks = false;
 }
@@ -135,9 +150,12 @@ static void unroll_node(struct unrolling *u, const struct node *n)
     case NODE_FOR: unroll_for(u, n); break;
     case NODE_IF: unroll(u, holds(u, n) ? n->body : n->otherwise); break;
     case NODE_SCOPE:
+        if (u->planned && u->p->barrier[n->c])
+            add_step(u, (struct step){.kind = STEP_SYNC});
         unroll(u, n->body);
-        add_step(u, (struct step){.kind = STEP_LEAVE, .c = LOCAL_TILE});
+        add_step(u, (struct step){.kind = STEP_LEAVE, .c = n->c});
         break;
+    case NODE_FREE: add_step(u, (struct step){.kind = STEP_LEAVE, .c = n->c}); break;
     case NODE_BREAK: u->breaks = true; break;
     case NODE_CONTINUE: u->continues = true; break;
     case NODE_RETURN: u->returns = true; break;
@@ -160,6 +178,20 @@ static bool overlap(const struct box *a, const struct box *b)
     return a->tile == b->tile && a->stage == b->stage && a->first < b->end && b->first < a->end;
 }
 
+static bool on_same_bytes(const struct program *p, const struct box *a, const struct box *b)
+{
+    return a->tile != b->tile && p->offset[a->tile] < p->offset[b->tile] + p->bytes[b->tile] &&
+           p->offset[b->tile] < p->offset[a->tile] + p->bytes[a->tile];
+}
+
+/* Of tiles that lie on the same bytes. */
+static bool planned_conflict(const struct program *p, const struct step *a, const struct step *b)
+{
+    return (a->writes && b->writes && on_same_bytes(p, &a->write, &b->write)) ||
+           (a->writes && b->reads && on_same_bytes(p, &a->write, &b->read)) ||
+           (a->reads && b->writes && on_same_bytes(p, &a->read, &b->write));
+}
+
 static bool conflict(const struct step *a, const struct step *b)
 {
     if (a->atomic && b->atomic)
@@ -179,6 +211,7 @@ struct moment {
 enum { TABLE = 1 << 15 };
 struct walk {
     const struct trace *t;
+    const struct program *planned; /* NULL: tiles do not share bytes */
     int copy_step[MAX_COPIES];
     uint16_t awaited[MAX_STEPS]; /* by a WAIT: copies that must have landed before it lets go */
     struct moment queue[TABLE / 2];
@@ -251,6 +284,11 @@ static bool leaves(const struct trace *t, int at, int tile)
     return at == t->steps || (t->step[at].kind == STEP_LEAVE && t->step[at].c == tile);
 }
 
+static bool conflicts(const struct walk *w, const struct step *a, const struct step *b)
+{
+    return w->planned ? planned_conflict(w->planned, a, b) : conflict(a, b);
+}
+
 /* What can happen at this moment, together. */
 static void look(struct walk *w, const struct moment *m)
 {
@@ -259,7 +297,7 @@ static void look(struct walk *w, const struct moment *m)
     for (int i = 0; i < 2; i++)
         if (m->at[i] < t->steps && t->step[m->at[i]].kind == STEP_ACCESS)
             next[i] = &t->step[m->at[i]];
-    if (next[0] && next[1] && next[0] != next[1] && conflict(next[0], next[1]))
+    if (next[0] && next[1] && next[0] != next[1] && conflicts(w, next[0], next[1]))
         wrong(w->out, next[0]->line, next[1]->line);
     uint16_t any = (uint16_t)(m->under_way[0] | m->under_way[1]);
     for (int c = 0; c < t->copies; c++) {
@@ -267,13 +305,13 @@ static void look(struct walk *w, const struct moment *m)
             continue;
         const struct step *copy = &t->step[w->copy_step[c]];
         for (int i = 0; i < 2; i++)
-            if (next[i] && conflict(copy, next[i]))
+            if (next[i] && conflicts(w, copy, next[i]))
                 wrong(w->out, copy->line, next[i]->line);
         for (int d = 0; d < c; d++)
-            if ((any >> d & 1) && conflict(copy, &t->step[w->copy_step[d]]))
+            if ((any >> d & 1) && conflicts(w, copy, &t->step[w->copy_step[d]]))
                 wrong(w->out, copy->line, t->step[w->copy_step[d]].line);
         for (int i = 0; i < 2; i++)
-            if ((m->under_way[i] >> c & 1) && leaves(t, m->at[i], copy->write.tile))
+            if (!w->planned && (m->under_way[i] >> c & 1) && leaves(t, m->at[i], copy->write.tile))
                 wrong(w->out, copy->line, 0);
     }
 }
@@ -342,7 +380,7 @@ static void ask_inputs(struct asking *a, const struct program *p, const int *inp
                        struct oracle_answer *out)
 {
     memset(&a->trace, 0, sizeof a->trace);
-    struct unrolling u = {.p = p, .trace = &a->trace};
+    struct unrolling u = {.p = p, .trace = &a->trace, .planned = a->walk.planned};
     memcpy(u.input, input, sizeof u.input);
     unroll(&u, p->first);
     if (u.overflow) {
@@ -365,13 +403,14 @@ static void ask_inputs(struct asking *a, const struct program *p, const int *inp
     walk_all(&a->walk);
 }
 
-void oracle_ask(const struct program *p, int trips, struct oracle_answer *out)
+static void ask(const struct program *p, int trips, bool planned, struct oracle_answer *out)
 {
     int values[INPUTS] = {trips + 1, trips + 1, 3, 3, 5}, input[INPUTS], total = 1;
     struct asking *a = calloc(1, sizeof *a);
     *out = (struct oracle_answer){0};
     if (!a)
         abort();
+    a->walk.planned = planned ? p : NULL;
     for (int i = 0; i < INPUTS; i++)
         total *= p->uses[i] ? values[i] : 1;
     for (int n = 0; n < total; n++) {
@@ -383,4 +422,14 @@ void oracle_ask(const struct program *p, int trips, struct oracle_answer *out)
         ask_inputs(a, p, input, out);
     }
     free(a);
+}
+
+void oracle_ask(const struct program *p, int trips, struct oracle_answer *out)
+{
+    ask(p, trips, false, out);
+}
+
+void oracle_ask_planned(const struct program *p, int trips, struct oracle_answer *out)
+{
+    ask(p, trips, true, out);
 }

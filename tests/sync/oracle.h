@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MAX_NODES = 48, MAX_TILES = 3, ROWS = 8, INPUTS = 5, STAGE_VARIABLES = 2, LOOPS = 3 };
+enum { MAX_NODES = 56, MAX_TILES = 10, ROWS = 8, INPUTS = 5, STAGE_VARIABLES = 2, LOOPS = 3 };
 
 /* Inputs of every program: two loop bounds, two flags, an index. */
 enum input { IN_N0, IN_N1, IN_F0, IN_F1, IN_X };
@@ -38,6 +38,7 @@ struct part {
     int c;
     enum first_form first_form;
     int first, rows, first_loop;
+    bool gathered; /* by a tile of row numbers, which count from 0 */
 };
 
 enum node_kind {
@@ -52,12 +53,13 @@ enum node_kind {
     NODE_STAGE, /* s = (s + c) % modulus */
     NODE_FOR,   /* loop `variable` to input `input` (or the number c when input < 0) */
     NODE_IF,
-    NODE_SCOPE, /* a block with a tile of its own, LOCAL_TILE */
+    NODE_SCOPE, /* a block with a tile of its own, c */
+    NODE_FREE,  /* of tile c, for good */
     NODE_BREAK,
     NODE_CONTINUE,
     NODE_RETURN
 };
-enum { LOCAL_TILE = 2 };
+enum { LOCAL_TILE = 2 }; /* the first of those of scopes */
 enum test_form {
     TEST_NOT_ZERO,
     TEST_ONE,
@@ -77,20 +79,26 @@ struct node {
     struct part from, to;
     int c, variable, modulus, input, stage;
     enum test_form test;
-    int spelling;        /* STAGE: one of several; FOR: enum loop_form */
+    int spelling;        /* STAGE, SYNC: one of several; FOR: enum loop_form */
+    bool asks;           /* FOR: the condition reads a row of `from` too */
     int body, otherwise; /* first node, -1 none */
     int next;            /* -1 none */
     int line;            /* in the printed text */
+    int condition_line;  /* FOR */
 };
 
 struct program {
     struct node node[MAX_NODES];
     int nodes, first;
-    int tiles, stages[MAX_TILES];
+    int tiles, stages[MAX_TILES], scopes;
+    bool counts_up;   /* counters are unsigned */
     int step;         /* of every loop */
     bool loaded_flag; /* the second flag is read from memory */
     bool uses[INPUTS];
     int bound[LOOPS], constant[LOOPS]; /* input and number of each loop */
+    /* As planned, by tile: where it lies, and whether a barrier was added before its declaration. */
+    int64_t offset[MAX_TILES], bytes[MAX_TILES];
+    bool barrier[MAX_TILES];
 };
 
 /* What can go wrong: pairs of lines, the lower first; for a copy under way at the end, 0 and its
@@ -103,6 +111,8 @@ struct oracle_answer {
 };
 /* Loops with an unknown bound go 0 … trips rounds. */
 void oracle_ask(const struct program *p, int trips, struct oracle_answer *out);
+/* As planned: do accesses of different tiles on the same bytes meet? The first such pair is noted. */
+void oracle_ask_planned(const struct program *p, int trips, struct oracle_answer *out);
 bool oracle_has_pair(const struct oracle_answer *a, int line, int other);
 
 #endif

@@ -5,8 +5,8 @@
  *
  * A program is a tree of statements that each thread runs by itself, for every value of the one
  * input; what it touches goes into a log, by epoch. Two accesses race if they are of the same epoch
- * and element and of different threads, one of them writes, not both are atomic, and they are not
- * the same value written by one execution of a statement. What all threads do together (copies of
+ * and element and of different threads, one of them writes, not both are atomic, and they do not
+ * both write the one uniform value that programs store. What all threads do together (copies of
  * whole tiles) counts as touched by nobody knows whom. It fails if a race is missed or there is a
  * false alarm, or if more than 20% stay undecided (thread level is decided as far as numbers go).
 
@@ -303,7 +303,7 @@ static bool races(const struct touch *a, const struct touch *b)
         return false;
     if (a->thread < 0 || b->thread < 0)
         return !same;
-    return a->thread != b->thread && !(same && a->uniform && b->uniform);
+    return a->thread != b->thread && !(a->uniform && b->uniform);
 }
 
 static int by_place(const void *a, const void *b)

@@ -405,14 +405,15 @@ static void test_scalars_fit_their_type(void **state)
     load(f, text);
     tw_array out = array(c, TW_F32, 1, 3, 0);
     succeed(f, tw_launch_array(f->launch, "c", &out));
-    succeed(f, tw_launch_set(f->launch, "x", integer(128)));
-    succeed(f, tw_launch_set(f->launch, "y", integer(2)));
-    succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 1e6}));
-    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` = 128 does not fit i8");
-    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`y` = 2 does not fit bool");
-    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "beyond the range of f16");
-    succeed(f, tw_launch_set(f->launch, "x", (tw_scalar){.is_float = true, .f = 1.5}));
-    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` is i8, but 1.5 was given");
+    refused(f, tw_launch_set(f->launch, "x", integer(128)), TW_BAD_ARGUMENT,
+            "`x` = 128 does not fit i8");
+    refused(f, tw_launch_set(f->launch, "y", integer(2)), TW_BAD_ARGUMENT,
+            "`y` = 2 does not fit bool");
+    refused(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 1e6}),
+            TW_BAD_ARGUMENT, "beyond the range of f16");
+    refused(f, tw_launch_set(f->launch, "x", (tw_scalar){.is_float = true, .f = 51}),
+            TW_BAD_ARGUMENT, "`x` is i8; 51.0 is a float: set `.i`");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` (i8) is not set");
     succeed(f, tw_launch_set(f->launch, "x", integer(-7)));
     succeed(f, tw_launch_set(f->launch, "y", integer(0)));
     succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 0.1}));
@@ -601,6 +602,71 @@ static bool always(void *user)
 {
     (void)user;
     return true;
+}
+
+/* What is wrong with a call's own arguments is said too; the index behind the last ends a loop quietly. */
+static void test_arguments_that_are_missing(void **state)
+{
+    struct fixture *f = *state;
+    tw_param param;
+    tw_tune tune;
+    tw_type type;
+    load(f, matmul_text);
+    tw_kernel *k = tw_module_kernel_at(f->module, 0);
+    refused(f, tw_launch_set(f->launch, NULL, integer(1)), TW_BAD_ARGUMENT, "`param` is NULL");
+    refused(f, tw_launch_tune(f->launch, NULL, integer(1)), TW_BAD_ARGUMENT, "`name` is NULL");
+    refused(f, tw_launch_type(f->launch, NULL, TW_F32), TW_BAD_ARGUMENT, "`name` is NULL");
+    refused(f, tw_launch_array(f->launch, NULL, NULL), TW_BAD_ARGUMENT, "`param` is NULL");
+    refused(f, tw_launch_value(f->launch, "m", NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    refused(f, tw_launch_shape(f->launch, "a", NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    refused(f, tw_launch_show(f->launch, NULL, NULL), TW_BAD_ARGUMENT, "`text` is NULL");
+    refused(f, tw_launch_new(k, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    refused(f, tw_module_from_file(f->ctx, NULL, NULL), TW_BAD_ARGUMENT, "`path` or `out` is NULL");
+    refused(f, tw_module_from_text(f->ctx, NULL, "", 0, NULL), TW_BAD_ARGUMENT, "is NULL");
+    refused(f, tw_kernel_param(k, 99, &param), TW_BAD_ARGUMENT, "there is no such index");
+    refused(f, tw_kernel_tune(k, -1, &tune), TW_BAD_ARGUMENT, "there is no such index");
+    refused(f, tw_kernel_type(k, 0, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    tw_launch_prepare(f->launch);
+    int count = tw_kernel_param_count(k);
+    const char *said = tw_context_messages(f->ctx);
+    assert_int_equal(tw_kernel_param(k, count, &param), TW_BAD_ARGUMENT);
+    assert_ptr_equal(said, tw_context_messages(f->ctx));
+    assert_int_equal(tw_kernel_type(k, tw_kernel_type_count(k), &type), TW_BAD_ARGUMENT);
+    assert_ptr_equal(said, tw_context_messages(f->ctx));
+}
+
+static void test_extents_do_not_wrap(void **state)
+{
+    struct fixture *f = *state;
+    float c[1];
+    load(f, "kernel k(i32 m, i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[m * n] = c;\n    "
+            "C[0] = 1;\n}\n");
+    tw_array out = array(c, TW_F32, 1, 1, 0);
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    succeed(f, tw_launch_set(f->launch, "m", integer(65536)));
+    succeed(f, tw_launch_set(f->launch, "n", integer(65536)));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "test.tile:3:18: error: `m * n` = 65536 * 65536 overflows i32: write `(i64) m * n`");
+}
+
+static bool after_a_while(void *user)
+{
+    int *polls = user;
+    return ++*polls > 100;
+}
+
+static void test_endless_loops_end(void **state)
+{
+    struct fixture *f = *state;
+    int polls = 0;
+    tw_context_free(f->ctx);
+    f->config.cancelled = after_a_while;
+    f->config.cancelled_user = &polls;
+    assert_int_equal(tw_context_new(&f->config, &f->ctx), TW_OK);
+    load(f, "kernel k(i32 n) grid(3) warps(1)\n{\n    for (i32 i = 0; i >= 0; i = i & n)\n        "
+            "i++;\n}\n");
+    succeed(f, tw_launch_set(f->launch, "n", integer(7)));
+    assert_int_equal(tw_launch_run(f->launch), TW_CANCELLED);
 }
 
 static void test_cancel(void **state)
@@ -812,6 +878,9 @@ int main(void)
         TEST(test_check_with_statics_that_extents_need),
         TEST(test_show_compiles_again),
         TEST(test_fault_is_placed),
+        TEST(test_arguments_that_are_missing),
+        TEST(test_extents_do_not_wrap),
+        TEST(test_endless_loops_end),
         TEST(test_cancel),
         TEST(test_print),
         TEST(test_random_programs),

@@ -460,11 +460,11 @@ static void test_defaults_and_require(void **state)
     assert_int_equal(tunes[0].i, 32); /* 64 * 64 is too large, and with 4 warps 32 * 64 is */
     assert_int_equal(tunes[1].i, 64);
     assert_int_equal(tunes[2].i, 2);
-    const char *violated = NULL;
+    struct loc violated = LOC_NONE;
     assert_true(lang_tunes_allowed(&p.arena, p.module, 0, NULL, tunes, &violated));
     tunes[2].i = 4;
     assert_false(lang_tunes_allowed(&p.arena, p.module, 0, NULL, tunes, &violated));
-    assert_string_equal(violated, "W * BN < 256");
+    assert_memory_equal(violated.source->text + violated.offset, "W * BN < 256", violated.length);
     tunes[2].i = 2;
     tunes[0].i = 33;
     assert_false(lang_tunes_allowed(&p.arena, p.module, 0, NULL, tunes, NULL));

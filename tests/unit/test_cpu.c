@@ -555,12 +555,13 @@ static void values_are_printed(void **state)
         NULL);
     cpu_array(&r, "c", 4);
     assert_int_equal(cpu_go(&r, 4), CPU_OK);
-    assert_string_equal(r.printed, "block (0,0) acc = [[0.1, 0.1], [0.1, 0.1]]\n"
-                                   "block (0,0) n = 0, [0, 1, 2, 3, …, 36, 37, 38, 39]\n"
-                                   "block (0,0) block.x + 1 = 1\n"
-                                   "block (1,0) acc = [[0.1, 0.1], [0.1, 0.1]]\n"
-                                   "block (1,0) n = 1, [0, 1, 2, 3, …, 36, 37, 38, 39]\n"
-                                   "block (1,0) block.x + 1 = 2\n");
+    assert_string_equal(r.printed,
+                        "block (0,0) acc = [[0.1, 0.1], [0.1, 0.1]]\n"
+                        "block (0,0) n = 0, [0.0, 1.0, 2.0, 3.0, …, 36.0, 37.0, 38.0, 39.0]\n"
+                        "block (0,0) block.x + 1 = 1\n"
+                        "block (1,0) acc = [[0.1, 0.1], [0.1, 0.1]]\n"
+                        "block (1,0) n = 1, [0.0, 1.0, 2.0, 3.0, …, 36.0, 37.0, 38.0, 39.0]\n"
+                        "block (1,0) block.x + 1 = 2\n");
     cpu_close(&r);
     cpu_open(&r,
              "kernel k(f32 *c) grid(1) threads(2, 2)\n{\n    global f32 C[1] = c;\n"
@@ -625,6 +626,88 @@ static void tiles_beyond_measure_are_refused(void **state)
     cpu_close(&r);
 }
 
+static void floats_are_printed_plainly(void **state)
+{
+    struct cpu_run r;
+    (void)state;
+    cpu_open(
+        &r,
+        "kernel k() grid(1) warps(1)\n{\n"
+        "    print(\"x\", 30.0, 100.0, 0.25, -0.5, 0.0, 0.0001, 123456784.0, 16777216.0);\n"
+        "    print(\"y\", 1e9, 1e-5, -2.5e20, inf, (f16) 0.1, (f64) 0.1, (bf16) 3.14159);\n}\n",
+        NULL);
+    assert_int_equal(cpu_go(&r, 1), CPU_OK);
+    assert_string_equal(
+        r.printed, "block (0,0) x = 30.0, 100.0, 0.25, -0.5, 0.0, 0.0001, 123456784.0, 16777216.0\n"
+                   "block (0,0) y = 1e+09, 1e-05, -2.5e+20, inf, 0.1, 0.1, 3.14\n");
+    cpu_close(&r);
+}
+
+/* Along each axis, up and down. */
+static void a_fault_says_the_way_out(void **state)
+{
+    struct cpu_run r;
+    (void)state;
+    cpu_open(&r,
+             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
+             "    i32 row = thread.x;\n    C[row][0] = 1;\n}\n",
+             GIVEN({"m", 20}));
+    cpu_array(&r, "c", 20 * 8 * 4);
+    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
+    assert_string_equal(r.fault.way_out, "guard it: `if (row < m)`");
+    cpu_close(&r);
+    cpu_open(&r,
+             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
+             "    C[0][thread.x - 1] = 1;\n}\n",
+             GIVEN({"m", 20}));
+    cpu_array(&r, "c", 20 * 8 * 4);
+    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
+    assert_string_equal(r.fault.way_out, "guard it: `if (thread.x - 1 >= 0)`");
+    cpu_close(&r);
+    cpu_open(&r,
+             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    shared f32 s[8];\n"
+             "    s[thread.x] = 1;\n}\n",
+             NULL);
+    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
+    assert_string_equal(r.fault.way_out, "guard it: `if (thread.x < 8)`");
+    cpu_close(&r);
+}
+
+static void extents_do_not_wrap(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"kernel k(i32 m, i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[m * n] = c;\n    "
+         "C[0] = 1;\n}\n",
+         "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`"},
+        {"kernel k(i32 m, i32 n, f32 *c) grid(cdiv(m * n, 64)) warps(1)\n{\n    global f32 C[1] = "
+         "c;\n    C[0] = 1;\n}\n",
+         "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`"},
+        {"kernel k(i32 m, i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[1] = c strides(m * "
+         "n + 1);\n    C[0] = 1;\n}\n",
+         "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`"},
+        {"kernel k(i32 m, i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[pow2_ceil(n * "
+         "20000)] = c;\n    C[0] = 1;\n}\n",
+         "`pow2_ceil(n * 20000)` overflows i32"},
+        {"kernel k(i32 m, i32 n, f32 *c) grid((i32) ((i64) m * n)) warps(1)\n{\n    global f32 "
+         "C[1] = c;\n    C[0] = 1;\n}\n",
+         "`(i32) ((i64) m * n)` overflows i32"},
+        {"kernel k(i32 m, i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[(i64) m * n] = c;\n "
+         "   C[0] = 1;\n}\n",
+         "c: view C needs 19600000000 bytes, but the array has 4"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cpu_run r;
+        cpu_open(&r, cases[i].text, GIVEN({"m", 70000}, {"n", 70000}));
+        cpu_array(&r, "c", 4);
+        assert_int_equal(cpu_go(&r, 1), CPU_BAD_ARGUMENT);
+        assert_string_equal(r.fault.message, cases[i].message);
+        cpu_close(&r);
+    }
+}
+
 static bool cancel_soon(void *user)
 {
     int *polls = user;
@@ -643,9 +726,50 @@ static void a_launch_can_be_cancelled(void **state)
     const int32_t *c = cpu_array(&r, "c", 4000);
     r.options.cancelled = cancel_soon;
     r.options.cancelled_user = &polls;
-    assert_int_equal(cpu_go(&r, 1), CPU_OK);
+    assert_int_equal(cpu_go(&r, 1), CPU_CANCELLED);
     assert_int_equal(c[2], 1);
     assert_int_equal(c[999], 0);
+    cpu_close(&r);
+}
+
+/* Blocks are under way when it is said, in loops that would never end: a fault of a lower block ends them too. */
+static void endless_loops_can_be_cancelled(void **state)
+{
+    static const char *const loops[] = {
+        "kernel k(i32 n, i32 *c) grid(n) warps(1)\n{\n    global i32 C[n] = c;\n"
+        "    for (i32 i = 0; i >= 0; i = i & 7)\n        C[block.x] = i;\n}\n",
+        "kernel k(i32 n, i32 *c) grid(n) threads(32)\n{\n    global i32 C[n] = c;\n"
+        "    i32 i = 1;\n    while (i > 0)\n        i = (i & 7) + 1 + thread.x;\n    C[0] = "
+        "i;\n}\n",
+        "kernel k(i32 n, i32 *c) grid(n) warps(1) cooperative\n{\n    global i32 C[n] = c;\n"
+        "    global i32 turn[1] = 0;\n    lock(turn[0], block.x);\n    i32 i = 1;\n"
+        "    while (i > 0)\n        i = (i & 7) + 1;\n    unlock(turn[0], block.x + i);\n}\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+        struct cpu_run r;
+        int polls = -20;
+        cpu_open(&r, loops[i], GIVEN({"n", 3}));
+        cpu_array(&r, "c", 12);
+        r.options.cancelled = cancel_soon;
+        r.options.cancelled_user = &polls;
+        assert_int_equal(cpu_go(&r, 1), CPU_CANCELLED);
+        cpu_close(&r);
+    }
+}
+
+static void a_fault_ends_endless_loops_of_later_blocks(void **state)
+{
+    struct cpu_run r;
+    (void)state;
+    cpu_open(&r,
+             "kernel k(i32 n, i32 *c) grid(2) warps(1)\n{\n    global i32 C[n] = c;\n"
+             "    for (i32 i = 0; i < 100000 || block.x == 1; i = (i + 1) & 0xfffff)\n"
+             "        C[0] = i;\n    C[n] = 1;\n}\n",
+             GIVEN({"n", 1}));
+    cpu_array(&r, "c", 4);
+    assert_int_equal(cpu_go(&r, 2), CPU_BOUNDS);
+    assert_int_equal(r.fault.block[0], 0);
     cpu_close(&r);
 }
 
@@ -677,7 +801,12 @@ int main(void)
         cmocka_unit_test(values_are_printed),
         cmocka_unit_test(running_out_of_memory_comes_back),
         cmocka_unit_test(tiles_beyond_measure_are_refused),
+        cmocka_unit_test(floats_are_printed_plainly),
+        cmocka_unit_test(a_fault_says_the_way_out),
+        cmocka_unit_test(extents_do_not_wrap),
         cmocka_unit_test(a_launch_can_be_cancelled),
+        cmocka_unit_test(endless_loops_can_be_cancelled),
+        cmocka_unit_test(a_fault_ends_endless_loops_of_later_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

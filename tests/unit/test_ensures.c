@@ -271,6 +271,80 @@ static void test_overflow_of_the_view(void **state)
     assert_false(holds(f, text));
 }
 
+/* A written cast overflows in its own type, whatever the view could hold. */
+static void test_overflow_of_a_cast(void **state)
+{
+    struct fixture *f = *state;
+    float a[2] = {1e5f, 1}, b[2] = {0}, c[2] = {INFINITY, 1};
+    const char *text = ELEMENTWISE("f32", "(f16) A");
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, text));
+    c[0] = 1e5f;
+    assert_false(holds(f, text));
+}
+
+/* A kernel may get an infinity on the way, and then NaN, where doubles do not. */
+static void test_overflow_on_the_way(void **state)
+{
+    struct fixture *f = *state;
+    static float a[40], b[40], c[40];
+    for (int i = 0; i < 40; i++) {
+        a[i] = i == 0 ? 3e30f : (float)i / 40;
+        c[i] = cosf(a[i] * a[i]);
+    }
+    assert_true(isnan(c[0]));
+    give_int(f, 40);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("f32", "cos(A * A)")));
+    assert_int_equal(f->report.undecided, 1);
+    c[1] = NAN;
+    assert_false(holds(f, ELEMENTWISE("f32", "cos(A * A)")));
+}
+
+/* 3e38 + 3e38 - 3e38 is infinite in one order and 3e38 in another. */
+static void test_overflow_of_a_part_of_a_sum(void **state)
+{
+    struct fixture *f = *state;
+    static float a[40 * 3] = {3e38f, 3e38f, -3e38f, 3e38f, 3e38f, 3e38f}, b[3] = {1, 1, 1}, c[40];
+    c[0] = c[1] = INFINITY;
+    give_int(f, 40);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+#define ROWS_OF_THREE(expression)                                                                  \
+    "kernel k(i32 m, const f32 *a, const f32 *b, f32 *c) grid(1) warps(1)\n{\n"                    \
+    "    global f32 A[m][3] = a, B[3][1] = b, C[m][1] = c;\n    ensures C == " expression ";\n}\n"
+    for (int i = 0; i < 2; i++) {
+        assert_true(holds(f, ROWS_OF_THREE("dot(A, B)")));
+        assert_int_equal(f->report.undecided, 1);
+        assert_true(holds(f, ROWS_OF_THREE("sum(A, axis = 1)")));
+        c[0] = 3e38f;
+    }
+    c[1] = 3e38f; /* 9e38 is infinite in any order */
+    assert_false(holds(f, ROWS_OF_THREE("dot(A, B)")));
+    assert_false(holds(f, ROWS_OF_THREE("sum(A, axis = 1)")));
+}
+
+/* What divides by zero may be what `where` leaves out. */
+static void test_division_by_zero_that_is_not_chosen(void **state)
+{
+    struct fixture *f = *state;
+    int32_t a[2] = {7, 7}, b[2] = {2, 0}, c[2] = {3, -1};
+    give_int(f, 2);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, ELEMENTWISE("i32", "where(B != 0, A / B, -1)")));
+    assert_int_equal(f->report.undecided, 0);
+    c[1] = 0;
+    assert_false(holds(f, ELEMENTWISE("i32", "where(B != 0, A / B, -1)")));
+}
+
 /* --- matrices --- */
 
 #define MATMUL(T)                                                                                  \
@@ -323,6 +397,210 @@ static void test_dot(void **state)
     assert_int_equal(f->report.rank, 2);
     assert_int_equal(f->report.at[0], 3);
     assert_int_equal(f->report.at[1], 2);
+}
+
+/* --- long sums: a right kernel passes in any order of adding, one that loses a step does not --- */
+
+enum { SIDE = 8, LONG_K = 32768 };
+
+struct long_product {
+    float a[SIDE * LONG_K], b[LONG_K * SIDE], c[SIDE * SIDE];
+    uint16_t a16[SIDE * LONG_K], b16[LONG_K * SIDE];
+    int k;
+    const char *dtype; /* of a and b */
+};
+
+/* Values from `low` on, one wide, as the type holds them. */
+static void fill_long(struct long_product *x, int k, const char *dtype, float low, uint32_t seed)
+{
+    x->k = k;
+    x->dtype = dtype;
+    for (int i = 0; i < SIDE * k; i++) {
+        float *values[2] = {&x->a[i], &x->b[i]};
+        uint16_t *bits[2] = {&x->a16[i], &x->b16[i]};
+        for (int j = 0; j < 2; j++) {
+            *values[j] = low + 0.5f + random_float(&seed) / 2;
+            bool half = strcmp(dtype, "f16") == 0;
+            *bits[j] = half ? f32_to_f16(*values[j]) : f32_to_bf16(*values[j]);
+            if (strcmp(dtype, "f32") != 0)
+                *values[j] = half ? f16_to_f32(*bits[j]) : bf16_to_f32(*bits[j]);
+        }
+    }
+}
+
+/* c from steps 0 to `steps` of k, in `parts` sums: of neighbours, or interleaved. */
+static void multiply_long(struct long_product *x, int steps, int parts, bool interleaved)
+{
+    for (int at = 0; at < SIDE * SIDE; at++) {
+        float total = 0;
+        for (int part = 0; part < parts; part++) {
+            float sum = 0;
+            for (int i = part; i < steps; i += parts) {
+                int p = interleaved ? i : i / parts + part * (steps / parts);
+                sum = fmaf(x->a[at / SIDE * x->k + p], x->b[p * SIDE + at % SIDE], sum);
+            }
+            total += sum;
+        }
+        x->c[at] = total;
+    }
+}
+
+static bool long_holds(struct fixture *f, struct long_product *x)
+{
+    char text[512];
+    bool wide = strcmp(x->dtype, "f32") == 0;
+    snprintf(text, sizeof text,
+             "kernel k(i32 m, i32 k, const %s *a, const %s *b, f32 *c) grid(1) warps(1)\n{\n"
+             "    global %s A[m][k] = a, B[k][m] = b;\n    global f32 C[m][m] = c;\n"
+             "    ensures C == dot(A, B);\n}\n",
+             x->dtype, x->dtype, x->dtype);
+    f->count = 0;
+    give_int(f, SIDE);
+    give_int(f, x->k);
+    size_t bytes = (size_t)SIDE * (size_t)x->k * (wide ? 4 : 2);
+    void *a = wide ? (void *)x->a : (void *)x->a16, *b = wide ? (void *)x->b : (void *)x->b16;
+    f->args[f->count++] = (struct cpu_argument){.data = a, .bytes = bytes};
+    f->args[f->count++] = (struct cpu_argument){.data = b, .bytes = bytes};
+    give(f, x->c);
+    return holds(f, text);
+}
+
+static void expect_right(struct fixture *f, struct long_product *x)
+{
+    static const int parts[] = {1, 2, 16, 256};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (int interleaved = 0; interleaved < 2; interleaved++) {
+            multiply_long(x, x->k, parts[i], interleaved);
+            if (!long_holds(f, x))
+                fail_msg("K = %d of %s in %d parts: got %.9g, expected %.9g within %.3g", x->k,
+                         x->dtype, parts[i], f->report.got, f->report.want, f->report.tolerance);
+        }
+}
+
+static void test_long_dot(void **state)
+{
+    struct fixture *f = *state;
+    static struct long_product x;
+    static const char *const dtypes[] = {"f32", "f16", "bf16"};
+    for (int k = 8192; k <= LONG_K; k *= 4)
+        for (int t = 0; t < 3; t++) {
+            fill_long(&x, k, dtypes[t], -0.5f, 7u + (uint32_t)t);
+            expect_right(f, &x);
+            multiply_long(&x, k - 1, 1, true); /* the last step left out */
+            assert_false(long_holds(f, &x));
+            multiply_long(&x, k - 16, 1, true); /* the last tile */
+            assert_false(long_holds(f, &x));
+            multiply_long(&x, k, 1, true);
+            for (int i = 0; i < SIDE * SIDE; i++)
+                x.c[i] += 0.4f;
+            assert_false(long_holds(f, &x));
+        }
+}
+
+static void test_long_dot_of_one_sign(void **state)
+{
+    struct fixture *f = *state;
+    static struct long_product x;
+    for (int k = 8192; k <= LONG_K; k *= 4) {
+        fill_long(&x, k, "f32", 0, 11);
+        expect_right(f, &x);
+        multiply_long(&x, k - 16, 1, true);
+        assert_false(long_holds(f, &x));
+        fill_long(&x, k, "bf16", 0, 12);
+        expect_right(f, &x);
+    }
+    for (int i = 0; i < SIDE * LONG_K; i++) /* all roundings in one direction */
+        x.a[i] = x.b[i] = 0.3f;
+    x.dtype = "f32";
+    expect_right(f, &x);
+}
+
+/* Neighbours cancel, and what lies 16 apart does not: the worst for sums that are interleaved. */
+static void test_long_dot_of_alternating_signs(void **state)
+{
+    struct fixture *f = *state;
+    static struct long_product x;
+    fill_long(&x, LONG_K, "f32", 0.5f, 13);
+    for (int i = 0; i < SIDE * LONG_K; i++)
+        x.a[i] *= i % 2 ? -1.0f : 1.0f;
+    expect_right(f, &x);
+    for (int i = 0; i < SIDE * LONG_K; i++) /* the halves cancel */
+        x.a[i] = fabsf(x.a[i]) * (i % LONG_K < LONG_K / 2 ? 1.0f : -1.0f);
+    expect_right(f, &x);
+}
+
+static void test_long_sum(void **state)
+{
+    struct fixture *f = *state;
+    static float a[LONG_K], b[1], c[LONG_K];
+    uint32_t seed = 5;
+    float total = 0;
+    for (int i = 0; i < LONG_K; i++) {
+        a[i] = random_float(&seed) / 2;
+        c[i] = total += a[i];
+    }
+    give_int(f, LONG_K);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    const char *scan = ELEMENTWISE("f32", "scan(add, A, axis = 0)");
+    if (!holds(f, scan))
+        fail_msg("at %d: got %.9g, expected %.9g within %.3g", (int)f->report.at[0], f->report.got,
+                 f->report.want, f->report.tolerance);
+    c[LONG_K - 1] -= 0.4f;
+    assert_false(holds(f, scan));
+    float sum[1] = {total};
+    f->args[3] = (struct cpu_argument){.data = sum, .bytes = sizeof sum};
+    const char *text = "kernel k(i32 m, const f32 *a, const f32 *b, f32 *c) grid(1) warps(1)\n{\n"
+                       "    global f32 A[m] = a, C[1] = c;\n    ensures C[0] == sum(A);\n}\n";
+    assert_true(holds(f, text));
+    sum[0] += 0.4f;
+    assert_false(holds(f, text));
+}
+
+/* --- nothing passes because nothing was judged --- */
+
+static void test_few_may_be_undecided(void **state)
+{
+    struct fixture *f = *state;
+    static float a[100], b[100], c[100];
+    for (int i = 0; i < 100; i++)
+        c[i] = i < 5 ? 12345 : 0.5f;
+    for (int i = 0; i < 100; i++)
+        a[i] = i < 5 ? 3e20f : 1; /* squared it overflows */
+    const char *text = ELEMENTWISE("f32", "1 / (1 + A * A)");
+    give_int(f, 100);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    assert_true(holds(f, text));
+    assert_int_equal(f->report.undecided, 5);
+    a[5] = 3e20f;
+    assert_false(evaluate(f, text));
+    assert_non_null(strstr(f->report.message, "6 of 100 elements of `C`"));
+    c[50] = 2; /* what is wrong is told all the same */
+    assert_false(holds(f, text));
+    assert_int_equal(f->report.at[0], 50);
+}
+
+static void test_nothing_compared_is_no_verdict(void **state)
+{
+    struct fixture *f = *state;
+    float a[4] = {1, 2, 3, 4}, b[4], c[4] = {1, 2, 3, 4};
+    give_int(f, 4);
+    give(f, a);
+    give(f, b);
+    give(f, c);
+#define OUTSIDE(what)                                                                              \
+    "kernel k(i32 m, const f32 *a, const f32 *b, f32 *c) grid(1) warps(1)\n{\n"                    \
+    "    global f32 A[m] = a, C[m] = c;\n    ensures " what ";\n}\n"
+    assert_false(evaluate(f, OUTSIDE("C[10 +: 4] == A")));
+    assert_non_null(strstr(f->report.message, "no element of `C`"));
+    assert_false(evaluate(f, OUTSIDE("for (i32 i < m - 4) C[i] == A[i]")));
+    assert_true(holds(f, OUTSIDE("C[2 +: 4] == A[2 +: 4]")));
+    assert_int_equal(f->report.checked, 2);
+    f->args[0].scalar.i = 0;
+    assert_true(holds(f, OUTSIDE("C == A")));
 }
 
 static void test_dot_of_f16_sums_in_f32(void **state)
@@ -674,7 +952,17 @@ int main(void)
         TEST(test_half_or_more_undecided_is_no_verdict),
         TEST(test_nan_and_infinity),
         TEST(test_overflow_of_the_view),
+        TEST(test_overflow_of_a_cast),
+        TEST(test_overflow_on_the_way),
+        TEST(test_overflow_of_a_part_of_a_sum),
+        TEST(test_division_by_zero_that_is_not_chosen),
         TEST(test_dot),
+        TEST(test_long_dot),
+        TEST(test_long_dot_of_one_sign),
+        TEST(test_long_dot_of_alternating_signs),
+        TEST(test_long_sum),
+        TEST(test_few_may_be_undecided),
+        TEST(test_nothing_compared_is_no_verdict),
         TEST(test_dot_of_f16_sums_in_f32),
         TEST(test_dot_of_integers),
         TEST(test_empty),

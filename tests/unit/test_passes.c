@@ -87,7 +87,7 @@ static void test_varying_values(void **state)
     expect_varying("i32 i = thread.z;", "i "); /* by its kind, though it is 0 everywhere */
     expect_varying(
         "i32 i = atomic_add(C[0][0], 1.0) > 0 ? 1 : 0; f32 v[4] = atomic_add(C[0][0 +: 4], 1.0);",
-        "i ");
+        "i v "); /* an atomic happens in each thread, whatever its operands */
     expect_varying("f32 v[4] = 0, w[4] = 0, u[4] = A[thread.x][0 +: 4]; w[thread.x] = 1;", "w u ");
     expect_varying("shared f32 s[8]; f32 y = s[3], z = s[thread.x], t = atomic_add(C[0][0], 1.0);",
                    "z t ");

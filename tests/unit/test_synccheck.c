@@ -619,6 +619,128 @@ static void tiles_at_thread_level(void **state)
                    "s[4 + ty][tx] = 0;\n");
 }
 
+/* --- large kernels --- */
+
+#define MISSES(late, early)                                                                        \
+    late ": error: `s` is read here while other threads may still be writing it"                   \
+         " | " early ": written here"                                                              \
+         " | " late ": put `sync()` between the two\n"
+
+/* The statement `count` times, with a digit that counts in place of each #. */
+static const char *repeated(char *out, size_t size, int count, const char *statement)
+{
+    size_t n = 0;
+    for (int i = 0; i < count; i++)
+        for (const char *c = statement; *c && n + 8 < size; c++)
+            n += (size_t)(*c == '#' ? snprintf(out + n, size - n, "%d", i)
+                                    : snprintf(out + n, size - n, "%c", *c));
+    return out;
+}
+
+static void much_to_go_through(void **state)
+{
+    (void)state;
+    char many[3500], text[4000];
+    race(TILES,
+         "for (i32 u = 0; u < 64; u++) for (i32 v = 0; v < 64; v++) for (i32 p = 0; p < 16; p++) { "
+         "t[p % 3] = 0; sync(); }\n"
+         "s = 0;\n"
+         "r = s;\n",
+         MISSES("4", "3"));
+    clean(TILES, "for (i32 u = 0; u < 64; u++) for (i32 v = 0; v < 64; v++) "
+                 "for (i32 p = 0; p < 15; p++) { t[p % 3] = 0; sync(); r = t[p % 3]; }\n");
+    snprintf(text, sizeof text, "%s\ns = 0;\nr = s;\n",
+             repeated(many, sizeof many, 14, "if (n > #) s = 0; sync(); "));
+    race(TILES, text, MISSES("4", "3"));
+    snprintf(text, sizeof text, "%s\nsync(); s = 0; sync();\nr = s;\n",
+             repeated(many, sizeof many, 14, "if (F[#] > 0) s = 0; sync(); "));
+    clean(TILES, text);
+    snprintf(text, sizeof text, "%s\ns = 0;\nr = s;\n",
+             repeated(many, sizeof many, 80, "for (i32 p# = 0; p# < n; p#++) sync(); "));
+    race(TILES, text, MISSES("4", "3"));
+    snprintf(text, sizeof text, "s = 0;\nr = s%s;\n", repeated(many, sizeof many, 90, " + s"));
+    race(TILES, text, MISSES("3", "2"));
+}
+
+static void rows_by_name(void **state)
+{
+    (void)state;
+    race(TILES,
+         "reg i32 rows[4] = F[0 +: 4];\n"
+         "s[rows[:]] = 0;\n"
+         "C[0 +: 4][0 +: 16] = s[rows[:]];\n",
+         MISSES("4", "3"));
+    clean(TILES, "reg i32 rows[4] = iota();\n"
+                 "s[rows[:]] = 0;\n"
+                 "C[0 +: 4][0 +: 16] = s[4 +: 4][0 +: 16];\n");
+    undecided(TILES, "reg i32 rows[4] = F[0 +: 4], others[4] = F[4 +: 4];\n"
+                     "s[rows[:]] = 0;\n"
+                     "C[0 +: 4][0 +: 16] = s[others[:]];\n");
+    undecided(TILES, "reg i32 rows[4] = F[0 +: 4];\n"
+                     "s[rows[:]] = 0;\n"
+                     "rows = rows + 1;\n"
+                     "C[0 +: 4][0 +: 16] = s[rows[:]];\n");
+}
+
+static void unsigned_values_wrap(void **state)
+{
+    (void)state;
+    static const char head[] = "kernel f(u32 n, const f32 *a, f32 *c) grid(1) warps(4) { "
+                               "global f32 A[n] = a, C[n] = c; shared f32 s[32];\n";
+    race(head,
+         "s = A[0 +: 32];\n"
+         "if (n - 1 < 100) sync();\n"
+         "if (n < 100) C[0 +: 32] = s;\n",
+         MISSES("4", "2"));
+    clean(head, "s = A[0 +: 32];\n"
+                "if (n > 0 && n - 1 < 100) sync();\n"
+                "if (n > 0 && n < 100) C[0 +: 32] = s;\n");
+}
+
+static void huge_numbers(void **state)
+{
+    (void)state;
+    clean(TILES, "i64 far = 9223372036854775807;\n"
+                 "s[far +: 2] = 0; s[-far +: 2] = 0; sync();\n"
+                 "for (i64 p = far - 7; p < n; p += 16) { s[p +: 1] = 1; sync(); }\n"
+                 "for (i64 p = 0; p < n; p += far) { s[p +: 1] = 1; sync(); }\n"
+                 "if (far + n * 4 > far - 5) sync();\n");
+}
+
+/* Threads that store one and the same value do not race. */
+static void the_same_value(void **state)
+{
+    (void)state;
+    clean(THREADS, "for (i32 p = 0; p < 4; p++) s[0][0] = 5;\ns[0][0] = 5;\n");
+    clean(THREADS, "for (i32 p = 0; p < m; p++) s[0][0] = x;\n");
+    race(THREADS,
+         "s[0][0] = 5;\n"
+         "s[0][0] = 6;\n",
+         "3: error: `s` is written here while other threads may still be writing it"
+         " | 2: written here"
+         " | 3: threads (7, 3) and (0, 0) meet at `s[0][0]`"
+         " | 3: put `sync()` between the two\n");
+    clean(THREADS, "for (i32 p = 0; p < 4; p++) { s[p][0] = p; }\n");
+}
+
+static void in_a_pipeline(void **state)
+{
+    (void)state;
+    race(TILES,
+         "pipeline(2) for (i32 p = 0; p < n; p += 8) {\n"
+         "shared f32 u[8][16] = A[p +: 8][0 +: 16];\n"
+         "s = u;\n"
+         "r = s; }\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 4: written here"
+         " | 5: no `sync()` can stand in a pipeline: fill or read `s` outside of it, or declare "
+         "`s` in its body with a part of a const view as its value\n"
+         "4: error: `s` is written here, in the next iteration, while other threads may still "
+         "be writing it"
+         " | 4: no `sync()` can stand in a pipeline: fill or read `s` outside of it, or declare "
+         "`s` in its body with a part of a const view as its value\n");
+}
+
 /* --- memory --- */
 
 struct failing {
@@ -641,11 +763,10 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t size)
 }
 
 /* false: memory ran out on the way. */
-static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memory)
+static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memory, const char *text)
 {
-    static const char text[] = TILES "for (i32 p = 0; p < n; p++) { s = A[p]; r = s; }\n}\n";
     const struct allocator allocator = {failing_resize, f};
-    struct source source = {"t", text, sizeof text - 1};
+    struct source source = {"t", text, strlen(text)};
     struct lang_choice choice = {0};
     struct diag d;
     arena_init(a, &allocator, out_of_memory);
@@ -655,9 +776,17 @@ static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memor
     }
     diag_init(&d, a);
     struct module *module = lang_parse(a, &d, &source);
-    struct pass_context c = {.kernel = lang_check(a, &d, module, 0, &choice), .diag = &d};
-    pass_variance(&c);
-    assert_int_equal(synccheck_kernel(&c, NULL), SYNC_RACE);
+    struct pass_context c = {.diag = &d};
+    if (module)
+        c.kernel = lang_check(a, &d, module, 0, &choice);
+    if (c.kernel) {
+        pass_variance(&c);
+        pass_synccheck(&c);
+        assert_int_equal(c.sync, SYNC_RACE);
+    }
+    struct text messages;
+    text_init(&messages, a);
+    diag_render(&messages, &d, false);
     arena_free(a);
     return true;
 }
@@ -665,15 +794,47 @@ static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memor
 static void any_allocation_may_fail(void **state)
 {
     (void)state;
-    int n = 0;
-    for (bool done = false; !done; n++) {
-        struct failing f = {.left = n};
-        struct arena a;
-        jmp_buf out_of_memory;
-        done = check_with(&f, &a, &out_of_memory);
-        assert_int_equal(f.blocks, 0);
+    static const char *const texts[] = {
+        TILES "for (i32 p = 0; p < n; p++) { s = A[p]; r = s; }\n}\n",
+        TILES "s = 0; r = s; t[0] = 0; r = t[0]; t[1] = 0; r = t[1]; t[2] = 0; r = t[2];\n"
+              "r = s; s = r; r = t[0]; t[0] = r; r = t[1]; t[1] = r; r = t[2]; t[2] = r;\n"
+              "async s = A[0 +: 8][0 +: 16]; r = s; async t[0] = A[0 +: 8][0 +: 16];\n}\n",
+        TILES "s = B; unknown = 3; r = ; }\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int n = 0;
+        for (bool done = false; !done; n++) {
+            struct failing f = {.left = n};
+            struct arena a;
+            jmp_buf out_of_memory;
+            done = check_with(&f, &a, &out_of_memory, texts[i]);
+            assert_int_equal(f.blocks, 0);
+        }
+        assert_true(n > 1);
     }
-    assert_true(n > 4);
+}
+
+/* --- what is kept for others --- */
+
+static void verdict_and_reason(void **state)
+{
+    (void)state;
+    struct program p = {0};
+    program_open(&p, TILES "s[F[0]] = 0;\nif (x * x + x > 2.0) sync();\n"
+                           "if (x * x + x > 3.0) r = s;\n}\n");
+    assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
+    struct pass_context c = {.kernel = p.kernel, .diag = &p.diag};
+    pass_synccheck(&c);
+    assert_int_equal(c.sync, SYNC_UNDECIDED);
+    assert_string_equal(c.sync_undecided, "it depends on values that are not known here");
+    program_free(&p);
+    program_open(&p, TILES "s = 0;\nsync();\nr = s;\n}\n");
+    assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
+    c = (struct pass_context){.kernel = p.kernel, .diag = &p.diag};
+    pass_synccheck(&c);
+    assert_int_equal(c.sync, SYNC_CLEAN);
+    assert_null(c.sync_undecided);
+    program_free(&p);
 }
 
 int main(void)
@@ -690,7 +851,14 @@ int main(void)
         cmocka_unit_test(threads),
         cmocka_unit_test(threads_under_conditions),
         cmocka_unit_test(tiles_at_thread_level),
+        cmocka_unit_test(much_to_go_through),
+        cmocka_unit_test(rows_by_name),
+        cmocka_unit_test(unsigned_values_wrap),
+        cmocka_unit_test(huge_numbers),
+        cmocka_unit_test(the_same_value),
+        cmocka_unit_test(in_a_pipeline),
         cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(verdict_and_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

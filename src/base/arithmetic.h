@@ -1,0 +1,57 @@
+/* Arithmetic that several executors do alike, bit for bit. */
+#ifndef TW_ARITHMETIC_H
+#define TW_ARITHMETIC_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* a + b, or where that is no double the neighbour whose last bit is odd: a second rounding then
+ * rounds as if once. */
+static inline double add_to_odd(double a, double b)
+{
+    double sum = a + b;
+    if (!isfinite(sum))
+        return sum;
+    double b_part = sum - a;
+    double lost = (a - (sum - b_part)) + (b - b_part);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (lost == 0 || (bits & 1))
+        return sum;
+    return nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
+}
+
+/* Word `word` (mod 4) of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) with counter
+ * (counter, 0, 0). */
+static inline uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word)
+{
+    uint32_t x0 = (uint32_t)counter, x1 = (uint32_t)(counter >> 32), x2 = 0, x3 = 0;
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xd2511f53u * x0, p1 = (uint64_t)0xcd9e8d57u * x2;
+        x0 = (uint32_t)(p1 >> 32) ^ x1 ^ k0;
+        x2 = (uint32_t)(p0 >> 32) ^ x3 ^ k1;
+        x1 = (uint32_t)p1;
+        x3 = (uint32_t)p0;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    const uint32_t words[4] = {x0, x1, x2, x3};
+    return words[word & 3];
+}
+
+/* Of the magnitudes; of 0 and x it is that of x. INT64_MIN counts as INT64_MAX. */
+static inline int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    a = a >= 0 ? a : a == INT64_MIN ? INT64_MAX : -a;
+    b = b >= 0 ? b : b == INT64_MIN ? INT64_MAX : -b;
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+#endif

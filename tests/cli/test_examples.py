@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Every example of every `help COMMAND` runs, in a folder that looks like a checkout."""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from tile_runner import fail
+
+COMMANDS = ["run", "check", "bench", "show", "devices", "help"]
+QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 100"}  # a later option counts
+
+
+def examples(tool):
+    for name in COMMANDS:
+        text = subprocess.run([tool, "help", name], capture_output=True, text=True, check=True).stdout
+        lines = [line.strip() for line in text.partition("Examples:\n")[2].splitlines()]
+        if not lines:
+            fail(f"help {name} has no examples")
+        for line in lines:
+            if not line.startswith("tilewright "):
+                fail(f"help {name}: an example that is no command: {line}")
+            yield name, line + QUICK.get(name, "")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.environ["PATH"]]))
+    root = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(root, "kernels"), os.path.join(folder, "kernels"))
+        np.save(f"{folder}/A.npy", np.random.default_rng(1).random((33, 20), "f4"))
+        np.save(f"{folder}/B.npy", np.random.default_rng(2).random((20, 17), "f4"))
+        for _, line in examples(tool):
+            done = subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+            if done.returncode != 0:
+                fail(f"$ {line}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+if __name__ == "__main__":
+    main()

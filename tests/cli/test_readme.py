@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""README.md shows the files that it says it shows, word for word; its C program builds against an installed library."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import fail
+
+LISTING = re.compile(r"^`(kernels/[^`]*\.tile)`[^\n]*whole:\n\n```c\n(.*?)^```$", re.M | re.S)
+PROGRAM = re.compile(r"^```c\n(#include.*?)^```$", re.M | re.S)
+PKG_CONFIG = re.compile(r"`(cc [^`]*\$\(pkg-config[^`]*)`")
+
+
+def test_listings(text):
+    listings = LISTING.findall(text)
+    if not listings:
+        fail("no listing found")
+    for path, listing in listings:
+        if open(path).read() != listing:
+            fail(f"README.md does not show {path} as it is")
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, **options)
+    if done.returncode != 0:
+        fail(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def test_installed(text, build):
+    """The command with pkg-config, for a library installed into a folder."""
+    if not shutil.which("pkg-config") or not shutil.which("cmake"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        run(["cmake", "--install", build, "--prefix", f"{folder}/usr"])
+        found = [os.path.join(at, "") for at, _, files in os.walk(folder) if "tilewright.pc" in files]
+        libraries = os.path.dirname(os.path.dirname(found[0]))
+        with open(f"{folder}/example.c", "w") as out:
+            out.write(PROGRAM.search(text).group(1))
+        os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
+        compiler = " ".join([os.environ.get("CC", "cc"), os.environ.get("CFLAGS", "")])
+        command = compiler + PKG_CONFIG.search(text).group(1)[2:]
+        environment = dict(os.environ, PKG_CONFIG_PATH=found[0], LD_LIBRARY_PATH=libraries)
+        run(["sh", "-c", command], cwd=folder, env=environment)
+        out = run(["./example"], cwd=folder, env=environment)
+        if out != "success: c = 4, 10\n":
+            fail(f"the installed library's example prints {out}")
+
+
+def main():
+    text = open("README.md").read()
+    test_listings(text)
+    test_installed(text, os.path.dirname(os.path.abspath(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""What `run`, `check` and `bench` say: numbers as they are, the line of a wrong value, the sizes that ran, names misspelt,
+runs without an end."""
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+from tile_runner import call, fail
+
+PROGRAMS = """
+kernel wrong(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16)) warps(1)
+{
+    global f32 A[n] = a, C[n] = c;
+    C[block.x * 16 +: 16] = A[block.x * 16 +: 16] + 1.0;
+    ensures C == A;
+}
+kernel unset(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16)) warps(1)
+{
+    global f32 A[n] = a, C[n] = c;
+    reg f32 x[16];
+    C[block.x * 16 +: 16] = A[block.x * 16 +: 16] + x;
+    ensures C == A;
+}
+kernel forever(i32 n, f32 *c) grid(1) warps(1)
+{
+    global f32 C[n] = c;
+    i32 x = 0;
+    while (x >= 0)
+        x = (x + 1) & 65535;
+    C[0 +: 16] = (f32) x;
+}
+kernel outside(i32 n, f32 *c) grid(1) threads(32)
+{
+    global f32 C[n] = c;
+    C[n + thread.x] = 1.0;
+}
+kernel batch(i32 z, i32 m, i32 n, i32 k, const f32 *a, const f32 *b, f32 *c) grid(z) warps(1)
+{
+    global f32 A[z][m][k] = a, B[z][k][n] = b, C[z][m][n] = c;
+    C[block.x][0 +: 4][0 +: 4] = A[block.x][0 +: 4][0 +: 4] + B[block.x][0 +: 4][0 +: 4];
+}
+"""
+COPY = """
+type T = {i64, u64, f64, f32, i32, bool};
+kernel copy(i32 n, const T *a, T *c) grid(cdiv(n, 16)) warps(1)
+{
+    global T A[n] = a, C[n] = c;
+    C[block.x * 16 +: 16] = A[block.x * 16 +: 16];
+    ensures C == A;
+}
+"""
+# A shared tile whose element depends on data: whether the two accesses meet is not known.
+UNDECIDED = """
+kernel undecided(i32 n, const i32 *x, f32 *c) grid(1) threads(32)
+{
+    global i32 X[n] = x;
+    global f32 C[32] = c;
+    shared f32 s[64];
+    s[thread.x] = 1.0;
+    s[32 + X[0]] = 2.0;
+    sync();
+    C[thread.x] = s[thread.x];
+}
+"""
+SHARED = "kernels/matmul/shared.tile"
+QUICK = ["--warmup", "0", "--repeat", "1"]
+
+
+class Program:
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, folder
+
+    def __call__(self, *arguments, status=0, out=(), err=(), not_in=()):
+        result = call([self.tool, *arguments], cwd=self.folder)
+        if result.status != status:
+            fail(f"{arguments}: expected status {status}: {result}")
+        for text in (out,) if isinstance(out, str) else out:
+            if text not in result.out:
+                fail(f"{arguments}: no '{text}' in the output: {result}")
+        for text in (err,) if isinstance(err, str) else err:
+            if text not in result.err:
+                fail(f"{arguments}: no '{text}' in the errors: {result}")
+        for text in (not_in,) if isinstance(not_in, str) else not_in:
+            if text in result.out + result.err:
+                fail(f"{arguments}: '{text}' is said: {result}")
+        return result
+
+    def json(self, *arguments, status=0):
+        return json.loads(self(*arguments, "--json", status=status).out)
+
+
+def test_bench_sizes(run):
+    rows = run.json("bench", SHARED, "--set", "m=48,n=32,k=16", *QUICK)["rows"]
+    if (rows[0]["m"], rows[0]["n"], rows[0]["k"]) != (48, 32, 16):
+        fail(f"sizes that ran: {rows[0]}")
+    flops = rows[0]["gflops"] * rows[0]["ms"] * 1e6
+    if abs(flops - 2 * 48 * 32 * 16) > 1:
+        fail(f"operations: {flops}")
+    run("bench", SHARED, "--set", "m=48,n=32,k=16", "-s", "64", status=2, err="twice")
+    run("bench", SHARED, "--set", "m=48", *QUICK, out="needs --set n=…,k=…")
+    batch = run.json("bench", "programs.tile:batch", "-s", "8", "--set", "z=3", *QUICK)["rows"]
+    if len(batch) != 1 or "gflops" in batch[0] or "peer" in batch[0] or batch[0]["sizes"] != "z = 3, m = 8, n = 8, k = 8":
+        fail(f"a batch is no product: {batch}")
+    run("bench", "programs.tile:batch", "-s", "8", "--set", "z=3", *QUICK, out="GB/s", not_in=["BLAS", "gflops"])
+
+
+def test_numbers(run):
+    def values(a):
+        np.save(f"{run.folder}/a.npy", a)
+        return run.json("run", "copy.tile", "--in", "a=a.npy")["arrays"]["c"]["values"]
+    for kind, numbers in (("i8", [-2**63, 2**63 - 1, 123456789012345678]), ("u8", [2**64 - 1, 0]), ("i4", [123456789, -2**31])):
+        if values(np.array(numbers, kind)) != numbers:
+            fail(f"{kind} {numbers} is printed as {values(np.array(numbers, kind))}")
+    for kind in ("f4", "f8"):
+        a = np.random.default_rng(3).standard_normal(20).astype(kind)
+        if not np.array_equal(np.array(values(a), kind), a):
+            fail(f"{kind} does not read back")
+    if values(np.array([np.nan, np.inf, -np.inf, 0.1], "f4")) != ["nan", "inf", "-inf", 0.1]:
+        fail("nan and inf are texts, 0.1 is short")
+    if values(np.array([True, False])) != [True, False]:
+        fail("bool")
+
+
+def test_verdicts(run):
+    sizes = ["--set", "m=0x10,n=7,k=300", "--fill", "rand", "--verify"]
+    run("run", SHARED, *sizes, out=["verified: 112 elements, largest error", "% of its tolerance (error "])
+    got = run.json("run", SHARED, *sizes)
+    if not got["worst_error"] <= got["tolerance"] or not got["worst_error"] <= got["max_error"] or len(got["at"]) != 2 or not got["ok"]:
+        fail(f"verdict: {got}")
+    run("run", "kernels/single_block/single_block.tile", "--fill", "zero", "--verify", out="verified: 4 elements, each exactly")
+    run("run", "kernels/fused/softmax.tile", "--set", "rows=1,cols=1", "--fill", "iota", "--verify", out="1 element,")
+    wrong = ["programs.tile:6:5: error: C[0] is ", "\n        ensures C == A;\n", "^~~", "wrong values in wrong with n = "]
+    run("run", "programs.tile:wrong", "--set", "n=3", "--fill", "rand", "--verify", status=1, err=wrong)
+    run("check", "programs.tile:wrong", status=1, err=wrong, not_in="NaN")
+    run("bench", "programs.tile:wrong", "--set", "n=3", *QUICK, status=1, out=["FAIL", "programs.tile:6: C[0] is "])
+    run("bench", "programs.tile:outside", "--set", "n=3", *QUICK, status=1, out="programs.tile:26: ")
+    for command in (["run", "programs.tile:unset", "--set", "n=3", "--fill", "rand", "--verify"], ["check", "programs.tile:unset"]):
+        run(*command, status=1, err="NaN: a tile without a value starts as NaN")
+
+
+def test_failures_in_json(run):
+    for arguments, status in ((["programs.tile:wrong"], 2), (["no.tile"], 2), (["programs.tile"], 2), (["programs.tile:wrong", "--seed", "x"], 2),
+                              (["programs.tile:outside", "--set", "n=1"], 1), (["programs.tile:wrong", "--in", "a=no.npy"], 2),
+                              (["programs.tile:wrong", "--set", "n=3", "--fill", "rand", "--verify"], 1)):
+        got = run.json("run", *arguments, status=status)
+        if got["ok"] or not got["status"].startswith("TW_") or got["status"] == "TW_OK" or not got["messages"][0]["text"]:
+            fail(f"{arguments}: {got}")
+    got = run.json("run", "programs.tile:outside", "--set", "n=1", status=1)
+    if got["messages"][0]["line"] != 26 or got["status"] != "TW_FAULT":
+        fail(f"the place of a fault: {got}")
+
+
+def test_names(run):
+    for command in ("check", "bench"):
+        run(command, SHARED, "kernels/matmul/tuned.tile", "--tune", "BMM=64", status=2, err="did you mean 'BM'")
+        run(command, SHARED, "--set", "mm=4", status=2, err="did you mean 'm'")
+        run(command, SHARED, "--type", "U=f16", status=2, err="type variable 'U'")
+        run(command, "kernels/matmul/tuned.tile", "--tune", "BM=abc", status=2, err="BM=abc")
+        run(command, "none.tile", status=2, err="none.tile has no kernel")
+    for command in ("run", "check", "bench", "show"):
+        run(command, SHARED, "--tune", "BM=32", status=2, err="`BM` is a constant of kernels/matmul/shared.tile, 64")
+        run(command, "binary.tile", status=2, err="binary.tile is no program")
+    if "has no kernel" not in run.json("check", "none.tile", status=2)[0]["findings"][-1]["text"]:
+        fail("check --json of a file without kernels")
+
+
+def test_files(run):
+    np.save(f"{run.folder}/A.npy", np.ones((2, 3), "f4"))
+    np.save(f"{run.folder}/B.npy", np.ones((3, 2), "f4"))
+    run("run", SHARED, "--in", "a=A.npy,b=B.npy", out="c: [3.0, 3.0, 3.0, 3.0]")
+    run("run", SHARED, "--in", "a=no.npy", "--in", "a=A.npy", "--in", "b=B.npy", out="3.0")
+    run("run", SHARED, "--in", "q=A.npy", status=2, err="did you mean 'a'")
+    run("run", SHARED, "--out", "c=-", status=2, err="standard output")
+    run("run", SHARED, "--in", "a=A.npy", "--fill", "b=ones", "--set", "n=2", "--fill", "rand", "--fill", "zero", out="3.0")
+    run("run", "copy.tile", "--set", "n=2", "--fill", "ones", "--fill", "zero", "--type", "f64", "--type", "f32", out="c: [0.0, 0.0]")
+    np.save(f"{run.folder}/D.npy", np.ones((2, 3), "f8"))
+    run("run", SHARED, "--in", "a=D.npy", "--in", "b=B.npy", status=2,
+        err=["D.npy holds f64, but `a` of matmul_v1 takes T = {f32, f16, bf16}", 'numpy.save("D.npy", a.astype("f4"))'])
+    run("run", SHARED, "--set", "m=2000000000,n=2000000000,k=2000000000", "--fill", "rand", status=2, err=["no memory for `a`", "GB"])
+
+
+def test_check(run):
+    run("check", "programs.tile:batch", "-v", out="no `ensures`: no values compared")
+    run("check", SHARED, "-v", out="matmul_v1: ok (", not_in=["no values", "not decided"])
+    run("check", "undecided.tile", "-v", "--no-run", out="not decided")
+    run("check", "programs.tile:forever", "--time-limit", "0.3", status=1, err=["`forever` did not end within 0.3 s with n = "])
+    run("bench", "programs.tile:forever", "--set", "n=3", "--time-limit", "0.03", *QUICK, status=1, out="did not end within 0.3 s")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+            with open(f"{folder}/{name}.tile", "w") as out:
+                out.write(text)
+        os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
+        run = Program(tool, folder)
+        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check):
+            test(run)
+
+
+if __name__ == "__main__":
+    main()

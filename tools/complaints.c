@@ -1,0 +1,108 @@
+#include "complaints.h"
+#include "tool.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void keep(struct complaints *c, tw_status status, const tw_message *m)
+{
+    if (!c)
+        return;
+    c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
+    c->list[c->count++] = (struct complaint){.severity = m->severity,
+                                             .file = m->file ? need_text("%s", m->file) : NULL,
+                                             .line = m->line,
+                                             .column = m->column,
+                                             .text = need_text("%s", m->text)};
+    if (m->severity == TW_ERROR)
+        c->status = status;
+}
+
+/* Prints `head`, the text and `tail`, and keeps the text. */
+__attribute__((format(printf, 5, 0))) static void say(struct complaints *c, tw_severity severity,
+                                                      const char *head, const char *tail,
+                                                      const char *format, va_list args)
+{
+    char *text = need_text_list(format, args);
+    fflush(stdout);
+    fprintf(stderr, "%s%s\n%s", head, text, tail);
+    keep(c, TW_BAD_ARGUMENT, &(tw_message){.severity = severity, .text = text});
+    free(text);
+}
+
+int usage_error(struct complaints *c, const struct command *command, const char *format, ...)
+{
+    char *head = need_text("tilewright %s: ", command->name);
+    char *tail = need_text("(`tilewright help %s` shows how it is used)\n", command->name);
+    va_list args;
+    va_start(args, format);
+    say(c, TW_ERROR, head, tail, format, args);
+    va_end(args);
+    free(head);
+    free(tail);
+    return STATUS_USAGE;
+}
+
+void complain(struct complaints *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(c, TW_ERROR, "tilewright: ", "", format, args);
+    va_end(args);
+}
+
+void complain_more(struct complaints *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(c, TW_NOTE, "    ", "", format, args);
+    va_end(args);
+}
+
+void complain_library(struct complaints *c, const tw_context *ctx, tw_status status)
+{
+    const char *text = tw_context_messages(ctx);
+    size_t length = strlen(text);
+    if (!length) {
+        complain(c, "%s", tw_status_text(status));
+        if (c)
+            c->status = status;
+        return;
+    }
+    fflush(stdout);
+    fputs(text, stderr);
+    if (text[length - 1] != '\n')
+        fputc('\n', stderr);
+    tw_message m;
+    for (int i = 0; tw_context_message(ctx, i, &m); i++)
+        keep(c, status, &m);
+}
+
+void complaints_json(const struct complaints *c, struct json *j)
+{
+    static const char *const severities[] = {"error", "warning", "note"};
+    json_key(j, "status");
+    json_string(j, tw_status_name(c->status));
+    json_key(j, "messages");
+    json_open(j, '[');
+    for (int i = 0; i < c->count; i++) {
+        const struct complaint *x = &c->list[i];
+        json_open(j, '{');
+        json_key(j, "severity");
+        json_string(j, severities[x->severity]);
+        json_place(j, x->file, x->line, x->column, x->text);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+void complaints_free(struct complaints *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        free(c->list[i].file);
+        free(c->list[i].text);
+    }
+    free(c->list);
+    *c = (struct complaints){0};
+}

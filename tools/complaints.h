@@ -1,0 +1,39 @@
+/* What a command complains of goes to standard error; a list keeps it for those who print JSON too. */
+#ifndef TW_COMPLAINTS_H
+#define TW_COMPLAINTS_H
+
+#include "json.h"
+#include "tilewright.h"
+
+struct command;
+
+struct complaint {
+    tw_severity severity;
+    char *file; /* NULL: no place */
+    int line, column;
+    char *text;
+};
+
+struct complaints {
+    struct complaint *list;
+    int count;
+    tw_status status; /* of the latest */
+};
+
+/* In all of them `c` may be NULL: then nothing is kept. */
+
+/* Prints "tilewright NAME: …" and where help is; returns STATUS_USAGE. */
+__attribute__((format(printf, 3, 4))) int
+usage_error(struct complaints *c, const struct command *command, const char *format, ...);
+/* Prints "tilewright: …"; for what is not the usage. */
+__attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const char *format, ...);
+/* Prints an indented line behind a complaint. */
+__attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, const char *format,
+                                                         ...);
+/* Prints what the library had to say, or the status's text when it had nothing. */
+void complain_library(struct complaints *c, const tw_context *ctx, tw_status status);
+
+void complaints_json(const struct complaints *c, struct json *j); /* "status" and "messages" */
+void complaints_free(struct complaints *c);
+
+#endif

@@ -1,0 +1,271 @@
+#include "settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_setting(const char *option)
+{
+    return strcmp(option, "set") == 0 || strcmp(option, "tune") == 0 || strcmp(option, "type") == 0;
+}
+
+/* The index-th name of a kernel that --set, --tune or --type may give; NULL past the last. */
+static const char *name_at(tw_kernel *k, const char *option, int index)
+{
+    tw_param param;
+    tw_tune tune;
+    tw_type type;
+    if (strcmp(option, "tune") == 0)
+        return tw_kernel_tune(k, index, &tune) == TW_OK ? tune.name : NULL;
+    if (strcmp(option, "type") == 0)
+        return tw_kernel_type(k, index, &type) == TW_OK ? type.name : NULL;
+    for (int i = 0; tw_kernel_param(k, i, &param) == TW_OK; i++)
+        if (!param.is_pointer && index-- == 0)
+            return param.name;
+    return NULL;
+}
+
+static bool has_name(tw_kernel *k, const char *option, const char *name)
+{
+    const char *known;
+    for (int i = 0; (known = name_at(k, option, i)); i++)
+        if (strcmp(known, name) == 0)
+            return true;
+    return false;
+}
+
+bool settings_set(const struct options *o, const char *name)
+{
+    for (const struct option_use *u = NULL; (u = options_next(o, "set", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        while (next_assignment(&at, &a, &bad))
+            if (strcmp(a.name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* --- names that no kernel has --- */
+
+/* The value of a constant of the program that the kernel uses, as text; NULL: it is none. Tuned values are printed as
+ * constants too, so this is for names that are no tuned value. The caller frees. */
+static char *constant_value(tw_kernel *k, const char *name)
+{
+    tw_launch *l;
+    const char *text;
+    char *value = NULL;
+    if (tw_launch_new(k, &l) != TW_OK)
+        return NULL;
+    char *declared = need_text(" %s = ", name);
+    if (tw_launch_show(l, "check", &text) == TW_OK)
+        for (const char *line = text; *line && !value;) {
+            size_t length = strcspn(line, "\n");
+            const char *at = strstr(line, declared);
+            if (strncmp(line, "const ", 6) == 0 && at && at < line + length)
+                value = need_text("%.*s", (int)strcspn(at + strlen(declared), ";\n"),
+                                  at + strlen(declared));
+            line += length + (line[length] == '\n');
+        }
+    free(declared);
+    tw_launch_free(l);
+    return value;
+}
+
+static const char *const nouns[][2] = {
+    {"set", "scalar parameter"}, {"tune", "tuned value"}, {"type", "type variable"}};
+
+static const char *noun_of(const char *option)
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(nouns[i][0], option) == 0)
+            return nouns[i][1];
+    return option;
+}
+
+static bool say_constant(const struct known_kernel *list, int count, const struct options *o,
+                         const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        char *value = constant_value(list[i].kernel, name);
+        if (!value)
+            continue;
+        usage_error(list[i].program->complaints, o->command,
+                    "--tune %s: `%s` is a constant of %s, %s; `tune %s = {%s, …};` there makes it "
+                    "one to choose",
+                    name, name, list[i].program->path, value, name, value);
+        free(value);
+        return true;
+    }
+    return false;
+}
+
+static int say_unknown(const struct known_kernel *list, int count, const struct options *o,
+                       const char *option, const char *name)
+{
+    const char **names = NULL, *known;
+    size_t n = 0;
+    if (strcmp(option, "tune") == 0 && say_constant(list, count, o, name))
+        return STATUS_USAGE;
+    for (int i = 0; i < count; i++)
+        for (int j = 0; (known = name_at(list[i].kernel, option, j)); j++) {
+            names = need_more_memory(names, (n + 1) * sizeof *names);
+            names[n++] = known;
+        }
+    names = need_more_memory(names, (n + 1) * sizeof *names);
+    names[n] = NULL;
+    const char *near = closest_name(name, names);
+    const char *who = count == 1 ? tw_kernel_name(list[0].kernel) : NULL;
+    usage_error(list[0].program->complaints, o->command, "--%s %s: %s has %s %s '%s'%s%s%s", option,
+                name, who ? who : "none of the kernels", who ? "no" : "a", noun_of(option), name,
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    free(names);
+    return STATUS_USAGE;
+}
+
+int settings_known(const struct known_kernel *list, int count, const struct options *o)
+{
+    for (int u = 0; u < o->use_count && count > 0; u++) {
+        const char *option = o->uses[u].spec->name, *at = o->uses[u].values[0];
+        struct assignment a;
+        bool bad;
+        if (!is_setting(option))
+            continue;
+        while (next_assignment(&at, &a, &bad)) {
+            bool found = false;
+            for (int i = 0; i < count && !found; i++)
+                found = has_name(list[i].kernel, option, a.name);
+            if (!found)
+                return say_unknown(list, count, o, option, a.name);
+            tw_scalar v;
+            if (strcmp(option, "tune") == 0 && !parse_scalar(a.value, &v))
+                return usage_error(NULL, o->command, "--tune %s=%s: expected a number", a.name,
+                                   a.value);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- giving them --- */
+
+struct setting {
+    tw_launch *launch;
+    tw_kernel *kernel;
+    const struct program *program;
+    const struct options *options;
+    tw_status status; /* of the library */
+};
+
+/* 64-bit values without a sign that int64_t cannot hold: the same bits. */
+static bool parse_unsigned(const char *text, tw_scalar *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    *out = (tw_scalar){.i = (int64_t)v};
+    return end != text && !*end && !errno && *text != '-';
+}
+
+static int set_scalar(struct setting *s, const struct assignment *a)
+{
+    tw_param param;
+    tw_scalar v;
+    struct complaints *c = s->program->complaints;
+    if (find_param(s->program, s->kernel, a->name, false, &param) < 0)
+        return STATUS_USAGE;
+    if (param.is_pointer)
+        return usage_error(c, s->options->command, "--set %s=%s: `%s` is an array", a->name,
+                           a->value, a->name);
+    bool wants_float = is_float_type(param.dtype);
+    bool parsed =
+        (param.dtype == TW_U64 && parse_unsigned(a->value, &v)) || parse_scalar(a->value, &v);
+    if (!parsed || (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE))
+        return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s", a->name,
+                           a->value, a->name,
+                           param.type_name ? param.type_name : tw_dtype_name(param.dtype));
+    if (wants_float && !v.is_float)
+        v = (tw_scalar){.is_float = true, .f = (double)v.i};
+    s->status = tw_launch_set(s->launch, a->name, v);
+    return STATUS_OK;
+}
+
+static int set_tuned(struct setting *s, const struct assignment *a)
+{
+    tw_scalar v;
+    struct known_kernel k = {s->program, s->kernel};
+    if (!has_name(s->kernel, "tune", a->name) && say_constant(&k, 1, s->options, a->name))
+        return STATUS_USAGE;
+    if (!parse_scalar(a->value, &v))
+        return usage_error(s->program->complaints, s->options->command,
+                           "--tune %s=%s: expected a number", a->name, a->value);
+    s->status = tw_launch_tune(s->launch, a->name, v);
+    return STATUS_OK;
+}
+
+static int set_type(struct setting *s, const char *name, const char *type)
+{
+    tw_dtype t = tw_dtype_from_name(type);
+    if (t == TW_DTYPE_NONE) {
+        const char *names[TW_DTYPE_COUNT + 1] = {0};
+        for (int i = 0; i < TW_DTYPE_COUNT; i++)
+            names[i] = tw_dtype_name((tw_dtype)i);
+        const char *near = closest_name(type, names);
+        return usage_error(s->program->complaints, s->options->command, "unknown type %s%s%s%s",
+                           type, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    }
+    s->status = tw_launch_type(s->launch, name, t);
+    return STATUS_OK;
+}
+
+/* `--type f16`: all type variables. */
+static int set_every_type(struct setting *s, const char *text)
+{
+    tw_type type;
+    int status = STATUS_OK;
+    for (int i = 0;
+         tw_kernel_type(s->kernel, i, &type) == TW_OK && s->status == TW_OK && status == STATUS_OK;
+         i++)
+        status = set_type(s, type.name, text);
+    return status;
+}
+
+static int apply_one(struct setting *s, const struct option_use *use, bool others_too)
+{
+    const char *option = use->spec->name, *at = use->values[0];
+    if (strcmp(option, "type") == 0 && !strchr(at, '='))
+        return set_every_type(s, at);
+    struct assignment a;
+    bool bad = false;
+    int status = STATUS_OK;
+    while (status == STATUS_OK && s->status == TW_OK && next_assignment(&at, &a, &bad)) {
+        if (others_too && !has_name(s->kernel, option, a.name))
+            continue;
+        if (strcmp(option, "set") == 0)
+            status = set_scalar(s, &a);
+        else if (strcmp(option, "tune") == 0)
+            status = set_tuned(s, &a);
+        else
+            status = set_type(s, a.name, a.value);
+    }
+    if (status == STATUS_OK && s->status == TW_OK && bad)
+        return usage_error(s->program->complaints, s->options->command, "--%s %s: expected %s",
+                           option, at, use->spec->value);
+    return status;
+}
+
+int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
+                   bool others_too)
+{
+    for (int i = 0; i < o->use_count; i++) {
+        struct setting s = {.launch = l, .kernel = k, .program = p, .options = o};
+        if (!is_setting(o->uses[i].spec->name))
+            continue;
+        int status = apply_one(&s, &o->uses[i], others_too);
+        if (s.status != TW_OK)
+            complain_library(p->complaints, p->ctx, s.status);
+        if (s.status != TW_OK || status != STATUS_OK)
+            return STATUS_USAGE;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,24 @@
+/* --set, --tune and --type: what they say, given to launches. */
+#ifndef TW_SETTINGS_H
+#define TW_SETTINGS_H
+
+#include "target.h"
+
+/* Gives the launch what --set, --tune and --type say, a later one for the same name over an earlier. With `others_too`,
+ * names that this kernel does not have are passed over (several kernels share one command line: settings_known).
+ * Returns STATUS_OK or a status after a message. */
+int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
+                   bool others_too);
+
+/* Whether every name that --set, --tune and --type give is one of some kernel of `list`. Else a message with the nearest
+ * name, and STATUS_USAGE. */
+struct known_kernel {
+    const struct program *program;
+    tw_kernel *kernel;
+};
+int settings_known(const struct known_kernel *list, int count, const struct options *o);
+
+/* Whether --set gives the name. */
+bool settings_set(const struct options *o, const char *name);
+
+#endif

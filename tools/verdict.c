@@ -1,0 +1,57 @@
+#include "verdict.h"
+
+#include <math.h>
+
+double verdict_worst_error(const tw_verdict *v)
+{
+    if (v->got == v->want) /* infinities too */
+        return 0;
+    return isnan(v->got) && isnan(v->want) ? 0 : fabs(v->got - v->want);
+}
+
+char *verdict_text(const tw_verdict *v)
+{
+    double error = verdict_worst_error(v);
+    char *text = need_text("%lld element%s, ", (long long)v->checked, v->checked == 1 ? "" : "s");
+    if (v->max_error == 0)
+        append_text(&text, "each exactly as `ensures` says");
+    else if (v->tolerance > 0)
+        append_text(&text,
+                    "largest error %.2g; worst element uses %.2g%% of its tolerance (error %.2g, "
+                    "allowed %.2g)",
+                    v->max_error, 100 * error / v->tolerance, error, v->tolerance);
+    else
+        append_text(&text, "largest error %.2g", v->max_error);
+    return text;
+}
+
+const char *verdict_hint(const tw_verdict *v)
+{
+    bool only_got = isnan(v->got) && !isnan(v->want);
+    return only_got ? "NaN: a tile without a value starts as NaN" : NULL;
+}
+
+void verdict_json(const tw_verdict *v, struct json *j)
+{
+    json_key(j, "verified");
+    json_bool(j, v->ok);
+    json_key(j, "max_error");
+    json_real(j, v->max_error);
+    json_key(j, "worst_error");
+    json_real(j, verdict_worst_error(v));
+    json_key(j, "tolerance");
+    json_real(j, v->tolerance);
+    json_key(j, "got");
+    json_real(j, v->got);
+    json_key(j, "want");
+    json_real(j, v->want);
+    json_key(j, "view");
+    json_string(j, v->view);
+    json_key(j, "at");
+    json_open_row(j);
+    for (int i = 0; i < v->rank; i++)
+        json_integer(j, v->at[i]);
+    json_close(j, ']');
+    json_key(j, "checked");
+    json_integer(j, v->checked);
+}
