@@ -52,7 +52,8 @@ extern "C" {
     X(TW_NOT_FOUND, 7, "no such name")                                                             \
     X(TW_UNSUPPORTED, 8, "not supported here")                                                     \
     X(TW_CANCELLED, 9, "cancelled by the caller")                                                  \
-    X(TW_UNSYNCHRONISED, 10, "the program compiles, but accesses to shared memory race")
+    X(TW_UNSYNCHRONISED, 10, "the program compiles, but accesses to shared memory race")           \
+    X(TW_NOT_ASSUMED, 11, "an assume() of the kernel does not hold for these values")
 
 typedef enum tw_status {
 #define TW_STATUS_ENUM(name, value, text) name = value,

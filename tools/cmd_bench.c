@@ -368,7 +368,7 @@ static void judge_failure(const struct bench *b, struct bench_row *row, const tw
         snprintf(row->why, sizeof row->why, "did not end within %g s (%d times --time-limit)",
                  LIMIT_FACTOR * b->time_limit, LIMIT_FACTOR);
     bool refused = s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED || s == TW_BAD_PROGRAM ||
-                   s == TW_NO_MEMORY || (s == TW_FAULT && strstr(row->why, "assume"));
+                   s == TW_NO_MEMORY || s == TW_NOT_ASSUMED;
     row->result = refused ? BENCH_SKIPPED : BENCH_FAIL;
 }
 

@@ -103,11 +103,8 @@ static void check_configurations(struct check *c)
             free(where);
         }
     }
-    if (!c->configurations) {
-        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program->path,
-                     need_text("no combination of `%s`'s tuned values is allowed by its `require`s",
-                               tw_kernel_name(c->kernel)),
-                     NULL);
+    if (!c->configurations) { /* the library says which `require`s */
+        take_messages(c, tw_launch_check(c->launch), NULL, "");
         worse(c, STATUS_USAGE);
     }
 }
@@ -198,11 +195,10 @@ static void take_timeout(struct check *c, const char *where)
 }
 
 /* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`, `require`. */
-static bool refuses_sizes(const struct check *c, tw_status s)
+static bool refuses_sizes(tw_status s)
 {
-    if (s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED)
-        return true;
-    return s == TW_FAULT && strstr(tw_context_messages(c->program->ctx), "assume");
+    return s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED ||
+           s == TW_NOT_ASSUMED;
 }
 
 static void run_shape(struct check *c, int shape)
@@ -223,7 +219,7 @@ static void run_shape(struct check *c, int shape)
         c->runs++;
         if (tw_kernel_has_ensures(c->kernel))
             verify(c, where);
-    } else if (refuses_sizes(c, s)) {
+    } else if (refuses_sizes(s)) {
         tw_message m;
         free(c->not_run);
         c->not_run =

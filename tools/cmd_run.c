@@ -364,7 +364,8 @@ static int launch_once(struct run *r, int64_t turn)
     if (s == TW_OK)
         return STATUS_OK;
     complain_library(&r->complaints, r->program.ctx, s);
-    return s == TW_FAULT || s == TW_NO_MEMORY || s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
+    bool failed = s == TW_FAULT || s == TW_NOT_ASSUMED || s == TW_NO_MEMORY || s == TW_CANCELLED;
+    return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
 static int compare_doubles(const void *a, const void *b)

@@ -116,12 +116,16 @@ static void take_values(struct space *s)
     }
 }
 
+/* Combinations that a `require` refuses, one behind the other, after which there are taken to be no more. */
+enum { REFUSED_MAX = 1000000 };
+
 bool space_next(struct space *s, bool first)
 {
     if (first)
         for (int i = 0; i < s->axis_count; i++)
             s->axes[i].at = 0;
-    for (bool start = first;; start = false) {
+    for (int refused = 0; refused < REFUSED_MAX; refused++) {
+        bool start = first && refused == 0;
         if (!start) {
             int i = s->axis_count - 1;
             while (i >= 0 && ++s->axes[i].at == s->axes[i].count)
@@ -133,6 +137,7 @@ bool space_next(struct space *s, bool first)
         if (s->tune_count == 0 || tw_kernel_allows(s->kernel, s->tuned, NULL))
             return true;
     }
+    return false;
 }
 
 tw_status space_apply(const struct space *s, tw_launch *l)

@@ -354,6 +354,7 @@ static tw_status fault_status(enum cpu_fault_kind kind)
     case CPU_BAD_ARGUMENT: return TW_BAD_ARGUMENT;
     case CPU_NO_MEMORY: return TW_NO_MEMORY;
     case CPU_CANCELLED: return TW_CANCELLED;
+    case CPU_ASSUME: return TW_NOT_ASSUMED;
     default: return TW_FAULT;
     }
 }
