@@ -132,7 +132,8 @@ static struct fact tightened(const struct masks *m, struct fact f)
 {
     if (!f.bounded || f.divisor == 0)
         return f;
-    int64_t step = f.bound ? greatest_common_divisor(f.divisor, fact_of(m, f.bound).divisor) : f.divisor;
+    int64_t step =
+        f.bound ? greatest_common_divisor(f.divisor, fact_of(m, f.bound).divisor) : f.divisor;
     f.c = step > 0 ? multiple_below(f.c, step) : f.c;
     return f;
 }

@@ -126,7 +126,7 @@ static enum meeting gathers_meet(const struct sync_check *k, const struct access
     bool same = (a->gathers & b->gathers) >> axis & 1 && a->start[axis] == b->start[axis] &&
                 a->start[axis] != k->top;
     return same || covers_gather(k, a, b, axis) || covers_gather(k, b, a, axis) ? MEET_SURE
-                                                                                 : MEET_MAYBE;
+                                                                                : MEET_MAYBE;
 }
 
 static enum meeting axis_meet(struct sync_check *k, const struct state *s, const struct access *a,
@@ -369,7 +369,7 @@ static enum meeting per_thread_meet(struct sync_check *k, const struct access *a
 /* --- a tile operation of the whole block meets single threads --- */
 
 static enum meeting block_meets_threads(struct sync_check *k, const struct access *block,
-                                        const struct access *threads, struct meeting_at *out)
+                                        const struct access *threads)
 {
     struct per_thread p, q;
     if (!per_thread_make(k, threads, &p) || !per_thread_make(k, block, &q))
@@ -383,16 +383,14 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
         bool inside = comes != 0;
         for (int i = 0; inside && i < block->rank; i++) {
             int64_t x = thread_start(&p, i, t);
-            inside = x == LANE_UNKNOWN ||
-                     (x < q.c[i] + block->extent[i] &&
-                      q.c[i] < add_saturated(x, threads->extent[i]));
+            inside = x == LANE_UNKNOWN || (x < q.c[i] + block->extent[i] &&
+                                           q.c[i] < add_saturated(x, threads->extent[i]));
         }
         if (inside && comes == 1)
             return MEET_SURE;
         if (inside)
             met = MEET_MAYBE;
     }
-    (void)out;
     return met;
 }
 
@@ -423,9 +421,9 @@ static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool c
         if (!collective)
             met = per_thread_meet(k, x, y, out);
         else if (k->code.touches.data[x->site].collective)
-            met = block_meets_threads(k, x, y, out);
+            met = block_meets_threads(k, x, y);
         else
-            met = block_meets_threads(k, y, x, out);
+            met = block_meets_threads(k, y, x);
         vec_push(k->arena, &k->pair_results, met);
         vec_push(k->arena, &k->pair_places, *out);
     }

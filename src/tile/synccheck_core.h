@@ -159,7 +159,7 @@ struct tracked {
     /* NULL: a mask. A scalar; a tile of rows for a gather; or a shared tile of which elements decide:
      * its slot holds which filling of the tile it is (exact). */
     const struct sym *sym;
-    bool indexes;          /* decides which part of a tile is touched, not only conditions */
+    bool indexes; /* decides which part of a tile is touched, not only conditions */
 };
 
 struct skeleton {
@@ -180,8 +180,8 @@ struct skeleton {
 /* A touch as it happened. */
 struct access {
     int site, tile, kind, mask;
-    int waited; /* a copy that a wait has completed */
-    int stored; /* value, -1: not known to be one */
+    int waited;  /* a copy that a wait has completed */
+    int stored;  /* value, -1: not known to be one */
     int gathers; /* bit for each axis: start stands for the rows, not the first of them */
     int rank;
     int start[MAX_RANK]; /* values */
@@ -258,7 +258,7 @@ struct sync_check {
     int top, zero, one;
     int64_t steps, step_limit;
     size_t stored, store_limit; /* bytes of states */
-    const char *gave_up; /* why, or NULL */
+    const char *gave_up;        /* why, or NULL */
     int64_t *lane_scratch;
     int32_t *blob; /* room for a packed state */
     /* scratch for meetings of threads, by element */

@@ -79,8 +79,7 @@ static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *
 
 static int eval_load(struct sync_check *k, struct state *s, const struct expr *e)
 {
-    struct atom a = {
-        .kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym};
+    struct atom a = {.kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym};
     int filling = e->sym->storage == ST_SHARED ? tracked_slot(k, e->sym) : -1;
     if (filling >= 0 && s->slot[filling] >= 0)
         a.arg[a.count++] = s->slot[filling];

@@ -287,9 +287,7 @@ static bool step(struct sync_check *k, struct state *s)
         return true;
     case I_SET: step_set(k, s, in); return true;
     case I_FORGET: s->slot[in->slot] = -1; return true;
-    case I_FILL:
-        s->slot[in->slot] = k->exact ? eval_filling(k, s, in->negate) : -1;
-        return true;
+    case I_FILL: s->slot[in->slot] = k->exact ? eval_filling(k, s, in->negate) : -1; return true;
     case I_BRANCH: return step_branch(k, s, in);
     case I_JUMP: s->pc = in->target - 1; return true;
     case I_ASSUME: eval_assume(k, s, in->expr, &possible); return possible;

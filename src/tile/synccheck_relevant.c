@@ -149,8 +149,8 @@ static void mark_list(struct marking *m, const struct stmt *s, bool in_loop);
 
 bool stores_shared_value(const struct stmt *s)
 {
-    return s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS && is_checked_tile(s->target->sym) &&
-           s->value->type.rank == 0 && !s->value->type.varying;
+    return s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS &&
+           is_checked_tile(s->target->sym) && s->value->type.rank == 0 && !s->value->type.varying;
 }
 
 static void mark_assigned(struct marking *m, const struct sym *s, const struct expr *value)

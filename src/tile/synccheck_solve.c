@@ -19,7 +19,7 @@ struct solver {
     int constraints;
     struct unknown unknown[MAX_UNKNOWNS];
     int unknowns;
-    int opaque; /* unknowns that stand for something computed */
+    int opaque;      /* unknowns that stand for something computed */
     int fillings[4]; /* of tiles, of which elements are unknown: numbers */
     int filled;
     bool too_many;

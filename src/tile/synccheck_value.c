@@ -449,8 +449,9 @@ int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift
     for (int i = 0; i < x.terms; i++) {
         const struct atom *a = atom_at(k, x.atom[i]);
         if (a->kind == ATOM_WIDE && a->site == site)
-            change = __builtin_mul_overflow(x.factor[i], shift, &part) ? FACT_MANY
-                                                                       : sub_saturated(change, part);
+            change = __builtin_mul_overflow(x.factor[i], shift, &part)
+                         ? FACT_MANY
+                         : sub_saturated(change, part);
         else
             left |= a->sites;
     }

@@ -175,10 +175,9 @@ static void close_class(struct gen *g, enum value_class from, enum value_class t
 /* At the ends of what numbers can be. */
 void gen_huge_int(struct gen *g)
 {
-    static const char *const huge[] = {"9223372036854775807", "-9223372036854775807",
-                                       "4611686018427387904", "1152921504606846976",
-                                       "2147483647",          "-2147483648",
-                                       "4294967295",          "(1 << 30)"};
+    static const char *const huge[] = {
+        "9223372036854775807", "-9223372036854775807", "4611686018427387904", "1152921504606846976",
+        "2147483647",          "-2147483648",          "4294967295",          "(1 << 30)"};
     gen_put(g, huge[gen_below(g, (int)(sizeof huge / sizeof *huge))]);
 }
 

@@ -233,7 +233,7 @@ static void async_copy(struct gen *g)
     line(g);
     gen_put(g, gen_chance(g, 50) ? "async_commit();" : "");
     line(g);
-    gen_put(g, gen_slip(g)                   ? "async_wait(1);"
+    gen_put(g, gen_slip(g)              ? "async_wait(1);"
                : gen_below(g, 200) == 0 ? "async_wait(9223372036854775807); async_wait(0);"
                                         : "async_wait(0);");
     sync(g);

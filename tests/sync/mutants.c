@@ -551,10 +551,11 @@ static int run(struct arena *a, int argc, char **argv)
             status = one > status ? one : status;
         }
     }
-    printf(
-        "%d kernels, %d configurations, %d mutants: %d caught, %d refused by other passes, %d listed as harmless; %d "
-        "failures\n",
-        total.kernels, total.configurations, total.mutants, total.caught, total.refused, total.harmless, total.failures);
+    printf("%d kernels, %d configurations, %d mutants: %d caught, %d refused by other passes, %d "
+           "listed as harmless; %d "
+           "failures\n",
+           total.kernels, total.configurations, total.mutants, total.caught, total.refused,
+           total.harmless, total.failures);
     return status ? status : total.failures > 0;
 }
 

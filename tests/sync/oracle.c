@@ -48,6 +48,8 @@ static struct box place(const struct unrolling *u, const struct part *part)
         first = u->loop[part->first_loop] / u->p->step * part->rows % ROWS;
     else if (part->first_form == FIRST_INPUT)
         first = u->input[IN_X] * 2;
+    if (at >= stages) /* beyond the tile: touches nothing */
+        return (struct box){.tile = part->tile, .stage = at};
     return (struct box){part->tile, at, first, first + part->rows};
 }
 
@@ -311,7 +313,8 @@ static void look(struct walk *w, const struct moment *m)
             if ((any >> d & 1) && conflicts(w, copy, &t->step[w->copy_step[d]]))
                 wrong(w->out, copy->line, t->step[w->copy_step[d]].line);
         for (int i = 0; i < 2; i++)
-            if (!w->planned && (m->under_way[i] >> c & 1) && leaves(t, m->at[i], copy->write.tile))
+            if (!w->planned && copy->write.end && (m->under_way[i] >> c & 1) &&
+                leaves(t, m->at[i], copy->write.tile))
                 wrong(w->out, copy->line, 0);
     }
 }

@@ -27,7 +27,7 @@ struct maker {
     int left;                                 /* nodes to spend */
     bool in_for;
     bool slices, plain_stages;
-    int scope;      /* its tile; 0: none around */
+    int scope;       /* its tile; 0: none around */
     bool only_local; /* the others are freed */
 };
 
@@ -189,7 +189,8 @@ static int make_node(struct maker *m, int depth)
         return make_stage(m);
     if (kind < 31 && depth > 1 && !m->scope)
         return make_jump(m);
-    if (kind < 35 && !m->scope && LOCAL_TILE + m->p->scopes < MAX_TILES - 1 && depth < 3 && m->left > 1)
+    if (kind < 35 && !m->scope && LOCAL_TILE + m->p->scopes < MAX_TILES - 1 && depth < 3 &&
+        m->left > 1)
         return make_scope(m, depth);
     if (kind < 44) {
         i = new_node(m, NODE_COMMIT);
@@ -709,9 +710,10 @@ static void print_program(struct printer *o, struct program *p)
     o->p = p;
     o->length = 0;
     o->line = 0;
-    print(
-        o, 0,
-        "kernel random(i32 n0, i32 n1, i32 f0, i32 f1, i32 x, const f32 *a, f32 *c, const i32 *f)");
+    const char *size = p->counts_up ? "u32" : "i32";
+    print(o, 0,
+          "kernel random(%s n0, %s n1, i32 f0, i32 f1, i32 x, const f32 *a, f32 *c, const i32 *f)",
+          size, size);
     print(o, 0, "    grid(1) warps(2)");
     print(o, 0, "{");
     print(o, 1, "global f32 A[8][8] = a, C[8][8] = c;");
@@ -745,8 +747,8 @@ static bool lines_are_right(const struct diag *d, const struct oracle_answer *tr
 {
     for (const struct diagnostic *e = d->first; e; e = e->next) {
         int line = line_at(e->loc), other = e->notes ? line_at(e->notes->loc) : line;
-        bool ends =
-            strstr(e->message, "when the kernel ends") || strstr(e->message, "when its scope ends") ||
+        bool ends = strstr(e->message, "when the kernel ends") ||
+                    strstr(e->message, "when its scope ends") ||
                     strstr(e->message, "when it is freed");
         bool itself = other != line && oracle_has_pair(truth, line, line);
         if (!oracle_has_pair(truth, line, ends ? 0 : other) && !itself)
@@ -780,8 +782,7 @@ static void read_plan(struct program *p, const struct stmt *s)
             continue;
         int tile = atoi(s->sym->name + 1);
         p->offset[tile] = s->sym->offset;
-        p->bytes[tile] =
-            type_elements(&s->sym->type) * (int64_t)dtype_size(s->sym->type.dtype);
+        p->bytes[tile] = type_elements(&s->sym->type) * (int64_t)dtype_size(s->sym->type.dtype);
         p->barrier[tile] = before && before->added;
     }
 }
@@ -799,9 +800,9 @@ static const char *judge_plan(struct program *p, struct pass_context *c, int tri
     read_plan(p, c->kernel->body);
     for (int i = 0; i < MAX_TILES; i++)
         for (int j = 0; j < i; j++)
-            shares = shares || (p->bytes[i] && p->bytes[j] &&
-                                p->offset[i] < p->offset[j] + p->bytes[j] &&
-                                p->offset[j] < p->offset[i] + p->bytes[i]);
+            shares = shares ||
+                     (p->bytes[i] && p->bytes[j] && p->offset[i] < p->offset[j] + p->bytes[j] &&
+                      p->offset[j] < p->offset[i] + p->bytes[i]);
     if (!shares)
         return NULL;
     n->overlaid++;
@@ -904,5 +905,6 @@ int main(int argc, char **argv)
     printf("%d with tiles on the same bytes, %d of them badly\n", n.overlaid, n.badly_planned);
     if (n.too_large)
         printf("%d were too large for the oracle in part\n", n.too_large);
-    return n.missed || n.false_alarms || n.bad_lines || n.badly_planned || n.undecided * 100 > n.count;
+    return n.missed || n.false_alarms || n.bad_lines || n.badly_planned ||
+           n.undecided * 100 > n.count;
 }

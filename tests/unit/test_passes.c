@@ -373,18 +373,24 @@ static void test_masks_of_loops(void **state)
 
 /* --- plan --- */
 
+/* The planned kernel of these statements. */
+static void plan(struct program *p, char *text, size_t size, const char *statements)
+{
+    snprintf(text, size,
+             "kernel f(i32 m, const f32 *a, f32 *c) grid(1) warps(1)\n{\n"
+             "global f32 A[m] = a, C[m] = c;\n%s\n}\n",
+             statements);
+    program_open(p, text);
+    if (!program_check(p, 0))
+        fail_msg("%s\n%s", text, program_messages(p));
+    program_pass(p, "plan");
+}
+
 static void expect_plan(const char *statements, const char *expected)
 {
     char text[4096];
     struct program p = {.statics = 64};
-    snprintf(text, sizeof text,
-             "kernel f(i32 m, const f32 *a, f32 *c) grid(1) warps(1)\n{\n"
-             "global f32 A[m] = a, C[m] = c;\n%s\n}\n",
-             statements);
-    program_open(&p, text);
-    if (!program_check(&p, 0))
-        fail_msg("%s\n%s", text, program_messages(&p));
-    program_pass(&p, "plan");
+    plan(&p, text, sizeof text, statements);
     assert_string_equal(p.diag.errors ? program_messages(&p) : body_of(&p, 2), expected);
     program_free(&p);
 }
@@ -491,6 +497,34 @@ static void test_plan_loops(void **state)
                 "    }\n");
 }
 
+/* The condition of a loop is evaluated once more behind its last round. */
+static void test_plan_conditions(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{ shared f32 s[8] = 1.0; sync(); while (s[0] > 0.0) { sync(); s = s - 1.0; sync(); } }\n"
+        "{ shared f32 t[8] = 2.0; sync(); C[0 +: 8] = t; }",
+        "f32 x = 0.0; { shared f32 s[8] = 1.0; sync(); do { x += 1.0; sync(); } while (x < s[0]); "
+        "}\n"
+        "{ shared f32 t[8] = 2.0; sync(); C[0 +: 8] = t; }",
+        "shared f32 s[8] = 1.0; sync();\n"
+        "for (i32 i = 0; i < 4 && s[i] > 0.0; i++) sync();\n"
+        "free(s); shared f32 t[8] = 2.0; sync(); C[0 +: 8] = t;",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[4096];
+        struct program p = {.statics = 64};
+        struct text printed;
+        plan(&p, text, sizeof text, texts[i]);
+        text_init(&printed, &p.arena);
+        kernel_print(&printed, p.kernel);
+        const char *added = strstr(printed.data, "added by the compiler");
+        assert_non_null(added);
+        assert_non_null(strstr(added, "shared f32 t[8] at(0)"));
+        program_free(&p);
+    }
+}
+
 static void test_plan_copies_under_way(void **state)
 {
     (void)state;
@@ -576,21 +610,14 @@ static void test_plan_varying(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_varying_values),
-        cmocka_unit_test(test_varying_control_flow),
-        cmocka_unit_test(test_barriers_need_all),
-        cmocka_unit_test(test_tiles_need_all),
-        cmocka_unit_test(test_specialise),
-        cmocka_unit_test(test_fold_expressions),
-        cmocka_unit_test(test_fold_statements),
-        cmocka_unit_test(test_contract),
-        cmocka_unit_test(test_masks_of_blocks),
-        cmocka_unit_test(test_masks_of_loops),
-        cmocka_unit_test(test_plan_scopes),
-        cmocka_unit_test(test_plan_loops),
-        cmocka_unit_test(test_plan_copies_under_way),
-        cmocka_unit_test(test_plan_fixed),
-        cmocka_unit_test(test_plan_varying),
+        cmocka_unit_test(test_varying_values),    cmocka_unit_test(test_varying_control_flow),
+        cmocka_unit_test(test_barriers_need_all), cmocka_unit_test(test_tiles_need_all),
+        cmocka_unit_test(test_specialise),        cmocka_unit_test(test_fold_expressions),
+        cmocka_unit_test(test_fold_statements),   cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_masks_of_blocks),   cmocka_unit_test(test_masks_of_loops),
+        cmocka_unit_test(test_plan_scopes),       cmocka_unit_test(test_plan_loops),
+        cmocka_unit_test(test_plan_conditions),   cmocka_unit_test(test_plan_copies_under_way),
+        cmocka_unit_test(test_plan_fixed),        cmocka_unit_test(test_plan_varying),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -350,6 +350,11 @@ static void copies(void **state)
          " | 2: the copy begins here"
          " | 4: `async_wait(1)` leaves up to 1 group under way: `async_wait(0)` would wait for "
          "this copy\n");
+}
+
+static void groups_of_copies(void **state)
+{
+    (void)state;
     clean(TILES, "async s = A[0 +: 8][0 +: 16];\n"
                  "async_commit();\n"
                  "async t[0] = A[0 +: 8][0 +: 16];\n"
@@ -846,6 +851,7 @@ int main(void)
         cmocka_unit_test(conditions),
         cmocka_unit_test(what_is_not_known_stays_silent),
         cmocka_unit_test(copies),
+        cmocka_unit_test(groups_of_copies),
         cmocka_unit_test(ends_of_lives),
         cmocka_unit_test(atomics),
         cmocka_unit_test(threads),
