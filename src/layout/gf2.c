@@ -1,0 +1,70 @@
+/* Gaussian elimination, one vector at a time. */
+#include "layout/gf2.h"
+
+#include <string.h>
+
+void gf2_init(struct gf2_space *s)
+{
+    memset(s, 0, sizeof *s);
+}
+
+/* What is left of v after every row that applies was added to it; *tag collects those rows. */
+static uint64_t reduce(const struct gf2_space *s, uint64_t v, uint64_t *tag)
+{
+    for (int bit = gf2_highest(v); bit >= 0; bit--) {
+        if (!(v >> bit & 1) || !s->row[bit])
+            continue;
+        v ^= s->row[bit];
+        *tag ^= s->tag[bit];
+    }
+    return v;
+}
+
+bool gf2_insert(struct gf2_space *s, uint64_t v, uint64_t tag)
+{
+    v = reduce(s, v, &tag);
+    if (!v)
+        return false;
+    int bit = gf2_highest(v);
+    s->row[bit] = v;
+    s->tag[bit] = tag;
+    s->rank++;
+    return true;
+}
+
+bool gf2_contains(const struct gf2_space *s, uint64_t v)
+{
+    uint64_t tag = 0;
+    return reduce(s, v, &tag) == 0;
+}
+
+bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag)
+{
+    *tag = 0;
+    return reduce(s, v, tag) == 0;
+}
+
+int gf2_rank(const uint64_t *vectors, int count)
+{
+    struct gf2_space s;
+    gf2_init(&s);
+    for (int i = 0; i < count; i++)
+        gf2_insert(&s, vectors[i], 0);
+    return s.rank;
+}
+
+/* Zassenhaus: of the rows (a, a) and (b, 0), those whose left half vanishes have the intersection on the right. */
+int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count, uint64_t *out)
+{
+    struct gf2_space s;
+    gf2_init(&s);
+    for (int i = 0; i < a_count; i++)
+        gf2_insert(&s, a[i] << 32 | a[i], 0);
+    for (int i = 0; i < b_count; i++)
+        gf2_insert(&s, b[i] << 32, 0);
+    int count = 0;
+    for (int bit = 0; bit < 32; bit++)
+        if (s.row[bit])
+            out[count++] = s.row[bit];
+    return count;
+}

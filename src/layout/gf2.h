@@ -1,0 +1,43 @@
+/* Linear algebra over GF(2): a vector is the bits of a word, a sum is an exclusive or.
+ *
+ * A space is kept in echelon form, a row for each leading bit, so every question is one pass over at most 64 rows. Each
+ * row remembers in its tag which of the inserted vectors it is the sum of: that is what solving needs.
+ */
+#ifndef TW_GF2_H
+#define TW_GF2_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gf2_space {
+    uint64_t row[64]; /* row[b] has b as its highest bit; 0 where there is none */
+    uint64_t tag[64]; /* the inserted vectors whose sum row[b] is */
+    int rank;
+};
+
+void gf2_init(struct gf2_space *s);
+/* Adds v to the space. False where v was already in it (the space is then unchanged). */
+bool gf2_insert(struct gf2_space *s, uint64_t v, uint64_t tag);
+bool gf2_contains(const struct gf2_space *s, uint64_t v);
+/* *tag: the inserted vectors whose sum is v. False where v is not in the space. */
+bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag);
+int gf2_rank(const uint64_t *vectors, int count);
+/* A basis of the intersection of two spans, at most 64 vectors of at most 32 bits each; the number of vectors. */
+int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count, uint64_t *out);
+
+static inline int gf2_highest(uint64_t v) /* -1 for 0 */
+{
+    int bit = -1;
+    for (; v; v >>= 1)
+        bit++;
+    return bit;
+}
+static inline int gf2_count(uint64_t v)
+{
+    int n = 0;
+    for (; v; v &= v - 1)
+        n++;
+    return n;
+}
+
+#endif

@@ -1,0 +1,551 @@
+/* Vector width, wavefronts and sectors of an access.
+ *
+ * The maps give every lane's address; counting is then the hardware's rule. That need not be done for every instruction:
+ * when the other counters only shift all lanes by the same amount, or xor the same bits into all, they permute the banks
+ * and change no count. So usually one instruction stands for all of them (is_uniform).
+ */
+#include "layout/layout_access.h"
+
+#include "layout/gf2.h"
+
+#include <string.h>
+
+enum { BANKS = 32, WORD_BYTES = 4, ROW_BYTES = 16, VECTOR_BYTES = 16, SECTOR_BYTES = 32 };
+
+const char *const access_kind_names[3] = {"lanes", "matrix", "matrix.trans"};
+
+/* --- From the lanes' addresses --- */
+
+static int lanes_per_phase(int bytes)
+{
+    return bytes <= 4 ? LAYOUT_LANES : LAYOUT_LANES * 4 / bytes;
+}
+
+/* The bank that is asked for most different words, of `count` lanes with `words` consecutive words each. */
+static int busiest_bank(const uint32_t *address, uint32_t active, int count, int words)
+{
+    uint32_t seen[BANKS][LAYOUT_LANES];
+    int used[BANKS] = {0}, most = 0;
+    for (int lane = 0; lane < count; lane++) {
+        if (!(active >> lane & 1))
+            continue;
+        for (int w = 0; w < words; w++) {
+            uint32_t word = address[lane] / WORD_BYTES + (uint32_t)w, bank = word % BANKS;
+            int n = 0;
+            while (n < used[bank] && seen[bank][n] != word)
+                n++;
+            if (n == used[bank])
+                seen[bank][used[bank]++] = word;
+            most = used[bank] > most ? used[bank] : most;
+        }
+    }
+    return most;
+}
+
+int shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes)
+{
+    int lanes = lanes_per_phase(bytes), words = bytes <= 4 ? 1 : bytes / WORD_BYTES, sum = 0;
+    for (int first = 0; first < LAYOUT_LANES; first += lanes)
+        sum += busiest_bank(address + first, active >> first, lanes, words);
+    return sum;
+}
+
+int shared_wavefronts_least(uint32_t active, int bytes)
+{
+    int lanes = lanes_per_phase(bytes), sum = 0;
+    uint32_t all = lanes == LAYOUT_LANES ? UINT32_MAX : (1u << lanes) - 1;
+    for (int first = 0; first < LAYOUT_LANES; first += lanes)
+        sum += (active >> first & all) != 0;
+    return sum;
+}
+
+int matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices)
+{
+    int sum = 0;
+    for (int m = 0; m < matrices; m++)
+        sum += busiest_bank(rows + 8 * m, UINT32_MAX, 8, ROW_BYTES / WORD_BYTES);
+    return sum;
+}
+
+int global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int bytes)
+{
+    uint64_t seen[2 * LAYOUT_LANES];
+    int count = 0;
+    for (int lane = 0; lane < LAYOUT_LANES; lane++) {
+        if (!(active >> lane & 1))
+            continue;
+        uint64_t last = (address[lane] + (uint64_t)bytes - 1) / SECTOR_BYTES;
+        for (uint64_t sector = address[lane] / SECTOR_BYTES; sector <= last; sector++) {
+            int n = 0;
+            while (n < count && seen[n] != sector)
+                n++;
+            if (n == count)
+                seen[count++] = sector;
+        }
+    }
+    return count;
+}
+
+/* --- Vectors --- */
+
+static bool moves_only(const struct layout *l, const struct layout_digit *d, int j, int32_t value)
+{
+    for (int o = 0; o < l->out_count; o++)
+        if (d->xor [o] + d->add[o] != (o == j ? value : 0) || (d->xor [o] && d->add[o]))
+            return false;
+    return d->extent == 2;
+}
+
+/* Are all but the digits in `taken` multiples of unit in result j, constants included? */
+static bool aligned(const struct layout *l, int j, uint64_t taken, int32_t unit)
+{
+    if (l->flip[j] % unit || l->offset[j] % unit)
+        return false;
+    for (int d = 0; d < l->digit_count; d++)
+        if (!(taken >> d & 1) && (l->digits[d].xor [j] % unit || l->digits[d].add[j] % unit))
+            return false;
+    return true;
+}
+
+int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int *bits)
+{
+    int reg = layout_in_index(l, AXIS_REG), width = 1;
+    uint64_t taken = 0;
+    for (*bits = 0; width * 2 <= most && *bits < ACCESS_VECTOR_BITS; width *= 2) {
+        int found = -1;
+        for (int d = 0; d < l->digit_count && found < 0; d++)
+            if (l->digits[d].in == reg && moves_only(l, &l->digits[d], j, width))
+                found = d;
+        if (found < 0)
+            break;
+        taken |= (uint64_t)1 << found;
+        if (!aligned(l, j, taken, width * 2))
+            break;
+        weights[(*bits)++] = layout_weight(l, found);
+    }
+    return width;
+}
+
+/* --- Where registers meet memory --- */
+
+/* One counter's share of a place, for each of its values. */
+struct share {
+    int32_t xor, add;
+};
+
+struct meeting {
+    const struct layout *regs, *memory;
+    struct layout composed;
+    bool linear; /* composed is there */
+    bool masked;
+    int bits;
+    struct share lane[LAYOUT_LANES];
+};
+
+static struct share share_of(const struct layout *l, enum layout_axis axis, int32_t value)
+{
+    struct share s = {0, 0};
+    int i = layout_in_index(l, axis);
+    for (int d = 0; d < l->digit_count; d++) {
+        if (l->digits[d].in != i)
+            continue;
+        int32_t digit = value % l->digits[d].extent;
+        value /= l->digits[d].extent;
+        s.xor ^= digit ? l->digits[d].xor [0] : 0;
+        s.add += digit * l->digits[d].add[0];
+    }
+    return s;
+}
+
+static void meet(struct meeting *m, const struct layout *regs, const struct layout *memory,
+                 int bits)
+{
+    *m = (struct meeting){.regs = regs, .memory = memory, .bits = bits};
+    m->linear = layout_compose(memory, regs, &m->composed);
+    m->masked = layout_masked(regs);
+    for (int lane = 0; m->linear && lane < LAYOUT_LANES; lane++)
+        m->lane[lane] = share_of(&m->composed, AXIS_LANE, lane);
+}
+
+static uint32_t in_bytes(const struct meeting *m, int32_t place)
+{
+    return (uint32_t)((int64_t)place * m->bits / 8);
+}
+
+/* Byte addresses of all lanes for a register of a warp. The active lanes. */
+static uint32_t addresses(const struct meeting *m, int32_t reg, int32_t warp,
+                          uint32_t address[LAYOUT_LANES])
+{
+    int32_t at[LAYOUT_OUTS];
+    uint32_t active = 0;
+    struct share r = {0, 0}, w = {0, 0};
+    if (m->linear) {
+        r = share_of(&m->composed, AXIS_REG, reg);
+        w = share_of(&m->composed, AXIS_WARP, warp);
+        r.xor ^= w.xor ^m->composed.flip[0];
+        r.add += w.add + m->composed.offset[0];
+    }
+    for (int32_t lane = 0; lane < LAYOUT_LANES; lane++) {
+        int32_t place = (m->lane[lane].xor ^r.xor) + m->lane[lane].add + r.add;
+        bool inside = true;
+        if (m->masked || !m->linear)
+            inside = layout_element(m->regs, reg, lane, warp, at);
+        if (!m->linear && inside) {
+            int32_t in[LAYOUT_INS] = {0};
+            for (int j = 0; j < m->regs->out_count; j++) {
+                int i = layout_in_index(m->memory, m->regs->outs[j].axis);
+                if (i >= 0)
+                    in[i] = at[j];
+            }
+            layout_apply(m->memory, in, at);
+            place = at[0];
+        }
+        address[lane] = inside ? in_bytes(m, place) : 0;
+        active |= (uint32_t)inside << lane;
+    }
+    return active;
+}
+
+/* Rows of the matrices as the lanes give them: lane l has row l % 8 of matrix l / 8. */
+static void row_addresses(const struct meeting *m, const struct access *a, int32_t reg,
+                          int32_t warp, uint32_t address[LAYOUT_LANES])
+{
+    for (int l = 0; l < LAYOUT_LANES; l++) {
+        int row = l % 8, matrix = l / 8 % a->matrices;
+        int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
+        int32_t lane = a->kind == ACCESS_MATRIX ? row * 4 : row >> 1;
+        r += a->kind == ACCESS_MATRIX ? 0 : row & 1;
+        struct share x = share_of(&m->composed, AXIS_REG, r);
+        struct share w = share_of(&m->composed, AXIS_WARP, warp);
+        int32_t xor = x.xor ^w.xor ^m->lane[lane].xor ^m->composed.flip[0];
+        address[l] = in_bytes(m, xor+x.add + w.add + m->lane[lane].add + m->composed.offset[0]);
+    }
+}
+
+static bool is_base(const struct access *a, int32_t reg)
+{
+    for (int b = 0; b < a->vector_bits; b++)
+        if (reg / a->vector[b] % 2)
+            return false;
+    for (int b = 0; 1 << b < a->matrices; b++)
+        if (reg / a->matrix[b] % 2)
+            return false;
+    return true;
+}
+
+/* Is a digit of reg that holds the same at all its values at 0? Only then is anything moved. */
+static bool is_first_holder(const struct layout *regs, int32_t reg)
+{
+    int i = layout_in_index(regs, AXIS_REG);
+    for (int d = 0; d < regs->digit_count; d++) {
+        if (regs->digits[d].in != i)
+            continue;
+        bool moves = false;
+        for (int j = 0; j < regs->out_count; j++)
+            moves |= regs->digits[d].xor [j] || regs->digits[d].add[j];
+        if (!moves && reg % regs->digits[d].extent)
+            return false;
+        reg /= regs->digits[d].extent;
+    }
+    return true;
+}
+
+bool layout_access_base(const struct layout *regs, const struct access *access, int32_t reg)
+{
+    return is_base(access, reg) && is_first_holder(regs, reg);
+}
+
+/* Do all instructions take the same wavefronts? See above. */
+static bool is_uniform(const struct meeting *m, const struct access *a)
+{
+    const struct layout *l = &m->composed;
+    int32_t lane_xor = 0, other_xor = l->flip[0], unit = a->bytes < 4 ? 32 : a->bytes * 8;
+    bool lane_adds = false;
+    if (!m->linear || m->masked || unit % m->bits)
+        return false;
+    unit /= m->bits;
+    int lane = layout_in_index(l, AXIS_LANE);
+    for (int d = 0; d < l->digit_count; d++) {
+        if (l->digits[d].in == lane) {
+            lane_xor |= l->digits[d].xor [0];
+            lane_adds |= l->digits[d].add[0] != 0;
+            continue;
+        }
+        int32_t weight = layout_weight(l, d);
+        bool within = l->ins[l->digits[d].in].axis == AXIS_REG && !is_base(a, weight);
+        if (!within && (l->digits[d].add[0] % unit || l->digits[d].xor [0] % unit))
+            return false;
+        other_xor |= l->digits[d].xor [0];
+    }
+    return l->offset[0] % unit == 0 && l->flip[0] % unit == 0 &&
+           (!lane_adds || !(lane_xor & other_xor));
+}
+
+static int count_one(const struct meeting *m, const struct access *a, int32_t reg, int32_t warp,
+                     int *least)
+{
+    uint32_t address[LAYOUT_LANES];
+    int32_t at[LAYOUT_OUTS];
+    if (a->kind != ACCESS_LANES) {
+        *least = 0;
+        if (!layout_element(m->regs, reg, 0, warp, at))
+            return 0;
+        row_addresses(m, a, reg, warp, address);
+        *least = a->matrices;
+        return matrix_wavefronts(address, a->matrices);
+    }
+    uint32_t active = addresses(m, reg, warp, address);
+    *least = shared_wavefronts_least(active, a->bytes);
+    return shared_wavefronts(address, active, a->bytes);
+}
+
+static void count(const struct meeting *m, struct access *a)
+{
+    int32_t regs = layout_in_extent(m->regs, AXIS_REG),
+            warps = layout_in_extent(m->regs, AXIS_WARP);
+    bool uniform = is_uniform(m, a);
+    int wavefronts = 0, least = 0;
+    a->instructions = a->wavefronts = a->least = 0;
+    for (int32_t reg = 0; reg < regs; reg++) {
+        if (!layout_access_base(m->regs, a, reg))
+            continue;
+        for (int32_t warp = 0; warp < warps; warp++) {
+            if (!uniform || a->instructions == 0)
+                wavefronts = count_one(m, a, reg, warp, &least);
+            a->instructions += wavefronts > 0;
+            a->wavefronts += wavefronts;
+            a->least += least;
+        }
+    }
+}
+
+/* Vectors of several elements are moved whole: where a mask could cut one, the vector is given up. */
+static bool mask_cuts(const struct meeting *m, const struct access *a)
+{
+    for (int b = 0; m->masked && b < a->vector_bits; b++) {
+        struct layout_digit share = {.extent = 2};
+        int i = layout_in_index(m->regs, AXIS_REG);
+        int32_t rest = a->vector[b];
+        for (int d = 0; d < m->regs->digit_count; d++) {
+            if (m->regs->digits[d].in != i)
+                continue;
+            int32_t digit = rest % m->regs->digits[d].extent;
+            rest /= m->regs->digits[d].extent;
+            for (int j = 0; j < m->regs->out_count; j++)
+                share.add[j] += digit * (m->regs->digits[d].xor [j] + m->regs->digits[d].add[j]);
+        }
+        for (int j = 0; j < m->regs->out_count; j++)
+            if (share.add[j] && m->regs->outs[j].extent % (2 * share.add[j]))
+                return true;
+    }
+    return false;
+}
+
+void layout_access_lanes(const struct layout *regs, const struct layout *memory, int bits, int most,
+                         struct access *out)
+{
+    struct meeting m;
+    meet(&m, regs, memory, bits);
+    *out = (struct access){.kind = ACCESS_LANES, .elements = 1, .matrices = 1};
+    if (most > VECTOR_BYTES)
+        most = VECTOR_BYTES;
+    if (m.linear)
+        out->elements =
+            layout_vector(&m.composed, 0, most * 8 / bits, out->vector, &out->vector_bits);
+    if (mask_cuts(&m, out)) {
+        out->elements = 1;
+        out->vector_bits = 0;
+    }
+    out->bytes = (out->elements * bits + 7) / 8;
+    count(&m, out);
+}
+
+/* --- Matrix accesses --- */
+
+/* The share of the digit of `axis` with this weight is `value` (or, value 0, any multiple of unit). */
+static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weight, int32_t value,
+                     int32_t unit)
+{
+    struct share s = share_of(l, axis, weight);
+    if (value)
+        return s.xor +s.add == value && !(s.xor &&s.add);
+    return s.xor % unit == 0 && s.add % unit == 0;
+}
+
+/* The fragment that a matrix access of e elements a 32-bit register gives: which step each bit of lane (and of reg within
+ * the register) must have, 0 for a step from row to row. */
+static bool fragment_fits(const struct layout *l, int e, bool trans)
+{
+    int32_t unit = 4 * e, lane_step[5] = {e, 2 * e, 0, 0, 0};
+    if (trans) {
+        static const int32_t column[5] = {0, 0, 1, 2, 4};
+        memcpy(lane_step, column, sizeof column);
+    }
+    for (int b = 0; 1 << b < e; b++)
+        if (!digit_is(l, AXIS_REG, 1 << b, trans ? 0 : 1 << b, unit))
+            return false;
+    for (int b = 0; b < 5; b++)
+        if (!digit_is(l, AXIS_LANE, 1 << b, lane_step[b], unit))
+            return false;
+    return true;
+}
+
+static bool rest_is_aligned(const struct layout *l, int e)
+{
+    int32_t unit = 4 * e;
+    for (int d = 0; d < l->digit_count; d++) {
+        enum layout_axis axis = l->ins[l->digits[d].in].axis;
+        if (axis == AXIS_LANE || (axis == AXIS_REG && layout_weight(l, d) < e))
+            continue;
+        if (l->digits[d].xor [0] % unit || l->digits[d].add[0] % unit)
+            return false;
+    }
+    return l->flip[0] % unit == 0 && l->offset[0] % unit == 0;
+}
+
+/* Digits of reg that tell up to `most` matrices apart: the lowest above the word. */
+static void find_matrices(const struct layout *l, int e, int most, struct access *a)
+{
+    int reg = layout_in_index(l, AXIS_REG);
+    a->matrices = 1;
+    for (int d = 0; d < l->digit_count && a->matrices < most; d++) {
+        int32_t weight = layout_weight(l, d);
+        const struct layout_digit *digit = &l->digits[d];
+        if (digit->in != reg || weight < e || digit->extent != 2 ||
+            (!digit->xor [0] && !digit->add[0]))
+            continue;
+        a->matrix[a->matrices / 2] = weight;
+        a->matrices *= 2;
+    }
+}
+
+/* The elements that an instruction moves are all inside (1), all masked (0), or some of both (-1). */
+static int inside(const struct meeting *m, const struct access *a, int32_t reg, int32_t warp)
+{
+    int32_t at[LAYOUT_OUTS];
+    bool some = false, all = true;
+    for (int matrix = 0; matrix < a->matrices; matrix++)
+        for (int32_t lane = 0; lane < LAYOUT_LANES; lane++)
+            for (int e = 0; e < a->elements; e++) {
+                int32_t r = reg + e + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
+                bool is = layout_element(m->regs, r, lane, warp, at);
+                some |= is;
+                all &= is;
+            }
+    return all ? 1 : some ? -1 : 0;
+}
+
+static bool mask_cuts_matrices(const struct meeting *m, const struct access *a)
+{
+    for (int32_t reg = 0; m->masked && reg < layout_in_extent(m->regs, AXIS_REG); reg++)
+        for (int32_t warp = 0; warp < layout_in_extent(m->regs, AXIS_WARP); warp++)
+            if (is_base(a, reg) && inside(m, a, reg, warp) < 0)
+                return true;
+    return false;
+}
+
+bool layout_access_matrix(const struct layout *regs, const struct layout *memory, int bits,
+                          bool trans, struct access *out)
+{
+    struct meeting m;
+    meet(&m, regs, memory, bits);
+    int e = bits <= 32 ? 32 / bits : 0;
+    if (!m.linear || e == 0 || (trans && bits != 16) ||
+        layout_in_extent(regs, AXIS_LANE) != LAYOUT_LANES || layout_in_extent(regs, AXIS_REG) % e ||
+        !fragment_fits(&m.composed, e, trans) || !rest_is_aligned(&m.composed, e))
+        return false;
+    *out = (struct access){
+        .kind = trans ? ACCESS_MATRIX_TRANS : ACCESS_MATRIX, .bytes = ROW_BYTES, .elements = e};
+    for (int b = 0; 1 << b < e; b++)
+        out->vector[out->vector_bits++] = 1 << b;
+    int most = 4;
+    for (find_matrices(&m.composed, e, most, out); mask_cuts_matrices(&m, out);
+         find_matrices(&m.composed, e, most, out)) {
+        if (out->matrices == 1)
+            return false;
+        most = out->matrices / 2;
+    }
+    count(&m, out);
+    return true;
+}
+
+uint32_t layout_access_addresses(const struct layout *regs, const struct layout *memory, int bits,
+                                 const struct access *access, int32_t reg, int32_t warp,
+                                 uint32_t address[LAYOUT_LANES])
+{
+    struct meeting m;
+    meet(&m, regs, memory, bits);
+    if (access->kind == ACCESS_LANES)
+        return addresses(&m, reg, warp, address);
+    int32_t at[LAYOUT_OUTS];
+    row_addresses(&m, access, reg, warp, address);
+    return layout_element(regs, reg, 0, warp, at) ? UINT32_MAX : 0;
+}
+
+/* --- Global memory --- */
+
+int64_t layout_sectors(const struct layout *regs, const int64_t *strides, int bits,
+                       int64_t *instructions)
+{
+    struct access a = {.kind = ACCESS_LANES, .matrices = 1};
+    int32_t at[LAYOUT_OUTS];
+    int64_t sectors = 0;
+    int elements =
+        layout_vector(regs, regs->out_count - 1, VECTOR_BYTES * 8 / bits, a.vector, &a.vector_bits);
+    *instructions = 0;
+    for (int32_t reg = 0; reg < layout_in_extent(regs, AXIS_REG); reg++) {
+        if (!layout_access_base(regs, &a, reg))
+            continue;
+        for (int32_t warp = 0; warp < layout_in_extent(regs, AXIS_WARP); warp++) {
+            uint64_t address[LAYOUT_LANES] = {0};
+            uint32_t active = 0;
+            for (int32_t lane = 0; lane < LAYOUT_LANES; lane++) {
+                active |= (uint32_t)layout_element(regs, reg, lane, warp, at) << lane;
+                int64_t place = 0;
+                for (int j = 0; j < regs->out_count; j++)
+                    place += at[j] * strides[j];
+                address[lane] = (uint64_t)(place * bits / 8);
+            }
+            sectors += global_sectors(address, active, (elements * bits + 7) / 8);
+            *instructions += active != 0;
+        }
+    }
+    return sectors;
+}
+
+/* --- Addresses as instructions compute them --- */
+
+void layout_split_addresses(const struct layout *l, struct address_split *out)
+{
+    int reg = layout_in_index(l, AXIS_REG);
+    *out = (struct address_split){.touched = l->flip[0]};
+    for (int d = 0; d < l->digit_count; d++)
+        if (l->digits[d].in != reg)
+            out->touched |= l->digits[d].xor [0];
+    struct gf2_space space;
+    gf2_init(&space);
+    out->variants = 1;
+    for (int d = 0; d < l->digit_count; d++) {
+        int32_t v = l->digits[d].xor [0] & out -> touched;
+        if (l->digits[d].in != reg || !gf2_insert(&space, (uint64_t)v, 0))
+            continue;
+        if (out->variants > 8) {
+            out->variants = 17;
+            return;
+        }
+        for (int n = 0; n < out->variants; n++)
+            out->variant[out->variants + n] = out->variant[n] ^ v;
+        out->variants *= 2;
+    }
+}
+
+int32_t layout_split_constant(const struct layout *l, const struct address_split *split,
+                              int32_t reg, int *variant)
+{
+    struct share s = share_of(l, AXIS_REG, reg);
+    *variant = 0;
+    while (*variant < split->variants - 1 && *variant < 15 &&
+           split->variant[*variant] != (s.xor &split->touched))
+        ++*variant;
+    return (s.xor &~split->touched) + s.add + l->offset[0];
+}

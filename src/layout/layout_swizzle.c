@@ -1,0 +1,364 @@
+/* Choosing a shared layout.
+ *
+ * "Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using F2", section 5.4: write a place as
+ * [line | bank | word]. The elements that one phase of an access touches span a subspace U; the places that share a bank
+ * form the subspace S of the lines. The access has no conflict exactly if U and S meet in 0. So S is to be a common
+ * complement of the U of all accesses.
+ *
+ * We take S as a graph over the lines of the plain order: line bit i goes with a mask m(i) of bank bits, that is
+ *     place = plain place ^ (xor of m(i) over the set bits i of the line).
+ * That keeps any 128 bytes in a row free of conflicts, costs one xor a lane, and contains the swizzles of CuTe and of bulk
+ * tensor copies. Masks are chosen bit by bit, each the least that lowers the ranks lost; where that leaves conflicts and
+ * the bits are few, all masks are tried. Masks start above the widest vector, so vectors stay whole.
+ *
+ * Candidates are the plain orders (each axis fastest in turn), padded rows where allowed, rows cut into panels while there
+ * is something to gain, the swizzles of all but the padded; where allowed, what the method gives without the restriction to
+ * graphs, with vectors along any common registers (layout_complement.c). Each is rated by counting (layout_access.c), never by the estimate that found it. The
+ * cost of an access is its wavefronts, twice, and its instructions; then fewer bytes win, then the simpler form.
+ */
+#include "layout/layout_swizzle.h"
+
+#include "layout/gf2.h"
+#include "layout/layout_named.h"
+
+#include <string.h>
+
+enum {
+    RANK_MAX = 6,
+    LINE_BITS = 7,
+    WORD_BITS = 2,
+    LINES_MAX = 12,
+    TRIALS_MAX = 4096,
+    SECTOR_BITS = 256
+};
+
+const char *const shared_form_names[SHARED_FORMS] = {"plain",  "swizzled",        "padded",
+                                                     "panels", "panels swizzled", "linear"};
+
+/* --- Rating --- */
+
+static int64_t cost_of(const struct access *a)
+{
+    return 2 * a->wavefronts + a->instructions;
+}
+
+/* The cheapest way of making an access. */
+static bool rate_access(const struct shared_access *wish, const struct layout *layout, int bits,
+                        struct access *out)
+{
+    bool found = false;
+    for (int kind = ACCESS_LANES; kind <= ACCESS_MATRIX_TRANS; kind++) {
+        struct access a;
+        if (!(wish->kinds >> kind & 1))
+            continue;
+        if (kind == ACCESS_LANES)
+            layout_access_lanes(wish->regs, layout, bits, wish->most, &a);
+        else if (!layout_access_matrix(wish->regs, layout, bits, kind == ACCESS_MATRIX_TRANS, &a))
+            continue;
+        if (a.bytes < wish->needed || (found && cost_of(&a) >= cost_of(out)))
+            continue;
+        *out = a;
+        found = true;
+    }
+    return found;
+}
+
+bool layout_rate_shared(const struct shared_wish *wish, const struct layout *layout,
+                        struct shared_choice *out)
+{
+    out->layout = *layout;
+    out->bytes = ((int64_t)layout_out_extent(layout, AXIS_AT) * wish->bits + 7) / 8;
+    out->cost = 0;
+    for (int i = 0; i < wish->count; i++) {
+        if (!rate_access(&wish->access[i], layout, wish->bits, &out->access[i])) {
+            out->cost = INT64_MAX;
+            return false;
+        }
+        out->cost += wish->access[i].weight * cost_of(&out->access[i]);
+    }
+    return true;
+}
+
+static bool better(const struct shared_choice *a, const struct shared_choice *b)
+{
+    if (a->cost != b->cost)
+        return a->cost < b->cost;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes;
+    return a->form < b->form;
+}
+
+static void consider(const struct shared_wish *wish, const struct layout *layout,
+                     enum shared_form form, struct shared_choice *best)
+{
+    struct shared_choice choice = {.form = form};
+    if (layout_rate_shared(wish, layout, &choice) && better(&choice, best))
+        *best = choice;
+}
+
+/* --- Masks --- */
+
+/* What the phases of all accesses touch, as byte addresses in the plain layout. */
+struct phases {
+    int count;
+    uint64_t vector[SHARED_ACCESSES]
+                   [5]; /* generators: one for each bit of the lane's number in the phase */
+    int vectors[SHARED_ACCESSES];
+    int unit[SHARED_ACCESSES];       /* bits of address within a lane's vector (at least a word) */
+    int64_t weight[SHARED_ACCESSES]; /* phases that the tile takes, times how often */
+};
+
+/* The byte address that a step of one counter's weight leads to; 0 where it is no step of the atom or a lone addition. */
+static uint64_t step_of(const struct layout *l, enum layout_axis axis, int32_t weight, int bits)
+{
+    int i = layout_in_index(l, axis);
+    for (int d = 0; d < l->digit_count; d++)
+        if (l->digits[d].in == i && layout_weight(l, d) == weight)
+            return (uint64_t)(l->digits[d].xor [0] + l->digits[d].add[0]) * (uint64_t)bits / 8;
+    return 0;
+}
+
+static void find_phase(const struct shared_access *wish, const struct layout *plain,
+                       const struct access *a, int bits, struct phases *p)
+{
+    static const int32_t rows[3] = {4, 8, 16}, columns[2] = {1, 2};
+    struct layout composed;
+    int n = 0;
+    if (!layout_compose(plain, wish->regs, &composed))
+        return;
+    uint64_t *v = p->vector[p->count];
+    if (a->kind == ACCESS_MATRIX)
+        for (int b = 0; b < 3; b++)
+            v[n++] = step_of(&composed, AXIS_LANE, rows[b], bits);
+    if (a->kind == ACCESS_MATRIX_TRANS) {
+        v[n++] = step_of(&composed, AXIS_REG, 1, bits);
+        for (int b = 0; b < 2; b++)
+            v[n++] = step_of(&composed, AXIS_LANE, columns[b], bits);
+    }
+    if (a->kind == ACCESS_LANES)
+        for (int b = 0; b < (a->bytes == 16 ? 3 : a->bytes == 8 ? 4 : 5); b++)
+            v[n++] = step_of(&composed, AXIS_LANE, 1 << b, bits);
+    p->vectors[p->count] = n;
+    p->unit[p->count] = a->bytes <= 4 ? WORD_BITS : gf2_highest((uint64_t)a->bytes);
+    p->weight[p->count++] = wish->weight * (a->least > 0 ? a->least : 1);
+}
+
+/* A mask for each line bit, from `first` address bit up. */
+struct masks {
+    int low; /* masks are multiples of 1 << low */
+    int lines;
+    int line[LINES_MAX]; /* address bits, 7 and up */
+    uint64_t mask[LINES_MAX];
+};
+
+static uint64_t apply_masks(const struct masks *m, uint64_t address)
+{
+    for (int i = 0; i < m->lines; i++)
+        if (address >> m->line[i] & 1)
+            address ^= m->mask[i];
+    return address;
+}
+
+/* Wavefronts that these masks lead to: 2^(rank lost on the way from the addresses to the banks) for each phase. */
+static int64_t estimate(const struct phases *p, const struct masks *m)
+{
+    int64_t sum = 0;
+    for (int a = 0; a < p->count; a++) {
+        uint64_t address[5], bank[5];
+        for (int i = 0; i < p->vectors[a]; i++) {
+            address[i] = p->vector[a][i] >> p->unit[a];
+            bank[i] = (apply_masks(m, p->vector[a][i]) & ((1 << LINE_BITS) - 1)) >> p->unit[a];
+        }
+        int lost = gf2_rank(address, p->vectors[a]) - gf2_rank(bank, p->vectors[a]);
+        sum += p->weight[a] << lost;
+    }
+    return sum;
+}
+
+static int64_t lower_bound(const struct phases *p)
+{
+    int64_t sum = 0;
+    for (int a = 0; a < p->count; a++)
+        sum += p->weight[a];
+    return sum;
+}
+
+static void choose_greedily(const struct phases *p, struct masks *m)
+{
+    for (int i = 0; i < m->lines; i++) {
+        uint64_t best = 0;
+        int64_t least = estimate(p, m);
+        for (uint64_t mask = (uint64_t)1 << m->low; mask < 1 << LINE_BITS; mask += 1u << m->low) {
+            m->mask[i] = mask;
+            int64_t cost = estimate(p, m);
+            if (cost < least) {
+                least = cost;
+                best = mask;
+            }
+        }
+        m->mask[i] = best;
+    }
+}
+
+/* All masks, where they are few. */
+static void choose_exhaustively(const struct phases *p, struct masks *m)
+{
+    int bits = LINE_BITS - m->low;
+    if (bits * m->lines > gf2_highest(TRIALS_MAX))
+        return;
+    struct masks trial = *m;
+    int64_t least = estimate(p, m);
+    for (uint64_t n = 0; n < (uint64_t)1 << (bits * m->lines); n++) {
+        for (int i = 0; i < m->lines; i++)
+            trial.mask[i] = (n >> (bits * i) & ((1u << bits) - 1)) << m->low;
+        int64_t cost = estimate(p, &trial);
+        if (cost < least) {
+            least = cost;
+            *m = trial;
+        }
+    }
+}
+
+/* The masks as a layout from places to places. */
+static void masks_to_layout(const struct masks *m, int bits, int32_t extent, struct layout *out)
+{
+    int top = gf2_highest((uint64_t)extent) + 1;
+    layout_init(out);
+    layout_add_out(out, AXIS_AT, extent);
+    for (int b = 0; b < top; b++) {
+        int32_t xor = (int32_t)1 << b;
+        for (int i = 0; i < m->lines; i++)
+            if ((uint64_t) xor *(uint64_t)bits / 8 == (uint64_t)1 << m->line[i])
+                xor |= (int32_t)(m->mask[i] * 8 / (uint64_t)bits);
+        layout_add_bit(out, AXIS_AT, &xor);
+    }
+    layout_normalise(out);
+}
+
+/* Tries `plain`, and `plain` with the best masks. */
+static void consider_swizzles(const struct shared_wish *wish, const struct layout *plain,
+                              enum shared_form form, struct shared_choice *best)
+{
+    struct shared_choice rated = {.form = form};
+    struct phases p = {.count = 0};
+    struct masks m = {.low = WORD_BITS};
+    struct layout swizzle, swizzled;
+    uint64_t lines = 0;
+    if (!layout_rate_shared(wish, plain, &rated))
+        return;
+    if (better(&rated, best))
+        *best = rated;
+    for (int i = 0; i < wish->count; i++) {
+        int vector = gf2_highest((uint64_t)rated.access[i].bytes);
+        m.low = vector > m.low ? vector : m.low;
+        find_phase(&wish->access[i], plain, &rated.access[i], wish->bits, &p);
+    }
+    for (int a = 0; a < p.count; a++)
+        for (int i = 0; i < p.vectors[a]; i++)
+            lines |= p.vector[a][i] >> LINE_BITS;
+    for (int b = 0; b < 32 && m.lines < LINES_MAX; b++)
+        if (lines >> b & 1)
+            m.line[m.lines++] = b + LINE_BITS;
+    if (m.lines == 0 || estimate(&p, &m) == lower_bound(&p))
+        return;
+    choose_greedily(&p, &m);
+    if (estimate(&p, &m) > lower_bound(&p))
+        choose_exhaustively(&p, &m);
+    masks_to_layout(&m, wish->bits, layout_out_extent(plain, AXIS_AT), &swizzle);
+    if (layout_compose(&swizzle, plain, &swizzled))
+        consider(wish, &swizzled, form + 1, best);
+}
+
+/* --- Candidates --- */
+
+static void consider_padding(const struct shared_wish *wish, const int *order,
+                             struct shared_choice *best)
+{
+    for (int bytes = 4; bytes <= 64; bytes *= 2) {
+        struct layout padded;
+        if (bytes * 8 % wish->bits == 0 && wish->may_pad &&
+            layout_ordered(wish->extents, wish->rank, order, bytes * 8 / wish->bits, &padded))
+            consider(wish, &padded, SHARED_PADDED, best);
+    }
+}
+
+/* What no layout can go below: every byte once, 128 a wavefront, 512 an instruction. */
+static int64_t least_cost(const struct shared_wish *wish)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < wish->count; i++) {
+        const struct layout *regs = wish->access[i].regs;
+        int64_t elements = (int64_t)layout_in_extent(regs, AXIS_REG) * LAYOUT_LANES *
+                           layout_in_extent(regs, AXIS_WARP) / layout_free_extent(regs, AXIS_REG);
+        int64_t bytes = elements * wish->bits / 8;
+        sum += wish->access[i].weight * (2 * (bytes / 128) + bytes / 512);
+    }
+    return sum;
+}
+
+/* Rows cut into panels, for rows that are no power of two long and for accesses whose steps cross such rows. */
+static void consider_panels(const struct shared_wish *wish, struct shared_choice *best)
+{
+    int32_t row = wish->extents[wish->rank - 1], width = row & -row;
+    for (width = width < row ? width : row / 2; width * wish->bits >= 128; width /= 2) {
+        struct layout panels;
+        if (best->cost <= least_cost(wish))
+            return;
+        if (layout_panels(wish->extents, wish->rank, width, &panels))
+            consider_swizzles(wish, &panels, SHARED_PANELS, best);
+    }
+}
+
+bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *out)
+{
+    struct shared_choice best = {.cost = INT64_MAX, .bytes = INT64_MAX};
+    for (int fastest = wish->rank - 1; fastest >= 0; fastest--) {
+        int order[RANK_MAX] = {fastest}, n = 1;
+        struct layout plain;
+        for (int i = wish->rank - 1; i >= 0; i--)
+            if (i != fastest)
+                order[n++] = i;
+        if (wish->extents[fastest] == 1 && fastest != wish->rank - 1)
+            continue;
+        layout_ordered(wish->extents, wish->rank, order, 0, &plain);
+        consider_swizzles(wish, &plain, SHARED_PLAIN, &best);
+        consider_padding(wish, order, &best);
+    }
+    consider_panels(wish, &best);
+    for (int leader = -1; leader < wish->count && best.cost > least_cost(wish); leader++) {
+        struct layout linear;
+        if (wish->may_be_linear && layout_from_complement(wish, leader, &linear))
+            consider(wish, &linear, SHARED_LINEAR, &best);
+    }
+    *out = best;
+    return best.cost < INT64_MAX;
+}
+
+bool layout_choose_with_copy(const struct shared_wish *wish, int vector, int warps,
+                             struct layout *copy, struct shared_choice *out)
+{
+    struct shared_wish trial = *wish;
+    struct shared_choice choice;
+    struct layout usual;
+    bool found = false;
+    if (!layout_blocked(wish->extents, wish->rank, wish->bits, vector, warps, &usual))
+        return false;
+    int i = layout_in_index(&usual, AXIS_LANE), along = 1, sector = SECTOR_BITS / wish->bits;
+    for (int d = 0; d < usual.digit_count; d++) /* lanes along the last axis come first */
+        if (usual.digits[d].in == i &&
+            (usual.digits[d].xor [wish->rank - 1] || usual.digits[d].add[wish->rank - 1]))
+            along *= usual.digits[d].extent;
+    for (int most = along; along == most || along * vector >= sector; along /= 2) {
+        struct layout regs;
+        layout_blocked_lanes(wish->extents, wish->rank, vector, warps, along, &regs);
+        trial.access[0].regs = &regs;
+        if (!layout_choose_shared(&trial, &choice) || (found && !better(&choice, out)))
+            continue;
+        *out = choice;
+        *copy = regs;
+        found = true;
+        if (out->cost <= least_cost(&trial) || along == 1)
+            break;
+    }
+    return found;
+}
