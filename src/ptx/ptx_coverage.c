@@ -1,0 +1,184 @@
+#include "ptx/ptx_coverage.h"
+
+#include <string.h>
+
+/* --- syntax --- */
+
+enum { LISTED = 6 }; /* alternatives that are written out in the syntax */
+
+static void add_alternatives(struct text *out, const struct ptx_group *group)
+{
+    for (int i = 0; i < group->count; i++) {
+        uint16_t mod = group->mods[i];
+        if (i == LISTED && group->count > LISTED + 1) {
+            text_printf(out, "/…%d more", group->count - LISTED);
+            return;
+        }
+        text_printf(out, "%s.%s", i ? "/" : "", mod == MOD_SAME0 ? "dtype" : ptx_mods[mod].text);
+    }
+}
+
+static void add_group(struct text *out, const struct ptx_group *group)
+{
+    if (group->optional) {
+        text_add(out, "{");
+        add_alternatives(out, group);
+        text_add(out, "}");
+    } else if (group->count > 1) {
+        text_add(out, "(");
+        add_alternatives(out, group);
+        text_add(out, ")");
+    } else {
+        add_alternatives(out, group);
+    }
+}
+
+static const char *slot_name(const struct ptx_slot *slot)
+{
+    switch ((enum ptx_slot_kind)slot->kind) {
+    case SLOT_DESTINATION: return slot->type == MOD_PRED ? "p" : "d";
+    case SLOT_SOURCE: return slot->when == MOD_L2_CACHE_HINT ? "policy" : "a";
+    case SLOT_PREDICATE: return "{!}p";
+    case SLOT_ADDRESS: return "[addr]";
+    case SLOT_TENSOR: return "[map, {coordinates}]";
+    case SLOT_TENSOR_MEMORY: return "[taddr]";
+    case SLOT_IMMEDIATE: return "imm";
+    case SLOT_VECTOR: return "{…}";
+    case SLOT_OFFSETS: return "{offsets}";
+    case SLOT_LANES: return "{lanes}";
+    case SLOT_FRAGMENT:
+        return slot->low == 'd'   ? "{d}"
+               : slot->low == 'a' ? "{a}"
+               : slot->low == 'b' ? "{b}"
+               : slot->low == 'c' ? "{c}"
+                                  : "{registers}";
+    case SLOT_MOVED: return "a";
+    case SLOT_SYMBOL: return "a";
+    case SLOT_PACK: return "{parts}";
+    case SLOT_SINK: return "_";
+    case SLOT_BARRIER: return "barrier";
+    case SLOT_LABEL: return "label";
+    case SLOT_TARGETS: return "targets";
+    case SLOT_CALL: return "(results), function, (arguments), targets";
+    }
+    return "a";
+}
+
+void ptx_form_syntax(struct text *out, const struct ptx_form *form)
+{
+    text_add(out, ptx_ops[form->op].name);
+    for (size_t i = 0; i < form->groups.count; i++)
+        add_group(out, &form->groups.list[i]);
+    const char *before = " ";
+    char letter = 'a';
+    for (size_t i = 0; i < form->slots.count; i++) {
+        const struct ptx_slot *slot = &form->slots.list[i];
+        bool maybe = (slot->flags & SLOT_OPTIONAL) || slot->when;
+        const char *name = slot_name(slot);
+        text_add(out, maybe ? "{" : "");
+        text_add(out, slot->flags & SLOT_JOINED ? "|" : before);
+        if (strcmp(name, "a") == 0)
+            text_add_char(out, letter++);
+        else
+            text_add(out, name);
+        text_add(out, maybe ? "}" : "");
+        before = ", ";
+    }
+}
+
+/* --- the page --- */
+
+/* What is older than these is not mentioned: no target of this project is. */
+enum { OLDEST_VERSION = 60, OLDEST_TARGET = 70 };
+
+static const struct {
+    const char *prefix, *title;
+} sections[] = {{"integer-arithmetic-instructions-", "Integer arithmetic"},
+                {"extended-precision-integer-arithmetic-instructions-", "Integers with carry"},
+                {"floating-point-instructions-", "Floating point"},
+                {"half-precision-floating-point-instructions-", "Half precision"},
+                {"mixed-precision-floating-point-instructions-", "Mixed precision"},
+                {"comparison-and-selection-instructions-", "Comparison and selection"},
+                {"half-precision-comparison-instructions-", "Comparison in half precision"},
+                {"logic-and-shift-instructions-", "Logic and shift"},
+                {"data-movement-and-conversion-instructions-", "Data movement and conversion"},
+                {"control-flow-instructions-", "Control flow"},
+                {"parallel-synchronization-and-communication-instructions-",
+                 "Synchronisation and communication"},
+                {"warp-level-matrix-instructions-", "Matrices of a warp"},
+                {"asynchronous-warpgroup-level-matrix-instructions-", "Matrices of a warpgroup"},
+                {"tcgen05-", "Tensor memory"},
+                {"tcgen-", "Tensor memory: completion"},
+                {"stack-manipulation-instructions-", "Stack"},
+                {"simd-video-instructions-", "Bytes and halves of a register"},
+                {"miscellaneous-instructions-", "Miscellaneous"}};
+
+static void add_row(struct text *out, const struct ptx_form *form)
+{
+    char target[128];
+    ptx_target_name(form->target, target, sizeof target);
+    if (form->version < OLDEST_VERSION)
+        text_add(out, "     ");
+    else
+        text_printf(out, "%d.%d  ", form->version / 10, form->version % 10);
+    text_printf(out, "%-7s  ", form->target < OLDEST_TARGET ? "" : target);
+    ptx_form_syntax(out, form);
+    text_add_char(out, '\n');
+}
+
+/* The forms of an instruction in one section. */
+static void add_instruction(struct text *out, const char *section, int op)
+{
+    text_printf(out, "\n[**%s**](%s%s): %s\n\n```text\n", ptx_ops[op].name,
+                "https://docs.nvidia.com/cuda/parallel-thread-execution/#", section,
+                ptx_ops[op].what);
+    for (size_t i = 0; i < ptx_form_count; i++)
+        if (ptx_forms[i].op == op && strcmp(ptx_forms[i].section, section) == 0)
+            add_row(out, &ptx_forms[i]);
+    text_add(out, "```\n");
+}
+
+static void add_section(struct text *out, const char *prefix, const char *title)
+{
+    text_printf(out, "\n## %s\n", title);
+    for (size_t i = 0; i < ptx_form_count; i++) {
+        const struct ptx_form *form = &ptx_forms[i];
+        bool listed = false; /* with an earlier form of the same section */
+        for (size_t k = i; k > 0 && ptx_forms[k - 1].op == form->op; k--)
+            listed |= strcmp(ptx_forms[k - 1].section, form->section) == 0;
+        if (!listed && strncmp(form->section, prefix, strlen(prefix)) == 0)
+            add_instruction(out, form->section, form->op);
+    }
+}
+
+static void add_specials(struct text *out)
+{
+    text_add(out, "\n## Special registers\n\n| register | type | PTX | target | what |\n"
+                  "|---|---|---|---|---|\n");
+    for (int i = 0; i < PTX_SPECIAL_COUNT; i++) {
+        const struct ptx_special_info *s = &ptx_specials[i];
+        char target[32];
+        ptx_target_name(s->target, target, sizeof target);
+        text_printf(out, "| `%s` | .%s | ", s->name, ptx_mods[s->type].text);
+        if (s->version >= OLDEST_VERSION)
+            text_printf(out, "%d.%d", s->version / 10, s->version % 10);
+        text_printf(out, " | %s | %s |\n", s->target < OLDEST_TARGET ? "" : target, s->what);
+    }
+}
+
+void ptx_coverage(struct text *out)
+{
+    text_add(out,
+             "# The PTX that Tilewright knows\n\n"
+             "Made from the tables in `src/ptx`; the parser, the printer, the verifier and the "
+             "simulator read the same ones.\n\n");
+    text_printf(out,
+                "%d instructions in %zu forms. `{.x}` may be left out; of `(.x/.y)` one is needed. "
+                "In front stand the first version\nof PTX that has the form, and the first GPU, or "
+                "the architectures that have it to themselves (`a/f`: with that suffix);\nnothing "
+                "where PTX 6 and sm_70 had it. A modifier may ask for more than its form.\n",
+                PTX_OP_COUNT, ptx_form_count);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        add_section(out, sections[i].prefix, sections[i].title);
+    add_specials(out);
+}

@@ -1,0 +1,128 @@
+/* Small questions to the data. */
+#include "ptx/ptx.h"
+#include "ptx/ptx_choose.h"
+
+#include <string.h>
+
+const struct ptx_directive_info ptx_directives[PTX_DIRECTIVE_COUNT] = {
+#define X(id, name, most, version, target) [PTX_##id] = {name, most, version, target},
+    PTX_DIRECTIVES(X)
+#undef X
+};
+
+/* --- instructions --- */
+
+bool ptx_has(const struct ptx_instruction *ins, enum ptx_mod mod)
+{
+    for (int i = 0; i < ins->mod_count; i++)
+        if (ins->mods[i] == mod)
+            return true;
+    return false;
+}
+
+enum ptx_mod ptx_find(const struct ptx_instruction *ins, enum ptx_class class, int nth)
+{
+    for (int i = 0; i < ins->mod_count; i++)
+        if (ptx_mods[ins->mods[i]].class == class && nth-- == 0)
+            return (enum ptx_mod)ins->mods[i];
+    return MOD_NONE;
+}
+
+enum ptx_mod ptx_type(const struct ptx_instruction *ins, int nth)
+{
+    for (int i = 0; i < ins->mod_count; i++)
+        if (ptx_is_type(ins->mods[i]) && nth-- == 0)
+            return (enum ptx_mod)ins->mods[i];
+    return MOD_NONE;
+}
+
+int ptx_vector_length(const struct ptx_instruction *ins)
+{
+    enum ptx_mod vector = ptx_find(ins, PTX_CLASS_VECTOR, 0);
+    return vector ? ptx_mods[vector].bits : 1;
+}
+
+const struct ptx_slot *ptx_slot_of(const struct ptx_function *f, const struct ptx_instruction *ins,
+                                   size_t operand)
+{
+    struct ptx_choice choice;
+    ptx_choose(f, ins, false, &choice);
+    if (!choice.form || operand >= ins->operand_count)
+        return NULL;
+    return &choice.form->slots.list[choice.slots[operand]];
+}
+
+/* --- registers --- */
+
+enum ptx_mod ptx_register_type(const struct ptx_function *f, uint32_t reg)
+{
+    return (enum ptx_mod)f->ranges.data[f->registers.data[reg].range]->type;
+}
+
+const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
+{
+    const struct ptx_register *r = &f->registers.data[reg];
+    const struct ptx_registers *range = f->ranges.data[r->range];
+    return range->numbered ? arena_printf(a, "%s%u", range->name, (unsigned)r->number)
+                           : range->name;
+}
+
+/* --- variables --- */
+
+/* int x[] = {1, 2}: the initialiser says how many. */
+int64_t ptx_variable_extent(const struct ptx_variable *v, int dimension)
+{
+    int64_t extent = v->extents[dimension];
+    bool open = extent == PTX_UNKNOWN_EXTENT && dimension == 0;
+    if (open && v->initial && v->initial->kind == PTX_INIT_LIST)
+        return (int64_t)v->initial->list.count;
+    return extent;
+}
+
+uint64_t ptx_variable_size(const struct ptx_variable *v)
+{
+    uint64_t size = ptx_mods[v->type].bits / 8u * v->vector;
+    for (int i = 0; i < v->dimensions; i++) {
+        int64_t extent = ptx_variable_extent(v, i);
+        if (extent <= 0 || size > UINT64_MAX / (uint64_t)extent)
+            return 0;
+        size *= (uint64_t)extent;
+    }
+    return size;
+}
+
+uint32_t ptx_variable_alignment(const struct ptx_variable *v)
+{
+    return v->alignment ? v->alignment : ptx_mods[v->type].bits / 8u * v->vector;
+}
+
+/* --- modules --- */
+
+struct ptx_module *ptx_module_new(struct arena *a, struct ptx_target target)
+{
+    struct ptx_module *m = arena_new(a, struct ptx_module);
+    m->arena = a;
+    m->target = target;
+    m->address_size = 64;
+    return m;
+}
+
+struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name)
+{
+    for (size_t i = 0; i < m->items.count; i++) {
+        const struct ptx_item *item = &m->items.data[i];
+        if (item->function && strcmp(item->function->name, name) == 0)
+            return item->function;
+    }
+    return NULL;
+}
+
+struct ptx_variable *ptx_find_variable(const struct ptx_module *m, const char *name)
+{
+    for (size_t i = 0; i < m->items.count; i++) {
+        const struct ptx_item *item = &m->items.data[i];
+        if (item->kind == PTX_ITEM_VARIABLE && strcmp(item->variable->name, name) == 0)
+            return item->variable;
+    }
+    return NULL;
+}

@@ -1,0 +1,370 @@
+/* Text to data: the module, and what all the parser's files use. PTX ISA, PTX module directives.
+ *
+ *   module    = .version N.N  .target NAME{, NAME}  .address_size N  { item }
+ *   item      = .file … | .section … | .alias A, B; | .pragma "…"; | [linkage] variable | [linkage]
+ *             function
+ *   linkage   = .extern | .visible | .weak | .common
+ */
+#include "ptx/ptx_parser.h"
+
+#include <string.h>
+
+/* --- tokens --- */
+
+void ptx_advance(struct ptx_parser *p)
+{
+    p->token = p->ahead;
+    ptx_scan_next(&p->scanner, &p->ahead);
+}
+
+bool ptx_is_at(const struct ptx_parser *p, int punctuation)
+{
+    return p->token.kind == PTX_TOKEN_PUNCTUATION && p->token.punctuation == punctuation;
+}
+
+bool ptx_accept(struct ptx_parser *p, int punctuation)
+{
+    if (!ptx_is_at(p, punctuation))
+        return false;
+    ptx_advance(p);
+    return true;
+}
+
+struct loc ptx_here(const struct ptx_parser *p)
+{
+    return ptx_token_loc(&p->scanner, &p->token);
+}
+
+char *ptx_token_text(struct ptx_parser *p)
+{
+    return arena_string(p->arena, p->token.text, p->token.length);
+}
+
+bool ptx_expected(struct ptx_parser *p, const char *what)
+{
+    if (p->token.kind == PTX_TOKEN_ERROR)
+        return false; /* reported by the scanner */
+    if (p->token.kind == PTX_TOKEN_END) {
+        diag_error(p->diag, ptx_here(p), "expected %s, found the end of the text", what);
+        return false;
+    }
+    size_t length = p->token.length < 40 ? p->token.length : 40;
+    const char *dot = p->token.kind == PTX_TOKEN_DOT ? "." : "";
+    diag_error(p->diag, ptx_here(p), "expected %s, found `%s%.*s`", what, dot, (int)length,
+               p->token.text);
+    return false;
+}
+
+bool ptx_expect(struct ptx_parser *p, int punctuation, const char *where)
+{
+    if (ptx_accept(p, punctuation))
+        return true;
+    return ptx_expected(p, arena_printf(p->arena, "`%c` %s", punctuation, where));
+}
+
+bool ptx_is_dot(const struct ptx_parser *p, const char *word)
+{
+    return p->token.kind == PTX_TOKEN_DOT && strlen(word) == p->token.length &&
+           memcmp(p->token.text, word, p->token.length) == 0;
+}
+
+bool ptx_accept_dot(struct ptx_parser *p, const char *word)
+{
+    if (!ptx_is_dot(p, word))
+        return false;
+    ptx_advance(p);
+    return true;
+}
+
+bool ptx_read_name(struct ptx_parser *p, const char *what, const char **name)
+{
+    if (p->token.kind != PTX_TOKEN_NAME)
+        return ptx_expected(p, what);
+    *name = ptx_token_text(p);
+    ptx_advance(p);
+    return true;
+}
+
+bool ptx_read_number(struct ptx_parser *p, const char *what, uint64_t most, uint64_t *number)
+{
+    if (p->token.kind != PTX_TOKEN_INTEGER)
+        return ptx_expected(p, what);
+    *number = p->token.bits;
+    if (*number > most) {
+        diag_error(p->diag, ptx_here(p), "%s: at most %llu", what, (unsigned long long)most);
+        return false;
+    }
+    ptx_advance(p);
+    return true;
+}
+
+bool ptx_read_string(struct ptx_parser *p, const char **text)
+{
+    if (p->token.kind != PTX_TOKEN_STRING)
+        return ptx_expected(p, "text in quotes");
+    *text = ptx_token_text(p);
+    ptx_advance(p);
+    return true;
+}
+
+static enum ptx_mod mod_here(const struct ptx_parser *p)
+{
+    if (p->token.kind != PTX_TOKEN_DOT)
+        return MOD_NONE;
+    const struct ptx_name *name = ptx_names_find(&p->index.mods, p->token.text, p->token.length);
+    return name ? (enum ptx_mod)name->number : MOD_NONE;
+}
+
+/* PTX ISA, fundamental-types: those that registers and variables have. */
+enum ptx_mod ptx_accept_type(struct ptx_parser *p)
+{
+    enum ptx_mod m = mod_here(p);
+    bool fundamental = m >= MOD_PRED && m <= MOD_F64;
+    if (!fundamental && m != MOD_F16X2)
+        return MOD_NONE;
+    ptx_advance(p);
+    return m;
+}
+
+enum ptx_mod ptx_space_here(const struct ptx_parser *p)
+{
+    enum ptx_mod m = mod_here(p);
+    bool space =
+        m == MOD_CONST || m == MOD_GLOBAL || m == MOD_LOCAL || m == MOD_PARAM || m == MOD_SHARED;
+    return space ? m : MOD_NONE;
+}
+
+void ptx_skip_statement(struct ptx_parser *p)
+{
+    int depth = 0;
+    while (p->token.kind != PTX_TOKEN_END) {
+        if (depth == 0 && (ptx_is_at(p, '}') || ptx_accept(p, ';')))
+            return;
+        if (ptx_is_at(p, '{'))
+            depth++;
+        if (ptx_is_at(p, '}'))
+            depth--;
+        ptx_advance(p);
+    }
+}
+
+/* --- the head --- */
+
+static bool read_version(struct ptx_parser *p)
+{
+    if (!ptx_accept_dot(p, "version"))
+        return ptx_expected(p, ".version at the start of a module");
+    /* "8.10" would not be a number: the two parts are read from the text */
+    if (p->token.kind != PTX_TOKEN_DOUBLE || p->token.length > 4)
+        return ptx_expected(p, "a version like 8.0");
+    int parts[2] = {0, 0}, part = 0;
+    for (size_t i = 0; i < p->token.length; i++)
+        if (p->token.text[i] == '.')
+            part = 1;
+        else
+            parts[part] = parts[part] * 10 + (p->token.text[i] - '0');
+    if (parts[0] < 1 || parts[0] > 20 || parts[1] < 0 || parts[1] > 9)
+        return ptx_expected(p, "a version like 8.0");
+    p->module->version = parts[0] * 10 + parts[1];
+    ptx_advance(p);
+    return true;
+}
+
+static void unknown_target(struct ptx_parser *p, struct loc where, const char *name)
+{
+    const char *known[64];
+    size_t count = 0;
+    for (size_t i = 0; i < ptx_target_count && count < 64; i++) {
+        const struct ptx_target *t = &ptx_targets[i].target;
+        known[count++] = t->suffix ? arena_printf(p->arena, "sm_%d%c", t->number, t->suffix)
+                                   : arena_printf(p->arena, "sm_%d", t->number);
+    }
+    diag_error(p->diag, where, "unknown target `%s`", name);
+    const char *near = nearest_name(name, known, count);
+    if (near)
+        diag_note(p->diag, where, "the nearest is %s", near);
+}
+
+static bool read_target(struct ptx_parser *p)
+{
+    if (!ptx_accept_dot(p, "target"))
+        return ptx_expected(p, ".target behind .version");
+    do {
+        struct loc where = ptx_here(p);
+        const char *name = NULL;
+        if (!ptx_read_name(p, "a target like sm_80", &name))
+            return false;
+        if (strcmp(name, "debug") == 0) {
+            p->module->debug = true;
+        } else if (strncmp(name, "texmode_", 8) == 0) {
+            continue; /* about texture instructions, which are refused by themselves */
+        } else if (!ptx_target_parse(name, strlen(name), &p->module->target)) {
+            unknown_target(p, where, name);
+            return false;
+        }
+    } while (ptx_accept(p, ','));
+    return true;
+}
+
+static bool read_address_size(struct ptx_parser *p)
+{
+    struct loc where = ptx_here(p);
+    uint64_t size;
+    if (!ptx_accept_dot(p, "address_size"))
+        return true; /* 32 is the default, but such programs are no longer assembled: 64 is meant */
+    if (!ptx_read_number(p, "32 or 64", 64, &size))
+        return false;
+    if (size != 64) {
+        diag_error(p->diag, where, "only programs with 64-bit addresses are supported");
+        return false;
+    }
+    return true;
+}
+
+/* --- items --- */
+
+static void push_item(struct ptx_parser *p, struct ptx_item item)
+{
+    vec_push(p->arena, &p->module->items, item);
+}
+
+static bool read_file(struct ptx_parser *p)
+{
+    struct ptx_file *file = arena_new(p->arena, struct ptx_file);
+    uint64_t number;
+    if (!ptx_read_number(p, "the number of a file", UINT32_MAX, &number) ||
+        !ptx_read_string(p, &file->name))
+        return false;
+    file->number = (uint32_t)number;
+    if (ptx_accept(p, ',')) {
+        file->stamped = true;
+        if (!ptx_read_number(p, "a time stamp", UINT64_MAX, &file->timestamp) ||
+            !ptx_expect(p, ',', "behind the time stamp") ||
+            !ptx_read_number(p, "a size", UINT64_MAX, &file->size))
+            return false;
+    }
+    push_item(p, (struct ptx_item){.kind = PTX_ITEM_FILE, .file = file});
+    return true;
+}
+
+static bool read_function_name(struct ptx_parser *p, struct ptx_function **f)
+{
+    struct loc where = ptx_here(p);
+    const char *name = NULL;
+    if (!ptx_read_name(p, "a function", &name))
+        return false;
+    const struct ptx_name *found = ptx_names_find(&p->globals, name, strlen(name));
+    if (!found || found->kind != PTX_NAME_FUNCTION) {
+        diag_error(p->diag, where, "`%s` is not a function", name);
+        return false;
+    }
+    *f = found->object;
+    return true;
+}
+
+/* .alias name, function; */
+static bool read_alias(struct ptx_parser *p)
+{
+    struct ptx_alias *alias = arena_new(p->arena, struct ptx_alias);
+    if (!read_function_name(p, &alias->name) || !ptx_expect(p, ',', "behind the alias") ||
+        !read_function_name(p, &alias->function))
+        return false;
+    push_item(p, (struct ptx_item){.kind = PTX_ITEM_ALIAS, .alias = alias});
+    return ptx_expect(p, ';', "behind the alias");
+}
+
+static bool read_pragma(struct ptx_parser *p)
+{
+    const char *text;
+    if (!ptx_read_string(p, &text))
+        return false;
+    push_item(p, (struct ptx_item){.kind = PTX_ITEM_PRAGMA, .pragma = text});
+    return ptx_expect(p, ';', "behind the pragma");
+}
+
+static enum ptx_linkage accept_linkage(struct ptx_parser *p)
+{
+    static const struct {
+        const char *word;
+        enum ptx_linkage linkage;
+    } words[] = {{"visible", PTX_VISIBLE},
+                 {"extern", PTX_EXTERN},
+                 {"weak", PTX_WEAK},
+                 {"common", PTX_COMMON}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (ptx_accept_dot(p, words[i].word))
+            return words[i].linkage;
+    return PTX_LOCAL;
+}
+
+static bool read_linked(struct ptx_parser *p)
+{
+    enum ptx_linkage linkage = accept_linkage(p);
+    if (ptx_is_dot(p, "entry") || ptx_is_dot(p, "func"))
+        return ptx_read_function(p, linkage);
+    if (ptx_space_here(p))
+        return ptx_read_variables(p, linkage);
+    if (ptx_is_dot(p, "tex") || ptx_is_dot(p, "texref") || ptx_is_dot(p, "surfref")) {
+        diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported");
+        return false;
+    }
+    return ptx_expected(p, "a variable or a function");
+}
+
+static bool read_item(struct ptx_parser *p)
+{
+    if (ptx_accept_dot(p, "file"))
+        return read_file(p);
+    if (ptx_accept_dot(p, "section"))
+        return ptx_read_section(p);
+    if (ptx_accept_dot(p, "alias"))
+        return read_alias(p);
+    if (ptx_accept_dot(p, "pragma"))
+        return read_pragma(p);
+    return read_linked(p);
+}
+
+/* Behind an item that cannot be read: to what may start another one. */
+static void skip_item(struct ptx_parser *p)
+{
+    int depth = 0;
+    bool moved = false;
+    static const char *const starts[] = {"visible", "extern", "weak", "common", "entry", "func"};
+    while (p->token.kind != PTX_TOKEN_END) {
+        for (size_t i = 0; moved && i < sizeof starts / sizeof *starts; i++)
+            if (ptx_is_dot(p, starts[i]))
+                return;
+        moved = true;
+        if (ptx_is_at(p, '{'))
+            depth++;
+        bool end = (ptx_is_at(p, '}') && --depth <= 0) || (ptx_is_at(p, ';') && depth <= 0);
+        ptx_advance(p);
+        if (end) {
+            ptx_accept(p, ';');
+            return;
+        }
+    }
+}
+
+struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, struct diag *diag)
+{
+    struct ptx_parser p = {.arena = arena, .diag = diag, .source = source};
+    int errors = diag->errors;
+    if (source->length > UINT32_MAX / 2) {
+        diag_error(diag, LOC_NONE, "this text is too long");
+        return NULL;
+    }
+    p.module = ptx_module_new(arena, (struct ptx_target){0, 0});
+    p.registers_left = PTX_FREE_REGISTERS + 16 * (uint64_t)source->length;
+    ptx_index_init(&p.index, arena);
+    ptx_names_init(&p.globals, arena);
+    ptx_scan_start(&p.scanner, source, diag);
+    ptx_advance(&p);
+    ptx_advance(&p);
+    if (!read_version(&p) || !read_target(&p) || !read_address_size(&p))
+        return NULL;
+    while (p.token.kind != PTX_TOKEN_END && !diag_full(diag))
+        if (!read_item(&p))
+            skip_item(&p);
+    return diag->errors == errors ? p.module : NULL;
+}

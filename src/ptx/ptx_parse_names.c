@@ -1,0 +1,151 @@
+/* Scopes. PTX ISA, control-flow-instructions-curly-braces: names and labels declared between braces
+ * are known there and in braces within. */
+#include "ptx/ptx_parser.h"
+
+#include <string.h>
+
+void ptx_enter_scope(struct ptx_parser *p)
+{
+    struct ptx_scope *scope = arena_new(p->arena, struct ptx_scope);
+    scope->parent = p->scope;
+    scope->open = ptx_here(p);
+    ptx_names_init(&scope->names, p->arena);
+    ptx_names_init(&scope->labels, p->arena);
+    p->scope = scope;
+    p->depth++;
+}
+
+/* Labels that were named but not defined here are those of the scope around: references go on to
+ * its label. */
+static void hand_on_label(struct ptx_scope *parent, struct ptx_name *name)
+{
+    struct ptx_label *label = name->object;
+    struct ptx_name *outer = ptx_names_find(&parent->labels, name->text, name->length);
+    if (!outer) {
+        outer = ptx_names_add(&parent->labels, name->text, name->length);
+        outer->object = label;
+        return;
+    }
+    label->same = outer->object;
+}
+
+void ptx_leave_scope(struct ptx_parser *p)
+{
+    struct ptx_scope *scope = p->scope;
+    for (size_t i = 0; i < scope->labels.capacity; i++) {
+        struct ptx_name *name = &scope->labels.places[i];
+        const struct ptx_label *label = name->object;
+        if (!name->text || label->defined)
+            continue;
+        if (scope->parent) {
+            hand_on_label(scope->parent, name);
+            continue;
+        }
+        diag_error(p->diag, label->where, "unknown label `%s`", label->name);
+    }
+    p->scope = scope->parent;
+    p->depth--;
+}
+
+/* The register that a name like %r12 means in this scope, if it has %r<13> or more. */
+static struct ptx_name *numbered(const struct ptx_names *names, const char *text, size_t length,
+                                 uint32_t *reg)
+{
+    size_t digits = 0;
+    uint64_t number = 0, unit = 1;
+    while (digits < length && digits < 9) {
+        char c = text[length - digits - 1];
+        if (c < '0' || c > '9')
+            break;
+        number += (uint64_t)(c - '0') * unit;
+        unit *= 10;
+        digits++;
+        bool leading_zero = c == '0' && digits > 1;
+        struct ptx_name *name = leading_zero ? NULL : ptx_names_find(names, text, length - digits);
+        if (!name || name->kind != PTX_NAME_RANGE)
+            continue;
+        const struct ptx_registers *range = name->object;
+        if (number < range->count) {
+            *reg = range->first + (uint32_t)number;
+            return name;
+        }
+    }
+    return NULL;
+}
+
+struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t length,
+                            uint32_t *reg)
+{
+    for (struct ptx_scope *scope = p->scope; scope; scope = scope->parent) {
+        struct ptx_name *name = ptx_names_find(&scope->names, text, length);
+        if (name && name->kind != PTX_NAME_RANGE) {
+            *reg = name->number;
+            return name;
+        }
+        name = numbered(&scope->names, text, length, reg);
+        if (name)
+            return name;
+    }
+    return ptx_names_find(&p->globals, text, length);
+}
+
+struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
+                             enum ptx_name_kind kind, void *object)
+{
+    struct ptx_names *names = p->scope ? &p->scope->names : &p->globals;
+    size_t length = strlen(name);
+    if (ptx_names_find(names, name, length)) {
+        diag_error(p->diag, where, "`%s` is declared already", name);
+        return NULL;
+    }
+    struct ptx_name *made = ptx_names_add(names, name, length);
+    made->kind = (int)kind;
+    made->object = object;
+    return made;
+}
+
+static void collect(const struct ptx_names *names, const char **list, size_t most, size_t *count)
+{
+    for (size_t i = 0; i < names->capacity && *count < most; i++)
+        if (names->places[i].text)
+            list[(*count)++] = names->places[i].text;
+}
+
+void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name)
+{
+    enum { MOST = 512 };
+    const char **known = arena_array(p->arena, const char *, MOST);
+    size_t count = 0;
+    for (struct ptx_scope *scope = p->scope; scope; scope = scope->parent)
+        collect(&scope->names, known, MOST, &count);
+    collect(&p->globals, known, MOST, &count);
+    diag_error(p->diag, where, "unknown name `%s`", name);
+    const char *near = nearest_name(name, known, count);
+    if (near)
+        diag_note(p->diag, where, "the nearest is `%s`", near);
+}
+
+struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name)
+{
+    size_t length = strlen(name);
+    struct ptx_name *found = ptx_names_find(&p->scope->labels, name, length);
+    if (found)
+        return found->object;
+    struct ptx_label *label = arena_new(p->arena, struct ptx_label);
+    *label = (struct ptx_label){.name = name, .where = ptx_here(p)};
+    ptx_names_add(&p->scope->labels, name, length)->object = label;
+    vec_push(p->arena, &p->function->labels, label);
+    return label;
+}
+
+bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc where)
+{
+    if (label->defined) {
+        diag_error(p->diag, where, "label `%s` is there already", label->name);
+        return false;
+    }
+    label->defined = true;
+    label->where = where;
+    label->statement = (uint32_t)p->function->body.count;
+    return true;
+}

@@ -1,0 +1,115 @@
+/* What the files of the parser share. Functions that return bool say whether all is well; if not,
+ * they have reported it, and the caller gives up what it was reading. */
+#ifndef TW_PTX_PARSER_H
+#define TW_PTX_PARSER_H
+
+#include "ptx/ptx.h"
+#include "ptx/ptx_names.h"
+#include "ptx/ptx_scan.h"
+
+/* So that no text, however made, needs more than a small multiple of its size in memory, or deep
+ * recursion. */
+enum {
+    PTX_MOST_DEPTH = 64,         /* of braces, of parentheses */
+    PTX_MOST_ELEMENTS = 256,     /* of a vector or a list */
+    PTX_FREE_REGISTERS = 1 << 18 /* that a module may declare, besides 16 for each byte of text */
+};
+
+enum ptx_name_kind {
+    PTX_NAME_FUNCTION,
+    PTX_NAME_VARIABLE,
+    PTX_NAME_REGISTER, /* number: the register */
+    PTX_NAME_RANGE,    /* %r of %r<10>; object: struct ptx_registers */
+    PTX_NAME_LABEL
+};
+
+/* A pair of braces: names and labels declared between them. */
+struct ptx_scope {
+    struct ptx_scope *parent;
+    struct ptx_names names, labels;
+    struct loc open;
+};
+
+struct ptx_parser {
+    struct arena *arena;
+    struct diag *diag;
+    const struct source *source;
+    struct ptx_scanner scanner;
+    struct ptx_token token, ahead;
+    struct ptx_index index;
+    struct ptx_module *module;
+    struct ptx_names globals;
+    uint64_t registers_left;
+    /* in a function */
+    struct ptx_function *function;
+    struct ptx_scope *scope;
+    const struct ptx_line *line;
+    int depth;
+};
+
+/* --- tokens --- */
+
+void ptx_advance(struct ptx_parser *p);
+bool ptx_is_at(const struct ptx_parser *p, int punctuation);
+/* Takes the character if it is there. */
+bool ptx_accept(struct ptx_parser *p, int punctuation);
+/* Takes it or reports "expected `,` behind what". */
+bool ptx_expect(struct ptx_parser *p, int punctuation, const char *where);
+/* Is the token .word? ptx_accept_dot takes it then. */
+bool ptx_is_dot(const struct ptx_parser *p, const char *word);
+bool ptx_accept_dot(struct ptx_parser *p, const char *word);
+struct loc ptx_here(const struct ptx_parser *p);
+char *ptx_token_text(struct ptx_parser *p);
+/* Reports "expected what, found …" at the token; false. */
+bool ptx_expected(struct ptx_parser *p, const char *what);
+/* Takes a name. */
+bool ptx_read_name(struct ptx_parser *p, const char *what, const char **name);
+bool ptx_read_number(struct ptx_parser *p, const char *what, uint64_t most, uint64_t *number);
+bool ptx_read_string(struct ptx_parser *p, const char **text);
+/* A .word that is a type of registers or variables; MOD_NONE, nothing taken, if it is none. */
+enum ptx_mod ptx_accept_type(struct ptx_parser *p);
+/* The state space that the token names, MOD_NONE if none. */
+enum ptx_mod ptx_space_here(const struct ptx_parser *p);
+/* To the end of what cannot be read: behind the next `;`, in front of the next brace that closes.
+ *   */
+void ptx_skip_statement(struct ptx_parser *p);
+
+/* --- names --- */
+
+void ptx_enter_scope(struct ptx_parser *p);
+void ptx_leave_scope(struct ptx_parser *p);
+/* In the scopes and then the module; NULL if unknown. %r5 is found by %r<10>: *reg is its register
+ * then. */
+struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t length,
+                            uint32_t *reg);
+/* A new name in the innermost scope, or the module outside functions; reports it if it is there
+ * already. */
+struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
+                             enum ptx_name_kind kind, void *object);
+void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name);
+struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name);
+bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc where);
+
+/* --- parts --- */
+
+struct ptx_constant {
+    enum { PTX_CONSTANT_INTEGER, PTX_CONSTANT_FLOAT, PTX_CONSTANT_DOUBLE } kind;
+    uint64_t bits;
+};
+bool ptx_read_constant(struct ptx_parser *p, struct ptx_constant *c); /* an expression */
+bool ptx_read_offset(struct ptx_parser *p, int64_t *offset);          /* {+expression} */
+
+/* The declaration of variables, behind the linkage; the token is the state space. Pushes statements
+ * or items. */
+bool ptx_read_variables(struct ptx_parser *p, enum ptx_linkage linkage);
+bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **v);
+bool ptx_read_registers(struct ptx_parser *p);
+bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range);
+bool ptx_read_function(struct ptx_parser *p, enum ptx_linkage linkage);
+bool ptx_read_signature_parameters(struct ptx_parser *p, struct ptx_signature *s, bool named);
+bool ptx_read_body(struct ptx_parser *p);
+bool ptx_read_instruction(struct ptx_parser *p);
+bool ptx_read_section(struct ptx_parser *p);
+void ptx_push(struct ptx_parser *p, struct ptx_statement statement);
+
+#endif

@@ -1,0 +1,422 @@
+/* Data to text. One way to write everything: so what is printed, read and printed again is the
+ * same. */
+#include "ptx/ptx.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct printer {
+    struct text *out;
+    const struct ptx_function *function;
+    int depth; /* of braces */
+};
+
+/* Most of a text is registers and offsets: quicker than printf. */
+static void add_number(struct text *out, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    text_add_n(out, digits + at, sizeof digits - at);
+}
+
+static void add_signed(struct text *out, int64_t value)
+{
+    if (value < 0)
+        text_add_char(out, '-');
+    add_number(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+static void indent(struct printer *p)
+{
+    for (int i = 0; i < p->depth; i++)
+        text_add(p->out, "    ");
+}
+
+/* --- operands --- */
+
+static void print_register(struct printer *p, uint32_t reg)
+{
+    const struct ptx_register *r = &p->function->registers.data[reg];
+    const struct ptx_registers *range = p->function->ranges.data[r->range];
+    text_add(p->out, range->name);
+    if (range->numbered)
+        add_number(p->out, r->number);
+}
+
+/* +4, +-4 as PTX writes it, nothing for 0. */
+static void print_offset(struct text *out, int64_t offset)
+{
+    if (!offset)
+        return;
+    text_add_char(out, '+');
+    add_signed(out, offset);
+}
+
+static void print_base(struct printer *p, const struct ptx_operand *o)
+{
+    switch ((enum ptx_base)o->base) {
+    case PTX_BASE_NONE: add_signed(p->out, o->offset); return;
+    case PTX_BASE_REGISTER: print_register(p, o->reg); break;
+    case PTX_BASE_VARIABLE: text_add(p->out, o->variable->name); break;
+    case PTX_BASE_FUNCTION: text_add(p->out, o->function->name); break;
+    }
+    if (o->plus_zero && o->offset == 0)
+        text_add(p->out, "+0");
+    print_offset(p->out, o->offset);
+}
+
+static void print_operand(struct printer *p, const struct ptx_operand *o);
+
+static void print_elements(struct printer *p, const struct ptx_operand *o, const char *around)
+{
+    text_add_char(p->out, around[0]);
+    for (uint32_t i = 0; i < o->count; i++) {
+        text_add(p->out, i ? ", " : "");
+        print_operand(p, &o->elements[i]);
+    }
+    text_add_char(p->out, around[1]);
+}
+
+static void print_address(struct printer *p, const struct ptx_operand *o)
+{
+    text_add_char(p->out, '[');
+    print_base(p, o);
+    if (o->elements) {
+        text_add(p->out, ", ");
+        print_elements(p, o, "{}");
+    }
+    text_add(p->out, o->unified ? "].unified" : "]");
+}
+
+static void print_operand(struct printer *p, const struct ptx_operand *o)
+{
+    if (o->negated)
+        text_add_char(p->out, '!');
+    switch ((enum ptx_operand_kind)o->kind) {
+    case PTX_NOTHING: break;
+    case PTX_REGISTER: print_register(p, o->reg); break;
+    case PTX_IMMEDIATE: add_signed(p->out, (int64_t)o->bits); break;
+    case PTX_FLOAT: text_printf(p->out, "0f%08" PRIX32, (uint32_t)o->bits); break;
+    case PTX_DOUBLE: text_printf(p->out, "0d%016" PRIX64, o->bits); break;
+    case PTX_WARP_SZ: text_add(p->out, "WARP_SZ"); break;
+    case PTX_SPECIAL: text_add(p->out, ptx_specials[o->special].name); break;
+    case PTX_SINK: text_add_char(p->out, '_'); break;
+    case PTX_ADDRESS: print_address(p, o); break;
+    case PTX_SYMBOL: print_base(p, o); break;
+    case PTX_VECTOR: print_elements(p, o, "{}"); break;
+    case PTX_LIST: print_elements(p, o, "()"); break;
+    case PTX_LABEL: text_add(p->out, o->label->name); break;
+    }
+}
+
+/* --- instructions --- */
+
+static void print_operands(struct printer *p, const struct ptx_instruction *ins)
+{
+    const char *before = " ";
+    for (int i = 0; i < ins->operand_count; i++) {
+        const struct ptx_operand *o = &ins->operands[i];
+        if (o->kind == PTX_NOTHING)
+            continue;
+        text_add(p->out, o->joined ? "|" : before);
+        print_operand(p, o);
+        before = ", ";
+    }
+}
+
+static void print_instruction(struct printer *p, const struct ptx_instruction *ins)
+{
+    if (ins->guarded) {
+        text_add(p->out, ins->guard_negated ? "@!" : "@");
+        print_register(p, ins->guard);
+        text_add_char(p->out, ' ');
+    }
+    text_add(p->out, ptx_ops[ins->op].name);
+    for (int i = 0; i < ins->mod_count; i++) {
+        text_add_char(p->out, '.');
+        text_add(p->out, ptx_mods[ins->mods[i]].text);
+    }
+    print_operands(p, ins);
+    text_add_char(p->out, ';');
+}
+
+void ptx_print_instruction(struct text *out, const struct ptx_function *f,
+                           const struct ptx_instruction *ins)
+{
+    struct printer p = {out, f, 0};
+    print_instruction(&p, ins);
+}
+
+/* --- variables --- */
+
+static void print_initial(struct text *out, const struct ptx_initial *init);
+
+static void print_initial_address(struct text *out, const struct ptx_initial *init)
+{
+    const char *name = init->function ? init->function->name : init->variable->name;
+    if (init->mask)
+        text_printf(out, "0x%" PRIX64 "(", init->mask);
+    text_printf(out, init->generic ? "generic(%s)" : "%s", name);
+    print_offset(out, init->offset);
+    text_add(out, init->mask ? ")" : "");
+}
+
+static void print_initial(struct text *out, const struct ptx_initial *init)
+{
+    switch (init->kind) {
+    case PTX_INIT_INTEGER: text_printf(out, "%" PRId64, (int64_t)init->bits); break;
+    case PTX_INIT_FLOAT: text_printf(out, "0f%08" PRIX32, (uint32_t)init->bits); break;
+    case PTX_INIT_DOUBLE: text_printf(out, "0d%016" PRIX64, init->bits); break;
+    case PTX_INIT_ADDRESS: print_initial_address(out, init); break;
+    case PTX_INIT_LIST:
+        text_add_char(out, '{');
+        for (size_t i = 0; i < init->list.count; i++) {
+            text_add(out, i ? ", " : "");
+            print_initial(out, &init->list.data[i]);
+        }
+        text_add_char(out, '}');
+        break;
+    }
+}
+
+static void print_linkage(struct text *out, int linkage)
+{
+    static const char *const words[] = {"", ".visible ", ".extern ", ".weak ", ".common "};
+    text_add(out, words[linkage]);
+}
+
+static void print_dimensions(struct text *out, const struct ptx_variable *v)
+{
+    for (int i = 0; i < v->dimensions; i++)
+        if (v->extents[i] == PTX_UNKNOWN_EXTENT)
+            text_add(out, "[]");
+        else
+            text_printf(out, "[%" PRId64 "]", v->extents[i]);
+}
+
+static void print_variable(struct text *out, const struct ptx_variable *v)
+{
+    print_linkage(out, v->linkage);
+    text_printf(out, ".%s", v->space ? ptx_mods[v->space].text : "reg");
+    if (v->attribute)
+        text_printf(out, " .attribute(%s)", v->attribute);
+    if (v->alignment)
+        text_printf(out, " .align %" PRIu32, v->alignment);
+    if (v->vector > 1)
+        text_printf(out, " .v%d", v->vector);
+    text_printf(out, " .%s", ptx_mods[v->type].text);
+    if (v->pointer) {
+        text_add(out, " .ptr");
+        if (v->pointer_space)
+            text_printf(out, " .%s", ptx_mods[v->pointer_space].text);
+        if (v->pointer_alignment)
+            text_printf(out, " .align %" PRIu32, v->pointer_alignment);
+    }
+    text_printf(out, " %s", v->name);
+    print_dimensions(out, v);
+    if (v->initial) {
+        text_add(out, " = ");
+        print_initial(out, v->initial);
+    }
+}
+
+static void print_registers(struct text *out, const struct ptx_registers *r)
+{
+    text_printf(out, ".reg .%s %s", ptx_mods[r->type].text, r->name);
+    if (r->numbered)
+        text_printf(out, "<%" PRIu32 ">", r->count);
+    text_add_char(out, ';');
+}
+
+/* --- statements --- */
+
+static void print_line(struct text *out, const struct ptx_line *line)
+{
+    text_printf(out, ".loc %" PRIu32 " %" PRIu32 " %" PRIu32, line->file, line->line, line->column);
+    if (!line->function_name)
+        return;
+    text_printf(out, ", function_name %s", line->function_name);
+    print_offset(out, line->function_offset);
+    if (line->has_call)
+        text_printf(out, ", inlined_at %" PRIu32 " %" PRIu32 " %" PRIu32, line->call_file,
+                    line->call_line, line->call_column);
+}
+
+static void print_targets(struct text *out, const struct ptx_targets *t)
+{
+    text_printf(out, "%s: .%stargets ", t->name->name, t->calls ? "call" : "branch");
+    for (size_t i = 0; i < t->labels.count; i++)
+        text_printf(out, "%s%s", i ? ", " : "", t->labels.data[i]->name);
+    for (size_t i = 0; i < t->functions.count; i++)
+        text_printf(out, "%s%s", i ? ", " : "", t->functions.data[i]->name);
+    text_add_char(out, ';');
+}
+
+static void print_short_list(struct text *out, struct ptx_variable *const *list, size_t count)
+{
+    text_add_char(out, '(');
+    for (size_t i = 0; i < count; i++) {
+        text_add(out, i ? ", " : "");
+        print_variable(out, list[i]);
+    }
+    text_add_char(out, ')');
+}
+
+static void print_prototype(struct text *out, const struct ptx_prototype *t)
+{
+    const struct ptx_signature *s = &t->signature;
+    text_printf(out, "%s: .callprototype ", t->name->name);
+    print_short_list(out, s->results.data, s->results.count);
+    text_add(out, " _ ");
+    print_short_list(out, s->parameters.data, s->parameters.count);
+    text_add(out, s->noreturn ? " .noreturn;" : ";");
+}
+
+static void print_statement(struct printer *p, const struct ptx_statement *s)
+{
+    if (s->kind == PTX_AT_CLOSE)
+        p->depth--;
+    if (s->kind != PTX_AT_LABEL)
+        indent(p);
+    switch (s->kind) {
+    case PTX_AT_INSTRUCTION: print_instruction(p, s->instruction); break;
+    case PTX_AT_LABEL: text_printf(p->out, "%s:", s->label->name); break;
+    case PTX_AT_OPEN: text_add_char(p->out, '{'); break;
+    case PTX_AT_CLOSE: text_add_char(p->out, '}'); break;
+    case PTX_AT_REGISTERS: print_registers(p->out, s->registers); break;
+    case PTX_AT_VARIABLE:
+        print_variable(p->out, s->variable);
+        text_add_char(p->out, ';');
+        break;
+    case PTX_AT_LINE: print_line(p->out, s->line); break;
+    case PTX_AT_PRAGMA: text_printf(p->out, ".pragma \"%s\";", s->pragma); break;
+    case PTX_AT_TARGETS: print_targets(p->out, s->targets); break;
+    case PTX_AT_PROTOTYPE: print_prototype(p->out, s->prototype); break;
+    }
+    if (s->kind == PTX_AT_OPEN)
+        p->depth++;
+    text_add_char(p->out, '\n');
+}
+
+/* --- functions --- */
+
+static void print_parameters(struct text *out, const struct ptx_signature *s)
+{
+    text_add_char(out, '(');
+    for (size_t i = 0; i < s->parameters.count; i++) {
+        text_add(out, i ? ",\n    " : "\n    ");
+        print_variable(out, s->parameters.data[i]);
+    }
+    text_add(out, s->parameters.count ? "\n)" : ")");
+}
+
+static void print_head(struct text *out, const struct ptx_function *f)
+{
+    print_linkage(out, f->linkage);
+    text_add(out, f->entry ? ".entry " : ".func ");
+    if (f->signature.results.count) {
+        print_short_list(out, f->signature.results.data, f->signature.results.count);
+        text_add_char(out, ' ');
+    }
+    text_add(out, f->name);
+    print_parameters(out, &f->signature);
+    if (f->signature.noreturn)
+        text_add(out, "\n.noreturn");
+    for (size_t i = 0; i < f->limits.count; i++) {
+        const struct ptx_limit *l = &f->limits.data[i];
+        text_printf(out, "\n.%s", ptx_directives[l->directive].name);
+        for (uint32_t k = 0; k < l->count; k++)
+            text_printf(out, "%s%" PRIu32, k ? ", " : " ", l->values[k]);
+    }
+    for (size_t i = 0; i < f->pragmas.count; i++)
+        text_printf(out, "\n.pragma \"%s\";", f->pragmas.data[i]);
+}
+
+static void print_function(struct text *out, const struct ptx_function *f)
+{
+    struct printer p = {out, f, 1};
+    print_head(out, f);
+    text_add(out, "\n{\n");
+    for (size_t i = 0; i < f->body.count; i++)
+        print_statement(&p, &f->body.data[i]);
+    text_add(out, "}\n");
+}
+
+/* --- modules --- */
+
+static void print_file(struct text *out, const struct ptx_file *f)
+{
+    text_printf(out, ".file %" PRIu32 " \"%s\"", f->number, f->name);
+    if (f->stamped)
+        text_printf(out, ", %" PRIu64 ", %" PRIu64, f->timestamp, f->size);
+    text_add_char(out, '\n');
+}
+
+static void print_datum(struct text *out, const struct ptx_datum *d)
+{
+    if (d->label) {
+        text_printf(out, "%s:\n", d->label);
+        return;
+    }
+    text_printf(out, ".b%d ", d->bytes * 8);
+    for (size_t i = 0; i < d->count; i++) {
+        const struct ptx_datum_value *v = &d->values[i];
+        text_add(out, i ? ", " : "");
+        if (v->symbol)
+            text_add(out, v->symbol);
+        if (v->minus)
+            text_printf(out, "-%s", v->minus);
+        if (!v->symbol)
+            text_printf(out, "%" PRIu64, v->number);
+        else
+            print_offset(out, (int64_t)v->number);
+    }
+    text_add_char(out, '\n');
+}
+
+static void print_section(struct text *out, const struct ptx_section *s)
+{
+    text_printf(out, ".section %s\n{\n", s->name);
+    for (size_t i = 0; i < s->data.count; i++)
+        print_datum(out, &s->data.data[i]);
+    text_add(out, "}\n");
+}
+
+static void print_item(struct text *out, const struct ptx_item *item)
+{
+    switch (item->kind) {
+    case PTX_ITEM_VARIABLE:
+        print_variable(out, item->variable);
+        text_add(out, ";\n");
+        break;
+    case PTX_ITEM_FUNCTION:
+        text_add_char(out, '\n');
+        print_function(out, item->function);
+        break;
+    case PTX_ITEM_DECLARATION:
+        print_head(out, item->declared);
+        text_add(out, ";\n");
+        break;
+    case PTX_ITEM_FILE: print_file(out, item->file); break;
+    case PTX_ITEM_SECTION: print_section(out, item->section); break;
+    case PTX_ITEM_ALIAS:
+        text_printf(out, ".alias %s, %s;\n", item->alias->name->name, item->alias->function->name);
+        break;
+    case PTX_ITEM_PRAGMA: text_printf(out, ".pragma \"%s\";\n", item->pragma); break;
+    }
+}
+
+void ptx_print(struct text *out, const struct ptx_module *m)
+{
+    int version = m->version ? m->version : ptx_lowest_version(m);
+    text_printf(out, ".version %d.%d\n.target sm_%d", version / 10, version % 10, m->target.number);
+    if (m->target.suffix)
+        text_add_char(out, m->target.suffix);
+    text_printf(out, "%s\n.address_size %d\n\n", m->debug ? ", debug" : "", m->address_size);
+    for (size_t i = 0; i < m->items.count; i++)
+        print_item(out, &m->items.data[i]);
+}

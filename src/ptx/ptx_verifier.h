@@ -1,0 +1,40 @@
+/* What the files of the verifier share. */
+#ifndef TW_PTX_VERIFIER_H
+#define TW_PTX_VERIFIER_H
+
+#include "ptx/ptx.h"
+#include "ptx/ptx_choose.h"
+
+struct ptx_verifier {
+    struct arena *arena;
+    struct diag *diag; /* NULL: only `complaint` is wanted */
+    struct ptx_target target;
+    int version; /* 0: whatever is needed */
+    const struct ptx_function *function;
+    /* what is looked at */
+    const struct ptx_instruction *instruction;
+    struct loc where;
+    const char *complaint; /* the first */
+};
+
+/* Reports at the instruction (or whatever is looked at); quotes it where there is no text to point
+ * at. */
+void ptx_complain(struct ptx_verifier *v, const char *format, ...) DIAG_FORMAT(2, 3);
+void ptx_warn(struct ptx_verifier *v, const char *format, ...) DIAG_FORMAT(2, 3);
+
+/* "add.s32" */
+const char *ptx_mnemonic(struct arena *a, const struct ptx_instruction *ins);
+/* Why no form of the table takes the instruction's modifiers, or its operands. */
+void ptx_explain_modifiers(struct ptx_verifier *v);
+void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form);
+
+/* Does a register of type `reg` suit an instruction of type `type`? PTX ISA, operand-type-checking.
+ * */
+bool ptx_type_takes(enum ptx_mod type, enum ptx_mod reg, bool wider);
+
+void ptx_verify_instruction(struct ptx_verifier *v, const struct ptx_instruction *ins,
+                            struct loc where);
+void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice);
+void ptx_verify_call(struct ptx_verifier *v);
+
+#endif
