@@ -44,7 +44,8 @@ static unsigned char *box_element(struct frame *f, const struct access *a, const
     const int64_t *stride = access_strides(f, a);
     int64_t at = 0;
     for (int i = 0; i < a->rank; i++) {
-        int64_t index = box->start[i] + coordinate[i];
+        /* past the largest integer it wraps below zero, which is outside as well */
+        int64_t index = (int64_t)((uint64_t)box->start[i] + (uint64_t)coordinate[i]);
         if (box->gather[i])
             index = a->axis[i].wide ? ((const int64_t *)box->gather[i])[coordinate[i]]
                                     : ((const int32_t *)box->gather[i])[coordinate[i]];
