@@ -53,7 +53,8 @@ int gf2_rank(const uint64_t *vectors, int count)
     return s.rank;
 }
 
-/* Zassenhaus: of the rows (a, a) and (b, 0), those whose left half vanishes have the intersection on the right. */
+/* Zassenhaus: of the rows (a, a) and (b, 0), those whose left half vanishes have the intersection
+ * on the right. */
 int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count, uint64_t *out)
 {
     struct gf2_space s;

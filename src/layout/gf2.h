@@ -1,7 +1,8 @@
 /* Linear algebra over GF(2): a vector is the bits of a word, a sum is an exclusive or.
  *
- * A space is kept in echelon form, a row for each leading bit, so every question is one pass over at most 64 rows. Each
- * row remembers in its tag which of the inserted vectors it is the sum of: that is what solving needs.
+ * A space is kept in echelon form, a row for each leading bit, so every question is one pass over
+ * at most 64 rows. Each row remembers in its tag which of the inserted vectors it is the sum of:
+ * that is what solving needs.
  */
 #ifndef TW_GF2_H
 #define TW_GF2_H
@@ -22,7 +23,8 @@ bool gf2_contains(const struct gf2_space *s, uint64_t v);
 /* *tag: the inserted vectors whose sum is v. False where v is not in the space. */
 bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag);
 int gf2_rank(const uint64_t *vectors, int count);
-/* A basis of the intersection of two spans, at most 64 vectors of at most 32 bits each; the number of vectors. */
+/* A basis of the intersection of two spans, at most 64 vectors of at most 32 bits each; the number
+ * of vectors. */
 int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count, uint64_t *out);
 
 static inline int gf2_highest(uint64_t v) /* -1 for 0 */

@@ -1,9 +1,10 @@
 /* Layouts as values: building, the normal form, evaluation, questions.
  *
- * The normal form rests on one fact: where no other digit touches a bit of a result's exclusive or, adding that bit and
- * xoring it are the same. So (1) such private bits become additions, (2) neighbouring digits that continue each other are
- * joined, (3) factors of two are split off, lowest first, (4) an addition by a digit of 2 that meets nothing else in its
- * bits, and into which nothing carries, becomes a bit of the atom again.
+ * The normal form rests on one fact: where no other digit touches a bit of a result's exclusive or,
+ * adding that bit and xoring it are the same. So (1) such private bits become additions, (2)
+ * neighbouring digits that continue each other are joined, (3) factors of two are split off, lowest
+ * first, (4) an addition by a digit of 2 that meets nothing else in its bits, and into which
+ * nothing carries, becomes a bit of the atom again.
  */
 #include "layout/layout.h"
 
@@ -165,8 +166,8 @@ static void split_twos(struct layout *l)
     l->digit_count = n;
 }
 
-/* What is added to result j, `skip` aside, by contributions that are no multiple of `unit`: at most how much? -1: it may
- * be negative or too much to matter. */
+/* What is added to result j, `skip` aside, by contributions that are no multiple of `unit`: at most
+ * how much? -1: it may be negative or too much to matter. */
 static int64_t below(const struct layout *l, int j, int skip, int64_t unit)
 {
     int64_t most = 0;

@@ -1,8 +1,9 @@
 /* Vector width, wavefronts and sectors of an access.
  *
- * The maps give every lane's address; counting is then the hardware's rule. That need not be done for every instruction:
- * when the other counters only shift all lanes by the same amount, or xor the same bits into all, they permute the banks
- * and change no count. So usually one instruction stands for all of them (is_uniform).
+ * The maps give every lane's address; counting is then the hardware's rule. That need not be done
+ * for every instruction: when the other counters only shift all lanes by the same amount, or xor
+ * the same bits into all, they permute the banks and change no count. So usually one instruction
+ * stands for all of them (is_uniform).
  */
 #include "layout/layout_access.h"
 
@@ -21,7 +22,8 @@ static int lanes_per_phase(int bytes)
     return bytes <= 4 ? LAYOUT_LANES : LAYOUT_LANES * 4 / bytes;
 }
 
-/* The bank that is asked for most different words, of `count` lanes with `words` consecutive words each. */
+/* The bank that is asked for most different words, of `count` lanes with `words` consecutive words
+ * each. */
 static int busiest_bank(const uint32_t *address, uint32_t active, int count, int words)
 {
     uint32_t seen[BANKS][LAYOUT_LANES];
@@ -319,7 +321,8 @@ static void count(const struct meeting *m, struct access *a)
     }
 }
 
-/* Vectors of several elements are moved whole: where a mask could cut one, the vector is given up. */
+/* Vectors of several elements are moved whole: where a mask could cut one, the vector is given
+ * up. */
 static bool mask_cuts(const struct meeting *m, const struct access *a)
 {
     for (int b = 0; m->masked && b < a->vector_bits; b++) {
@@ -362,7 +365,17 @@ void layout_access_lanes(const struct layout *regs, const struct layout *memory,
 
 /* --- Matrix accesses --- */
 
-/* The share of the digit of `axis` with this weight is `value` (or, value 0, any multiple of unit). */
+static bool has_bit(const struct layout *l, enum layout_axis axis, int32_t weight)
+{
+    int i = layout_in_index(l, axis);
+    for (int d = 0; d < l->digit_count; d++)
+        if (l->digits[d].in == i && l->digits[d].extent == 2 && layout_weight(l, d) == weight)
+            return true;
+    return false;
+}
+
+/* The share of the digit of `axis` with this weight is `value` (or, value 0, any multiple of
+ * unit). */
 static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weight, int32_t value,
                      int32_t unit)
 {
@@ -372,8 +385,8 @@ static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weig
     return s.xor % unit == 0 && s.add % unit == 0;
 }
 
-/* The fragment that a matrix access of e elements a 32-bit register gives: which step each bit of lane (and of reg within
- * the register) must have, 0 for a step from row to row. */
+/* The fragment that a matrix access of e elements a 32-bit register gives: which step each bit of
+ * lane (and of reg within the register) must have, 0 for a step from row to row. */
 static bool fragment_fits(const struct layout *l, int e, bool trans)
 {
     int32_t unit = 4 * e, lane_step[5] = {e, 2 * e, 0, 0, 0};
@@ -382,7 +395,8 @@ static bool fragment_fits(const struct layout *l, int e, bool trans)
         memcpy(lane_step, column, sizeof column);
     }
     for (int b = 0; 1 << b < e; b++)
-        if (!digit_is(l, AXIS_REG, 1 << b, trans ? 0 : 1 << b, unit))
+        if (!has_bit(l, AXIS_REG, 1 << b) ||
+            !digit_is(l, AXIS_REG, 1 << b, trans ? 0 : 1 << b, unit))
             return false;
     for (int b = 0; b < 5; b++)
         if (!digit_is(l, AXIS_LANE, 1 << b, lane_step[b], unit))
@@ -419,7 +433,8 @@ static void find_matrices(const struct layout *l, int e, int most, struct access
     }
 }
 
-/* The elements that an instruction moves are all inside (1), all masked (0), or some of both (-1). */
+/* The elements that an instruction moves are all inside (1), all masked (0), or some of both
+ * (-1). */
 static int inside(const struct meeting *m, const struct access *a, int32_t reg, int32_t warp)
 {
     int32_t at[LAYOUT_OUTS];

@@ -1,9 +1,10 @@
-/* What an access costs, from the maps: how wide its vectors are, how many wavefronts of shared memory, how many sectors of
- * global memory.
+/* What an access costs, from the maps: how wide its vectors are, how many wavefronts of shared
+ * memory, how many sectors of global memory.
  *
- * Shared memory has 32 banks of 4 bytes. A warp's access is served in phases (32-bit: all lanes; 64-bit: two halves;
- * 128-bit: four quarters; ldmatrix and stmatrix: the eight rows of a matrix). A phase takes as many wavefronts as the bank
- * that is asked for most different words (CUDA C++ Programming Guide, "Shared Memory"; CUTLASS, implicit_gemm_convolution).
+ * Shared memory has 32 banks of 4 bytes. A warp's access is served in phases (32-bit: all lanes;
+ * 64-bit: two halves; 128-bit: four quarters; ldmatrix and stmatrix: the eight rows of a matrix). A
+ * phase takes as many wavefronts as the bank that is asked for most different words (CUDA C++
+ * Programming Guide, "Shared Memory"; CUTLASS, implicit_gemm_convolution).
  */
 #ifndef TW_LAYOUT_ACCESS_H
 #define TW_LAYOUT_ACCESS_H
@@ -32,8 +33,9 @@ extern const char *const access_kind_names[3];
 
 enum { ACCESS_VECTOR_BITS = 7 };
 
-/* How a register tile meets memory. One instruction moves, for some base register, the registers that the weights in
- * vector[] (and, of a matrix access, matrix[]) span: base + weight, each taken or not. */
+/* How a register tile meets memory. One instruction moves, for some base register, the registers
+ * that the weights in vector[] (and, of a matrix access, matrix[]) span: base + weight, each taken
+ * or not. */
 struct access {
     enum access_kind kind;
     int bytes;    /* of a lane's vector; of a row (16) for matrices */
@@ -47,36 +49,43 @@ struct access {
     int64_t wavefronts, least;      /* of all warps; least: without conflicts */
 };
 
-/* Digits of reg that run over 1, 2, 4, … consecutive values of result j and are aligned: at most `most` values. weights:
- * theirs in reg. For global accesses take the register layout itself and its last axis. */
+/* Digits of reg that run over 1, 2, 4, … consecutive values of result j and are aligned: at most
+ * `most` values. weights: theirs in reg. For global accesses take the register layout itself and
+ * its last axis. */
 int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int *bits);
 
-/* A register tile stored to or loaded from shared memory at `memory`, in the widest vectors of at most `most` bytes. bits:
- * of an element, at least 1. Registers that hold the same are moved once. */
+/* A register tile stored to or loaded from shared memory at `memory`, in the widest vectors of at
+ * most `most` bytes. bits: of an element, at least 1. Registers that hold the same are moved
+ * once. */
 void layout_access_lanes(const struct layout *regs, const struct layout *memory, int bits, int most,
                          struct access *out);
-/* The same by ldmatrix or stmatrix. False where the fragment is not theirs, or rows are not 16 consecutive bytes, or a mask
- * cuts a matrix. Where masks leave a warp without some instruction, all of its elements are masked. */
+/* The same by ldmatrix or stmatrix. False where the fragment is not theirs, or rows are not 16
+ * consecutive bytes, or a mask cuts a matrix. Where masks leave a warp without some instruction,
+ * all of its elements are masked. */
 bool layout_access_matrix(const struct layout *regs, const struct layout *memory, int bits,
                           bool trans, struct access *out);
 
-/* The byte addresses of one instruction of an access: as the lanes give them. reg: a base register. Returns the active
- * lanes. */
+/* The byte addresses of one instruction of an access: as the lanes give them. reg: a base register.
+ * Returns the active lanes. */
 uint32_t layout_access_addresses(const struct layout *regs, const struct layout *memory, int bits,
                                  const struct access *access, int32_t reg, int32_t warp,
                                  uint32_t address[LAYOUT_LANES]);
 /* Is `reg` the base register of an instruction? */
 bool layout_access_base(const struct layout *regs, const struct access *access, int32_t reg);
 
-/* Sectors of a global access of a register tile: place = sum of coordinate * stride (in elements) of an array that starts
- * at a multiple of 32 bytes; vectors as layout_vector finds them along the last axis, at most 16 bytes. */
+/* Sectors of a global access of a register tile: place = sum of coordinate * stride (in elements)
+ * of an array that starts at a multiple of 32 bytes; vectors as layout_vector finds them along the
+ * last axis, at most 16 bytes. */
 int64_t layout_sectors(const struct layout *regs, const int64_t *strides, int bits,
                        int64_t *instructions);
 
 /* --- Addresses as instructions compute them --- */
 
-/* A composed layout (reg, lane, warp -> at) as a few pointers that lanes compute once and a constant for each register:
- *     place = ((lane's and warp's bits ^ variant) + lane's and warp's additions) + constant */
+/* A composed layout (reg, lane, warp -> at) as a few pointers that lanes compute once and a
+ * constant for each register:
+ *
+ *     place = ((lane's and warp's bits ^ variant) + lane's and warp's additions) +
+ * constant */
 struct address_split {
     int32_t touched; /* bits of the place that lane, warp or flip may set */
     int variants;    /* pointers needed; more than 16: kept at 17 */

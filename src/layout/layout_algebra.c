@@ -1,14 +1,15 @@
 /* Layouts out of layouts.
  *
- * Composing works digit by digit: a digit of the inner layout adds something to (or xors something into) a coordinate;
- * the outer layout takes that coordinate apart in its own mixed radix. As long as no sum carries from one of the outer
- * digits into the next, each inner digit reaches each outer digit on its own, and the composition has the same digits
- * with other steps. Where a carry is possible (a swizzle of rows that are no power of two long) the result is not of
- * this form, and the operation says so.
+ * Composing works digit by digit: a digit of the inner layout adds something to (or xors something
+ * into) a coordinate; the outer layout takes that coordinate apart in its own mixed radix. As long
+ * as no sum carries from one of the outer digits into the next, each inner digit reaches each outer
+ * digit on its own, and the composition has the same digits with other steps. Where a carry is
+ * possible (a swizzle of rows that are no power of two long) the result is not of this form, and
+ * the operation says so.
  *
- * Inverting: below a power of two t of each result only the atom moves it, above only additions do. The atom is inverted
- * by elimination over GF(2); the additions of a result must follow each other as the weights of a mixed radix, and are
- * then its digits.
+ * Inverting: below a power of two t of each result only the atom moves it, above only additions do.
+ * The atom is inverted by elimination over GF(2); the additions of a result must follow each other
+ * as the weights of a mixed radix, and are then its digits.
  */
 #include "layout/layout.h"
 
@@ -28,7 +29,8 @@ struct part {
     int64_t most; /* the greatest sum of additions, offset included */
 };
 
-/* x = sum of q[k] * weight of part k, taking the largest weights first; the parts of counter i are [first, end). */
+/* x = sum of q[k] * weight of part k, taking the largest weights first; the parts of counter i are
+ * [first, end). */
 static bool take_apart(const struct part *parts, int first, int end, int32_t x, int32_t *q)
 {
     for (int k = end - 1; k >= first; k--) {
@@ -58,7 +60,8 @@ static void digits_of(const struct layout *l, int i, int *first, int *end)
         ++*end;
 }
 
-/* Splits the additions of `inner` to its result j where they cross from one outer digit to the next. */
+/* Splits the additions of `inner` to its result j where they cross from one outer digit to the
+ * next. */
 static void split_at_parts(struct layout *inner, int j, const struct part *parts,
                            const struct layout *outer, int first, int end)
 {
@@ -83,7 +86,8 @@ static void split_at_parts(struct layout *inner, int j, const struct part *parts
     }
 }
 
-/* What of inner's result j reaches each outer digit: per inner digit in xors and adds, and the rest in parts. */
+/* What of inner's result j reaches each outer digit: per inner digit in xors and adds, and the rest
+ * in parts. */
 static bool reach(const struct layout *inner, int j, struct part *parts, int first, int end,
                   int32_t (*xors)[LAYOUT_DIGITS], int32_t (*adds)[LAYOUT_DIGITS])
 {
@@ -148,8 +152,8 @@ static void pass_on(const struct layout_digit *k, const struct part *part, int o
     }
 }
 
-/* Where xors go through an addition, its steps must be powers of two and its bits its own; where they go through a bit
- * of the atom, that bit must see nothing but 0 and 1. */
+/* Where xors go through an addition, its steps must be powers of two and its bits its own; where
+ * they go through a bit of the atom, that bit must see nothing but 0 and 1. */
 static bool xors_pass(const struct layout *outer, const struct part *parts)
 {
     for (int o = 0; o < outer->out_count; o++) {
@@ -226,7 +230,8 @@ bool layout_compose(const struct layout *outer_in, const struct layout *inner_in
 
 /* --- Inversion --- */
 
-/* Bits of the atom in each result, and where they stand when all results are written as one number of bits. */
+/* Bits of the atom in each result, and where they stand when all results are written as one number
+ * of bits. */
 struct atom {
     int bits[LAYOUT_OUTS], base[LAYOUT_OUTS], total;
 };
@@ -264,7 +269,8 @@ static int sole_out(const struct layout *l, const struct layout_digit *d)
     return sole;
 }
 
-/* The atom's rows, and units where it does not reach, so that every bit has a preimage (none for those). */
+/* The atom's rows, and units where it does not reach, so that every bit has a preimage (none for
+ * those). */
 static bool invert_atom(const struct layout *l, const struct atom *a, struct gf2_space *s)
 {
     gf2_init(s);
@@ -305,8 +311,8 @@ static bool invert_outer(const struct layout *l, int j, int32_t atom, struct lay
     return true;
 }
 
-/* The preimage of one bit as a bit of the inverse's atom. Weights that are no power of two cannot be xored: they are
- * added, where this bit is the only one that needs them. */
+/* The preimage of one bit as a bit of the inverse's atom. Weights that are no power of two cannot
+ * be xored: they are added, where this bit is the only one that needs them. */
 static bool add_preimage(const struct layout *l, enum layout_axis axis, uint64_t tag,
                          const int *uses, struct layout *out)
 {
@@ -438,7 +444,8 @@ bool layout_product(const struct layout *inner_in, const struct layout *outer_in
     return true;
 }
 
-/* Takes `low`, a digit of what is divided by, off the bottom of the run `*high`. False where it is not its bottom. */
+/* Takes `low`, a digit of what is divided by, off the bottom of the run `*high`. False where it is
+ * not its bottom. */
 static bool take_off(struct layout_digit *high, const struct layout_digit *low, int outs)
 {
     if (high->extent % low->extent || memcmp(high->xor, low->xor, sizeof high->xor) ||
@@ -590,8 +597,9 @@ bool layout_slice_in(const struct layout *l, enum layout_axis in, int32_t start,
     return true;
 }
 
-/* Where result j = (below step) + step * digit + (multiples of step * digit's extent): the digit d alone decides between
- * inside and outside of a part that one value of it holds. It is held at that value, and gone. */
+/* Where result j = (below step) + step * digit + (multiples of step * digit's extent): the digit d
+ * alone decides between inside and outside of a part that one value of it holds. It is held at that
+ * value, and gone. */
 static void hold(struct layout *l, int d, int j, int32_t start, int32_t extent)
 {
     struct layout_digit digit = l->digits[d];

@@ -1,9 +1,10 @@
 /* A tile spread over threads for accesses of memory.
  *
- * Lanes fill the last axis first, in vectors, so that a warp's access is of whole sectors of 32 bytes. A row whose vectors
- * are no power of two in number (80 or 176 elements) takes the power of two that divides it, while that still makes a
- * sector; the odd rest goes to registers. Where not even a sector divides, the row is rounded up and its end is masked.
- * Warps are dealt to the slow axes, the factor that divides first, the rest with a mask.
+ * Lanes fill the last axis first, in vectors, so that a warp's access is of whole sectors of 32
+ * bytes. A row whose vectors are no power of two in number (80 or 176 elements) takes the power of
+ * two that divides it, while that still makes a sector; the odd rest goes to registers. Where not
+ * even a sector divides, the row is rounded up and its end is masked. Warps are dealt to the slow
+ * axes, the factor that divides first, the rest with a mask.
  */
 #include "layout/layout_named.h"
 

@@ -1,27 +1,27 @@
-/* A shared layout by linear algebra alone: "Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using
- * F2", section 5.4.
+/* A shared layout by linear algebra alone: "Linear Layouts: Robust Code Generation of Efficient
+ * Tensor Computation Using F2", section 5.4.
  *
- * The coordinates of a tile whose extents are powers of two are vectors over GF(2); so is everything an access touches. A
- * place is written [vector | bank | line], and a layout is a choice of basis for the three:
+ * The coordinates of a tile whose extents are powers of two are vectors over GF(2); so is
+ * everything an access touches. A place is written [vector | bank | line], and a layout is a choice
+ * of basis for the three:
  *
- *   vector   steps of registers, the same for all accesses as far as they agree: neighbours in memory
- *   line     a subspace that meets what one phase of an access touches, U, in 0 alone, for each access: then no two lanes
- *            of a phase are in one bank but different lines
+ *   vector   steps of registers, the same for all accesses as far as they agree
+ *   line     a subspace that meets what one phase of an access touches, U, in 0 alone
  *   bank     whatever else there is
  *
- * An access has the vector only if none of its other steps has a part in it, so bank and line are to span those steps.
- * For two accesses with the same vector such lines always exist, as many as are needed; they are found one by one, as sums of few unit vectors
- * where possible, because those make short addresses.
+ * With such lines no two lanes of a phase are in the same bank but in different lines.
+ *
+ * An access has the vector only if none of its other steps has a part in it, so bank and line are
+ * to span those steps. For two accesses with the same vector such lines always exist, as many as
+ * are needed; they are found one by one, as sums of few unit vectors where possible, because those
+ * make short addresses.
  */
 #include "layout/layout_swizzle.h"
 
 #include "layout/gf2.h"
 
-enum {
-    LINE_BITS = 10,
-    VECTOR_BITS = 7,
-    TILE_BITS = 16
-}; /* of a line of banks (1024 bits); of a vector, 128 bits */
+/* Powers of two: bits of a line of banks, of a vector; of a tile, coordinates. */
+enum { LINE_BITS = 10, VECTOR_BITS = 7, TILE_BITS = 16 };
 
 struct problem {
     const struct shared_wish *wish;
@@ -52,7 +52,8 @@ static bool find_bits(struct problem *p)
     return p->bits <= TILE_BITS && is_power(w->bits) && p->within > 0;
 }
 
-/* The coordinates that a step of a counter's weight leads to, as one vector. False where the layout is not linear. */
+/* The coordinates that a step of a counter's weight leads to, as one vector. False where the layout
+ * is not linear. */
 static bool step_of(const struct problem *p, const struct layout *l, enum layout_axis in,
                     int32_t weight, uint64_t *step)
 {
@@ -88,7 +89,8 @@ static bool all_have(const struct problem *p, uint64_t v)
     return true;
 }
 
-/* Steps of `regs` that are (or are not) steps of all, appended to the vector, lowest registers first. */
+/* Steps of `regs` that are (or are not) steps of all, appended to the vector, lowest registers
+ * first. */
 static void extend_vector(struct problem *p, const struct layout *regs, bool common, int most)
 {
     uint64_t step;
@@ -106,7 +108,8 @@ static bool is_vector(const struct problem *p, uint64_t v)
     return false;
 }
 
-/* Puts all steps of an access but those of the vector into the rest: then its vectors are aligned. */
+/* Puts all steps of an access but those of the vector into the rest: then its vectors are
+ * aligned. */
 static bool add_to_rest(struct problem *p, const struct layout *regs)
 {
     static const enum layout_axis axes[3] = {AXIS_REG, AXIS_LANE, AXIS_WARP};
@@ -121,7 +124,8 @@ static bool add_to_rest(struct problem *p, const struct layout *regs)
     return true;
 }
 
-/* The rest, for the accesses that are to have the vector. False where a step of theirs lies in the vector's span. */
+/* The rest, for the accesses that are to have the vector. False where a step of theirs lies in the
+ * vector's span. */
 static bool find_rest(struct problem *p, int leader)
 {
     gf2_init(&p->rest);
@@ -138,7 +142,8 @@ static bool find_rest(struct problem *p, int leader)
     return true;
 }
 
-/* Elements of less than a word: what shares a word must be settled before the lines are. Lanes may as well share one. */
+/* Elements of less than a word: what shares a word must be settled before the lines are. Lanes may
+ * as well share one. */
 static void fill_word(struct problem *p, const struct layout *regs)
 {
     int word = 5 - gf2_highest((uint64_t)p->wish->bits);
@@ -164,7 +169,8 @@ static int width_of(const struct problem *p, const struct layout *regs)
     return n;
 }
 
-/* U of an access: a phase's lanes, each with its vector, and the rest of the words that they are in. */
+/* U of an access: a phase's lanes, each with its vector, and the rest of the words that they are
+ * in. */
 static bool find_touched(struct problem *p, int access)
 {
     const struct layout *regs = p->wish->access[access].regs;
@@ -211,7 +217,8 @@ static bool try_line(const struct problem *p, const struct gf2_space *known, uin
     return best->conflicts == 0;
 }
 
-/* Sums of one, two, three unit vectors, the high ones first; then anything. `known`: vector and lines so far. */
+/* Sums of one, two, three unit vectors, the high ones first; then anything. `known`: vector and
+ * lines so far. */
 static uint64_t next_line(const struct problem *p, const struct gf2_space *known)
 {
     struct line best = {0, 0};

@@ -1,9 +1,10 @@
 /* Converting register layouts: which way is the cheapest.
  *
- * travel = inverse(from) o to says, for each (register, lane, warp) of the new layout, where its element is now ("Linear
- * Layouts: Robust Code Generation of Efficient Tensor Computation Using F2", section 5.3). Where the old layout holds an
- * element several times, the holder in the same lane and warp is meant. If travel changes no warp, moves and shuffles may do
- * (layout_shuffle.c); shared memory always does, if there is room.
+ * travel = inverse(from) o to says, for each (register, lane, warp) of the new layout, where its
+ * element is now ("Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using
+ * F2", section 5.3). Where the old layout holds an element several times, the holder in the same
+ * lane and warp is meant. If travel changes no warp, moves and shuffles may do (layout_shuffle.c);
+ * shared memory always does, if there is room.
  */
 #include "layout/layout_convert.h"
 
@@ -11,15 +12,16 @@
 
 const char *const convert_kind_names[4] = {"nothing", "moves", "shuffles", "shared memory"};
 
-/* shfl: 32 lanes a clock; a wavefront a clock; selects and prmt twice as fast (CUDA C++ Programming Guide, "Throughput of
- * Native Arithmetic Instructions"). A barrier with a store and a load around it: some 40 cycles that little can hide. */
+/* shfl: 32 lanes a clock; a wavefront a clock; selects and prmt twice as fast (CUDA C++ Programming
+ * Guide, "Throughput of Native Arithmetic Instructions"). A barrier with a store and a load around
+ * it: some 40 cycles that little can hide. */
 const struct convert_costs convert_costs_usual = {
     .permute = 1, .select = 1, .shuffle = 2, .wavefront = 2, .barrier = 80, .warp_barrier = 50};
 
 /* --- Where elements come from --- */
 
-/* Digits of `from` that move nothing lead nowhere in its inverse: there the element is taken from the same register,
- * lane, warp. */
+/* Digits of `from` that move nothing lead nowhere in its inverse: there the element is taken from
+ * the same register, lane, warp. */
 static void stay_in_place(const struct layout *from, const struct layout *to, enum layout_axis axis,
                           struct layout *travel)
 {

@@ -1,12 +1,14 @@
 /* From one register layout to another of the same tile: a plan, the cheapest of
  *
- *     nothing          every thread has its elements in the right registers
- *     moves            every thread has its elements, in other registers
- *     shuffles         every warp has its elements: registers exchanged within lanes by selects, shfl, exchanged again
- *     shared memory    a scratch tile without conflicts, a barrier between (of the warp where no element changes warps)
+ *     nothing        every thread has its elements in the right registers
+ *     moves          every thread has its elements, in other registers
+ *     shuffles       every warp has its elements: selects within lanes, shfl, selects again
+ *     shared memory  a scratch tile without conflicts, a barrier between
  *
- * A register here is an element. Elements of less than 32 bits share 32-bit words in order of register: 16-bit elements r
- * and r + 1, r even. One shuffle moves a word.
+ * The barrier is of the warp where no element changes warps.
+ *
+ * A register here is an element. Elements of less than 32 bits share 32-bit words in order of
+ * register: 16-bit elements r and r + 1, r even. One shuffle moves a word.
  */
 #ifndef TW_LAYOUT_CONVERT_H
 #define TW_LAYOUT_CONVERT_H
@@ -34,7 +36,8 @@ struct convert_wish {
     const struct convert_costs *costs; /* NULL: convert_costs_usual */
 };
 
-/* A number that a lane computes from its own: constant ^ (xor of basis[b] over the set bits b of the lane). */
+/* A number that a lane computes from its own: constant ^ (xor of basis[b] over the set bits b of
+ * the lane). */
 struct lane_map {
     int32_t constant, basis[5];
 };
@@ -61,14 +64,17 @@ static inline int32_t register_of(const struct register_bits *r, int32_t number)
     return reg;
 }
 
-/* Shuffles. In every round each lane gives one register and takes one. Numbers of registers are over old, new:
+/* Shuffles. In every round each lane gives one register and takes one. Numbers of registers are
+ * over old, new:
  *
- *     round n, for each outer o:   value = register old_outer[o] + old(give[n](lane)), shuffled from lane from[n](lane)
- *                                  register new_outer[o] + new(take[n](lane)) = value
+ *     round n, for each outer o:
+ *         value = register old_outer[o] + old(give[n](lane)), shuffled from lane from[n](lane)
+ *         register new_outer[o] + new(take[n](lane)) = value
  *
- * The parts of give and take that depend on the lane are the same in all rounds. So they are exchanges of registers before
- * and after all rounds: for bit b of give, where basis b is not 0, the lanes with that bit set swap registers of numbers
- * n and n ^ (1 << b); a select for each register. */
+ * The parts of give and take that depend on the lane are the same in all rounds. So they are
+ * exchanges of registers before and after all rounds: for bit b of give, where basis b is not 0,
+ * the lanes with that bit set swap registers of numbers n and n ^ (1 << b); a select for each
+ * register. */
 struct convert_shuffles {
     struct register_bits old, new;
     int rounds; /* a power of two: as many as numbers over new */
@@ -76,8 +82,8 @@ struct convert_shuffles {
     int outers;
     int32_t *old_outer, *new_outer;
     bool stays; /* from(lane) = lane: exchanges alone */
-    /* Elements that travel in one word: their weights, not among those of old and new. pack_bits 0 with elements of less
-     * than a word: each travels in a word of its own. */
+    /* Elements that travel in one word: their weights, not among those of old and new. pack_bits 0
+     * with elements of less than a word: each travels in a word of its own. */
     int pack_bits;
     int32_t old_pack[3], new_pack[3];
     int permutes; /* prmt's for bringing the elements of a word together and apart, all in all */
@@ -89,9 +95,10 @@ struct convert_plan {
     int32_t *source; /* moves: new register r is old register source[r] of the same thread */
     int permutes;    /* moves: words that are not just old words */
     struct convert_shuffles shuffles;
-    /* Shared memory: access[0] stores the old layout, access[1] loads the new. In several passes where the tile is too
-     * large: pass p moves [p * part, (p + 1) * part) of axis part_axis (layout_slice_out of both layouts), through the
-     * same scratch tile. Registers that hold the same as another are not loaded but copied. */
+    /* Shared memory: access[0] stores the old layout, access[1] loads the new. In several passes
+     * where the tile is too large: pass p moves [p * part, (p + 1) * part) of axis part_axis
+     * (layout_slice_out of both layouts), through the same scratch tile. Registers that hold the
+     * same as another are not loaded but copied. */
     struct shared_choice scratch;
     bool within_warps;
     int passes, part_axis;
@@ -103,8 +110,9 @@ struct convert_plan {
 bool layout_plan_conversion(const struct convert_wish *wish, struct arena *arena,
                             struct convert_plan *out);
 
-/* For layout_convert.c: the plan by moves or shuffles. `travel` is (reg, lane, warp) of the new layout -> those of the old;
- * false where it is not within warps, or not by exchanges and shuffles. */
+/* For layout_convert.c: the plan by moves or shuffles. `travel` is (reg, lane, warp) of the new
+ * layout -> those of the old; false where it is not within warps, or not by exchanges and
+ * shuffles. */
 bool layout_plan_shuffles(const struct layout *travel, const struct convert_wish *wish,
                           struct arena *arena, struct convert_plan *out);
 

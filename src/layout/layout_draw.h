@@ -9,8 +9,8 @@ struct draw_limits {
     int rows, columns; /* at most so many are shown; 0: all */
 };
 
-/* A register layout of a tile of one or two axes (of more: where the slow ones are 0). Each element as T<lane>:R<register>
- * of its first holder, a frame around each warp's part:
+/* A register layout of a tile of one or two axes (of more: where the slow ones are 0). Each element
+ * as T<lane>:R<register> of its first holder, a frame around each warp's part:
  *
  *          0      1      2      3
  *        +-warp 0------+-warp 1------
@@ -18,7 +18,8 @@ struct draw_limits {
  */
 void layout_draw(struct text *out, const struct layout *regs, struct draw_limits limits);
 
-/* A shared layout: the place of each element, in elements, and the bank that it begins in. bits: of an element. */
+/* A shared layout: the place of each element, in elements, and the bank that it begins in. bits: of
+ * an element. */
 void layout_draw_places(struct text *out, const struct layout *memory, int bits,
                         struct draw_limits limits);
 

@@ -1,9 +1,9 @@
 /* The layouts of a product by multiply-adds of single elements.
  *
- * What a thread loads for a step of k serves vector_m * vector_n products a block: the larger the blocks, the less shared
- * memory is read. Lanes of a row of threads read the same of A, lanes of a column the same of B: one word serves all of
- * them. Within a vector elements are neighbours in m (in n), so that one access of 16 bytes fetches it where m (n) is
- * contiguous.
+ * What a thread loads for a step of k serves vector_m * vector_n products a block: the larger the
+ * blocks, the less shared memory is read. Lanes of a row of threads read the same of A, lanes of a
+ * column the same of B: one word serves all of them. Within a vector elements are neighbours in m
+ * (in n), so that one access of 16 bytes fetches it where m (n) is contiguous.
  */
 #include "layout/layout_named.h"
 

@@ -1,9 +1,10 @@
 /* Where elements sit in shared memory: plain, padded, in panels, swizzled.
  *
- * A swizzle permutes places, so it is a layout from places to places, composed after the plain one. CuTe writes it
- * Swizzle<B, M, S>: bits [M + S, M + S + B) are xored into bits [M, M + B). The three modes of bulk tensor copies are
- * Swizzle<1, 4, 3>, <2, 4, 3> and <3, 4, 3> of byte addresses (PTX ISA, "Swizzling Modes"): the 16-byte chunk within a
- * line is xored with the number of the line.
+ * A swizzle permutes places, so it is a layout from places to places, composed after the plain one.
+ * CuTe writes it Swizzle<B, M, S>: bits [M + S, M + S + B) are xored into bits [M, M + B). The
+ * three modes of bulk tensor copies are Swizzle<1, 4, 3>, <2, 4, 3> and <3, 4, 3> of byte addresses
+ * (PTX ISA, "Swizzling Modes"): the 16-byte chunk within a line is xored with the number of the
+ * line.
  */
 #include "layout/layout_named.h"
 

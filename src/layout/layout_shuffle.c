@@ -1,14 +1,18 @@
 /* Converting within warps: exchanges of registers and shuffles.
  *
- * Over the bits of (new register, lane) the way of the elements is linear: travel(r, l) = (old register, old lane). In a
- * round every lane takes one element, and every lane gives one. The elements of a round are { (D l ^ n, l) }: D chooses, for
- * each lane, which of its new registers is filled; n counts the rounds. For each lane to be asked for one register, the map
- * from l to the old lane must lose nothing that the old register needs. So D sends the directions of l in which the old lane
- * does not change to registers that do change it (Linear Layouts, section 5.3, finds this common complement by pairing); where
- * there are none, another lane that holds the same is asked, or D makes it the same element (a broadcast). D has as few columns as that needs: each is an
- * exchange of registers after the shuffles, and what the old register then depends on the lane is one before them.
+ * Over the bits of (new register, lane) the way of the elements is linear: travel(r, l) = (old
+ * register, old lane). In a round every lane takes one element, and every lane gives one. The
+ * elements of a round are { (D l ^ n, l) }: D chooses, for each lane, which of its new registers is
+ * filled; n counts the rounds. For each lane to be asked for one register, the map from l to the
+ * old lane must lose nothing that the old register needs. So D sends the directions of l in which
+ * the old lane does not change to registers that do change it (Linear Layouts, section 5.3, finds
+ * this common complement by pairing); where there are none, another lane that holds the same is
+ * asked, or D makes it the same element (a broadcast). D has as few columns as that needs: each is
+ * an exchange of registers after the shuffles, and what the old register then depends on the lane
+ * is one before them.
  *
- * Digits of the registers that are no bits (5 blocks of columns) must stay digits of registers: they repeat the rounds.
+ * Digits of the registers that are no bits (5 blocks of columns) must stay digits of registers:
+ * they repeat the rounds.
  */
 #include "layout/layout_convert.h"
 
@@ -75,7 +79,8 @@ static uint32_t old_number(const struct layout *from, int32_t reg, int32_t *rest
     return number;
 }
 
-/* Where (reg, lane) of the new layout comes from, as a number. False where other digits than bits change. */
+/* Where (reg, lane) of the new layout comes from, as a number. False where other digits than bits
+ * change. */
 static bool number_of(const struct layout *travel, const struct layout *from, int32_t reg,
                       int32_t lane, uint32_t *number)
 {
@@ -87,7 +92,8 @@ static bool number_of(const struct layout *travel, const struct layout *from, in
     return rest == 0;
 }
 
-/* A digit of the new registers that is no bit: all its values must lead to registers of the same lane. Multiplies outers. */
+/* A digit of the new registers that is no bit: all its values must lead to registers of the same
+ * lane. Multiplies outers. */
 static bool add_outer(const struct layout *travel, int32_t weight, int32_t extent,
                       struct arena *arena, struct exchange *x)
 {
@@ -122,7 +128,8 @@ static void find_free_lanes(const struct layout *from, struct exchange *x)
     }
 }
 
-/* The digits of the new registers: bits where they lead to bits, else outer. Old bits that outers use are no one else's. */
+/* The digits of the new registers: bits where they lead to bits, else outer. Old bits that outers
+ * use are no one else's. */
 static bool find_exchange(const struct layout *travel, const struct layout *from,
                           struct arena *arena, struct exchange *x)
 {
@@ -154,7 +161,8 @@ static bool find_exchange(const struct layout *travel, const struct layout *from
     return true;
 }
 
-/* Does the number of bits say the same as the layout, everywhere? Digits that are no bits could meet. */
+/* Does the number of bits say the same as the layout, everywhere? Digits that are no bits could
+ * meet. */
 static bool is_right(const struct layout *travel, const struct exchange *x)
 {
     int32_t old_reg, old_lane;
@@ -280,7 +288,8 @@ static uint32_t fresh_register(const struct exchange *x, struct gf2_space *reach
     return 0;
 }
 
-/* The direction would ask one old lane for two registers: another lane that holds the same is asked for one of them. */
+/* The direction would ask one old lane for two registers: another lane that holds the same is asked
+ * for one of them. */
 static bool ask_another(struct exchange *x, int bit, struct gf2_space *reached)
 {
     for (int f = 0; f < x->free_count; f++)
@@ -364,7 +373,8 @@ static uint32_t without_bit(uint32_t number, int b)
     return low | (number >> (b + 1) << b);
 }
 
-/* Can new bit n and the old bit it comes from be the place within a word? Nothing else may touch that old bit. */
+/* Can new bit n and the old bit it comes from be the place within a word? Nothing else may touch
+ * that old bit. */
 static bool can_pack(const struct exchange *x, int n, int *old)
 {
     uint32_t image = x->image[LANE_BITS + n];
@@ -390,7 +400,8 @@ static void pack(struct exchange *x, int n, int old, struct convert_shuffles *s)
     x->constant = without_bit(x->constant, LANE_BITS + old);
 }
 
-/* Elements that stay together travel together: first those that share a word on both sides, then any. */
+/* Elements that stay together travel together: first those that share a word on both sides, then
+ * any. */
 static void pack_words(struct exchange *x, int bits, struct convert_shuffles *s)
 {
     int wanted = gf2_highest((uint64_t)elements_per_word(bits)), n, old;
@@ -438,7 +449,8 @@ static void fill_rounds(const struct exchange *x, const struct round_shape *shap
         uint32_t start = x->constant ^ image_of(x, (uint32_t)n << LANE_BITS);
         s->from[n] = map_of(shape->source, 0, LANE_MASK, start);
         s->take[n] = map_of(shape->fill, LANE_BITS, UINT16_MAX, (uint32_t)n);
-        /* give(old lane) is the register of the lane that asks: source is linear, so shift it to pass through 0 */
+        /* give(old lane) is the register of the lane that asks: source is linear, so shift it to
+         * pass through 0 */
         uint32_t registers = start >> LANE_BITS;
         for (int l = 0; l < LANE_BITS; l++)
             registers ^= start >> l & 1 ? shape->give[l] : 0;

@@ -1,20 +1,27 @@
 /* Choosing a shared layout.
  *
- * "Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using F2", section 5.4: write a place as
- * [line | bank | word]. The elements that one phase of an access touches span a subspace U; the places that share a bank
- * form the subspace S of the lines. The access has no conflict exactly if U and S meet in 0. So S is to be a common
- * complement of the U of all accesses.
+ * "Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using F2", section 5.4:
+ * write a place as [line | bank | word]. The elements that one phase of an access touches span a
+ * subspace U; the places that share a bank form the subspace S of the lines. The access has no
+ * conflict exactly if U and S meet in 0. So S is to be a common complement of the U of all
+ * accesses.
  *
- * We take S as a graph over the lines of the plain order: line bit i goes with a mask m(i) of bank bits, that is
- *     place = plain place ^ (xor of m(i) over the set bits i of the line).
- * That keeps any 128 bytes in a row free of conflicts, costs one xor a lane, and contains the swizzles of CuTe and of bulk
- * tensor copies. Masks are chosen bit by bit, each the least that lowers the ranks lost; where that leaves conflicts and
- * the bits are few, all masks are tried. Masks start above the widest vector, so vectors stay whole.
+ * We take S as a graph over the lines of the plain order: line bit i goes with a mask m(i) of bank
+ * bits, that is
  *
- * Candidates are the plain orders (each axis fastest in turn), padded rows where allowed, rows cut into panels while there
- * is something to gain, the swizzles of all but the padded; where allowed, what the method gives without the restriction to
- * graphs, with vectors along any common registers (layout_complement.c). Each is rated by counting (layout_access.c), never by the estimate that found it. The
- * cost of an access is its wavefronts, twice, and its instructions; then fewer bytes win, then the simpler form.
+ *     place = plain place ^ (xor of m(i) over the set bits i of the line)
+ *
+ * That keeps any 128 bytes in a row free of conflicts, costs one xor a lane, and contains the
+ * swizzles of CuTe and of bulk tensor copies. Masks are chosen bit by bit, each the least that
+ * lowers the ranks lost; where that leaves conflicts and the bits are few, all masks are tried.
+ * Masks start above the widest vector, so vectors stay whole.
+ *
+ * Candidates are the plain orders (each axis fastest in turn), padded rows where allowed, rows cut
+ * into panels while there is something to gain, the swizzles of all but the padded; where allowed,
+ * what the method gives without the restriction to graphs, with vectors along any common registers
+ * (layout_complement.c). Each is rated by counting (layout_access.c), never by the estimate that
+ * found it. The cost of an access is its wavefronts, twice, and its instructions; then fewer bytes
+ * win, then the simpler form.
  */
 #include "layout/layout_swizzle.h"
 
@@ -108,7 +115,8 @@ struct phases {
     int64_t weight[SHARED_ACCESSES]; /* phases that the tile takes, times how often */
 };
 
-/* The byte address that a step of one counter's weight leads to; 0 where it is no step of the atom or a lone addition. */
+/* The byte address that a step of one counter's weight leads to; 0 where it is no step of the atom
+ * or a lone addition. */
 static uint64_t step_of(const struct layout *l, enum layout_axis axis, int32_t weight, int bits)
 {
     int i = layout_in_index(l, axis);
@@ -159,7 +167,8 @@ static uint64_t apply_masks(const struct masks *m, uint64_t address)
     return address;
 }
 
-/* Wavefronts that these masks lead to: 2^(rank lost on the way from the addresses to the banks) for each phase. */
+/* Wavefronts that these masks lead to: 2^(rank lost on the way from the addresses to the banks) for
+ * each phase. */
 static int64_t estimate(const struct phases *p, const struct masks *m)
 {
     int64_t sum = 0;
@@ -296,7 +305,8 @@ static int64_t least_cost(const struct shared_wish *wish)
     return sum;
 }
 
-/* Rows cut into panels, for rows that are no power of two long and for accesses whose steps cross such rows. */
+/* Rows cut into panels, for rows that are no power of two long and for accesses whose steps cross
+ * such rows. */
 static void consider_panels(const struct shared_wish *wish, struct shared_choice *best)
 {
     int32_t row = wish->extents[wish->rank - 1], width = row & -row;

@@ -21,9 +21,9 @@ struct shared_wish {
     int bits; /* of an element */
     int count;
     struct shared_access access[SHARED_ACCESSES];
-    bool may_pad; /* rows may be longer than their elements */
-    bool
-        may_be_linear; /* any bijection over GF(2) will do, whatever its addresses look like: for scratch tiles */
+    bool may_pad;       /* rows may be longer than their elements */
+    bool may_be_linear; /* any bijection over GF(2) will do, whatever its addresses look like: for
+                           scratch tiles */
 };
 
 enum shared_form {
@@ -47,16 +47,18 @@ struct shared_choice {
 
 /* The best layout found. False where no layout meets an access's needs. */
 bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *out);
-/* The same where access 0 is a copy from global memory that may be dealt to the threads in any coalesced way: `vector`
- * elements a lane, `warps` warps; *copy is the best (its regs in `wish` are not looked at). */
+/* The same where access 0 is a copy from global memory that may be dealt to the threads in any
+ * coalesced way: `vector` elements a lane, `warps` warps; *copy is the best (its regs in `wish` are
+ * not looked at). */
 bool layout_choose_with_copy(const struct shared_wish *wish, int vector, int warps,
                              struct layout *copy, struct shared_choice *out);
 /* What a given layout costs. False where it does not meet an access's needs. */
 bool layout_rate_shared(const struct shared_wish *wish, const struct layout *layout,
                         struct shared_choice *out);
 
-/* For layout_swizzle.c: the layout that the linear method gives (layout_complement.c), trusting the vectors of access
- * `leader` (-1: only those that all accesses have). False where extents or accesses are not linear. */
+/* For layout_swizzle.c: the layout that the linear method gives (layout_complement.c), trusting the
+ * vectors of access `leader` (-1: only those that all accesses have). False where extents or
+ * accesses are not linear. */
 bool layout_from_complement(const struct shared_wish *wish, int leader, struct layout *out);
 
 #endif

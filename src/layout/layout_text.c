@@ -1,4 +1,5 @@
-/* Printing and parsing layouts. The grammar is in layout_text.h; the names are layout_axis_names. */
+/* Printing and parsing layouts. The grammar is in layout_text.h; the names are
+ * layout_axis_names. */
 #include "layout/layout_text.h"
 
 #include <ctype.h>
@@ -48,8 +49,8 @@ static void print_bit(struct text *out, const struct layout *l, const struct lay
     }
 }
 
-/* Digits of counter i. `plain` has the same digits with private bits as additions: neighbours that continue each other
- * are printed as one. */
+/* Digits of counter i. `plain` has the same digits with private bits as additions: neighbours that
+ * continue each other are printed as one. */
 static void print_counter(struct text *out, const struct layout *l, const struct layout *plain,
                           int i)
 {
@@ -182,7 +183,8 @@ static int32_t extent(struct reader *r)
     return n;
 }
 
-/* The order of results in the text is that of the arrow's right side, which comes last: so steps are kept until then. */
+/* The order of results in the text is that of the arrow's right side, which comes last: so steps
+ * are kept until then. */
 struct step {
     int count;
     int32_t numbers[LAYOUT_OUTS];

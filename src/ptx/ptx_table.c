@@ -138,7 +138,7 @@ enum {
 #define TARGETS SLOT(TARGETS, .type = MOD_NONE)
 #define CALLED SLOT(CALL, .type = MOD_NONE)
 #define WITH(mod, t) SLOT(SOURCE, .type = MOD_##t, .when = MOD_##mod)
-#define POLICY WITH(L2_CACHE_HINT, B64)
+#define POLICY WITH(L2_CACHE_HINT, U64)
 #define MULTICAST WITH(MULTICAST_CLUSTER, U16)
 
 const struct ptx_form ptx_forms[] = {

@@ -34,7 +34,7 @@ static bool constant_suits(enum ptx_mod type, const struct ptx_operand *o)
 {
     bool integer = o->kind == PTX_IMMEDIATE || o->kind == PTX_WARP_SZ;
     switch (ptx_mods[type].class) {
-    case PTX_CLASS_BITS: return true;
+    case PTX_CLASS_BITS: return type != MOD_B128;
     case PTX_CLASS_UNSIGNED:
     case PTX_CLASS_SIGNED: return integer;
     case PTX_CLASS_FLOAT: return type != MOD_F16 && !integer;
@@ -73,11 +73,25 @@ static void check_typed(struct ptx_verifier *v, const struct ptx_operand *o, enu
     }
 }
 
-static void check_elements(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type,
-                           bool wider)
+/* What is written needs a place, or `_` where that will do; what is read is no `_`. */
+static void check_place(struct ptx_verifier *v, const struct ptx_slot *slot,
+                        const struct ptx_operand *o)
 {
-    for (uint32_t i = 0; i < o->count; i++)
+    bool written = slot->flags & SLOT_WRITTEN;
+    if (written && o->kind != PTX_REGISTER && o->kind != PTX_SINK)
+        ptx_complain(v, "`%s` writes here: a register is needed",
+                     ptx_mnemonic(v->arena, v->instruction));
+    if (o->kind == PTX_SINK && (!written || !(slot->flags & SLOT_MAY_SINK)))
+        ptx_complain(v, "`%s`: there is no `_` here", ptx_mnemonic(v->arena, v->instruction));
+}
+
+static void check_elements(struct ptx_verifier *v, const struct ptx_slot *slot,
+                           const struct ptx_operand *o, enum ptx_mod type, bool wider)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        check_place(v, slot, &o->elements[i]);
         check_typed(v, &o->elements[i], type, wider);
+    }
 }
 
 /* Loads and stores of vectors take registers of one type only. */
@@ -182,6 +196,9 @@ static void check_address(struct ptx_verifier *v, const struct ptx_slot *slot,
 {
     enum ptx_mod space = plain_space(slot_space(v->instruction, slot));
     check_base(v, o);
+    if (o->base == PTX_BASE_NONE && space != MOD_LOCAL)
+        ptx_complain(v, "`%s`: only in .local is a number an address",
+                     ptx_mnemonic(v->arena, v->instruction));
     if (o->base == PTX_BASE_FUNCTION) {
         ptx_complain(v, "`%s`: a function is no data", ptx_mnemonic(v->arena, v->instruction));
         return;
@@ -209,7 +226,7 @@ static void check_fragment(struct ptx_verifier *v, const struct ptx_slot *slot,
         ptx_complain(v, "`%s` takes %d registers here, found %" PRIu32, ptx_mnemonic(v->arena, ins),
                      wanted.count, o->count);
     else
-        check_elements(v, o, (enum ptx_mod)wanted.type, false);
+        check_elements(v, slot, o, (enum ptx_mod)wanted.type, false);
 }
 
 /* mov.b64 d, {a, b}: 2 or 4 parts of equal width. */
@@ -221,14 +238,15 @@ static void check_pack(struct ptx_verifier *v, const struct ptx_slot *slot,
     unsigned bits = o->count ? ptx_mods[type].bits / o->count : 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (ptx_mods[parts[i]].bits == bits && (o->count == 2 || o->count == 4)) {
-            check_elements(v, o, (enum ptx_mod)parts[i], false);
+            check_elements(v, slot, o, (enum ptx_mod)parts[i], false);
             return;
         }
     ptx_complain(v, "`%s`: %" PRIu32 " parts do not make up a .%s",
                  ptx_mnemonic(v->arena, v->instruction), o->count, ptx_mods[type].text);
 }
 
-static void check_tensor(struct ptx_verifier *v, const struct ptx_operand *o)
+static void check_tensor(struct ptx_verifier *v, const struct ptx_slot *slot,
+                         const struct ptx_operand *o)
 {
     const struct ptx_instruction *ins = v->instruction;
     enum ptx_mod dims = ptx_find(ins, PTX_CLASS_DIMENSION, 0);
@@ -238,7 +256,7 @@ static void check_tensor(struct ptx_verifier *v, const struct ptx_operand *o)
     if (o->count != wanted)
         ptx_complain(v, "`%s` takes %u coordinates, found %" PRIu32, ptx_mnemonic(v->arena, ins),
                      wanted, o->count);
-    check_elements(v, o, MOD_S32, false);
+    check_elements(v, slot, o, MOD_S32, false);
 }
 
 static void check_symbol(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type)
@@ -267,7 +285,7 @@ static void check_operand(struct ptx_verifier *v, const struct ptx_slot *slot,
     case SLOT_MOVED:
     case SLOT_SYMBOL:
         if (o->kind == PTX_VECTOR) {
-            check_elements(v, o, type, wider);
+            check_elements(v, slot, o, type, wider);
             check_alike(v, o);
         } else if (o->kind == PTX_SPECIAL) {
             check_special(v, o, type);
@@ -281,10 +299,10 @@ static void check_operand(struct ptx_verifier *v, const struct ptx_slot *slot,
         break;
     case SLOT_ADDRESS: check_address(v, slot, o); break;
     case SLOT_TENSOR_MEMORY: check_base(v, o); break;
-    case SLOT_TENSOR: check_tensor(v, o); break;
+    case SLOT_TENSOR: check_tensor(v, slot, o); break;
     case SLOT_VECTOR:
     case SLOT_OFFSETS:
-    case SLOT_LANES: check_elements(v, o, type, false); break;
+    case SLOT_LANES: check_elements(v, slot, o, type, false); break;
     case SLOT_FRAGMENT: check_fragment(v, slot, o); break;
     case SLOT_PACK: check_pack(v, slot, o); break;
     case SLOT_BARRIER: check_typed(v, o, MOD_U32, false); break;

@@ -1,4 +1,5 @@
-/* Layouts as functions: the normal form, composition, inverse, product, quotient, parts, on thousands of random ones. */
+/* Layouts as functions: the normal form, composition, inverse, product, quotient, parts, on
+ * thousands of random ones. */
 #include "layout/layout.h"
 #include "layout/layout_text.h"
 

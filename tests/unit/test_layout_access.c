@@ -1,4 +1,5 @@
-/* What accesses cost: wavefronts, vectors, sectors, matrix accesses, against enumeration lane by lane. */
+/* What accesses cost: wavefronts, vectors, sectors, matrix accesses, against enumeration lane by
+ * lane. */
 #include "layout/layout_access.h"
 #include "layout/layout_text.h"
 
@@ -261,6 +262,24 @@ static void matrix_accesses_of_factors(void **state)
     }
 }
 
+/* Neighbouring registers that are not a digit of their own are no word of a fragment. */
+static void odd_registers_are_no_fragment(void **state)
+{
+    (void)state;
+    struct layout regs, memory;
+    struct access a;
+    layout_init(&regs);
+    layout_add_out(&regs, AXIS_D0, 16);
+    layout_add_out(&regs, AXIS_D1, 88);
+    layout_add_digit(&regs, AXIS_REG, 11, AXIS_D1, 8);
+    layout_add_digit(&regs, AXIS_REG, 2, AXIS_D0, 8);
+    layout_add_digit(&regs, AXIS_LANE, 4, AXIS_D0, 1);
+    layout_add_digit(&regs, AXIS_LANE, 8, AXIS_D1, 1);
+    layout_normalise(&regs);
+    layout_rows((const int32_t[]){16, 88}, 2, 0, &memory);
+    assert_false(layout_access_matrix(&regs, &memory, 16, true, &a));
+}
+
 static void a_factor_in_plain_rows_conflicts(void **state)
 {
     (void)state;
@@ -348,6 +367,7 @@ int main(void)
         cmocka_unit_test(lane_accesses_of_random_layouts),
         cmocka_unit_test(lane_accesses_of_blocked_layouts),
         cmocka_unit_test(matrix_accesses_of_factors),
+        cmocka_unit_test(odd_registers_are_no_fragment),
         cmocka_unit_test(a_factor_in_plain_rows_conflicts),
         cmocka_unit_test(sectors_of_blocked_layouts),
         cmocka_unit_test(addresses_split_into_pointers_and_constants),

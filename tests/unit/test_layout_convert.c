@@ -1,5 +1,5 @@
-/* Conversions between register layouts: each plan is executed here, on element numbers instead of values, and every thread
- * must end with what the new layout says. */
+/* Conversions between register layouts: each plan is executed here, on element numbers instead of
+ * values, and every thread must end with what the new layout says. */
 #include "layout/layout_convert.h"
 #include "layout/layout_text.h"
 

@@ -1,5 +1,5 @@
-/* Fragments against the formulae of the PTX ISA, section by section; coalesced and shared layouts against what they
- * promise. */
+/* Fragments against the formulae of the PTX ISA, section by section; coalesced and shared layouts
+ * against what they promise. */
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"
 
@@ -156,7 +156,8 @@ static void warpgroup_sums(void **state)
     assert_false(layout_wgmma(12, &other));
 }
 
-/* ldmatrix: "each thread of a row's four holds two elements"; rows from addresses of lanes 0-7, 8-15, … */
+/* ldmatrix: "each thread of a row's four holds two elements"; rows from addresses of lanes 0-7,
+ * 8-15, … */
 static void matrices_as_ldmatrix_gives_them(void **state)
 {
     (void)state;
@@ -212,7 +213,8 @@ static void tiles_of_fragments_cover_their_tile(void **state)
                     }
 }
 
-/* Every thread finds, in its registers of A and B, the factors of each of its elements of the sum. */
+/* Every thread finds, in its registers of A and B, the factors of each of its elements of the
+ * sum. */
 static void factors_of_multiply_adds_meet(void **state)
 {
     (void)state;

@@ -28,8 +28,8 @@ static inline int random_rounds(int n)
     return getenv("TW_TEST_LONG") ? 50 * n : n;
 }
 
-/* Bits of the place that each of `ins` bits of (reg, lane, warp) moves: one bit each, all different, while there are; the
- * first often the lowest, as in vectors. */
+/* Bits of the place that each of `ins` bits of (reg, lane, warp) moves: one bit each, all
+ * different, while there are; the first often the lowest, as in vectors. */
 static inline void random_permutation(uint64_t *state, int ins, int outs, uint32_t *vector)
 {
     int order[32], keep = random_below(state, 4);
@@ -44,8 +44,9 @@ static inline void random_permutation(uint64_t *state, int ins, int outs, uint32
         vector[i] = i < outs ? 1u << order[i] : random_below(state, 2) ? 0 : 1u << order[i - outs];
 }
 
-/* An atom: reg_bits, 5 lane bits and warp_bits onto [2^rows][2^columns]: a bijection, or any linear map. Half of them move
- * one bit each, as in practice, a quarter of them with xors between, a quarter is a random matrix. */
+/* An atom: reg_bits, 5 lane bits and warp_bits onto [2^rows][2^columns]: a bijection, or any linear
+ * map. Half of them move one bit each, as in practice, a quarter of them with xors between, a
+ * quarter is a random matrix. */
 static inline void random_atom(uint64_t *state, int reg_bits, int warp_bits, int rows, int columns,
                                bool bijective, struct layout *out)
 {
@@ -76,7 +77,8 @@ static inline void random_atom(uint64_t *state, int reg_bits, int warp_bits, int
     layout_normalise(out);
 }
 
-/* Digits of registers and warps around it: rows times `row_factor`, columns times `column_factor`, dealt at random. */
+/* Digits of registers and warps around it: rows times `row_factor`, columns times `column_factor`,
+ * dealt at random. */
 static inline void random_outer(uint64_t *state, int row_factor, int column_factor,
                                 struct layout *out)
 {
@@ -98,7 +100,8 @@ static inline void random_outer(uint64_t *state, int row_factor, int column_fact
     layout_normalise(out);
 }
 
-/* The shape of a tile: powers of two times odd (or any) factors, and how many bits of it are of registers and of warps. */
+/* The shape of a tile: powers of two times odd (or any) factors, and how many bits of it are of
+ * registers and of warps. */
 struct random_shape {
     int rows, columns, row_factor, column_factor, reg_bits, warp_bits;
 };
