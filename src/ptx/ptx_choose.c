@@ -68,7 +68,11 @@ static bool is_scalar(const struct ptx_function *f, const struct ptx_instruction
         return is_predicate(f, o) && !o->negated;
     if (o->kind == PTX_REGISTER)
         return !o->negated && !is_predicate(f, o);
-    return slot->kind != SLOT_DESTINATION && is_constant(o);
+    if (slot->kind == SLOT_DESTINATION || (slot->flags & SLOT_NO_CONSTANT))
+        return false;
+    bool multiple = slot->kind != SLOT_SOURCE || !slot->step || o->kind != PTX_IMMEDIATE ||
+                    o->bits % (uint64_t)slot->step == 0;
+    return is_constant(o) && multiple;
 }
 
 static bool is_vector_of(const struct ptx_operand *o, uint32_t count)
@@ -99,8 +103,8 @@ bool ptx_slot_takes(const struct ptx_function *f, const struct ptx_instruction *
         return false;
     if (o->kind == PTX_SINK)
         return slot->kind == SLOT_SINK ||
-               ((slot->flags & SLOT_MAY_SINK) && slot->kind == SLOT_DESTINATION &&
-                !is_vectorial(ins, slot));
+               (slot->kind == SLOT_DESTINATION && (slot->flags & SLOT_MAY_SINK) &&
+                !(slot->flags & SLOT_VECTORIAL)); /* there it is about the elements */
     switch ((enum ptx_slot_kind)slot->kind) {
     case SLOT_SOURCE:
         if (o->kind == PTX_SPECIAL) /* cvt.u64.u32 %rd1, %tid.x */

@@ -121,8 +121,11 @@ static const char *kind_wanted(const struct ptx_slot *slot, const struct ptx_ins
                                 name);
         if (type == MOD_PRED)
             return "a predicate register";
-        return arena_printf(a, "a register%s for .%s",
-                            slot->kind == SLOT_SOURCE ? " or constant" : "", name);
+        if (slot->kind == SLOT_DESTINATION || (slot->flags & SLOT_NO_CONSTANT))
+            return arena_printf(a, "a register for .%s", name);
+        if (slot->step)
+            return arena_printf(a, "a register or a multiple of %d", slot->step);
+        return arena_printf(a, "a register or constant for .%s", name);
     case SLOT_PREDICATE: return "a predicate";
     case SLOT_ADDRESS:
     case SLOT_TENSOR_MEMORY: return "an address in brackets";
@@ -162,6 +165,7 @@ void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form)
     const struct ptx_instruction *ins = v->instruction;
     const char *name = ptx_mnemonic(v->arena, ins);
     int operand = 0;
+    const struct ptx_slot *passed = NULL; /* an optional slot, without this operand */
     if (ins->op == PTX_CALL) {
         ptx_complain(v, "`%s` takes results, a function, arguments, and for a register its targets",
                      name);
@@ -175,10 +179,13 @@ void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form)
                      ptx_slot_takes(v->function, ins, slot, &ins->operands[operand]);
         if (takes) {
             operand++;
+            passed = NULL;
             continue;
         }
-        if (slot->flags & SLOT_OPTIONAL)
+        if (slot->flags & SLOT_OPTIONAL) {
+            passed = passed ? passed : slot;
             continue;
+        }
         const char *wanted = kind_wanted(slot, ins, v->arena);
         if (operand >= ins->operand_count)
             ptx_complain(v, "`%s` lacks an operand: %s", name, wanted);
@@ -186,6 +193,10 @@ void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form)
             ptx_complain(v, "operand %d of `%s` must be %s", operand + 1, name, wanted);
         return;
     }
-    ptx_complain(v, "`%s` has %d operand%s, that is too many", name, ins->operand_count,
-                 ins->operand_count == 1 ? "" : "s");
+    if (passed && operand < ins->operand_count)
+        ptx_complain(v, "operand %d of `%s` must be %s", operand + 1, name,
+                     kind_wanted(passed, ins, v->arena));
+    else
+        ptx_complain(v, "`%s` has %d operand%s, that is too many", name, ins->operand_count,
+                     ins->operand_count == 1 ? "" : "s");
 }

@@ -148,7 +148,7 @@ struct ptx_group {
 
 enum ptx_slot_kind {
     SLOT_DESTINATION,
-    SLOT_SOURCE,
+    SLOT_SOURCE, /* a constant must be a multiple of `step`, if that is not 0 */
     SLOT_PREDICATE, /* source, may be negated */
     SLOT_ADDRESS,
     SLOT_TENSOR,        /* [map, {coordinates}] */
@@ -175,6 +175,7 @@ enum ptx_slot_flags {
     SLOT_MAY_SINK = 16,    /* `_` will do */
     SLOT_VECTORIAL = 32,   /* a vector where a vector modifier says so */
     SLOT_WIDER = 64,       /* the register may be wider than the type */
+    SLOT_NO_CONSTANT = 256,
     SLOT_FIXED_SPACE = 128 /* `space` is a state space, not the number of one among the modifiers */
 };
 /* Types of a slot beyond those of enum ptx_mod. */
@@ -187,11 +188,11 @@ enum {
 };
 struct ptx_slot {
     uint8_t kind;
-    uint8_t flags;
+    uint8_t space;
+    uint16_t flags;
     uint16_t type;
     uint16_t when;           /* there only with this modifier; MOD_NONE: always */
     int16_t low, high, step; /* of a constant; see the kinds */
-    uint8_t space;
 };
 
 struct ptx_form {

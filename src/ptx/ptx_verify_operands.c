@@ -33,8 +33,10 @@ bool ptx_type_takes(enum ptx_mod type, enum ptx_mod reg, bool wider)
 static bool constant_suits(enum ptx_mod type, const struct ptx_operand *o)
 {
     bool integer = o->kind == PTX_IMMEDIATE || o->kind == PTX_WARP_SZ;
+    int bits = ptx_mods[type].bits;
     switch (ptx_mods[type].class) {
-    case PTX_CLASS_BITS: return type != MOD_B128;
+    case PTX_CLASS_BITS: /* a float constant has the bits of its own width */
+        return o->kind == PTX_FLOAT ? bits == 32 : o->kind == PTX_DOUBLE ? bits == 64 : bits <= 64;
     case PTX_CLASS_UNSIGNED:
     case PTX_CLASS_SIGNED: return integer;
     case PTX_CLASS_FLOAT: return type != MOD_F16 && !integer;
@@ -94,20 +96,20 @@ static void check_elements(struct ptx_verifier *v, const struct ptx_slot *slot,
     }
 }
 
-/* Loads and stores of vectors take registers of one type only. */
+/* Loads and stores of vectors take registers of one width only. */
 static void check_alike(struct ptx_verifier *v, const struct ptx_operand *o)
 {
-    enum ptx_mod first = MOD_NONE;
+    int first = 0;
     for (uint32_t i = 0; i < o->count; i++) {
         if (o->elements[i].kind != PTX_REGISTER)
             continue;
-        enum ptx_mod type = ptx_register_type(v->function, o->elements[i].reg);
-        if (first && type != first) {
-            ptx_complain(v, "`%s`: the registers of a vector have one type",
+        int bits = ptx_mods[ptx_register_type(v->function, o->elements[i].reg)].bits;
+        if (first && bits != first) {
+            ptx_complain(v, "`%s`: the registers of a vector are equally wide",
                          ptx_mnemonic(v->arena, v->instruction));
             return;
         }
-        first = type;
+        first = bits;
     }
 }
 
@@ -205,6 +207,14 @@ static void check_address(struct ptx_verifier *v, const struct ptx_slot *slot,
     }
     if (o->base != PTX_BASE_VARIABLE)
         return;
+    bool generic = o->variable->space == MOD_GLOBAL || o->variable->space == MOD_SHARED ||
+                   o->variable->space == MOD_LOCAL;
+    if (!space && !generic) {
+        ptx_complain(v, "`%s` takes generic addresses; `%s` in .%s has none",
+                     ptx_mnemonic(v->arena, v->instruction), o->variable->name,
+                     ptx_mods[o->variable->space].text);
+        return;
+    }
     if (space && o->variable->space != space) {
         ptx_complain(v, "`%s` is for .%s; `%s` is in .%s", ptx_mnemonic(v->arena, v->instruction),
                      ptx_mods[space].text, o->variable->name,
@@ -227,6 +237,11 @@ static void check_fragment(struct ptx_verifier *v, const struct ptx_slot *slot,
                      wanted.count, o->count);
     else
         check_elements(v, slot, o, (enum ptx_mod)wanted.type, false);
+    bool stored = slot->low == 'r' || slot->low == 'w' || slot->low == 't';
+    for (uint32_t i = 0; stored && i < o->count; i++)
+        if (o->elements[i].kind != PTX_REGISTER && o->elements[i].kind != PTX_SINK)
+            ptx_complain(v, "`%s`: a constant cannot be part of a matrix that is stored",
+                         ptx_mnemonic(v->arena, ins));
 }
 
 /* mov.b64 d, {a, b}: 2 or 4 parts of equal width. */

@@ -110,6 +110,10 @@ static void operands(void **state)
         {"lop3.b32 %r0, %r1, %r2, %r3, 255;", "lop3.b32 %r0, %r1, %r2, %r3, 256;",
          "operand 5 of `lop3.b32` must be a constant from 0 to 255"},
         {"bar.sync 15;", "bar.sync 16;", "a barrier from 0 to 15"},
+        {"bar.sync 1, 64;", "bar.sync 1, 65;", "a register or a multiple of 32"},
+        {"bar.arrive 1, 64;", "bar.arrive 1, 65;", "a register or a multiple of 32"},
+        {"vadd4.u32.u32.u32 %r0, %r1, %r2, %r3;", "vadd4.u32.u32.u32 %r0, %r1, %r2, 3;",
+         "operand 4 of `vadd4.u32.u32.u32` must be a register for .u32"},
         {"cp.async.ca.shared.global [%r0], [%rd0], 8;",
          "cp.async.ca.shared.global [%r0], [%rd0], 12;", "the constant 4, 8 or 16"},
         {"setmaxnreg.dec.sync.aligned.u32 40;", "setmaxnreg.dec.sync.aligned.u32 41;",
@@ -166,8 +170,13 @@ static void types(void **state)
          "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0, %fd1}, {%r2}, {%fd3}, {%fd0, "
          "%fd1};",
          "does not hold a .f64"},
-        {"ld.global.v2.b32 {%r0, %r1}, [%rd0];", "ld.global.v2.b32 {%r0, %f1}, [%rd0];",
-         "the registers of a vector have one type"},
+        {"ld.global.v2.b32 {%r0, %f1}, [%rd0];", "ld.global.v2.b32 {%r0, %rd1}, [%rd0];",
+         "the registers of a vector are equally wide"},
+        {"ld.global.v2.b32 {_, %r1}, [%rd0];", "ld.global.v2.b32 {5, %r1}, [%rd0];",
+         "writes here: a register is needed"},
+        {"st.global.v2.b32 [%rd0], {%r0, 5};", "st.global.v2.b32 [%rd0], {%r0, _};",
+         "there is no `_` here"},
+        {"and.b64 %rd0, %rd1, 1.5;", "and.b32 %r0, %r1, 1.5;", "this constant is no .b32"},
         {"ld.global.b32 %r0, [%l0];", "ld.global.b32 %r0, [%f0];", "does not hold an address"},
     };
     CHECK_TWINS(twins);
@@ -179,6 +188,8 @@ static void memory(void **state)
     static const struct twin twins[] = {
         {"ld.global.b32 %r0, [data+4];", "ld.shared.b32 %r0, [data+4];",
          "`ld.shared.b32` is for .shared; `data` is in .global"},
+        {"ld.param.b32 %r0, [map];", "ld.b32 %r0, [map];", "`map` in .param has none"},
+        {"ld.local.b32 %r0, [16];", "ld.shared.b32 %r0, [16];", "only in .local is a number"},
         {"ld.b32 %r0, [data];", "ld.const.b32 %r0, [data];", "`data` is in .global"},
         {"ld.shared::cta.b32 %r0, [s];", "ld.param.b32 %r0, [s];", "`s` is in .shared"},
         {"ld.global.b32 %r0, [data+8];", "ld.global.b32 %r0, [data+6];", "a multiple of 4"},
