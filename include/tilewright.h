@@ -68,7 +68,7 @@ TW_API const char *tw_version(void);
 /* Element types. */
 /* clang-format off */
 typedef enum tw_dtype {
-    TW_F64, TW_F32, TW_F16, TW_BF16,
+    TW_F64, TW_F32, TW_TF32, TW_F16, TW_BF16, TW_E4M3, TW_E5M2,
     TW_I64, TW_I32, TW_I16, TW_I8, TW_U64, TW_U32, TW_U16, TW_U8, TW_BOOL,
     TW_DTYPE_COUNT,
     TW_DTYPE_NONE = -1
@@ -157,6 +157,13 @@ TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the
 /* NULL and a message with the nearest name when there is none. */
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
+/* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" … for NVIDIA GPUs of that
+ * compute capability, or "cuda" for the GPU that is here. Its tuned values are the target's, its launches are compiled for it. Belongs to the module; asked
+ * for twice it is the same. TW_NOT_FOUND, with a message, where there is no such target. */
+TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
+TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu" */
+TW_API const char *tw_target_at(int index); /* the targets, "cpu" first; NULL past the last */
+
 TW_API const char *tw_kernel_name(const tw_kernel *k);
 TW_API bool tw_kernel_has_ensures(const tw_kernel *k);
 TW_API bool tw_kernel_thread_level(const tw_kernel *k);
@@ -230,6 +237,9 @@ TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 /* Prepares if need be, runs, waits. Every parameter with a view needs an array. TW_FAULT: the
  * messages say what the kernel did and where. */
 TW_API tw_status tw_launch_run(tw_launch *l);
+/* The same `runs` times, one right after the other, and how long one took, without the copies to and from a GPU (there, of
+ * several runs, one more goes first to warm up). Each run starts from what the one before left in the arrays. */
+TW_API tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds);
 
 /* --- 5. Verification --- */
 
@@ -263,12 +273,18 @@ TW_API const char *tw_launch_undecided(tw_launch *l);
 /* The typed program after `pass` (NULL: after the last; "check": before any), as text that compiles
  * again. Names of passes: tw_pass_name. Valid until the launch is freed or shown again. */
 TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
+/* What the launch's target (a GPU's) gets of it, with what is known of the sizes: */
+typedef enum tw_stage {
+    TW_STAGE_LAYOUT, /* who holds what, where it lies, and what each access of memory costs: for people */
+    TW_STAGE_PTX /* the program that is assembled */
+} tw_stage;
+TW_API tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text);
 TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
 
 typedef struct tw_device {
     const char *name;      /* "cpu" */
-    char description[160]; /* processor, cores, instruction set in use */
+    char description[256]; /* processor, cores, instruction set in use */
     int cores;
 } tw_device;
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */

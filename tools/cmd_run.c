@@ -222,16 +222,17 @@ static tw_dtype type_wanted(const struct run *r, const struct given_array *o, ch
     return wanted;
 }
 
-/* NumPy has no bf16: where the kernel takes it, f32 files are converted. Any other difference is the caller's to mend. */
+/* NumPy has no bf16, tf32, e4m3, e5m2: where the kernel takes one, f32 files are converted. Any other difference is the caller's to mend. */
 static int fit_type(struct run *r, struct given_array *o)
 {
     char taken[128];
     tw_dtype wanted = type_wanted(r, o, taken, sizeof taken);
     if (wanted == TW_DTYPE_NONE)
         return STATUS_OK;
-    if (wanted == TW_BF16 && o->array.dtype == TW_F32) {
+    bool in_numpy = *tw_dtype_numpy(wanted);
+    if (!in_numpy && o->array.dtype == TW_F32) {
         tw_array converted;
-        bool ok = tensor_convert(&o->array, TW_BF16, &converted);
+        bool ok = tensor_convert(&o->array, wanted, &converted);
         free(o->array.data);
         o->array = converted;
         if (!ok)
@@ -241,7 +242,7 @@ static int fit_type(struct run *r, struct given_array *o)
     complain(&r->complaints, "%s holds %s, but `%s` of %s takes %s", o->in,
              tw_dtype_name(o->array.dtype), o->param.name, tw_kernel_name(r->kernel), taken);
     complain_more(&r->complaints, "numpy.save(\"%s\", %s.astype(\"%s\")) writes what it takes",
-                  o->in, o->param.name, wanted == TW_BF16 ? "f4" : tw_dtype_numpy(wanted));
+                  o->in, o->param.name, in_numpy ? tw_dtype_numpy(wanted) : "f4");
     return STATUS_USAGE;
 }
 
@@ -357,9 +358,9 @@ static int launch_once(struct run *r, int64_t turn)
             memcpy(o->array.data, o->before, bytes);
         }
     }
-    double start = seconds_now();
-    tw_status s = tw_launch_run(r->launch);
-    r->seconds[turn] = seconds_now() - start;
+    double milliseconds;
+    tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
+    r->seconds[turn] = 1e-3 * milliseconds;
     fflush(stdout);
     if (s == TW_OK)
         return STATUS_OK;
@@ -392,7 +393,7 @@ static int write_outputs(struct run *r)
         if (!o->out)
             continue;
         tw_array written = o->array;
-        bool widen = o->array.dtype == TW_BF16; /* NumPy has no bf16 */
+        bool widen = !*tw_dtype_numpy(o->array.dtype);
         if (widen && !tensor_convert(&o->array, TW_F32, &written)) {
             complain(&r->complaints, "%s: no memory to convert it", o->out);
             return STATUS_FAILED;
@@ -515,7 +516,7 @@ static void report_json(const struct run *r)
     json_key(&j, "kernel");
     json_string(&j, tw_kernel_name(r->kernel));
     json_key(&j, "device");
-    json_string(&j, "cpu");
+    json_string(&j, tw_kernel_target(r->kernel));
     json_key(&j, "parameters");
     json_open(&j, '{');
     for (int i = 0; tw_kernel_param(r->kernel, i, &param) == TW_OK; i++)
@@ -628,7 +629,13 @@ static int open_and_run(struct run *r, const struct command *self)
     r->kernel = program_kernel(&r->program, self);
     if (!r->kernel)
         return STATUS_USAGE;
-    tw_status s = tw_launch_new(r->kernel, &r->launch);
+    const char *device = options_value(given, "device");
+    tw_status s = device ? tw_kernel_for_target(r->kernel, device, &r->kernel) : TW_OK;
+    if (s != TW_OK) {
+        complain_library(&r->complaints, r->program.ctx, s);
+        return STATUS_USAGE;
+    }
+    s = tw_launch_new(r->kernel, &r->launch);
     if (s == TW_OK)
         return run_steps(r);
     complain_library(&r->complaints, r->program.ctx, s);
@@ -677,6 +684,10 @@ static const struct option_spec run_options[] = {
     {.name = "seed", .values = 1, .value = "N", .help = "for --fill rand (default 1)"},
     {.name = "verify", .help = "compare with what `ensures` says; status 1 if values are wrong"},
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
+    {.name = "device",
+     .values = 1,
+     .value = "DEVICE",
+     .help = "cpu (default), or cuda: an NVIDIA GPU, where the driver is installed"},
     OPTION_THREADS,
     OPTION_JSON,
     OPTION_END,
@@ -694,7 +705,8 @@ const struct command command_run = {
              "An option given again for the same name counts, the earlier does not; --fill of one "
              "array counts\n"
              "over the general one.\n"
-             "bf16 arrays are read from and written to files of f4, since NumPy has no bf16.",
+             "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
+             "has no such types.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"

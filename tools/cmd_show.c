@@ -1,4 +1,4 @@
-/* show: the typed program before, between and after the passes. */
+/* show: the typed program before, between and after the passes; layouts and PTX for a GPU. */
 #include "commands.h"
 #include "json.h"
 #include "settings.h"
@@ -28,7 +28,38 @@ static bool is_pass(const char *name)
     return false;
 }
 
-static int show_kernel(const struct program *p, tw_kernel *k, const struct options *given)
+static const char *const stages[] = {"tile", "layout", "ptx", NULL};
+enum { STAGE_TILE, STAGE_LAYOUT, STAGE_PTX };
+
+/* What --stage says; -1 after a message. */
+static int stage_asked(const struct command *self, const struct options *given)
+{
+    const char *name = options_value(given, "stage");
+    for (int i = 0; stages[i]; i++)
+        if (!name ? i == STAGE_TILE : strcmp(stages[i], name) == 0)
+            return i;
+    const char *near = closest_name(name, stages);
+    usage_error(NULL, self, "--stage %s: tile, layout or ptx%s%s%s", name,
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return -1;
+}
+
+/* The kernel as --target sees it: of a GPU where the stage is one of a GPU's. NULL after a message. */
+static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k,
+                                    const struct options *given, int stage)
+{
+    const char *target = options_value(given, "target");
+    tw_kernel *found = NULL;
+    if (!target)
+        target = stage == STAGE_TILE ? "cpu" : "sm_80";
+    tw_status s = tw_kernel_for_target(k, target, &found);
+    if (s != TW_OK)
+        complain_library(NULL, p->ctx, s);
+    return found;
+}
+
+static int show_kernel(const struct program *p, tw_kernel *k, const struct options *given,
+                       int stage)
 {
     tw_launch *l;
     const char *text = NULL;
@@ -40,7 +71,9 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     int status = apply_settings(l, k, p, given, false);
     if (status != STATUS_OK)
         return status;
-    s = tw_launch_show(l, options_value(given, "after"), &text);
+    s = stage == STAGE_TILE
+            ? tw_launch_show(l, options_value(given, "after"), &text)
+            : tw_launch_show_stage(l, stage == STAGE_PTX ? TW_STAGE_PTX : TW_STAGE_LAYOUT, &text);
     if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(NULL, p->ctx, s);
     if (s != TW_OK)
@@ -59,20 +92,32 @@ static int show_run(const struct command *self, const struct options *given)
     if (given->word_count != 1)
         return usage_error(NULL, self, given->word_count ? "one FILE at a time" : "which FILE?");
     const char *after = options_value(given, "after");
-    if (after && !is_pass(after))
+    int stage = stage_asked(self, given);
+    if (stage < 0 || (after && !is_pass(after)))
         return STATUS_USAGE;
+    if (after && stage != STAGE_TILE)
+        return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
     int status =
         program_open(&p, given->words[0], &(struct program_config){.colour = on_terminal(stderr)});
     if (status == STATUS_OK) {
         tw_kernel *k = program_kernel(&p, self);
-        status = k ? show_kernel(&p, k, given) : STATUS_USAGE;
+        k = k ? kernel_for_target(&p, k, given, stage) : NULL;
+        status = k ? show_kernel(&p, k, given, stage) : STATUS_USAGE;
     }
     program_close(&p);
     return status;
 }
 
 static const struct option_spec show_options[] = {
+    {.name = "stage",
+     .values = 1,
+     .value = "STAGE",
+     .help = "tile: the typed program (default); layout: who holds what; ptx: what is assembled"},
+    {.name = "target",
+     .values = 1,
+     .value = "TARGET",
+     .help = "cpu (default), or a GPU: sm_80 … sm_121 (layout, ptx: sm_80)"},
     {.name = "after",
      .values = 1,
      .value = "PASS",
@@ -87,15 +132,17 @@ static const struct option_spec show_options[] = {
 const struct command command_show = {
     .name = "show",
     .arguments = "FILE[:KERNEL] [OPTIONS]",
-    .summary = "the typed program after any pass, as text that compiles again",
+    .summary = "the typed program after any pass, layouts, PTX",
     .about =
         "Prints the kernel as the compiler sees it, for one choice of tuned values, types and\n"
         "static parameters. What is printed is a program of the language: it can be saved, edited\n"
-        "and compiled again.",
+        "and compiled again. --stage layout and --stage ptx show what a GPU gets of it.",
     .options = show_options,
     .examples =
         "  tilewright show kernels/matmul/shared.tile\n"
         "  tilewright show kernels/matmul/auto.tile --after plan --set n=256,k=256 --type f16\n"
+        "  tilewright show kernels/matmul/stages.tile --stage ptx --target sm_90 --type f16\n"
+        "  tilewright show kernels/matmul/stages.tile --stage layout --type f16\n"
         "  tilewright show --passes\n",
     .run = show_run,
 };

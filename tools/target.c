@@ -127,7 +127,7 @@ int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_
 
 bool is_float_type(tw_dtype t)
 {
-    return t == TW_F64 || t == TW_F32 || t == TW_F16 || t == TW_BF16;
+    return t >= TW_F64 && t <= TW_E5M2;
 }
 
 bool parse_scalar(const char *text, tw_scalar *out)

@@ -155,6 +155,7 @@ void tw_context_free(tw_context *ctx)
         tw_launch_free(ctx->launches);
     while (ctx->modules)
         tw_module_free(ctx->modules);
+    cuda_close(ctx->cuda);
     arena_free(&ctx->message_memory);
     arena_free(&ctx->scratch);
     arena_free(&ctx->probe);

@@ -1,6 +1,8 @@
 /* Launches: prepare, run, verify. */
 #include "api/objects.h"
 
+#include "base/platform.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -359,16 +361,16 @@ static tw_status fault_status(enum cpu_fault_kind kind)
     }
 }
 
-static tw_status run_call(void *user)
+struct run_call {
+    tw_launch *launch;
+    int runs;
+    double milliseconds; /* of one */
+};
+
+static tw_status run_on_cpu(struct run_call *call, const struct cpu_argument *args)
 {
-    tw_launch *l = user;
+    tw_launch *l = call->launch;
     tw_context *ctx = l->ctx;
-    tw_status status = launch_prepare(l);
-    if (status != TW_OK)
-        return status;
-    const struct cpu_argument *args = launch_arguments(l);
-    if (!args)
-        return TW_BAD_ARGUMENT;
     struct cpu_options options = {
         .allocator = &ctx->allocator,
         .threads = ctx->config.threads,
@@ -378,15 +380,50 @@ static tw_status run_call(void *user)
         .cancelled_user = ctx->config.cancelled_user,
     };
     struct cpu_fault fault = {.kind = CPU_OK};
-    enum cpu_fault_kind kind = cpu_launch(l->variant->program, args, &options, &fault);
+    double from = platform_seconds();
+    enum cpu_fault_kind kind = CPU_OK;
+    for (int i = 0; i < call->runs && kind == CPU_OK; i++)
+        kind = cpu_launch(l->variant->program, args, &options, &fault);
+    call->milliseconds = 1e3 * (platform_seconds() - from) / call->runs;
     if (kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED)
         report_fault(l, &fault);
     return fault_status(kind);
 }
 
+static tw_status run_call(void *user)
+{
+    struct run_call *call = user;
+    tw_launch *l = call->launch;
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    const struct cpu_argument *args = launch_arguments(l);
+    if (!args)
+        return TW_BAD_ARGUMENT;
+    if (l->kernel->device)
+        return launch_on_gpu(l, args, call->runs, &call->milliseconds);
+    return run_on_cpu(call, args);
+}
+
 tw_status tw_launch_run(tw_launch *l)
 {
-    return l ? context_call(l->ctx, run_call, l) : TW_BAD_ARGUMENT;
+    struct run_call call = {.launch = l, .runs = 1};
+    return l ? context_call(l->ctx, run_call, &call) : TW_BAD_ARGUMENT;
+}
+
+tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds)
+{
+    if (milliseconds)
+        *milliseconds = 0;
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (runs < 1 || !milliseconds)
+        return context_refuse(l->ctx,
+                              "tw_launch_time: `runs` is less than 1, or `milliseconds` NULL");
+    struct run_call call = {.launch = l, .runs = runs};
+    tw_status status = context_call(l->ctx, run_call, &call);
+    *milliseconds = call.milliseconds;
+    return status;
 }
 
 /* --- verification --- */

@@ -18,6 +18,8 @@ static const int64_t stand_ins[] = {16, 64, 128, 256, 1024};
 
 struct look {
     tw_launch *launch;
+    bool staged; /* `stage` is asked for, not the program after a pass */
+    tw_stage stage;
     const char *pass;
     const char *text;
     const char *undecided;
@@ -200,10 +202,20 @@ static tw_status show_call(void *user)
         status = choice_passes(l->kernel, ir, c->choice, c->known, c->pass);
     if (status != TW_OK)
         return status;
+    struct lowered *lowered = NULL;
+    if (c->staged && !(lowered = choice_lower(&l->ctx->scratch, l->kernel, ir))) {
+        note_stand_ins(c);
+        return TW_BAD_PROGRAM;
+    }
     arena_free(&l->shown);
     struct text text;
     text_init(&text, &l->shown);
-    kernel_print(&text, ir);
+    if (!c->staged)
+        kernel_print(&text, ir);
+    else if (c->stage == TW_STAGE_PTX)
+        ptx_print(&text, lowered->module);
+    else
+        show_layout(&text, lowered);
     c->text = text.data;
     return TW_OK;
 }
@@ -217,6 +229,24 @@ tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text)
     if (!text)
         return context_refuse(l->ctx, "tw_launch_show: `text` is NULL");
     struct look call = {.launch = l, .pass = pass};
+    tw_status status = context_call(l->ctx, show_call, &call);
+    if (status == TW_OK)
+        *text = call.text;
+    return status;
+}
+
+tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
+{
+    if (text)
+        *text = NULL;
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!text)
+        return context_refuse(l->ctx, "tw_launch_show_stage: `text` is NULL");
+    if (!l->kernel->device)
+        return context_refuse(l->ctx, "tw_launch_show_stage: the target `cpu` has no PTX; ask "
+                                      "tw_kernel_for_target for a GPU's");
+    struct look call = {.launch = l, .staged = true, .stage = stage};
     tw_status status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)
         *text = call.text;
@@ -265,8 +295,27 @@ static const char *architecture(void)
 #endif
 }
 
+/* The GPU that the driver sees first. */
+static bool describe_gpu(tw_device *out)
+{
+    char why[CUDA_WHY];
+    struct cuda *gpu = cuda_open(&allocator_libc, 0, why);
+    if (!gpu)
+        return false;
+    const struct cuda_device *d = cuda_describe(gpu);
+    *out = (tw_device){.name = "cuda", .cores = d->multiprocessors};
+    snprintf(out->description, sizeof out->description,
+             "%.80s, %d multiprocessors, %d GB, compute capability %d.%d, CUDA %d.%d", d->name,
+             d->multiprocessors, (int)(d->memory / 1000000000), d->capability / 10,
+             d->capability % 10, d->driver / 1000, d->driver % 1000 / 10);
+    cuda_close(gpu);
+    return true;
+}
+
 bool tw_device_at(int index, tw_device *out)
 {
+    if (index == 1 && out)
+        return describe_gpu(out);
     if (index != 0 || !out)
         return false;
     *out = (tw_device){.name = "cpu", .cores = platform_cores()};

@@ -10,6 +10,8 @@ static void module_destroy(tw_module *m)
     tw_context *ctx = m->ctx;
     for (int i = 0; i < m->kernel_count; i++)
         variants_free(&m->kernels[i]);
+    for (tw_kernel *k = m->targeted; k; k = k->next)
+        variants_free(k);
     arena_free(&m->arena);
     context_object_free(ctx, m, sizeof *m);
 }
@@ -45,11 +47,12 @@ static tw_scalar public_scalar(struct literal v)
     return (tw_scalar){.is_float = v.is_float, .i = v.i, .f = v.f};
 }
 
-static void describe_kernel(tw_module *m, tw_kernel *k, int index)
+static void describe_kernel(tw_module *m, tw_kernel *k, int index, const char *target)
 {
     k->module = m;
     k->index = index;
-    k->info = lang_kernel(&m->arena, m->parsed, index, NULL);
+    k->target = target;
+    k->info = lang_kernel(&m->arena, m->parsed, index, target);
     const struct lang_kernel *info = k->info;
     k->tune_values = arena_array(&m->arena, const tw_scalar *, info->tune_count);
     for (int t = 0; t < info->tune_count; t++) {
@@ -82,7 +85,7 @@ static tw_status compile_module(tw_module *m)
     int count = lang_kernel_count(m->parsed);
     m->kernels = arena_array(&m->arena, tw_kernel, count);
     for (int i = 0; i < count; i++)
-        describe_kernel(m, &m->kernels[i], i);
+        describe_kernel(m, &m->kernels[i], i, "cpu");
     m->kernel_count = count;
     return TW_OK;
 }
@@ -198,6 +201,102 @@ tw_kernel *tw_module_kernel(tw_module *m, const char *name)
     return call.found;
 }
 
+/* --- targets --- */
+
+static const char *const target_names[] = {"cpu",    "sm_80",  "sm_86",  "sm_87",   "sm_89",
+                                           "sm_90",  "sm_90a", "sm_100", "sm_100a", "sm_103",
+                                           "sm_120", "sm_121", NULL};
+
+const char *tw_target_at(int index)
+{
+    int count = (int)(sizeof target_names / sizeof *target_names) - 1;
+    return index >= 0 && index < count ? target_names[index] : NULL;
+}
+
+const char *tw_kernel_target(const tw_kernel *k)
+{
+    return k->target;
+}
+
+struct target_call {
+    tw_kernel *kernel;
+    const char *name;
+    tw_kernel *found;
+};
+
+static tw_status unknown_target(tw_context *ctx, const char *name)
+{
+    int count = (int)(sizeof target_names / sizeof *target_names) - 1;
+    diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
+    suggest(&ctx->diag, &ctx->scratch, name, target_names, count);
+    diag_note(&ctx->diag, LOC_NONE, "targets are cpu, and sm_80 and up for GPUs");
+    return TW_NOT_FOUND;
+}
+
+/* The greatest target that a GPU of this compute capability runs. */
+static const char *target_below(tw_context *ctx, int capability)
+{
+    struct ptx_target ptx;
+    for (; capability > 80; capability--) {
+        ptx = (struct ptx_target){.number = (uint8_t)capability};
+        if (lower_target_find(ptx))
+            break;
+    }
+    return arena_printf(&ctx->scratch, "sm_%d", capability);
+}
+
+static tw_status find_target(void *user)
+{
+    struct target_call *call = user;
+    tw_module *m = call->kernel->module;
+    int index = call->kernel->index;
+    if (strcmp(call->name, "cpu") == 0) {
+        call->found = &m->kernels[index];
+        return TW_OK;
+    }
+    char why[CUDA_WHY];
+    if (strcmp(call->name, "cuda") == 0) {
+        const struct cuda *gpu = context_cuda(m->ctx, why);
+        if (!gpu) {
+            diag_error(&m->ctx->diag, LOC_NONE, "no GPU to run on: %s", why);
+            return TW_UNSUPPORTED;
+        }
+        call->name = target_below(m->ctx, cuda_describe(gpu)->capability);
+    }
+    for (tw_kernel *k = m->targeted; k; k = k->next)
+        if (k->index == index && strcmp(k->target, call->name) == 0) {
+            call->found = k;
+            return TW_OK;
+        }
+    struct ptx_target ptx;
+    const struct lower_target *device = NULL;
+    if (ptx_target_parse(call->name, strlen(call->name), &ptx))
+        device = lower_target_find(ptx);
+    if (!device)
+        return unknown_target(m->ctx, call->name);
+    tw_kernel *k = arena_new(&m->arena, tw_kernel);
+    describe_kernel(m, k, index, arena_string(&m->arena, call->name, strlen(call->name)));
+    k->device = device;
+    k->next = m->targeted;
+    m->targeted = k;
+    call->found = k;
+    return TW_OK;
+}
+
+tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out)
+{
+    if (out)
+        *out = NULL;
+    if (!k)
+        return TW_BAD_ARGUMENT;
+    if (!target || !out)
+        return context_refuse(k->module->ctx, "tw_kernel_for_target: `target` or `out` is NULL");
+    struct target_call call = {.kernel = k, .name = target};
+    tw_status status = context_call(k->module->ctx, find_target, &call);
+    *out = call.found;
+    return status;
+}
+
 const char *tw_kernel_name(const tw_kernel *k)
 {
     return k->info->name;
@@ -297,7 +396,7 @@ static tw_status ask_allowed(void *user)
     }
     struct loc violated = LOC_NONE;
     call->allowed =
-        lang_tunes_allowed(&ctx->scratch, k->module->parsed, k->index, NULL, tunes, &violated);
+        lang_tunes_allowed(&ctx->scratch, k->module->parsed, k->index, k->target, tunes, &violated);
     if (violated.source)
         call->violated = arena_string(&ctx->message_memory, violated.source->text + violated.offset,
                                       violated.length);

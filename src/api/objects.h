@@ -18,7 +18,9 @@
 
 #include "base/diag.h"
 #include "cpu/cpu.h"
+#include "cuda/cuda.h"
 #include "lang/lang.h"
+#include "lower/lower.h"
 #include "tile/passes.h"
 #include "tilewright.h"
 
@@ -37,6 +39,7 @@ struct tw_context {
     int message_count;
     tw_module *modules;
     tw_launch *launches;
+    struct cuda *cuda; /* opened when first needed */
 };
 
 /* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it failed. Renders the
@@ -58,17 +61,21 @@ struct tw_module {
     struct module *parsed;
     tw_kernel *kernels;
     int kernel_count;
-    int launches; /* not freed yet */
+    tw_kernel *targeted; /* kernels for other targets, made when asked for */
+    int launches;        /* not freed yet */
     bool released;
 };
 
 struct tw_kernel {
     tw_module *module;
     int index;
-    const struct lang_kernel *info; /* as the cpu target sees it */
-    const tw_scalar **tune_values;  /* by tune */
-    const tw_dtype **type_choices;  /* by type variable */
-    struct variant *variants;       /* the most recently used first */
+    const char *target;                /* "cpu", "sm_80" */
+    const struct lower_target *device; /* NULL: the host */
+    tw_kernel *next;                   /* in module->targeted */
+    const struct lang_kernel *info;    /* as the target sees it */
+    const tw_scalar **tune_values;     /* by tune */
+    const tw_dtype **type_choices;     /* by type variable */
+    struct variant *variants;          /* the most recently used first */
     int variant_count;
 };
 
@@ -86,9 +93,11 @@ struct choice {
 struct variant {
     struct variant *next;
     struct arena arena;
-    struct choice key; /* values and known: of statics only */
-    struct kernel *ir; /* after all passes */
-    struct cpu_program *program;
+    struct choice key;           /* values and known: of statics only */
+    struct kernel *ir;           /* after all passes */
+    struct cpu_program *program; /* the host's */
+    struct lowered *lowered;     /* a GPU's */
+    struct cuda_module *module;  /* loaded when first run */
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
@@ -102,6 +111,11 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
 /* Runs the passes up to `last` (NULL: all) over it. TW_OK, TW_UNSYNCHRONISED or TW_BAD_PROGRAM, reported. */
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
                         const bool *statics_known, const char *last);
+
+/* Lowers the IR, after all passes, for the kernel's target. NULL: reported. */
+struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir);
+/* For people: the layouts and accesses of a lowered kernel. show_layout.c */
+void show_layout(struct text *out, const struct lowered *lowered);
 
 struct tw_launch {
     tw_context *ctx;
@@ -130,6 +144,12 @@ tw_status launch_resolve(tw_launch *l, bool strict);
 
 /* Whether parameter p of type t can be v; reports if not. */
 bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
+
+/* The GPU of the context. NULL: why. */
+struct cuda *context_cuda(tw_context *ctx, char why[CUDA_WHY]);
+/* Runs a prepared launch of a GPU's kernel `runs` times; the time of one. Reports. launch_gpu.c */
+tw_status launch_on_gpu(tw_launch *l, const struct cpu_argument *given, int runs,
+                        double *milliseconds);
 
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);

@@ -54,6 +54,7 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
     int errors = d->errors;
     struct kernel *ir = lang_check(a, d, k->module->parsed, k->index,
                                    &(struct lang_choice){
+                                       .target = k->target,
                                        .tunes = k->info->tune_count ? c->tunes : NULL,
                                        .types = k->info->type_count ? c->types : NULL,
                                        .statics = c->values,
@@ -67,10 +68,20 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
 {
     struct launch_facts facts = {
         .values = c->values, .known = statics_known, .divisor = c->divisor};
-    struct pass_context passes = {.kernel = ir, .diag = &k->module->ctx->diag, .facts = &facts};
+    struct pass_context passes = {.kernel = ir,
+                                  .diag = &k->module->ctx->diag,
+                                  .facts = &facts,
+                                  .sm = k->device ? k->device->ptx.number : 0};
     if (passes_run(&passes, last))
         return TW_OK;
     return passes.refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
+}
+
+struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir)
+{
+    struct lowered *out = arena_new(a, struct lowered);
+    struct lower_options options = {.target = k->device, .lines = true};
+    return lower_kernel(a, ir, &options, &k->module->ctx->diag, out) ? out : NULL;
 }
 
 static tw_status compile(tw_kernel *k, struct variant *v)
@@ -83,6 +94,10 @@ static tw_status compile(tw_kernel *k, struct variant *v)
     tw_status status = choice_passes(k, v->ir, &v->key, v->key.known, NULL);
     if (status != TW_OK)
         return status;
+    if (k->device) {
+        v->lowered = choice_lower(&v->arena, k, v->ir);
+        return v->lowered ? TW_OK : TW_BAD_PROGRAM;
+    }
     const char *why = "";
     v->program = cpu_compile(&v->arena, v->ir, &why);
     if (!v->program) {
@@ -99,6 +114,7 @@ static void variant_free(tw_context *ctx, struct variant *v)
             l->variant = NULL;
             l->prepared = false;
         }
+    cuda_unload(ctx->cuda, v->module);
     arena_free(&v->arena);
     context_object_free(ctx, v, sizeof *v);
 }
@@ -118,7 +134,7 @@ static void drop_oldest(tw_kernel *k)
 static void drop_unfinished(tw_kernel *k)
 {
     struct variant *first = k->variants;
-    if (!first || first->program)
+    if (!first || first->program || first->lowered)
         return;
     k->variants = first->next;
     k->variant_count--;

@@ -30,8 +30,8 @@ enum dtype dtype_join(enum dtype a, enum dtype b)
     int bits_a = dtype_table[a].bits, bits_b = dtype_table[b].bits;
     if (bits_a != bits_b)
         return bits_a > bits_b ? a : b;
-    if (dtype_is_float(a))
-        return DT_F32; /* f16 with bf16: neither holds the other */
+    if (dtype_is_float(a)) /* neither holds the other, or f32 holds tf32 */
+        return bits_a == 8 ? DT_F16 : DT_F32;
     return dtype_table[a].kind == DK_UINT ? a : b;
 }
 
@@ -46,7 +46,9 @@ static int exponent_range(enum dtype t)
 {
     switch (t) {
     case DT_F64: return 1023;
-    case DT_F16: return 15;
+    case DT_F16:
+    case DT_E5M2: return 15;
+    case DT_E4M3: return 8;
     default: return 127;
     }
 }
@@ -186,6 +188,67 @@ uint16_t f64_to_bf16(double value)
     return f64_to_half(value, 7);
 }
 
+/* --- formats of matrix units --- */
+
+float f32_to_tf32(float value)
+{
+    uint32_t bits = f32_bits(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return f32_from_bits(0x7fffe000u);
+    return f32_from_bits((bits + 0x1000u) & 0xffffe000u);
+}
+
+/* A float of 8 bits with that many of fraction. bias: 127 - its own; least: its smallest value. */
+static float small_to_f32(uint32_t bits, int fraction, uint32_t bias, float least)
+{
+    uint32_t sign = (bits & 0x80u) << 24, rest = bits & 0x7fu;
+    if (rest >> fraction)
+        return f32_from_bits(sign | ((rest << (23 - fraction)) + (bias << 23)));
+    return f32_from_bits(sign | f32_bits((float)rest * least));
+}
+
+float e4m3_to_f32(uint8_t bits)
+{
+    if ((bits & 0x7fu) == 0x7fu)
+        return f32_from_bits(0x7fc00000u);
+    return small_to_f32(bits, 3, 120, 0x1p-9f);
+}
+
+float e5m2_to_f32(uint8_t bits)
+{
+    uint32_t rest = bits & 0x7fu;
+    if (rest > 0x7cu)
+        return f32_from_bits(0x7fc00000u);
+    if (rest == 0x7cu)
+        return f32_from_bits((bits & 0x80u) << 24 | 0x7f800000u);
+    return small_to_f32(bits, 2, 112, 0x1p-16f);
+}
+
+/* align: a power of two whose last bit counts as much as the type's smallest value. */
+static uint8_t f32_to_small(float value, int fraction, uint32_t bias, float align, uint32_t largest)
+{
+    uint32_t bits = f32_bits(value), sign = bits >> 24 & 0x80u, result;
+    int shift = 23 - fraction;
+    bits &= 0x7fffffffu;
+    if (bits > 0x7f800000u)
+        return 0x7f;
+    if (bits < (bias + 1) << 23)
+        result = f32_bits(f32_from_bits(bits) + align) - f32_bits(align);
+    else
+        result = (bits - (bias << 23) + (1u << (shift - 1)) - 1 + (bits >> shift & 1u)) >> shift;
+    return (uint8_t)(sign | (result < largest ? result : largest));
+}
+
+uint8_t f32_to_e4m3(float value)
+{
+    return f32_to_small(value, 3, 120, 0x1p14f, 0x7e);
+}
+
+uint8_t f32_to_e5m2(float value)
+{
+    return f32_to_small(value, 2, 112, 0x1p7f, 0x7b);
+}
+
 /* --- one element --- */
 
 double dtype_load_f64(enum dtype t, const void *p)
@@ -195,7 +258,10 @@ double dtype_load_f64(enum dtype t, const void *p)
     double wide;
     switch (t) {
     case DT_F64: memcpy(&wide, p, sizeof wide); return wide;
-    case DT_F32: memcpy(&single, p, sizeof single); return (double)single;
+    case DT_F32:
+    case DT_TF32: memcpy(&single, p, sizeof single); return (double)single;
+    case DT_E4M3: return (double)e4m3_to_f32(*(const uint8_t *)p);
+    case DT_E5M2: return (double)e5m2_to_f32(*(const uint8_t *)p);
     case DT_F16: memcpy(&half, p, sizeof half); return (double)f16_to_f32(half);
     case DT_BF16: memcpy(&half, p, sizeof half); return (double)bf16_to_f32(half);
     case DT_U64: return (double)(uint64_t)dtype_load_i64(t, p);
@@ -231,6 +297,12 @@ void dtype_store_f64(enum dtype t, void *p, double v)
         single = (float)v;
         memcpy(p, &single, sizeof single);
         return;
+    case DT_TF32:
+        single = f32_to_tf32((float)v);
+        memcpy(p, &single, sizeof single);
+        return;
+    case DT_E4M3: *(uint8_t *)p = f32_to_e4m3((float)v); return;
+    case DT_E5M2: *(uint8_t *)p = f32_to_e5m2((float)v); return;
     case DT_F16:
         half = f64_to_f16(v);
         memcpy(p, &half, sizeof half);

@@ -134,7 +134,7 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
 void compile_into(struct compiler *c, const struct expr *e, const struct value *to);
 struct value value_convert(struct compiler *c, struct value v, enum dtype t);
 /* dst = src: converted, broadcast, spread. */
-void value_copy(struct compiler *c, const struct value *dst, const struct value *src);
+void value_transfer(struct compiler *c, const struct value *dst, const struct value *src);
 /* v in the shape, type and lanes of *like; v itself if it has them. */
 struct value value_like(struct compiler *c, struct value v, const struct value *like);
 /* dst = src where the current mask runs. */

@@ -180,7 +180,7 @@ static void compile_otherwise(struct compiler *c, const struct expr *e, struct a
     if (otherwise.lanes > 1)
         a->lanes = c->lanes;
     if (otherwise.rank > 0) {
-        value_copy(c, to, &otherwise);
+        value_transfer(c, to, &otherwise);
         a->keep = true;
     }
 }

@@ -154,7 +154,7 @@ struct value value_convert(struct compiler *c, struct value v, enum dtype t)
     return convert_into(c, v, &to);
 }
 
-void value_copy(struct compiler *c, const struct value *dst, const struct value *src)
+void value_transfer(struct compiler *c, const struct value *dst, const struct value *src)
 {
     struct value from = *src;
     if (dst->at == from.at && dst->dtype == from.dtype && value_same_shape(dst, &from))
@@ -186,14 +186,14 @@ struct value value_like(struct compiler *c, struct value v, const struct value *
     if (v.dtype == like->dtype && value_same_shape(&v, like))
         return v;
     struct value to = value_new(c, like->dtype, like->rank, like->extent, like->lanes);
-    value_copy(c, &to, &v);
+    value_transfer(c, &to, &v);
     return to;
 }
 
 void value_assign(struct compiler *c, const struct value *dst, const struct value *src)
 {
     if (dst->lanes == 1 || c->mask == NO_SLOT) {
-        value_copy(c, dst, src);
+        value_transfer(c, dst, src);
         return;
     }
     struct value from = value_like(c, *src, dst);
@@ -218,7 +218,7 @@ void compile_into(struct compiler *c, const struct expr *e, const struct value *
     if (v.lanes > to->lanes)
         compile_error(c, "a value that differs between threads is used where it must not");
     else
-        value_copy(c, to, &v);
+        value_transfer(c, to, &v);
     c->top = top;
 }
 
@@ -454,7 +454,7 @@ static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
     if (!expr_varying(c, e->args[0])) {
         struct label end = {0};
         struct value first = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
-        value_copy(c, &to, &first);
+        value_transfer(c, &to, &first);
         emit_jump(c, both ? step_jump_unless : step_jump_if, to.at, &end);
         compile_into(c, e->args[1], &to);
         label_place(c, &end);

@@ -82,7 +82,7 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     in->detail = d;
     in->dst = to.at;
     in->a = x.at;
-    value_copy(c, &result, &to);
+    value_transfer(c, &result, &to);
     c->top = top;
     return result;
 }
@@ -190,7 +190,7 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
     if (e->op == OP_TRANS)
         compile_trans(c, &to, &from);
     else if (e->op == OP_BROADCAST)
-        value_copy(c, &to, &from);
+        value_transfer(c, &to, &from);
     else
         compile_repeat(c, e->op, &to, &from);
     c->top = top;
@@ -248,14 +248,14 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);
     if (e->count > 2) {
         struct value start = compile_expr(c, e->args[2], NULL);
-        value_copy(c, &sum, &start);
+        value_transfer(c, &sum, &start);
     } else {
         struct instr *in = emit_step(c, step_zero);
         in->dst = sum.at;
         in->n = (uint32_t)value_bytes(&sum);
     }
     emit_dot(c, &sum, &a, &b, d, compute);
-    value_copy(c, &room, &sum);
+    value_transfer(c, &room, &sum);
     c->top = top;
     return room;
 }

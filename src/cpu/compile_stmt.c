@@ -232,7 +232,7 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
     if (v.lanes > variable.lanes)
         compile_error(c, "%s gets a value that differs between threads", target->sym->name);
     else if (whole)
-        value_copy(c, &variable, &v);
+        value_transfer(c, &variable, &v);
     else
         value_assign(c, &variable, &v);
     c->top = top;

@@ -38,8 +38,11 @@ enum compute compute_of(enum dtype t)
     switch (t) {
     case DT_F64: return COMPUTE_F64;
     case DT_F32:
+    case DT_TF32:
     case DT_F16:
-    case DT_BF16: return COMPUTE_F32;
+    case DT_BF16:
+    case DT_E4M3:
+    case DT_E5M2: return COMPUTE_F32;
     case DT_I64: return COMPUTE_I64;
     case DT_U64: return COMPUTE_U64;
     case DT_U32:

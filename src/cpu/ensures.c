@@ -52,6 +52,7 @@ struct judgement {
 
 static struct judgement judge_float(enum dtype t, double got, struct number want)
 {
+    want.v = float_saturated(t, want.v);
     struct judgement j = {.got = got, .want = want.v};
     double size = fabs(want.v);
     j.allowed = want.error;

@@ -80,7 +80,7 @@ static struct oracle_tile to_real(struct oracle *o, struct oracle_tile *x)
         x->v = x->error = NULL;
         return taken;
     }
-    struct oracle_tile out = tile_new(o, DT_F64, x->rank, x->extent, x->error != NULL);
+    struct oracle_tile out = oracle_tile_new(o, DT_F64, x->rank, x->extent, x->error != NULL);
     for (int64_t i = 0; i < x->count; i++) {
         struct number n = tile_get(x, i);
         tile_put(&out, i, (struct number){.v = number_real(x->dtype, n), .error = n.error});
@@ -267,7 +267,7 @@ bool tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a, str
                            tile_shape_text(o, b), tile_shape_text(o, c));
     enum dtype t = e->type.dtype;
     bool exact = !dtype_is_float(t) && !a->error && !b->error && !(c && c->error);
-    *out = tile_new(o, t, 2, extent, !exact);
+    *out = oracle_tile_new(o, t, 2, extent, !exact);
     if (exact) {
         dot_ints(o, a, b, c, out);
     } else {

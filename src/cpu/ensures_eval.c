@@ -185,7 +185,7 @@ static bool eval_moving(struct oracle *o, const struct expr *e, const struct hin
     case OP_SCAN: return tile_scan(o, e, &x, out);
     case OP_REPEAT:
     case OP_REPEAT_INTERLEAVE: return tile_repeat(o, e, &x, out);
-    default: return tile_reduce(o, e, &x, out);
+    default: return oracle_tile_reduce(o, e, &x, out);
     }
 }
 

@@ -66,8 +66,8 @@ bool oracle_fail(struct oracle *o, const char *format, ...); /* false; keeps the
 /* --- ensures_tile.c --- */
 
 /* Elements without values, `error` only when asked for. */
-struct oracle_tile tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
-                            bool with_error);
+struct oracle_tile oracle_tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
+                                   bool with_error);
 struct oracle_tile tile_scalar(struct oracle *o, enum dtype t, struct number x);
 void tile_free(struct oracle *o, struct oracle_tile *x);
 struct number tile_get(const struct oracle_tile *x, int64_t at);
@@ -119,9 +119,11 @@ double sum_error(double terms, double unit, const struct magnitudes *m);
 /* Whether, in some order of adding, a part of the sum v may overflow and the whole be anything. */
 bool sum_may_overflow(double v, double size, double overflow);
 
-double float_unit(enum dtype t);     /* with the oracle's own rounding on top */
-double float_step(enum dtype t);     /* least positive value */
-double float_overflow(enum dtype t); /* from here on values round to infinity */
+double float_unit(enum dtype t); /* with the oracle's own rounding on top */
+double float_step(enum dtype t); /* least positive value */
+double float_overflow(enum dtype t);
+/* v as the type has it that saturates (e4m3, e5m2): at most its largest finite value. */
+double float_saturated(enum dtype t, double v); /* from here on values round to infinity */
 
 /* A rule for the op with operands of types `from` and a result of type t. */
 struct rule rule_for(enum op op, enum dtype t, const enum dtype *from, int count);
@@ -189,7 +191,7 @@ bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *h
                     struct oracle_tile *x, struct oracle_tile *out);
 bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
                struct oracle_tile *out);
-bool tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
                  struct oracle_tile *out);
 bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
                struct oracle_tile *out);

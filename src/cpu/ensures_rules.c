@@ -17,6 +17,9 @@ double float_step(enum dtype t)
     switch (t) {
     case DT_F64: return 0x1p-1074;
     case DT_F32: return 0x1p-149;
+    case DT_TF32: return 0x1p-136;
+    case DT_E4M3: return 0x1p-9;
+    case DT_E5M2: return 0x1p-16;
     case DT_F16: return 0x1p-24;
     case DT_BF16: return 0x1p-133;
     default: return 0;
@@ -27,10 +30,19 @@ double float_overflow(enum dtype t)
 {
     switch (t) {
     case DT_F32: return 0x1.ffffffp127;
+    case DT_TF32: return 0x1.ffep127;
+    case DT_E4M3: return 464;
+    case DT_E5M2: return 61440;
     case DT_F16: return 65520;
     case DT_BF16: return 0x1.ffp127;
     default: return INFINITY;
     }
+}
+
+double float_saturated(enum dtype t, double v)
+{
+    double largest = t == DT_E4M3 ? 448 : t == DT_E5M2 ? 57344 : INFINITY;
+    return fabs(v) > largest ? copysign(largest, v) : v;
 }
 
 /* Operands of arithmetic on bool are i32. */
@@ -125,7 +137,8 @@ struct number rule_round(const struct rule *r, double v, double error)
 {
     error = settled(error);
     if (!isfinite(v))
-        return (struct number){.v = v, .error = isfinite(error) ? 0 : INFINITY};
+        return (struct number){.v = float_saturated(r->type, v),
+                               .error = isfinite(error) ? 0 : INFINITY};
     if (v != 0 || error != 0)
         error += r->unit * (fabs(v) + error) + r->half_step;
     if (!r->is_root && fabs(v) + error >= r->overflow)
@@ -224,7 +237,7 @@ static struct number to_float(enum dtype to, enum dtype from, struct number x, b
     if (exact)
         return unrounded(v, x.error);
     if (!is_root && fabs(v) - x.error >= r.overflow) /* surely; and written so */
-        return (struct number){.v = copysign(INFINITY, v)};
+        return (struct number){.v = float_saturated(to, copysign(INFINITY, v))};
     return rule_round(&r, v, x.error);
 }
 

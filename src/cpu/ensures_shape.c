@@ -34,7 +34,7 @@ bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out
     memcpy(extent, x->extent, sizeof extent);
     extent[x->rank - 2] = x->extent[x->rank - 1];
     extent[x->rank - 1] = x->extent[x->rank - 2];
-    *out = tile_new(o, x->dtype, x->rank, extent, x->error != NULL);
+    *out = oracle_tile_new(o, x->dtype, x->rank, extent, x->error != NULL);
     return moved(o, x, out, from_transposed);
 }
 
@@ -133,7 +133,7 @@ bool tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
         int source = i - (rank - x->rank);
         extent[i] = factor * (source < 0 ? 1 : x->extent[source]);
     }
-    *out = tile_new(o, x->dtype, rank, extent, x->error != NULL);
+    *out = oracle_tile_new(o, x->dtype, rank, extent, x->error != NULL);
     return moved(o, x, out, e->op == OP_REPEAT ? from_repeated : from_interleaved);
 }
 
@@ -172,7 +172,7 @@ bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *h
     }
     if (!tile_strides(x, e->type.rank, extent, strides))
         return oracle_fail(o, "%s cannot be broadcast so", tile_shape_text(o, x));
-    *out = tile_new(o, x->dtype, e->type.rank, extent, x->error != NULL);
+    *out = oracle_tile_new(o, x->dtype, e->type.rank, extent, x->error != NULL);
     return moved(o, x, out, from_stretched);
 }
 
@@ -190,7 +190,7 @@ bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
         if (extent[i] != 1)
             axis = i;
     }
-    *out = tile_new(o, e->type.dtype, e->type.rank, extent, false);
+    *out = oracle_tile_new(o, e->type.dtype, e->type.rank, extent, false);
     int64_t inner = 1;
     for (int i = axis + 1; axis >= 0 && i < e->type.rank; i++)
         inner *= extent[i];
@@ -358,8 +358,8 @@ static void reduce_lanes(void *user, int64_t begin, int64_t end)
 
 enum { LANE_WORK = 6 }; /* nanoseconds an element, about */
 
-bool tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-                 struct oracle_tile *out)
+bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                        struct oracle_tile *out)
 {
     int64_t extent[MAX_RANK];
     memcpy(extent, x->extent, sizeof extent);
@@ -369,7 +369,7 @@ bool tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
     if (e->axis >= 0)
         extent[e->axis] = 1;
     bool rounds = e->op == OP_REDUCE_SUM && dtype_is_float(e->type.dtype);
-    *out = tile_new(o, e->type.dtype, e->axis < 0 ? 0 : x->rank, extent, x->error || rounds);
+    *out = oracle_tile_new(o, e->type.dtype, e->axis < 0 ? 0 : x->rank, extent, x->error || rounds);
     struct along w = split_axis(o, e, x, out);
     oracle_parallel(o, out->count, (double)x->count * LANE_WORK, reduce_lanes, &w);
     tile_free(o, x);
@@ -433,8 +433,8 @@ bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
 {
     if (e->axis >= x->rank)
         return oracle_fail(o, "scan over axis %d of %s", e->axis, tile_shape_text(o, x));
-    *out =
-        tile_new(o, e->type.dtype, x->rank, x->extent, x->error || dtype_is_float(e->type.dtype));
+    *out = oracle_tile_new(o, e->type.dtype, x->rank, x->extent,
+                           x->error || dtype_is_float(e->type.dtype));
     struct along w = split_axis(o, e, x, out);
     int64_t lanes = w.n ? x->count / w.n : 0;
     oracle_parallel(o, lanes, (double)x->count * LANE_WORK, scan_lanes, &w);

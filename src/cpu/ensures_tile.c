@@ -39,8 +39,8 @@ void oracle_memory_free(struct oracle *o, void *memory)
     o->pieces = p;
 }
 
-struct oracle_tile tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
-                            bool with_error)
+struct oracle_tile oracle_tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
+                                   bool with_error)
 {
     struct oracle_tile x = {.dtype = t, .rank = rank, .count = 1};
     for (int i = 0; i < rank; i++) {
@@ -59,7 +59,7 @@ struct oracle_tile tile_new(struct oracle *o, enum dtype t, int rank, const int6
 
 struct oracle_tile tile_scalar(struct oracle *o, enum dtype t, struct number x)
 {
-    struct oracle_tile s = tile_new(o, t, 0, NULL, x.error != 0);
+    struct oracle_tile s = oracle_tile_new(o, t, 0, NULL, x.error != 0);
     tile_put(&s, 0, x);
     return s;
 }
@@ -75,7 +75,7 @@ void tile_free(struct oracle *o, struct oracle_tile *x)
 
 struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x)
 {
-    struct oracle_tile copy = tile_new(o, x->dtype, x->rank, x->extent, x->error != NULL);
+    struct oracle_tile copy = oracle_tile_new(o, x->dtype, x->rank, x->extent, x->error != NULL);
     size_t bytes = (size_t)x->count * sizeof(double);
     if (bytes)
         memcpy(x->v ? (void *)copy.v : (void *)copy.i, x->v ? (void *)x->v : (void *)x->i, bytes);
@@ -313,7 +313,7 @@ bool tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_t
     bool exact = rule_keeps_exact(rule);
     for (int a = 0; a < count; a++)
         exact = exact && !args[a].error;
-    *out = tile_new(o, rule->type, rank, extent, !exact);
+    *out = oracle_tile_new(o, rule->type, rank, extent, !exact);
     struct elementwise w = {.rule = rule, .args = args, .count = count, .out = out};
     for (int a = 0; a < count; a++)
         tile_strides(&args[a], rank, extent, w.strides[a]);

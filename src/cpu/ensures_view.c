@@ -214,7 +214,7 @@ enum { LOAD_WORK = 4 }; /* nanoseconds an element, about */
 bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
                  struct oracle_tile *out)
 {
-    *out = tile_new(o, x->dtype, x->rank, x->extent, otherwise.error != 0);
+    *out = oracle_tile_new(o, x->dtype, x->rank, x->extent, otherwise.error != 0);
     struct load w = {.access = x, .otherwise = otherwise, .out = out, .row = 1};
     for (int i = 0; i < x->axes; i++)
         if (x->rank && x->axis[i].out == x->rank - 1)

@@ -137,6 +137,29 @@ FLOAT_TO_INTEGERS(f64, double, f64, x)
 FLOAT_TO_INTEGERS(f32, float, f32, x)
 FLOAT_TO_INTEGERS(f16, uint16_t, f32, from_f16(x))
 FLOAT_TO_INTEGERS(bf16, uint16_t, f32, from_bf16(x))
+FLOAT_TO_INTEGERS(e4m3, uint8_t, f32, e4m3_to_f32(x))
+FLOAT_TO_INTEGERS(e5m2, uint8_t, f32, e5m2_to_f32(x))
+
+/* The formats of matrix units: to each from every float. A tf32 is read as the f32 that it is. */
+#define FLOATS_TO(d, D, to)                                                                        \
+    CONVERT(f64_to_##d, double, D, to((float)x))                                                   \
+    CONVERT(f32_to_##d##_run, float, D, to(x))                                                     \
+    CONVERT(f16_to_##d, uint16_t, D, to(from_f16(x)))                                              \
+    CONVERT(bf16_to_##d, uint16_t, D, to(from_bf16(x)))
+FLOATS_TO(tf32, float, f32_to_tf32)
+FLOATS_TO(e4m3, uint8_t, f32_to_e4m3)
+FLOATS_TO(e5m2, uint8_t, f32_to_e5m2)
+CONVERT(e4m3_to_tf32, uint8_t, float, e4m3_to_f32(x))
+CONVERT(e5m2_to_tf32, uint8_t, float, e5m2_to_f32(x))
+CONVERT(e4m3_to_e5m2, uint8_t, uint8_t, f32_to_e5m2(e4m3_to_f32(x)))
+CONVERT(e5m2_to_e4m3, uint8_t, uint8_t, f32_to_e4m3(e5m2_to_f32(x)))
+#define FROM_SMALL(s, value)                                                                       \
+    CONVERT(s##_to_f64, uint8_t, double, value)                                                    \
+    CONVERT(s##_to_f32_run, uint8_t, float, value)                                                 \
+    CONVERT(s##_to_f16, uint8_t, uint16_t, to_f16(value))                                          \
+    CONVERT(s##_to_bf16, uint8_t, uint16_t, to_bf16(value))
+FROM_SMALL(e4m3, e4m3_to_f32(x))
+FROM_SMALL(e5m2, e5m2_to_f32(x))
 
 CONVERT(f64_to_f32, double, float, x)
 CONVERT(f64_to_f16_run, double, uint16_t, f64_to_f16(x))
@@ -185,6 +208,9 @@ static void f32_to_f16_run(void *dst, const void *src, size_t n)
 #define INTEGER_TO_ALL(s, S, half, brain)                                                          \
     CONVERT(s##_to_f64, S, double, x)                                                              \
     CONVERT(s##_to_f32, S, float, x)                                                               \
+    CONVERT(s##_to_tf32, S, float, f32_to_tf32((float)x))                                          \
+    CONVERT(s##_to_e4m3, S, uint8_t, f32_to_e4m3((float)x))                                        \
+    CONVERT(s##_to_e5m2, S, uint8_t, f32_to_e5m2((float)x))                                        \
     CONVERT(s##_to_f16, S, uint16_t, half)                                                         \
     CONVERT(s##_to_bf16, S, uint16_t, brain)                                                       \
     CONVERT(s##_to_i64, S, int64_t, x)                                                             \
@@ -208,6 +234,9 @@ INTEGER_TO_ALL(u8, uint8_t, to_f16((float)x), to_bf16((float)x))
 
 CONVERT(bool_to_f64, uint8_t, double, x != 0)
 CONVERT(bool_to_f32, uint8_t, float, x != 0)
+CONVERT(bool_to_tf32, uint8_t, float, x != 0)
+CONVERT(bool_to_e4m3, uint8_t, uint8_t, x != 0 ? 0x38u : 0u)
+CONVERT(bool_to_e5m2, uint8_t, uint8_t, x != 0 ? 0x3cu : 0u)
 CONVERT(bool_to_f16, uint8_t, uint16_t, x != 0 ? 0x3c00u : 0u)
 CONVERT(bool_to_bf16, uint8_t, uint16_t, x != 0 ? 0x3f80u : 0u)
 CONVERT(bool_to_64, uint8_t, uint64_t, x != 0)
@@ -221,6 +250,7 @@ CONVERT(bool_to_8, uint8_t, uint8_t, x != 0)
     {                                                                                              \
         memcpy(dst, src, n *size);                                                                 \
     }
+SAME(1)
 SAME(2)
 SAME(4)
 SAME(8)
@@ -231,31 +261,47 @@ SAME(8)
     [DT_U64] = u64_to_##d, [DT_U32] = u32_to_##d, [DT_U16] = u16_to_##d, [DT_U8] = u8_to_##d
 #define TO_INTEGER_TYPE(d, from_bool)                                                              \
     {                                                                                              \
-        FROM_INTEGERS(d), [DT_F64] = f64_to_##d, [DT_F32] = f32_to_##d, [DT_F16] = f16_to_##d,     \
-                          [DT_BF16] = bf16_to_##d, [DT_BOOL] = from_bool                           \
+        FROM_INTEGERS(d), [DT_F64] = f64_to_##d, [DT_F32] = f32_to_##d, [DT_TF32] = f32_to_##d,    \
+                          [DT_F16] = f16_to_##d, [DT_BF16] = bf16_to_##d, [DT_E4M3] = e4m3_to_##d, \
+                          [DT_E5M2] = e5m2_to_##d, [DT_BOOL] = from_bool                           \
     }
-#define TO_FLOAT_TYPE(d, from_f64, from_f32, from_f16, from_bf16)                                  \
+#define TO_FLOAT_TYPE(d, f64, f32, tf32, f16, bf16, e4m3, e5m2)                                    \
     {                                                                                              \
-        FROM_INTEGERS(d), [DT_F64] = from_f64, [DT_F32] = from_f32, [DT_F16] = from_f16,           \
-                          [DT_BF16] = from_bf16, [DT_BOOL] = bool_to_##d                           \
+        FROM_INTEGERS(d), [DT_F64] = f64, [DT_F32] = f32, [DT_TF32] = tf32, [DT_F16] = f16,        \
+                          [DT_BF16] = bf16, [DT_E4M3] = e4m3, [DT_E5M2] = e5m2,                    \
+                          [DT_BOOL] = bool_to_##d                                                  \
     }
 
 extern const struct convert_routines ROUTINE(routines_convert);
-const struct convert_routines ROUTINE(routines_convert) = {
-    .convert =
+const struct convert_routines
+    ROUTINE(routines_convert) =
         {
-            [DT_F64] = TO_FLOAT_TYPE(f64, same_8, f32_to_f64, f16_to_f64, bf16_to_f64),
-            [DT_F32] = TO_FLOAT_TYPE(f32, f64_to_f32, same_4, f16_to_f32_run, bf16_to_f32_run),
-            [DT_F16] = TO_FLOAT_TYPE(f16, f64_to_f16_run, f32_to_f16_run, same_2, bf16_to_f16),
-            [DT_BF16] = TO_FLOAT_TYPE(bf16, f64_to_bf16_run, f32_to_bf16_run, f16_to_bf16, same_2),
-            [DT_I64] = TO_INTEGER_TYPE(i64, bool_to_64),
-            [DT_I32] = TO_INTEGER_TYPE(i32, bool_to_32),
-            [DT_I16] = TO_INTEGER_TYPE(i16, bool_to_16),
-            [DT_I8] = TO_INTEGER_TYPE(i8, bool_to_8),
-            [DT_U64] = TO_INTEGER_TYPE(u64, bool_to_64),
-            [DT_U32] = TO_INTEGER_TYPE(u32, bool_to_32),
-            [DT_U16] = TO_INTEGER_TYPE(u16, bool_to_16),
-            [DT_U8] = TO_INTEGER_TYPE(u8, bool_to_8),
-            [DT_BOOL] = TO_INTEGER_TYPE(truth, bool_to_8),
-        },
+            .convert =
+                {
+                    [DT_F64] = TO_FLOAT_TYPE(f64, same_8, f32_to_f64, f32_to_f64, f16_to_f64,
+                                             bf16_to_f64, e4m3_to_f64, e5m2_to_f64),
+                    [DT_F32] = TO_FLOAT_TYPE(f32, f64_to_f32, same_4, same_4, f16_to_f32_run,
+                                             bf16_to_f32_run, e4m3_to_f32_run, e5m2_to_f32_run),
+                    [DT_TF32] = TO_FLOAT_TYPE(tf32, f64_to_tf32, f32_to_tf32_run, same_4,
+                                              f16_to_tf32, bf16_to_tf32, e4m3_to_tf32,
+                                              e5m2_to_tf32),
+                    [DT_F16] = TO_FLOAT_TYPE(f16, f64_to_f16_run, f32_to_f16_run, f32_to_f16_run,
+                                             same_2, bf16_to_f16, e4m3_to_f16, e5m2_to_f16),
+                    [DT_BF16] = TO_FLOAT_TYPE(bf16, f64_to_bf16_run, f32_to_bf16_run,
+                                              f32_to_bf16_run, f16_to_bf16, same_2, e4m3_to_bf16,
+                                              e5m2_to_bf16),
+                    [DT_E4M3] = TO_FLOAT_TYPE(e4m3, f64_to_e4m3, f32_to_e4m3_run, f32_to_e4m3_run,
+                                              f16_to_e4m3, bf16_to_e4m3, same_1, e5m2_to_e4m3),
+                    [DT_E5M2] = TO_FLOAT_TYPE(e5m2, f64_to_e5m2, f32_to_e5m2_run, f32_to_e5m2_run,
+                                              f16_to_e5m2, bf16_to_e5m2, e4m3_to_e5m2, same_1),
+                    [DT_I64] = TO_INTEGER_TYPE(i64, bool_to_64),
+                    [DT_I32] = TO_INTEGER_TYPE(i32, bool_to_32),
+                    [DT_I16] = TO_INTEGER_TYPE(i16, bool_to_16),
+                    [DT_I8] = TO_INTEGER_TYPE(i8, bool_to_8),
+                    [DT_U64] = TO_INTEGER_TYPE(u64, bool_to_64),
+                    [DT_U32] = TO_INTEGER_TYPE(u32, bool_to_32),
+                    [DT_U16] = TO_INTEGER_TYPE(u16, bool_to_16),
+                    [DT_U8] = TO_INTEGER_TYPE(u8, bool_to_8),
+                    [DT_BOOL] = TO_INTEGER_TYPE(truth, bool_to_8),
+                },
 };

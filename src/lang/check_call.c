@@ -249,7 +249,9 @@ bool check_axis(struct checker *c, const struct node *n, const struct expr *x, b
 /* What a sum of elements of type t is kept in: at least 32 bits. */
 static enum dtype sum_type(enum dtype t)
 {
-    return dtype_table[t].bits >= 32 ? t : dtype_is_float(t) ? DT_F32 : DT_I32;
+    if (dtype_table[t].bits >= 32 && t != DT_TF32)
+        return t;
+    return dtype_is_float(t) ? DT_F32 : DT_I32;
 }
 
 static struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op)

@@ -108,11 +108,11 @@ void check_ensures(struct checker *c, const struct node *n)
                    "`ensures` stands at the end of a kernel, in no other statement");
         return;
     }
-    int outer = scope_open(c);
+    int outer = check_scope_open(c);
     c->hoistable = false;
     struct stmt *s = stmt_new(c->kernel, STMT_ENSURES, n->loc);
     check_body_of(c, n, s);
-    scope_close(c, outer);
+    check_scope_close(c, outer);
     if (s->target && s->value) {
         *c->tail = s;
         c->tail = &s->next;

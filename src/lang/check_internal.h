@@ -202,8 +202,8 @@ bool check_deeper(struct checker *c, struct loc at);
 const char *source_snippet(struct checker *c, struct loc at);
 
 /* check_scope.c */
-int scope_open(struct checker *c);
-void scope_close(struct checker *c, int outer); /* what scope_open returned */
+int check_scope_open(struct checker *c);
+void check_scope_close(struct checker *c, int outer); /* what check_scope_open returned */
 /* NULL: declared twice, reported. */
 struct binding *bind_name(struct checker *c, const char *name, struct loc loc, enum bind_kind kind);
 struct binding *lookup_name(const struct checker *c, const char *name);

@@ -103,7 +103,7 @@ static struct stmt *emit_loop(struct checker *c, const struct node *n, struct st
 
 void check_for(struct checker *c, const struct node *n)
 {
-    int outer = scope_open(c);
+    int outer = check_scope_open(c);
     struct stmt *init = NULL, **before = c->tail;
     c->tail = &init;
     if (n->init)
@@ -119,7 +119,7 @@ void check_for(struct checker *c, const struct node *n)
     if (loop->stages > 0)
         check_pipeline(c, loop);
     c->tail = after;
-    scope_close(c, outer);
+    check_scope_close(c, outer);
 }
 
 void check_while(struct checker *c, const struct node *n)

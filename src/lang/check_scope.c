@@ -69,12 +69,12 @@ static void remove_newest(struct names *names)
 
 /* --- scopes --- */
 
-int scope_open(struct checker *c)
+int check_scope_open(struct checker *c)
 {
     return c->level++;
 }
 
-void scope_close(struct checker *c, int outer)
+void check_scope_close(struct checker *c, int outer)
 {
     while (c->names.newest && c->names.newest->level > outer)
         remove_newest(&c->names);

@@ -270,7 +270,7 @@ void check_stmts(struct checker *c, const struct node *list, const struct node *
 struct stmt *check_body(struct checker *c, const struct node *n)
 {
     struct stmt *first = NULL, **tail = c->tail;
-    int outer = scope_open(c);
+    int outer = check_scope_open(c);
     c->tail = &first;
     if (n->kind == N_BLOCK)
         check_stmts(c, n->body, NULL);
@@ -279,7 +279,7 @@ struct stmt *check_body(struct checker *c, const struct node *n)
         alone.next = NULL;
         check_stmts(c, &alone, NULL);
     }
-    scope_close(c, outer);
+    check_scope_close(c, outer);
     c->tail = tail;
     return first;
 }

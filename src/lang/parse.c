@@ -292,34 +292,33 @@ static const char *word_in(const struct parser *p, const struct token *t,
 const char *c_type(const struct parser *p, const struct token *t)
 {
     static const char *const table[][2] = {
-        {"int", "i32"},      {"float", "f32"},    {"double", "f64"},      {"half", "f16"},
-        {"char", "i8"},      {"short", "i16"},    {"long", "i64"},        {"unsigned", "u32"},
-        {"signed", "i32"},   {"uint", "u32"},     {"size_t", "i64"},      {"ptrdiff_t", "i64"},
-        {"int8_t", "i8"},    {"int16_t", "i16"},  {"int32_t", "i32"},     {"int64_t", "i64"},
-        {"uint8_t", "u8"},   {"uint16_t", "u16"}, {"uint32_t", "u32"},    {"uint64_t", "u64"},
-        {"int8", "i8"},      {"int16", "i16"},    {"int32", "i32"},       {"int64", "i64"},
-        {"uint8", "u8"},     {"uint16", "u16"},   {"uint32", "u32"},      {"uint64", "u64"},
-        {"float16", "f16"},  {"float32", "f32"},  {"float64", "f64"},     {"bfloat16", "bf16"},
-        {"__half", "f16"},   {"_Bool", "bool"},   {"__bfloat16", "bf16"}, {"__nv_bfloat16", "bf16"},
-        {"_Float16", "f16"},
+        {"int", "i32"},          {"float", "f32"},       {"double", "f64"},
+        {"half", "f16"},         {"char", "i8"},         {"short", "i16"},
+        {"long", "i64"},         {"unsigned", "u32"},    {"signed", "i32"},
+        {"uint", "u32"},         {"size_t", "i64"},      {"ptrdiff_t", "i64"},
+        {"int8_t", "i8"},        {"int16_t", "i16"},     {"int32_t", "i32"},
+        {"int64_t", "i64"},      {"uint8_t", "u8"},      {"uint16_t", "u16"},
+        {"uint32_t", "u32"},     {"uint64_t", "u64"},    {"int8", "i8"},
+        {"int16", "i16"},        {"int32", "i32"},       {"int64", "i64"},
+        {"uint8", "u8"},         {"uint16", "u16"},      {"uint32", "u32"},
+        {"uint64", "u64"},       {"float16", "f16"},     {"float32", "f32"},
+        {"float64", "f64"},      {"bfloat16", "bf16"},   {"__half", "f16"},
+        {"_Bool", "bool"},       {"__bfloat16", "bf16"}, {"__nv_bfloat16", "bf16"},
+        {"_Float16", "f16"},     {"fp8_e4m3", "e4m3"},   {"fp8_e5m2", "e5m2"},
+        {"f8e4m3", "e4m3"},      {"f8e5m2", "e5m2"},     {"float8_e4m3", "e4m3"},
+        {"float8_e5m2", "e5m2"}, {"fp8", "e4m3"},        {"f8", "e4m3"},
     };
     return word_in(p, t, table, sizeof table / sizeof *table);
 }
 
 const char *future_type(const struct parser *p, const struct token *t)
 {
-    static const char small[] = "a type of less than 8 bits", fp8[] = "a float of 8 bits or less";
+    static const char small[] = "a type of less than 8 bits", fp8[] = "a float of less than 8 bits";
     static const char *const table[][2] = {
-        {"u1", small},   {"u2", small},     {"u3", small},
-        {"u4", small},   {"u5", small},     {"u6", small},
-        {"u7", small},   {"i1", small},     {"i2", small},
-        {"i3", small},   {"i4", small},     {"i5", small},
-        {"i6", small},   {"i7", small},     {"f3", fp8},
-        {"f4", fp8},     {"f5", fp8},       {"f6", fp8},
-        {"f7", fp8},     {"f8", fp8},       {"fp4", fp8},
-        {"fp6", fp8},    {"fp8", fp8},      {"e4m3", fp8},
-        {"e5m2", fp8},   {"fp8_e4m3", fp8}, {"fp8_e5m2", fp8},
-        {"f8e4m3", fp8}, {"f8e5m2", fp8},   {"tf32", "a form of f32 for matrix units"},
+        {"u1", small}, {"u2", small}, {"u3", small}, {"u4", small}, {"u5", small}, {"u6", small},
+        {"u7", small}, {"i1", small}, {"i2", small}, {"i3", small}, {"i4", small}, {"i5", small},
+        {"i6", small}, {"i7", small}, {"f3", fp8},   {"f4", fp8},   {"f5", fp8},   {"f6", fp8},
+        {"f7", fp8},   {"fp4", fp8},  {"fp6", fp8},
     };
     return word_in(p, t, table, sizeof table / sizeof *table);
 }

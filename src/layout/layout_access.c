@@ -135,6 +135,11 @@ struct share {
     int32_t xor, add;
 };
 
+/* The same of all coordinates. */
+struct coordinates {
+    int32_t xor [LAYOUT_OUTS], add[LAYOUT_OUTS];
+};
+
 struct meeting {
     const struct layout *regs, *memory;
     struct layout composed;
@@ -142,6 +147,7 @@ struct meeting {
     bool masked;
     int bits;
     struct share lane[LAYOUT_LANES];
+    struct coordinates at[LAYOUT_LANES]; /* of the tile; where masked */
 };
 
 static struct share share_of(const struct layout *l, enum layout_axis axis, int32_t value)
@@ -159,6 +165,42 @@ static struct share share_of(const struct layout *l, enum layout_axis axis, int3
     return s;
 }
 
+static void add_coordinates(const struct layout *l, enum layout_axis axis, int32_t value,
+                            struct coordinates *c)
+{
+    int i = layout_in_index(l, axis);
+    for (int d = 0; d < l->digit_count; d++) {
+        if (l->digits[d].in != i)
+            continue;
+        int32_t digit = value % l->digits[d].extent;
+        value /= l->digits[d].extent;
+        for (int j = 0; digit && j < l->out_count; j++) {
+            c->xor [j] ^= l->digits[d].xor [j];
+            c->add[j] += digit * l->digits[d].add[j];
+        }
+    }
+}
+
+/* The lanes that hold something in a register of a warp. */
+static uint32_t active_lanes(const struct meeting *m, int32_t reg, int32_t warp)
+{
+    struct coordinates c = {{0}, {0}};
+    uint32_t active = UINT32_MAX;
+    if (!m->masked)
+        return active;
+    memcpy(c.xor, m->regs->flip, sizeof c.xor);
+    memcpy(c.add, m->regs->offset, sizeof c.add);
+    add_coordinates(m->regs, AXIS_REG, reg, &c);
+    add_coordinates(m->regs, AXIS_WARP, warp, &c);
+    for (int j = 0; j < m->regs->out_count; j++)
+        for (int lane = 0; lane < LAYOUT_LANES; lane++) {
+            int32_t at = (c.xor [j] ^ m->at[lane].xor [j]) + c.add[j] + m->at[lane].add[j];
+            if (at < 0 || at >= m->regs->outs[j].extent)
+                active &= ~((uint32_t)1 << lane);
+        }
+    return active;
+}
+
 static void meet(struct meeting *m, const struct layout *regs, const struct layout *memory,
                  int bits)
 {
@@ -167,6 +209,8 @@ static void meet(struct meeting *m, const struct layout *regs, const struct layo
     m->masked = layout_masked(regs);
     for (int lane = 0; m->linear && lane < LAYOUT_LANES; lane++)
         m->lane[lane] = share_of(&m->composed, AXIS_LANE, lane);
+    for (int lane = 0; m->masked && lane < LAYOUT_LANES; lane++)
+        add_coordinates(regs, AXIS_LANE, lane, &m->at[lane]);
 }
 
 static uint32_t in_bytes(const struct meeting *m, int32_t place)
@@ -179,7 +223,7 @@ static uint32_t addresses(const struct meeting *m, int32_t reg, int32_t warp,
                           uint32_t address[LAYOUT_LANES])
 {
     int32_t at[LAYOUT_OUTS];
-    uint32_t active = 0;
+    uint32_t active = active_lanes(m, reg, warp);
     struct share r = {0, 0}, w = {0, 0};
     if (m->linear) {
         r = share_of(&m->composed, AXIS_REG, reg);
@@ -189,10 +233,9 @@ static uint32_t addresses(const struct meeting *m, int32_t reg, int32_t warp,
     }
     for (int32_t lane = 0; lane < LAYOUT_LANES; lane++) {
         int32_t place = (m->lane[lane].xor ^r.xor) + m->lane[lane].add + r.add;
-        bool inside = true;
-        if (m->masked || !m->linear)
-            inside = layout_element(m->regs, reg, lane, warp, at);
+        bool inside = active >> lane & 1;
         if (!m->linear && inside) {
+            layout_element(m->regs, reg, lane, warp, at);
             int32_t in[LAYOUT_INS] = {0};
             for (int j = 0; j < m->regs->out_count; j++) {
                 int i = layout_in_index(m->memory, m->regs->outs[j].axis);
@@ -203,7 +246,6 @@ static uint32_t addresses(const struct meeting *m, int32_t reg, int32_t warp,
             place = at[0];
         }
         address[lane] = inside ? in_bytes(m, place) : 0;
-        active |= (uint32_t)inside << lane;
     }
     return active;
 }
@@ -216,7 +258,7 @@ static void row_addresses(const struct meeting *m, const struct access *a, int32
         int row = l % 8, matrix = l / 8 % a->matrices;
         int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
         int32_t lane = a->kind == ACCESS_MATRIX ? row * 4 : row >> 1;
-        r += a->kind == ACCESS_MATRIX ? 0 : row & 1;
+        r += a->kind == ACCESS_MATRIX ? 0 : (row & 1) * (a->elements / 2);
         struct share x = share_of(&m->composed, AXIS_REG, r);
         struct share w = share_of(&m->composed, AXIS_WARP, warp);
         int32_t xor = x.xor ^w.xor ^m->lane[lane].xor ^m->composed.flip[0];
@@ -386,17 +428,18 @@ static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weig
 }
 
 /* The fragment that a matrix access of e elements a 32-bit register gives: which step each bit of
- * lane (and of reg within the register) must have, 0 for a step from row to row. */
+ * lane (and of reg within the register) must have, 0 for a step from row to row. With .trans the
+ * halves of a register are of two rows; bytes stay in pairs. */
 static bool fragment_fits(const struct layout *l, int e, bool trans)
 {
-    int32_t unit = 4 * e, lane_step[5] = {e, 2 * e, 0, 0, 0};
+    int32_t unit = 4 * e, half = e / 2, lane_step[5] = {e, 2 * e, 0, 0, 0};
     if (trans) {
-        static const int32_t column[5] = {0, 0, 1, 2, 4};
+        const int32_t column[5] = {0, 0, half, 2 * half, 4 * half};
         memcpy(lane_step, column, sizeof column);
     }
     for (int b = 0; 1 << b < e; b++)
         if (!has_bit(l, AXIS_REG, 1 << b) ||
-            !digit_is(l, AXIS_REG, 1 << b, trans ? 0 : 1 << b, unit))
+            !digit_is(l, AXIS_REG, 1 << b, trans && 1 << b == half ? 0 : 1 << b, unit))
             return false;
     for (int b = 0; b < 5; b++)
         if (!digit_is(l, AXIS_LANE, 1 << b, lane_step[b], unit))
@@ -437,16 +480,14 @@ static void find_matrices(const struct layout *l, int e, int most, struct access
  * (-1). */
 static int inside(const struct meeting *m, const struct access *a, int32_t reg, int32_t warp)
 {
-    int32_t at[LAYOUT_OUTS];
     bool some = false, all = true;
     for (int matrix = 0; matrix < a->matrices; matrix++)
-        for (int32_t lane = 0; lane < LAYOUT_LANES; lane++)
-            for (int e = 0; e < a->elements; e++) {
-                int32_t r = reg + e + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
-                bool is = layout_element(m->regs, r, lane, warp, at);
-                some |= is;
-                all &= is;
-            }
+        for (int e = 0; e < a->elements; e++) {
+            int32_t r = reg + e + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
+            uint32_t active = active_lanes(m, r, warp);
+            some |= active != 0;
+            all &= active == UINT32_MAX;
+        }
     return all ? 1 : some ? -1 : 0;
 }
 
@@ -465,7 +506,7 @@ bool layout_access_matrix(const struct layout *regs, const struct layout *memory
     struct meeting m;
     meet(&m, regs, memory, bits);
     int e = bits <= 32 ? 32 / bits : 0;
-    if (!m.linear || e == 0 || (trans && bits != 16) ||
+    if (!m.linear || e == 0 || (trans && bits != 16 && bits != 8) ||
         layout_in_extent(regs, AXIS_LANE) != LAYOUT_LANES || layout_in_extent(regs, AXIS_REG) % e ||
         !fragment_fits(&m.composed, e, trans) || !rest_is_aligned(&m.composed, e))
         return false;

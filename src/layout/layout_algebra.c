@@ -183,7 +183,7 @@ bool layout_compose(const struct layout *outer_in, const struct layout *inner_in
 {
     struct layout outer = *outer_in, inner = *inner_in;
     struct part parts[LAYOUT_DIGITS];
-    int32_t xors[LAYOUT_DIGITS][LAYOUT_DIGITS] = {{0}}, adds[LAYOUT_DIGITS][LAYOUT_DIGITS] = {{0}};
+    int32_t xors[LAYOUT_DIGITS][LAYOUT_DIGITS], adds[LAYOUT_DIGITS][LAYOUT_DIGITS];
     layout_runs(&outer);
     layout_runs(&inner);
     find_parts(&outer, parts);
@@ -193,6 +193,10 @@ bool layout_compose(const struct layout *outer_in, const struct layout *inner_in
             continue;
         digits_of(&outer, i, &first, &end);
         split_at_parts(&inner, j, parts, &outer, first, end);
+    }
+    for (int d = 0; d < inner.digit_count; d++) {
+        memset(xors[d], 0, (size_t)outer.digit_count * sizeof *xors[d]);
+        memset(adds[d], 0, (size_t)outer.digit_count * sizeof *adds[d]);
     }
     for (int j = 0; j < inner.out_count; j++) {
         int first, end, i = layout_in_index(&outer, inner.outs[j].axis);

@@ -49,11 +49,12 @@ static int64_t cost_of(const struct access *a)
     return 2 * a->wavefronts + a->instructions;
 }
 
-/* The cheapest way of making an access. */
+/* The cheapest way of making an access. *bound: what it would cost without conflicts. */
 static bool rate_access(const struct shared_access *wish, const struct layout *layout, int bits,
-                        struct access *out)
+                        struct access *out, int64_t *bound)
 {
     bool found = false;
+    *bound = INT64_MAX;
     for (int kind = ACCESS_LANES; kind <= ACCESS_MATRIX_TRANS; kind++) {
         struct access a;
         if (!(wish->kinds >> kind & 1))
@@ -62,7 +63,11 @@ static bool rate_access(const struct shared_access *wish, const struct layout *l
             layout_access_lanes(wish->regs, layout, bits, wish->most, &a);
         else if (!layout_access_matrix(wish->regs, layout, bits, kind == ACCESS_MATRIX_TRANS, &a))
             continue;
-        if (a.bytes < wish->needed || (found && cost_of(&a) >= cost_of(out)))
+        if (a.bytes < wish->needed)
+            continue;
+        if (2 * a.least + a.instructions < *bound)
+            *bound = 2 * a.least + a.instructions;
+        if (found && cost_of(&a) >= cost_of(out))
             continue;
         *out = a;
         found = true;
@@ -70,20 +75,33 @@ static bool rate_access(const struct shared_access *wish, const struct layout *l
     return found;
 }
 
-bool layout_rate_shared(const struct shared_wish *wish, const struct layout *layout,
-                        struct shared_choice *out)
+/* An access whose address is no sum and xor of what register and lane bring (layout_compose) needs
+ * code of its own for every register, so only what has no alternative is allowed one (any). */
+static bool rate(const struct shared_wish *wish, const struct layout *layout, bool any,
+                 struct shared_choice *out, int64_t *bound)
 {
     out->layout = *layout;
     out->bytes = ((int64_t)layout_out_extent(layout, AXIS_AT) * wish->bits + 7) / 8;
-    out->cost = 0;
+    out->cost = *bound = 0;
     for (int i = 0; i < wish->count; i++) {
-        if (!rate_access(&wish->access[i], layout, wish->bits, &out->access[i])) {
+        int64_t least;
+        struct layout composed;
+        if ((!any && !layout_compose(layout, wish->access[i].regs, &composed)) ||
+            !rate_access(&wish->access[i], layout, wish->bits, &out->access[i], &least)) {
             out->cost = INT64_MAX;
             return false;
         }
         out->cost += wish->access[i].weight * cost_of(&out->access[i]);
+        *bound += wish->access[i].weight * least;
     }
     return true;
+}
+
+bool layout_rate_shared(const struct shared_wish *wish, const struct layout *layout,
+                        struct shared_choice *out)
+{
+    int64_t bound;
+    return rate(wish, layout, true, out, &bound);
 }
 
 static bool better(const struct shared_choice *a, const struct shared_choice *b)
@@ -99,7 +117,8 @@ static void consider(const struct shared_wish *wish, const struct layout *layout
                      enum shared_form form, struct shared_choice *best)
 {
     struct shared_choice choice = {.form = form};
-    if (layout_rate_shared(wish, layout, &choice) && better(&choice, best))
+    int64_t bound;
+    if (rate(wish, layout, false, &choice, &bound) && better(&choice, best))
         *best = choice;
 }
 
@@ -139,7 +158,7 @@ static void find_phase(const struct shared_access *wish, const struct layout *pl
         for (int b = 0; b < 3; b++)
             v[n++] = step_of(&composed, AXIS_LANE, rows[b], bits);
     if (a->kind == ACCESS_MATRIX_TRANS) {
-        v[n++] = step_of(&composed, AXIS_REG, 1, bits);
+        v[n++] = step_of(&composed, AXIS_REG, a->elements / 2, bits);
         for (int b = 0; b < 2; b++)
             v[n++] = step_of(&composed, AXIS_LANE, columns[b], bits);
     }
@@ -216,8 +235,8 @@ static void choose_exhaustively(const struct phases *p, struct masks *m)
     if (bits * m->lines > gf2_highest(TRIALS_MAX))
         return;
     struct masks trial = *m;
-    int64_t least = estimate(p, m);
-    for (uint64_t n = 0; n < (uint64_t)1 << (bits * m->lines); n++) {
+    int64_t least = estimate(p, m), bound = lower_bound(p);
+    for (uint64_t n = 0; least > bound && n < (uint64_t)1 << (bits * m->lines); n++) {
         for (int i = 0; i < m->lines; i++)
             trial.mask[i] = (n >> (bits * i) & ((1u << bits) - 1)) << m->low;
         int64_t cost = estimate(p, &trial);
@@ -253,10 +272,14 @@ static void consider_swizzles(const struct shared_wish *wish, const struct layou
     struct masks m = {.low = WORD_BITS};
     struct layout swizzle, swizzled;
     uint64_t lines = 0;
-    if (!layout_rate_shared(wish, plain, &rated))
+    int64_t bound;
+    if (!rate(wish, plain, form == SHARED_PLAIN, &rated, &bound))
         return;
     if (better(&rated, best))
         *best = rated;
+    struct shared_choice hoped = {.cost = bound, .bytes = rated.bytes, .form = form + 1};
+    if (wish->no_xor || !better(&hoped, best)) /* a swizzle keeps the vectors */
+        return;
     for (int i = 0; i < wish->count; i++) {
         int vector = gf2_highest((uint64_t)rated.access[i].bytes);
         m.low = vector > m.low ? vector : m.low;

@@ -22,6 +22,7 @@ struct shared_wish {
     int count;
     struct shared_access access[SHARED_ACCESSES];
     bool may_pad;       /* rows may be longer than their elements */
+    bool no_xor;        /* no swizzles: places are sums, whatever is added to a coordinate */
     bool may_be_linear; /* any bijection over GF(2) will do, whatever its addresses look like: for
                            scratch tiles */
 };

@@ -14,6 +14,14 @@ void ptx_build_start(struct ptx_builder *b, struct arena *a, struct ptx_target t
     ptx_names_init(&b->mnemonics, a);
 }
 
+static void push(struct ptx_builder *b, struct ptx_statement s)
+{
+    if (b->code)
+        vec_push(b->arena, &b->code->statements, s);
+    else
+        vec_push(b->arena, &b->function->body, s);
+}
+
 static const char *keep(struct ptx_builder *b, const char *name)
 {
     return arena_string(b->arena, name, strlen(name));
@@ -97,16 +105,19 @@ static uint32_t *number_anew(struct ptx_builder *b)
     return to;
 }
 
-static void renumber_operand(struct ptx_operand *o, const uint32_t *to)
+/* Instructions may share a vector: each gets its own. */
+static void renumber_operand(struct arena *a, struct ptx_operand *o, const uint32_t *to)
 {
     bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
     if (o->kind == PTX_REGISTER || based)
         o->reg = to[o->reg];
+    if (o->count)
+        o->elements = arena_copy(a, o->elements, o->count * sizeof *o->elements);
     for (uint32_t i = 0; i < o->count; i++)
-        renumber_operand(&o->elements[i], to);
+        renumber_operand(a, &o->elements[i], to);
 }
 
-static void renumber(struct ptx_function *f, const uint32_t *to)
+static void renumber(struct arena *a, struct ptx_function *f, const uint32_t *to)
 {
     for (size_t i = 0; i < f->body.count; i++) {
         if (f->body.data[i].kind != PTX_AT_INSTRUCTION)
@@ -115,7 +126,7 @@ static void renumber(struct ptx_function *f, const uint32_t *to)
         if (ins->guarded)
             ins->guard = to[ins->guard];
         for (int k = 0; k < ins->operand_count; k++)
-            renumber_operand(&ins->operands[k], to);
+            renumber_operand(a, &ins->operands[k], to);
     }
 }
 
@@ -127,7 +138,8 @@ static void push_head(struct ptx_builder *b, struct ptx_statement s)
 void ptx_end(struct ptx_builder *b)
 {
     struct ptx_function *f = b->function;
-    renumber(f, number_anew(b));
+    assert(!b->code && "a piece of code was not put in");
+    renumber(b->arena, f, number_anew(b));
     for (size_t i = 0; i < f->ranges.count; i++)
         push_head(b,
                   (struct ptx_statement){.kind = PTX_AT_REGISTERS, .registers = f->ranges.data[i]});
@@ -137,10 +149,11 @@ void ptx_end(struct ptx_builder *b)
         memcpy(body, b->head.data, shift * sizeof *body);
     if (f->body.count)
         memcpy(body + shift, f->body.data, f->body.count * sizeof *body);
-    for (size_t i = 0; i < f->labels.count; i++) {
+    for (size_t i = 0; i < f->labels.count; i++)
         assert(f->labels.data[i]->defined && "a label was made but not placed");
-        f->labels.data[i]->statement += (uint32_t)shift;
-    }
+    for (size_t i = shift; i < count; i++)
+        if (body[i].kind == PTX_AT_LABEL)
+            body[i].label->statement = (uint32_t)i;
     f->body.data = body;
     f->body.count = count;
     f->body.capacity = count + 1;
@@ -370,7 +383,7 @@ static void push_line(struct ptx_builder *b)
     *line = b->next_line;
     b->line = line;
     struct ptx_statement s = {.kind = PTX_AT_LINE, .line = line};
-    vec_push(b->arena, &b->function->body, s);
+    push(b, s);
 }
 
 struct ptx_instruction *ptx_emit_list(struct ptx_builder *b, const char *mnemonic,
@@ -388,7 +401,7 @@ struct ptx_instruction *ptx_emit_list(struct ptx_builder *b, const char *mnemoni
     push_line(b);
     ins->line = b->line;
     struct ptx_statement s = {.kind = PTX_AT_INSTRUCTION, .instruction = ins};
-    vec_push(b->arena, &b->function->body, s);
+    push(b, s);
     return ins;
 }
 
@@ -415,9 +428,8 @@ void ptx_place(struct ptx_builder *b, struct ptx_label *label)
 {
     assert(!label->defined);
     label->defined = true;
-    label->statement = (uint32_t)b->function->body.count;
     struct ptx_statement s = {.kind = PTX_AT_LABEL, .label = label};
-    vec_push(b->arena, &b->function->body, s);
+    push(b, s);
 }
 
 struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *label)
@@ -429,7 +441,25 @@ struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *labe
 void ptx_pragma(struct ptx_builder *b, const char *text)
 {
     struct ptx_statement s = {.kind = PTX_AT_PRAGMA, .pragma = keep(b, text)};
-    vec_push(b->arena, &b->function->body, s);
+    push(b, s);
+}
+
+/* --- pieces --- */
+
+struct ptx_code *ptx_divert(struct ptx_builder *b, struct ptx_code *to)
+{
+    struct ptx_code *before = b->code;
+    b->code = to;
+    b->line_changed = b->line_changed || b->next_line.file != 0;
+    return before;
+}
+
+void ptx_append(struct ptx_builder *b, struct ptx_code *code)
+{
+    for (size_t i = 0; i < code->statements.count; i++)
+        push(b, code->statements.data[i]);
+    code->statements.count = 0;
+    b->line_changed = b->line_changed || b->next_line.file != 0;
 }
 
 /* --- source lines --- */

@@ -25,6 +25,8 @@
 
 enum { PTX_REGISTER_CLASSES = 8 };
 
+struct ptx_code;
+
 struct ptx_builder {
     struct arena *arena;
     struct ptx_module *module;
@@ -33,6 +35,7 @@ struct ptx_builder {
     struct ptx_index index;
     struct ptx_names mnemonics;
     VEC(struct ptx_statement) head;          /* declarations at the start of the body */
+    struct ptx_code *code;                   /* where statements go; NULL: the body */
     uint32_t range_of[PTX_REGISTER_CLASSES]; /* + 1; 0: none yet */
     struct ptx_line next_line;
     const struct ptx_line *line;
@@ -153,6 +156,17 @@ void ptx_place(struct ptx_builder *b, struct ptx_label *label);
 struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *label);
 /* .pragma, such as "nounroll" in front of a loop's label. */
 void ptx_pragma(struct ptx_builder *b, const char *text);
+
+/* --- pieces of code, put together out of order --- */
+
+struct ptx_code {
+    VEC(struct ptx_statement) statements;
+};
+/* What is emitted from now on is appended to `to`; gives what was appended to until now, for going
+ * back. NULL: the function's body itself. Each piece starts with its own .loc. */
+struct ptx_code *ptx_divert(struct ptx_builder *b, struct ptx_code *to);
+/* Appends a piece where statements are appended now; the piece is then empty. */
+void ptx_append(struct ptx_builder *b, struct ptx_code *code);
 
 /* --- source lines --- */
 

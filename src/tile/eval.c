@@ -25,6 +25,9 @@ static double round_to(enum dtype t, double v)
 {
     switch (t) {
     case DT_F32: return (double)(float)v;
+    case DT_TF32: return (double)f32_to_tf32((float)v);
+    case DT_E4M3: return (double)e4m3_to_f32(f32_to_e4m3((float)v));
+    case DT_E5M2: return (double)e5m2_to_f32(f32_to_e5m2((float)v));
     case DT_F16: return (double)f16_to_f32(f64_to_f16(v));
     case DT_BF16: return (double)bf16_to_f32(f64_to_bf16(v));
     default: return v;

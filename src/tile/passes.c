@@ -11,6 +11,7 @@ const struct pass pass_list[] = {
     {"synccheck", pass_synccheck, "the static synchronisation check"},
     {"contract", pass_contract, "products that feed sums become fma, or the summand of dot"},
     {"masks", pass_masks, "slices that provably lie inside need no masks"},
+    {"pipeline", pass_pipeline, "pipelines become loops with stages, on a GPU"},
     {"plan", pass_plan, "where each shared tile lies"},
 };
 const int pass_count = (int)(sizeof pass_list / sizeof pass_list[0]);

@@ -19,6 +19,7 @@ struct pass_context {
     struct kernel *kernel;
     struct diag *diag;
     const struct launch_facts *facts; /* NULL: none */
+    int sm; /* compute capability of the GPU compiled for, 80 …; 0: the host */
     void (*refused_by)(
         struct pass_context *c); /* set by passes_run: the pass that reported errors */
     enum sync_verdict sync;      /* set by synccheck */
@@ -54,6 +55,12 @@ void pass_contract(struct pass_context *c);
 /* masks.c: marks slices `inside` where they provably do not reach past the edge.
  * requires: folded. Uses assume(), loop conditions, the grid's extent. */
 void pass_masks(struct pass_context *c);
+
+/* pipeline.c: for a GPU (c->sm > 0; the CPU engine runs pipelines itself), `pipeline(n) for` becomes a plain loop over n stages with
+ * asynchronous copies, waits and barriers, all marked `added`.
+ * requires: variance, folded, masks (what they promised is kept). breaks: folded (it folds again). diagnoses: pipelines of which
+ * nothing can be fetched ahead (a warning). */
+void pass_pipeline(struct pass_context *c);
 
 /* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a barrier separates them,
  * else adds one.

@@ -81,7 +81,7 @@ static void print_float(struct text *t, enum dtype type, double v)
         text_add(t, signbit(v) ? "-nan" : "nan"); /* the sign of a NaN is one of its bits */
         return;
     }
-    bool narrow = (type == DT_F16 || type == DT_BF16) && isfinite(v);
+    bool narrow = type != DT_F64 && type != DT_F32 && isfinite(v);
     for (int digits = 1; narrow && digits <= MOST_DIGITS; digits++) {
         char text[32];
         snprintf(text, sizeof text, "%.*g", digits, v);

@@ -33,7 +33,7 @@ static void explore(struct sync_check *k, bool exact, bool hasty)
 
 static enum sync_verdict check(struct sync_check *k, const char **why)
 {
-    values_init(k);
+    sync_values_init(k);
     interner_init(&k->accesses, k->arena);
     interner_init(&k->finding_keys, k->arena);
     interner_init(&k->pairs, k->arena);

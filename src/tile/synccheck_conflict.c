@@ -21,7 +21,7 @@ static bool make_axis(struct sync_check *k, struct access *a, int axis, int star
         first = first > 0 ? first : 0;
         if (first >= end)
             return false;
-        start = value_int(k, first);
+        start = sync_value_int(k, first);
         n = end - first;
     }
     a->start[axis] = start;
@@ -134,7 +134,7 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
 {
     if ((a->gathers | b->gathers) >> axis & 1)
         return gathers_meet(k, a, b, axis);
-    int difference = value_add(k, a->start[axis], b->start[axis], -1);
+    int difference = sync_value_add(k, a->start[axis], b->start[axis], -1);
     enum meeting met = require(k, s, difference, 1 - a->extent[axis], b->extent[axis] - 1, out);
     int64_t c, extent = k->code.tiles.data[a->tile]->type.extent[axis];
     const struct access *both[2] = {a, b};

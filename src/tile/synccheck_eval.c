@@ -113,7 +113,7 @@ static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
     const struct sym *sym = e->sym;
     if (sym->storage == ST_CONST || (sym->storage == ST_PARAM && sym->has_value)) {
         if (!sym->value.is_float)
-            return value_int(k, sym->value.i);
+            return sync_value_int(k, sym->value.i);
         struct atom a = {.kind = ATOM_LITERAL, .dtype = (int)sym->type.dtype, .low = 0, .high = 0};
         memcpy(&a.low, &sym->value.f, sizeof a.low);
         return value_atom(k, &a);
@@ -177,7 +177,7 @@ static int eval_converted(struct sync_check *k, struct state *s, const struct ex
         return value_op(k, OP_NE, from, args, 2);
     }
     if (value_number(k, v, &c))
-        return value_int(k, dtype_wrap(to, c));
+        return sync_value_int(k, dtype_wrap(to, c));
     bool turns = dtype_is_signed(from) && !dtype_is_signed(to) && below_zero(k, s, v);
     if (turns)
         return value_wrapped(k, OP_CAST, to, &v, 1);
@@ -213,11 +213,11 @@ static bool is_compare(const struct expr *e)
 static int eval_compare(struct sync_check *k, struct state *s, const struct expr *e)
 {
     int args[2] = {eval_value(k, s, e->args[0]), eval_value(k, s, e->args[1])};
-    int difference = value_add(k, args[0], args[1], -1);
+    int difference = sync_value_add(k, args[0], args[1], -1);
     const struct value *d = value_at(k, difference);
     int64_t low = 0, high = 0, scale;
     if (d->kind == VALUE_SUM && !d->terms)
-        return value_int(k, decide(e->op, 0, 0, 1, d->c));
+        return sync_value_int(k, decide(e->op, 0, 0, 1, d->c));
     if (d->kind != VALUE_SUM && d->kind != VALUE_LANES)
         return k->top;
     if (d->terms) {
@@ -227,7 +227,7 @@ static int eval_compare(struct sync_check *k, struct state *s, const struct expr
         if (is_sum) {
             int64_t known = decide(e->op, low, high, scale, c);
             return known == LANE_UNKNOWN ? value_op(k, e->op, e->args[0]->type.dtype, args, 2)
-                                         : value_int(k, known);
+                                         : sync_value_int(k, known);
         }
     }
     return compare_lanes(k, e->op, difference, low, high);
@@ -271,7 +271,7 @@ static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, en
     if (!dtype_is_int(t) || dtype_is_signed(t))
         return false;
     if (op == OP_SUB)
-        return below_zero(k, s, value_add(k, args[0], args[1], -1));
+        return below_zero(k, s, sync_value_add(k, args[0], args[1], -1));
     return op == OP_NEG;
 }
 
@@ -301,7 +301,7 @@ int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
     switch (e->op) {
     case OP_LITERAL:
         if (!dtype_is_float(e->type.dtype))
-            return value_int(k, e->literal.i);
+            return sync_value_int(k, e->literal.i);
         struct atom a = {.kind = ATOM_LITERAL, .dtype = (int)e->type.dtype};
         double f = e->literal.is_float ? e->literal.f : (double)e->literal.i;
         memcpy(&a.low, &f, sizeof a.low);
@@ -310,7 +310,7 @@ int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
     case OP_BLOCK: return eval_block(k, e->axis);
     case OP_GRID:
         return k->kernel->grid[e->axis] ? eval_value(k, s, k->kernel->grid[e->axis]) : k->one;
-    case OP_THREAD: return value_thread(k, e->axis);
+    case OP_THREAD: return sync_value_thread(k, e->axis);
     case OP_ACCESS: return eval_load(k, s, e);
     case OP_CAST: return eval_converted(k, s, e);
     case OP_SELECT: return eval_select(k, s, e);
@@ -361,7 +361,7 @@ int eval_rows(struct sync_check *k, struct state *s, const struct expr *e, bool 
     if (rows->op != OP_IOTA || rows->type.rank != 1 || e->args[scalar]->type.rank)
         return k->top;
     *contiguous = true;
-    return value_add(k, k->zero, eval_value(k, s, e->args[scalar]), e->op == OP_ADD ? 1 : -1);
+    return sync_value_add(k, k->zero, eval_value(k, s, e->args[scalar]), e->op == OP_ADD ? 1 : -1);
 }
 
 /* --- conditions --- */
@@ -474,7 +474,7 @@ static void unfold_comparison(struct sync_check *k, enum op *op, int *difference
             *op = negated ? OP_NE : OP_EQ;
             *difference = a->arg[0];
         } else if (op_table[a->op].class == CLASS_COMPARE) {
-            int kept = value_add(k, a->arg[0], a->arg[1], -1);
+            int kept = sync_value_add(k, a->arg[0], a->arg[1], -1);
             if (value_at(k, kept)->kind != VALUE_SUM || !value_at(k, kept)->terms)
                 return;
             *op = negated ? opposite[a->op - OP_LT] : (enum op)a->op;
@@ -493,7 +493,7 @@ void eval_condition(struct sync_check *k, struct state *s, const struct expr *e,
     int difference;
     if (is_compare(e)) {
         int left = eval_value(k, s, e->args[0]);
-        difference = value_add(k, left, eval_value(k, s, e->args[1]), -1);
+        difference = sync_value_add(k, left, eval_value(k, s, e->args[1]), -1);
     } else {
         difference = eval_value(k, s, e);
         unfold_comparison(k, &op, &difference);
@@ -558,7 +558,7 @@ static bool force_compare(struct sync_check *k, struct state *s, const struct ex
     if (negate)
         op = opposite[e->op - OP_LT];
     int left = eval_value(k, s, e->args[0]);
-    int difference = value_add(k, left, eval_value(k, s, e->args[1]), -1);
+    int difference = sync_value_add(k, left, eval_value(k, s, e->args[1]), -1);
     struct value d = *value_at(k, difference);
     const int64_t *lanes = value_lanes_at(k, &d);
     int64_t least = d.c, most = d.c;

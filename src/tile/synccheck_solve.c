@@ -252,7 +252,7 @@ static void bound_blocks(struct solver *v)
         struct state none = {0};
         int extent = eval_value(v->k, &none, grid);
         struct atom self = *a;
-        int difference = value_add(v->k, extent, value_atom(v->k, &self), -1);
+        int difference = sync_value_add(v->k, extent, value_atom(v->k, &self), -1);
         struct value d = *value_at(v->k, difference);
         if (d.kind != VALUE_SUM || !d.terms)
             continue;

@@ -389,7 +389,7 @@ static void relate_counter(struct sync_check *k, struct state *s, int wide, int6
     memcpy(old, s->fact, sizeof old[0] * (size_t)count);
     for (int i = 0; i < count; i++) {
         int64_t scale;
-        int difference = value_add(k, old[i].form, wide, -1);
+        int difference = sync_value_add(k, old[i].form, wide, -1);
         if (value_at(k, old[i].form)->sites || difference == k->top)
             continue;
         int64_t low = sub_saturated(old[i].low, c), high = sub_saturated(old[i].high, c);
@@ -466,7 +466,7 @@ static void skip_rounds(struct sync_check *k, struct state *s, int number)
     int head = 1 + intern(&k->heads, k->blob, pack(k, s, s->pc), NULL);
     left = (loop->bound - 1 - now) / loop->step;
     if (head == before && left > 0) {
-        counter = value_int(k, now + left * loop->step);
+        counter = sync_value_int(k, now + left * loop->step);
         k->doubts = true; /* other ways through the rounds are left out */
     }
     s->slot[loop->counter] = counter;

@@ -70,7 +70,7 @@ int intern(struct interner *t, const void *blob, size_t size, bool *is_new)
 
 /* --- making --- */
 
-void values_init(struct sync_check *k)
+void sync_values_init(struct sync_check *k)
 {
     interner_init(&k->values, k->arena);
     interner_init(&k->atoms, k->arena);
@@ -81,8 +81,8 @@ void values_init(struct sync_check *k)
         k->thread_values[i] = -1;
     k->lane_scratch = arena_array(k->arena, int64_t, k->threads);
     k->top = intern(&k->values, &top, sizeof top, NULL);
-    k->zero = value_int(k, 0);
-    k->one = value_int(k, 1);
+    k->zero = sync_value_int(k, 0);
+    k->one = sync_value_int(k, 1);
 }
 
 const struct value *value_at(const struct sync_check *k, int v)
@@ -109,7 +109,7 @@ bool value_number(const struct sync_check *k, int v, int64_t *out)
     return true;
 }
 
-int value_int(struct sync_check *k, int64_t c)
+int sync_value_int(struct sync_check *k, int64_t c)
 {
     struct value v = {.kind = VALUE_SUM, .lanes = -1, .c = c};
     return intern(&k->values, &v, sizeof v, NULL);
@@ -220,7 +220,7 @@ int value_from_lanes(struct sync_check *k, const int64_t *lanes)
     return with_lanes(k, &v, lanes);
 }
 
-int value_thread(struct sync_check *k, int axis)
+int sync_value_thread(struct sync_check *k, int axis)
 {
     if (k->thread_values[axis] >= 0)
         return k->thread_values[axis];
@@ -367,7 +367,7 @@ static bool is_lanes(const struct sync_check *k, int v)
     return value_at(k, v)->kind == VALUE_LANES;
 }
 
-int value_add(struct sync_check *k, int a, int b, int64_t sign)
+int sync_value_add(struct sync_check *k, int a, int b, int64_t sign)
 {
     bool is_new;
     if (!is_lanes(k, a) && !is_lanes(k, b))
@@ -457,7 +457,7 @@ int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift
     }
     if (left >> (site & 63) & 1) /* inside an op, or another site with the same bit */
         return k->top;
-    return value_add(k, v, value_int(k, change), 1); /* TOP when it is too far */
+    return sync_value_add(k, v, sync_value_int(k, change), 1); /* TOP when it is too far */
 }
 
 /* --- ops --- */
@@ -559,7 +559,7 @@ static int op_modular(struct sync_check *k, enum op op, const struct value *x, i
     if (op == OP_DIV)
         return value_modular(k, x->c / d, x->step / d);
     if (op == OP_REM)
-        return value_int(k, x->c % d);
+        return sync_value_int(k, x->c % d);
     return k->top;
 }
 
@@ -568,8 +568,8 @@ static bool op_sum(struct sync_check *k, enum op op, const int *args, int *out)
 {
     int64_t c;
     switch (op) {
-    case OP_ADD: *out = value_add(k, args[0], args[1], 1); return true;
-    case OP_SUB: *out = value_add(k, args[0], args[1], -1); return true;
+    case OP_ADD: *out = sync_value_add(k, args[0], args[1], 1); return true;
+    case OP_SUB: *out = sync_value_add(k, args[0], args[1], -1); return true;
     case OP_NEG: *out = value_scale(k, args[0], -1); return true;
     case OP_MUL:
         if (value_number(k, args[1], &c)) {
@@ -645,7 +645,7 @@ int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, in
     }
     int out;
     if (numbers && !dtype_is_float(t) && op_numbers(op, t, x, count, &c))
-        return value_int(k, c);
+        return sync_value_int(k, c);
     if (!dtype_is_float(t) && op_sum(k, op, args, &out) && out != k->top)
         return out;
     if ((op == OP_MIN || op == OP_MAX) && args[0] == args[1])

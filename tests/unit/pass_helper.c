@@ -68,14 +68,14 @@ static struct launch_facts facts_of(struct program *p)
 bool program_passes(struct program *p, const char *last)
 {
     struct launch_facts facts = facts_of(p);
-    struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .facts = &facts};
+    struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .facts = &facts, .sm = p->sm};
     return passes_run(&c, last);
 }
 
 bool program_pass(struct program *p, const char *name)
 {
     struct launch_facts facts = facts_of(p);
-    struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .facts = &facts};
+    struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .facts = &facts, .sm = p->sm};
     int errors = p->diag.errors;
     for (int i = 0; i < pass_count; i++)
         if (strcmp(pass_list[i].name, name) == 0)

@@ -15,9 +15,10 @@ struct program {
     int64_t statics;       /* the value of every static integer parameter; 0: none is known */
     int divisor;           /* of every run-time integer, known at launch; 0: nothing known */
     const char *target;
+    int sm; /* of a GPU: passes for it; 0: the host */
 };
 
-/* All live until program_free(). `statics`, `divisor` and `target` are the caller's to set
+/* All live until program_free(). `statics`, `divisor`, `target` and `sm` are the caller's to set
  * before. */
 void program_open(struct program *p, const char *text);
 int program_kernels(const struct program *p);

@@ -749,7 +749,7 @@ static void run_random_program(struct fixture *f, uint32_t *seed, tw_dtype t)
 {
     char expression[1200], text[4000];
     const char *type = tw_dtype_name(t);
-    bool is_float = t == TW_F64 || t == TW_F32 || t == TW_F16 || t == TW_BF16;
+    bool is_float = t >= TW_F64 && t <= TW_E5M2;
     random_expression(expression, sizeof expression, seed, type, is_float,
                       1 + (int)(next_random(seed) % 2));
     int length = snprintf(text, sizeof text,

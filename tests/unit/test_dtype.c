@@ -174,10 +174,13 @@ static double end_of(enum dtype t, bool largest)
     case DK_UINT: return largest ? ldexp(1, bits) - 1 : 0;
     default: break;
     }
-    double top = t == DT_F64   ? 0x1.fffffffffffffp1023
-                 : t == DT_F32 ? 0x1.fffffep127
-                 : t == DT_F16 ? 65504
-                               : value_of(&formats[1], 0x7f7f);
+    double top = t == DT_F64    ? 0x1.fffffffffffffp1023
+                 : t == DT_F32  ? 0x1.fffffep127
+                 : t == DT_F16  ? 65504
+                 : t == DT_E4M3 ? 448
+                 : t == DT_E5M2 ? 57344
+                 : t == DT_TF32 ? 0x1.ffcp127
+                                : value_of(&formats[1], 0x7f7f);
     return largest ? top : -top;
 }
 
@@ -195,7 +198,10 @@ static void holds_is_about_range(void **state)
                 } else {
                     uint64_t element = 0;
                     dtype_store_f64((enum dtype)to, &element, v);
-                    fits = isfinite(dtype_load_f64((enum dtype)to, &element));
+                    double there = dtype_load_f64((enum dtype)to, &element);
+                    bool saturates =
+                        fabs(v) > end_of((enum dtype)to, true) && dtype_table[to].bits == 8;
+                    fits = isfinite(there) && !saturates;
                 }
             }
             assert_int_equal(dtype_holds((enum dtype)to, (enum dtype)from), fits);
@@ -207,6 +213,59 @@ static void holds_is_about_range(void **state)
     assert_false(dtype_holds(DT_F16, DT_F32));
     assert_false(dtype_holds(DT_BF16, DT_F32));
     assert_false(dtype_holds(DT_F16, DT_U16));
+}
+
+/* An 8-bit format by its definition: bias, fraction, whether its top exponent is for numbers too. */
+static double small_value(unsigned bits, int fraction, int bias, bool has_infinity)
+{
+    unsigned rest = bits & 0x7f, exponent = rest >> fraction, top = 0x7fu >> fraction;
+    double digits = ldexp((double)(rest & ((1u << fraction) - 1)), -fraction);
+    double sign = bits & 0x80 ? -1 : 1;
+    if (has_infinity ? exponent == top : rest == 0x7f)
+        return has_infinity && digits == 0 ? sign * (double)INFINITY : (double)NAN;
+    return sign * (exponent ? ldexp(1 + digits, (int)exponent - bias) : ldexp(digits, 1 - bias));
+}
+
+static void small_formats(void **state)
+{
+    (void)state;
+    static const struct {
+        int fraction, bias;
+        bool has_infinity;
+        unsigned largest;
+        float (*to_f32)(uint8_t bits);
+        uint8_t (*from_f32)(float v);
+    } small[] = {{3, 7, false, 0x7e, e4m3_to_f32, f32_to_e4m3},
+                 {2, 15, true, 0x7b, e5m2_to_f32, f32_to_e5m2}};
+    for (int f = 0; f < 2; f++) {
+        for (unsigned bits = 0; bits < 256; bits++) {
+            double want =
+                small_value(bits, small[f].fraction, small[f].bias, small[f].has_infinity);
+            float got = small[f].to_f32((uint8_t)bits);
+            assert_true(isnan(want) ? isnan(got) : (double)got == want);
+            unsigned rest = bits & 0x7f, back = small[f].from_f32(got);
+            if (rest <= small[f].largest)
+                assert_int_equal(back, bits);
+            else
+                assert_int_equal(back & 0x7f, isnan(want) ? 0x7f : small[f].largest);
+            if (rest >= small[f].largest)
+                continue;
+            float next = small[f].to_f32((uint8_t)(bits + 1)), middle = (got + next) / 2;
+            unsigned even = bits & 1 ? bits + 1 : bits;
+            assert_int_equal(small[f].from_f32(middle), even);
+            assert_int_equal(small[f].from_f32(nextafterf(middle, got)), bits);
+            assert_int_equal(small[f].from_f32(nextafterf(middle, next)), bits + 1);
+        }
+        assert_int_equal(small[f].from_f32(1e30f), small[f].largest);
+        assert_int_equal(small[f].from_f32(-INFINITY), 0x80 | small[f].largest);
+    }
+    assert_true(f32_to_tf32(1 + 0x1p-11f) == 1 + 0x1p-10f); /* a tie goes away from zero */
+    assert_true(f32_to_tf32(-1 - 0x1p-11f) == -1 - 0x1p-10f);
+    assert_true(f32_to_tf32(1 + 0x1.fep-12f) == 1);
+    assert_true(isnan(f32_to_tf32(NAN)) && isinf(f32_to_tf32(INFINITY)));
+    assert_int_equal(dtype_join(DT_E4M3, DT_E5M2), DT_F16);
+    assert_int_equal(dtype_join(DT_TF32, DT_F16), DT_TF32);
+    assert_int_equal(dtype_join(DT_TF32, DT_F32), DT_F32);
 }
 
 static void wrapping(void **state)
@@ -279,6 +338,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(joins),
         cmocka_unit_test(holds_is_about_range),
+        cmocka_unit_test(small_formats),
         cmocka_unit_test(wrapping),
         cmocka_unit_test(floats_to_integers_saturate),
         cmocka_unit_test(integers_to_floats_round_once),

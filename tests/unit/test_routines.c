@@ -72,6 +72,8 @@ static void fill(enum dtype t, void *data)
             *at = (unsigned char)(bits & 1);
         else
             memcpy(at, &bits, size);
+        if (t == DT_TF32 || t == DT_E5M2) /* not every f32 is one; infinity is not made */
+            dtype_store_f64(t, at, dtype_load_f64(t, at));
     }
 }
 

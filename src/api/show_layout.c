@@ -1,0 +1,91 @@
+/* The layouts of a lowered kernel as text: tiles and who holds them, shared tiles and where their
+ * elements lie, each access of memory and what it costs. */
+#include "api/objects.h"
+
+#include "layout/layout_draw.h"
+#include "layout/layout_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { ROWS_SHOWN = 16, COLUMNS_SHOWN = 16 };
+
+static void add_type(struct text *out, const struct lower_placed *p)
+{
+    const struct layout *l = p->layout;
+    if (p->sym) {
+        text_printf(out, "%s %s", p->shared ? "shared" : "reg",
+                    dtype_table[p->sym->type.dtype].name);
+        text_printf(out, " %s", p->sym->name);
+        for (int i = 0; i < p->sym->type.rank; i++)
+            text_printf(out, "[%" PRId64 "]", p->sym->type.extent[i]);
+        return;
+    }
+    text_add(out, p->what ? p->what : "scratch");
+    const struct layout_dim *dims = p->shared ? l->ins : l->outs;
+    int count = p->shared ? l->in_count : l->out_count;
+    text_add(out, " ");
+    for (int i = 0; i < count; i++)
+        text_printf(out, "[%d]", (int)dims[i].extent);
+}
+
+static void add_placed(struct text *out, const struct lower_placed *p)
+{
+    struct draw_limits limits = {.rows = ROWS_SHOWN, .columns = COLUMNS_SHOWN};
+    add_type(out, p);
+    if (p->form)
+        text_printf(out, ", %s", p->form);
+    text_add(out, "\n  ");
+    layout_print(out, p->layout);
+    text_add(out, "\n");
+    if (p->shared)
+        layout_draw_places(out, p->layout, p->bits, limits);
+    else
+        layout_draw(out, p->layout, limits);
+    text_add(out, "\n");
+}
+
+static void add_access(struct text *out, const struct lower_access *a)
+{
+    int line = 0, column = 0;
+    if (a->loc.source)
+        loc_line_column(a->loc, &line, &column);
+    text_printf(out, "  %5d:%-4d %-10s %-28s %10" PRId64, line, column,
+                a->sym ? a->sym->name : "(scratch)", a->how, a->instructions);
+    if (a->shared && a->least)
+        text_printf(out, " %12" PRId64 " %8" PRId64 "%s", a->wavefronts, a->least,
+                    a->wavefronts > a->least ? "  conflicts" : "");
+    text_add(out, "\n");
+}
+
+static void add_accesses(struct text *out, const struct lowered *lowered, bool shared)
+{
+    bool any = false;
+    for (size_t i = 0; i < lowered->accesses.count; i++) {
+        const struct lower_access *a = &lowered->accesses.data[i];
+        if (a->shared != shared)
+            continue;
+        if (!any)
+            text_printf(out, "%s memory\n  %10s %-10s %-28s %10s%s\n", shared ? "shared" : "global",
+                        "line", "tile", "instruction", "a block's",
+                        shared ? "   wavefronts    least" : "");
+        any = true;
+        add_access(out, a);
+    }
+    if (any)
+        text_add(out, "\n");
+}
+
+void show_layout(struct text *out, const struct lowered *lowered)
+{
+    const int *b = lowered->block;
+    text_printf(out,
+                "%s for sm_%d: %d x %d x %d threads, %" PRId64 " bytes of shared memory, about %d "
+                "registers a thread\n\n",
+                lowered->function->name, lowered->module->target.number, b[0], b[1], b[2],
+                lowered->shared_bytes, lowered->registers);
+    for (size_t i = 0; i < lowered->placed.count; i++)
+        add_placed(out, &lowered->placed.data[i]);
+    add_accesses(out, lowered, false);
+    add_accesses(out, lowered, true);
+}

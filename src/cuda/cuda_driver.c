@@ -1,0 +1,52 @@
+#include "cuda/cuda_driver.h"
+
+#include "base/platform.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where Linux, WSL and Windows keep it. */
+static const char *const places[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1",
+                                     "nvcuda.dll"};
+
+static void *open_library(void)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        void *library = platform_library(places[i]);
+        if (library)
+            return library;
+    }
+    return NULL;
+}
+
+bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
+{
+    void *library = open_library();
+    if (!library) {
+        snprintf(why, CUDA_WHY, "there is no NVIDIA driver here (libcuda.so.1 was not found)");
+        return false;
+    }
+    const char *missing = NULL;
+    void *found;
+#define DRIVER(id, symbol, parameters)                                                             \
+    found = platform_symbol(library, symbol);                                                      \
+    missing = found ? missing : symbol;                                                            \
+    memcpy(&d->id, &found, sizeof found);
+#include "cuda/cuda_driver.def"
+#undef DRIVER
+    if (missing)
+        snprintf(why, CUDA_WHY, "the NVIDIA driver is too old: it has no %s", missing);
+    return !missing;
+}
+
+bool cuda_driver_good(const struct cuda_driver *d, int result, const char *what, char why[CUDA_WHY])
+{
+    if (result == 0)
+        return true;
+    const char *name = NULL, *text = NULL;
+    d->error_name(result, &name);
+    d->error_text(result, &text);
+    snprintf(why, CUDA_WHY, "%s: %s (%s)", what, name ? name : "unknown error",
+             text ? text : "no description");
+    return false;
+}

@@ -1,0 +1,450 @@
+/* One kernel as a whole: what a launch passes, what stands ahead of the body, what the target has. */
+#include "lower/lower.h"
+
+#include "lower/lower_flow.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* --- errors and places --- */
+
+void lower_error(struct lower *l, struct loc loc, const char *format, ...)
+{
+    struct text t;
+    va_list args;
+    text_init(&t, l->arena);
+    va_start(args, format);
+    text_vprintf(&t, format, args);
+    va_end(args);
+    diag_error(l->diag, loc, "%s", t.data);
+    l->failed = true;
+}
+
+static void find_lines(struct lower *l, const struct source *source)
+{
+    struct bodies *b = l->bodies;
+    b->source = source;
+    b->file = ptx_source_file(&l->b, source->name);
+    b->line_start.count = 0;
+    vec_push(l->arena, &b->line_start, 0);
+    for (uint32_t i = 0; i < source->length; i++)
+        if (source->text[i] == '\n')
+            vec_push(l->arena, &b->line_start, i + 1);
+}
+
+void lower_line(struct lower *l, struct loc loc)
+{
+    struct bodies *b = l->bodies;
+    if (!l->options->lines || !loc.source)
+        return;
+    if (loc.source != b->source)
+        find_lines(l, loc.source);
+    size_t low = 0, high = b->line_start.count;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (b->line_start.data[middle] <= loc.offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    ptx_source_line(&l->b, b->file, (uint32_t)low + 1, loc.offset - b->line_start.data[low] + 1);
+}
+
+bool lower_ragged_block(const struct lower *l)
+{
+    return kernel_thread_level(l->kernel) && l->threads % WARP_LANES != 0;
+}
+
+/* --- parameters --- */
+
+/* The type of a parameter, and of the load that brings it. */
+static enum ptx_mod parameter_type(enum dtype t)
+{
+    switch (t) {
+    case DT_F64: return PTX_F64;
+    case DT_F32: return PTX_F32;
+    case DT_F16:
+    case DT_BF16: return PTX_B16;
+    case DT_I64:
+    case DT_U64: return PTX_U64;
+    case DT_I16: return PTX_S16;
+    case DT_U16: return PTX_U16;
+    case DT_I8: return PTX_S8;
+    case DT_U8:
+    case DT_BOOL: return PTX_U8;
+    default: return PTX_U32;
+    }
+}
+
+static struct ptx_operand load_parameter(struct lower *l, enum dtype t, struct ptx_variable *p)
+{
+    enum ptx_mod register_type = t == DT_BOOL ? PTX_U32 : lower_register_type(t);
+    struct ptx_operand reg = ptx_reg(&l->b, register_type);
+    ptx_emit_for(&l->b, PTX_TYPES((uint16_t)parameter_type(t)), "ld.param.*", reg,
+                 ptx_at_variable(p, 0));
+    if (t != DT_BOOL)
+        return reg;
+    struct ptx_operand truth = ptx_reg(&l->b, PTX_PRED);
+    ptx_emit(&l->b, "setp.ne.u32", truth, reg, ptx_int(0));
+    return truth;
+}
+
+/* Of memory: its address in .global. */
+static const struct value *load_address(struct lower *l, struct ptx_variable *p, int alignment)
+{
+    struct ptx_operand generic = load_parameter(l, DT_U64, p);
+    struct ptx_operand reg = ptx_reg(&l->b, PTX_U64);
+    ptx_emit(&l->b, "cvta.to.global.u64", reg, generic);
+    const struct value *v = value_of_register(l, DT_I64, reg);
+    value_learn(l, v, alignment, 0, INT64_MAX);
+    return v;
+}
+
+enum { POINTER_ALIGNMENT = 16, WORKSPACE_ALIGNMENT = 256 };
+
+static int alignment_of(const struct lower *l, const struct lower_param *p)
+{
+    if (p->kind == LOWER_WORKSPACE)
+        return WORKSPACE_ALIGNMENT;
+    if (p->kind == LOWER_TICKET)
+        return (int)sizeof(uint32_t);
+    const int *given = l->options->alignment;
+    return given ? given[p->sym->index] : POINTER_ALIGNMENT;
+}
+
+static void add_parameter(struct lower *l, enum lower_param_kind kind, const struct sym *s)
+{
+    struct lower_param p = {kind, s};
+    vec_push(l->arena, &l->out->params, p);
+}
+
+static bool has_op(const struct stmt *first, enum op one, enum op other)
+{
+    for (const struct stmt *s = first; s; s = s->next) {
+        if (s->kind == STMT_EFFECT && (s->value->op == one || s->value->op == other))
+            return true;
+        if (has_op(s->body, one, other) || has_op(s->otherwise, one, other))
+            return true;
+    }
+    return false;
+}
+
+static void list_parameters(struct lower *l)
+{
+    const struct kernel *k = l->kernel;
+    for (const struct param *p = k->params; p; p = p->next)
+        if (!(p->sym->is_static && p->sym->has_value))
+            add_parameter(l, p->sym->is_pointer ? LOWER_POINTER : LOWER_SCALAR, p->sym);
+    for (const struct sym *s = k->symbols; s; s = s->next)
+        if (s->storage == ST_VIEW && !s->base)
+            add_parameter(l, LOWER_WORKSPACE, s);
+    if (has_op(k->body, OP_LOCK, OP_UNLOCK) && !k->cooperative)
+        add_parameter(l, LOWER_TICKET, NULL);
+}
+
+static struct ptx_variable *declare_parameter(struct lower *l, const struct lower_param *p)
+{
+    enum ptx_mod type = p->kind == LOWER_SCALAR ? parameter_type(p->sym->type.dtype) : PTX_U64;
+    struct ptx_variable *v = ptx_parameter(&l->b, type, p->sym ? p->sym->name : "$ticket");
+    if (p->kind != LOWER_SCALAR) {
+        v->pointer = true;
+        v->pointer_space = MOD_GLOBAL;
+        v->pointer_alignment = (uint32_t)alignment_of(l, p);
+    }
+    return v;
+}
+
+/* --- what the body uses --- */
+
+struct uses {
+    struct arena *arena;
+    struct map symbols; /* sym -> sym */
+};
+
+static void note_symbol(void *user, struct expr **at)
+{
+    struct uses *u = user;
+    struct sym *s = (*at)->sym;
+    if (!s || map_get(&u->symbols, s))
+        return;
+    map_put(u->arena, &u->symbols, s, s);
+    if (s->storage != ST_VIEW)
+        return;
+    for (int i = 0; i < s->type.rank; i++) {
+        expr_walk(&s->dims[i], note_symbol, u);
+        expr_walk(&s->strides[i], note_symbol, u);
+    }
+    expr_walk(&s->base_offset, note_symbol, u);
+    if (s->base)
+        map_put(u->arena, &u->symbols, s->base, s->base);
+}
+
+static void note_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, note_symbol, user);
+}
+
+static void note_statement(void *user, struct stmt *s)
+{
+    bool is_assume = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME;
+    if (s->kind != STMT_ENSURES && !is_assume)
+        stmt_expressions(s, note_root, user);
+}
+
+/* --- block index by ticket --- */
+
+static const struct value *grid_extent(struct lower *l, int axis)
+{
+    const struct expr *e = l->kernel->grid[axis];
+    int64_t known = 1;
+    if (!e || eval_int(e, NULL, &known))
+        return value_int(l, DT_U32, known);
+    const struct value *n = value_special(l, PTX_SREG_NCTAID_X + (unsigned)axis);
+    return value_apply1(l, OP_CAST, DT_U32, n);
+}
+
+/* A block that waits for others must not be started before them. So the blocks number themselves in the
+ * order in which they start: the first thread draws, all threads read. */
+static void draw_block_index(struct lower *l, const struct value *counter)
+{
+    int64_t at = scratch_take(l, (int64_t)sizeof(uint32_t));
+    struct ptx_operand shared = value_address(l, scratch_address(l, at));
+    struct ptx_operand drawn = ptx_reg(&l->b, PTX_U32), linear = ptx_reg(&l->b, PTX_U32);
+    const struct value *first =
+        value_apply2(l, OP_EQ, DT_BOOL, value_thread_linear(l), value_int(l, DT_I32, 0));
+    struct guard one = guard_of(l, first);
+    guard_apply(ptx_emit(&l->b, "atom.relaxed.gpu.global.add.u32", drawn, value_address(l, counter),
+                         ptx_int(1)),
+                one);
+    guard_apply(ptx_emit(&l->b, "st.shared.u32", shared, drawn), one);
+    barrier_emit(l);
+    ptx_emit(&l->b, "ld.shared.u32", linear, shared);
+    scratch_done(l);
+    const struct value *rest = value_of_register(l, DT_U32, linear);
+    for (int axis = 0; axis < 3; axis++) {
+        const struct value *extent = grid_extent(l, axis), *index = rest;
+        bool more = false;
+        for (int outer = axis + 1; outer < 3; outer++)
+            more = more || l->kernel->grid[outer];
+        if (more) {
+            index = value_apply2(l, OP_REM, DT_U32, rest, extent);
+            rest = value_apply2(l, OP_DIV, DT_U32, rest, extent);
+        }
+        const struct value *v = value_apply1(l, OP_CAST, DT_I32, index);
+        l->bodies->block[axis] = value_of_register(l, DT_I32, value_copy(l, v));
+        value_learn(l, l->bodies->block[axis], 1, 0, INT32_MAX);
+    }
+}
+
+const struct value *block_index(struct lower *l, int axis)
+{
+    if (!l->kernel->grid[axis])
+        return value_int(l, DT_I32, 0);
+    if (l->bodies->block[axis])
+        return l->bodies->block[axis];
+    return value_special(l, PTX_SREG_CTAID_X + (unsigned)axis);
+}
+
+/* --- ahead of the body --- */
+
+static void make_prologue(struct lower *l, struct ptx_variable *const *variables,
+                          const struct value **ticket)
+{
+    struct uses uses = {.arena = l->arena};
+    stmt_walk(l->kernel->body, note_statement, &uses);
+    for (size_t i = 0; i < l->out->params.count; i++) {
+        const struct lower_param *p = &l->out->params.data[i];
+        const struct value *v;
+        if (p->sym && !map_get(&uses.symbols, p->sym))
+            continue;
+        if (p->kind == LOWER_SCALAR)
+            v = value_of_register(l, p->sym->type.dtype,
+                                  load_parameter(l, p->sym->type.dtype, variables[i]));
+        else
+            v = load_address(l, variables[i], alignment_of(l, p));
+        if (p->sym)
+            map_put(l->arena, &l->bodies->fixed, p->sym, (void *)(uintptr_t)v);
+        else
+            *ticket = v;
+    }
+}
+
+/* assume() at the top of the body, ahead of everything else, holds everywhere. */
+static void learn_facts(struct lower *l)
+{
+    for (const struct stmt *s = l->kernel->body; s; s = s->next)
+        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME)
+            assume_learn(l, s->value->args[0]);
+        else if (s->kind != STMT_DECL && s->kind != STMT_ENSURES)
+            return;
+}
+
+/* --- limits --- */
+
+static const char *target_name(const struct lower *l)
+{
+    char *name = arena_alloc(l->arena, 16);
+    ptx_target_name(l->target->ptx.number, name, 16);
+    return name;
+}
+
+enum { FIRST_WITH_BYTE_FLOATS = 89 };
+
+static void refuse_byte_floats(void *user, struct expr **at)
+{
+    struct lower *l = user;
+    enum dtype t = (*at)->type.dtype;
+    if (!l->failed && dtype_is_float(t) && dtype_size(t) == 1)
+        lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", target_name(l),
+                    dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
+}
+
+static void refuse_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, refuse_byte_floats, user);
+}
+
+static void refuse_statement(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        stmt_expressions(s, refuse_root, user);
+}
+
+/* Are there instructions for all element types? */
+static bool has_types(struct lower *l)
+{
+    if (!lower_has(l, FIRST_WITH_BYTE_FLOATS))
+        stmt_walk(l->kernel->body, refuse_statement, l);
+    return !l->failed;
+}
+
+static void note_buffers(struct lower *l)
+{
+    for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_SHARED)
+            continue;
+        int64_t bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
+        diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
+                  (long long)bytes);
+    }
+}
+
+static bool within_limits(struct lower *l)
+{
+    const struct kernel *k = l->kernel;
+    const struct lower_target *t = l->target;
+    const char *name = target_name(l);
+    if (l->threads > t->threads) {
+        lower_error(l, k->loc, "a block of %d threads: %s has %d at most", l->threads, name,
+                    t->threads);
+        return false;
+    }
+    if (l->out->shared_bytes <= t->shared_bytes)
+        return true;
+    int64_t scratch = l->out->shared_bytes - k->shared_bytes;
+    lower_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
+                (long long)l->out->shared_bytes, name, t->shared_bytes);
+    note_buffers(l);
+    if (scratch > 0)
+        diag_note(l->diag, k->loc, "and %lld bytes for the compiler's own exchanges",
+                  (long long)scratch);
+    return false;
+}
+
+/* --- the whole --- */
+
+static void start(struct lower *l)
+{
+    struct kernel *k = l->kernel;
+    struct lowered *out = l->out;
+    l->threads = kernel_block_threads(k);
+    l->warps = (l->threads + WARP_LANES - 1) / WARP_LANES;
+    for (int axis = 0; axis < 3; axis++)
+        out->block[axis] = kernel_thread_level(k) && k->threads[axis] > 0 ? k->threads[axis] : 1;
+    if (!kernel_thread_level(k))
+        out->block[0] = l->threads;
+    out->shared_bytes = k->shared_bytes;
+    bodies_init(l);
+    ptx_build_start(&l->b, l->arena, l->target->ptx);
+    if (l->options->lines && k->loc.source)
+        find_lines(l, k->loc.source);
+    l->shared = ptx_dynamic_shared(&l->b, "$smem", 1024);
+    ptx_begin_kernel(&l->b, k->name);
+    out->module = l->b.module;
+    out->function = l->b.function;
+    ptx_limit(&l->b, PTX_REQNTID, 3, (uint32_t)out->block[0], (uint32_t)out->block[1],
+              (uint32_t)out->block[2]);
+}
+
+static void emit_kernel(struct lower *l)
+{
+    const struct value *ticket = NULL;
+    list_parameters(l);
+    struct ptx_variable **variables =
+        arena_array(l->arena, struct ptx_variable *, l->out->params.count + 1);
+    for (size_t i = 0; i < l->out->params.count; i++)
+        variables[i] = declare_parameter(l, &l->out->params.data[i]);
+    values_init(l);
+    lower_line(l, l->kernel->loc);
+    make_prologue(l, variables, &ticket);
+    learn_facts(l);
+    normalise_assignments(l);
+    if (!plan_make(l))
+        return;
+    memory_init(l);
+    if (ticket)
+        draw_block_index(l, ticket);
+    body_emit(l, l->kernel->body);
+    lower_line(l, l->kernel->loc);
+    ptx_emit_plain(&l->b, "ret");
+}
+
+static void drop_unused_shared(struct lower *l)
+{
+    struct ptx_module *m = l->out->module;
+    size_t kept = 0;
+    for (size_t i = 0; i < m->items.count; i++)
+        if (l->out->shared_bytes > 0 || m->items.data[i].kind != PTX_ITEM_VARIABLE ||
+            m->items.data[i].variable != l->shared)
+            m->items.data[kept++] = m->items.data[i];
+    m->items.count = kept;
+}
+
+static void check_module(const struct lower *l)
+{
+#if !defined(NDEBUG) && !defined(LOWER_UNCHECKED)
+    struct diag found;
+    diag_init(&found, l->arena);
+    bool good = ptx_verify(l->out->module, &found);
+    assert(good && "the compiler made PTX that is wrong");
+    (void)good;
+#endif
+    (void)l;
+}
+
+bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                  struct diag *diag, struct lowered *out)
+{
+    *out = (struct lowered){0};
+    struct lower l = {.arena = a,
+                      .kernel = k,
+                      .options = options,
+                      .target = options->target,
+                      .diag = diag,
+                      .out = out};
+    start(&l);
+    if (has_types(&l))
+        emit_kernel(&l);
+    if (l.failed)
+        return false;
+    ptx_end(&l.b);
+    drop_unused_shared(&l);
+    if (!within_limits(&l))
+        return false;
+    out->registers = estimate_registers(a, out->function);
+    check_module(&l);
+    return true;
+}

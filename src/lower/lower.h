@@ -1,0 +1,88 @@
+/* Tile IR -> PTX: one kernel, for one choice of types, tuned values, statics and facts about sizes.
+ *
+ *   lower.c            the kernel as a whole: parameters, prologue, limits
+ *   lower_plan*.c      who holds what: layouts of register tiles, shared tiles, copies
+ *   lower_stmt.c …     statements, loops, unrolling
+ *   lower_value*.c     scalars: a graph of values, each computed once and as far out of the loops as it can be
+ *   lower_op.c …       one elementwise op on registers; casts; functions of <math.h>
+ *   lower_tile*.c      register tiles: elementwise, reductions, shapes, conversions of layout
+ *   lower_view*.c …    global and shared memory, asynchronous copies, atomics, barriers
+ *   lower_dot*.c       dot: matrix units, or fused multiply-adds
+ *   lower_element*.c   thread level: elements, arrays of a thread
+ */
+#ifndef TW_LOWER_H
+#define TW_LOWER_H
+
+#include "layout/layout.h"
+#include "ptx/ptx.h"
+#include "tile/passes.h"
+
+/* What the target has. One row a target in lower_target.c. */
+struct lower_target {
+    struct ptx_target ptx;
+    int32_t shared_bytes;   /* of one block at most, opted in */
+    int32_t shared_of_sm;   /* of a multiprocessor */
+    int32_t registers;      /* of a multiprocessor: 65536 */
+    int32_t register_limit; /* of a thread: 255 */
+    int32_t threads;        /* of a block: 1024 */
+};
+/* NULL: not a target that kernels are made for (below sm_80, or not known). */
+const struct lower_target *lower_target_find(struct ptx_target t);
+
+struct lower_options {
+    const struct lower_target *target;
+    /* Bytes that divide each pointer parameter's address, by parameter index; NULL: 16 all. A launch checks it. */
+    const int *alignment;
+    bool lines; /* .loc and .file */
+};
+
+/* What a launch passes, in order. */
+enum lower_param_kind {
+    LOWER_SCALAR,  /* scalar parameter, of its own type (bool as .u8) */
+    LOWER_POINTER, /* pointer parameter, .u64 */
+    LOWER_WORKSPACE, /* .u64: memory of the runtime for a view without a base; zeroed if sym->zeroed */
+    LOWER_TICKET /* .u64: one u32 of the runtime, 0 before each launch: blocks draw their index */
+};
+struct lower_param {
+    enum lower_param_kind kind;
+    const struct sym *sym; /* NULL for a ticket */
+};
+
+/* One kind of instruction on memory, made for one access of the program: for `show --stage layout`
+ * and the tables of the tests. */
+struct lower_access {
+    struct loc loc;
+    const struct sym *sym; /* view or shared tile; NULL: scratch of the compiler's own */
+    bool shared, store;
+    const char *how;           /* "ldmatrix.x4.trans", "cp.async 16", "ld.global.v4.b32" */
+    int bytes;                 /* a lane */
+    int64_t instructions;      /* of all warps for the whole tile */
+    int64_t wavefronts, least; /* shared; of all warps. 0: not known (thread level) */
+};
+
+/* A register or shared tile and its layout, for show. */
+struct lower_placed {
+    const struct sym *sym; /* NULL: `what` says */
+    const char *what;      /* "dot at 21:16, left factor" */
+    const struct layout *layout;
+    int bits;
+    bool shared;
+    const char *form; /* of a shared layout: shared_form_names; else NULL */
+};
+
+struct lowered {
+    struct ptx_module *module;
+    struct ptx_function *function;
+    VEC(struct lower_param) params;
+    VEC(struct lower_access) accesses;
+    VEC(struct lower_placed) placed;
+    int block[3];         /* threads */
+    int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
+    int registers;        /* of a thread, estimated */
+};
+
+/* After all passes ran for the target. Reports what the target lacks; false then. */
+bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                  struct diag *diag, struct lowered *out);
+
+#endif

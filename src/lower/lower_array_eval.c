@@ -1,0 +1,369 @@
+/* Tile expressions over what a thread has for itself: a value an element, row-major. Nothing is emitted for elementwise ops
+ * until someone asks for an element (lower_value.h). */
+#include "lower/lower_element.h"
+
+#include "lower/lower_flow.h"
+#include "lower/lower_tile_own.h"
+
+#include <string.h>
+
+static const struct value **new_values(struct lower *l, int64_t count)
+{
+    return arena_array(l->arena, const struct value *, count > 0 ? count : 1);
+}
+
+/* --- shapes --- */
+
+/* Coordinates of an element of t by its row-major number. */
+static void coordinates(const struct type *t, int64_t number, int64_t *at)
+{
+    for (int i = t->rank - 1; i >= 0; i--) {
+        at[i] = number % t->extent[i];
+        number /= t->extent[i];
+    }
+}
+
+static int64_t number_of(const struct type *t, const int64_t *at)
+{
+    int64_t number = 0;
+    for (int i = 0; i < t->rank; i++)
+        number = number * t->extent[i] + at[i];
+    return number;
+}
+
+/* The element of an operand of type `from`, aligned at the right, that coordinates in `to` read. */
+static int64_t broadcast_number(const struct type *from, const struct type *to, const int64_t *at)
+{
+    int64_t number = 0;
+    for (int i = 0; i < from->rank; i++) {
+        int64_t along = at[to->rank - from->rank + i];
+        number = number * from->extent[i] + (from->extent[i] == 1 ? 0 : along);
+    }
+    return number;
+}
+
+const struct value **array_broadcast(struct lower *l, const struct value *const *v,
+                                     const struct type *from, const struct type *to)
+{
+    int64_t at[MAX_RANK] = {0}, count = type_elements(to);
+    const struct value **spread = new_values(l, count);
+    for (int64_t i = 0; i < count; i++) {
+        coordinates(to, i, at);
+        spread[i] = v[broadcast_number(from, to, at)];
+    }
+    return spread;
+}
+
+/* TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE, BROADCAST: which element of the operand stands there. */
+static int64_t moved_from(const struct expr *e, const int64_t *at)
+{
+    const struct type *from = &e->args[0]->type, *to = &e->type;
+    int64_t source[MAX_RANK] = {0};
+    int shift = to->rank - from->rank;
+    if (e->op == OP_RESHAPE)
+        return number_of(to, at);
+    if (e->op == OP_BROADCAST)
+        return broadcast_number(from, to, at);
+    for (int i = 0; i < from->rank; i++) {
+        int64_t here = at[i + shift], n = from->extent[i];
+        source[i] = e->op == OP_REPEAT ? here % n : here / (to->extent[i + shift] / n);
+    }
+    if (e->op == OP_TRANS) {
+        memcpy(source, at, sizeof source);
+        source[from->rank - 1] = at[from->rank - 2];
+        source[from->rank - 2] = at[from->rank - 1];
+    }
+    return number_of(from, source);
+}
+
+static const struct value **moved(struct lower *l, const struct expr *e)
+{
+    const struct value **x = array_values(l, e->args[0]);
+    int64_t at[MAX_RANK] = {0}, count = type_elements(&e->type);
+    const struct value **v = new_values(l, count);
+    for (int64_t i = 0; i < count; i++) {
+        coordinates(&e->type, i, at);
+        v[i] = x[moved_from(e, at)];
+    }
+    return v;
+}
+
+static const struct value **counted(struct lower *l, const struct expr *e)
+{
+    int64_t count = type_elements(&e->type);
+    const struct value **v = new_values(l, count);
+    for (int64_t i = 0; i < count; i++)
+        v[i] = value_int(l, DT_I32, i); /* all axes but one have extent 1 */
+    return v;
+}
+
+/* --- elementwise --- */
+
+static const struct value **elementwise(struct lower *l, const struct expr *e)
+{
+    const struct value **arg[4] = {NULL};
+    int64_t count = type_elements(&e->type);
+    const struct value **v = new_values(l, count);
+    for (int i = 0; i < e->count; i++)
+        arg[i] = array_broadcast(l, array_values(l, e->args[i]), &e->args[i]->type, &e->type);
+    for (int64_t i = 0; i < count; i++) {
+        const struct value *args[4] = {NULL};
+        for (int k = 0; k < e->count; k++)
+            args[k] = arg[k][i];
+        v[i] = scalar_apply(l, e, args);
+    }
+    return v;
+}
+
+static const struct value **arm(struct lower *l, const struct expr *e, const struct expr *whole)
+{
+    return array_broadcast(l, array_values(l, e), &e->type, &whole->type);
+}
+
+static void arm_into(struct lower *l, const struct expr *e, const struct expr *whole,
+                     const struct ptx_operand *reg)
+{
+    struct scope scope;
+    int64_t count = type_elements(&whole->type);
+    scope_open(l, &scope);
+    const struct value **v = arm(l, e, whole);
+    for (int64_t i = 0; i < count; i++)
+        value_into(l, v[i], reg[i]);
+    scope_close(l, &scope);
+}
+
+/* ?: over tiles: one side is evaluated, so what reads memory there stands behind a branch. */
+static const struct value **selected(struct lower *l, const struct expr *e)
+{
+    int64_t holds, count = type_elements(&e->type);
+    const struct value *condition = scalar_truth(l, e->args[0]);
+    if (value_known(condition, &holds))
+        return arm(l, e->args[holds ? 1 : 2], e);
+    const struct value **v = new_values(l, count);
+    if (expr_is_pure(e->args[1]) && expr_is_pure(e->args[2])) {
+        const struct value *args[] = {condition, NULL, NULL};
+        const struct value **a = arm(l, e->args[1], e), **b = arm(l, e->args[2], e);
+        for (int64_t i = 0; i < count; i++) {
+            args[1] = a[i];
+            args[2] = b[i];
+            v[i] = value_apply(l, OP_WHERE, e->type.dtype, args, 3);
+        }
+        return v;
+    }
+    struct ptx_operand *reg = arena_array(l->arena, struct ptx_operand, count);
+    for (int64_t i = 0; i < count; i++)
+        reg[i] = op_register(l, e->type.dtype);
+    struct ptx_label *other = NULL, *end = NULL;
+    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), !lower_varying(l, e->args[0]), &other,
+              "else");
+    arm_into(l, e->args[1], e, reg);
+    branch_always(l, &end, "endif");
+    place_label(l, other);
+    arm_into(l, e->args[2], e, reg);
+    place_label(l, end);
+    for (int64_t i = 0; i < count; i++)
+        v[i] = value_of_register(l, e->type.dtype, reg[i]);
+    return v;
+}
+
+/* --- along an axis --- */
+
+static enum op reducing_op(enum op op)
+{
+    switch (op) {
+    case OP_REDUCE_SUM: return OP_ADD;
+    case OP_REDUCE_MAX: return OP_MAX;
+    case OP_REDUCE_MIN: return OP_MIN;
+    case OP_REDUCE_ANY: return OP_LOR;
+    default: return OP_LAND;
+    }
+}
+
+/* The elements along `axis` through one place are `step` apart. */
+static int64_t step_along(const struct type *t, int axis)
+{
+    int64_t step = 1;
+    for (int i = axis + 1; i < t->rank; i++)
+        step *= t->extent[i];
+    return step;
+}
+
+static const struct value **reduced(struct lower *l, const struct expr *e)
+{
+    const struct type *from = &e->args[0]->type;
+    const struct value **x = array_values(l, e->args[0]);
+    enum op op = reducing_op(e->op);
+    enum dtype t = e->type.dtype;
+    int64_t all = type_elements(from), along = e->axis < 0 ? all : from->extent[e->axis];
+    int64_t step = e->axis < 0 ? 1 : step_along(from, e->axis);
+    const struct value **v = new_values(l, all / along);
+    for (int64_t i = 0; i < all / along; i++) {
+        int64_t first = i / step * step * along + i % step;
+        v[i] = scalar_cast(l, x[first], t);
+        for (int64_t k = 1; k < along; k++)
+            v[i] = value_apply2(l, op, t, v[i], scalar_cast(l, x[first + k * step], t));
+    }
+    return v;
+}
+
+static const struct value **scanned(struct lower *l, const struct expr *e)
+{
+    const struct type *type = &e->type;
+    const struct value **x = array_values(l, e->args[0]);
+    enum dtype t = type->dtype;
+    int64_t all = type_elements(type), along = type->extent[e->axis];
+    int64_t step = step_along(type, e->axis);
+    const struct value **v = new_values(l, all);
+    for (int64_t i = 0; i < all / along; i++) {
+        int64_t at = i / step * step * along + i % step;
+        const struct value *so_far = value_literal(l, t, op_neutral(e->scan_op, t));
+        for (int64_t k = 0; k < along; k++, at += step) {
+            const struct value *one = scalar_cast(l, x[at], t), *before = so_far;
+            so_far = k == 0 ? one : value_apply2(l, e->scan_op, t, so_far, one);
+            v[at] = e->exclusive ? before : so_far;
+        }
+    }
+    return v;
+}
+
+/* --- products --- */
+
+static const struct value *multiply_add(struct lower *l, enum dtype t, const struct value *a,
+                                        const struct value *b, const struct value *c)
+{
+    const struct value *args[] = {scalar_cast(l, a, t), scalar_cast(l, b, t), c};
+    return value_apply(l, OP_FMA, t, args, 3);
+}
+
+static const struct value **product(struct lower *l, const struct expr *e)
+{
+    const struct type *type = &e->type;
+    const struct value **a = array_values(l, e->args[0]), **b = array_values(l, e->args[1]);
+    int64_t m = type->extent[type->rank - 2], n = type->extent[type->rank - 1];
+    int64_t k = e->args[0]->type.extent[type->rank - 1], count = type_elements(type);
+    const struct value **v = new_values(l, count), **c = NULL;
+    if (e->count > 2)
+        c = arm(l, e->args[2], e);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t batch = i / (m * n), row = i / n % m, column = i % n;
+        v[i] = c ? c[i]
+                 : value_literal(l, type->dtype,
+                                 (struct literal){.is_float = dtype_is_float(type->dtype)});
+        for (int64_t p = 0; p < k; p++)
+            v[i] = multiply_add(l, type->dtype, a[(batch * m + row) * k + p],
+                                b[(batch * k + p) * n + column], v[i]);
+    }
+    return v;
+}
+
+/* --- what the block holds together --- */
+
+static void find_leaf(const struct expr *e, bool *array, bool *held)
+{
+    bool leaf = e->op == OP_REF || e->op == OP_ACCESS;
+    if (leaf && e->type.rank > 0 && e->sym->storage == ST_ARRAY)
+        *array = true;
+    if (leaf && e->sym->storage == ST_REG)
+        *held = true;
+    for (int i = 0; i < e->count; i++)
+        find_leaf(e->args[i], array, held);
+}
+
+bool array_is_own(const struct lower *l, const struct expr *e)
+{
+    bool array = false, held = false;
+    if (op_is_atomic(e->op))
+        return kernel_thread_level(l->kernel) || e->args[0]->type.varying;
+    find_leaf(e, &array, &held);
+    return e->type.varying || (array && !held);
+}
+
+/* A tile of the block that each thread is to have whole. */
+static const struct value **of_block(struct lower *l, const struct expr *e)
+{
+    struct regtile tile = tile_eval(l, e, tile_everywhere(l, &e->type));
+    struct ptx_operand *element = tile_elements(l, &tile);
+    int64_t count = type_elements(&e->type);
+    const struct value **v = new_values(l, count);
+    for (int64_t i = 0; i < count; i++)
+        v[i] = value_of_variable(l, tile.dtype, element[i]);
+    return v;
+}
+
+/* --- atomics --- */
+
+const struct value **array_atomic(struct lower *l, const struct expr *e, bool result_wanted)
+{
+    const struct expr *target = e->args[0];
+    struct own_place p = own_place_of(l, target);
+    const struct value **args[2] = {NULL}, **old = NULL;
+    bool shared = target->sym->storage == ST_SHARED;
+    enum dtype t = target->type.dtype;
+    for (int i = 1; i < e->count; i++)
+        args[i - 1] = arm(l, e->args[i], target);
+    if (result_wanted)
+        old = new_values(l, p.elements);
+    lower_line(l, e->loc);
+    for (int64_t i = 0; i < p.elements; i++) {
+        struct own_piece piece = own_piece_at(l, &p, i, 1);
+        struct guard guard = guard_and(l, guard_of_effect(l), piece.inside);
+        struct ptx_operand result = {0}, operand[2] = {{0}};
+        if (result_wanted) {
+            result =
+                value_copy(l, value_literal(l, t, (struct literal){.is_float = dtype_is_float(t)}));
+            old[i] = value_of_register(l, t, result);
+        }
+        if (guard.never)
+            continue;
+        for (int k = 0; k + 1 < e->count; k++)
+            operand[k] = value_register(l, args[k][i]);
+        atomic_emit(l, e->op, t, shared, value_address(l, piece.address), operand, guard,
+                    result_wanted ? &result : NULL);
+    }
+    return old;
+}
+
+/* --- everything --- */
+
+const struct value **array_values(struct lower *l, const struct expr *e)
+{
+    bool array = false, held = false;
+    if (e->type.rank == 0) {
+        const struct value **v = new_values(l, 1);
+        v[0] = scalar_eval(l, e);
+        return v;
+    }
+    find_leaf(e, &array, &held);
+    if (held)
+        return of_block(l, e);
+    switch (e->op) {
+    case OP_REF: return array_elements(l, e->sym);
+    case OP_ACCESS: return own_load(l, e);
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE:
+    case OP_BROADCAST: return moved(l, e);
+    case OP_IOTA: return counted(l, e);
+    case OP_SELECT: return selected(l, e);
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: return reduced(l, e);
+    case OP_SCAN: return scanned(l, e);
+    case OP_DOT: return product(l, e);
+    default: break;
+    }
+    return op_is_atomic(e->op) ? array_atomic(l, e, true) : elementwise(l, e);
+}
+
+struct ptx_operand *array_eval(struct lower *l, const struct expr *e)
+{
+    int64_t count = type_elements(&e->type);
+    const struct value **v = array_values(l, e);
+    struct ptx_operand *reg = arena_array(l->arena, struct ptx_operand, count);
+    for (int64_t i = 0; i < count; i++)
+        reg[i] = value_register(l, v[i]);
+    return reg;
+}

@@ -1,0 +1,191 @@
+/* Copies from global to shared memory.
+ *
+ * By registers: all loads, then all stores. In the background: cp.async of 16, 8 or 4 bytes a
+ * lane, which fills with zeros what lies beyond the edge. Where rows are aligned to less, or
+ * something other than zero comes in from beyond, the copy is done by registers there and then
+ * (Meaning 8). Blocks whose threads are no whole warps take elements in turn.
+ */
+#include "lower/lower_memory_own.h"
+
+#include "lower/lower_plan.h"
+
+#include <string.h>
+
+static bool is_slice_of(const struct expr *e, enum storage storage)
+{
+    return e->op == OP_ACCESS && e->sym->storage == storage;
+}
+
+void copy_to_shared(struct lower *l, const struct stmt *s, const struct expr *target,
+                    const struct expr *value)
+{
+    if (lower_ragged_block(l)) {
+        copy_elements(l, target, value);
+        return;
+    }
+    const struct layout *layout = plan_copy(l, target, value);
+    bool plain = is_slice_of(value, ST_VIEW) && type_same_shape(&value->type, &target->type) &&
+                 value->type.dtype == target->type.dtype;
+    struct regtile t = plain ? view_load(l, value, layout) : tile_eval(l, value, layout);
+    lower_line(l, s->loc);
+    shared_store(l, target, &t);
+}
+
+/* --- asynchronous --- */
+
+/* A copy whose lanes bring vectors straight from the view to the tile. */
+struct copy {
+    struct places *from;
+    struct pointers to;
+    struct vector vector;
+    struct access how;
+    int bytes; /* of a vector */
+    const struct layout *layout;
+    enum dtype dtype;
+};
+
+static bool is_zero(const struct expr *e)
+{
+    struct literal v;
+    return !e || (eval_scalar(e, NULL, &v) && (v.is_float ? v.f == 0 : v.i == 0));
+}
+
+static bool same_weights(const struct vector *v, const struct access *how)
+{
+    for (int b = 0; b < v->bits; b++)
+        if (v->weight[b] != how->vector[b])
+            return false;
+    return true;
+}
+
+/* The widest vectors that are neighbours both in the view and in the tile. */
+static bool choose_vectors(struct copy *c, const struct shared_part *part)
+{
+    int size = (int)dtype_size(c->dtype), bits = dtype_table[c->dtype].bits;
+    int most = c->vector.elements * size;
+    most = most < part->alignment ? most : part->alignment;
+    layout_access_lanes(c->layout, &part->memory, bits, most, &c->how);
+    vector_narrow(&c->vector, c->how.elements);
+    if (!same_weights(&c->vector, &c->how))
+        vector_narrow(&c->vector, 1);
+    if (c->how.elements != c->vector.elements)
+        layout_access_lanes(c->layout, &part->memory, bits, c->vector.elements * size, &c->how);
+    c->bytes = c->vector.elements * size;
+    return c->bytes == 4 || c->bytes == 8 || c->bytes == 16;
+}
+
+static bool copy_open(struct lower *l, const struct expr *target, const struct expr *value,
+                      struct copy *c)
+{
+    struct shared_part part;
+    struct layout composed;
+    struct place place = place_of(l, target);
+    c->layout = plan_copy(l, target, value);
+    c->dtype = target->type.dtype;
+    if (!shared_part_of(l, &place, &part))
+        return false;
+    c->from = places_open(l, value, c->layout);
+    c->vector = places_vector(l, c->from, VECTOR_BYTES);
+    return choose_vectors(c, &part) && layout_compose(&part.memory, c->layout, &composed) &&
+           pointers_open(l, &c->to, part.base, &composed, (int64_t)dtype_size(c->dtype), NULL);
+}
+
+/* evict_first, evict_last, evict_normal: a policy for the cache, made once; -1: none. */
+static int policy_of(struct lower *l, const char *hint)
+{
+    static const char *const names[3] = {"evict_first", "evict_last", "evict_normal"};
+    static const char *const makes[3] = {"createpolicy.fractional.L2::evict_first.b64",
+                                         "createpolicy.fractional.L2::evict_last.b64",
+                                         "createpolicy.fractional.L2::evict_normal.b64"};
+    struct memory *m = l->memory;
+    struct home home;
+    for (int i = 0; hint && i < 3; i++) {
+        if (strcmp(hint, names[i]) != 0)
+            continue;
+        if (!m->policy_made[i]) {
+            m->policy[i] = ptx_reg(&l->b, MOD_B64);
+            m->policy_made[i] = true;
+            home_enter(l, &home);
+            ptx_emit(&l->b, makes[i], m->policy[i], ptx_f32(1));
+            home_leave(l, &home);
+        }
+        return i;
+    }
+    return -1;
+}
+
+/* With a predicate where the source may not be there: then zeros are written. */
+static void emit_copy(struct lower *l, const struct copy *c, int32_t reg, struct ptx_operand to,
+                      struct guard guard, int policy)
+{
+    static const char *const names[2][2] = {
+        {"cp.async.ca.shared.global", "cp.async.cg.shared.global"},
+        {"cp.async.ca.shared.global.L2::cache_hint", "cp.async.cg.shared.global.L2::cache_hint"}};
+    bool never;
+    struct ptx_operand all[5] = {to};
+    size_t count = 1;
+    const struct value *inside = places_edges(l, c->from, reg, &never);
+    struct guard there = inside ? guard_of(l, inside) : guard_always();
+    all[count++] = value_address(l, places_at(l, c->from, reg).address);
+    all[count++] = ptx_int(c->bytes);
+    if (never || there.never)
+        all[count++] = ptx_int(0);
+    else if (!there.always)
+        all[count++] = ptx_not(there.predicate);
+    if (policy >= 0)
+        all[count++] = l->memory->policy[policy];
+    guard_apply(ptx_emit_list(&l->b, names[policy >= 0][c->bytes == 16], NULL, all, count), guard);
+}
+
+static void note(struct lower *l, const struct copy *c, const struct sym *s, struct loc loc)
+{
+    memory_note(l, (struct lower_access){.loc = loc,
+                                         .sym = s,
+                                         .shared = true,
+                                         .store = true,
+                                         .how = arena_printf(l->arena, "cp.async %d", c->bytes),
+                                         .bytes = c->bytes,
+                                         .instructions = c->how.instructions,
+                                         .wavefronts = c->how.wavefronts,
+                                         .least = c->how.least});
+}
+
+void copy_async(struct lower *l, const struct stmt *s)
+{
+    struct copy c = {.dtype = s->target->type.dtype};
+    bool plain = is_slice_of(s->value, ST_VIEW) && is_zero(s->value->otherwise) &&
+                 type_same_shape(&s->value->type, &s->target->type) &&
+                 s->value->type.dtype == s->target->type.dtype;
+    lower_line(l, s->loc);
+    if (!plain || lower_ragged_block(l) || !copy_open(l, s->target, s->value, &c)) {
+        copy_to_shared(l, s, s->target, s->value);
+        return;
+    }
+    int policy = policy_of(l, s->hint);
+    struct access how = vector_access(&c.vector, c.dtype);
+    const struct value *first = tile_is_first_holder(l, c.layout);
+    sync_for_places(l, c.from, false);
+    l->memory->tiles_used = l->memory->barriers;
+    for (int32_t reg = 0; reg < layout_in_extent(c.layout, AXIS_REG); reg++) {
+        if (!layout_access_base(c.layout, &how, reg))
+            continue;
+        const struct value *condition = both(l, first, tile_inside_of(l, c.layout, reg));
+        struct guard guard = condition ? guard_of(l, condition) : guard_always();
+        if (!guard.never)
+            emit_copy(l, &c, reg, value_address(l, pointers_at(l, &c.to, reg)), guard, policy);
+    }
+    note(l, &c, s->target->sym, s->loc);
+}
+
+void copy_commit(struct lower *l)
+{
+    ptx_emit_plain(&l->b, "cp.async.commit_group");
+}
+
+void copy_wait(struct lower *l, int groups)
+{
+    if (groups == 0)
+        ptx_emit_plain(&l->b, "cp.async.wait_all");
+    else
+        ptx_emit(&l->b, "cp.async.wait_group", ptx_int(groups));
+}

@@ -1,0 +1,93 @@
+/* What lower.c, lower_stmt.c, lower_loop.c and lower_scalar.c share: variables, loops, lazy evaluation. */
+#ifndef TW_LOWER_FLOW_H
+#define TW_LOWER_FLOW_H
+
+#include "lower/lower_body.h"
+
+/* A scalar of the program. One that is assigned after its declaration has a register for good, which is
+ * always up to date, except where a loop's code is repeated with the variable a constant (`bound`). */
+struct variable {
+    const struct sym *sym;
+    bool assigned, has_register;
+    struct ptx_operand reg;
+    const struct value *value; /* now; NULL: none yet */
+};
+
+struct variable_set {
+    VEC(struct variable *) list;
+};
+
+/* Where break and continue go: labels are made when somebody goes there. */
+struct loop_target {
+    struct loop_target *outer;
+    struct ptx_label **exit, *next;
+};
+
+struct bodies {
+    struct map variables;         /* sym -> struct variable */
+    struct map fixed;             /* sym -> struct value: parameters, workspace */
+    const struct value *block[3]; /* drawn by ticket; NULL: as launched */
+    struct loop_target *loop;
+    int depth;                /* loops and conditions around what is being emitted */
+    const struct value *lazy; /* loads are for threads where this holds; NULL: all */
+    struct map assigned;      /* sym -> sym: assigned besides its declaration */
+    /* lines of the source */
+    const struct source *source;
+    VEC(uint32_t) line_start;
+    uint32_t file;
+};
+
+/* --- lower_stmt.c --- */
+
+struct variable *variable_of(struct lower *l, const struct sym *s);
+/* The value of an assigned variable from here on: what its register holds. */
+void variable_refresh(struct lower *l, struct variable *v);
+/* The scalars declared so far that statements of the list assign. */
+void variables_assigned(struct lower *l, const struct stmt *first, struct variable_set *set);
+void variables_refresh(struct lower *l, const struct variable_set *set);
+/* An assignment: to the register, if it has one. */
+void variable_assign(struct lower *l, struct variable *v, const struct value *value);
+
+/* Branches where the condition holds. *to: NULL until a branch is emitted, then a label of that name. */
+void branch_on(struct lower *l, const struct value *condition, bool uniform, struct ptx_label **to,
+               const char *name);
+void branch_always(struct lower *l, struct ptx_label **to, const char *name);
+/* Places a label that somebody goes to. */
+void place_label(struct lower *l, struct ptx_label *label);
+
+void statement_emit(struct lower *l, const struct stmt *s);
+
+/* Differs between threads. */
+bool lower_varying(const struct lower *l, const struct expr *e);
+/* Reads memory, or has effects. */
+bool expr_is_pure(const struct expr *e);
+/* What assume(e) says of leaves. */
+void assume_learn(struct lower *l, const struct expr *e);
+
+/* Assigned tiles get values of their own type and shape: casts and broadcasts that were understood are written. */
+void normalise_assignments(struct lower *l);
+
+/* --- lower_scalar.c --- */
+
+/* Lives in a thread's own registers: made of its arrays, or different in each thread. */
+bool expr_of_thread(const struct lower *l, const struct expr *e);
+const struct value *scalar_cast(struct lower *l, const struct value *v, enum dtype t);
+/* The elementwise op of e on values of its operands' types: of one element. */
+const struct value *scalar_apply(struct lower *l, const struct expr *e,
+                                 const struct value *const *operands);
+/* Of a condition: scalar_eval as bool. */
+const struct value *scalar_truth(struct lower *l, const struct expr *e);
+/* Costs no more than a few instructions, which may be executed in vain. */
+bool scalar_is_cheap(const struct expr *e);
+int scalar_cost(const struct expr *e);
+
+/* --- lower_registers.c --- */
+
+/* Of a thread: the most that are live at once, in words of 32 bits. */
+int estimate_registers(struct arena *a, const struct ptx_function *f);
+
+/* --- lower_loop.c --- */
+
+void loop_emit(struct lower *l, const struct stmt *s); /* FOR and WHILE */
+
+#endif

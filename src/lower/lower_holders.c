@@ -1,0 +1,528 @@
+/* Who holds what: layouts interned, the layouts of operands that are broadcast, coordinates as
+ * values.
+ *
+ * A register layout here always has the counters reg, lane (32) and warp (all of the block's), and
+ * an axis for each of its tile's, with its extent; what is held several times has free digits.
+ */
+#include "lower/lower_tile_own.h"
+
+#include "layout/gf2.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct tiles *tiles_of(struct lower *l)
+{
+    if (!l->tiles)
+        l->tiles = arena_new(l->arena, struct tiles);
+    return l->tiles;
+}
+
+/* --- Interning --- */
+
+static uint32_t hash_bytes(uint32_t hash, const void *data, size_t size)
+{
+    const uint32_t *word = data;
+    for (size_t i = 0; i < size / sizeof *word; i++)
+        hash = (hash ^ word[i]) * 0x01000193u;
+    return hash ^ hash >> 15;
+}
+
+static uint32_t hash_of(const struct layout *l)
+{
+    uint32_t hash = 0x811c9dc5u;
+    hash = hash_bytes(hash, l->ins, (size_t)l->in_count * sizeof *l->ins);
+    hash = hash_bytes(hash, l->outs, (size_t)l->out_count * sizeof *l->outs);
+    hash = hash_bytes(hash, l->digits, (size_t)l->digit_count * sizeof *l->digits);
+    hash = hash_bytes(hash, l->flip, (size_t)l->out_count * sizeof *l->flip);
+    return hash_bytes(hash, l->offset, (size_t)l->out_count * sizeof *l->offset);
+}
+
+static bool same(const struct layout *a, const struct layout *b)
+{
+    size_t outs = (size_t)a->out_count;
+    return a->in_count == b->in_count && a->out_count == b->out_count &&
+           a->digit_count == b->digit_count &&
+           !memcmp(a->ins, b->ins, (size_t)a->in_count * sizeof *a->ins) &&
+           !memcmp(a->outs, b->outs, outs * sizeof *a->outs) &&
+           !memcmp(a->digits, b->digits, (size_t)a->digit_count * sizeof *a->digits) &&
+           !memcmp(a->flip, b->flip, outs * sizeof *a->flip) &&
+           !memcmp(a->offset, b->offset, outs * sizeof *a->offset);
+}
+
+/* The slot of the layout, or the empty one where it goes. */
+static struct kept **slot_of(struct tiles *t, const struct layout *layout, uint32_t hash)
+{
+    size_t i = hash & (t->capacity - 1);
+    while (t->slots[i] && (t->slots[i]->hash != hash || !same(&t->slots[i]->layout, layout)))
+        i = (i + 1) & (t->capacity - 1);
+    return &t->slots[i];
+}
+
+static void make_room(struct lower *l, struct tiles *t)
+{
+    struct kept **old = t->slots;
+    size_t capacity = t->capacity;
+    if (2 * (t->count + 1) <= capacity)
+        return;
+    t->capacity = capacity ? 2 * capacity : 64;
+    t->slots = arena_array(l->arena, struct kept *, t->capacity);
+    for (size_t i = 0; i < capacity; i++)
+        if (old[i])
+            *slot_of(t, &old[i]->layout, old[i]->hash) = old[i];
+}
+
+static bool holds_registers(const struct layout *l)
+{
+    for (int i = 0; i < l->in_count; i++)
+        if (l->ins[i].axis > AXIS_WARP)
+            return false;
+    return layout_out_index(l, AXIS_AT) < 0;
+}
+
+/* All lanes and warps are there: those that the layout says nothing of hold the same. */
+static void complete(const struct lower *l, struct layout *out)
+{
+    int32_t lanes = layout_in_extent(out, AXIS_LANE), warps = layout_in_extent(out, AXIS_WARP);
+    layout_add_free(out, AXIS_REG, 1);
+    layout_add_free(out, AXIS_LANE, LAYOUT_LANES % lanes == 0 ? LAYOUT_LANES / lanes : 1);
+    layout_add_free(out, AXIS_WARP, l->warps % warps == 0 ? l->warps / warps : 1);
+}
+
+static struct kept *keep(struct lower *l, const struct layout *given)
+{
+    struct tiles *t = tiles_of(l);
+    struct layout layout = *given;
+    if (holds_registers(&layout))
+        complete(l, &layout);
+    layout_normalise(&layout);
+    make_room(l, t);
+    uint32_t hash = hash_of(&layout);
+    struct kept **slot = slot_of(t, &layout, hash);
+    if (*slot)
+        return *slot;
+    *slot = arena_new(l->arena, struct kept);
+    (*slot)->layout = layout;
+    (*slot)->hash = hash;
+    (*slot)->runs = layout;
+    layout_runs(&(*slot)->runs);
+    t->count++;
+    map_put(l->arena, &t->by_pointer, &(*slot)->layout, *slot);
+    return *slot;
+}
+
+struct kept *kept_of(struct lower *l, const struct layout *layout)
+{
+    struct kept *k = map_get(&tiles_of(l)->by_pointer, layout);
+    return k ? k : keep(l, layout);
+}
+
+const struct layout *layout_keep(struct lower *l, const struct layout *layout)
+{
+    return &kept_of(l, layout)->layout;
+}
+
+bool layout_fits_type(const struct layout *layout, const struct type *t)
+{
+    bool fits = layout->out_count == t->rank;
+    for (int i = 0; fits && i < t->rank; i++)
+        fits = layout->outs[i].axis == AXIS_DIM(i) && layout->outs[i].extent == t->extent[i];
+    return fits;
+}
+
+const struct layout *tile_everywhere(struct lower *l, const struct type *t)
+{
+    struct layout out;
+    layout_init(&out);
+    for (int i = 0; i < t->rank; i++)
+        layout_add_out(&out, AXIS_DIM(i), (int32_t)t->extent[i]);
+    for (int i = t->rank - 1; i >= 0; i--)
+        layout_add_digit(&out, AXIS_REG, (int32_t)t->extent[i], AXIS_DIM(i), 1);
+    return layout_keep(l, &out);
+}
+
+/* --- Operands --- */
+
+static bool moves_nothing(const struct layout *l, const struct layout_digit *d)
+{
+    for (int j = 0; j < l->out_count; j++)
+        if (d->xor [j] || d->add[j])
+            return false;
+    return true;
+}
+
+/* Axis j of the whole stands still: the operand has extent 1 there. */
+static void hold_axis(struct layout *l, int j)
+{
+    for (int d = 0; d < l->digit_count; d++)
+        l->digits[d].xor [j] = l->digits[d].add[j] = 0;
+    l->flip[j] = l->offset[j] = 0;
+    l->outs[j].extent = 1;
+}
+
+static void drop_leading_axes(struct layout *l, int count)
+{
+    int left = l->out_count - count;
+    for (int j = 0; j < l->out_count; j++) {
+        bool stays = j < left;
+        l->outs[j] = stays ? (struct layout_dim){AXIS_DIM(j), l->outs[j + count].extent}
+                           : (struct layout_dim){AXIS_REG, 0};
+        l->flip[j] = stays ? l->flip[j + count] : 0;
+        l->offset[j] = stays ? l->offset[j + count] : 0;
+        for (int d = 0; d < l->digit_count; d++) {
+            struct layout_digit *digit = &l->digits[d];
+            digit->xor [j] = stays ? digit->xor [j + count] : 0;
+            digit->add[j] = stays ? digit->add[j + count] : 0;
+        }
+    }
+    l->out_count = left;
+}
+
+/* weight[d]: what digit d of the whole counts in the operand's registers; 0: nothing, or no
+ * register. */
+static void collapse(const struct layout *whole, const struct kept_operand *o, struct layout *out,
+                     int32_t weight[LAYOUT_DIGITS])
+{
+    int reg = layout_in_index(whole, AXIS_REG), count = 0;
+    int leading = whole->out_count - o->rank;
+    *out = *whole;
+    for (int j = 0; j < whole->out_count; j++)
+        if (j < leading || (o->extent[j - leading] == 1 && whole->outs[j].extent > 1))
+            hold_axis(out, j);
+    if (leading > 0)
+        drop_leading_axes(out, leading);
+    int32_t registers = 1;
+    for (int d = 0; d < whole->digit_count; d++) {
+        struct layout_digit digit = out->digits[d];
+        weight[d] = 0;
+        if (digit.in == reg && moves_nothing(out, &digit))
+            continue;
+        if (digit.in == reg) {
+            weight[d] = registers;
+            registers *= digit.extent;
+        }
+        out->digits[count++] = digit;
+    }
+    out->digit_count = count;
+    if (reg >= 0)
+        out->ins[reg].extent = registers;
+    layout_normalise(out);
+}
+
+static int32_t *map_registers(struct lower *l, const struct layout *whole,
+                              const int32_t weight[LAYOUT_DIGITS])
+{
+    int32_t count = layout_registers(whole), *out = arena_array(l->arena, int32_t, count);
+    int reg = layout_in_index(whole, AXIS_REG);
+    for (int32_t r = 0; r < count; r++) {
+        int32_t rest = r;
+        for (int d = 0; d < whole->digit_count; d++) {
+            if (whole->digits[d].in != reg)
+                continue;
+            out[r] += rest % whole->digits[d].extent * weight[d];
+            rest /= whole->digits[d].extent;
+        }
+    }
+    return out;
+}
+
+static const struct kept_operand *operand_of(struct lower *l, const struct layout *layout,
+                                             const struct type *type)
+{
+    struct kept *whole = kept_of(l, layout);
+    struct kept_operand o = {.rank = type->rank};
+    assert(type->rank <= whole->layout.out_count && type->rank <= LAYOUT_OUTS);
+    for (int i = 0; i < type->rank; i++)
+        o.extent[i] = (int32_t)type->extent[i];
+    for (size_t i = 0; i < whole->operands.count; i++)
+        if (whole->operands.data[i].rank == o.rank &&
+            !memcmp(whole->operands.data[i].extent, o.extent, sizeof o.extent))
+            return &whole->operands.data[i];
+    struct layout collapsed;
+    int32_t weight[LAYOUT_DIGITS];
+    collapse(&whole->layout, &o, &collapsed, weight);
+    o.layout = layout_keep(l, &collapsed);
+    o.registers = map_registers(l, &whole->layout, weight);
+    vec_push(l->arena, &whole->operands, o);
+    return &whole->operands.data[whole->operands.count - 1];
+}
+
+const struct layout *tile_operand_layout(struct lower *l, const struct layout *whole,
+                                         const struct type *operand)
+{
+    return operand_of(l, whole, operand)->layout;
+}
+
+int32_t *tile_operand_registers(struct lower *l, const struct layout *whole,
+                                const struct layout *operand, const struct type *type)
+{
+    (void)operand;
+    return operand_of(l, whole, type)->registers;
+}
+
+const struct layout *tile_reduced_layout(struct lower *l, const struct layout *x, int axis)
+{
+    struct type t = {.rank = x->out_count};
+    for (int i = 0; i < t.rank; i++)
+        t.extent[i] = i == axis ? 1 : x->outs[i].extent;
+    t.rank = axis < 0 ? 0 : t.rank;
+    return tile_operand_layout(l, x, &t);
+}
+
+/* --- What lane and warp decide of a coordinate --- */
+
+/* Thread index / weight % extent (its whole rest where `top`). */
+static const struct value *thread_digit(struct lower *l, int32_t weight, int32_t extent)
+{
+    const struct value *thread = value_thread_linear(l);
+    int32_t threads = 32 * l->warps;
+    bool top = (int64_t)weight * extent >= threads;
+    int low = gf2_highest((uint64_t)weight), count = gf2_highest((uint64_t)extent);
+    if (weight == 1 && top)
+        return thread;
+    if (weight == 1 << low && (extent == 1 << count || top)) {
+        while (1 << count < extent)
+            count++;
+        return value_bits(l, thread, low, count);
+    }
+    const struct value *v = value_apply2(l, OP_DIV, DT_I32, thread, value_int(l, DT_I32, weight));
+    return top ? v : value_apply2(l, OP_REM, DT_I32, v, value_int(l, DT_I32, extent));
+}
+
+/* A digit of the linear thread index, and what it adds to one coordinate. */
+struct thread_run {
+    int32_t weight, extent, step;
+};
+
+/* Digits of lane and warp that add to result j, those that continue each other joined. */
+static int find_runs(const struct layout *l, int j, struct thread_run runs[LAYOUT_DIGITS])
+{
+    int count = 0;
+    for (int d = 0; d < l->digit_count; d++) {
+        enum layout_axis in = l->ins[l->digits[d].in].axis;
+        if (in == AXIS_REG || !l->digits[d].add[j])
+            continue;
+        int32_t weight = layout_weight(l, d) * (in == AXIS_WARP ? LAYOUT_LANES : 1);
+        struct thread_run run = {weight, l->digits[d].extent, l->digits[d].add[j]};
+        struct thread_run *last = count > 0 ? &runs[count - 1] : NULL;
+        if (last && last->weight * last->extent == run.weight &&
+            (int64_t)last->step * last->extent == run.step)
+            last->extent *= run.extent;
+        else
+            runs[count++] = run;
+    }
+    return count;
+}
+
+/* The exclusive or of thread bits: bit k of the thread index goes to the bits to[k] of the
+ * coordinate. Bits that go side by side go together. */
+static const struct value *xor_of_bits(struct lower *l, uint32_t to[16])
+{
+    const struct value *sum = NULL, *thread = value_thread_linear(l);
+    for (int k = 0; k < 16; k++)
+        while (to[k]) {
+            int low = gf2_highest(to[k] & -to[k]), count = 0;
+            while (k + count < 16 && to[k + count] >> (low + count) & 1) {
+                to[k + count] &= ~(1u << (low + count));
+                count++;
+            }
+            const struct value *part =
+                value_affine(l, value_bits(l, thread, k, count), (int64_t)1 << low, 0);
+            sum = sum ? value_xor(l, sum, part) : part;
+        }
+    return sum;
+}
+
+static const struct value *find_xored(struct lower *l, const struct layout *runs, int j,
+                                      int32_t *touched)
+{
+    uint32_t to[16] = {0};
+    bool any = false;
+    *touched = runs->flip[j];
+    for (int d = 0; d < runs->digit_count; d++) {
+        enum layout_axis in = runs->ins[runs->digits[d].in].axis;
+        int32_t bits = runs->digits[d].xor [j];
+        if (in == AXIS_REG || !bits)
+            continue;
+        int32_t weight = layout_weight(runs, d) * (in == AXIS_WARP ? LAYOUT_LANES : 1);
+        assert((weight & (weight - 1)) == 0);
+        to[gf2_highest((uint64_t)weight)] |= (uint32_t)bits;
+        *touched |= bits;
+        any = true;
+    }
+    if (!any && !runs->flip[j])
+        return NULL;
+    const struct value *flip = value_int(l, DT_I32, runs->flip[j]), *bits = xor_of_bits(l, to);
+    return !bits ? flip : runs->flip[j] ? value_xor(l, bits, flip) : bits;
+}
+
+static const struct kept_coordinate *coordinate_of(struct lower *l, struct kept *k, int j)
+{
+    struct kept_coordinate *c = &k->coordinate[j];
+    struct thread_run runs[LAYOUT_DIGITS];
+    if (c->known)
+        return c;
+    c->known = true;
+    c->xored = find_xored(l, &k->runs, j, &c->touched);
+    c->added = value_int(l, DT_I32, k->runs.offset[j]);
+    int count = find_runs(&k->runs, j, runs);
+    for (int i = 0; i < count; i++) {
+        const struct value *digit = thread_digit(l, runs[i].weight, runs[i].extent);
+        c->added = value_add(l, c->added, value_affine(l, digit, runs[i].step, 0));
+    }
+    return c;
+}
+
+/* What the register's digits xor into result j, and what they add. */
+static int32_t register_share(const struct layout *runs, int j, int32_t reg, int32_t *added)
+{
+    int in = layout_in_index(runs, AXIS_REG);
+    int32_t xored = 0;
+    *added = 0;
+    for (int d = 0; d < runs->digit_count; d++) {
+        if (runs->digits[d].in != in)
+            continue;
+        int32_t digit = reg % runs->digits[d].extent;
+        reg /= runs->digits[d].extent;
+        xored ^= digit ? runs->digits[d].xor [j] : 0;
+        *added += digit * runs->digits[d].add[j];
+    }
+    return xored;
+}
+
+const struct value *tile_coordinate_of(struct lower *l, const struct layout *layout, int axis,
+                                       int32_t reg)
+{
+    struct kept *k = kept_of(l, layout);
+    const struct kept_coordinate *c = coordinate_of(l, k, axis);
+    int32_t added, bits = register_share(&k->runs, axis, reg, &added);
+    const struct value *v = value_affine(l, c->added, 1, added + (bits & ~c->touched));
+    if (!c->xored)
+        return v;
+    bits &= c->touched;
+    return value_add(l, v, bits ? value_xor(l, c->xored, value_int(l, DT_I32, bits)) : c->xored);
+}
+
+const struct value *tile_coordinate(struct lower *l, const struct layout *layout, int axis,
+                                    bool *additive)
+{
+    struct kept *k = kept_of(l, layout);
+    const struct kept_coordinate *c = coordinate_of(l, k, axis);
+    int reg = layout_in_index(&k->runs, AXIS_REG);
+    *additive = true;
+    for (int d = 0; d < k->runs.digit_count; d++)
+        if (k->runs.digits[d].in == reg && k->runs.digits[d].xor [axis] & c -> touched)
+            *additive = false;
+    return tile_coordinate_of(l, layout, axis, 0);
+}
+
+int32_t tile_coordinate_offset(const struct layout *layout, int axis, int32_t reg)
+{
+    int32_t added, bits = register_share(layout, axis, reg, &added);
+    return bits + added;
+}
+
+/* --- Masks and holders --- */
+
+static const struct value *both(struct lower *l, const struct value *a, const struct value *b)
+{
+    return !a ? b : !b ? a : value_apply2(l, OP_AND, DT_BOOL, a, b);
+}
+
+static const struct value *true_is_null(const struct value *v)
+{
+    int64_t known;
+    return v && value_known(v, &known) && known ? NULL : v;
+}
+
+const struct value *tile_inside_axes(struct lower *l, const struct layout *layout, int32_t reg,
+                                     unsigned axes)
+{
+    const struct value *inside = NULL;
+    for (int j = 0; j < layout->out_count; j++) {
+        int32_t least, greatest, extent = layout->outs[j].extent;
+        if (!(axes >> j & 1))
+            continue;
+        layout_range(layout, j, &least, &greatest);
+        if (least >= 0 && greatest < extent)
+            continue;
+        const struct value *at = tile_coordinate_of(l, layout, j, reg);
+        if (value_greatest(at) >= extent)
+            inside =
+                both(l, inside, value_apply2(l, OP_LT, DT_BOOL, at, value_int(l, DT_I32, extent)));
+        if (value_least(at) < 0)
+            inside = both(l, inside, value_apply2(l, OP_GE, DT_BOOL, at, value_int(l, DT_I32, 0)));
+    }
+    return true_is_null(inside);
+}
+
+const struct value *tile_inside_of(struct lower *l, const struct layout *layout, int32_t reg)
+{
+    return tile_inside_axes(l, layout, reg, ~0u);
+}
+
+/* What digit d moves, all results as one number; 0: nothing. *plain false: more than bits. */
+static uint64_t vector_of(const struct layout *l, int d, bool *plain)
+{
+    uint64_t v = 0;
+    int at = 0;
+    *plain = l->digits[d].extent == 2;
+    for (int j = 0; j < l->out_count; j++) {
+        int32_t bits = 0;
+        for (int n = 0; n < l->digit_count; n++)
+            bits |= l->digits[n].xor [j];
+        v |= (uint64_t)(uint32_t)l->digits[d].xor [j] << at;
+        at += gf2_highest((uint64_t)(uint32_t)bits) + 1;
+        *plain = *plain && !l->digits[d].add[j];
+    }
+    return v;
+}
+
+/* Of the digits of lane and warp those that reach nothing new are held at 0. */
+static const struct value *find_first_holder(struct lower *l, const struct layout *layout,
+                                             bool whole_warps)
+{
+    struct gf2_space space;
+    int64_t mask = 0;
+    const struct value *first = NULL, *zero = value_int(l, DT_I32, 0);
+    gf2_init(&space);
+    for (int d = 0; d < layout->digit_count; d++) {
+        bool plain;
+        uint64_t vector = vector_of(layout, d, &plain);
+        bool nothing = moves_nothing(layout, &layout->digits[d]);
+        enum layout_axis in = layout->ins[layout->digits[d].in].axis;
+        int32_t weight = layout_weight(layout, d) * (in == AXIS_WARP ? LAYOUT_LANES : 1);
+        if ((plain && gf2_insert(&space, vector, 0)) || (!plain && !nothing) || in == AXIS_REG ||
+            (whole_warps && in == AXIS_LANE))
+            continue;
+        if (layout->digits[d].extent == 2 && (weight & (weight - 1)) == 0) {
+            mask |= weight;
+            continue;
+        }
+        const struct value *digit = thread_digit(l, weight, layout->digits[d].extent);
+        first = both(l, first, value_apply2(l, OP_EQ, DT_BOOL, digit, zero));
+    }
+    if (!mask)
+        return first;
+    const struct value *bits =
+        value_apply2(l, OP_AND, DT_I32, value_thread_linear(l), value_int(l, DT_I32, mask));
+    return both(l, value_apply2(l, OP_EQ, DT_BOOL, bits, zero), first);
+}
+
+const struct value *tile_is_first_holder(struct lower *l, const struct layout *layout)
+{
+    struct kept *k = kept_of(l, layout);
+    if (!k->holder_known)
+        k->first_holder = true_is_null(find_first_holder(l, &k->layout, false));
+    k->holder_known = true;
+    return k->first_holder;
+}
+
+const struct value *tile_is_first_warp(struct lower *l, const struct layout *layout)
+{
+    struct kept *k = kept_of(l, layout);
+    if (!k->warp_known)
+        k->first_warp = true_is_null(find_first_holder(l, &k->layout, true));
+    k->warp_known = true;
+    return k->first_warp;
+}

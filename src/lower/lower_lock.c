@@ -1,0 +1,77 @@
+/* lock and unlock: semaphores in global memory (Meaning 3).
+ *
+ * One thread waits until the element has the value, by loads that acquire, and a barrier lets the others go on. The
+ * release is behind a barrier too, so that it covers what all threads wrote: barriers synchronise, and release and acquire
+ * are cumulative (PTX ISA, memory consistency model, causality order).
+ */
+#include "lower/lower_element.h"
+#include "lower/lower_emit.h"
+#include "lower/lower_flow.h"
+
+/* Nanoseconds between polls, at first and at most. */
+enum { FIRST_NAP = 32, LONGEST_NAP = 1024 };
+
+struct semaphore {
+    struct ptx_operand address, value; /* [a]; a register */
+    struct guard chosen;               /* the one thread that acts */
+    enum ptx_mod bits;
+};
+
+static struct guard one_thread(struct lower *l)
+{
+    return guard_of(
+        l, value_apply2(l, OP_EQ, DT_BOOL, value_thread_linear(l), value_int(l, DT_I32, 0)));
+}
+
+static struct semaphore semaphore_of(struct lower *l, const struct stmt *s)
+{
+    const struct expr *place = s->value->args[0];
+    enum dtype t = place->type.dtype;
+    struct own_place at = own_place_of(l, place);
+    struct own_piece piece = own_piece_at(l, &at, 0, 1);
+    const struct value *v = scalar_cast(l, scalar_eval(l, s->value->args[1]), t);
+    return (struct semaphore){.address = value_address(l, piece.address),
+                              .value = value_register(l, v),
+                              .chosen = one_thread(l),
+                              .bits = lower_register_type(t)};
+}
+
+/* The nap doubles each time. */
+static void poll(struct lower *l, const struct semaphore *s)
+{
+    uint16_t bits = (uint16_t)s->bits;
+    struct ptx_label *again = ptx_new_label(&l->b, "poll"), *got = ptx_new_label(&l->b, "got");
+    struct ptx_operand found = ptx_reg(&l->b, s->bits), equal = ptx_reg(&l->b, MOD_PRED);
+    struct ptx_operand nap = NEW(l, MOD_B32, "mov.b32", ptx_int(FIRST_NAP));
+    ptx_place(&l->b, again);
+    ptx_emit_for(&l->b, PTX_TYPES(bits), "ld.acquire.gpu.global.*", found, s->address);
+    ptx_emit_for(&l->b, PTX_TYPES(bits), "setp.eq.*", equal, found, s->value);
+    ptx_when(ptx_branch(&l->b, got), equal);
+    ptx_emit(&l->b, "nanosleep.u32", nap);
+    ptx_emit(&l->b, "shl.b32", nap, nap, ptx_int(1));
+    ptx_emit(&l->b, "min.u32", nap, nap, ptx_int(LONGEST_NAP));
+    ptx_branch(&l->b, again);
+    ptx_place(&l->b, got);
+}
+
+void lock_emit(struct lower *l, const struct stmt *s)
+{
+    struct semaphore semaphore = semaphore_of(l, s);
+    struct ptx_label *others = ptx_new_label(&l->b, "locked");
+    lower_line(l, s->loc);
+    if (!semaphore.chosen.always)
+        ptx_when(ptx_branch(&l->b, others), ptx_not(semaphore.chosen.predicate));
+    poll(l, &semaphore);
+    ptx_place(&l->b, others);
+    barrier_emit(l);
+}
+
+void unlock_emit(struct lower *l, const struct stmt *s)
+{
+    struct semaphore semaphore = semaphore_of(l, s);
+    lower_line(l, s->loc);
+    barrier_emit(l);
+    guard_apply(ptx_emit_for(&l->b, PTX_TYPES((uint16_t)semaphore.bits), "st.release.gpu.global.*",
+                             semaphore.address, semaphore.value),
+                semaphore.chosen);
+}

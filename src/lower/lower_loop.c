@@ -1,0 +1,669 @@
+/* Loops.
+ *
+ *       if (!condition) goto exit          unless the first trip is sure
+ *       what does not change in the loop
+ *   head:
+ *       body                               `copies` times, with a test between two of them
+ *   next:                                  where `continue` goes
+ *       step
+ *       if (condition) goto head
+ *   exit:
+ *
+ * A variable of the loop is a counter, v = v + what does not change; or it goes round among a few
+ * constants, s = (s + 1) % 3: then the body is repeated that often, with the constant in each copy; or
+ * a variable as any other.
+ *
+ * `unroll for` repeats the body for each trip, with constants in place of the variables. unroll(n), and short
+ * innermost loops at thread level, go n trips at a time while so many are left, then one at a time:
+ *
+ *       while (v < bound - (n - 1) * step) { body(v) … body(v + (n - 1) * step); v += n * step; }
+ *       while (v < bound) { body(v); v += step; }
+ */
+#include "lower/lower_flow.h"
+
+#include "base/arithmetic.h"
+
+#include <assert.h>
+
+enum { MOST_PERIOD = 8, MOST_VARIABLES = 8 };
+enum { MOST_TRIPS = 1024, MOST_UNROLLED = 1 << 16 };
+/* At thread level, without being asked. */
+enum { OWN_FACTOR = 4, OWN_BODY = 64, OWN_TRIPS = 32, OWN_WHOLE = 512 };
+
+enum role { ROLE_COUNTER, ROLE_CYCLE };
+
+struct loop_variable {
+    struct variable *variable;
+    enum role role;
+    struct ptx_operand reg;                     /* counter */
+    const struct value *start, *step, *base;    /* counter: base is the one in the frame */
+    const struct value *constants[MOST_PERIOD]; /* cycle */
+    int period;
+};
+
+struct loop {
+    const struct stmt *s;
+    struct loop_variable variables[MOST_VARIABLES];
+    int count;
+    struct variable_set assigned; /* others, in body and step */
+    struct ptx_label *exit;       /* NULL: nobody leaves it but at its end */
+    /* v op bound: NULL if the condition is another */
+    struct loop_variable *counted;
+    enum op op;
+    const struct value *bound;
+    int64_t trips; /* -1: not known */
+};
+
+/* --- what the body does --- */
+
+struct found {
+    const struct sym *sym;
+    int assignments;
+    bool loops, collective, escapes, continues;
+    int depth; /* of loops */
+    int64_t cost;
+};
+
+static void look(struct found *f, const struct stmt *first, bool own_loop)
+{
+    for (const struct stmt *s = first; s; s = s->next) {
+        bool is_loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
+        const struct expr *target = s->kind == STMT_ASSIGN ? s->target : NULL;
+        int64_t elements = target                 ? type_elements(&target->type)
+                           : s->kind == STMT_DECL ? type_elements(&s->sym->type)
+                                                  : 1;
+        f->assignments += target && target->sym == f->sym;
+        f->loops = f->loops || is_loop;
+        f->collective =
+            f->collective || s->kind == STMT_ASYNC_COPY ||
+            (s->kind == STMT_EFFECT && !op_is_atomic(s->value->op) && s->value->op != OP_ASSUME) ||
+            (s->kind == STMT_DECL && (s->sym->storage == ST_SHARED || s->sym->storage == ST_REG));
+        f->escapes = f->escapes || s->kind == STMT_RETURN ||
+                     (own_loop && (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE));
+        f->continues = f->continues || (own_loop && s->kind == STMT_CONTINUE);
+        f->cost += 1 + elements * (1 + scalar_cost(s->value) + scalar_cost(target)) +
+                   scalar_cost(s->condition);
+        look(f, s->body, own_loop && !is_loop);
+        look(f, s->otherwise, own_loop && !is_loop);
+        look(f, s->step, own_loop && !is_loop);
+        look(f, s->init, false);
+    }
+}
+
+static struct found look_at(const struct stmt *first, const struct sym *sym)
+{
+    struct found f = {.sym = sym};
+    look(&f, first, true);
+    return f;
+}
+
+/* --- what does not change --- */
+
+static bool assigned_in(const struct loop *p, const struct sym *s)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->variables[i].variable->sym == s)
+            return true;
+    for (size_t i = 0; i < p->assigned.list.count; i++)
+        if (p->assigned.list.data[i]->sym == s)
+            return true;
+    return look_at(p->s->body, s).assignments > 0 || look_at(p->s->step, s).assignments > 0;
+}
+
+static bool is_invariant(const struct loop *p, const struct expr *e)
+{
+    if (!(op_table[e->op].flags & OP_PURE) || e->type.rank > 0)
+        return false;
+    if (e->op == OP_REF && (e->sym->storage == ST_ARRAY || assigned_in(p, e->sym)))
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (!is_invariant(p, e->args[i]))
+            return false;
+    return true;
+}
+
+static bool mentions_only(const struct expr *e, const struct sym *s)
+{
+    if (!(op_table[e->op].flags & OP_PURE) || e->type.rank > 0 || (e->sym && e->sym != s) ||
+        e->op == OP_BLOCK || e->op == OP_GRID || e->op == OP_THREAD)
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (!mentions_only(e->args[i], s))
+            return false;
+    return true;
+}
+
+/* --- the variables of a loop --- */
+
+static const struct stmt *step_of(const struct stmt *loop, const struct sym *s)
+{
+    for (const struct stmt *step = loop->step; step; step = step->next)
+        if (step->kind == STMT_ASSIGN && step->target->sym == s)
+            return step;
+    return NULL;
+}
+
+static bool is_ref(const struct expr *e, const struct sym *s)
+{
+    return e->op == OP_REF && e->sym == s;
+}
+
+/* The n of v = v + n, v = n + v; or, with *negative, of v = v - n. */
+static const struct expr *amount_of_step(const struct loop *p, const struct sym *s, bool *negative)
+{
+    const struct expr *e = step_of(p->s, s)->value, *amount = NULL;
+    *negative = e->op == OP_SUB;
+    if ((e->op == OP_ADD || e->op == OP_SUB) && is_ref(e->args[0], s))
+        amount = e->args[1];
+    else if (e->op == OP_ADD && is_ref(e->args[1], s))
+        amount = e->args[0];
+    return amount && e->type.dtype == s->type.dtype && is_invariant(p, amount) ? amount : NULL;
+}
+
+/* The same in a register of its own, if it is made of variables that the loop may assign. */
+static const struct value *steady(struct lower *l, const struct value *v)
+{
+    if (!value_is_fleeting(v))
+        return v;
+    const struct value *copy = value_of_register(l, value_dtype(v), value_copy(l, v));
+    value_learn(l, copy, value_divisor(v), value_least(v), value_greatest(v));
+    return copy;
+}
+
+static bool make_cycle(struct lower *l, const struct loop *p, struct loop_variable *v,
+                       const struct value *start)
+{
+    const struct sym *s = v->variable->sym;
+    const struct stmt *step = step_of(p->s, s);
+    int64_t first, now;
+    if (!value_known(start, &first) || !mentions_only(step->value, s))
+        return false;
+    v->variable->value = start;
+    for (v->period = 0; v->period < MOST_PERIOD;) {
+        v->constants[v->period++] = v->variable->value;
+        v->variable->value = scalar_cast(l, scalar_eval(l, step->value), s->type.dtype);
+        if (!value_known(v->variable->value, &now))
+            return false;
+        if (now == first)
+            break;
+    }
+    v->role = ROLE_CYCLE;
+    v->variable->value = start;
+    return now == first;
+}
+
+static bool make_counter(struct lower *l, const struct loop *p, struct loop_variable *v,
+                         const struct value *start)
+{
+    const struct sym *s = v->variable->sym;
+    enum dtype t = s->type.dtype;
+    bool negative, wide = t == DT_I32 || t == DT_I64 || t == DT_U32 || t == DT_U64;
+    const struct expr *amount = wide ? amount_of_step(p, s, &negative) : NULL;
+    if (!amount)
+        return false;
+    const struct value *step = scalar_cast(l, scalar_eval(l, amount), t);
+    if (negative)
+        step = value_apply1(l, OP_NEG, t, step);
+    v->role = ROLE_COUNTER;
+    v->start = v->variable->value = steady(l, start);
+    v->step = steady(l, step);
+    return true;
+}
+
+/* One that is only stepped, once: false if it is to be a variable as any other. */
+static bool add_variable(struct lower *l, struct loop *p, const struct stmt *decl)
+{
+    const struct sym *s = decl->sym;
+    if (p->count == MOST_VARIABLES || decl->kind != STMT_DECL || !decl->value ||
+        s->storage != ST_SCALAR || look_at(p->s->body, s).assignments > 0 ||
+        look_at(p->s->step, s).assignments != 1)
+        return false;
+    struct loop_variable *v = &p->variables[p->count];
+    *v = (struct loop_variable){.variable = variable_of(l, s)};
+    v->variable->has_register = false;
+    const struct value *start = scalar_cast(l, scalar_eval(l, decl->value), s->type.dtype);
+    if (!make_counter(l, p, v, start) && !make_cycle(l, p, v, start))
+        return false;
+    p->count++;
+    return true;
+}
+
+/* A variable that is not among them is declared as any other. */
+static void start_variables(struct lower *l, struct loop *p)
+{
+    for (const struct stmt *s = p->s->init; s; s = s->next)
+        if (!add_variable(l, p, s))
+            statement_emit(l, s);
+    variables_assigned(l, p->s->body, &p->assigned);
+    variables_assigned(l, p->s->step, &p->assigned);
+}
+
+static struct loop_variable *find_variable(struct loop *p, const struct sym *s)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->variables[i].variable->sym == s)
+            return &p->variables[i];
+    return NULL;
+}
+
+/* --- how often --- */
+
+static enum op mirrored(enum op op)
+{
+    return op == OP_LT ? OP_GT : op == OP_LE ? OP_GE : op == OP_GT ? OP_LT : OP_LE;
+}
+
+static bool match_bound(struct lower *l, struct loop *p, enum op op, const struct expr *v,
+                        const struct expr *bound)
+{
+    struct loop_variable *counter = v->op == OP_REF ? find_variable(p, v->sym) : NULL;
+    int64_t step;
+    if (!counter || counter->role != ROLE_COUNTER || !is_invariant(p, bound) ||
+        !value_known(counter->step, &step) || step == 0 ||
+        (step > 0) != (op == OP_LT || op == OP_LE) || !dtype_is_signed(v->type.dtype) ||
+        dtype_join(v->type.dtype, bound->type.dtype) != v->type.dtype)
+        return false;
+    p->counted = counter;
+    p->op = op;
+    p->bound = steady(l, scalar_cast(l, scalar_eval(l, bound), v->type.dtype));
+    return true;
+}
+
+static int64_t count_trips(const struct loop *p)
+{
+    int64_t start, step, bound, trips = 0;
+    if (!value_known(p->counted->start, &start) || !value_known(p->counted->step, &step) ||
+        !value_known(p->bound, &bound) || start < INT32_MIN || start > INT32_MAX ||
+        bound < INT32_MIN || bound > INT32_MAX)
+        return -1;
+    int64_t distance = step > 0 ? bound - start : start - bound, size = step > 0 ? step : -step;
+    distance += p->op == OP_LE || p->op == OP_GE;
+    if (distance > 0)
+        trips = (distance + size - 1) / size;
+    return trips;
+}
+
+static void find_trips(struct lower *l, struct loop *p)
+{
+    const struct expr *c = p->s->condition;
+    p->trips = -1;
+    if (!c || p->s->kind != STMT_FOR ||
+        (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE))
+        return;
+    if (match_bound(l, p, c->op, c->args[0], c->args[1]) ||
+        match_bound(l, p, mirrored(c->op), c->args[1], c->args[0]))
+        p->trips = count_trips(p);
+}
+
+/* --- one copy of the body --- */
+
+static const struct value *after_steps(struct lower *l, const struct loop_variable *v,
+                                       const struct value *base, int steps)
+{
+    if (steps == 0)
+        return base;
+    const struct value *many = value_int(l, value_dtype(v->step), steps);
+    return value_add(l, base, value_mul(l, v->step, many));
+}
+
+/* The variables `steps` trips after `base`. */
+static void set_variable(struct lower *l, const struct loop_variable *v, int steps)
+{
+    v->variable->value =
+        v->role == ROLE_CYCLE ? v->constants[steps % v->period] : after_steps(l, v, v->base, steps);
+}
+
+static void set_variables(struct lower *l, const struct loop *p, int steps)
+{
+    for (int i = 0; i < p->count; i++)
+        set_variable(l, &p->variables[i], steps);
+}
+
+/* In a loop that is to be a pipeline and has not been made one: a barrier behind the copies, and one behind
+ * the body. */
+static void emit_stages(struct lower *l, const struct stmt *body)
+{
+    bool copied = false;
+    while (body && body->kind == STMT_BLOCK && !body->next)
+        body = body->body;
+    for (const struct stmt *s = body; s && !l->failed; s = s->next) {
+        bool copies = s->kind == STMT_DECL && s->sym->storage == ST_SHARED;
+        if (copied && !copies)
+            barrier_emit(l);
+        copied = copies;
+        statement_emit(l, s);
+    }
+    barrier_emit(l);
+}
+
+static void emit_copy(struct lower *l, struct loop *p)
+{
+    struct loop_target target = {.outer = l->bodies->loop, .exit = &p->exit};
+    struct scope scope;
+    bool continues = look_at(p->s->body, NULL).continues;
+    l->bodies->loop = &target;
+    l->bodies->depth++;
+    if (continues)
+        scope_open(l, &scope);
+    if (p->s->stages > 0)
+        emit_stages(l, p->s->body);
+    else
+        body_emit(l, p->s->body);
+    if (continues)
+        scope_close(l, &scope);
+    if (target.next) {
+        ptx_place(&l->b, target.next);
+        variables_refresh(l, &p->assigned);
+    }
+    l->bodies->depth--;
+    l->bodies->loop = target.outer;
+}
+
+/* The steps behind copy `copy`, in order. */
+static void emit_steps(struct lower *l, struct loop *p, int copy)
+{
+    for (const struct stmt *s = p->s->step; s; s = s->next) {
+        struct loop_variable *v = s->kind == STMT_ASSIGN ? find_variable(p, s->target->sym) : NULL;
+        if (v)
+            set_variable(l, v, copy + 1);
+        else
+            statement_emit(l, s);
+    }
+}
+
+/* --- the loop around them --- */
+
+static const struct value *condition_value(struct lower *l, const struct loop *p,
+                                           const struct value *limit)
+{
+    if (limit)
+        return value_apply2(l, p->op, DT_BOOL, p->counted->variable->value, limit);
+    if (!p->s->condition)
+        return value_int(l, DT_BOOL, 1);
+    return scalar_truth(l, p->s->condition);
+}
+
+static bool is_uniform(const struct lower *l, const struct loop *p)
+{
+    return !p->s->condition || !lower_varying(l, p->s->condition);
+}
+
+static void leave_unless(struct lower *l, const struct loop *p, const struct value *condition,
+                         struct ptx_label **to, const char *name)
+{
+    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), is_uniform(l, p), to, name);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    return a == INT64_MAX ? b : b == INT64_MAX ? a : greatest_common_divisor(a, b);
+}
+
+static void learn_counter(struct lower *l, const struct loop *p, const struct loop_variable *v)
+{
+    int64_t step, least = INT64_MIN, greatest = INT64_MAX;
+    bool known = value_known(v->step, &step);
+    if (known && step >= 0 && dtype_is_signed(v->variable->sym->type.dtype))
+        least = value_least(v->start);
+    if (known && step <= 0 && dtype_is_signed(v->variable->sym->type.dtype))
+        greatest = value_greatest(v->start);
+    if (v == p->counted && (p->op == OP_LT || p->op == OP_LE)) {
+        greatest = value_greatest(p->bound);
+        greatest -= p->op == OP_LT && greatest != INT64_MAX;
+    }
+    if (v == p->counted && (p->op == OP_GT || p->op == OP_GE)) {
+        least = value_least(p->bound);
+        least += p->op == OP_GT && least != INT64_MIN;
+    }
+    value_learn(l, v->base, common_divisor(value_divisor(v->start), value_divisor(v->step)), least,
+                greatest);
+}
+
+static void open_counters(struct lower *l, struct loop *p, int copies)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct loop_variable *v = &p->variables[i];
+        if (v->role != ROLE_COUNTER)
+            continue;
+        enum dtype t = v->variable->sym->type.dtype;
+        const struct value *step = value_affine(l, v->step, copies, 0);
+        v->base = frame_counter(l, t, v->reg, v->start, step);
+        learn_counter(l, p, v);
+    }
+}
+
+static void latch_counters(struct lower *l, struct loop *p, int copies)
+{
+    frame_latch(l);
+    for (int i = 0; i < p->count; i++) {
+        struct loop_variable *v = &p->variables[i];
+        if (v->role == ROLE_COUNTER)
+            v->variable->value = frame_counter_next(l, v->base);
+        else
+            set_variable(l, v, copies);
+    }
+}
+
+/* The loop itself, without its guard. between: test between copies. limit: another bound, for the first
+ * of two loops. */
+static void emit_frame(struct lower *l, struct loop *p, int copies, bool between,
+                       const struct value *limit)
+{
+    struct frame frame;
+    struct ptx_label *head = ptx_new_label(&l->b, "loop");
+    frame_open(l, &frame);
+    variables_refresh(l, &p->assigned);
+    open_counters(l, p, copies);
+    sync_enter_loop(l, p->s);
+    ptx_place(&l->b, head);
+    for (int copy = 0; copy < copies && !l->failed; copy++) {
+        set_variables(l, p, copy);
+        emit_copy(l, p);
+        lower_line(l, p->s->loc);
+        emit_steps(l, p, copy);
+        if (between && copy + 1 < copies)
+            leave_unless(l, p, condition_value(l, p, NULL), &p->exit, "exit");
+    }
+    sync_leave_loop(l);
+    latch_counters(l, p, copies);
+    branch_on(l, condition_value(l, p, limit), is_uniform(l, p), &head, "loop");
+    frame_close(l, &frame);
+    variables_refresh(l, &p->assigned);
+    sync_forget(l);
+}
+
+/* Registers of the counters, at their start. */
+static void load_counters(struct lower *l, struct loop *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct loop_variable *v = &p->variables[i];
+        v->base = v->start;
+        if (v->role == ROLE_COUNTER)
+            v->reg = value_copy(l, v->start);
+    }
+}
+
+/* From now on the loop goes on from what the registers hold. */
+static void resume_counters(struct lower *l, struct loop *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct loop_variable *v = &p->variables[i];
+        if (v->role != ROLE_COUNTER)
+            continue;
+        const struct value *start = v->start;
+        v->start = v->base = value_of_variable(l, v->variable->sym->type.dtype, v->reg);
+        int64_t step, least = INT64_MIN;
+        if (value_known(v->step, &step) && step > 0)
+            least = value_least(start);
+        value_learn(l, v->start, common_divisor(value_divisor(start), value_divisor(v->step)),
+                    least, INT64_MAX);
+        v->variable->value = v->start;
+    }
+}
+
+/* Trips `copies` at a time while so many are left, then one at a time. */
+static void emit_two_loops(struct lower *l, struct loop *p, int copies)
+{
+    struct ptx_label *rest = NULL;
+    int64_t step = 0;
+    value_known(p->counted->step, &step);
+    const struct value *limit = value_affine(l, p->bound, 1, -(copies - 1) * step);
+    struct scope scope;
+    leave_unless(l, p, condition_value(l, p, limit), &rest, "rest");
+    scope_open(l, &scope);
+    emit_frame(l, p, copies, false, limit);
+    scope_close(l, &scope);
+    place_label(l, rest);
+    variables_refresh(l, &p->assigned);
+    resume_counters(l, p);
+    leave_unless(l, p, condition_value(l, p, NULL), &p->exit, "exit");
+    emit_frame(l, p, 1, false, NULL);
+}
+
+/* --- all trips written out --- */
+
+/* How many trips, if the variables are constants in all of them; else -1. */
+static int64_t simulate(struct lower *l, struct loop *p, int64_t most)
+{
+    const struct expr *condition = p->s->condition;
+    int64_t trips = 0, holds, number;
+    if (!condition || !expr_is_pure(condition) || p->count == 0)
+        return -1;
+    for (const struct stmt *s = p->s->step; s; s = s->next)
+        if (s->kind != STMT_ASSIGN || !find_variable(p, s->target->sym))
+            return -1;
+    for (int i = 0; i < p->count; i++) {
+        struct loop_variable *v = &p->variables[i];
+        v->base = v->start;
+        if (v->role == ROLE_COUNTER &&
+            (!value_known(v->start, &number) || !value_known(v->step, &number)))
+            return -1;
+    }
+    for (;; trips++) {
+        set_variables(l, p, (int)trips);
+        if (trips > most || !value_known(scalar_truth(l, condition), &holds))
+            trips = -2;
+        if (trips < 0 || !holds)
+            break;
+    }
+    set_variables(l, p, 0);
+    return trips < 0 ? -1 : trips;
+}
+
+static void emit_written_out(struct lower *l, struct loop *p, int64_t trips)
+{
+    bool escapes = look_at(p->s->body, NULL).escapes;
+    struct scope scope;
+    if (escapes)
+        scope_open(l, &scope);
+    for (int trip = 0; trip < trips && !l->failed; trip++) {
+        set_variables(l, p, trip);
+        emit_copy(l, p);
+    }
+    if (escapes)
+        scope_close(l, &scope);
+    if (p->exit) {
+        place_label(l, p->exit);
+        variables_refresh(l, &p->assigned);
+        sync_forget(l);
+    }
+}
+
+static bool emit_unrolled(struct lower *l, struct loop *p)
+{
+    const struct stmt *s = p->s;
+    bool own = s->unroll == UNROLL_NONE && kernel_thread_level(l->kernel);
+    if (s->kind != STMT_FOR || s->stages > 0 || (s->unroll != UNROLL_FULL && !own))
+        return false;
+    struct found f = look_at(s->body, NULL);
+    if (own && (f.loops || f.collective || f.escapes))
+        return false;
+    int64_t trips = simulate(l, p, own ? OWN_TRIPS : MOST_TRIPS);
+    if (trips < 0 || trips * f.cost > (own ? OWN_WHOLE : MOST_UNROLLED))
+        return false;
+    emit_written_out(l, p, trips);
+    return true;
+}
+
+/* --- how many copies --- */
+
+static int cycle_period(const struct loop *p)
+{
+    int64_t period = 1;
+    for (int i = 0; i < p->count; i++)
+        if (p->variables[i].role == ROLE_CYCLE)
+            period *=
+                p->variables[i].period / greatest_common_divisor(period, p->variables[i].period);
+    return (int)period;
+}
+
+/* Of the programmer's, or of our own accord. */
+static int wanted_copies(const struct lower *l, const struct loop *p)
+{
+    const struct stmt *s = p->s;
+    if (s->kind != STMT_FOR || s->stages > 0)
+        return 1;
+    if (s->unroll > 1)
+        return s->unroll;
+    struct found f = look_at(s->body, NULL);
+    bool small = kernel_thread_level(l->kernel) && p->counted && !f.loops && !f.collective &&
+                 !f.escapes && f.cost <= OWN_BODY;
+    return small ? OWN_FACTOR : 1;
+}
+
+/* Does bound - (copies - 1) * step stay in its type? Where the first trip is taken, bound is beyond start. */
+static bool limit_fits(const struct loop *p, int copies)
+{
+    int64_t step;
+    if (!value_known(p->counted->step, &step) || step <= 0 || step > INT32_MAX / 2 / copies)
+        return false;
+    return value_least(p->counted->start) >= 0;
+}
+
+static void emit_loops(struct lower *l, struct loop *p)
+{
+    int period = cycle_period(p), copies = wanted_copies(l, p);
+    bool two = copies > 1 && period == 1 && p->counted && limit_fits(p, copies) &&
+               kernel_thread_level(l->kernel);
+    copies = (copies + period - 1) / period * period;
+    bool even = p->trips > 0 && p->trips % copies == 0;
+    if (two && p->trips >= 0 && p->trips < copies)
+        two = even = false, copies = 1;
+    if (two && !even)
+        emit_two_loops(l, p, copies);
+    else
+        emit_frame(l, p, copies, !even, NULL);
+}
+
+static void emit_guarded(struct lower *l, struct loop *p)
+{
+    struct found f = look_at(p->s->body, NULL);
+    struct scope scope;
+    if (!p->s->is_do) {
+        int64_t known;
+        const struct value *first = condition_value(l, p, NULL);
+        if (value_known(first, &known) && !known)
+            return;
+        load_counters(l, p);
+        leave_unless(l, p, first, &p->exit, "exit");
+    }
+    bool partly = p->exit || f.escapes || cycle_period(p) > 1 || wanted_copies(l, p) > 1;
+    if (partly)
+        scope_open(l, &scope);
+    emit_loops(l, p);
+    if (partly)
+        scope_close(l, &scope);
+    place_label(l, p->exit);
+    variables_refresh(l, &p->assigned);
+    sync_forget(l);
+}
+
+void loop_emit(struct lower *l, const struct stmt *s)
+{
+    struct loop *p = arena_new(l->arena, struct loop);
+    *p = (struct loop){.s = s, .trips = -1};
+    start_variables(l, p);
+    find_trips(l, p);
+    if (!emit_unrolled(l, p))
+        emit_guarded(l, p);
+}

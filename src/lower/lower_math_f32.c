@@ -1,0 +1,157 @@
+/* exp, exp2, log, log2, tanh, erf of f32.
+ *
+ * The largest errors found on an H200 (every positive number for exp, exp2 and log, every fifth for the others; of exp and
+ * exp2 the negative ones too), in units in the last place: exp 1.94, exp2 2.06, log 0.95, log2 1.47, sin and cos 1.54,
+ * tanh 1.72, erf 1.26, rsqrt 1.52. Those of exp and exp2 are nearly all ex2.approx's.
+ */
+#include "lower/lower_math.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct ptx_operand fma32(struct lower *l, struct ptx_operand a, struct ptx_operand b,
+                                struct ptx_operand c)
+{
+    return math_fma(l, MOD_F32, a, b, c);
+}
+
+/* 2^ea for ea in a range where neither argument nor result is subnormal. */
+static struct ptx_operand power_near(struct lower *l, struct ptx_operand x)
+{
+    return NEW(l, MOD_F32, "ex2.approx.ftz.f32", x);
+}
+
+/* Below -126 the result is subnormal: 2^(x + 24) is not, and 2^-24 times that is rounded once. (ex2.approx without .ftz
+ * squares 2^(x / 2), and with it the error.) */
+struct ptx_operand math_exp2_f32(struct lower *l, struct ptx_operand x)
+{
+    struct ptx_operand low = NEW(l, MOD_PRED, "setp.lt.f32", x, ptx_f32(-126));
+    struct ptx_operand near = NEW(l, MOD_F32, "mov.f32", x);
+    ptx_when(ptx_emit(&l->b, "add.rn.f32", near, x, ptx_f32(24)), low);
+    struct ptx_operand y = power_near(l, near);
+    ptx_when(ptx_emit(&l->b, "mul.rn.f32", y, y, ptx_f32(0x1p-24f)), low);
+    return y;
+}
+
+/* e^x = 2^n 2^s with n + s = x / ln 2. A saturating fma limits x / ln 2 to ±126, one that rounds down and
+ * adds 1.5 * 2^23 leaves n + 127 in the last bits, the exponent of 2^n. s is small, except far outside
+ * of the range, where 2^s is what makes the result subnormal, 0 or infinite. */
+struct ptx_operand math_exp_f32(struct lower *l, struct ptx_operand x)
+{
+    const float half_range = 252, magic = 0x1.8p23f + 1;
+    struct ptx_operand share = NEW(l, MOD_F32, "fma.rn.sat.f32", x, ptx_f32(0x1.77313cp-8f),
+                                   ptx_f32(0.5f)); /* 1 / (252 ln 2) */
+    struct ptx_operand shifted =
+        NEW(l, MOD_F32, "fma.rm.f32", share, ptx_f32(half_range), ptx_f32(magic));
+    struct ptx_operand minus_n = math_sub(l, MOD_F32, ptx_f32(0x1.8p23f + 127), shifted);
+    struct ptx_operand s = fma32(l, x, ptx_f32(0x1.715476p+0f), minus_n); /* 1 / ln 2, */
+    s = fma32(l, x, ptx_f32(0x1.4ae0cp-26f), s);                          /* and the rest of it */
+    struct ptx_operand bits =
+        NEW(l, MOD_B32, "shl.b32", NEW(l, MOD_B32, "mov.b32", shifted), ptx_int(23));
+    return math_mul(l, MOD_F32, power_near(l, s), NEW(l, MOD_F32, "mov.b32", bits));
+}
+
+/* --- logarithms --- */
+
+/* x = 2^e (1 + f) with 1 + f from 2/3 to 4/3; of subnormal x too. */
+struct split {
+    struct ptx_operand f, e;    /* f32, f32 */
+    struct ptx_operand x, bits; /* x, scaled if it was subnormal, and its bits */
+};
+
+static struct split split_log(struct lower *l, struct ptx_operand x)
+{
+    struct split s;
+    struct ptx_operand tiny = NEW(l, MOD_PRED, "setp.lt.f32", x, ptx_f32(0x1p-126f));
+    struct ptx_operand scaled = math_mul(l, MOD_F32, x, ptx_f32(0x1p23f));
+    s.x = emit_select(l, MOD_F32, tiny, scaled, x);
+    struct ptx_operand offset = emit_select(l, MOD_F32, tiny, ptx_f32(-23), ptx_f32(0));
+    s.bits = NEW(l, MOD_B32, "mov.b32", s.x);
+    /* bits of 2/3 */
+    struct ptx_operand above = NEW(l, MOD_B32, "sub.s32", s.bits, ptx_int(0x3f2aaaab));
+    struct ptx_operand exponent = NEW(l, MOD_B32, "and.b32", above, ptx_int(0xff800000));
+    struct ptx_operand mantissa = NEW(l, MOD_B32, "sub.s32", s.bits, exponent);
+    s.f = math_sub(l, MOD_F32, NEW(l, MOD_F32, "mov.b32", mantissa), ptx_f32(1));
+    struct ptx_operand whole = NEW(l, MOD_F32, "cvt.rn.f32.s32", exponent);
+    s.e = fma32(l, whole, ptx_f32(0x1p-23f), offset);
+    return s;
+}
+
+/* log of 0 is -inf, of inf it is inf, of what is negative or NaN it is NaN. */
+static struct ptx_operand special_log(struct lower *l, const struct split *s, struct ptx_operand y)
+{
+    const float infinity = __builtin_inff();
+    struct ptx_operand odd = NEW(l, MOD_PRED, "setp.gt.u32", s->bits, ptx_int(0x7f7fffff));
+    struct ptx_operand other = fma32(l, s->x, ptx_f32(infinity), ptx_f32(infinity));
+    y = emit_select(l, MOD_F32, odd, other, y);
+    struct ptx_operand zero = NEW(l, MOD_PRED, "setp.eq.f32", s->x, ptx_f32(0));
+    return emit_select(l, MOD_F32, zero, ptx_f32(-infinity), y);
+}
+
+/* log(1 + f) = f + f^2 P(f), error 2^-27.5. */
+static const float log_terms[] = {-0x1p-1f,        0x1.5554fap-2f,  -0x1.ffff94p-3f,
+                                  0x1.99d58cp-3f,  -0x1.557e26p-3f, 0x1.1e828cp-3f,
+                                  -0x1.f6b64ap-4f, 0x1.1ff06ap-3f,  -0x1.ff9e5p-4f};
+/* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6; the first term is what 1 / ln 2 as f32 lacks. */
+static const float log2_terms[] = {
+    0x1.ac88b8p-26f, -0x1.715478p-1f, 0x1.ec6ff4p-2f,  -0x1.715328p-2f, 0x1.27a5c6p-2f,
+    -0x1.ecf406p-3f, 0x1.9d143p-3f,   -0x1.66efecp-3f, 0x1.a03ba2p-3f,  -0x1.80aec8p-3f};
+
+struct ptx_operand math_log_f32(struct lower *l, struct ptx_operand x, bool base2)
+{
+    struct split s = split_log(l, x);
+    struct ptx_operand y;
+    if (base2) {
+        struct ptx_operand p = math_poly_f32(l, s.f, log2_terms, COUNT(log2_terms));
+        struct ptx_operand rest = math_mul(l, MOD_F32, s.f, p);
+        y = math_add(l, MOD_F32, s.e, fma32(l, s.f, ptx_f32(0x1.715476p+0f), rest));
+    } else {
+        struct ptx_operand p = math_poly_f32(l, s.f, log_terms, COUNT(log_terms));
+        struct ptx_operand square = math_mul(l, MOD_F32, s.f, s.f);
+        struct ptx_operand near = fma32(l, square, p, s.f);
+        y = fma32(l, s.e, ptx_f32(0x1.62e43p-1f), near);
+    }
+    return special_log(l, &s, y);
+}
+
+/* --- tanh, erf --- */
+
+/* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors are
+ * small beside 1. */
+struct ptx_operand math_tanh_f32(struct lower *l, struct ptx_operand x)
+{
+    static const float terms[] = {-0x1.555524p-2f, 0x1.1103fp-3f, -0x1.b7cfb2p-5f, 0x1.4f5d36p-6f,
+                                  -0x1.6968fap-8f};
+    struct ptx_operand a = NEW(l, MOD_F32, "abs.f32", x);
+    struct ptx_operand power =
+        power_near(l, math_mul(l, MOD_F32, a, ptx_f32(0x1.715476p+1f))); /* 2 / ln 2 */
+    struct ptx_operand sum = math_add(l, MOD_F32, power, ptx_f32(1));
+    struct ptx_operand inverse = NEW(l, MOD_F32, "rcp.approx.ftz.f32", sum);
+    struct ptx_operand far = fma32(l, inverse, ptx_f32(-2), ptx_f32(1));
+    struct ptx_operand square = math_mul(l, MOD_F32, x, x);
+    struct ptx_operand p = math_poly_f32(l, square, terms, COUNT(terms));
+    struct ptx_operand near = fma32(l, math_mul(l, MOD_F32, square, p), a, a);
+    struct ptx_operand is_far = NEW(l, MOD_PRED, "setp.ge.f32", a, ptx_f32(0.65f));
+    struct ptx_operand y = emit_select(l, MOD_F32, is_far, far, near);
+    return NEW(l, MOD_F32, "copysign.f32", x, y);
+}
+
+/* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
+ * of 1. From 4 on it is 1. */
+struct ptx_operand math_erf_f32(struct lower *l, struct ptx_operand x)
+{
+    static const float terms[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2ce6p-4f, -0x1.b7f71ap-6f,
+                                  0x1.53f224p-8f, -0x1.a3515ep-11f, 0x1.4771fep-14f};
+    static const float exponent[] = {-0x1.0b8ca4p-11f, -0x1.a03fe6p+0f, -0x1.d76e8ap-1f,
+                                     -0x1.30700cp-3f,  0x1.01b4a8p-5f,  -0x1.15ee24p-8f,
+                                     0x1.18b83ap-12f};
+    struct ptx_operand a = NEW(l, MOD_F32, "abs.f32", x);
+    struct ptx_operand limited = NEW(l, MOD_F32, "min.f32", a, ptx_f32(4));
+    struct ptx_operand q = math_poly_f32(l, limited, exponent, COUNT(exponent));
+    struct ptx_operand far = math_sub(l, MOD_F32, ptx_f32(1), power_near(l, q));
+    struct ptx_operand square = math_mul(l, MOD_F32, x, x);
+    struct ptx_operand p = math_poly_f32(l, square, terms, COUNT(terms));
+    struct ptx_operand near = fma32(l, p, a, a);
+    struct ptx_operand is_far = NEW(l, MOD_PRED, "setp.ge.f32", a, ptx_f32(1));
+    struct ptx_operand y = emit_select(l, MOD_F32, is_far, far, near);
+    return NEW(l, MOD_F32, "copysign.f32", x, y);
+}

@@ -1,0 +1,222 @@
+/* exp, exp2, log, log2, tanh, erf of f64. */
+#include "lower/lower_math.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct ptx_operand fma64(struct lower *l, struct ptx_operand a, struct ptx_operand b,
+                                struct ptx_operand c)
+{
+    return math_fma(l, MOD_F64, a, b, c);
+}
+
+#define MAGIC 0x1.8p52 /* added, it leaves the nearest integer in the last bits */
+#define LN2_HIGH 0x1.62e42fefa39efp-1
+#define LN2_LOW 0x1.abc9e3b39803fp-56
+#define LOG2E_HIGH 0x1.71547652b82fep+0
+#define LOG2E_LOW 0x1.777d0ffda0d24p-56
+
+/* --- exponentials --- */
+
+/* e^r = 1 + r + r^2 P(r) for |r| up to (ln 2) / 2, error 2^-60.8. */
+static const double exp_terms[] = {
+    0x1p-1,
+    0x1.5555555555559p-3,
+    0x1.5555555555559p-5,
+    0x1.111111110f6f7p-7,
+    0x1.6c16c16c161ffp-10,
+    0x1.a01a01af9c3e3p-13,
+    0x1.a01a019ff9e2p-16,
+    0x1.71ddf93093571p-19,
+    0x1.27e4f654bf822p-22,
+    0x1.af5d477e2d10fp-26,
+    0x1.1f3bf8f3c5c24p-29,
+};
+
+/* x = n ln 2 + r (base2: x = n + r / ln 2): Cody and Waite's reduction, exact in its first step. */
+struct reduced {
+    struct ptx_operand n, r; /* .b32, f64 */
+};
+
+static struct reduced reduce_exp(struct lower *l, struct ptx_operand x, bool base2)
+{
+    struct ptx_operand word[2];
+    struct ptx_operand shifted = base2 ? math_add(l, MOD_F64, x, ptx_f64(MAGIC))
+                                       : fma64(l, x, ptx_f64(LOG2E_HIGH), ptx_f64(MAGIC));
+    struct ptx_operand n = math_sub(l, MOD_F64, shifted, ptx_f64(MAGIC)), r;
+    math_words(l, shifted, word);
+    if (base2) {
+        struct ptx_operand rest = math_sub(l, MOD_F64, x, n);
+        r = math_mul(l, MOD_F64, rest, ptx_f64(LN2_HIGH));
+    } else {
+        r = fma64(l, n, ptx_f64(-LN2_HIGH), x);
+        r = fma64(l, n, ptx_f64(-LN2_LOW), r);
+    }
+    return (struct reduced){word[0], r};
+}
+
+static struct ptx_operand exp_near(struct lower *l, struct ptx_operand r)
+{
+    struct ptx_operand p = math_poly_f64(l, r, exp_terms, COUNT(exp_terms));
+    p = fma64(l, p, r, ptx_f64(1));
+    return fma64(l, p, r, ptx_f64(1));
+}
+
+/* 2^n in two factors, so that each is normal and only the second product is rounded. */
+struct ptx_operand math_exp_f64(struct lower *l, struct ptx_operand x, bool base2)
+{
+    const double infinity = __builtin_inf();
+    struct reduced e = reduce_exp(l, x, base2);
+    struct ptx_operand y = exp_near(l, e.r);
+    struct ptx_operand half = NEW(l, MOD_B32, "shr.s32", e.n, ptx_int(1));
+    struct ptx_operand other = NEW(l, MOD_B32, "sub.s32", e.n, half);
+    y = math_mul(l, MOD_F64, y, math_power_f64(l, half));
+    y = math_mul(l, MOD_F64, y, math_power_f64(l, other));
+    struct ptx_operand over =
+        NEW(l, MOD_PRED, "setp.ge.f64", x, ptx_f64(base2 ? 1024 : 0x1.62e42fefa39fp+9));
+    struct ptx_operand under =
+        NEW(l, MOD_PRED, "setp.lt.f64", x, ptx_f64(base2 ? -1076 : -0x1.75p+9));
+    y = emit_select(l, MOD_F64, over, ptx_f64(infinity), y);
+    return emit_select(l, MOD_F64, under, ptx_f64(0), y);
+}
+
+/* --- logarithms --- */
+
+/* 2 atanh(s) = 2 s + s^3 P(s^2), error 2^-59.5. */
+static const double atanh_terms[] = {
+    0x1.5555555555592p-1, 0x1.999999997ff39p-2, 0x1.24924941df14bp-2, 0x1.c71c52161f46dp-3,
+    0x1.74663c9a4f3cap-3, 0x1.39a1ef727312dp-3, 0x1.2f038b2b2f49ap-3,
+};
+
+/* x = 2^e (1 + f) with 1 + f from sqrt(1/2) to sqrt(2); of subnormal x too. */
+struct split {
+    struct ptx_operand f, e;    /* f64, f64 */
+    struct ptx_operand x, high; /* x, scaled if it was subnormal, and its upper word */
+};
+
+static struct split split_log(struct lower *l, struct ptx_operand x)
+{
+    struct split s;
+    struct ptx_operand word[2];
+    struct ptx_operand tiny = NEW(l, MOD_PRED, "setp.lt.f64", x, ptx_f64(0x1p-1022));
+    s.x = emit_select(l, MOD_F64, tiny, math_mul(l, MOD_F64, x, ptx_f64(0x1p54)), x);
+    struct ptx_operand offset = emit_select(l, MOD_B32, tiny, ptx_int(-54), ptx_int(0));
+    math_words(l, s.x, word);
+    s.high = word[1];
+    /* upper word of sqrt(1/2) */
+    struct ptx_operand above = NEW(l, MOD_B32, "sub.s32", s.high, ptx_int(0x3fe6a09e));
+    struct ptx_operand exponent = NEW(l, MOD_B32, "shr.s32", above, ptx_int(20));
+    struct ptx_operand mantissa =
+        NEW(l, MOD_B32, "mad.lo.s32", exponent, ptx_int(-(1 << 20)), s.high);
+    s.f = math_sub(l, MOD_F64, math_of_words(l, word[0], mantissa), ptx_f64(1));
+    s.e = NEW(l, MOD_F64, "cvt.rn.f64.s32", NEW(l, MOD_B32, "add.s32", exponent, offset));
+    return s;
+}
+
+/* 1 / d by Newton's iteration from the 20 bits or so of the approximation; d is from 1 to 3. */
+static struct ptx_operand reciprocal(struct lower *l, struct ptx_operand d)
+{
+    struct ptx_operand r = NEW(l, MOD_F64, "rcp.approx.ftz.f64", d);
+    struct ptx_operand minus = NEW(l, MOD_F64, "neg.f64", d);
+    for (int i = 0; i < 2; i++)
+        r = fma64(l, fma64(l, minus, r, ptx_f64(1)), r, r);
+    return r;
+}
+
+static struct ptx_operand special_log(struct lower *l, const struct split *s, struct ptx_operand y)
+{
+    const double infinity = __builtin_inf();
+    struct ptx_operand odd = NEW(l, MOD_PRED, "setp.gt.u32", s->high, ptx_int(0x7fefffff));
+    struct ptx_operand other = fma64(l, s->x, ptx_f64(infinity), ptx_f64(infinity));
+    y = emit_select(l, MOD_F64, odd, other, y);
+    struct ptx_operand zero = NEW(l, MOD_PRED, "setp.eq.f64", s->x, ptx_f64(0));
+    return emit_select(l, MOD_F64, zero, ptx_f64(-infinity), y);
+}
+
+/* log(1 + f) = f - (h - s (h + R)) with h = f^2 / 2, s = f / (2 + f) and R = 2 atanh(s) / s - 2: f is
+ * exact, and what is subtracted is small (fdlibm, e_log.c, 1993). To base 2 the sum is kept in two
+ * parts and each is divided by ln 2. */
+struct ptx_operand math_log_f64(struct lower *l, struct ptx_operand x, bool base2)
+{
+    enum ptx_mod t = MOD_F64;
+    struct split p = split_log(l, x);
+    struct ptx_operand f = p.f;
+    struct ptx_operand s = math_mul(l, t, f, reciprocal(l, math_add(l, t, f, ptx_f64(2))));
+    struct ptx_operand square = math_mul(l, t, s, s);
+    struct ptx_operand terms = math_poly_f64(l, square, atanh_terms, COUNT(atanh_terms));
+    struct ptx_operand h = math_mul(l, t, math_mul(l, t, f, ptx_f64(0.5)), f);
+    struct ptx_operand inner = fma64(l, square, terms, h); /* h + R */
+    if (!base2) {
+        struct ptx_operand low = math_mul(l, t, p.e, ptx_f64(LN2_LOW));
+        struct ptx_operand less = math_sub(l, t, h, fma64(l, s, inner, low));
+        struct ptx_operand near = math_sub(l, t, f, less);
+        return special_log(l, &p, fma64(l, p.e, ptx_f64(LN2_HIGH), near));
+    }
+    struct ptx_operand high = math_sub(l, t, f, h);
+    struct ptx_operand low = math_sub(l, t, math_sub(l, t, f, high), h);
+    low = fma64(l, s, inner, low);
+    struct ptx_operand part = math_mul(l, t, high, ptx_f64(LOG2E_HIGH));
+    struct ptx_operand lost = fma64(l, high, ptx_f64(LOG2E_HIGH), NEW(l, MOD_F64, "neg.f64", part));
+    lost = fma64(l, high, ptx_f64(LOG2E_LOW), lost);
+    lost = fma64(l, low, ptx_f64(LOG2E_HIGH), lost);
+    struct ptx_operand sum = math_add(l, t, p.e, part);
+    struct ptx_operand slip = math_add(l, t, math_sub(l, t, p.e, sum), part);
+    return special_log(l, &p, math_add(l, t, sum, math_add(l, t, lost, slip)));
+}
+
+/* --- tanh, erf --- */
+
+/* Up to 0.55, tanh x = x + x^3 P(x^2), error 2^-55; then 1 - 2 e / (1 + e) with e = e^-2x. From 20 on it
+ * is 1. */
+struct ptx_operand math_tanh_f64(struct lower *l, struct ptx_operand x)
+{
+    static const double terms[] = {
+        -0x1.555555555549ep-2,  0x1.11111111029b1p-3,  -0x1.ba1ba1ad73748p-5, 0x1.664f45c3234c9p-6,
+        -0x1.226ddd4e44a96p-7,  0x1.d6c61e5e584a4p-9,  -0x1.7cf3c357d034p-10, 0x1.2fa2a750c1cf3p-11,
+        -0x1.b90a6c84be96ap-13, 0x1.ac02cb24d651bp-15,
+    };
+    enum ptx_mod t = MOD_F64;
+    struct ptx_operand a = NEW(l, t, "abs.f64", x);
+    struct ptx_operand limited = NEW(l, t, "min.f64", a, ptx_f64(20));
+    struct reduced e = reduce_exp(l, math_mul(l, t, limited, ptx_f64(-2)), false);
+    struct ptx_operand power = math_mul(l, t, exp_near(l, e.r), math_power_f64(l, e.n));
+    struct ptx_operand inverse = reciprocal(l, math_add(l, t, power, ptx_f64(1)));
+    struct ptx_operand ratio = math_mul(l, t, math_add(l, t, power, power), inverse);
+    struct ptx_operand far = math_sub(l, t, ptx_f64(1), ratio);
+    struct ptx_operand square = math_mul(l, t, x, x);
+    struct ptx_operand p = math_poly_f64(l, square, terms, COUNT(terms));
+    struct ptx_operand near = fma64(l, math_mul(l, t, square, p), a, a);
+    struct ptx_operand is_far = NEW(l, MOD_PRED, "setp.ge.f64", a, ptx_f64(0.55));
+    return NEW(l, t, "copysign.f64", x, emit_select(l, t, is_far, far, near));
+}
+
+/* Up to 1, erf x = x + x P(x^2), error 2^-56; then 1 - e^Q(x), Q the logarithm of erfc, error 2^-57 of
+ * 1. From 6 on it is 1. */
+struct ptx_operand math_erf_f64(struct lower *l, struct ptx_operand x)
+{
+    static const double terms[] = {
+        0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b2p-4,
+        -0x1.b82ce3128499cp-6,  0x1.565bcd0db02e5p-8,   -0x1.c02db3d8ed256p-11,
+        0x1.f9a321a11de5p-14,   -0x1.f4d1df394c4f5p-17, 0x1.b9def19dfb546p-20,
+        -0x1.5f1d36c27368ap-23, 0x1.f7a4122fb318cp-27,  -0x1.386ac0c873e4ap-30,
+        0x1.0579aabed3f4p-34,
+    };
+    static const double exponent[] = {
+        -0x1.1387561c2a08ap-21, -0x1.20dd1e314e2f3p+0,  -0x1.45f6359c331e2p-1,
+        -0x1.a4ab2902e98cbp-4,  0x1.3719a6d57b1d7p-6,   0x1.b19d0a775ab19p-12,
+        -0x1.f7097e8e29aa1p-10, 0x1.954ace017e60ap-11,  -0x1.1e5c9ecd9745cp-13,
+        -0x1.479bef230c614p-16, 0x1.7a1134a8f471p-16,   -0x1.1fdfbd6b0c7dfp-17,
+        0x1.1bdc6801a4958p-19,  -0x1.8cd7e038ad07bp-22, 0x1.8a9727d7b71f6p-25,
+        -0x1.0b56f41db1573p-28, 0x1.bc507262b8c4ep-33,  -0x1.56619eb1a2516p-38,
+    };
+    enum ptx_mod t = MOD_F64;
+    struct ptx_operand a = NEW(l, t, "abs.f64", x);
+    struct ptx_operand q =
+        math_poly_f64(l, NEW(l, t, "min.f64", a, ptx_f64(6)), exponent, COUNT(exponent));
+    struct reduced e = reduce_exp(l, q, false);
+    struct ptx_operand rest = math_mul(l, t, exp_near(l, e.r), math_power_f64(l, e.n));
+    struct ptx_operand far = math_sub(l, t, ptx_f64(1), rest);
+    struct ptx_operand p = math_poly_f64(l, math_mul(l, t, x, x), terms, COUNT(terms));
+    struct ptx_operand near = fma64(l, p, a, a);
+    struct ptx_operand is_far = NEW(l, MOD_PRED, "setp.ge.f64", a, ptx_f64(1));
+    return NEW(l, t, "copysign.f64", x, emit_select(l, t, is_far, far, near));
+}

@@ -1,0 +1,147 @@
+/* The plan: in which order it is found, and what the rest asks of it.
+ *
+ *   products         the hardware's fragments; lower_plan_dot.c
+ *   register tiles   by vote of what they are assigned and used for; lower_plan_symbol.c
+ *   shared tiles     after them: the registers that meet them are then known; lower_plan_shared.c
+ *   global accesses  when they are lowered; lower_plan_view.c
+ */
+#include "lower/lower_plan_own.h"
+
+static void collect(struct lower *l, const struct stmt *first, int weight)
+{
+    for (const struct stmt *s = first; s; s = s->next) {
+        if (s->kind == STMT_ENSURES)
+            continue;
+        bool loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
+        int inner = loop && weight < WEIGHT_MOST ? weight * WEIGHT_LOOP : weight;
+        vec_push(l->arena, &l->plan->stmts, ((struct planned_stmt){s, loop ? inner : weight}));
+        collect(l, s->init, weight);
+        collect(l, s->body, inner);
+        collect(l, s->otherwise, inner);
+        collect(l, s->step, inner);
+    }
+}
+
+/* --- For show --- */
+
+static void note_layout(struct lower *l, const struct sym *s, const char *what,
+                        const struct layout *layout, enum dtype t)
+{
+    struct lower_placed placed = {s, what, layout, dtype_table[t].bits, false, NULL};
+    vec_push(l->arena, &l->out->placed, placed);
+}
+
+static void note_dots(struct lower *l)
+{
+    for (size_t i = 0; i < l->plan->dots.count; i++) {
+        const struct dot_plan *d = &l->plan->dots.data[i].plan;
+        const struct expr *e = l->plan->dots.data[i].e;
+        const char *where = "dot";
+        if (e->loc.source) {
+            int line, column;
+            loc_line_column(e->loc, &line, &column);
+            where = arena_printf(l->arena, "dot at %d:%d", line, column);
+        }
+        note_layout(l, NULL, arena_printf(l->arena, "%s, left factor", where), d->a, d->factor);
+        note_layout(l, NULL, arena_printf(l->arena, "%s, right factor", where), d->b, d->factor);
+        note_layout(l, NULL, arena_printf(l->arena, "%s, sum", where), d->c, d->sum);
+    }
+}
+
+static void note_all(struct lower *l)
+{
+    for (size_t i = 0; i < l->plan->tiles.count; i++) {
+        const struct planned_shared *t = l->plan->tiles.data[i];
+        struct lower_placed placed = {t->sym,  NULL,
+                                      t->kept, dtype_table[t->sym->type.dtype].bits,
+                                      true,    shared_form_names[t->form]};
+        vec_push(l->arena, &l->out->placed, placed);
+    }
+    for (size_t i = 0; i < l->plan->symbols.count; i++) {
+        const struct planned_symbol *s = l->plan->symbols.data[i];
+        note_layout(l, s->sym, NULL, s->is.layout, s->sym->type.dtype);
+    }
+    note_dots(l);
+}
+
+bool plan_make(struct lower *l)
+{
+    l->plan = arena_new(l->arena, struct plan);
+    collect(l, l->kernel->body, 1);
+    plan_scalars(l);
+    plan_find_symbols(l);
+    plan_dots(l);
+    if (l->failed)
+        return false;
+    plan_symbols(l);
+    plan_tiles(l);
+    note_all(l);
+    return !l->failed;
+}
+
+/* --- Answers --- */
+
+const struct dot_plan *plan_dot(struct lower *l, const struct expr *e)
+{
+    struct planned_dot *d = planned_dot_of(l, e);
+    return d ? &d->plan : NULL;
+}
+
+const struct layout *plan_symbol(struct lower *l, const struct sym *s)
+{
+    const struct planned_symbol *p = planned_symbol_of(l, s);
+    return p && p->is.layout ? p->is.layout : plan_blocked(l, &s->type, 0);
+}
+
+const struct layout *plan_shared(struct lower *l, const struct sym *s)
+{
+    const struct planned_shared *t = map_get(&l->plan->shared_of, s);
+    return t ? t->kept : NULL;
+}
+
+const struct layout *plan_copy(struct lower *l, const struct expr *target, const struct expr *value)
+{
+    const struct layout *copy = target ? map_get(&l->plan->copy_of, target) : NULL;
+    if (!copy && value)
+        copy = map_get(&l->plan->copy_of, value);
+    return copy ? copy : plan_blocked(l, target ? &target->type : &value->type, 0);
+}
+
+/* --- Coalesced layouts --- */
+
+static bool same_kind(const struct type *a, const struct type *b)
+{
+    return dtype_table[a->dtype].bits == dtype_table[b->dtype].bits && type_same_shape(a, b);
+}
+
+/* As wide as rows allow, but not so wide that threads have nothing. */
+static int usual_vector(const struct lower *l, const int32_t *extents, const struct type *t)
+{
+    int vector = layout_widest_vector(extents, t->rank, dtype_table[t->dtype].bits);
+    while (vector > 1 && (int64_t)vector * l->warps * WARP_LANES > type_elements(t))
+        vector /= 2;
+    return vector;
+}
+
+const struct layout *plan_blocked(struct lower *l, const struct type *t, int vector)
+{
+    struct plan *p = l->plan;
+    for (size_t i = 0; i < p->blocked.count; i++)
+        if (p->blocked.data[i].vector == vector && same_kind(&p->blocked.data[i].type, t))
+            return p->blocked.data[i].layout;
+    int32_t extents[MAX_RANK] = {1};
+    struct type tile = *t;
+    struct layout layout;
+    if (tile.rank == 0) {
+        tile.rank = 1;
+        tile.extent[0] = 1;
+    }
+    for (int i = 0; i < tile.rank; i++)
+        extents[i] = (int32_t)tile.extent[i];
+    int lanes = vector > 0 ? vector : usual_vector(l, extents, &tile);
+    if (!layout_blocked(extents, tile.rank, dtype_table[t->dtype].bits, lanes, l->warps, &layout))
+        return NULL;
+    const struct layout *kept = layout_keep(l, &layout);
+    vec_push(l->arena, &p->blocked, ((struct blocked_made){*t, vector, kept}));
+    return kept;
+}

@@ -1,0 +1,59 @@
+/* Who holds what: the layouts of register tiles, shared tiles, copies and products, found before
+ * anything is emitted.
+ *
+ * Products come first, their fragments are given by the hardware; register tiles follow what they are used for most;
+ * shared tiles are laid out so that all their accesses have the fewest wavefronts
+ * (layout_choose_shared). What is left is coalesced.
+ */
+#ifndef TW_LOWER_PLAN_H
+#define TW_LOWER_PLAN_H
+
+#include "layout/layout_access.h"
+#include "layout/layout_named.h"
+#include "layout/layout_swizzle.h"
+#include "lower/lower_memory.h"
+
+bool plan_make(struct lower *l); /* false: reported */
+
+/* How one dot is done. */
+enum dot_kind { DOT_MMA, DOT_FMA };
+struct dot_plan {
+    enum dot_kind kind;
+    const struct expr *e;
+    int32_t m, n, k;
+    enum dtype factor, sum; /* element types of the factors (joined), and of the sum */
+    struct mma_tiling mma;
+    struct fma_tiling fma;
+    const char *instruction; /* "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" */
+    /* [m][k], [k][n], [m][n]: what shared factors are read in, and register factors wanted in. Of a staged factor: the
+     * layout in which it is best had before. */
+    const struct layout *a, *b, *c;
+    enum dtype a_type, b_type; /* elements as the products take them: u8 and i8 may meet in one product */
+    /* A register factor of which a thread would need too much: it goes through scratch and is read in
+     * fragment_a, fragment_b (else the same as a, b). */
+    bool a_staged, b_staged;
+    const struct layout *fragment_a, *fragment_b;
+    const struct expr *a_again, *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
+    bool a_paired, b_paired; /* bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c) */
+};
+const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
+
+/* NULL: no preference. */
+const struct layout *plan_natural(struct lower *l, const struct expr *e);
+/* The layout in which e is computed where its value is wanted in `wanted` (NULL: nowhere particular): `wanted` itself, or the
+ * natural one where turning the result over costs less than turning its operands over. Always one. */
+const struct layout *plan_place(struct lower *l, const struct expr *e, const struct layout *wanted);
+/* Coalesced, for a tile of that type: vector elements a lane (0: as wide as its rows allow). */
+const struct layout *plan_blocked(struct lower *l, const struct type *t, int vector);
+/* Of a ST_REG symbol: always one. */
+const struct layout *plan_symbol(struct lower *l, const struct sym *s);
+/* Of a ST_SHARED symbol: d0, d1, … -> at, in elements. */
+const struct layout *plan_shared(struct lower *l, const struct sym *s);
+/* How the threads divide a copy global -> shared between them, for the statement's target. */
+const struct layout *plan_copy(struct lower *l, const struct expr *target, const struct expr *value);
+/* The layout in which a tile is best stored to (or loaded from) a view: `natural` itself, or one with wider vectors.
+ * natural NULL, or of another shape (a value that is yet to be broadcast): coalesced. */
+const struct layout *plan_view(struct lower *l, const struct expr *access,
+                               const struct layout *natural, bool store);
+
+#endif

@@ -1,0 +1,199 @@
+/* Addresses in shared memory through any layout.
+ *
+ * layout_value computes a place from numbers known at run time, digit by digit. Where a tile's
+ * registers are moved, lanes compute a few pointers once, and each register is a constant beside
+ * one of them (layout_split_addresses).
+ */
+#include "lower/lower_memory_own.h"
+
+/* --- places from numbers --- */
+
+/* (c / weight) % extent; top: c has no digit above. */
+static const struct value *digit_of(struct lower *l, const struct value *c, int32_t weight,
+                                    int32_t extent, bool top)
+{
+    if (weight == 1 && top)
+        return c;
+    if ((weight & (weight - 1)) == 0 && (extent & (extent - 1)) == 0) {
+        int low = 0, count = 0;
+        while (1 << low < weight)
+            low++;
+        while (1 << count < extent)
+            count++;
+        return value_bits(l, c, low, count);
+    }
+    if (weight > 1)
+        c = value_apply2(l, OP_DIV, DT_I32, c, value_int(l, DT_I32, weight));
+    return top ? c : value_apply2(l, OP_REM, DT_I32, c, value_int(l, DT_I32, extent));
+}
+
+/* Neighbouring bits that are xored in one beside the other are one field: shifted once for each
+ * bit of its step. */
+static const struct value *xor_field(struct lower *l, const struct value *field, int64_t step)
+{
+    const struct value *all = value_int(l, DT_I32, 0);
+    for (int b = 0; step >> b; b++)
+        if (step >> b & 1)
+            all = value_xor(l, all, value_affine(l, field, (int64_t)1 << b, 0));
+    return all;
+}
+
+static bool is_top(const struct layout *m, int d)
+{
+    return d + 1 == m->digit_count || m->digits[d + 1].in != m->digits[d].in;
+}
+
+/* Digits from d on that xor like one field of bits: how many. */
+static int field_length(const struct layout *m, int d)
+{
+    int n = 1;
+    while (d + n < m->digit_count && m->digits[d + n].in == m->digits[d].in &&
+           m->digits[d + n].extent == 2 &&
+           m->digits[d + n].add[0] == m->digits[d + n - 1].add[0] * 2 &&
+           m->digits[d + n].xor [0] == m->digits[d + n - 1].xor [0] * 2)
+        n++;
+    return n;
+}
+
+struct sums {
+    const struct value *xors, *adds;
+};
+
+/* The digits of one counter. */
+static void add_counter(struct lower *l, const struct layout *m, int in, const struct value *c,
+                        int64_t scale, struct sums *sums)
+{
+    for (int d = 0; d < m->digit_count; d++) {
+        const struct layout_digit *digit = &m->digits[d];
+        if (digit->in != in || (!digit->xor [0] && !digit->add[0]))
+            continue;
+        int n = digit->extent == 2 ? field_length(m, d) : 1;
+        int32_t extent = n > 1 ? (int32_t)1 << n : digit->extent;
+        const struct value *field =
+            digit_of(l, c, layout_weight(m, d), extent, is_top(m, d + n - 1));
+        if (digit->add[0])
+            sums->adds = value_add(l, sums->adds, value_affine(l, field, digit->add[0] * scale, 0));
+        if (digit->xor [0])
+            sums->xors = value_xor(l, sums->xors, xor_field(l, field, digit->xor [0] * scale));
+        d += n - 1;
+    }
+}
+
+const struct value *layout_value(struct lower *l, const struct layout *memory,
+                                 const struct value *const *counter, int64_t scale)
+{
+    struct layout m = *memory;
+    layout_runs(&m);
+    struct sums sums = {value_int(l, DT_I32, m.flip[0] * scale),
+                        value_int(l, DT_I32, m.offset[0] * scale)};
+    for (int i = 0; i < m.in_count; i++)
+        if (counter[i])
+            add_counter(l, &m, i, counter[i], scale, &sums);
+    return value_add(l, sums.xors, sums.adds);
+}
+
+/* --- pointers --- */
+
+struct step {
+    int32_t xor, add;
+};
+
+static struct step step_of(const struct layout *m, enum layout_axis axis, int32_t value)
+{
+    struct step s = {0, 0};
+    int in = layout_in_index(m, axis);
+    for (int d = 0; d < m->digit_count; d++) {
+        if (m->digits[d].in != in)
+            continue;
+        int32_t digit = value % m->digits[d].extent;
+        value /= m->digits[d].extent;
+        s.xor ^= digit ? m->digits[d].xor [0] : 0;
+        s.add += digit * m->digits[d].add[0];
+    }
+    return s;
+}
+
+static void add_step(struct layout *m, enum layout_axis axis, int32_t extent, struct step s)
+{
+    layout_add_free(m, axis, extent);
+    int in = layout_in_index(m, axis);
+    for (int d = m->digit_count - 1; extent > 1 && d >= 0; d--)
+        if (m->digits[d].in == in) {
+            m->digits[d].xor [0] = s.xor ;
+            m->digits[d].add[0] = s.add;
+            return;
+        }
+}
+
+static bool tells_matrices(const struct access *how, int32_t weight)
+{
+    return (how->matrices > 1 && weight == how->matrix[0]) ||
+           (how->matrices > 2 && weight == how->matrix[1]);
+}
+
+/* Of a matrix access: lane -> the row whose address it gives, lane % 8 of matrix lane / 8. The
+ * registers that tell matrices apart are the lanes' then. */
+static void rows_of_matrices(const struct layout *composed, const struct access *how,
+                             struct layout *out)
+{
+    bool trans = how->kind == ACCESS_MATRIX_TRANS;
+    layout_init(out);
+    layout_add_out(out, AXIS_AT, composed->outs[0].extent);
+    out->flip[0] = composed->flip[0];
+    out->offset[0] = composed->offset[0];
+    for (int d = 0; d < composed->digit_count; d++) {
+        const struct layout_digit *digit = &composed->digits[d];
+        enum layout_axis axis = composed->ins[digit->in].axis;
+        struct step s = {digit->xor [0], digit -> add[0]};
+        if (axis == AXIS_REG && tells_matrices(how, layout_weight(composed, d)))
+            s = (struct step){0, 0};
+        if (axis != AXIS_LANE)
+            add_step(out, axis, digit->extent, s);
+    }
+    for (int b = 0; b < 3; b++)
+        if (!trans)
+            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_LANE, 4 << b));
+        else if (b == 0)
+            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_REG, how->elements / 2));
+        else
+            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_LANE, 1 << (b - 1)));
+    for (int b = 0; b < 2; b++) {
+        struct step s = {0, 0};
+        if (how->matrices > 1 << b)
+            s = step_of(composed, AXIS_REG, how->matrix[b]);
+        add_step(out, AXIS_LANE, 2, s);
+    }
+}
+
+bool pointers_open(struct lower *l, struct pointers *p, const struct value *base,
+                   const struct layout *composed, int64_t size, const struct access *how)
+{
+    *p = (struct pointers){.composed = *composed, .base = base, .size = size};
+    if (how && how->kind != ACCESS_LANES)
+        rows_of_matrices(composed, how, &p->composed);
+    layout_runs(&p->composed);
+    layout_split_addresses(&p->composed, &p->split);
+    if (p->split.variants > 16)
+        return false;
+    struct sums sums = {value_int(l, DT_I32, p->composed.flip[0] * size), value_int(l, DT_I32, 0)};
+    for (int i = 0; i < p->composed.in_count; i++)
+        if (p->composed.ins[i].axis == AXIS_LANE)
+            add_counter(l, &p->composed, i, value_lane(l), size, &sums);
+        else if (p->composed.ins[i].axis == AXIS_WARP)
+            add_counter(l, &p->composed, i, value_warp(l), size, &sums);
+    p->xors = sums.xors;
+    p->adds = sums.adds;
+    return true;
+}
+
+const struct value *pointers_at(struct lower *l, struct pointers *p, int32_t reg)
+{
+    int variant;
+    int32_t constant = layout_split_constant(&p->composed, &p->split, reg, &variant);
+    if (!p->pointer[variant]) {
+        const struct value *flip = value_int(l, DT_I32, p->split.variant[variant] * p->size);
+        const struct value *place = value_xor(l, p->xors, flip);
+        p->pointer[variant] = value_add(l, p->base, value_add(l, place, p->adds));
+    }
+    return value_affine(l, p->pointer[variant], 1, constant * p->size);
+}

@@ -1,0 +1,96 @@
+/* How many registers a thread needs, by estimate: a register lives from where it is first named to where it is last
+ * named, and through a loop if it comes from in front of it ("Linear Scan Register Allocation", Poletto & Sarkar
+ * 1999). The assembler moves code about, so it may need a few less, or more.
+ */
+#include "lower/lower_flow.h"
+
+struct interval {
+    int64_t first, last; /* statements; first -1: never named */
+};
+
+struct estimate {
+    const struct ptx_function *f;
+    struct interval *of; /* by register */
+};
+
+static void name_register(struct estimate *e, uint32_t reg, int64_t at)
+{
+    struct interval *i = &e->of[reg];
+    if (i->first < 0)
+        i->first = at;
+    i->last = at;
+}
+
+static void name_operand(struct estimate *e, const struct ptx_operand *o, int64_t at)
+{
+    bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
+    if (o->kind == PTX_REGISTER || based)
+        name_register(e, o->reg, at);
+    for (uint32_t i = 0; i < o->count; i++)
+        name_operand(e, &o->elements[i], at);
+}
+
+static void name_all(struct estimate *e)
+{
+    for (size_t r = 0; r < e->f->registers.count; r++)
+        e->of[r].first = -1;
+    for (size_t i = 0; i < e->f->body.count; i++) {
+        const struct ptx_statement *s = &e->f->body.data[i];
+        if (s->kind != PTX_AT_INSTRUCTION)
+            continue;
+        for (int o = 0; o < s->instruction->operand_count; o++)
+            name_operand(e, &s->instruction->operands[o], (int64_t)i);
+        if (s->instruction->guarded)
+            name_register(e, s->instruction->guard, (int64_t)i);
+    }
+}
+
+/* Where a branch goes, if that is back; else -1. */
+static int64_t goes_back_to(const struct ptx_statement *s, int64_t at)
+{
+    if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_BRA)
+        return -1;
+    const struct ptx_operand *to = &s->instruction->operands[0];
+    int64_t place = to->kind == PTX_LABEL ? (int64_t)to->label->statement : at;
+    return place < at ? place : -1;
+}
+
+/* Inner loops end before outer ones, so one pass sees them first. */
+static void carry_through_loops(struct estimate *e)
+{
+    for (size_t i = 0; i < e->f->body.count; i++) {
+        int64_t head = goes_back_to(&e->f->body.data[i], (int64_t)i);
+        for (size_t r = 0; head >= 0 && r < e->f->registers.count; r++) {
+            struct interval *v = &e->of[r];
+            if (v->first >= 0 && v->first < head && v->last >= head && v->last < (int64_t)i)
+                v->last = (int64_t)i;
+        }
+    }
+}
+
+static int words_of(const struct ptx_function *f, uint32_t reg)
+{
+    enum ptx_mod type = ptx_register_type(f, reg);
+    return type == PTX_PRED ? 0 : (ptx_mods[type].bits + 31) / 32;
+}
+
+int estimate_registers(struct arena *a, const struct ptx_function *f)
+{
+    struct estimate e = {.f = f};
+    e.of = arena_array(a, struct interval, f->registers.count + 1);
+    int *change = arena_array(a, int, f->body.count + 2);
+    int live = 0, most = 0;
+    name_all(&e);
+    carry_through_loops(&e);
+    for (uint32_t r = 0; r < f->registers.count; r++) {
+        if (e.of[r].first < 0)
+            continue;
+        change[e.of[r].first] += words_of(f, r);
+        change[e.of[r].last] -= words_of(f, r);
+    }
+    for (size_t i = 0; i <= f->body.count; i++) {
+        live += change[i];
+        most = live > most ? live : most;
+    }
+    return most;
+}

@@ -1,0 +1,321 @@
+/* Scans: what stands before each element along an axis, combined.
+ *
+ * The digits of the layout that move the axis are taken in the order of how far they move it. At
+ * each, blocks of elements become larger blocks: registers one after the other, lanes by shuffles
+ * in as many steps as there are bits (Hillis, Steele 1986), warps through shared memory. Each level
+ * leaves, for each block, a carry: what stands before it in the larger block. In the end carries
+ * are handed down, from the largest blocks to elements. The order of combining is always the same.
+ */
+#include "lower/lower_tile_own.h"
+
+#include "layout/gf2.h"
+
+struct scan_digit {
+    enum layout_axis in;
+    int32_t weight, extent, step;
+};
+
+/* Blocks of one size. A block is named by its least register: all digits that it spans are 0. */
+struct scan_level {
+    struct ptx_operand *carry; /* by register; PTX_NOTHING: none */
+    int spanned;               /* digits before this level */
+};
+
+struct scan {
+    struct lower *l;
+    enum op op;
+    enum dtype type; /* of what is combined */
+    bool exclusive;
+    const struct layout *layout;
+    int axis, digits;
+    int32_t registers;
+    struct scan_digit digit[LAYOUT_DIGITS];
+    struct ptx_operand *total; /* of the blocks so far */
+    /* Elements; after the first level, unless exclusive, with what stands before them there. */
+    struct ptx_operand *local;
+    struct scan_level level[LAYOUT_DIGITS];
+    int levels;
+};
+
+/* --- The digits --- */
+
+static bool find_digits(struct lower *l, struct scan *s)
+{
+    const struct layout *runs = &kept_of(l, s->layout)->runs;
+    int64_t reached = 1;
+    bool warps_seen = false;
+    s->digits = 0;
+    for (int d = 0; d < runs->digit_count; d++) {
+        const struct layout_digit *from = &runs->digits[d];
+        struct scan_digit digit = {runs->ins[from->in].axis, layout_weight(runs, d), from->extent,
+                                   from->add[s->axis]};
+        for (int j = 0; j < runs->out_count; j++)
+            if (digit.step && j != s->axis && (from->add[j] || from->xor [j]))
+                return false;
+        if (from->xor [s->axis] || digit.step < 0)
+            return false;
+        if (digit.step == 0)
+            continue;
+        int at = s->digits++;
+        for (; at > 0 && s->digit[at - 1].step > digit.step; at--)
+            s->digit[at] = s->digit[at - 1];
+        s->digit[at] = digit;
+    }
+    for (int i = 0; i < s->digits; i++) {
+        const struct scan_digit *digit = &s->digit[i];
+        bool is_warp = digit->in == AXIS_WARP;
+        if (digit->step < reached || (is_warp && warps_seen) ||
+            (digit->in == AXIS_LANE && (digit->extent & (digit->extent - 1))))
+            return false;
+        warps_seen = warps_seen || is_warp;
+        reached = (int64_t)digit->step * digit->extent;
+    }
+    return runs->flip[s->axis] == 0;
+}
+
+/* Are the first n digits of register r 0? */
+static bool is_block(const struct scan *s, int32_t r, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (s->digit[i].in == AXIS_REG && r / s->digit[i].weight % s->digit[i].extent)
+            return false;
+    return true;
+}
+
+static int32_t block_of(const struct scan *s, int32_t r, int n)
+{
+    int32_t block = r;
+    for (int i = 0; i < n; i++)
+        if (s->digit[i].in == AXIS_REG)
+            block -= r / s->digit[i].weight % s->digit[i].extent * s->digit[i].weight;
+    return block;
+}
+
+/* --- Levels --- */
+
+static struct ptx_operand combine(const struct scan *s, struct ptx_operand a, struct ptx_operand b)
+{
+    return reduce_combine(s->l, s->op, s->type, a, b);
+}
+
+static struct ptx_operand idle(const struct scan *s)
+{
+    if (!s->exclusive)
+        return reduce_idle(s->l, s->op, s->type);
+    return op_constant(s->l, s->type, op_neutral(s->op, s->type));
+}
+
+static struct scan_level *new_level(struct scan *s, int spanned)
+{
+    struct scan_level *level = &s->level[s->levels++];
+    level->carry = arena_array(s->l->arena, struct ptx_operand, s->registers);
+    level->spanned = spanned;
+    return level;
+}
+
+/* What stands before a block, and that with the block. */
+static void leave(struct scan *s, struct scan_level *level, int at, int32_t block,
+                  struct ptx_operand before, struct ptx_operand with)
+{
+    if (at == 0 && !s->exclusive)
+        s->local[block] = with;
+    else
+        level->carry[block] = before;
+}
+
+static void scan_registers(struct scan *s, int at)
+{
+    const struct scan_digit *d = &s->digit[at];
+    struct scan_level *level = new_level(s, at);
+    for (int32_t r = 0; r < s->registers; r++) {
+        if (!is_block(s, r, at + 1))
+            continue;
+        struct ptx_operand so_far = s->total[r];
+        for (int32_t v = 1; v < d->extent; v++) {
+            int32_t block = r + v * d->weight;
+            struct ptx_operand before = so_far;
+            so_far = combine(s, so_far, s->total[block]);
+            leave(s, level, at, block, before, so_far);
+        }
+        s->total[r] = so_far;
+    }
+}
+
+/* shfl.up: what the lane `by` below has; *there: it is in the same group of `width` lanes. */
+static struct ptx_operand lane_below(const struct scan *s, struct ptx_operand x, int32_t by,
+                                     int32_t width, struct ptx_operand *there)
+{
+    struct lower *l = s->l;
+    struct ptx_operand c = ptx_int((LAYOUT_LANES - width) << 8), half[4], moved[4];
+    *there = ptx_reg(&l->b, PTX_PRED);
+    if (dtype_table[s->type].bits == 64) {
+        half[0] = ptx_reg(&l->b, PTX_B32);
+        half[1] = ptx_reg(&l->b, PTX_B32);
+        ptx_emit(&l->b, "mov.b64", ptx_vector(&l->b, half, 2), x);
+    } else if (dtype_is_float(s->type) && tile_per_word(s->type) > 1) {
+        moved[0] = moved[1] = moved[2] = moved[3] = x;
+        half[0] = op_pack(l, s->type, moved);
+    } else {
+        half[0] = x;
+    }
+    moved[0] = ptx_reg(&l->b, PTX_B32);
+    ptx_emit(&l->b, "shfl.sync.up.b32", moved[0], ptx_and_also(*there), half[0], ptx_int(by), c,
+             ptx_int(-1));
+    struct ptx_operand r = op_register(l, s->type);
+    if (dtype_table[s->type].bits == 64) {
+        moved[1] = ptx_reg(&l->b, PTX_B32);
+        ptx_emit(&l->b, "shfl.sync.up.b32", moved[1], half[1], ptx_int(by), c, ptx_int(-1));
+        ptx_emit(&l->b, "mov.b64", r, ptx_vector(&l->b, moved, 2));
+    } else if (dtype_is_float(s->type) && tile_per_word(s->type) > 1) {
+        op_unpack(l, s->type, moved[0], half);
+        return half[0];
+    } else {
+        ptx_emit(&l->b, "mov.b32", r, moved[0]);
+    }
+    return r;
+}
+
+/* The running total over the lanes of a digit, this lane included. */
+static struct ptx_operand lanes_inclusive(const struct scan *s, const struct scan_digit *d,
+                                          struct ptx_operand x)
+{
+    int32_t width = d->weight * d->extent;
+    for (int32_t by = d->weight; by < width; by *= 2) {
+        struct ptx_operand there, below = lane_below(s, x, by, width, &there);
+        x = tile_select(s->l, s->type, there, combine(s, below, x), x);
+    }
+    return x;
+}
+
+static void scan_lanes(struct scan *s, int at)
+{
+    struct lower *l = s->l;
+    const struct scan_digit *d = &s->digit[at];
+    struct scan_level *level = new_level(s, at);
+    int32_t width = d->weight * d->extent;
+    const struct value *last =
+        value_apply2(l, OP_OR, DT_I32, value_lane(l), value_int(l, DT_I32, width - d->weight));
+    for (int32_t r = 0; r < s->registers; r++) {
+        if (!is_block(s, r, at + 1))
+            continue;
+        struct ptx_operand there, before = {0}, all = lanes_inclusive(s, d, s->total[r]);
+        if (at > 0 || s->exclusive) {
+            before = lane_below(s, all, d->weight, width, &there);
+            before = tile_select(l, s->type, there, before, op_in_register(l, s->type, idle(s)));
+        }
+        leave(s, level, at, r, before, all);
+        if (at + 1 < s->digits)
+            s->total[r] = tile_shuffle(l, s->type, false, all, SHUFFLE_IDX, value_operand(l, last));
+    }
+}
+
+static void scan_warps(struct scan *s, int at)
+{
+    struct lower *l = s->l;
+    const struct value *mine;
+    int32_t warps;
+    struct scan_level *level = new_level(s, at);
+    struct ptx_operand *all =
+        tile_of_warps(l, s->layout, s->axis, s->digit[at].step, s->type, s->total, &warps, &mine);
+    for (int32_t r = 0; all && r < s->registers; r++) {
+        if (!is_block(s, r, at + 1))
+            continue;
+        struct ptx_operand so_far = all[r * warps], carry = op_in_register(l, s->type, idle(s));
+        for (int32_t w = 1; w < warps; w++) {
+            const struct value *after =
+                value_apply2(l, OP_GE, DT_BOOL, mine, value_int(l, DT_I32, w));
+            carry = tile_select(l, s->type, value_operand(l, after), so_far, carry);
+            so_far = combine(s, so_far, all[r * warps + w]);
+        }
+        leave(s, level, at, r, carry, at > 0 ? carry : combine(s, carry, s->total[r]));
+        s->total[r] = so_far;
+    }
+}
+
+/* Carries from the largest blocks down to elements. */
+static struct ptx_operand *hand_down(struct scan *s)
+{
+    struct lower *l = s->l;
+    struct ptx_operand *before = arena_array(l->arena, struct ptx_operand, s->registers);
+    for (int k = s->levels - 1; k >= 0; k--) {
+        const struct scan_level *level = &s->level[k];
+        for (int32_t r = s->registers - 1; r >= 0;
+             r--) { /* larger blocks are named by lower registers */
+            if (!is_block(s, r, level->spanned))
+                continue;
+            int32_t above = k + 1 < s->levels ? block_of(s, r, s->level[k + 1].spanned) : r;
+            struct ptx_operand of_above =
+                k + 1 < s->levels ? before[above] : (struct ptx_operand){0};
+            before[r] = combine(s, of_above, level->carry[r]);
+        }
+    }
+    for (int32_t r = 0; r < s->registers; r++) {
+        if (!s->exclusive)
+            before[r] = combine(s, before[r], s->local[r]);
+        if (before[r].kind == PTX_NOTHING)
+            before[r] = op_in_register(l, s->type, idle(s));
+    }
+    return before;
+}
+
+/* --- The whole --- */
+
+static bool is_fit(struct lower *l, const struct layout *layout, struct scan *s)
+{
+    struct layout_census census;
+    s->layout = layout;
+    s->registers = layout_registers(layout);
+    if (!find_digits(l, s))
+        return false;
+    layout_take_census(layout, l->arena, &census);
+    return census.injective;
+}
+
+static void find_layout(struct lower *l, const struct expr *e, const struct layout *wanted,
+                        struct scan *s)
+{
+    struct type column = e->type;
+    struct layout alone;
+    int32_t extents[LAYOUT_OUTS];
+    if (is_fit(l, wanted, s) || is_fit(l, layout_keep(l, plan_blocked(l, &column, 0)), s))
+        return;
+    for (int i = 0; i < e->type.rank; i++)
+        extents[i] = (int32_t)e->type.extent[i];
+    layout_blocked(extents, e->type.rank, dtype_table[e->type.dtype].bits, 1, l->warps, &alone);
+    if (!is_fit(l, layout_keep(l, &alone), s))
+        is_fit(l, tile_everywhere(l, &e->type), s);
+}
+
+static struct ptx_operand *elements_of(struct lower *l, struct scan *s, const struct regtile *x)
+{
+    struct ptx_operand *e = tile_inside_elements(l, s->op, x, 1u << s->axis);
+    for (int r = 0; r < x->elements; r++) {
+        if (e[r].kind == PTX_NOTHING)
+            e[r] = op_in_register(l, x->dtype, reduce_idle(l, s->op, x->dtype));
+        if (x->dtype != s->type)
+            e[r] = op_cast(l, s->type, x->dtype, e[r]);
+    }
+    return e;
+}
+
+struct regtile scan_eval(struct lower *l, const struct expr *e, const struct layout *wanted)
+{
+    struct scan s = {.l = l, .op = e->scan_op, .axis = e->axis, .exclusive = e->exclusive};
+    enum dtype t = e->type.dtype;
+    s.type = t == DT_BOOL ? DT_I32 : t;
+    find_layout(l, e, wanted, &s);
+    struct regtile x = tile_eval(l, e->args[0], s.layout);
+    s.local = elements_of(l, &s, &x);
+    s.total = arena_copy(l->arena, s.local, (size_t)s.registers * sizeof *s.local);
+    for (int i = 0; i < s.digits; i++)
+        switch ((int)s.digit[i].in) {
+        case AXIS_REG: scan_registers(&s, i); break;
+        case AXIS_LANE: scan_lanes(&s, i); break;
+        default: scan_warps(&s, i); break;
+        }
+    struct ptx_operand *out = hand_down(&s);
+    for (int32_t r = 0; r < s.registers && t == DT_BOOL; r++)
+        out[r] = op_cast(l, DT_BOOL, s.type, out[r]);
+    struct regtile scanned = tile_of_elements(l, t, s.layout, out);
+    return tile_convert(l, &scanned, wanted);
+}

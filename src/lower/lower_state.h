@@ -1,0 +1,62 @@
+/* What all files of this room share: the state of lowering one kernel. */
+#ifndef TW_LOWER_STATE_H
+#define TW_LOWER_STATE_H
+
+#include "lower/lower.h"
+#include "ptx/ptx_build.h"
+
+struct value;  /* lower_value.h */
+struct frame;  /* a loop being emitted: lower_value.h */
+struct values; /* the graph's own */
+struct plan;   /* lower_plan.h */
+struct memory; /* barriers, scratch, pending accesses: lower_memory.h */
+struct bodies; /* statements: lower_body.h */
+struct arrays; /* of a thread: lower_array.c; made at the first use */
+struct recent;
+struct tiles;  /* layouts interned, tiles of symbols: lower_holders.c */
+
+struct lower {
+    struct arena *arena;
+    struct kernel *kernel;
+    const struct lower_options *options;
+    const struct lower_target *target;
+    struct diag *diag;
+    struct lowered *out;
+    struct ptx_builder b; /* every file emits with ptx_emit(&l->b, …) */
+    int warps;            /* of a block, rounded up */
+    int threads;          /* of a block */
+    struct values *values;
+    struct frame *frame; /* innermost loop, NULL: none */
+    struct plan *plan;
+    struct memory *memory;
+    struct bodies *bodies;
+    struct arrays *arrays;       /* NULL: none yet */
+    struct recent *recent; /* loads just made: lower_recent.c; NULL: none yet */
+    struct tiles *tiles;         /* NULL until the first layout is kept */
+    struct ptx_variable *shared; /* the block's dynamic shared memory, aligned to 1024 */
+    bool failed;                 /* an error was reported; what is emitted is of no use */
+};
+
+/* Reports an error of the user's program at `loc` and marks the lowering failed. */
+void lower_error(struct lower *l, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
+/* The instructions to come belong to this place of the source. */
+void lower_line(struct lower *l, struct loc loc);
+static inline bool lower_has(const struct lower *l, int sm)
+{
+    return l->target->ptx.number >= sm;
+}
+/* Thread level, and the number of threads is no multiple of 32 (tile ops then have no layout). */
+bool lower_ragged_block(const struct lower *l);
+
+/* A map from pointers of the IR to pointers; lives in the arena (lower_map.c). */
+struct map {
+    struct map_entry {
+        const void *key;
+        void *value;
+    } * entries;
+    size_t count, capacity; /* capacity: a power of two */
+};
+void *map_get(const struct map *m, const void *key); /* NULL: none */
+void map_put(struct arena *a, struct map *m, const void *key, void *value);
+
+#endif

@@ -1,0 +1,166 @@
+/* What the files of register tiles share. */
+#ifndef TW_LOWER_TILE_OWN_H
+#define TW_LOWER_TILE_OWN_H
+
+#include "layout/layout_convert.h"
+#include "lower/lower_body.h"
+
+/* A layout with what was found out about it. */
+struct kept {
+    struct layout layout;
+    uint32_t hash;
+    struct layout runs; /* the same with private bits as additions (layout_runs) */
+    /* An operand of a result in this layout: of which extents, and how. */
+    VEC(struct kept_operand) operands;
+    /* A coordinate as lane and warp decide it: (touched bits: xored) + added. */
+    struct kept_coordinate {
+        bool known;
+        const struct value *xored, *added; /* xored NULL: no bits */
+        int32_t touched;
+    } coordinate[LAYOUT_OUTS];
+    bool holder_known, warp_known;
+    const struct value *first_holder, *first_warp;
+};
+struct kept_operand {
+    int rank;
+    int32_t extent[LAYOUT_OUTS];
+    const struct layout *layout;
+    int32_t *registers;
+};
+struct kept *kept_of(struct lower *l, const struct layout *layout);
+
+/* A register tile of the program. */
+struct tile_symbol {
+    struct regtile tile;
+    const struct layout *layout;
+    bool written; /* tile has registers */
+    bool fixed;   /* assigned more than once: the registers stay */
+    /* Index arithmetic: what it is, and a value for each register of the layout; NULL: none. */
+    const struct expr *definition;
+    const struct value **values;
+    /* The scalars in it, and what they were: while they are that, it may be evaluated in other
+     * layouts. */
+    VEC(struct tile_leaf) leaves;
+};
+struct tile_leaf {
+    const struct sym *sym;
+    const struct value *value;
+};
+struct tile_symbol *tile_symbol(struct lower *l, const struct sym *s); /* new ones are empty */
+
+struct conversion {
+    const struct layout *from, *to;
+    int bits;
+    bool possible;
+    struct convert_plan plan;
+};
+
+/* Of all kernels' tiles: what lower.tiles points to. */
+struct tiles {
+    struct kept **slots; /* by hash, open addressing */
+    size_t count, capacity;
+    struct map by_pointer;  /* layout -> kept */
+    struct map symbols;     /* sym -> tile_symbol */
+    struct map conversions; /* layout `from` -> conversion_list */
+    /* What has been computed of the expression at hand: it may occur in it again. */
+    int depth; /* of expressions being evaluated */
+    VEC(struct tile_done) done;
+    VEC(struct reduction_done) reduced;
+};
+struct tile_done {
+    const struct expr *e;
+    const struct layout *layout;
+    struct regtile tile;
+};
+/* A reduction over everything of a tile in these registers. */
+struct reduction_done {
+    enum op op;
+    struct regtile x;
+    const struct value *result;
+};
+struct tiles *tiles_of(struct lower *l);
+
+/* The product of the extents of a layout's counter reg. */
+static inline int32_t layout_registers(const struct layout *layout)
+{
+    return layout_in_extent(layout, AXIS_REG);
+}
+bool layout_fits_type(const struct layout *layout, const struct type *t); /* same axes, extents */
+/* Every thread holds every element, registers row-major. */
+const struct layout *tile_everywhere(struct lower *l, const struct type *t);
+/* The condition that element `reg` lies within the axes of `axes` (a bit each); NULL: surely. */
+const struct value *tile_inside_axes(struct lower *l, const struct layout *layout, int32_t reg,
+                                     unsigned axes);
+
+/* --- registers --- */
+
+/* A tile in `layout` whose register r is x's register source[r] (-1: anything); words that are
+ * whole are the same. */
+struct regtile tile_pick(struct lower *l, const struct regtile *x, const struct layout *layout,
+                         const int32_t *source);
+/* A .b32 word of element e[0], e[1], … of x, lowest first; -1: anything. Of types that share words.
+ */
+struct ptx_operand tile_word(struct lower *l, const struct regtile *x, const int32_t *e, int count);
+/* The operand itself if it is a register, else a new register with it. */
+struct ptx_operand op_in_register(struct lower *l, enum dtype t, struct ptx_operand x);
+/* p ? a : b of two words (or elements) of type t; bool tiles too. */
+struct ptx_operand tile_select(struct lower *l, enum dtype t, struct ptx_operand p,
+                               struct ptx_operand a, struct ptx_operand b);
+/* A register for a word of a tile of type t. */
+struct ptx_operand tile_new_word(struct lower *l, enum dtype t);
+
+enum shuffle { SHUFFLE_BFLY, SHUFFLE_IDX };
+/* A word (of 32 or 64 bits, or an element of type t: also a predicate) of another lane. */
+struct ptx_operand tile_shuffle(struct lower *l, enum dtype t, bool word, struct ptx_operand x,
+                                enum shuffle how, struct ptx_operand lane);
+
+/* bool <-> u8, element by element, to exchange them. */
+struct regtile tile_as_bytes(struct lower *l, const struct regtile *x);
+struct regtile tile_as_bool(struct lower *l, const struct regtile *x);
+
+/* --- index arithmetic --- */
+
+/* The elements of e in that layout as values that stay what they are, a value for each register;
+ * NULL: it is no index arithmetic. Emits nothing. */
+const struct value **tile_values(struct lower *l, const struct expr *e,
+                                 const struct layout *layout);
+/* A condition of the whole block under which all elements of e, which is index arithmetic, hold;
+ * NULL: none is known. */
+const struct value *tile_surely(struct lower *l, const struct expr *e);
+/* Could it be index arithmetic? */
+bool tile_is_index(struct lower *l, const struct expr *e);
+struct regtile tile_of_values(struct lower *l, enum dtype t, const struct layout *layout,
+                              const struct value *const *values);
+
+/* --- shapes: TRANS RESHAPE REPEAT REPEAT_INTERLEAVE --- */
+struct regtile shape_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
+/* The layout of the operand in which each register holds what it holds of the result in `wanted`;
+ * NULL: there is none. */
+const struct layout *shape_source(struct lower *l, const struct expr *e,
+                                  const struct layout *wanted);
+
+/* --- reductions --- */
+struct regtile reduce_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
+/* The op that combines two elements of a reduction or scan. */
+enum op reduce_op(enum op op);
+/* What combines with everything and changes nothing, not even the sign of 0. */
+struct ptx_operand reduce_idle(struct lower *l, enum op op, enum dtype t);
+/* x with what lies outside of the axes (a bit each) replaced by what is idle. Elements, one a
+ * register. */
+struct ptx_operand *tile_inside_elements(struct lower *l, enum op op, const struct regtile *x,
+                                         unsigned axes);
+/* Combines two elements; one that is PTX_NOTHING does not count. */
+struct ptx_operand reduce_combine(struct lower *l, enum op op, enum dtype t, struct ptx_operand a,
+                                  struct ptx_operand b);
+/* What the warps that `axis` (-1: any) runs over hold, side by side, in each of them. element: one
+ * for each register of `whole`, of which those count whose digits along the axis are 0 below
+ * `above`: digits that move the axis by less have been dealt with. Gives [register of
+ * whole][*warps], the warps in order of their coordinate; *mine: which is this warp's. NULL: the
+ * axis is not spread over warps. */
+struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, int axis,
+                                  int32_t above, enum dtype t, const struct ptx_operand *element,
+                                  int32_t *warps, const struct value **mine);
+/* Does some digit move the axis and another one? */
+bool layout_axis_mixed(const struct layout *layout, int axis);
+
+#endif

@@ -1,0 +1,206 @@
+/* Emitting values: once, where they belong. A value of level n does not change in the loops of
+ * depth n + 1 and more: it is emitted in front of the one of depth n + 1. What its parts are
+ * made of belongs there or further out, so it stands before it in any case. */
+#include "lower/lower_value_graph.h"
+
+#include <assert.h>
+
+/* --- where to --- */
+
+struct detour detour_to(struct lower *l, int level)
+{
+    struct detour d = {.frame = l->frame, .region = l->values->region};
+    if (level >= value_depth(l))
+        return d;
+    struct frame *f = l->frame;
+    while (f->depth > level + 1)
+        f = f->outer;
+    d.made = true;
+    d.code = ptx_divert(&l->b, &f->before);
+    l->frame = f->outer;
+    l->values->region = f->region;
+    return d;
+}
+
+void detour_end(struct lower *l, const struct detour *d)
+{
+    if (!d->made)
+        return;
+    ptx_divert(&l->b, d->code);
+    l->frame = d->frame;
+    l->values->region = d->region;
+}
+
+void value_place(struct lower *l, const struct value *v, struct ptx_operand at)
+{
+    struct value *placed = l->values->all.data[v->id];
+    placed->placed = true;
+    placed->place = at;
+    vec_push(l->arena, &l->values->regions.data[l->values->region].placed, placed);
+}
+
+void values_forget(struct lower *l, size_t region)
+{
+    struct values *vs = l->values;
+    for (size_t r = region; r < vs->regions.count; r++) {
+        struct region *ending = &vs->regions.data[r];
+        for (size_t i = 0; i < ending->placed.count; i++)
+            ending->placed.data[i]->placed = false;
+        ending->placed.count = 0;
+    }
+}
+
+/* --- what --- */
+
+static bool is_immediate(const struct value *v)
+{
+    if (!value_is_literal(v))
+        return false;
+    return v->dtype != DT_F16 && v->dtype != DT_BF16 && v->dtype != DT_BOOL;
+}
+
+static struct ptx_operand immediate(struct lower *l, const struct value *v)
+{
+    if (dtype_is_float(v->dtype))
+        return op_constant(l, v->dtype, v->literal);
+    return ptx_int(v->literal.i);
+}
+
+static struct ptx_operand emit_special(struct lower *l, const struct value *v)
+{
+    struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(v->dtype));
+    ptx_emit(&l->b, "mov.u32", reg, v->reg);
+    return reg;
+}
+
+/* op_emit takes immediates of 32 and 64 bits. */
+static struct ptx_operand argument(struct lower *l, const struct value *v)
+{
+    return dtype_table[v->dtype].bits >= 32 ? value_operand(l, v) : value_register(l, v);
+}
+
+/* The types that op_emit is told. */
+static enum dtype argument_type(const struct value *v)
+{
+    return v->op == OP_WHERE || v->count == 0 ? v->dtype : v->args[0]->dtype;
+}
+
+enum { MOST_ARGS = 4 };
+
+static struct ptx_operand emit_op(struct lower *l, const struct value *v)
+{
+    struct ptx_operand args[MOST_ARGS];
+    assert(v->count <= MOST_ARGS);
+    for (int i = 0; i < v->count; i++)
+        args[i] = argument(l, v->args[i]);
+    if (v->op == OP_BITS)
+        return op_bits(l, v->dtype, v->args[0]->dtype, args[0]);
+    if (v->op != OP_CAST)
+        return op_emit(l, v->op, v->dtype, argument_type(v), args, v->count);
+    enum dtype from = v->args[0]->dtype;
+    bool same_bits =
+        value_sums(from) && value_sums(v->dtype) && value_wide(from) == value_wide(v->dtype);
+    return same_bits ? args[0] : op_cast(l, v->dtype, from, args[0]);
+}
+
+static struct ptx_operand emit(struct lower *l, const struct value *v)
+{
+    switch (v->kind) {
+    case VALUE_LITERAL: return op_constant(l, v->dtype, v->literal);
+    case VALUE_LEAF: return emit_special(l, v);
+    case VALUE_OP: return emit_op(l, v);
+    default: return sum_emit(l, v);
+    }
+}
+
+/* The counter of a loop is in its register as long as the loop has not stepped it. */
+static void check_counter(const struct value *v)
+{
+    const struct counter *c = v->counter;
+    assert(!c || !c->frame || !c->frame->latched || v == c->stepped);
+    (void)c;
+}
+
+struct ptx_operand value_operand(struct lower *l, const struct value *v)
+{
+    if (v->kind == VALUE_LEAF && v->reg.kind == PTX_REGISTER) {
+        check_counter(v);
+        return v->reg;
+    }
+    if (is_immediate(v))
+        return immediate(l, v);
+    if (v->placed)
+        return v->place;
+    struct detour d = detour_to(l, v->level);
+    struct ptx_operand made = emit(l, v);
+    value_place(l, v, made);
+    detour_end(l, &d);
+    return made;
+}
+
+struct ptx_operand value_register(struct lower *l, const struct value *v)
+{
+    if (!is_immediate(v))
+        return value_operand(l, v);
+    if (v->placed)
+        return v->place;
+    struct detour d = detour_to(l, 0);
+    struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(v->dtype));
+    op_move(l, v->dtype, reg, immediate(l, v));
+    value_place(l, v, reg);
+    detour_end(l, &d);
+    return reg;
+}
+
+struct ptx_operand value_in_new_register(struct lower *l, const struct value *v)
+{
+    struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(v->dtype));
+    value_into(l, v, reg);
+    return reg;
+}
+
+/* The instruction just emitted, if it is what made the register, for itself alone. */
+static struct ptx_instruction *maker_of(struct lower *l, struct ptx_operand reg)
+{
+    const struct ptx_statement *s = NULL;
+    if (l->b.code && l->b.code->statements.count > 0)
+        s = &l->b.code->statements.data[l->b.code->statements.count - 1];
+    else if (!l->b.code && l->b.function->body.count > 0)
+        s = &l->b.function->body.data[l->b.function->body.count - 1];
+    if (!s || s->kind != PTX_AT_INSTRUCTION || s->instruction->guarded)
+        return NULL;
+    const struct ptx_operand *to = s->instruction->operands;
+    bool made = s->instruction->operand_count > 1 && to->kind == PTX_REGISTER &&
+                to->reg == reg.reg && !s->instruction->operands[1].joined;
+    return made ? s->instruction : NULL;
+}
+
+/* Nothing stands in that register any more: neither v nor what it is only another type of. */
+static void forget_register(struct lower *l, struct ptx_operand reg)
+{
+    struct region *r = &l->values->regions.data[l->values->region];
+    for (size_t i = 0; i < r->placed.count; i++) {
+        struct value *v = r->placed.data[i];
+        if (v->placed && v->place.kind == PTX_REGISTER && v->place.reg == reg.reg)
+            v->placed = false;
+    }
+}
+
+/* What changes when the register does is made in it right away, and is then not to be asked for
+ * again. */
+void value_into(struct lower *l, const struct value *v, struct ptx_operand reg)
+{
+    size_t registers = l->b.function->registers.count;
+    struct ptx_operand from = value_operand(l, v);
+    if (from.kind == PTX_REGISTER && from.reg == reg.reg)
+        return;
+    struct ptx_instruction *maker = NULL;
+    if (v->fleeting && from.kind == PTX_REGISTER && !from.negated && from.reg >= registers)
+        maker = maker_of(l, from);
+    if (!maker) {
+        op_move(l, v->dtype, reg, from);
+        return;
+    }
+    maker->operands[0] = reg;
+    forget_register(l, from);
+}

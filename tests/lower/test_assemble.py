@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""What the kernels that ship become on a GPU.
+
+    test_assemble.py TILEWRIGHT [--all] [--bless] [-j N]
+
+Every kernel × type × tuned configuration × target is lowered and assembled with ptxas; a warning is an error. The quick run
+takes every configuration once, with target and type going round, and the defaults on every target; --all takes the whole
+product. The defaults' registers, spills, shared memory and instruction counts must be those of kernels.csv (--bless writes
+it) where ptxas is of the version it was made with: a change of the code shows in the difference. Shared accesses of the
+tile-level kernels must have the fewest wavefronts. Without ptxas nothing is assembled, which is said.
+"""
+import concurrent.futures
+import csv
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from kernel_space import configurations, kernels
+from tile_runner import compare, fail
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import sass  # noqa: E402
+
+TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+TABLED = ["sm_80", "sm_90"]
+STATICS = {"d": 64, "causal": "true", "cols": 1024}  # others: 4096
+RUN_TIME = {"m": 4096, "n": 4096, "k": 4096, "rows": 4096, "heads": 16, "nq": 2048, "nk": 2048}
+COLUMNS = ["kernel", "type", "target", "registers", "spill_bytes", "shared_bytes", "instructions", "loop", "loop_products",
+           "loop_address", "loop_shared", "loop_global", "wavefronts", "least"]
+
+
+class Case:
+    def __init__(self, kernel, dtype, tuned, target, is_default):
+        self.kernel, self.type, self.tuned, self.target, self.is_default = kernel, dtype, tuned, target, is_default
+
+    def options(self):
+        text = re.sub(r"//.*", "", open(self.kernel.path).read())
+        start = re.search(rf"^kernel\s+{self.kernel.name}\s*\((.*?)\)\s*grid", text, re.M | re.S).group(1)
+        names = [p.split()[-1] for p in start.split(",") if "*" not in p]
+        values = {n: STATICS.get(n, RUN_TIME.get(n)) for n in names}
+        given = ["--set=" + ",".join(f"{n}={v}" for n, v in values.items() if v is not None)]
+        if self.type:
+            given.append("--type=" + self.type)
+        if self.tuned:
+            given.append("--tune=" + ",".join(f"{n}={v}" for n, v in self.tuned.items()))
+        return given + ["--target=" + self.target]
+
+    def __str__(self):
+        return f"{self.kernel.path}:{self.kernel.name} {' '.join(self.options())}"
+
+
+def show(tool, case, stage):
+    command = [tool, "show", f"{case.kernel.path}:{case.kernel.name}", f"--stage={stage}", *case.options()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    if done.returncode:
+        raise RuntimeError(f"{case}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def refused_for_size(text):
+    return "bytes of shared memory" in text and "error" in text
+
+
+def assemble(tool, case, folder, number):
+    """Assembles one case; the figures of a default one, else None."""
+    try:
+        ptx = show(tool, case, "ptx")
+    except RuntimeError as problem:
+        if not case.is_default and refused_for_size(str(problem)):
+            return None  # a configuration that this target has no room for, and the compiler says so
+        raise
+    source, cubin = (os.path.join(folder, f"{number}.{end}") for end in ("ptx", "cubin"))
+    with open(source, "w") as out:
+        out.write(ptx)
+    level = "-O3" if case.is_default else "-O1"
+    done = subprocess.run(["ptxas", level, "-v", "-arch=" + case.target, source, "-o", cubin], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    if done.returncode or re.search(r"warning|error", said, re.I):
+        raise RuntimeError(f"{case}: {said.strip()[:1500]}")
+    figures = measure(tool, case, said, cubin) if case.is_default else None
+    os.remove(source)
+    os.remove(cubin)
+    return figures
+
+
+def measure(tool, case, said, cubin):
+    def number(pattern):
+        return sum(int(n) for n in re.findall(pattern, said))
+    code = next(iter(sass.read(cubin).values()))
+    body = sass.main_loop(code)
+    kinds = sass.summary(body)
+    layout = show(tool, case, "layout")
+    shared = int(re.search(r"(\d+) bytes of shared memory", layout).group(1))
+    waves = [(int(w), int(l)) for w, l in re.findall(r" (\d+) +(\d+)(?:  conflicts)?$", layout.partition("\nshared memory")[2], re.M)]
+    return {
+        "kernel": case.kernel.name, "type": case.type or "", "target": case.target,
+        "registers": number(r"Used (\d+) registers"),
+        "spill_bytes": number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes stack frame"),
+        "shared_bytes": shared, "instructions": len(code), "loop": len(body),
+        "loop_products": kinds["matrix"] or kinds["multiply-add"], "loop_address": kinds["address"],
+        "loop_shared": kinds["shared"], "loop_global": kinds["global"],
+        "wavefronts": sum(w for w, _ in waves), "least": sum(l for _, l in waves),
+    }
+
+
+def cases(everything):
+    turn = 0
+    for folder in sorted(os.listdir(os.path.join(ROOT, "kernels"))):
+        for name in sorted(os.listdir(os.path.join(ROOT, "kernels", folder))):
+            path = os.path.join("kernels", folder, name)
+            for kernel in kernels(path):
+                for i, tuned in enumerate(configurations(kernel)):
+                    pairs = [(t, s) for t in kernel.types for s in TARGETS]
+                    if not everything and i > 0:
+                        pairs = [(kernel.types[turn % len(kernel.types)], TARGETS[turn % len(TARGETS)])]
+                        turn += 1
+                    for dtype, target in pairs:
+                        yield Case(kernel, dtype, tuned, target, i == 0)
+
+
+def check_figures(rows):
+    problems = []
+    for row in rows:
+        name = f"{row['kernel']} {row['type']} {row['target']}"
+        if row["spill_bytes"]:
+            problems.append(f"{name}: {row['spill_bytes']} bytes of spills and local memory")
+        if row["wavefronts"] > row["least"]:
+            problems.append(f"{name}: {row['wavefronts']} wavefronts of shared memory where {row['least']} would do")
+    if problems:
+        fail("\n".join(problems))
+
+
+def version():
+    text = subprocess.run(["ptxas", "--version"], capture_output=True, text=True).stdout
+    return re.search(r"V([\d.]+)", text).group(1)
+
+
+def table(rows):
+    out = io.StringIO()
+    out.write(f"# Defaults of every kernel, as ptxas {version()} assembles them. Written by test_assemble.py --bless.\n")
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in sorted(rows, key=lambda r: (r["kernel"], r["type"], r["target"])):
+        writer.writerow(row)
+    return out.getvalue()
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    if not shutil.which("ptxas"):
+        print("skipped: there is no ptxas")
+        return
+    jobs = int(sys.argv[sys.argv.index("-j") + 1]) if "-j" in sys.argv else os.cpu_count()
+    os.chdir(ROOT)
+    rows, problems = [], []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        work = [pool.submit(assemble, tool, case, folder, i) for i, case in enumerate(cases("--all" in sys.argv))]
+        for future in work:
+            try:
+                row = future.result()
+                if row:
+                    rows.append(row)
+            except RuntimeError as problem:
+                problems.append(str(problem))
+    if problems:
+        fail("\n\n".join(problems[:10]) + f"\n{len(problems)} of {len(work)} cases")
+    check_figures(rows)
+    path = os.path.join(HERE, "kernels.csv")
+    ours = [r for r in rows if r["target"] in TABLED]
+    made_with = re.search(r"ptxas ([\d.]+),", open(path).readline()).group(1) if os.path.exists(path) else version()
+    if "--bless" in sys.argv or made_with.rstrip(",") == version():
+        compare(path, table(ours), "--bless" in sys.argv)
+    else:
+        print(f"kernels.csv was made with ptxas {made_with}; this is {version()}: not compared")
+    print(f"{len(work)} cases assembled")
+
+
+if __name__ == "__main__":
+    main()

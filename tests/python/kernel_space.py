@@ -1,0 +1,45 @@
+"""Kernels of .tile files, their types, and their tuned configurations, read from the text as the tuner would list them."""
+import itertools
+import re
+
+
+class Kernel:
+    def __init__(self, path, name, statics, types, thread_level):
+        self.path, self.name, self.statics, self.types, self.thread_level = path, name, statics, types, thread_level
+
+    def __str__(self):
+        return self.name
+
+
+def groups(text, body):
+    """(names, rows) of each tune list that the kernel's text uses; a target's own lists aside."""
+    found = []
+    for names, rows in re.findall(r"^tune\s+(\w+|\([\w, ]+\))\s*=\s*\{(.*?)\};", text, re.M | re.S):
+        names = re.findall(r"\w+", names)
+        if not any(re.search(rf"\b{n}\b", body) for n in names):
+            continue
+        rows = re.findall(r"\(([^)]*)\)", rows) if len(names) > 1 else rows.split(",")
+        found.append((names, [[v.strip() for v in row.split(",")] for row in rows]))
+    return found
+
+
+def kernels(path):
+    text = re.sub(r"//.*", "", open(path).read())
+    variables = dict(re.findall(r"^type\s+(\w+)\s*=\s*\{(.*?)\}", text, re.M))
+    found = []
+    for name, parameters, attributes in re.findall(r"^kernel\s+(\w+)\s*\((.*?)\)\s*(grid.*?)^\{", text, re.M | re.S):
+        types = next(([t.strip() for t in variables[v].split(",")] for v in variables
+                      if re.search(rf"\b{v}\b", parameters)), [None])
+        statics = re.findall(r"static\s+(\w+)\s+(\w+)", parameters)
+        found.append(Kernel(path, name, statics, types, "threads(" in attributes))
+    return found
+
+
+def configurations(kernel):
+    """All combinations of tuned values, the default first: dictionaries."""
+    text = re.sub(r"//.*", "", open(kernel.path).read())
+    start = re.search(rf"^kernel\s+{kernel.name}\b", text, re.M).start()
+    body = re.split(r"^\}", text[start:], maxsplit=1, flags=re.M)[0]
+    lists = groups(text, body)
+    for rows in itertools.product(*[rows for _, rows in lists]):
+        yield {name: value for (names, _), row in zip(lists, rows) for name, value in zip(names, row)}

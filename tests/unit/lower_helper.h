@@ -1,0 +1,47 @@
+/* Kernels with one elementwise op each: built, executed for one element after another, assembled. */
+#ifndef LOWER_HELPER_H
+#define LOWER_HELPER_H
+
+#include "lower/lower_op.h"
+
+#include "ptx_thread.h"
+
+enum { SUBJECT_ARGS = 3 };
+
+/* out[i] = emit(a[i], b[i], c[i]) for elements of these types; what NULL arguments would be is left
+ * out. */
+struct subject {
+    const char *name;
+    enum dtype result, arg[SUBJECT_ARGS];
+    int count;
+    struct ptx_operand (*emit)(struct lower *l, const struct subject *s,
+                               const struct ptx_operand *args);
+    /* for emit */
+    enum op op;
+    enum dtype t;
+};
+
+struct bench {
+    struct arena arena;
+    struct lower l;
+    struct lower_target target;
+    int instructions; /* of the last op */
+};
+
+/* A module for sm_<target>. */
+void bench_open(struct bench *b, int target);
+void bench_close(struct bench *b);
+/* Adds the kernel of that subject to the module. */
+struct ptx_function *bench_add(struct bench *b, const struct subject *s);
+/* Element by element; slip: see ptx_thread.h. Fails the test if an instruction is not known. With
+ * TW_TEST_GPU in the environment: on the GPU that is here, whatever slip says. */
+void bench_run(struct bench *b, const struct ptx_function *f, const struct subject *s, void *out,
+               const void *const *args, size_t n, int slip);
+/* The whole module by ptxas, if there is one: warnings are errors. */
+void bench_assemble(struct bench *b);
+
+/* op_emit of s->op on s->t. */
+struct ptx_operand emit_op(struct lower *l, const struct subject *s,
+                           const struct ptx_operand *args);
+
+#endif

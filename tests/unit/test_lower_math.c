@@ -1,0 +1,214 @@
+/* Functions of <math.h> as PTX: how far from the truth. */
+#include "lower_helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state = 1;
+
+static uint64_t random_bits(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state ^ state >> 29;
+}
+
+/* --- distances --- */
+
+/* Units in the last place of t between a result and the truth; infinite where only one is a number, or
+ * only one is infinite. */
+static double distance(enum dtype t, double result, long double truth)
+{
+    int digits = t == DT_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
+    int least = t == DT_F32 ? FLT_MIN_EXP : DBL_MIN_EXP, exponent;
+    long double most = t == DT_F32 ? (long double)FLT_MAX : (long double)DBL_MAX;
+    if (isnan(truth) || isnan(result))
+        return isnan(truth) && isnan(result) ? 0 : HUGE_VAL;
+    if (fabsl(truth) > most) /* rounds to infinity, or nearly so */
+        truth = copysignl(ldexpl(1, t == DT_F32 ? 128 : 1024), truth);
+    long double value = (long double)result;
+    if (isinf(result))
+        value = copysignl(ldexpl(1, t == DT_F32 ? 128 : 1024), value);
+    frexpl(truth, &exponent);
+    exponent = exponent < least || truth == 0 ? least : exponent;
+    return (double)(fabsl(value - truth) / ldexpl(1, exponent - digits));
+}
+
+/* --- functions and where they are tried --- */
+
+static long double rsqrt_truth(long double x)
+{
+    return 1 / sqrtl(x);
+}
+
+static const struct function {
+    enum op op;
+    long double (*truth)(long double);
+    double low, high; /* where most arguments are from */
+    double f32, f64;  /* units allowed */
+} functions[] = {
+    {OP_EXP, expl, -104, 89, 1.5, 1.5},    {OP_EXP2, exp2l, -150, 129, 1, 1.5},
+    {OP_LOG, logl, 0, 4, 1.5, 1.5},        {OP_LOG2, log2l, 0, 4, 1.5, 1.5},
+    {OP_SIN, sinl, -7, 7, 1.5, 1.5},       {OP_COS, cosl, -7, 7, 1.5, 1.5},
+    {OP_TANH, tanhl, -10, 10, 1.8, 1.8},   {OP_ERF, erfl, -5, 5, 1.8, 1.5},
+    {OP_RSQRT, rsqrt_truth, 0, 100, 1, 1}, {OP_SQRT, sqrtl, 0, 100, 0.5, 0.5},
+};
+
+enum { SAMPLES = 20000 };
+static double arguments[SAMPLES], results[SAMPLES];
+
+static const double special[] = {0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 0.5,
+                                 -0.5,
+                                 2,
+                                 3,
+                                 1e-3,
+                                 1e-8,
+                                 0x1p-126,
+                                 0x1p-149,
+                                 0x1p-1022,
+                                 0x1p-1074,
+                                 0x1p127,
+                                 0x1p1023,
+                                 -745,
+                                 -746,
+                                 709.7,
+                                 709.8,
+                                 88.72,
+                                 88.73,
+                                 -103.9,
+                                 -104,
+                                 -87.5,
+                                 128,
+                                 127.9999,
+                                 -126,
+                                 -149,
+                                 -150,
+                                 1024,
+                                 -1074,
+                                 105615,
+                                 105616,
+                                 1e5,
+                                 1e6,
+                                 1e10,
+                                 1e22,
+                                 1e30,
+                                 0x1.921fb6p+0,
+                                 0x1.921fb54442d18p+0,
+                                 0x1.6ac5b262ca1ffp+849,
+                                 0x1.fffffep127,
+                                 16367173 * 0x1p72,
+                                 0.65,
+                                 0.9,
+                                 4,
+                                 6,
+                                 20};
+
+static double argument_at(const struct function *f, size_t i)
+{
+    size_t count = sizeof special / sizeof special[0];
+    if (i < count)
+        return special[i];
+    switch (i - count) {
+    case 0: return HUGE_VAL;
+    case 1: return -HUGE_VAL;
+    case 2: return (double)NAN;
+    default: break;
+    }
+    double chance = (double)(random_bits() >> 11) * 0x1p-53;
+    if (i % 4 == 3) /* any size */
+        return (i & 4 ? -1 : 1) * ldexp(1 + chance, (int)(random_bits() % 2100) - 1075);
+    if (i % 4 == 2)
+        return (i & 4 ? -1 : 1) * ldexp(1 + chance, (int)(random_bits() % 300) - 150);
+    return f->low + chance * (f->high - f->low);
+}
+
+static void read_results(enum dtype t)
+{
+    static float narrow[SAMPLES];
+    memcpy(narrow, results, sizeof narrow);
+    for (size_t i = 0; t == DT_F32 && i < SAMPLES; i++)
+        results[i] = (double)narrow[i];
+}
+
+static void try_function(const struct function *f, enum dtype t, int slip, double allowed)
+{
+    static float narrow[SAMPLES];
+    struct bench b;
+    struct subject s = {.name = "function",
+                        .emit = emit_op,
+                        .op = f->op,
+                        .t = t,
+                        .result = t,
+                        .arg = {t},
+                        .count = 1};
+    const void *args[1] = {t == DT_F32 ? (void *)narrow : (void *)arguments};
+    double worst = 0, where = 0;
+    bench_open(&b, 80);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        arguments[i] = argument_at(f, i);
+        narrow[i] = (float)arguments[i];
+        if (t == DT_F32)
+            arguments[i] = (double)narrow[i];
+    }
+    bench_run(&b, bench_add(&b, &s), &s, results, args, SAMPLES, slip);
+    read_results(t);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        double far = distance(t, results[i], f->truth((long double)arguments[i]));
+        if (far > worst) {
+            worst = far;
+            where = arguments[i];
+        }
+    }
+    if (getenv("TW_TEST_SHOW"))
+        print_message("%s %s: %.3f at %a\n", op_table[f->op].text, t == DT_F32 ? "f32" : "f64",
+                      worst, where);
+    if (getenv("TW_TEST_GPU"))
+        allowed = 2;
+    if (worst > allowed)
+        fail_msg("%s of %s is wrong by %.2f units at %a", op_table[f->op].text,
+                 t == DT_F32 ? "f32" : "f64", worst, where);
+    bench_close(&b);
+}
+
+static void f32_functions(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        try_function(&functions[i], DT_F32, 0, functions[i].f32);
+}
+
+static void f64_functions(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        try_function(&functions[i], DT_F64, 0, functions[i].f64);
+}
+
+/* The special function unit is off by as much as it may be. */
+static void with_a_rough_unit(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        try_function(&functions[i], DT_F32, 1, functions[i].f32 + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(f32_functions),
+        cmocka_unit_test(f64_functions),
+        cmocka_unit_test(with_a_rough_unit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
