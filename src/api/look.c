@@ -203,7 +203,8 @@ static tw_status show_call(void *user)
     if (status != TW_OK)
         return status;
     struct lowered *lowered = NULL;
-    if (c->staged && !(lowered = choice_lower(&l->ctx->scratch, l->kernel, ir))) {
+    if (c->staged &&
+        !(lowered = choice_lower(&l->ctx->scratch, l->kernel, ir, c->choice, c->known))) {
         note_stand_ins(c);
         return TW_BAD_PROGRAM;
     }

@@ -113,7 +113,10 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
                         const bool *statics_known, const char *last);
 
 /* Lowers the IR, after all passes, for the kernel's target. NULL: reported. */
-struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir);
+struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
+                             const struct choice *c, const bool *statics_known);
+/* A note behind the error that a variant takes too much shared memory: listed tuned values with which it does not. */
+void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known);
 /* For people: the layouts and accesses of a lowered kernel. show_layout.c */
 void show_layout(struct text *out, const struct lowered *lowered);
 

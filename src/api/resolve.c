@@ -224,7 +224,7 @@ static void resolve_tunes(tw_launch *l)
     do {
         take_rows(l, groups, count);
         struct loc why = LOC_NONE;
-        if (lang_tunes_allowed(&ctx->probe, k->module->parsed, k->index, NULL, l->choice.tunes,
+        if (lang_tunes_allowed(&ctx->probe, k->module->parsed, k->index, k->target, l->choice.tunes,
                                &why))
             return;
         add_violation(&violated, why);

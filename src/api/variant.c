@@ -77,11 +77,16 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
     return passes.refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
 }
 
-struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir)
+struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
+                             const struct choice *c, const bool *statics_known)
 {
     struct lowered *out = arena_new(a, struct lowered);
     struct lower_options options = {.target = k->device, .lines = true};
-    return lower_kernel(a, ir, &options, &k->module->ctx->diag, out) ? out : NULL;
+    if (lower_kernel(a, ir, &options, &k->module->ctx->diag, out))
+        return out;
+    if (out->too_large)
+        note_fitting(k, c, statics_known);
+    return NULL;
 }
 
 static tw_status compile(tw_kernel *k, struct variant *v)
@@ -95,7 +100,7 @@ static tw_status compile(tw_kernel *k, struct variant *v)
     if (status != TW_OK)
         return status;
     if (k->device) {
-        v->lowered = choice_lower(&v->arena, k, v->ir);
+        v->lowered = choice_lower(&v->arena, k, v->ir, &v->key, v->key.known);
         return v->lowered ? TW_OK : TW_BAD_PROGRAM;
     }
     const char *why = "";

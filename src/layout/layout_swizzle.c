@@ -36,7 +36,8 @@ enum {
     WORD_BITS = 2,
     LINES_MAX = 12,
     TRIALS_MAX = 4096,
-    SECTOR_BITS = 256
+    SECTOR_BITS = 256,
+    ROW_BITS = 1024 /* of a row that an instruction of a copy brings at least, if it is as long */
 };
 
 const char *const shared_form_names[SHARED_FORMS] = {"plain",  "swizzled",        "padded",
@@ -367,31 +368,62 @@ bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *
     return best.cost < INT64_MAX;
 }
 
+/* --- Copies --- */
+
+/* Lanes along the last axis, which come first. */
+static int lanes_along(const struct layout *copy, int last)
+{
+    int i = layout_in_index(copy, AXIS_LANE), along = 1;
+    for (int d = 0; d < copy->digit_count; d++)
+        if (copy->digits[d].in == i && (copy->digits[d].xor [last] || copy->digits[d].add[last]))
+            along *= copy->digits[d].extent;
+    return along;
+}
+
+/* Rows that a lane's vectors lie in: each takes a pointer, and where it may be beyond the edge a
+ * mask. */
+static int64_t rows_of_lane(const struct layout *copy, int last)
+{
+    int64_t rows = 1;
+    int i = layout_in_index(copy, AXIS_REG);
+    for (int d = 0; d < copy->digit_count; d++) {
+        bool across = false;
+        for (int j = 0; j < last; j++)
+            across |= copy->digits[d].xor [j] || copy->digits[d].add[j];
+        rows *= copy->digits[d].in == i && across ? copy->digits[d].extent : 1;
+    }
+    return rows;
+}
+
+/* The copy that costs least; among those that cost the same, and bring long enough parts of rows,
+ * the one of fewest rows a lane, then the one of longest parts. */
 bool layout_choose_with_copy(const struct shared_wish *wish, int vector, int warps,
                              struct layout *copy, struct shared_choice *out)
 {
     struct shared_wish trial = *wish;
     struct shared_choice choice;
-    struct layout usual;
-    bool found = false;
-    if (!layout_blocked(wish->extents, wish->rank, wish->bits, vector, warps, &usual))
+    struct layout regs;
+    int64_t fewest = 0;
+    int last = wish->rank - 1, sector = SECTOR_BITS / wish->bits, row = ROW_BITS / wish->bits;
+    if (!layout_blocked(wish->extents, wish->rank, wish->bits, vector, warps, &regs))
         return false;
-    int i = layout_in_index(&usual, AXIS_LANE), along = 1, sector = SECTOR_BITS / wish->bits;
-    for (int d = 0; d < usual.digit_count; d++) /* lanes along the last axis come first */
-        if (usual.digits[d].in == i &&
-            (usual.digits[d].xor [wish->rank - 1] || usual.digits[d].add[wish->rank - 1]))
-            along *= usual.digits[d].extent;
-    for (int most = along; along == most || along * vector >= sector; along /= 2) {
-        struct layout regs;
+    int usual = lanes_along(&regs, last);
+    for (int along = usual; along == usual || along * vector >= sector; along /= 2) {
         layout_blocked_lanes(wish->extents, wish->rank, vector, warps, along, &regs);
         trial.access[0].regs = &regs;
-        if (!layout_choose_shared(&trial, &choice) || (found && !better(&choice, out)))
-            continue;
-        *out = choice;
-        *copy = regs;
-        found = true;
-        if (out->cost <= least_cost(&trial) || along == 1)
+        int64_t rows = rows_of_lane(&regs, last);
+        if (layout_choose_shared(&trial, &choice)) {
+            bool same = fewest > 0 && choice.cost == out->cost && choice.bytes == out->bytes;
+            if (fewest == 0 || (same ? along * vector >= row && rows < fewest
+                                     : better(&choice, out))) {
+                *out = choice;
+                *copy = regs;
+                fewest = rows;
+            }
+        }
+        bool longer = along * vector >= 2 * row && fewest > 1;
+        if (along == 1 || (fewest > 0 && out->cost <= least_cost(&trial) && !longer))
             break;
     }
-    return found;
+    return fewest > 0;
 }

@@ -345,6 +345,7 @@ static bool within_limits(struct lower *l)
     if (l->out->shared_bytes <= t->shared_bytes)
         return true;
     int64_t scratch = l->out->shared_bytes - k->shared_bytes;
+    l->out->too_large = true;
     lower_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
                 (long long)l->out->shared_bytes, name, t->shared_bytes);
     note_buffers(l);

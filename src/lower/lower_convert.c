@@ -3,13 +3,46 @@
  */
 #include "lower/lower_tile_own.h"
 
+#include "layout/layout_named.h"
+
 #include <assert.h>
 
 /* --- Plans, each made once --- */
 
+enum { MOST_POINTERS = 16 };
+
 struct conversion_list {
     VEC(struct conversion *) list;
 };
+
+/* Can lanes keep all the pointers that an access of this scratch tile takes? */
+static bool few_pointers(const struct layout *regs, const struct layout *memory)
+{
+    struct layout composed;
+    struct address_split split;
+    if (!layout_compose(memory, regs, &composed))
+        return false;
+    layout_split_addresses(&composed, &split);
+    return split.variants <= MOST_POINTERS;
+}
+
+/* A scratch tile whose swizzle takes too many pointers is laid out row by row. */
+static void simplify(struct conversion *c)
+{
+    struct convert_plan *p = &c->plan;
+    int32_t extents[LAYOUT_OUTS];
+    struct layout from, to;
+    enum layout_axis axis = c->to->outs[p->part_axis].axis;
+    if (p->kind != CONVERT_SHARED || !layout_slice_out(c->from, axis, 0, p->part, &from) ||
+        !layout_slice_out(c->to, axis, 0, p->part, &to) ||
+        (few_pointers(&from, &p->scratch.layout) && few_pointers(&to, &p->scratch.layout)))
+        return;
+    for (int j = 0; j < c->to->out_count; j++)
+        extents[j] = j == p->part_axis ? p->part : c->to->outs[j].extent;
+    layout_rows(extents, c->to->out_count, 0, &p->scratch.layout);
+    layout_access_lanes(&from, &p->scratch.layout, c->bits, 16, &p->scratch.access[0]);
+    layout_access_lanes(&to, &p->scratch.layout, c->bits, 16, &p->scratch.access[1]);
+}
 
 static void plan(struct lower *l, struct conversion *c)
 {
@@ -26,6 +59,8 @@ static void plan(struct lower *l, struct conversion *c)
     if (all > spare && spare < wish.shared_bytes)
         wish.shared_bytes = spare;
     c->possible = layout_plan_conversion(&wish, l->arena, &c->plan);
+    if (c->possible)
+        simplify(c);
 }
 
 static const struct conversion *conversion_of(struct lower *l, const struct layout *from,
@@ -86,13 +121,14 @@ static const struct value *lane_decides(struct lower *l, const struct lane_map *
 static struct ptx_operand travelling(struct lower *l, const struct regtile *t,
                                      const struct convert_shuffles *s, int32_t reg)
 {
-    int32_t e[4];
+    int32_t e[4]; /* what nobody has comes from anywhere */
     if (tile_per_word(t->dtype) == 1)
-        return t->word[reg];
+        return t->word[reg >= 0 && reg < t->elements ? reg : 0];
     for (int p = 0; p < 1 << s->pack_bits; p++) {
         e[p] = reg;
         for (int b = 0; b < s->pack_bits; b++)
             e[p] += (p >> b & 1) * s->old_pack[b];
+        e[p] = e[p] >= 0 && e[p] < t->elements ? e[p] : -1;
     }
     return tile_word(l, t, e, 1 << s->pack_bits);
 }
@@ -332,6 +368,16 @@ static const struct layout *without_copies(struct lower *l, const struct layout 
     return single;
 }
 
+/* What the new layout masks comes from anywhere. */
+static struct regtile moved(struct lower *l, const struct regtile *t, const struct layout *to,
+                            const int32_t *source)
+{
+    int32_t *from = arena_copy(l->arena, source, (size_t)layout_registers(to) * sizeof *source);
+    for (int32_t r = 0; r < layout_registers(to); r++)
+        from[r] = from[r] >= 0 && from[r] < t->elements ? from[r] : -1;
+    return tile_pick(l, t, to, from);
+}
+
 static struct regtile convert_single(struct lower *l, const struct regtile *t,
                                      const struct layout *to)
 {
@@ -346,7 +392,7 @@ static struct regtile convert_single(struct lower *l, const struct regtile *t,
         return tile_new(l, t->dtype, to);
     }
     if (c->plan.kind <= CONVERT_MOVES)
-        return tile_pick(l, t, to, c->plan.source);
+        return moved(l, t, to, c->plan.source);
     if (t->dtype == DT_BOOL)
         return convert_bool(l, t, to);
     return c->plan.kind == CONVERT_SHUFFLES ? by_shuffles(l, t, to, &c->plan.shuffles)

@@ -8,6 +8,7 @@
 #include "lower/lower_dot_factor.h"
 
 #include "layout/layout_swizzle.h"
+#include "lower/lower_emit.h"
 
 #include <assert.h>
 
@@ -65,6 +66,28 @@ struct ptx_operand dot_factor_element(struct lower *l, struct dot_factor *f, int
     return f->element[reg];
 }
 
+static const struct ptx_operand *halves_of(struct lower *l, struct dot_factor *f, enum dtype t,
+                                           int32_t index, struct ptx_operand word)
+{
+    if (!f->has_half[index])
+        op_halves(l, t, word, &f->half[2 * index]);
+    f->has_half[index] = true;
+    return &f->half[2 * index];
+}
+
+struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_t index, int which)
+{
+    return halves_of(l, f, f->type, index, dot_factor_word(l, f, index))[which];
+}
+
+/* Instructions want tf32 in .b32, which is what the conversion gives. */
+static struct ptx_operand tf32_word(struct lower *l, struct dot_factor *f, int32_t reg)
+{
+    if (f->source.type == DT_F32 && f->written == DT_TF32)
+        return NEW(l, MOD_B32, "cvt.rna.tf32.f32", f->raw.word[reg]);
+    return NEW(l, MOD_B32, "mov.b32", dot_factor_element(l, f, reg));
+}
+
 static struct ptx_operand pack_word(struct lower *l, struct dot_factor *f, int32_t first,
                                     int per_word)
 {
@@ -74,6 +97,12 @@ static struct ptx_operand pack_word(struct lower *l, struct dot_factor *f, int32
             element[i] = f->raw.word[first + i];
         return op_cast_pair(l, f->type, element[0], element[1]);
     }
+    if (f->type == DT_TF32)
+        return tf32_word(l, f, first);
+    if (f->source.type == DT_F32 && is_byte_float(f->type) && f->written == f->type)
+        return op_cast_four(l, f->type, &f->raw.word[first]);
+    if (is_byte_float(f->source.type) && f->type == DT_F16)
+        return halves_of(l, f, f->source.type, first / 4, f->raw.word[first / 4])[first / 2 % 2];
     for (int i = 0; i < per_word; i++)
         element[i] = dot_factor_element(l, f, first + i);
     return per_word == 1 ? element[0] : op_pack(l, f->type, element);
@@ -82,7 +111,7 @@ static struct ptx_operand pack_word(struct lower *l, struct dot_factor *f, int32
 struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_t index)
 {
     int per_word = tile_per_word(f->type);
-    if (f->source.type == f->type && !f->paired)
+    if (f->source.type == f->type && f->type != DT_TF32 && !f->paired)
         return f->raw.word[index];
     if (!f->has_word[index]) {
         f->word[index] =
@@ -118,6 +147,8 @@ static void make_tables(struct lower *l, struct dot_factor *f)
     f->unpacked = arena_array(l->arena, bool, elements);
     f->has_element = arena_array(l->arena, bool, elements);
     f->has_word = arena_array(l->arena, bool, elements);
+    f->half = arena_array(l->arena, struct ptx_operand, 2 * elements);
+    f->has_half = arena_array(l->arena, bool, elements);
 }
 
 /* Words of what is read may have elements of two steps: then all is read first. */

@@ -16,6 +16,8 @@ struct dot_factor {
     struct ptx_operand *element; /* of type `type`, where made */
     struct ptx_operand *word;    /* the same packed as fragments have them */
     bool *unpacked, *has_element, *has_word;
+    struct ptx_operand *half; /* two to a word of 8-bit floats: its pairs as f16x2 */
+    bool *has_half;
     /* Read from shared memory piece by piece. */
     bool in_pieces;
     struct shared_reader reader;
@@ -29,6 +31,8 @@ void dot_factor_read(struct lower *l, struct dot_factor *f, int32_t end);
 /* Element `reg` of the layout; 32-bit register `index` of a fragment (64-bit elements: the element). */
 struct ptx_operand dot_factor_element(struct lower *l, struct dot_factor *f, int32_t reg);
 struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_t index);
+/* The lower (0) or upper (1) two of the 8-bit floats in that register, as f16x2. */
+struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_t index, int which);
 
 /* What a staged factor can be loaded from again, better than to be kept; NULL: nothing. */
 const struct expr *dot_read_again(struct lower *l, const struct expr *dot,

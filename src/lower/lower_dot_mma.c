@@ -38,10 +38,33 @@ static struct ptx_operand fragment(struct lower *l, struct dot_factor *f, int32_
     return ptx_vector(&l->b, word, (size_t)words);
 }
 
+static struct ptx_operand half_fragment(struct lower *l, struct dot_factor *f, int32_t index,
+                                        int32_t words, int which)
+{
+    struct ptx_operand word[8];
+    for (int32_t i = 0; i < words; i++)
+        word[i] = dot_factor_half(l, f, index * words + i, which);
+    return ptx_vector(&l->b, word, (size_t)words);
+}
+
 static struct ptx_operand sum_fragment(struct lower *l, const struct regtile *t, int32_t index,
                                        int32_t words)
 {
     return ptx_vector(&l->b, &t->word[index * words], (size_t)words);
+}
+
+/* The fragments a and b of one instruction, or of two that take one half of them each: k is in
+ * another order then, the same in both factors. */
+static void multiply(struct lower *l, const struct dot_plan *p, const struct grid *g,
+                     struct dot_factor *a, int32_t a_index, struct dot_factor *b, int32_t b_index,
+                     struct ptx_operand to, struct ptx_operand add)
+{
+    if (!p->halved)
+        ptx_emit(&l->b, p->instruction, to, fragment(l, a, a_index, g->a_words),
+                 fragment(l, b, b_index, g->b_words), add);
+    for (int half = 0; p->halved && half < 2; half++)
+        ptx_emit(&l->b, p->instruction, to, half_fragment(l, a, a_index, g->a_words, half),
+                 half_fragment(l, b, b_index, g->b_words, half), half ? to : add);
 }
 
 void dot_emit_mma(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
@@ -57,12 +80,10 @@ void dot_emit_mma(struct lower *l, const struct dot_plan *p, struct dot_factor *
         for (int32_t c = 0; c < g.columns; c++)
             for (int32_t i = 0; i < g.rows; i++) {
                 int32_t r = c % 2 ? g.rows - 1 - i : i, at = r * g.columns + c;
-                struct ptx_operand left = fragment(l, a, r * g.steps + s, g.a_words);
-                struct ptx_operand right = fragment(l, b, s * g.columns + c, g.b_words);
                 struct ptx_operand to = sum_fragment(l, sum, at, g.sum_words);
                 struct ptx_operand add =
                     from && s == 0 ? sum_fragment(l, from, at, g.sum_words) : to;
-                ptx_emit(&l->b, p->instruction, to, left, right, add);
+                multiply(l, p, &g, a, r * g.steps + s, b, s * g.columns + c, to, add);
             }
     }
 }

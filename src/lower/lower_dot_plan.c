@@ -6,6 +6,7 @@
  * multiprocessor has four a cycle, while it serves one wavefront of 128 bytes a cycle.
  */
 #include "lower/lower_dot_factor.h"
+#include "lower/lower_emit.h"
 
 #include <string.h>
 
@@ -78,13 +79,16 @@ static bool find_shape(const struct lower *l, enum dtype a, enum dtype b, int32_
 {
     static const struct mma_shape half[] = {{16, 8, 16, 16}, {16, 8, 8, 16}};
     static const struct mma_shape byte[] = {{16, 8, 32, 8}, {16, 8, 16, 8}};
+    static const struct mma_shape single[] = {{16, 8, 8, 32}, {16, 8, 4, 32}};
     static const struct mma_shape double_90[] = {{16, 8, 16, 64}, {16, 8, 8, 64}, {16, 8, 4, 64}};
     static const struct mma_shape double_80[] = {{8, 8, 4, 64}};
     const struct mma_shape *shapes = NULL;
     size_t count = 0;
     if (a == b && (a == DT_F16 || a == DT_BF16))
         shapes = half, count = sizeof half / sizeof *half;
-    else if (is_byte(a) && is_byte(b))
+    else if (a == DT_TF32 && b == DT_TF32)
+        shapes = single, count = sizeof single / sizeof *single;
+    else if ((is_byte(a) && is_byte(b)) || (is_byte_float(a) && is_byte_float(b)))
         shapes = byte, count = sizeof byte / sizeof *byte;
     else if (a == DT_F64 && b == DT_F64 && lower_has(l, 90))
         shapes = double_90, count = sizeof double_90 / sizeof *double_90;
@@ -112,8 +116,26 @@ static const char *instruction_text(struct arena *a, const struct dot_plan *p)
 {
     const struct mma_shape *s = &p->mma.shape;
     const char *sum = matrix_type(p->sum);
-    return arena_printf(a, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", s->m, s->n, s->k, sum,
-                        matrix_type(p->a_type), matrix_type(p->b_type), sum);
+    return arena_printf(a, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", s->m, s->n,
+                        p->halved ? s->k / 2 : s->k, sum, matrix_type(p->halved ? DT_F16 : p->a_type),
+                        matrix_type(p->halved ? DT_F16 : p->b_type), sum);
+}
+
+/* Have these matrix units 8-bit floats? Elsewhere (sm_90, sm_100: theirs are wgmma's, tcgen05's) the
+ * assembler makes two products of f16 of each mma, converting all factors anew, and adds them in a third step. */
+static bool has_byte_units(const struct lower *l)
+{
+    return !lower_has(l, 90) || lower_has(l, 120);
+}
+
+/* 8-bit floats as f16, which holds them all: where the units lack them or k is no multiple of theirs. */
+static void choose_halves(const struct lower *l, struct dot_plan *p)
+{
+    if (!is_byte_float(p->a_type) || !is_byte_float(p->b_type))
+        return;
+    p->halved = p->k % 16 == 0 && (p->k % 32 != 0 || !has_byte_units(l));
+    if (p->k % 16)
+        p->a_type = p->b_type = DT_F16;
 }
 
 /* A division's price; compared element by element. */
@@ -142,7 +164,8 @@ static struct price price_mma(const struct lower *l, const struct dot_plan *p,
     int32_t reps_m = divide_up(atoms_m, t->warps_m), reps_n = divide_up(atoms_n, t->warps_n);
     int64_t a = (int64_t)reps_m * s->m * s->k * s->bits / 8;
     int64_t b = (int64_t)reps_n * s->k * s->n * s->bits / 8;
-    int64_t mma = (int64_t)s->m * s->n * s->k * s->bits / 4096 * (s->bits == 64 ? 4 : 1);
+    int64_t mma = (int64_t)s->m * s->n * s->k * s->bits / 4096 *
+                  (s->bits == 64 ? 4 : p->halved ? 2 : 1);
     int64_t sum = (int64_t)reps_m * reps_n * s->m * s->n / LAYOUT_LANES * (s->bits == 64 ? 2 : 1);
     int64_t registers = sum + 2 * (a + b) / (4 * LAYOUT_LANES);
     bool masked = reps_m * t->warps_m * s->m != p->m || reps_n * t->warps_n * s->n != p->n;
@@ -253,6 +276,7 @@ static bool choose(struct lower *l, struct dot_plan *p, bool chained)
 {
     if (lower_ragged_block(l))
         return false;
+    choose_halves(l, p);
     if (find_shape(l, p->a_type, p->b_type, p->k, &p->mma.shape)) {
         p->kind = DOT_MMA;
         p->instruction = instruction_text(l->arena, p);
@@ -344,15 +368,25 @@ int64_t dot_instructions(const struct dot_plan *p)
         return (sums + sums / 16) * p->k;
     const struct mma_shape *s = &p->mma.shape;
     int64_t mma = sums * LAYOUT_LANES / (s->m * s->n) * (p->k / s->k);
-    return mma + mma / 4;
+    return (mma + mma / 4) * (p->halved ? 2 : 1);
+}
+
+/* Do units multiply bytes as they come, whatever type they join in? e4m3 with e5m2 meet in f16; what the
+ * program itself calls f16 stays that. */
+static bool takes_bytes(const struct dot_source source[2], enum dtype a, enum dtype b)
+{
+    enum dtype x = source[0].type, y = source[1].type;
+    if (!dtype_holds(a, x) || !dtype_holds(b, y))
+        return false;
+    return (is_byte(x) && is_byte(y) && !dtype_is_float(a)) ||
+           (is_byte_float(x) && is_byte_float(y) && x != y && a == DT_F16 && b == DT_F16);
 }
 
 bool dot_choose_for(struct lower *l, const struct expr *e, bool chained, struct dot_plan *out)
 {
     struct dot_source source[2] = {dot_source_of(e, 0), dot_source_of(e, 1)};
     enum dtype a = e->args[0]->type.dtype, b = e->args[1]->type.dtype;
-    bool bytes = is_byte(source[0].type) && is_byte(source[1].type) && !dtype_is_float(a) &&
-                 dtype_holds(a, source[0].type) && dtype_holds(b, source[1].type);
+    bool bytes = takes_bytes(source, a, b);
     *out = (struct dot_plan){.e = e,
                              .m = (int32_t)e->type.extent[0],
                              .n = (int32_t)e->type.extent[1],

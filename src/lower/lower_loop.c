@@ -18,6 +18,11 @@
  *
  *       while (v < bound - (n - 1) * step) { body(v) … body(v + (n - 1) * step); v += n * step; }
  *       while (v < bound) { body(v); v += step; }
+ *
+ * A loop whose body is repeated for constants, of which the trips are known, goes on without a test
+ * between the copies while enough trips are left; the last ones are written out. If it fills
+ * stages ahead, one fewer than it has copies, so many more are left to the end: before that no
+ * copy reaches past what there is to be copied.
  */
 #include "lower/lower_flow.h"
 
@@ -399,27 +404,37 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a == INT64_MAX ? b : b == INT64_MAX ? a : greatest_common_divisor(a, b);
 }
 
-static void learn_counter(struct lower *l, const struct loop *p, const struct loop_variable *v)
+static int64_t multiple_below(int64_t v, int64_t divisor)
+{
+    if (v == INT64_MAX || v < 0 || divisor == INT64_MAX)
+        return v;
+    return v - v % divisor;
+}
+
+/* Within a trip the counted variable is within `bound`. */
+static void learn_counter(struct lower *l, const struct loop *p, const struct loop_variable *v,
+                          const struct value *bound)
 {
     int64_t step, least = INT64_MIN, greatest = INT64_MAX;
+    int64_t divisor = common_divisor(value_divisor(v->start), value_divisor(v->step));
     bool known = value_known(v->step, &step);
     if (known && step >= 0 && dtype_is_signed(v->variable->sym->type.dtype))
         least = value_least(v->start);
     if (known && step <= 0 && dtype_is_signed(v->variable->sym->type.dtype))
         greatest = value_greatest(v->start);
     if (v == p->counted && (p->op == OP_LT || p->op == OP_LE)) {
-        greatest = value_greatest(p->bound);
+        greatest = value_greatest(bound);
         greatest -= p->op == OP_LT && greatest != INT64_MAX;
+        greatest = multiple_below(greatest, divisor);
     }
     if (v == p->counted && (p->op == OP_GT || p->op == OP_GE)) {
-        least = value_least(p->bound);
+        least = value_least(bound);
         least += p->op == OP_GT && least != INT64_MIN;
     }
-    value_learn(l, v->base, common_divisor(value_divisor(v->start), value_divisor(v->step)), least,
-                greatest);
+    value_learn(l, v->base, divisor, least, greatest);
 }
 
-static void open_counters(struct lower *l, struct loop *p, int copies)
+static void open_counters(struct lower *l, struct loop *p, int copies, const struct value *bound)
 {
     for (int i = 0; i < p->count; i++) {
         struct loop_variable *v = &p->variables[i];
@@ -428,7 +443,7 @@ static void open_counters(struct lower *l, struct loop *p, int copies)
         enum dtype t = v->variable->sym->type.dtype;
         const struct value *step = value_affine(l, v->step, copies, 0);
         v->base = frame_counter(l, t, v->reg, v->start, step);
-        learn_counter(l, p, v);
+        learn_counter(l, p, v, bound);
     }
 }
 
@@ -453,7 +468,7 @@ static void emit_frame(struct lower *l, struct loop *p, int copies, bool between
     struct ptx_label *head = ptx_new_label(&l->b, "loop");
     frame_open(l, &frame);
     variables_refresh(l, &p->assigned);
-    open_counters(l, p, copies);
+    open_counters(l, p, copies, limit ? limit : p->bound);
     sync_enter_loop(l, p->s);
     ptx_place(&l->b, head);
     for (int copy = 0; copy < copies && !l->failed; copy++) {
@@ -466,7 +481,9 @@ static void emit_frame(struct lower *l, struct loop *p, int copies, bool between
     }
     sync_leave_loop(l);
     latch_counters(l, p, copies);
-    branch_on(l, condition_value(l, p, limit), is_uniform(l, p), &head, "loop");
+    /* Short loops the assembler may go on unrolling, as it does with nvcc's; bra.uni keeps it from that. */
+    bool whole = is_uniform(l, p) && !kernel_thread_level(l->kernel);
+    branch_on(l, condition_value(l, p, limit), whole, &head, "loop");
     frame_close(l, &frame);
     variables_refresh(l, &p->assigned);
     sync_forget(l);
@@ -585,6 +602,51 @@ static bool emit_unrolled(struct lower *l, struct loop *p)
     return true;
 }
 
+/* --- many trips with tests between none, then the last ones --- */
+
+static bool fills_stages(const struct stmt *first)
+{
+    for (const struct stmt *s = first; s; s = s->next)
+        if (s->kind == STMT_ASYNC_COPY || fills_stages(s->body) || fills_stages(s->otherwise))
+            return true;
+    return false;
+}
+
+/* Of the trips known, those that go round in the loop; 0: it is not to be split. */
+static int64_t trips_in_loop(const struct lower *l, const struct loop *p, int copies)
+{
+    enum { ROUNDS_LEAST = 2 };
+    int64_t last = fills_stages(p->s->body) ? copies - 1 : 0;
+    if (kernel_thread_level(l->kernel) || copies == 1 || copies > MOST_PERIOD ||
+        p->trips < ROUNDS_LEAST * copies + last || look_at(p->s->body, NULL).loops)
+        return 0;
+    int64_t rest = (p->trips - last) % copies + last;
+    return rest > 0 ? p->trips - rest : 0;
+}
+
+/* What the counted variable is within at the start of trip `last`, and of none behind it. */
+static const struct value *limit_behind(struct lower *l, const struct loop *p, int64_t last)
+{
+    int end = p->op == OP_LE ? -1 : p->op == OP_GE ? 1 : 0;
+    return value_affine(l, after_steps(l, p->counted, p->counted->start, (int)last + 1), 1, end);
+}
+
+static void emit_split(struct lower *l, struct loop *p, int copies, int64_t in_loop)
+{
+    emit_frame(l, p, copies, false, limit_behind(l, p, in_loop - copies));
+    for (int i = 0; i < p->count; i++) {
+        struct loop_variable *v = &p->variables[i];
+        if (v->role == ROLE_COUNTER)
+            v->base = after_steps(l, v, v->start, (int)in_loop);
+    }
+    for (int trip = 0; trip < p->trips - in_loop && !l->failed; trip++) {
+        set_variables(l, p, trip);
+        emit_copy(l, p);
+        lower_line(l, p->s->loc);
+        emit_steps(l, p, trip);
+    }
+}
+
 /* --- how many copies --- */
 
 static int cycle_period(const struct loop *p)
@@ -629,8 +691,11 @@ static void emit_loops(struct lower *l, struct loop *p)
     bool even = p->trips > 0 && p->trips % copies == 0;
     if (two && p->trips >= 0 && p->trips < copies)
         two = even = false, copies = 1;
+    int64_t in_loop = two || period == 1 ? 0 : trips_in_loop(l, p, copies);
     if (two && !even)
         emit_two_loops(l, p, copies);
+    else if (in_loop > 0)
+        emit_split(l, p, copies, in_loop);
     else
         emit_frame(l, p, copies, !even, NULL);
 }

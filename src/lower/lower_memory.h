@@ -5,14 +5,15 @@
 #include "layout/layout_access.h"
 #include "lower/lower_tile.h"
 
-/* After the plan, with the function begun and l->shared made, before any loop: gives every shared tile its place, sets
- * l->out->shared_bytes, which scratch_take may raise later. */
+/* After the plan, with the function begun and l->shared made, before any loop: gives every
+ * shared tile its place, sets l->out->shared_bytes, which scratch_take may raise later. */
 void memory_init(struct lower *l);
 
 /* --- lower_view.c: global memory --- */
 
 const struct value *view_extent(struct lower *l, const struct sym *view, int axis); /* i64 */
-const struct value *view_stride(struct lower *l, const struct sym *view, int axis); /* in elements, i64 */
+const struct value *view_stride(struct lower *l, const struct sym *view,
+                                int axis); /* in elements, i64 */
 /* Address in bytes (i64) of element index[0], index[1], … (i64 values, one an axis). */
 const struct value *view_address(struct lower *l, const struct sym *view,
                                  const struct value *const *index);
@@ -22,21 +23,21 @@ struct place {
     int rank; /* of the sym */
     struct {
         enum index_kind kind;
-        const struct value *start; /* i64: element, or start of a slice; 0 for IX_ALL */
+        const struct value *start;  /* i64: element, or start of a slice; 0 for IX_ALL */
         const struct value *narrow; /* the same in i32, where the program has it so; else NULL */
-        struct regtile gather;     /* IX_GATHER: i32 or i64, in the layout of that axis */
-        int tile_axis;             /* axis of the access's type; -1: none */
+        struct regtile gather;      /* IX_GATHER: i32 or i64, in the layout of that axis */
+        int tile_axis;              /* axis of the access's type; -1: none */
         bool inside;
     } axis[MAX_RANK];
 };
 struct place place_of(struct lower *l, const struct expr *access);
 
-/* A slice or gather of a view or shared tile, element by element as a lane sees it in a layout of the access's type. For
- * atomics, and for whatever has no vectors. */
+/* A slice or gather of a view or shared tile, element by element as a lane sees it in a layout
+ * of the access's type. For atomics, and for whatever has no vectors. */
 struct places *places_open(struct lower *l, const struct expr *access, const struct layout *layout);
-/* Address in bytes of what register `reg` stands for (i64; of a shared tile i32), and when it is there: within the
- * tile's extents, the axes' edges, and not a copy of another register's (`copy`: skip it). NULL: always. The first-holder
- * test is not in it. */
+/* Address in bytes of what register `reg` stands for (i64; of a shared tile i32), and when it is
+ * there: within the tile's extents, the axes' edges, and not a copy of another register's
+ * (`copy`: skip it). NULL: always. The first-holder test is not in it. */
 struct element_place {
     const struct value *address, *inside;
     bool never, copy;
@@ -46,13 +47,14 @@ struct element_place places_at(struct lower *l, struct places *p, int32_t reg);
 /* A slice or gather of a view as a tile in `wanted`. Zeros (or `else`) beyond the edge. */
 struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted);
 void view_store(struct lower *l, const struct expr *access, const struct regtile *value);
-/* Elements of a lane's vector that one access may have in that layout, by divisibility and by the layout: 1 … 16
- * bytes. */
+/* Elements of a lane's vector that one access may have in that layout, by divisibility and by
+ * the layout: 1 … 16 bytes. */
 int view_vector(struct lower *l, const struct expr *access, const struct layout *layout);
 
 /* --- lower_shared.c --- */
 
-/* Address in bytes (i32) of a shared tile's first element, of a part of it: leading element indices and starts added. */
+/* Address in bytes (i32) of a shared tile's first element, of a part of it: leading element
+ * indices and starts added. */
 const struct value *shared_base(struct lower *l, const struct sym *s);
 /* Address in bytes (i32) of one element. */
 const struct value *shared_address(struct lower *l, const struct sym *s,
@@ -60,15 +62,16 @@ const struct value *shared_address(struct lower *l, const struct sym *s,
 struct regtile shared_load(struct lower *l, const struct expr *access, const struct layout *wanted);
 void shared_store(struct lower *l, const struct expr *access, const struct regtile *value);
 
-/* Registers of a tile to and from shared memory whose place is base (bytes, i32; aligned to 16) + memory(d0, d1, …): for
- * scratch. how: from layout_access_* or a plan; NULL: ld, st as wide as possible. Only first holders store. Noted with the
- * wavefronts, sym NULL. */
+/* Registers of a tile to and from shared memory whose place is base (bytes, i32; aligned to 16)
+ * + memory(d0, d1, …): for scratch. how: from layout_access_* or a plan; NULL: ld, st as wide as
+ * possible. Only first holders store. Noted with the wavefronts, sym NULL. */
 void shared_put(struct lower *l, const struct value *base, const struct layout *memory,
                 const struct access *how, const struct regtile *t);
 void shared_get(struct lower *l, const struct value *base, const struct layout *memory,
                 const struct access *how, const struct regtile *into);
 
-/* A load from shared memory cut into its instructions, for interleaving with matrix instructions. */
+/* A load from shared memory cut into its instructions, for interleaving with matrix
+ * instructions. */
 struct shared_reader {
     struct regtile into;
     int count; /* instructions */
@@ -77,13 +80,15 @@ struct shared_reader {
 };
 struct shared_reader shared_reader_open(struct lower *l, const struct expr *access, bool transposed,
                                         const struct layout *wanted);
-/* Least and greatest coordinate along `axis` of what instruction i brings, as the first lane sees it. */
+/* Least and greatest coordinate along `axis` of what instruction i brings, as the first lane
+ * sees it. */
 void shared_reader_range(const struct shared_reader *r, int i, int axis, int32_t *least,
                          int32_t *greatest);
 void shared_reader_emit(struct lower *l, struct shared_reader *r, int i);
 
-/* The same for any place of shared memory, such as scratch: `base` is the address in bytes (i32), `memory` d0, d1, … -> at.
- * What wanted masks is neither read nor written; registers of it keep what they had (readers: zeros). */
+/* The same for any place of shared memory, such as scratch: `base` is the address in bytes
+ * (i32), `memory` d0, d1, … -> at. What wanted masks is neither read nor written; registers of
+ * it keep what they had (readers: zeros). */
 struct shared_reader shared_reader_at(struct lower *l, const struct value *base,
                                       const struct layout *memory, enum dtype t,
                                       const struct layout *wanted);
@@ -94,44 +99,48 @@ struct shared_reader shared_reader_at(struct lower *l, const struct value *base,
 void copy_to_shared(struct lower *l, const struct stmt *s, const struct expr *target,
                     const struct expr *value);
 void copy_async(struct lower *l, const struct stmt *s);
-/* Any block (of 9 threads, say): the threads take elements in turn. target and value (or a scalar) are slices, gathers or
- * elements of views and shared tiles. */
+/* Any block (of 9 threads, say): the threads take elements in turn. target and value (or a
+ * scalar) are slices, gathers or elements of views and shared tiles. */
 void copy_elements(struct lower *l, const struct expr *target, const struct expr *value);
 void copy_commit(struct lower *l);
 void copy_wait(struct lower *l, int groups);
 
 /* --- lower_atomic.c --- */
 
-/* An atomic on a tile (args[0] a slice, gather or element); result in `wanted` if anyone wants it. */
+/* An atomic on a tile (args[0] a slice, gather or element); result in `wanted` if anyone wants
+ * it. */
 struct regtile atomic_tile(struct lower *l, const struct expr *e, const struct layout *wanted,
                            bool result_wanted);
 /* On one element, by this thread, where the guard holds. */
 const struct value *atomic_scalar(struct lower *l, const struct expr *e, bool result_wanted);
-void atomic_emit(struct lower *l, enum op op, enum dtype t, bool shared,
-                 struct ptx_operand address, const struct ptx_operand *args, struct guard guard,
+void atomic_emit(struct lower *l, enum op op, enum dtype t, bool shared, struct ptx_operand address,
+                 const struct ptx_operand *args, struct guard guard,
                  struct ptx_operand *result); /* result NULL: red */
 
 /* --- lower_sync.c --- */
 
 void barrier_emit(struct lower *l); /* bar.sync 0 of the block */
-/* Scratch of the block's shared memory for the compiler's own exchanges. take: an offset within .shared (in bytes) of
- * memory that no live tile has, aligned to 128, with a barrier in front where others may still be
- * reading what was there. done: its readers have read. */
+/* Scratch of the block's shared memory for the compiler's own exchanges. take: an offset within
+ * .shared (in bytes) of memory that no live tile has, aligned to 128, with a barrier in front
+ * where others may still be reading what was there. done: its readers have read. */
 int64_t scratch_take(struct lower *l, int64_t bytes);
 void scratch_done(struct lower *l);
 const struct value *scratch_address(struct lower *l, int64_t offset); /* i32 */
-/* Meaning 6: before a tile op reads or writes a view that the kernel writes, in this layout (NULL: not a tile). */
-void sync_for_view(struct lower *l, const struct sym *view, bool write, const struct layout *layout);
-/* Before each statement is emitted: says which shared tiles are dead by now, so that scratch may take their place.
- * Without it no tile is. */
+/* Meaning 6: before a tile op reads or writes a view that the kernel writes, in this layout
+ * (NULL: not a tile). */
+void sync_for_view(struct lower *l, const struct sym *view, bool write,
+                   const struct layout *layout);
+/* Before each statement is emitted: says which shared tiles are dead by now, so that scratch may
+ * take their place. Without it no tile is. */
 void sync_statement(struct lower *l, const struct stmt *s);
 /* At the head of a loop whose body this is; behind a statement list that may run or not. */
 void sync_enter_loop(struct lower *l, const struct stmt *loop);
-/* At the end of that body, in front of frame_latch, where every iteration comes by: what the next one needs. */
+/* At the end of that body, in front of frame_latch, where every iteration comes by: what the
+ * next one needs. */
 void sync_leave_loop(struct lower *l);
 void sync_forget(struct lower *l);
-/* Around an if: each arm starts from what was before, and behind it all may be under way that either left (without an
- * `else`: what was before, too). */
+/* Around an if: each arm starts from what was before, and behind it all may be under way that
+ * either left (without an `else`: what was before, too). */
 struct sync_arms {
     struct sync_saved *before, *first; /* lower_sync.c's own; first: at the end of the first arm */
 };
@@ -141,6 +150,7 @@ void sync_leave_arms(struct lower *l, struct sync_arms *a);
 void lock_emit(struct lower *l, const struct stmt *s);   /* lower_lock.c */
 void unlock_emit(struct lower *l, const struct stmt *s); /* lower_lock.c */
 
-void memory_note(struct lower *l, struct lower_access access); /* into l->out->accesses, once a place */
+void memory_note(struct lower *l,
+                 struct lower_access access); /* into l->out->accesses, once a place */
 
 #endif

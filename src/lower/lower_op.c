@@ -408,7 +408,7 @@ struct ptx_operand op_emit(struct lower *l, enum op op, enum dtype result, enum 
                            const struct ptx_operand *args, int count)
 {
     enum op_class class = op_table[op].class;
-    struct ptx_operand x[3];
+    struct ptx_operand x[3] = {{0}};
     switch (op) {
     case OP_CAST: return op_cast(l, result, t, args[0]);
     case OP_BITS: return op_bits(l, result, t, args[0]);

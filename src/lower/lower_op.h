@@ -31,6 +31,9 @@ struct ptx_operand op_cast(struct lower *l, enum dtype to, enum dtype from, stru
 /* Two f32 -> f16x2 or bf16x2 in a .b32, low first. */
 struct ptx_operand op_cast_pair(struct lower *l, enum dtype to, struct ptx_operand low,
                                 struct ptx_operand high);
+/* Four f32 -> e4m3 or e5m2 in a .b32, and such four as two f16x2, which is exact. */
+struct ptx_operand op_cast_four(struct lower *l, enum dtype to, const struct ptx_operand *x);
+void op_halves(struct lower *l, enum dtype from, struct ptx_operand word, struct ptx_operand *halves);
 struct ptx_operand op_bits(struct lower *l, enum dtype to, enum dtype from, struct ptx_operand x);
 /* A constant of type t as an operand: an immediate where instructions take one (f16, bool: a register). */
 struct ptx_operand op_constant(struct lower *l, enum dtype t, struct literal v);

@@ -35,6 +35,7 @@ struct dot_plan {
     const struct layout *fragment_a, *fragment_b;
     const struct expr *a_again, *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
     bool a_paired, b_paired; /* bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c) */
+    bool halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
 };
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
 

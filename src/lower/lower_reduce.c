@@ -337,6 +337,48 @@ static struct ptx_operand *within_thread(struct lower *l, enum op op, enum dtype
     return out;
 }
 
+/* Elements of 16 bits, two at a time: words whose elements go to the same results become one. */
+static bool combine_words(struct lower *l, enum op op, const struct regtile *x, const int32_t *to,
+                          struct regtile *left, int32_t *left_to)
+{
+    struct ptx_operand *of_one = arena_array(l->arena, struct ptx_operand, x->words);
+    bool *taken = arena_array(l->arena, bool, x->words);
+    *left = (struct regtile){.dtype = x->dtype};
+    left->word = arena_array(l->arena, struct ptx_operand, x->words);
+    for (int w = 0; w < x->words; w++) {
+        int count = 0;
+        for (int v = w; v < x->words && !taken[w]; v++)
+            if (!taken[v] && to[2 * v] == to[2 * w] && to[2 * v + 1] == to[2 * w + 1]) {
+                taken[v] = v > w;
+                of_one[count++] = x->word[v];
+            }
+        for (; count > 1; count = (count + 1) / 2)
+            for (int i = 0; 2 * i < count; i++) {
+                struct ptx_operand args[2] = {of_one[2 * i], of_one[2 * i]};
+                if (2 * i + 1 < count)
+                    args[1] = of_one[2 * i + 1];
+                of_one[i] = args[0];
+                if (2 * i + 1 < count && !op_emit_pair(l, op, x->dtype, args, 2, &of_one[i]))
+                    return false;
+            }
+        if (count == 0)
+            continue;
+        left_to[left->elements++] = to[2 * w];
+        left_to[left->elements++] = to[2 * w + 1];
+        left->word[left->words++] = of_one[0];
+    }
+    return true;
+}
+
+/* Is there something that x masks along the axes? */
+static bool any_masked(struct lower *l, const struct layout *layout, unsigned axes)
+{
+    for (int32_t r = 0; r < layout_registers(layout); r++)
+        if (tile_inside_axes(l, layout, r, axes))
+            return true;
+    return false;
+}
+
 static void across_warps(struct lower *l, enum op op, enum dtype t, const struct layout *whole,
                          int axis, const int32_t *to, struct ptx_operand *result)
 {
@@ -351,6 +393,16 @@ static void across_warps(struct lower *l, enum op op, enum dtype t, const struct
             result[to[r]] = tree(l, op, t, all + r * warps, warps);
 }
 
+/* From what threads have to what the block has. */
+static struct regtile finish(struct lower *l, enum op op, enum dtype t, const struct layout *whole,
+                             int axis, const struct layout *left, const int32_t *to,
+                             struct ptx_operand *sum)
+{
+    across_lanes(l, op, t, lanes_of(whole, axis), sum, layout_registers(left));
+    across_warps(l, op, t, whole, axis, to, sum);
+    return tile_of_elements(l, t, left, sum);
+}
+
 static struct regtile reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
                              enum dtype t)
 {
@@ -359,15 +411,22 @@ static struct regtile reduce(struct lower *l, enum op op, const struct regtile *
     for (int i = 0; i < type.rank; i++)
         type.extent[i] = left->outs[i].extent;
     const int32_t *to = tile_operand_registers(l, x->layout, left, &type);
-    struct ptx_operand *e = tile_inside_elements(l, op, x, axis < 0 ? ~0u : 1u << axis);
+    unsigned axes = axis < 0 ? ~0u : 1u << axis;
+    int32_t *left_to = arena_array(l->arena, int32_t, x->elements);
+    struct regtile words;
+    if (x->dtype == t && dtype_is_float(t) && tile_per_word(t) == 2 && x->elements % 2 == 0 &&
+        !any_masked(l, x->layout, axes) && combine_words(l, op, x, to, &words, left_to)) {
+        int32_t count = layout_registers(left);
+        struct ptx_operand *sum =
+            within_thread(l, op, t, tile_elements(l, &words), words.elements, left_to, count);
+        return finish(l, op, t, x->layout, axis, left, to, sum);
+    }
+    struct ptx_operand *e = tile_inside_elements(l, op, x, axes);
     for (int r = 0; r < x->elements && x->dtype != t; r++)
         if (e[r].kind != PTX_NOTHING)
             e[r] = op_cast(l, t, x->dtype, e[r]);
-    int32_t results = layout_registers(left);
-    struct ptx_operand *sum = within_thread(l, op, t, e, x->elements, to, results);
-    across_lanes(l, op, t, lanes_of(x->layout, axis), sum, results);
-    across_warps(l, op, t, x->layout, axis, to, sum);
-    return tile_of_elements(l, t, left, sum);
+    struct ptx_operand *sum = within_thread(l, op, t, e, x->elements, to, layout_registers(left));
+    return finish(l, op, t, x->layout, axis, left, to, sum);
 }
 
 /* --- From outside --- */

@@ -122,7 +122,7 @@ static struct regtile get_elements(struct lower *l, const struct value *base,
     for (int32_t r = 0; r < layout_registers(wanted); r++) {
         const struct value *inside = tile_inside_of(l, wanted, r), *counter[LAYOUT_INS] = {NULL};
         struct guard guard = inside ? guard_of(l, inside) : guard_always();
-        if (guard.never || !transfer_moves(&x, r))
+        if (!transfer_moves(&x, r))
             continue;
         for (int j = 0; j < wanted->out_count; j++) {
             int in = layout_in_index(get, AXIS_DIM(j));

@@ -227,6 +227,8 @@ void matrix_load(struct lower *l, const struct access *how, const struct transfe
         if (!guard.always && !t->keep)
             op_move(l, type, *target[i], type == DT_F32 ? ptx_f32(0) : ptx_int(0));
     }
+    if (guard.never)
+        return;
     guard_apply(ptx_emit(&l->b, mnemonic(how, false),
                          ptx_vector(&l->b, word, (size_t)how->matrices), address),
                 guard);

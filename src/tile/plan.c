@@ -575,5 +575,6 @@ void pass_plan(struct pass_context *c)
             k->shared_bytes = tile->sym->offset + tile->bytes;
     }
     k->planned = true;
-    warn_of_size(&p, c->diag);
+    if (c->sm == 0) /* a GPU's own limit is looked at when it is compiled for */
+        warn_of_size(&p, c->diag);
 }

@@ -169,7 +169,7 @@ def main():
             except RuntimeError as problem:
                 problems.append(str(problem))
     if problems:
-        fail("\n\n".join(problems[:10]) + f"\n{len(problems)} of {len(work)} cases")
+        fail("\n\n".join(problems[:40]) + f"\n{len(problems)} of {len(work)} cases")
     check_figures(rows)
     path = os.path.join(HERE, "kernels.csv")
     ours = [r for r in rows if r["target"] in TABLED]

@@ -266,6 +266,8 @@ static struct dot_factor factor(struct bench *b, enum dtype t, bool right)
     f.unpacked = arena_array(&b->arena, bool, f.raw.elements + 3);
     f.has_element = arena_array(&b->arena, bool, f.raw.elements + 3);
     f.has_word = arena_array(&b->arena, bool, f.raw.elements + 3);
+    f.half = arena_array(&b->arena, struct ptx_operand, 2 * (f.raw.elements + 3));
+    f.has_half = arena_array(&b->arena, bool, f.raw.elements + 3);
     return f;
 }
 

@@ -1,0 +1,143 @@
+/* When a variant takes more shared memory than its GPU has: which of the listed tuned values would fit. */
+#include "api/objects.h"
+
+#include <inttypes.h>
+
+enum { COMBINATIONS_TRIED = 512, SHOWN = 3 };
+
+struct fit {
+    const tw_kernel *kernel;
+    const struct choice *wanted; /* what does not fit */
+    const bool *known;
+    struct choice tried;
+    int *row; /* by tune: of its list */
+    struct {
+        int changed;
+        int64_t bytes;
+        struct literal *tunes;
+    } best[SHOWN];
+    int found;
+};
+
+static bool same(struct literal a, struct literal b)
+{
+    return a.is_float == b.is_float && (a.is_float ? a.f == b.f : a.i == b.i);
+}
+
+/* The next combination; names of one group step together, the last group fastest. False after the last. */
+static bool next_combination(struct fit *f)
+{
+    const struct lang_kernel *info = f->kernel->info;
+    for (int t = info->tune_count - 1; t >= 0; t--) {
+        int group = info->tunes[t].group;
+        bool leads = true; /* the last name of its group steps it */
+        for (int u = t + 1; u < info->tune_count; u++)
+            leads = leads && info->tunes[u].group != group;
+        if (!leads)
+            continue;
+        bool more = f->row[t] + 1 < info->tunes[t].count;
+        for (int u = 0; u < info->tune_count; u++)
+            if (info->tunes[u].group == group)
+                f->row[u] = more ? f->row[u] + 1 : 0;
+        if (more)
+            return true;
+    }
+    return false;
+}
+
+static int take_combination(struct fit *f)
+{
+    const struct lang_kernel *info = f->kernel->info;
+    int changed = 0;
+    for (int t = 0; t < info->tune_count; t++) {
+        f->tried.tunes[t] = info->tunes[t].values[f->row[t]];
+        changed += !same(f->tried.tunes[t], f->wanted->tunes[t]);
+    }
+    return changed;
+}
+
+/* Bytes of shared memory that the combination takes; -1: it does not compile. */
+static int64_t bytes_of(const struct fit *f)
+{
+    const tw_kernel *k = f->kernel;
+    struct arena *a = &k->module->ctx->probe;
+    struct diag quiet;
+    int64_t bytes = -1;
+    diag_init(&quiet, a);
+    if (lang_tunes_allowed(a, k->module->parsed, k->index, k->target, f->tried.tunes, NULL)) {
+        struct kernel *ir = choice_check(a, &quiet, k, &f->tried, f->known);
+        struct launch_facts facts = {
+            .values = f->tried.values, .known = f->known, .divisor = f->tried.divisor};
+        struct pass_context passes = {
+            .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
+        if (ir && passes_run(&passes, NULL))
+            bytes = ir->shared_bytes;
+    }
+    arena_free(a);
+    return bytes;
+}
+
+/* Those with the fewest changes come first. */
+static void remember(struct fit *f, int changed, int64_t bytes)
+{
+    struct arena *a = &f->kernel->module->ctx->scratch;
+    int at = f->found;
+    while (at > 0 && f->best[at - 1].changed > changed)
+        at--;
+    if (at == SHOWN)
+        return;
+    if (f->found < SHOWN)
+        f->found++;
+    for (int i = f->found - 1; i > at; i--)
+        f->best[i] = f->best[i - 1];
+    size_t size = (size_t)f->kernel->info->tune_count * sizeof *f->tried.tunes;
+    f->best[at].changed = changed;
+    f->best[at].bytes = bytes;
+    f->best[at].tunes = arena_copy(a, f->tried.tunes, size);
+}
+
+static void say(const struct fit *f)
+{
+    const struct lang_kernel *info = f->kernel->info;
+    struct text out;
+    text_init(&out, &f->kernel->module->ctx->scratch);
+    for (int i = 0; i < f->found; i++) {
+        const char *between = i ? "; " : "";
+        for (int t = 0; t < info->tune_count; t++) {
+            struct literal v = f->best[i].tunes[t];
+            if (same(v, f->wanted->tunes[t]))
+                continue;
+            text_printf(&out, "%s%s = ", between, info->tunes[t].name);
+            between = ", ";
+            if (v.is_float)
+                text_add_double(&out, v.f, true);
+            else
+                text_printf(&out, "%" PRId64, v.i);
+        }
+        text_printf(&out, " (%" PRId64 " bytes)", f->best[i].bytes);
+    }
+    diag_note(&f->kernel->module->ctx->diag, LOC_NONE, "with these tuned values it fits: %s",
+              out.data);
+}
+
+void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *known)
+{
+    tw_context *ctx = k->module->ctx;
+    const struct lang_kernel *info = k->info;
+    if (info->tune_count == 0)
+        return;
+    struct fit f = {.kernel = k, .wanted = wanted, .known = known, .tried = *wanted};
+    f.tried.tunes = arena_array(&ctx->scratch, struct literal, info->tune_count);
+    f.row = arena_array(&ctx->scratch, int, info->tune_count);
+    int tried = 0;
+    do {
+        int changed = take_combination(&f);
+        int64_t bytes = changed ? bytes_of(&f) : -1;
+        if (bytes >= 0 && bytes <= k->device->shared_bytes)
+            remember(&f, changed, bytes);
+    } while (++tried < COMBINATIONS_TRIED && next_combination(&f));
+    if (f.found)
+        say(&f);
+    else
+        diag_note(&ctx->diag, LOC_NONE, "none of the listed tuned values fit; take smaller ones");
+}

@@ -1,0 +1,342 @@
+/* Products of the formats of matrix units (tf32, e4m3, e5m2), executed in lockstep, against the CPU engine:
+ * from shared memory, transposed or not, from registers, cast on the way; and what they are made of. */
+#include "lower_compare.h"
+#include "lower_program.h"
+#include "test_layout_random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+/* Where a factor comes from. */
+enum place { IN_SHARED, IN_SHARED_TRANSPOSED, IN_MEMORY, PLACES };
+
+struct factors {
+    const char *a, *b;       /* as memory has them */
+    const char *as_a, *as_b; /* what they are cast to; "": nothing */
+};
+
+static const struct factors singles[] = {
+    {"f32", "f32", "(tf32)", "(tf32)"},
+    {"tf32", "tf32", "", ""},
+    {"f16", "f32", "(tf32)", "(tf32)"},
+    {"tf32", "f16", "", ""},
+    {"u8", "f32", "(tf32)", "(tf32)"},
+    {"bf16", "tf32", "", ""},
+    {"tf32", "f32", "", ""},
+    {"f32", "f32", "(tf32)", "(f16)"},
+};
+static const struct factors bytes[] = {
+    {"e4m3", "e4m3", "", ""},
+    {"e5m2", "e5m2", "", ""},
+    {"e4m3", "e5m2", "", ""},
+    {"e5m2", "e4m3", "", ""},
+    {"f32", "f32", "(e4m3)", "(e5m2)"},
+    {"f16", "e4m3", "(e4m3)", ""},
+    {"f32", "e5m2", "(e5m2)", ""},
+    {"e4m3", "f16", "", ""},
+    {"e4m3", "e5m2", "(f16)", "(f16)"},
+    {"e4m3", "e4m3", "(f16)", "(f16)"},
+    {"e4m3", "f32", "", ""},
+    {"e5m2", "tf32", "", ""},
+    {"e5m2", "bf16", "", ""},
+    {"i8", "e4m3", "(e4m3)", ""},
+};
+
+struct product {
+    int m, n, k, warps;
+    const struct factors *f;
+    enum place a, b;
+    bool loop; /* into a sum, twice */
+};
+
+static const char *write_factor(char *to, size_t size, enum place place, const char *cast,
+                                const char *shared, const char *view)
+{
+    if (place == IN_SHARED)
+        snprintf(to, size, "%s %s", cast, shared);
+    else if (place == IN_SHARED_TRANSPOSED)
+        snprintf(to, size, "%s trans(%s)", cast, shared);
+    else
+        snprintf(to, size, "%s %s", cast, view);
+    return to;
+}
+
+static const char *write_product(char *text, size_t size, const struct product *p)
+{
+    bool ta = p->a == IN_SHARED_TRANSPOSED, tb = p->b == IN_SHARED_TRANSPOSED;
+    char a[64], b[64];
+    write_factor(a, sizeof a, p->a, p->f->as_a, "sa", "A");
+    write_factor(b, sizeof b, p->b, p->f->as_b, "sb", "B");
+    snprintf(text, size,
+             "kernel t(const %s *a, const %s *b, f32 *c) grid(1) warps(%d)\n"
+             "{\n"
+             "    global %s A[%d][%d] = a;\n"
+             "    global %s B[%d][%d] = b;\n"
+             "    global f32 C[%d][%d] = c;\n"
+             "    shared %s sa[%d][%d];\n"
+             "    shared %s sb[%d][%d];\n"
+             "    sa = A;\n"
+             "    sb = B;\n"
+             "    sync();\n"
+             "    reg f32 acc[%d][%d] = 1;\n"
+             "    for (i32 i = 0; i < %d; i++)\n"
+             "        acc = dot(%s, %s, acc);\n"
+             "    C = acc;\n"
+             "}\n",
+             p->f->a, p->f->b, p->warps, p->f->a, ta ? p->k : p->m, ta ? p->m : p->k, p->f->b,
+             tb ? p->n : p->k, tb ? p->k : p->n, p->m, p->n, p->f->a, ta ? p->k : p->m,
+             ta ? p->m : p->k, p->f->b, tb ? p->n : p->k, tb ? p->k : p->n, p->m, p->n,
+             p->loop ? 2 : 1, a, b);
+    return text;
+}
+
+/* Sums of their products are exact in f32, what casts round is not a number of tf32 or e4m3: the left ones of f32
+ * have up to 14 bits, the right ones are near 1, 2 and 3. */
+static double element(enum dtype t, int param, uint64_t *seed)
+{
+    double small = random_below(seed, 4);
+    if (t != DT_F32)
+        return small;
+    if (param == 0)
+        return random_below(seed, 32) * 0.25 + random_below(seed, 16) * 0x1p-12;
+    return 1 + random_below(seed, 3) + random_below(seed, 4) * 0x1p-13;
+}
+
+static struct product random_product(uint64_t *seed, const struct factors *f)
+{
+    static const int extents[] = {8, 16, 17, 24, 32, 48, 64, 64};
+    static const int depths[] = {4, 6, 8, 12, 16, 16, 24, 32, 32, 48, 64, 96};
+    static const int warps[] = {1, 2, 3, 4};
+    return (struct product){.m = extents[random_below(seed, 8)],
+                            .n = extents[random_below(seed, 8)],
+                            .k = depths[random_below(seed, 12)],
+                            .warps = warps[random_below(seed, 4)],
+                            .f = f,
+                            .a = (enum place)random_below(seed, PLACES),
+                            .b = (enum place)random_below(seed, PLACES),
+                            .loop = random_below(seed, 2)};
+}
+
+static void random_products(const struct factors *f, int count, const char *const *targets,
+                            int target_count, uint64_t seed)
+{
+    char text[2048];
+    for (int round = random_rounds(4 * count); round > 0; round--) {
+        struct product p = random_product(&seed, &f[round % count]);
+        write_product(text, sizeof text, &p);
+        compare_with_cpu(text, targets[random_below(&seed, target_count)], seed, element);
+    }
+}
+
+enum { SINGLES = sizeof singles / sizeof *singles, BYTES = sizeof bytes / sizeof *bytes };
+static const char *const byte_targets[] = {"sm_89", "sm_90", "sm_100", "sm_120"};
+
+static void products_of_tf32(void **state)
+{
+    static const char *const targets[] = {"sm_80", "sm_90"};
+    (void)state;
+    random_products(singles, SINGLES, targets, 2, 5);
+}
+
+static void products_of_bytes(void **state)
+{
+    (void)state;
+    random_products(bytes, BYTES, byte_targets, 4, 6);
+}
+
+/* --- What they are made of --- */
+
+static int occurrences(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        n++;
+    return n;
+}
+
+struct wanted {
+    const char *target;
+    struct factors f;
+    int k;
+    enum place a, b;
+    const char *text;
+    int count;
+};
+
+/* 64 x 64 by four warps: each has 2 x 4 sums. */
+static void instructions(void **state)
+{
+    static const struct wanted wanted[] = {
+        {"sm_80",
+         {"f32", "f32", "(tf32)", "(tf32)"},
+         32,
+         IN_SHARED,
+         IN_SHARED,
+         "m16n8k8.row.col.f32.tf32.tf32.f32",
+         4 * 8},
+        {"sm_80",
+         {"f32", "f32", "(tf32)", "(tf32)"},
+         12,
+         IN_SHARED,
+         IN_SHARED,
+         "m16n8k4.row.col.f32.tf32.tf32.f32",
+         3 * 8},
+        {"sm_80",
+         {"f32", "f32", "(tf32)", "(tf32)"},
+         6,
+         IN_SHARED,
+         IN_SHARED,
+         "fma.rn.f32",
+         64 * 64 / 128 * 6},
+        {"sm_80",
+         {"f32", "f32", "(tf32)", "(tf32)"},
+         32,
+         IN_SHARED,
+         IN_SHARED,
+         "cvt.rna.tf32.f32",
+         4 * (2 * 4 + 4 * 2)}, /* each element of a fragment once */
+        {"sm_80",
+         {"f32", "f32", "(tf32)", "(tf32)"},
+         32,
+         IN_SHARED,
+         IN_SHARED_TRANSPOSED,
+         "ldmatrix",
+         8 + 8}, /* both factors, four registers at a time */
+        {"sm_89",
+         {"e4m3", "e4m3", "", ""},
+         64,
+         IN_SHARED,
+         IN_SHARED_TRANSPOSED,
+         "m16n8k32.row.col.f32.e4m3.e4m3.f32",
+         2 * 8},
+        {"sm_120",
+         {"e4m3", "e5m2", "", ""},
+         64,
+         IN_SHARED,
+         IN_SHARED_TRANSPOSED,
+         "m16n8k32.row.col.f32.e4m3.e5m2.f32",
+         2 * 8},
+        {"sm_89",
+         {"e5m2", "e4m3", "", ""},
+         32,
+         IN_SHARED,
+         IN_SHARED,
+         "ldmatrix.sync.aligned.m8n8.x4.trans",
+         2}, /* pairs of bytes, put in order */
+        {"sm_89", {"e5m2", "e4m3", "", ""}, 32, IN_SHARED, IN_SHARED, "prmt", 8},
+        {"sm_89",
+         {"f32", "f32", "(e4m3)", "(e4m3)"},
+         32,
+         IN_SHARED,
+         IN_SHARED_TRANSPOSED,
+         "cvt.rn.satfinite.e4m3x2.f32",
+         2 * (2 * 4 + 4 * 2)},
+        /* no units for bytes: as f16, each fragment converted once */
+        {"sm_90",
+         {"e4m3", "e5m2", "", ""},
+         64,
+         IN_SHARED,
+         IN_SHARED,
+         "m16n8k16.row.col.f32.f16.f16.f32",
+         2 * 2 * 8},
+        {"sm_90",
+         {"e4m3", "e5m2", "", ""},
+         64,
+         IN_SHARED,
+         IN_SHARED,
+         "cvt.rn.f16x2.e4m3x2",
+         2 * 2 * 2 * 4},
+        {"sm_89",
+         {"e4m3", "e4m3", "", ""},
+         16,
+         IN_SHARED,
+         IN_SHARED,
+         "m16n8k8.row.col.f32.f16.f16.f32",
+         2 * 8},
+        {"sm_89",
+         {"e4m3", "e4m3", "", ""},
+         24,
+         IN_SHARED,
+         IN_SHARED,
+         "m16n8k8.row.col.f32.f16.f16.f32",
+         3 * 8},
+        /* said by the program */
+        {"sm_89",
+         {"e4m3", "e4m3", "(f16)", "(f16)"},
+         32,
+         IN_SHARED,
+         IN_SHARED,
+         "m16n8k16.row.col.f32.f16.f16.f32",
+         2 * 8},
+    };
+    char text[2048];
+    (void)state;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const struct wanted *w = &wanted[i];
+        struct product product = {64, 64, w->k, 4, &w->f, w->a, w->b, false};
+        struct program p = {0};
+        struct lowered out;
+        program_open(&p, write_product(text, sizeof text, &product));
+        if (!program_check(&p, 0) || !program_lower(&p, w->target, &out))
+            fail_msg("%s", program_messages(&p));
+        const char *ptx = lowered_text(&p, &out);
+        if (occurrences(ptx, w->text) != w->count)
+            fail_msg("%d times %s on %s in\n%s", occurrences(ptx, w->text), w->text, w->target,
+                     text);
+        program_free(&p);
+    }
+}
+
+/* Every target's assembler takes them. */
+static void they_assemble(void **state)
+{
+    static const char *const targets[] = {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
+    char text[2048];
+    uint64_t seed = 7;
+    (void)state;
+    for (int i = 0; i < 2 * (SINGLES + BYTES) && has_assembler(); i++) {
+        bool single = i % (SINGLES + BYTES) < SINGLES;
+        const struct factors *f =
+            single ? &singles[i % (SINGLES + BYTES)] : &bytes[i % (SINGLES + BYTES) - SINGLES];
+        struct product product = random_product(&seed, f);
+        const char *target = targets[single ? i % 5 : 1 + i % 4];
+        struct program p = {0};
+        struct lowered out;
+        program_open(&p, write_product(text, sizeof text, &product));
+        if (!program_check(&p, 0) || !program_lower(&p, target, &out))
+            fail_msg("%s", program_messages(&p));
+        const char *why = assemble(&p, target, lowered_text(&p, &out));
+        if (why)
+            fail_msg("%s\n%s", why, text);
+        program_free(&p);
+    }
+}
+
+static void bytes_need_sm_89(void **state)
+{
+    struct product product = {32, 32, 32, 2, &bytes[2], IN_SHARED, IN_SHARED, false};
+    struct program p = {0};
+    struct lowered out;
+    char text[2048];
+    (void)state;
+    program_open(&p, write_product(text, sizeof text, &product));
+    assert_true(program_check(&p, 0));
+    assert_false(program_lower(&p, "sm_80", &out));
+    assert_non_null(
+        strstr(program_messages(&p), "sm_80 has no `e4m3`: sm_89 is the first that has"));
+    program_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_tf32), cmocka_unit_test(products_of_bytes),
+        cmocka_unit_test(instructions),     cmocka_unit_test(they_assemble),
+        cmocka_unit_test(bytes_need_sm_89),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
