@@ -18,7 +18,7 @@ NAMES = {
     0x017: "IMNMX", 0x019: "SHF", 0x01a: "SGXT", 0x01c: "PLOP3", 0x020: "FMUL", 0x021: "FADD", 0x023: "FFMA",
     0x024: "IMAD", 0x025: "IMAD.WIDE", 0x027: "IMAD.HI", 0x028: "DMUL", 0x029: "DADD", 0x02a: "DSETP", 0x02b: "DFMA",
     0x030: "HADD2", 0x031: "HFMA2", 0x032: "HMUL2", 0x033: "HSET2", 0x034: "HSETP2", 0x035: "HFMA2.MMA", 0x036: "VIADD",
-    0x037: "IMMA", 0x03b: "LDSM", 0x03c: "HMMA", 0x03e: "F2FP", 0x03f: "DMMA", 0x040: "HMNMX2", 0x045: "I2FP",
+    0x037: "IMMA", 0x03b: "LDSM", 0x03c: "HMMA", 0x03e: "F2FP", 0x03f: "DMMA", 0x040: "HMNMX2", 0x044: "STSM", 0x045: "I2FP",
     0x046: "VIADDMNMX", 0x048: "VIMNMX", 0x082: "UMOV", 0x086: "VOTEU", 0x087: "USEL", 0x08c: "UISETP", 0x090: "UIADD3",
     0x091: "ULEA", 0x092: "ULOP3", 0x099: "USHF", 0x0a4: "UIMAD", 0x0a5: "UIMAD.WIDE", 0x0ca: "R2UR", 0x0b9: "ULDC",
     0x100: "FLO", 0x105: "F2I", 0x106: "I2F", 0x107: "FRND", 0x108: "MUFU", 0x109: "POPC", 0x110: "F2F", 0x111: "F2I",
@@ -32,7 +32,7 @@ NAMES = {
 KINDS = {
     "matrix": "HMMA IMMA DMMA",
     "multiply-add": "FFMA DFMA HFMA2 HFMA2.MMA",
-    "shared": "LDSM LDS STS ATOMS ATOMS.CAS",
+    "shared": "LDSM LDS STS STSM ATOMS ATOMS.CAS",
     "global": "LDG STG LDGSTS ATOMG ATOMG.CAS ATOM RED LD ST",
     "local": "LDL STL",
     "order": "BAR DEPBAR LDGDEPBAR MEMBAR WARPSYNC BSSY BSYNC",

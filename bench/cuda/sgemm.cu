@@ -88,17 +88,18 @@ extern "C" __global__ void sgemm_register_tiled(int m, int n, int k, const float
 {
     __shared__ __align__(16) float as[BLOCK][D];
     __shared__ __align__(16) float bs[D][BLOCK];
-    int row = blockIdx.y * BLOCK, col = blockIdx.x * BLOCK, t = threadIdx.y * D + threadIdx.x;
+    int row = blockIdx.y * BLOCK, col = blockIdx.x * BLOCK;
+    unsigned t = threadIdx.y * D + threadIdx.x;
     float sum[R][R] = {};
     for (int p = 0; p < k; p += D) {
 #pragma unroll
-        for (int e = t; e < BLOCK * D; e += D * D) {
-            int y = e / D, x = e % D;
+        for (int e = 0; e < BLOCK * D; e += D * D) {
+            int y = t / D + e / D, x = t % D;
             as[y][x] = row + y < m && p + x < k ? a[(long long)(row + y) * k + p + x] : 0;
         }
 #pragma unroll
-        for (int e = t; e < BLOCK * D; e += D * D) {
-            int y = e / BLOCK, x = e % BLOCK;
+        for (int e = 0; e < BLOCK * D; e += D * D) {
+            int y = t / BLOCK + e / BLOCK, x = t % BLOCK;
             bs[y][x] = p + y < k && col + x < n ? b[(long long)(p + y) * n + col + x] : 0;
         }
         __syncthreads();

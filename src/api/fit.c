@@ -1,9 +1,10 @@
-/* When a variant takes more shared memory than its GPU has: which of the listed tuned values would fit. */
+/* When a variant takes more shared memory or registers than its GPU has: which of the listed tuned values would fit, those
+ * with the fewest changes first. */
 #include "api/objects.h"
 
 #include <inttypes.h>
 
-enum { COMBINATIONS_TRIED = 512, SHOWN = 3 };
+enum { COMBINATIONS_TRIED = 256, SHOWN = 3 };
 
 struct fit {
     const tw_kernel *kernel;
@@ -12,11 +13,10 @@ struct fit {
     struct choice tried;
     int *row; /* by tune: of its list */
     struct {
-        int changed;
         int64_t bytes;
         struct literal *tunes;
     } best[SHOWN];
-    int found;
+    int found, tries;
 };
 
 static bool same(struct literal a, struct literal b)
@@ -56,7 +56,7 @@ static int take_combination(struct fit *f)
     return changed;
 }
 
-/* Bytes of shared memory that the combination takes; -1: it does not compile. */
+/* Bytes of shared memory that the combination takes; -1: it does not compile, or does not fit either. */
 static int64_t bytes_of(const struct fit *f)
 {
     const tw_kernel *k = f->kernel;
@@ -70,30 +70,35 @@ static int64_t bytes_of(const struct fit *f)
             .values = f->tried.values, .known = f->known, .divisor = f->tried.divisor};
         struct pass_context passes = {
             .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
-        if (ir && passes_run(&passes, NULL))
-            bytes = ir->shared_bytes;
+        struct lower_options options = {.target = k->device};
+        struct lowered lowered;
+        if (ir && passes_run(&passes, NULL) && ir->shared_bytes <= k->device->shared_bytes &&
+            lower_kernel(a, ir, &options, &quiet, &lowered))
+            bytes = lowered.shared_bytes;
     }
     arena_free(a);
     return bytes;
 }
 
-/* Those with the fewest changes come first. */
-static void remember(struct fit *f, int changed, int64_t bytes)
+static void remember(struct fit *f, int64_t bytes)
 {
-    struct arena *a = &f->kernel->module->ctx->scratch;
-    int at = f->found;
-    while (at > 0 && f->best[at - 1].changed > changed)
-        at--;
-    if (at == SHOWN)
-        return;
-    if (f->found < SHOWN)
-        f->found++;
-    for (int i = f->found - 1; i > at; i--)
-        f->best[i] = f->best[i - 1];
     size_t size = (size_t)f->kernel->info->tune_count * sizeof *f->tried.tunes;
-    f->best[at].changed = changed;
-    f->best[at].bytes = bytes;
-    f->best[at].tunes = arena_copy(a, f->tried.tunes, size);
+    f->best[f->found].bytes = bytes;
+    f->best[f->found++].tunes = arena_copy(&f->kernel->module->ctx->scratch, f->tried.tunes, size);
+}
+
+/* Those that change so many values. */
+static void try_changing(struct fit *f, int count)
+{
+    for (int t = 0; t < f->kernel->info->tune_count; t++)
+        f->row[t] = 0;
+    do {
+        if (take_combination(f) != count)
+            continue;
+        int64_t bytes = bytes_of(f);
+        if (bytes >= 0)
+            remember(f, bytes);
+    } while (f->found < SHOWN && ++f->tries < COMBINATIONS_TRIED && next_combination(f));
 }
 
 static void say(const struct fit *f)
@@ -114,7 +119,7 @@ static void say(const struct fit *f)
             else
                 text_printf(&out, "%" PRId64, v.i);
         }
-        text_printf(&out, " (%" PRId64 " bytes)", f->best[i].bytes);
+        text_printf(&out, " (%" PRId64 " bytes of shared memory)", f->best[i].bytes);
     }
     diag_note(&f->kernel->module->ctx->diag, LOC_NONE, "with these tuned values it fits: %s",
               out.data);
@@ -129,13 +134,8 @@ void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *k
     struct fit f = {.kernel = k, .wanted = wanted, .known = known, .tried = *wanted};
     f.tried.tunes = arena_array(&ctx->scratch, struct literal, info->tune_count);
     f.row = arena_array(&ctx->scratch, int, info->tune_count);
-    int tried = 0;
-    do {
-        int changed = take_combination(&f);
-        int64_t bytes = changed ? bytes_of(&f) : -1;
-        if (bytes >= 0 && bytes <= k->device->shared_bytes)
-            remember(&f, changed, bytes);
-    } while (++tried < COMBINATIONS_TRIED && next_combination(&f));
+    for (int count = 1; count <= info->tune_count && f.found < SHOWN; count++)
+        try_changing(&f, count);
     if (f.found)
         say(&f);
     else

@@ -33,17 +33,26 @@ static int32_t warp_step(const struct side *s)
     return s->vector * s->lanes * s->reps;
 }
 
+/* Every `every`-th of the side's lanes, `count` of them; s NULL: what they are no part of. */
+static void add_lanes(struct layout *l, const struct side *s, int32_t count, int32_t every)
+{
+    if (s)
+        layout_add_digit(l, AXIS_LANE, count, s->axis, every * lane_step(s));
+    else
+        layout_add_free(l, AXIS_LANE, count);
+}
+
+/* Of a lane's number the lowest bit goes along n, the next along m, then the rest: accesses of 16 bytes take
+ * half the wavefronts where lane i has the same address as i ^ 1, or as i ^ 2, throughout. */
 static void add_threads(struct layout *l, const struct side *m, const struct side *n,
                         const struct fma_tiling *t)
 {
-    if (n)
-        layout_add_digit(l, AXIS_LANE, n->lanes, n->axis, lane_step(n));
-    else
-        layout_add_free(l, AXIS_LANE, t->lanes_n);
-    if (m)
-        layout_add_digit(l, AXIS_LANE, m->lanes, m->axis, lane_step(m));
-    else
-        layout_add_free(l, AXIS_LANE, t->lanes_m);
+    int32_t low_n = t->lanes_n > 1 && t->lanes_m > 1 ? 2 : t->lanes_n;
+    int32_t low_m = t->lanes_n > 1 && t->lanes_m > 1 ? 2 : t->lanes_m;
+    add_lanes(l, n, low_n, 1);
+    add_lanes(l, m, low_m, 1);
+    add_lanes(l, n, t->lanes_n / low_n, low_n);
+    add_lanes(l, m, t->lanes_m / low_m, low_m);
     if (n)
         layout_add_digit(l, AXIS_WARP, n->warps, n->axis, warp_step(n));
     else

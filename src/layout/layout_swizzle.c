@@ -50,6 +50,28 @@ static int64_t cost_of(const struct access *a)
     return 2 * a->wavefronts + a->instructions;
 }
 
+/* Does a lane's vector go along the axis? */
+static bool goes_along(const struct layout *regs, const struct access *a, int axis)
+{
+    int32_t first[LAYOUT_OUTS], next[LAYOUT_OUTS];
+    int j = layout_out_index(regs, AXIS_DIM(axis));
+    layout_element(regs, 0, 0, 0, first);
+    for (int b = 0; b < a->vector_bits; b++) {
+        layout_element(regs, a->vector[b], 0, 0, next);
+        if (j >= 0 && next[j] != first[j])
+            return true;
+    }
+    return false;
+}
+
+static void rate_lanes(const struct shared_access *wish, const struct layout *layout, int bits,
+                       struct access *out)
+{
+    layout_access_lanes(wish->regs, layout, bits, wish->most, out);
+    if (wish->apart > 0 && goes_along(wish->regs, out, wish->apart - 1))
+        layout_access_lanes(wish->regs, layout, bits, (bits + 7) / 8, out);
+}
+
 /* The cheapest way of making an access. *bound: what it would cost without conflicts. */
 static bool rate_access(const struct shared_access *wish, const struct layout *layout, int bits,
                         struct access *out, int64_t *bound)
@@ -61,7 +83,7 @@ static bool rate_access(const struct shared_access *wish, const struct layout *l
         if (!(wish->kinds >> kind & 1))
             continue;
         if (kind == ACCESS_LANES)
-            layout_access_lanes(wish->regs, layout, bits, wish->most, &a);
+            rate_lanes(wish, layout, bits, &a);
         else if (!layout_access_matrix(wish->regs, layout, bits, kind == ACCESS_MATRIX_TRANS, &a))
             continue;
         if (a.bytes < wish->needed)
@@ -414,8 +436,8 @@ bool layout_choose_with_copy(const struct shared_wish *wish, int vector, int war
         int64_t rows = rows_of_lane(&regs, last);
         if (layout_choose_shared(&trial, &choice)) {
             bool same = fewest > 0 && choice.cost == out->cost && choice.bytes == out->bytes;
-            if (fewest == 0 || (same ? along * vector >= row && rows < fewest
-                                     : better(&choice, out))) {
+            if (fewest == 0 ||
+                (same ? along * vector >= row && rows < fewest : better(&choice, out))) {
                 *out = choice;
                 *copy = regs;
                 fewest = rows;

@@ -2,6 +2,7 @@
 #include "lower/lower.h"
 
 #include "lower/lower_flow.h"
+#include "lower/lower_limits.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -296,9 +297,11 @@ static void refuse_byte_floats(void *user, struct expr **at)
 {
     struct lower *l = user;
     enum dtype t = (*at)->type.dtype;
-    if (!l->failed && dtype_is_float(t) && dtype_size(t) == 1)
-        lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", target_name(l),
-                    dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
+    if (l->failed || !dtype_is_float(t) || dtype_size(t) > 1)
+        return;
+    lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", target_name(l),
+                dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
+    diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
 }
 
 static void refuse_root(void *user, struct expr **root, bool is_target)
@@ -393,7 +396,7 @@ static void emit_kernel(struct lower *l)
     make_prologue(l, variables, &ticket);
     learn_facts(l);
     normalise_assignments(l);
-    if (!plan_make(l))
+    if (!plan_make(l) || !limits_registers(l))
         return;
     memory_init(l);
     if (ticket)
@@ -426,6 +429,25 @@ static void check_module(const struct lower *l)
     (void)l;
 }
 
+/* For sm_100 and up ptxas (13.0) spills a little so that one more block fits; a kernel with registers to spare says how many
+ * blocks are meant, and keeps all in registers. Elsewhere, and for larger kernels, its own choice is the better one. */
+static void ask_for_registers(struct lower *l)
+{
+    enum { FIRST = 100, LARGE = 180, MOST_BLOCKS = 4, GRAIN = 8, OWN_SHARED = 1024 };
+    const struct lowered *out = l->out;
+    if (!lower_has(l, FIRST) || out->registers > LARGE || kernel_thread_level(l->kernel))
+        return;
+    int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
+    int64_t blocks = l->target->registers / (registers * l->threads);
+    int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + OWN_SHARED);
+    blocks = by_shared < blocks ? by_shared : blocks;
+    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    struct ptx_limit limit = {
+        .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};
+    if (blocks > 0)
+        vec_push(l->arena, &l->out->function->limits, limit);
+}
+
 bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                   struct diag *diag, struct lowered *out)
 {
@@ -446,6 +468,7 @@ bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options 
     if (!within_limits(&l))
         return false;
     out->registers = estimate_registers(a, out->function);
+    ask_for_registers(&l);
     check_module(&l);
     return true;
 }

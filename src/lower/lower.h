@@ -79,7 +79,7 @@ struct lowered {
     int block[3];         /* threads */
     int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
     int registers;        /* of a thread, estimated */
-    bool too_large;       /* refused: more shared memory than the target has */
+    bool too_large;       /* refused: more shared memory or registers than the target has */
 };
 
 /* After all passes ran for the target. Reports what the target lacks; false then. */

@@ -242,8 +242,8 @@ const struct value *array_get(struct lower *l, const struct sym *s, const struct
     return sure ? v : choose(l, inside, v, otherwise);
 }
 
-static void move_when(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_operand from,
-                      struct guard when)
+void move_when(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_operand from,
+               struct guard when)
 {
     if (t == DT_BOOL)
         guard_apply(ptx_emit(&l->b, "mov.pred", to, from), when);
@@ -332,8 +332,12 @@ static const struct value **assigned_values(struct lower *l, const struct expr *
     return array_broadcast(l, v, &value->type, to);
 }
 
-static void assign_whole(struct lower *l, struct array *a, const struct expr *value, bool declared)
+/* Where `when` holds; of a declaration, always. */
+static void assign_whole(struct lower *l, struct array *a, const struct expr *value, bool declared,
+                         struct guard when)
 {
+    if (when.never || (!when.always && load_into_when(l, a->sym, a->reg, value, when)))
+        return;
     const struct value **v = assigned_values(l, value, &a->sym->type);
     if (a->home == HOME_VALUES) {
         assert(declared && "assigned again");
@@ -344,7 +348,10 @@ static void assign_whole(struct lower *l, struct array *a, const struct expr *va
     if (use_of(value, a->sym) == SELF_MIXED)
         keep_values(l, v, a->elements);
     for (int64_t i = 0; i < a->elements; i++)
-        value_into(l, v[i], a->reg[i]);
+        if (when.always)
+            value_into(l, v[i], a->reg[i]);
+        else
+            move_when(l, a->sym->type.dtype, a->reg[i], value_operand(l, v[i]), when);
     (void)declared;
 }
 
@@ -366,10 +373,11 @@ void array_assign(struct lower *l, const struct stmt *s)
         return;
     }
     struct array *a = settle(l, sym);
+    struct guard when = s->kind == STMT_DECL ? guard_always() : guard_of_lazy(l);
     if (!s->value)
         return;
     if (whole && a->home != HOME_LOCAL) {
-        assign_whole(l, a, s->value, s->kind == STMT_DECL);
+        assign_whole(l, a, s->value, s->kind == STMT_DECL, when);
         return;
     }
     struct expr *target = s->target;
@@ -377,5 +385,5 @@ void array_assign(struct lower *l, const struct stmt *s)
         target = expr_access(l->kernel, (struct sym *)sym, 0, s->loc);
         target->type = sym->type;
     }
-    assign_part(l, target, s->value, guard_always());
+    assign_part(l, target, s->value, when);
 }

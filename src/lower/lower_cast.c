@@ -155,15 +155,15 @@ static struct ptx_operand byte_to_f32(struct lower *l, enum dtype from, struct p
 {
     struct ptx_operand half[2] = {ptx_reg(&l->b, MOD_B16), ptx_reg(&l->b, MOD_B16)};
     struct ptx_operand byte = NEW(l, MOD_B16, "cvt.u16.u32", x);
-    struct ptx_operand pair =
-        NEW_OF(l, MOD_B32, two_bytes(from), "cvt.rn.f16x2.*", byte);
+    struct ptx_operand pair = NEW_OF(l, MOD_B32, two_bytes(from), "cvt.rn.f16x2.*", byte);
     ptx_emit(&l->b, "mov.b32", ptx_vector(&l->b, half, 2), pair);
     return NEW(l, MOD_F32, "cvt.f32.f16", half[0]);
 }
 
 static struct ptx_operand f32_to_byte(struct lower *l, enum dtype to, struct ptx_operand x)
 {
-    struct ptx_operand pair = NEW_OF(l, MOD_B16, two_bytes(to), "cvt.rn.satfinite.*.f32", ptx_f32(0), x);
+    struct ptx_operand pair =
+        NEW_OF(l, MOD_B16, two_bytes(to), "cvt.rn.satfinite.*.f32", ptx_f32(0), x);
     return NEW(l, MOD_B32, "cvt.u32.u16", pair);
 }
 
@@ -241,12 +241,13 @@ struct ptx_operand op_cast_four(struct lower *l, enum dtype to, const struct ptx
 {
     struct ptx_operand half[2];
     for (int i = 0; i < 2; i++)
-        half[i] = NEW_OF(l, MOD_B16, two_bytes(to), "cvt.rn.satfinite.*.f32", x[2 * i + 1],
-                         x[2 * i]);
+        half[i] =
+            NEW_OF(l, MOD_B16, two_bytes(to), "cvt.rn.satfinite.*.f32", x[2 * i + 1], x[2 * i]);
     return NEW(l, MOD_B32, "mov.b32", ptx_vector(&l->b, half, 2));
 }
 
-void op_halves(struct lower *l, enum dtype from, struct ptx_operand word, struct ptx_operand *halves)
+void op_halves(struct lower *l, enum dtype from, struct ptx_operand word,
+               struct ptx_operand *halves)
 {
     struct ptx_operand half[2] = {ptx_reg(&l->b, MOD_B16), ptx_reg(&l->b, MOD_B16)};
     ptx_emit(&l->b, "mov.b32", ptx_vector(&l->b, half, 2), word);

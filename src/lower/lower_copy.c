@@ -125,10 +125,11 @@ static void emit_copy(struct lower *l, const struct copy *c, int32_t reg, struct
     struct ptx_operand all[5] = {to};
     size_t count = 1;
     const struct value *inside = places_edges(l, c->from, reg, &never);
-    struct guard there = inside ? guard_of(l, inside) : guard_always();
-    all[count++] = value_address(l, places_at(l, c->from, reg).address);
+    struct guard there = inside && !never ? guard_of(l, inside) : guard_always();
+    never |= there.never; /* then nothing is read, wherever that were */
+    all[count++] = value_address(l, never ? c->from->origin : places_at(l, c->from, reg).address);
     all[count++] = ptx_int(c->bytes);
-    if (never || there.never)
+    if (never)
         all[count++] = ptx_int(0);
     else if (!there.always)
         all[count++] = ptx_not(there.predicate);

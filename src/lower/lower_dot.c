@@ -38,6 +38,21 @@ void dot_factor_read(struct lower *l, struct dot_factor *f, int32_t end)
         shared_reader_emit(l, &f->reader, f->order[f->read++]);
 }
 
+int dot_factor_unread(const struct dot_factor *f, int32_t end)
+{
+    int count = 0;
+    while (f->in_pieces && f->read + count < f->reader.count &&
+           f->first[f->order[f->read + count]] < end)
+        count++;
+    return count;
+}
+
+void dot_factor_read_some(struct lower *l, struct dot_factor *f, int count)
+{
+    while (count-- > 0)
+        shared_reader_emit(l, &f->reader, f->order[f->read++]);
+}
+
 /* --- Elements and words of fragments --- */
 
 static void unpack_word(struct lower *l, struct dot_factor *f, int32_t index, int per_word)
@@ -50,6 +65,13 @@ static void unpack_word(struct lower *l, struct dot_factor *f, int32_t index, in
         op_unpack(l, f->source.type, f->raw.word[index], to);
 }
 
+/* Is every value of `from` one of `to`, so that a cast may as well be left out? */
+static bool is_exact(enum dtype to, enum dtype from)
+{
+    return to == from || (dtype_holds(to, from) && dtype_is_float(to) == dtype_is_float(from) &&
+                          dtype_table[to].roundoff <= dtype_table[from].roundoff);
+}
+
 struct ptx_operand dot_factor_element(struct lower *l, struct dot_factor *f, int32_t reg)
 {
     int per_word = tile_per_word(f->source.type);
@@ -57,9 +79,11 @@ struct ptx_operand dot_factor_element(struct lower *l, struct dot_factor *f, int
         unpack_word(l, f, reg / per_word, per_word);
     if (!f->has_element[reg]) {
         f->has_element[reg] = true;
-        if (f->source.type != f->written && f->source.type != f->type)
-            f->element[reg] = op_cast(l, f->written, f->source.type, f->element[reg]);
-        enum dtype now = f->source.type == f->type ? f->type : f->written;
+        enum dtype now = f->source.type;
+        if (!is_exact(f->written, now)) {
+            f->element[reg] = op_cast(l, f->written, now, f->element[reg]);
+            now = f->written;
+        }
         if (now != f->type)
             f->element[reg] = op_cast(l, f->type, now, f->element[reg]);
     }
@@ -101,7 +125,7 @@ static struct ptx_operand pack_word(struct lower *l, struct dot_factor *f, int32
         return tf32_word(l, f, first);
     if (f->source.type == DT_F32 && is_byte_float(f->type) && f->written == f->type)
         return op_cast_four(l, f->type, &f->raw.word[first]);
-    if (is_byte_float(f->source.type) && f->type == DT_F16)
+    if (is_byte_float(f->source.type) && f->type == DT_F16 && is_exact(f->written, f->source.type))
         return halves_of(l, f, f->source.type, first / 4, f->raw.word[first / 4])[first / 2 % 2];
     for (int i = 0; i < per_word; i++)
         element[i] = dot_factor_element(l, f, first + i);
@@ -111,7 +135,8 @@ static struct ptx_operand pack_word(struct lower *l, struct dot_factor *f, int32
 struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_t index)
 {
     int per_word = tile_per_word(f->type);
-    if (f->source.type == f->type && f->type != DT_TF32 && !f->paired)
+    bool raw = f->source.type == f->type && is_exact(f->written, f->type);
+    if (raw && f->type != DT_TF32 && !f->paired)
         return f->raw.word[index];
     if (!f->has_word[index]) {
         f->word[index] =
@@ -133,7 +158,11 @@ static struct dot_factor factor_of(const struct dot_plan *p, const struct expr *
                                .type = side ? p->b_type : p->a_type,
                                .layout = fragment,
                                .read_as = paired ? read : fragment,
+                               .chunk = !p->chunk ? NULL : side ? p->chunk_b : p->chunk_a,
                                .right = side == 1,
+                               .apart = dot_goes_by_columns(p, side ? p->b_type : p->a_type)
+                                            ? 2 - side
+                                            : 0,
                                .again = side ? p->b_again : p->a_again,
                                .paired = paired,
                                .deep = p->mma.shape.k / 16};
@@ -155,13 +184,42 @@ static void make_tables(struct lower *l, struct dot_factor *f)
 static void take_reader(struct lower *l, const struct dot_plan *p, struct dot_factor *f, int side,
                         struct shared_reader reader)
 {
-    int32_t steps = p->kind == DOT_MMA ? p->k / p->mma.shape.k : p->k;
+    int32_t k = f->chunk ? p->chunk : p->k;
+    int32_t steps = p->kind == DOT_MMA ? k / p->mma.shape.k : k;
     f->in_pieces = true;
     f->reader = reader;
     f->raw = reader.into;
-    order_pieces(l, f, side, p->k);
+    order_pieces(l, f, side, k);
     if (f->raw.elements / steps % tile_per_word(f->source.type))
-        dot_factor_read(l, f, p->k);
+        dot_factor_read(l, f, k);
+}
+
+static struct shared_reader open_reader(struct lower *l, const struct dot_factor *f)
+{
+    const struct layout *wanted = f->chunk ? f->chunk : f->read_as;
+    if (f->scratch)
+        return shared_reader_at(l, f->scratch, f->memory, f->source.type, wanted);
+    return shared_reader_open(l, f->source.shared, f->source.transposed, wanted);
+}
+
+/* In chunks only if both have pieces. */
+static void take_readers(struct lower *l, const struct dot_plan *p, struct dot_factor f[2])
+{
+    struct shared_reader reader[2];
+    bool again = true;
+    while (again) {
+        again = false;
+        for (int side = 0; side < 2; side++)
+            if (f[side].scratch || f[side].source.shared) {
+                reader[side] = open_reader(l, &f[side]);
+                again |= f[side].chunk && reader[side].whole;
+            }
+        if (again)
+            f[0].chunk = f[1].chunk = NULL;
+    }
+    for (int side = 0; side < 2; side++)
+        if (f[side].scratch || f[side].source.shared)
+            take_reader(l, p, &f[side], side, reader[side]);
 }
 
 /* --- Through scratch --- */
@@ -191,7 +249,8 @@ static int64_t plan_staging(struct lower *l, const struct dot_factor *f, int64_t
         .rank = 2,
         .bits = dtype_table[f->source.type].bits,
         .count = 2,
-        .access = {{out->tile.layout, 1u << ACCESS_LANES, 16, 0, 1}, {f->layout, all, 16, 0, 1}},
+        .access = {{out->tile.layout, 1u << ACCESS_LANES, 16, 0, 1, 0},
+                   {f->layout, all, 16, 0, 1, f->apart}},
         .may_pad = true,
         .may_be_linear = true};
     bool met = layout_choose_shared(&wish, &out->place);
@@ -242,10 +301,10 @@ static bool stage_factors(struct lower *l, const struct dot_plan *p, struct dot_
     else
         barrier_emit(l);
     for (int side = 0; side < 2; side++)
-        if (staged[side])
-            take_reader(l, p, &f[side], side,
-                        shared_reader_at(l, scratch_address(l, start + s[side].offset),
-                                         s[side].memory, f[side].source.type, f[side].layout));
+        if (staged[side]) {
+            f[side].scratch = scratch_address(l, start + s[side].offset);
+            f[side].memory = s[side].memory;
+        }
     return true;
 }
 
@@ -272,13 +331,9 @@ static bool open_factors(struct lower *l, const struct dot_plan *p, struct dot_f
         if (!staged[side] && !f[side].source.shared)
             f[side].raw = in_registers(l, tile_eval(l, f[side].source.e, f[side].layout));
     bool scratch = stage_factors(l, p, f);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++)
         make_tables(l, &f[side]);
-        if (!staged[side] && f[side].source.shared)
-            take_reader(l, p, &f[side], side,
-                        shared_reader_open(l, f[side].source.shared, f[side].source.transposed,
-                                           f[side].read_as));
-    }
+    take_readers(l, p, f);
     return scratch;
 }
 

@@ -13,6 +13,9 @@ bool dot_choose(struct lower *l, int32_t m, int32_t n, int32_t k, enum dtype fac
  * register factors that are too long for the registers through scratch. */
 bool dot_choose_for(struct lower *l, const struct expr *e, bool chained, struct dot_plan *out);
 
+/* Decides on chunk, for all else of the plan. */
+void dot_choose_chunk(struct lower *l, struct dot_plan *p);
+
 /* Where a factor comes from. */
 struct dot_source {
     const struct expr
@@ -24,9 +27,15 @@ struct dot_source {
 /* side 0: left, 1: right. For the plan too: the access reads its tile in plan->a or plan->b, transposed if it says so. */
 struct dot_source dot_source_of(const struct expr *dot, int side);
 
+/* A product by multiply-adds goes through k step by step. Vectors of a factor along k would be alive for
+ * several steps; those across it are read a step ahead of their use. */
+bool dot_goes_by_columns(const struct dot_plan *p, enum dtype factor);
+
 /* About how many instructions a product is, for whoever thinks of repeating it: a loop of more than some
  * 8000 no longer fits the instruction cache. */
 int64_t dot_instructions(const struct dot_plan *p);
+/* Of the products in a list of statements, those of inner loops once. */
+int64_t dot_instructions_in(struct lower *l, const struct stmt *first);
 
 /* acc += a · b, in acc's registers; acc is in plan->c. */
 void dot_accumulate(struct lower *l, const struct expr *e, const struct regtile *acc);

@@ -9,7 +9,11 @@ struct dot_factor {
     enum dtype written, type;     /* of the operand as the program has it; that the product takes */
     const struct layout *layout;  /* of the fragments */
     const struct layout *read_as; /* of what is read: another where bytes are paired */
+    const struct layout *chunk;   /* read as that, chunk after chunk; NULL: all at once */
+    const struct value *scratch;  /* staged: where, and how it lies there */
+    const struct layout *memory;
     bool right, paired;
+    int apart; /* the axis along which it is not to be read in vectors, from 1 */
     const struct expr *again;    /* staged: read anew */
     int deep;                    /* paired: k of an instruction in sixteens */
     struct regtile raw;          /* in registers as it comes: of source.type */
@@ -28,6 +32,9 @@ struct dot_factor {
 
 /* Reads the pieces that have any k below `end`. */
 void dot_factor_read(struct lower *l, struct dot_factor *f, int32_t end);
+/* How many of these are not read yet; reads so many. */
+int dot_factor_unread(const struct dot_factor *f, int32_t end);
+void dot_factor_read_some(struct lower *l, struct dot_factor *f, int count);
 /* Element `reg` of the layout; 32-bit register `index` of a fragment (64-bit elements: the element). */
 struct ptx_operand dot_factor_element(struct lower *l, struct dot_factor *f, int32_t reg);
 struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_t index);

@@ -6,6 +6,7 @@
  * row, then further ones along n, then along m.
  */
 #include "lower/lower_dot_factor.h"
+#include "lower/lower_flow.h"
 
 struct block {
     int32_t rows, columns; /* of this thread */
@@ -45,21 +46,107 @@ static const char *multiply_add(enum dtype t)
     }
 }
 
-/* Products of one k. The way through the columns turns at each row, so one of B stays. */
+/* Products of one row and one k. The way through the columns turns at each row, so one of B stays. */
+static void emit_row(struct lower *l, const struct dot_plan *p, const struct block *t,
+                     struct dot_factor *a, struct dot_factor *b, const struct regtile *sum,
+                     const struct regtile *from, int32_t k, int32_t i)
+{
+    const char *op = multiply_add(p->sum);
+    for (int32_t c = 0; c < t->columns; c++) {
+        int32_t j = i % 2 ? t->columns - 1 - c : c, at = sum_register(t, i, j);
+        struct ptx_operand x = dot_factor_element(l, a, k * t->rows + i);
+        struct ptx_operand y = dot_factor_element(l, b, k * t->columns + j);
+        struct ptx_operand to = sum->word[at];
+        ptx_emit(&l->b, op, to, x, y, from && k == 0 ? from->word[at] : to);
+    }
+}
+
+/* What is to be read in a step. */
+struct ahead {
+    struct dot_factor *f;
+    int count; /* pieces */
+};
+
+/* What is unread of the steps below `end`. */
+static struct ahead ahead_of(struct dot_factor *f, int32_t end)
+{
+    return (struct ahead){f, dot_factor_unread(f, end)};
+}
+
+static void read_part(struct lower *l, const struct ahead *x, int32_t part, int32_t parts)
+{
+    dot_factor_read_some(l, x->f, divide_up(x->count * (part + 1), parts) -
+                                      divide_up(x->count * part, parts));
+}
+
+/* Products of one k; between its rows what the next step needs is read. */
 static void emit_step(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
                       struct dot_factor *b, const struct regtile *sum, const struct regtile *from,
-                      int32_t k)
+                      int32_t k, struct ahead next_a, struct ahead next_b)
 {
     struct block t = block_of(p);
-    const char *op = multiply_add(p->sum);
-    for (int32_t i = 0; i < t.rows; i++)
-        for (int32_t c = 0; c < t.columns; c++) {
-            int32_t j = i % 2 ? t.columns - 1 - c : c, at = sum_register(&t, i, j);
-            struct ptx_operand x = dot_factor_element(l, a, k * t.rows + i);
-            struct ptx_operand y = dot_factor_element(l, b, k * t.columns + j);
-            struct ptx_operand to = sum->word[at];
-            ptx_emit(&l->b, op, to, x, y, from && k == 0 ? from->word[at] : to);
-        }
+    for (int32_t i = 0; i < t.rows; i++) {
+        emit_row(l, p, &t, a, b, sum, from, k, i);
+        read_part(l, &next_b, i, t.rows);
+        read_part(l, &next_a, i, t.rows);
+    }
+}
+
+/* f as it is with the next chunk, of which nothing is read yet. */
+static struct dot_factor factor_at(struct lower *l, const struct dot_factor *f,
+                                   const struct value *chunk, struct guard when)
+{
+    struct dot_factor at = *f;
+    at.reader = shared_reader_again(l, &f->reader, chunk, when);
+    at.read = 0;
+    return at;
+}
+
+/* The steps of a chunk, and at its end the first reads of the next one. */
+static void emit_chunk(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
+                       struct dot_factor *b, const struct regtile *sum, const struct value *chunk)
+{
+    const struct value *next = value_affine(l, chunk, 1, 1);
+    const struct value *count = value_int(l, DT_I32, p->k / p->chunk);
+    struct guard more = guard_of(l, value_apply2(l, OP_LT, DT_BOOL, next, count));
+    struct dot_factor now_a = factor_at(l, a, chunk, guard_always());
+    struct dot_factor now_b = factor_at(l, b, chunk, guard_always());
+    struct dot_factor then_a = factor_at(l, a, next, more), then_b = factor_at(l, b, next, more);
+    now_a.read = a->read;
+    now_b.read = b->read;
+    for (int32_t k = 0; k < p->chunk; k++) {
+        bool last = k + 1 == p->chunk;
+        emit_step(l, p, &now_a, &now_b, sum, NULL, k, last ? ahead_of(&then_a, 1) : ahead_of(&now_a, k + 2),
+                  last ? ahead_of(&then_b, 1) : ahead_of(&now_b, k + 2));
+    }
+}
+
+/* A loop over chunks; step 0 of the first is read in front of it, of the others at the end of the
+ * chunk before. */
+static void emit_chunks(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
+                        struct dot_factor *b, const struct regtile *sum)
+{
+    struct frame frame;
+    struct ptx_label *head = ptx_new_label(&l->b, "products");
+    const struct value *zero = value_int(l, DT_I32, 0), *one = value_int(l, DT_I32, 1);
+    int32_t count = p->k / p->chunk;
+    struct ptx_operand reg = value_copy(l, zero);
+    frame_open(l, &frame);
+    ptx_place(&l->b, head);
+    const struct value *chunk = frame_counter(l, DT_I32, reg, zero, one);
+    value_learn(l, chunk, 1, 0, count - 1);
+    emit_chunk(l, p, a, b, sum, chunk);
+    frame_latch(l);
+    const struct value *more = value_apply2(l, OP_LT, DT_BOOL, frame_counter_next(l, chunk),
+                                            value_int(l, DT_I32, count));
+    branch_on(l, more, true, &head, "products");
+    frame_close(l, &frame);
+}
+
+static void start_from(struct lower *l, const struct regtile *sum, const struct regtile *from)
+{
+    for (int i = 0; from && i < sum->words; i++)
+        op_move(l, sum->dtype, sum->word[i], from->word[i]);
 }
 
 void dot_emit_fma(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
@@ -67,9 +154,11 @@ void dot_emit_fma(struct lower *l, const struct dot_plan *p, struct dot_factor *
 {
     dot_factor_read(l, a, 1);
     dot_factor_read(l, b, 1);
-    for (int32_t k = 0; k < p->k; k++) {
-        dot_factor_read(l, a, k + 2);
-        dot_factor_read(l, b, k + 2);
-        emit_step(l, p, a, b, sum, from, k);
+    if (a->chunk) {
+        start_from(l, sum, from);
+        emit_chunks(l, p, a, b, sum);
+        return;
     }
+    for (int32_t k = 0; k < p->k; k++)
+        emit_step(l, p, a, b, sum, from, k, ahead_of(a, k + 2), ahead_of(b, k + 2));
 }

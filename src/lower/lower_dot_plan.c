@@ -117,15 +117,17 @@ static const char *instruction_text(struct arena *a, const struct dot_plan *p)
     const struct mma_shape *s = &p->mma.shape;
     const char *sum = matrix_type(p->sum);
     return arena_printf(a, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", s->m, s->n,
-                        p->halved ? s->k / 2 : s->k, sum, matrix_type(p->halved ? DT_F16 : p->a_type),
+                        p->halved ? s->k / 2 : s->k, sum,
+                        matrix_type(p->halved ? DT_F16 : p->a_type),
                         matrix_type(p->halved ? DT_F16 : p->b_type), sum);
 }
 
-/* Have these matrix units 8-bit floats? Elsewhere (sm_90, sm_100: theirs are wgmma's, tcgen05's) the
- * assembler makes two products of f16 of each mma, converting all factors anew, and adds them in a third step. */
+/* Have the units of mma 8-bit floats, and sum them in f32? Those of sm_89 keep about 13 bits of the sum (SageAttention2,
+ * arXiv 2411.10958, section 3), which is not what dot means. On sm_90 and sm_100 (where wgmma and tcgen05 have them) the
+ * assembler makes two products of f16 of it, for which it converts the factors each time. */
 static bool has_byte_units(const struct lower *l)
 {
-    return !lower_has(l, 90) || lower_has(l, 120);
+    return lower_has(l, 120);
 }
 
 /* 8-bit floats as f16, which holds them all: where the units lack them or k is no multiple of theirs. */
@@ -165,7 +167,9 @@ static struct price price_mma(const struct lower *l, const struct dot_plan *p,
     int64_t a = (int64_t)reps_m * s->m * s->k * s->bits / 8;
     int64_t b = (int64_t)reps_n * s->k * s->n * s->bits / 8;
     int64_t mma = (int64_t)s->m * s->n * s->k * s->bits / 4096 *
-                  (s->bits == 64 ? 4 : p->halved ? 2 : 1);
+                  (s->bits == 64 ? 4
+                   : p->halved   ? 2
+                                 : 1);
     int64_t sum = (int64_t)reps_m * reps_n * s->m * s->n / LAYOUT_LANES * (s->bits == 64 ? 2 : 1);
     int64_t registers = sum + 2 * (a + b) / (4 * LAYOUT_LANES);
     bool masked = reps_m * t->warps_m * s->m != p->m || reps_n * t->warps_n * s->n != p->n;
@@ -361,11 +365,59 @@ static void stage_factors(struct lower *l, struct dot_plan *p, const struct dot_
     }
 }
 
+/* --- In chunks of k --- */
+
+enum { MOST_PRODUCTS = 2048, CHUNK_PRODUCTS = 1024 };
+
+static const struct layout *chunk_layout(struct lower *l, const struct dot_plan *p,
+                                         enum matrix_operand operand)
+{
+    struct layout out;
+    int32_t extents[2] = {operand == MATRIX_B ? p->chunk : p->m,
+                          operand == MATRIX_A ? p->chunk : p->n};
+    int used = p->fma.warps_m * p->fma.warps_n, deep = operand == MATRIX_A;
+    if (!layout_fma_tile(&p->fma, operand, extents, &out))
+        return NULL;
+    out.outs[layout_out_index(&out, AXIS_DIM(deep))].extent = p->k;
+    layout_add_digit(&out, AXIS_STAGE, p->k / p->chunk, AXIS_DIM(deep), p->chunk);
+    if (used < l->warps)
+        layout_add_free(&out, AXIS_WARP, l->warps / used);
+    layout_normalise(&out);
+    return layout_keep(l, &out);
+}
+
+/* Both factors are read from shared memory as they are, a word an element. */
+void dot_choose_chunk(struct lower *l, struct dot_plan *p)
+{
+    struct dot_source source[2] = {dot_source_of(p->e, 0), dot_source_of(p->e, 1)};
+    int64_t sums = elements_of(p->c);
+    p->chunk = 0;
+    if (p->kind != DOT_FMA || sums * p->k <= MOST_PRODUCTS ||
+        !(p->a_staged || source[0].shared) || !(p->b_staged || source[1].shared) ||
+        tile_per_word(source[0].type) != 1 || tile_per_word(source[1].type) != 1)
+        return;
+    int32_t chunk = p->k;
+    while (chunk % 2 == 0 && chunk > 4 && chunk * sums > CHUNK_PRODUCTS)
+        chunk /= 2;
+    if (chunk == p->k)
+        return;
+    p->chunk = chunk;
+    p->chunk_a = chunk_layout(l, p, MATRIX_A);
+    p->chunk_b = chunk_layout(l, p, MATRIX_B);
+    if (!p->chunk_a || !p->chunk_b)
+        p->chunk = 0;
+}
+
+bool dot_goes_by_columns(const struct dot_plan *p, enum dtype factor)
+{
+    return p->kind == DOT_FMA && dtype_table[factor].bits == 32 && p->sum == factor;
+}
+
 int64_t dot_instructions(const struct dot_plan *p)
 {
     int64_t sums = elements_of(p->c);
     if (p->kind == DOT_FMA)
-        return (sums + sums / 16) * p->k;
+        return (sums + sums / 16) * (p->chunk ? p->chunk : p->k);
     const struct mma_shape *s = &p->mma.shape;
     int64_t mma = sums * LAYOUT_LANES / (s->m * s->n) * (p->k / s->k);
     return (mma + mma / 4) * (p->halved ? 2 : 1);
@@ -380,6 +432,37 @@ static bool takes_bytes(const struct dot_source source[2], enum dtype a, enum dt
         return false;
     return (is_byte(x) && is_byte(y) && !dtype_is_float(a)) ||
            (is_byte_float(x) && is_byte_float(y) && x != y && a == DT_F16 && b == DT_F16);
+}
+
+struct counting {
+    struct lower *l;
+    int64_t instructions;
+};
+
+static void count_product(void *user, struct expr **at)
+{
+    struct counting *c = user;
+    if ((*at)->op == OP_DOT)
+        c->instructions += dot_instructions(plan_dot(c->l, *at));
+}
+
+static void count_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, count_product, user);
+}
+
+static void count_statement(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        stmt_expressions(s, count_root, user);
+}
+
+int64_t dot_instructions_in(struct lower *l, const struct stmt *first)
+{
+    struct counting c = {l, 0};
+    stmt_walk((struct stmt *)(uintptr_t)first, count_statement, &c); /* changes nothing */
+    return c.instructions;
 }
 
 bool dot_choose_for(struct lower *l, const struct expr *e, bool chained, struct dot_plan *out)
@@ -399,5 +482,6 @@ bool dot_choose_for(struct lower *l, const struct expr *e, bool chained, struct 
         return false;
     dot_pair_bytes(l, out, source);
     stage_factors(l, out, source);
+    dot_choose_chunk(l, out);
     return true;
 }

@@ -87,7 +87,7 @@ struct guard guard_of_effect(struct lower *l)
         l, value_apply2(l, OP_EQ, DT_BOOL, value_thread_linear(l), value_int(l, DT_I32, 0)));
 }
 
-static struct guard guard_of_lazy(struct lower *l)
+struct guard guard_of_lazy(struct lower *l)
 {
     return l->bodies->lazy ? guard_of(l, l->bodies->lazy) : guard_always();
 }
@@ -431,6 +431,24 @@ static void load_piece(struct lower *l, const struct own_place *p, const struct 
                    address, ins, to[0]);
 }
 
+/* A piece of elements that have a register each. */
+static void load_into(struct lower *l, const struct own_place *p, const struct own_piece *piece,
+                      const struct ptx_operand *reg, struct guard guard)
+{
+    const struct sym *s = p->access->sym;
+    struct move m = move_of(s->type.dtype, piece->count);
+    if (guard.never)
+        return;
+    for (int i = 0; i < m.registers; i++)
+        m.reg[i] = reg[i];
+    const char *name = load_names[space_of(s)][log2_of(m.registers)];
+    struct ptx_operand address = value_address(l, piece->address);
+    guard_apply(
+        ptx_emit_for(&l->b, PTX_TYPES((uint16_t)m.type), name, registers_of(l, &m), address),
+        guard);
+    note(l, p, name, piece->count, false);
+}
+
 static void store_piece(struct lower *l, const struct own_place *p, const struct own_piece *piece,
                         struct guard when, const struct value *const *v)
 {
@@ -514,6 +532,27 @@ const struct value **own_load(struct lower *l, const struct expr *access)
     const struct value **otherwise = otherwise_of(l, access, type_elements(&access->type));
     order_with_tiles(l, access->sym, false);
     return load_when(l, access, guard_of_lazy(l), otherwise);
+}
+
+bool own_load_into(struct lower *l, const struct expr *access, const struct ptx_operand *reg,
+                   struct guard when)
+{
+    const struct sym *s = access->sym;
+    enum dtype t = s->type.dtype;
+    if (dtype_size(t) < WORD_BYTES || (s->storage == ST_ARRAY && !array_in_memory(l, s)))
+        return false;
+    const struct value **otherwise = otherwise_of(l, access, type_elements(&access->type));
+    struct own_place p = own_place_of(l, access);
+    order_with_tiles(l, s, false);
+    lower_line(l, access->loc);
+    for (int64_t at = 0; at < p.elements;) {
+        struct own_piece piece = own_piece_at(l, &p, at, OWN_VECTOR);
+        for (int i = 0; i < piece.count && piece.inside; i++)
+            move_when(l, t, reg[at + i], value_operand(l, otherwise[at + i]), when);
+        load_into(l, &p, &piece, reg + at, guard_and(l, when, piece.inside));
+        at += piece.count;
+    }
+    return true;
 }
 
 void own_store(struct lower *l, const struct expr *access, const struct value *const *v,

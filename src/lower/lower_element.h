@@ -45,6 +45,11 @@ const struct value **own_load(struct lower *l, const struct expr *access);
 void own_store(struct lower *l, const struct expr *access, const struct value *const *v,
                struct guard when);
 
+/* Into these registers, one an element, where `when` holds; elsewhere they stay as they are. False, and nothing
+ * emitted, if elements do not move one to a register. The access does not depend on the registers. */
+bool own_load_into(struct lower *l, const struct expr *access, const struct ptx_operand *reg,
+                   struct guard when);
+
 /* One element of shared memory, at an address in bytes (i32). */
 const struct value *own_load_shared(struct lower *l, enum dtype t, const struct value *address);
 void own_store_shared(struct lower *l, enum dtype t, const struct value *address,
@@ -54,6 +59,9 @@ void own_store_shared(struct lower *l, enum dtype t, const struct value *address
 struct guard guard_and(struct lower *l, struct guard when, const struct value *condition);
 /* The thread that acts for the block in a warps kernel (Meaning 5); all at thread level. */
 struct guard guard_of_effect(struct lower *l);
+
+/* The condition under which expressions are being evaluated (bodies->lazy). */
+struct guard guard_of_lazy(struct lower *l);
 
 /* --- lower_recent.c --- */
 
@@ -77,6 +85,16 @@ const struct value *array_get(struct lower *l, const struct sym *s, const struct
                               const struct value *inside, const struct value *otherwise);
 void array_put(struct lower *l, const struct sym *s, const struct value *number,
                const struct value *v, struct guard when);
+
+/* to = from, where `when` holds, which is not never. */
+void move_when(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_operand from,
+               struct guard when);
+
+/* --- lower_when.c --- */
+
+/* s = value, by loads right into its registers: false, and nothing emitted, if it is not just that. */
+bool load_into_when(struct lower *l, const struct sym *s, const struct ptx_operand *reg,
+                    const struct expr *value, struct guard when);
 
 /* --- lower_array_eval.c --- */
 

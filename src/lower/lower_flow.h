@@ -11,6 +11,8 @@ struct variable {
     bool assigned, has_register;
     struct ptx_operand reg;
     const struct value *value; /* now; NULL: none yet */
+    bool limited;              /* whatever it is assigned lies within: */
+    int64_t least, greatest;
 };
 
 struct variable_set {
@@ -28,9 +30,10 @@ struct bodies {
     struct map fixed;             /* sym -> struct value: parameters, workspace */
     const struct value *block[3]; /* drawn by ticket; NULL: as launched */
     struct loop_target *loop;
-    int depth;                /* loops and conditions around what is being emitted */
-    const struct value *lazy; /* loads are for threads where this holds; NULL: all */
-    struct map assigned;      /* sym -> sym: assigned besides its declaration */
+    int depth; /* loops and conditions around what is being emitted */
+    const struct value
+        *lazy;           /* loads and assignments are for threads where this holds; NULL: all */
+    struct map assigned; /* sym -> sym: assigned besides its declaration */
     /* lines of the source */
     const struct source *source;
     VEC(uint32_t) line_start;
@@ -66,6 +69,13 @@ void assume_learn(struct lower *l, const struct expr *e);
 
 /* Assigned tiles get values of their own type and shape: casts and broadcasts that were understood are written. */
 void normalise_assignments(struct lower *l);
+
+/* --- lower_when.c --- */
+
+/* An `if` whose arms are a few light assignments: emitted without branches. False: it is not such a one. */
+bool emit_if_when(struct lower *l, const struct stmt *s, const struct value *condition);
+/* An assignment where bodies->lazy holds. */
+void variable_assign_when(struct lower *l, struct variable *v, const struct expr *value);
 
 /* --- lower_scalar.c --- */
 

@@ -10,8 +10,8 @@
  *   exit:
  *
  * A variable of the loop is a counter, v = v + what does not change; or it goes round among a few
- * constants, s = (s + 1) % 3: then the body is repeated that often, with the constant in each copy; or
- * a variable as any other.
+ * constants, s = (s + 1) % 3: then the body is repeated that often, with the constant in each copy, unless
+ * that would be more than the instruction caches hold; or a variable as any other.
  *
  * `unroll for` repeats the body for each trip, with constants in place of the variables. unroll(n), and short
  * innermost loops at thread level, go n trips at a time while so many are left, then one at a time:
@@ -32,8 +32,10 @@
 
 enum { MOST_PERIOD = 8, MOST_VARIABLES = 8 };
 enum { MOST_TRIPS = 1024, MOST_UNROLLED = 1 << 16 };
+/* Of products of tiles, for the sake of constants in place of a variable. */
+enum { MOST_REPEATED = 2048 };
 /* At thread level, without being asked. */
-enum { OWN_FACTOR = 4, OWN_BODY = 64, OWN_TRIPS = 32, OWN_WHOLE = 512 };
+enum { OWN_BODY = 64, OWN_TRIPS = 32, OWN_WHOLE = 512 };
 
 enum role { ROLE_COUNTER, ROLE_CYCLE };
 
@@ -215,6 +217,28 @@ static bool make_counter(struct lower *l, const struct loop *p, struct loop_vari
     return true;
 }
 
+/* Where the body is too long to be repeated for it, a cycle is a variable as any other, of which
+ * more is known. */
+static bool worth_copies(struct lower *l, const struct loop *p, const struct loop_variable *v)
+{
+    if (p->s->kind == STMT_FOR && p->s->unroll == UNROLL_FULL)
+        return true;
+    if (v->period * dot_instructions_in(l, p->s->body) <= MOST_REPEATED)
+        return true;
+    v->variable->limited = true;
+    v->variable->least = INT64_MAX;
+    v->variable->greatest = INT64_MIN;
+    for (int i = 0; i < v->period; i++) {
+        int64_t number;
+        value_known(v->constants[i], &number);
+        if (number < v->variable->least)
+            v->variable->least = number;
+        if (number > v->variable->greatest)
+            v->variable->greatest = number;
+    }
+    return false;
+}
+
 /* One that is only stepped, once: false if it is to be a variable as any other. */
 static bool add_variable(struct lower *l, struct loop *p, const struct stmt *decl)
 {
@@ -227,7 +251,8 @@ static bool add_variable(struct lower *l, struct loop *p, const struct stmt *dec
     *v = (struct loop_variable){.variable = variable_of(l, s)};
     v->variable->has_register = false;
     const struct value *start = scalar_cast(l, scalar_eval(l, decl->value), s->type.dtype);
-    if (!make_counter(l, p, v, start) && !make_cycle(l, p, v, start))
+    bool counts = make_counter(l, p, v, start);
+    if (!counts && (!make_cycle(l, p, v, start) || !worth_copies(l, p, v)))
         return false;
     p->count++;
     return true;
@@ -613,7 +638,7 @@ static bool fills_stages(const struct stmt *first)
 }
 
 /* Of the trips known, those that go round in the loop; 0: it is not to be split. */
-static int64_t trips_in_loop(const struct lower *l, const struct loop *p, int copies)
+static int64_t trips_in_loop(struct lower *l, const struct loop *p, int copies)
 {
     enum { ROUNDS_LEAST = 2 };
     int64_t last = fills_stages(p->s->body) ? copies - 1 : 0;
@@ -621,7 +646,8 @@ static int64_t trips_in_loop(const struct lower *l, const struct loop *p, int co
         p->trips < ROUNDS_LEAST * copies + last || look_at(p->s->body, NULL).loops)
         return 0;
     int64_t rest = (p->trips - last) % copies + last;
-    return rest > 0 ? p->trips - rest : 0;
+    bool brief = (copies + rest) * dot_instructions_in(l, p->s->body) <= MOST_REPEATED;
+    return brief && rest > 0 ? p->trips - rest : 0;
 }
 
 /* What the counted variable is within at the start of trip `last`, and of none behind it. */
@@ -659,6 +685,15 @@ static int cycle_period(const struct loop *p)
     return (int)period;
 }
 
+/* Of our own accord, of a body of that cost: the smaller, the more the loop around it would weigh. */
+static int own_factor(const struct loop *p, int64_t cost)
+{
+    int factor = cost <= OWN_BODY / 8 ? 16 : cost <= OWN_BODY / 4 ? 8 : 4;
+    while (factor > 4 && p->trips > 0 && p->trips % factor != 0)
+        factor /= 2;
+    return factor;
+}
+
 /* Of the programmer's, or of our own accord. */
 static int wanted_copies(const struct lower *l, const struct loop *p)
 {
@@ -670,7 +705,7 @@ static int wanted_copies(const struct lower *l, const struct loop *p)
     struct found f = look_at(s->body, NULL);
     bool small = kernel_thread_level(l->kernel) && p->counted && !f.loops && !f.collective &&
                  !f.escapes && f.cost <= OWN_BODY;
-    return small ? OWN_FACTOR : 1;
+    return small ? own_factor(p, f.cost) : 1;
 }
 
 /* Does bound - (copies - 1) * step stay in its type? Where the first trip is taken, bound is beyond start. */

@@ -74,7 +74,8 @@ void shared_get(struct lower *l, const struct value *base, const struct layout *
  * instructions. */
 struct shared_reader {
     struct regtile into;
-    int count; /* instructions */
+    int count;  /* instructions */
+    bool whole; /* one piece, which is not one instruction */
     /* the rest is lower_shared.c's own */
     void *how;
 };
@@ -84,6 +85,10 @@ struct shared_reader shared_reader_open(struct lower *l, const struct expr *acce
  * sees it. */
 void shared_reader_range(const struct shared_reader *r, int i, int axis, int32_t *least,
                          int32_t *greatest);
+/* The same where AXIS_STAGE of `wanted` is at `stage` (in what the other gives it is at 0), into the same registers, and
+ * only where the guard holds. For words in memory that are the tile's. */
+struct shared_reader shared_reader_again(struct lower *l, const struct shared_reader *r,
+                                         const struct value *stage, struct guard when);
 void shared_reader_emit(struct lower *l, struct shared_reader *r, int i);
 
 /* The same for any place of shared memory, such as scratch: `base` is the address in bytes

@@ -111,6 +111,9 @@ struct pointers {
 /* how: of a matrix access, each lane's pointer is to the row that it supplies. False: too many. */
 bool pointers_open(struct lower *l, struct pointers *p, const struct value *base,
                    const struct layout *composed, int64_t size, const struct access *how);
+/* Where another axis of `composed` than reg, lane and warp is at v. */
+void pointers_follow(struct lower *l, struct pointers *p, enum layout_axis axis,
+                     const struct value *v);
 const struct value *pointers_at(struct lower *l, struct pointers *p, int32_t reg);
 
 /* A shared tile or a part of it as the plan lays it out. */

@@ -34,6 +34,10 @@ struct dot_plan {
     bool a_staged, b_staged;
     const struct layout *fragment_a, *fragment_b;
     const struct expr *a_again, *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
+    /* By multiply-adds, where all of k would be too long: a loop over so many steps of k at once, and its fragments, with the
+     * trip as AXIS_STAGE; 0, NULL: no loop. */
+    int32_t chunk;
+    const struct layout *chunk_a, *chunk_b;
     bool a_paired, b_paired; /* bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c) */
     bool halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
 };

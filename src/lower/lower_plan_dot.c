@@ -186,6 +186,7 @@ static void agree(struct lower *l, struct dot_plan *d, const struct dot_plan *le
     trial.a = trial.fragment_a = for_all_warps(l, &a, used);
     trial.b = trial.fragment_b = for_all_warps(l, &b, used);
     trial.c = leader->c;
+    dot_choose_chunk(l, &trial);
     *d = trial;
 }
 

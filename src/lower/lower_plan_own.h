@@ -53,6 +53,7 @@ struct shared_use {
     int most, needed; /* bytes a lane */
     int weight;
     int vector; /* a copy: elements a lane */
+    int apart;  /* see struct shared_access */
 };
 
 struct planned_shared {

@@ -32,9 +32,11 @@ static void tell(struct walker *w, const struct sym *s, struct shared_use u)
         w->v->shared(w->l, w->v->user, s, &u);
 }
 
-static void read_shared(struct walker *w, const struct expr *access, const struct layout *regs)
+static void read_shared(struct walker *w, const struct expr *access, const struct layout *regs,
+                        int apart)
 {
-    tell(w, access->sym, (struct shared_use){.access = access, .regs = regs, .most = 16});
+    tell(w, access->sym,
+         (struct shared_use){.access = access, .regs = regs, .most = 16, .apart = apart});
 }
 
 static void use_access(struct walker *w, const struct expr *e, struct preference wanted)
@@ -43,7 +45,7 @@ static void use_access(struct walker *w, const struct expr *e, struct preference
     if (e->otherwise)
         use_freely(w, e->otherwise);
     if (e->sym->storage == ST_SHARED)
-        read_shared(w, e, plan_place(w->l, e, wanted.layout));
+        read_shared(w, e, plan_place(w->l, e, wanted.layout), 0);
 }
 
 static void use_factor(struct walker *w, const struct expr *dot, int side,
@@ -58,7 +60,9 @@ static void use_factor(struct walker *w, const struct expr *dot, int side,
         return;
     }
     use_indices(w, s.shared);
-    read_shared(w, s.shared, s.transposed ? plan_transposed(w->l, wanted, 2) : wanted);
+    int deep = (side == 0) != s.transposed ? 2 : 1;
+    read_shared(w, s.shared, s.transposed ? plan_transposed(w->l, wanted, 2) : wanted,
+                dot_goes_by_columns(plan, s.type) ? deep : 0);
 }
 
 static void use_dot(struct walker *w, const struct expr *e)

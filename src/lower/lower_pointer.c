@@ -186,6 +186,19 @@ bool pointers_open(struct lower *l, struct pointers *p, const struct value *base
     return true;
 }
 
+void pointers_follow(struct lower *l, struct pointers *p, enum layout_axis axis,
+                     const struct value *v)
+{
+    struct sums sums = {p->xors, p->adds};
+    int in = layout_in_index(&p->composed, axis);
+    if (in >= 0)
+        add_counter(l, &p->composed, in, v, p->size, &sums);
+    p->xors = sums.xors;
+    p->adds = sums.adds;
+    for (int i = 0; i < p->split.variants; i++)
+        p->pointer[i] = NULL;
+}
+
 const struct value *pointers_at(struct lower *l, struct pointers *p, int32_t reg)
 {
     int variant;

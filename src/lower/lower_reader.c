@@ -2,6 +2,7 @@
  * instructions. */
 #include "lower/lower_memory_own.h"
 
+#include <assert.h>
 #include <limits.h>
 
 /* An instruction, or what brings the elements of a word together. */
@@ -19,6 +20,7 @@ struct reader {
     struct pointers pointers;
     struct transfer transfer;
     bool whole; /* no pieces: all of it in one go */
+    struct guard when;
     struct shared_part scratch;
     int count;
     struct piece *pieces;
@@ -92,6 +94,7 @@ static const struct layout *turned(struct lower *l, const struct layout *layout)
 static void note(struct lower *l, const struct reader *r)
 {
     bool lanes = r->how.kind == ACCESS_LANES;
+    int64_t stages = layout_in_extent(r->regs, AXIS_STAGE);
     memory_note(
         l, (struct lower_access){.loc = r->loc,
                                  .sym = r->access ? r->access->sym : NULL,
@@ -100,15 +103,15 @@ static void note(struct lower *l, const struct reader *r)
                                               : matrix_name(l, &r->how, false),
                                  .bytes = lanes ? r->how.elements * (int)dtype_size(r->dtype)
                                                 : r->how.matrices * 4,
-                                 .instructions = r->how.instructions,
-                                 .wavefronts = r->how.wavefronts,
-                                 .least = r->how.least});
+                                 .instructions = stages * r->how.instructions,
+                                 .wavefronts = stages * r->how.wavefronts,
+                                 .least = stages * r->how.least});
 }
 
 static struct shared_reader reader_of(struct lower *l, struct reader *r,
                                       const struct layout *wanted)
 {
-    struct shared_reader out = {.how = r};
+    struct shared_reader out = {.how = r, .whole = r->whole};
     out.into = r->whole || !r->transfer.direct ? tile_new(l, r->dtype, wanted) : r->transfer.tile;
     out.into.layout = wanted;
     if (r->whole) {
@@ -128,6 +131,7 @@ struct shared_reader shared_reader_open(struct lower *l, const struct expr *acce
     *r = (struct reader){.access = access,
                          .dtype = access->sym->type.dtype,
                          .loc = access->loc,
+                         .when = guard_always(),
                          .regs = transposed ? turned(l, wanted) : wanted};
     sync_shared_read(l, access, r->regs);
     r->whole = !open_access(l, r);
@@ -140,9 +144,24 @@ struct shared_reader shared_reader_at(struct lower *l, const struct value *base,
 {
     struct reader *r = arena_new(l->arena, struct reader);
     struct shared_part part = {.memory = *memory, .base = base, .alignment = VECTOR_BYTES};
-    *r = (struct reader){.dtype = t, .regs = wanted, .scratch = part};
+    *r = (struct reader){.dtype = t, .regs = wanted, .scratch = part, .when = guard_always()};
     r->whole = !open_pointers(l, r, &part);
     return reader_of(l, r, wanted);
+}
+
+struct shared_reader shared_reader_again(struct lower *l, const struct shared_reader *reader,
+                                         const struct value *stage, struct guard when)
+{
+    struct shared_reader out = *reader;
+    struct reader *r = arena_new(l->arena, struct reader);
+    *r = *(const struct reader *)reader->how;
+    assert(!r->whole && r->transfer.direct);
+    struct vector v = vector_of(&r->how);
+    pointers_follow(l, &r->pointers, AXIS_STAGE, stage);
+    r->transfer = transfer_load_into(l, &reader->into, &v);
+    r->when = when;
+    out.how = r;
+    return out;
 }
 
 static void widen(const struct layout *layout, int32_t reg, int axis, int32_t *least,
@@ -188,7 +207,7 @@ static void emit_word(struct lower *l, struct shared_reader *reader, const struc
     struct ptx_operand e[4];
     for (int k = 0; k < p->count; k++) {
         transfer_in(l, &r->transfer, IN_SHARED, p->reg[k],
-                    value_address(l, pointers_at(l, &r->pointers, p->reg[k])), guard_always());
+                    value_address(l, pointers_at(l, &r->pointers, p->reg[k])), r->when);
         e[k] = r->transfer.elements[p->reg[k]];
     }
     for (int k = p->count; k < per; k++)
@@ -219,7 +238,7 @@ void shared_reader_emit(struct lower *l, struct shared_reader *reader, int i)
     }
     struct ptx_operand address = value_address(l, pointers_at(l, &r->pointers, p->reg[0]));
     if (r->how.kind == ACCESS_LANES)
-        transfer_in(l, &r->transfer, IN_SHARED, p->reg[0], address, guard_always());
+        transfer_in(l, &r->transfer, IN_SHARED, p->reg[0], address, r->when);
     else
-        matrix_load(l, &r->how, &r->transfer, p->reg[0], address, guard_always());
+        matrix_load(l, &r->how, &r->transfer, p->reg[0], address, r->when);
 }

@@ -36,8 +36,11 @@ struct variable *variable_of(struct lower *l, const struct sym *s)
 
 void variable_refresh(struct lower *l, struct variable *v)
 {
-    if (v->has_register)
-        v->value = value_of_variable(l, v->sym->type.dtype, v->reg);
+    if (!v->has_register)
+        return;
+    v->value = value_of_variable(l, v->sym->type.dtype, v->reg);
+    if (v->limited)
+        value_learn(l, v->value, 1, v->least, v->greatest);
 }
 
 void variables_refresh(struct lower *l, const struct variable_set *set)
@@ -236,6 +239,10 @@ static void emit_assignment(struct lower *l, const struct stmt *s)
     const struct expr *target = s->target;
     switch (target->sym->storage) {
     case ST_SCALAR:
+        if (l->bodies->lazy) {
+            variable_assign_when(l, variable_of(l, target->sym), s->value);
+            break;
+        }
         variable_assign(l, variable_of(l, target->sym),
                         scalar_cast(l, scalar_eval(l, s->value), target->sym->type.dtype));
         break;
@@ -552,7 +559,7 @@ static void emit_if(struct lower *l, const struct stmt *s)
         body_emit(l, known ? s->body : s->otherwise);
     else if (!s->body && !s->otherwise)
         return;
-    else
+    else if (!emit_if_when(l, s, condition))
         emit_arms(l, s, condition);
 }
 

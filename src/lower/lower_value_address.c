@@ -3,8 +3,9 @@
  * had from it with one instruction. */
 #include "lower/lower_value_graph.h"
 
-/* Immediate offsets are 24 bits, signed. */
-enum { OFFSET_UNIT = 1 << 23 };
+/* Immediate offsets are 24 bits, signed; those of asynchronous copies 12: the assembler adds the
+ * rest in instructions. */
+enum { OFFSET_UNIT = 1 << 23, OFFSET_SMALL = 1 << 11 };
 
 static int64_t far_part(int64_t offset)
 {
@@ -57,9 +58,11 @@ static struct ptx_operand make_address(struct lower *l, const struct value *v)
     struct poly p = poly_of(l, v), followed, rest;
     if (from_anchor(l, v, &reg))
         return reg;
+    frame_split(l, &p, &followed, &rest);
+    if (p.constant != 0 && followed.count > 0 && rest.count == 0)
+        return frame_stream(l, v);
     if (p.constant != 0)
         return far_address(l, v);
-    frame_split(l, &p, &followed, &rest);
     if (followed.count == 0)
         return value_operand(l, v);
     if (rest.count == 0)
@@ -83,11 +86,30 @@ struct ptx_operand address_register(struct lower *l, const struct value *v)
     return reg;
 }
 
+/* The constant that the register for p is to have in it. One that follows a loop begins where it
+ * is first asked for, if that is far from where it would be otherwise. */
+static int64_t constant_of_register(struct lower *l, enum dtype t, const struct poly *p)
+{
+    struct poly bare = *p, followed, rest;
+    bare.constant = 0;
+    const struct value *base = value_of_poly(l, t, &bare);
+    bool small = p->constant > -OFFSET_SMALL && p->constant < OFFSET_SMALL;
+    for (struct stream *s = l->frame ? l->frame->streams : NULL; s; s = s->next) {
+        int64_t constant = s->key->kind == VALUE_SUM ? s->key->sum.constant : 0;
+        if (constant != 0 && value_affine(l, base, 1, constant) == s->key)
+            return constant + far_part(p->constant - constant);
+    }
+    if (small || base->placed || !value_wide(t))
+        return far_part(p->constant);
+    frame_split(l, &bare, &followed, &rest);
+    return followed.count > 0 && rest.count == 0 ? p->constant : far_part(p->constant);
+}
+
 struct ptx_operand value_address(struct lower *l, const struct value *v)
 {
     struct poly p = poly_of(l, v);
     int64_t offset = p.constant;
-    p.constant = far_part(offset);
+    p.constant = constant_of_register(l, v->dtype, &p);
     offset -= p.constant;
     return ptx_at(address_register(l, value_of_poly(l, v->dtype, &p)), offset);
 }

@@ -87,10 +87,29 @@ static enum dtype argument_type(const struct value *v)
 
 enum { MOST_ARGS = 4 };
 
+/* a % n of 0 <= a < 2 n: a - n wraps round where a is less, and then is the greater one. */
+static bool turns_once(const struct value *v)
+{
+    return v->op == OP_REM && (v->dtype == DT_I32 || v->dtype == DT_U32) &&
+           value_is_literal(v->args[1]) && v->args[0]->facts.least >= 0 &&
+           v->args[0]->facts.greatest < 2 * v->args[1]->literal.i;
+}
+
+static struct ptx_operand emit_turn(struct lower *l, const struct value *v)
+{
+    struct ptx_operand back = ptx_reg(&l->b, MOD_B32), reg = ptx_reg(&l->b, MOD_B32);
+    struct ptx_operand a = value_register(l, v->args[0]);
+    ptx_emit(&l->b, "add.s32", back, a, ptx_int(-v->args[1]->literal.i));
+    ptx_emit(&l->b, "min.u32", reg, back, a);
+    return reg;
+}
+
 static struct ptx_operand emit_op(struct lower *l, const struct value *v)
 {
     struct ptx_operand args[MOST_ARGS];
     assert(v->count <= MOST_ARGS);
+    if (turns_once(v))
+        return emit_turn(l, v);
     for (int i = 0; i < v->count; i++)
         args[i] = argument(l, v->args[i]);
     if (v->op == OP_BITS)

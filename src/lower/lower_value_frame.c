@@ -238,8 +238,15 @@ struct ptx_operand frame_stream(struct lower *l, const struct value *v)
     struct poly p = poly_of(l, v);
     const struct value *start = with_counters(l, v->dtype, &p, false);
     const struct value *step = with_counters(l, v->dtype, &p, true);
-    if (!start || !step) /* of too high a degree */
-        return sum_chain(l, v->dtype, NULL, &p);
+    if (!start || !step) { /* of too high a degree */
+        struct ptx_operand sum = sum_chain(l, v->dtype, NULL, &p);
+        struct ptx_operand reg = ptx_reg(&l->b, value_wide(v->dtype) ? MOD_B64 : MOD_B32);
+        if (p.constant == 0)
+            return sum;
+        sum_step(l, v->dtype, reg, sum, value_int(l, v->dtype, p.constant));
+        return reg;
+    }
+    start = value_affine(l, start, 1, p.constant);
     struct stream *s = arena_new(l->arena, struct stream);
     *s = (struct stream){f->streams, v, step, begin_stream(l, start)};
     f->streams = s;

@@ -71,7 +71,7 @@ struct counter {
 /* A register that follows a sum which is linear in the counters of a loop. */
 struct stream {
     struct stream *next;
-    const struct value *key; /* without a constant */
+    const struct value *key;
     const struct value *step;
     struct ptx_operand reg;
 };
@@ -199,7 +199,7 @@ bool sum_is_near(const struct value *d);
 
 /* p = followed + rest, where a register can follow `followed` through the innermost loop. */
 void frame_split(struct lower *l, const struct poly *p, struct poly *followed, struct poly *rest);
-/* Register that has this sum (no constant, all of it followed by the innermost loop). */
+/* Register that has this sum, all of it (a constant aside) followed by the innermost loop. */
 struct ptx_operand frame_stream(struct lower *l, const struct value *v);
 /* Is what the counters bring to p more than one instruction's work? */
 bool frame_worth_stream(const struct lower *l, const struct poly *followed);

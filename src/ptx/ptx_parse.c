@@ -209,7 +209,7 @@ static bool read_target(struct ptx_parser *p)
 static bool read_address_size(struct ptx_parser *p)
 {
     struct loc where = ptx_here(p);
-    uint64_t size;
+    uint64_t size = 0;
     if (!ptx_accept_dot(p, "address_size"))
         return true; /* 32 is the default, but such programs are no longer assembled: 64 is meant */
     if (!ptx_read_number(p, "32 or 64", 64, &size))
@@ -231,7 +231,7 @@ static void push_item(struct ptx_parser *p, struct ptx_item item)
 static bool read_file(struct ptx_parser *p)
 {
     struct ptx_file *file = arena_new(p->arena, struct ptx_file);
-    uint64_t number;
+    uint64_t number = 0;
     if (!ptx_read_number(p, "the number of a file", UINT32_MAX, &number) ||
         !ptx_read_string(p, &file->name))
         return false;
@@ -275,7 +275,7 @@ static bool read_alias(struct ptx_parser *p)
 
 static bool read_pragma(struct ptx_parser *p)
 {
-    const char *text;
+    const char *text = NULL;
     if (!ptx_read_string(p, &text))
         return false;
     push_item(p, (struct ptx_item){.kind = PTX_ITEM_PRAGMA, .pragma = text});

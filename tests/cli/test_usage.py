@@ -2,6 +2,7 @@
 """Usage: help, versions, misspelt names, statuses, what goes to which stream, JSON that parses."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -123,6 +124,17 @@ def test_settings(tool):
     expect(tool, ["show", "--passes"], 0, out="plan")
 
 
+def test_target_types(tool):
+    """Element types that a target lacks, by name, with the place."""
+    kernel = "tests/parity/dot_types.tile:dot_fp8"
+    refused = expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_80"], 2, out="", err="sm_80 has no `e4m3`: sm_89 is the first")
+    if not re.search(r"dot_types\.tile:\d+:\d+: error", refused.err):
+        fail(f"no place: {refused}")
+    expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_86", "--type", "F8=e5m2"], 2, err="sm_86 has no `e5m2`")
+    expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_89"], 0, out="f32.f16.f16.f32", err="")
+    expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_120"], 0, out="f32.e4m3.e4m3.f32", err="")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
@@ -132,6 +144,7 @@ def main():
         test_kernels(tool, folder)
         test_json(tool, folder)
     test_settings(tool)
+    test_target_types(tool)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ static struct shared_wish wish_for(int32_t rows, int32_t columns, int bits)
 
 static void add_access(struct shared_wish *w, const struct layout *regs, unsigned kinds, int needed)
 {
-    w->access[w->count++] = (struct shared_access){regs, kinds, 16, needed, 1};
+    w->access[w->count++] = (struct shared_access){regs, kinds, 16, needed, 1, 0};
 }
 
 static void check_bijective(const struct shared_wish *w, const struct layout *l)

@@ -109,7 +109,8 @@ static void test_limits(void **state)
     assert_true(program_check(&p, 0));
     assert_false(program_lower(&p, "sm_86", &l));
     assert_string_equal(program_messages(&p),
-                        "2: error: sm_86 has no `e4m3`: sm_89 is the first that has\n");
+                        "2: error: sm_86 has no `e4m3`: sm_89 is the first that has | "
+                        "2: f16 has all of its values, in twice the space\n");
     assert_true(program_check(&p, 0) && program_lower(&p, "sm_89", &l));
     program_free(&p);
     assert_null(lower_target_find((struct ptx_target){75, 0}));
@@ -176,11 +177,17 @@ static void test_unrolling(void **state)
     expect_counts("for (i32 i = 0; i < 3; i++) C[i] = x;", "st.global", 3, "bra", 0, NULL);
     expect_counts("unroll for (i32 i = 0; i < 9; i++) { if (A[i] > 0) break; C[i] = x; }",
                   "st.global", 9, "$exit", 10, NULL);
-    /* Four at a time, and the rest; addresses step by a constant. */
-    expect_counts("f32 s = 0; for (i32 i = 0; i < k; i++) s += A[i]; C[0] = s;", "add.rn.f32", 5,
+    /* Sixteen at a time, and the rest; addresses step by a constant. */
+    expect_counts("f32 s = 0; for (i32 i = 0; i < k; i++) s += A[i]; C[0] = s;", "add.rn.f32", 17,
                   "$rest", 2, "mul", 0, NULL);
-    expect_counts("f32 s = 0; for (i32 i = 0; i < 400; i++) s += A[i]; C[0] = s;", "add.rn.f32", 4,
+    expect_counts("f32 s = 0; for (i32 i = 0; i < 400; i++) s += A[i]; C[0] = s;", "add.rn.f32", 16,
                   "bra", 1, NULL);
+    /* Of larger bodies fewer; as many as come out even. */
+    expect_counts("f32 s = 0; for (i32 i = 0; i < 408; i++) s += A[i]; C[0] = s;", "add.rn.f32", 8,
+                  "bra", 1, NULL);
+    expect_counts("f32 s = 0; for (i32 i = 0; i < k; i++) s += A[i] * A[i + m] + A[m * i] * x * m; "
+                  "C[0] = s;",
+                  "add.rn.f32", 9, NULL);
     expect_counts("f32 s = 0; unroll(2) for (i32 i = 0; i < k; i++) s += A[i]; C[0] = s;",
                   "add.rn.f32", 3, NULL);
     expect_counts("f32 s = 0; for (i32 i = 0, j = 1; i < k; i += j, j += 1) s += A[i]; C[0] = s;",

@@ -133,7 +133,7 @@ static void random_products(const struct factors *f, int count, const char *cons
 }
 
 enum { SINGLES = sizeof singles / sizeof *singles, BYTES = sizeof bytes / sizeof *bytes };
-static const char *const byte_targets[] = {"sm_89", "sm_90", "sm_100", "sm_120"};
+static const char *const byte_targets[] = {"sm_120", "sm_90", "sm_100", "sm_120"};
 
 static void products_of_tf32(void **state)
 {
@@ -206,7 +206,7 @@ static void instructions(void **state)
          IN_SHARED_TRANSPOSED,
          "ldmatrix",
          8 + 8}, /* both factors, four registers at a time */
-        {"sm_89",
+        {"sm_120",
          {"e4m3", "e4m3", "", ""},
          64,
          IN_SHARED,
@@ -220,15 +220,15 @@ static void instructions(void **state)
          IN_SHARED_TRANSPOSED,
          "m16n8k32.row.col.f32.e4m3.e5m2.f32",
          2 * 8},
-        {"sm_89",
+        {"sm_120",
          {"e5m2", "e4m3", "", ""},
          32,
          IN_SHARED,
          IN_SHARED,
          "ldmatrix.sync.aligned.m8n8.x4.trans",
          2}, /* pairs of bytes, put in order */
-        {"sm_89", {"e5m2", "e4m3", "", ""}, 32, IN_SHARED, IN_SHARED, "prmt", 8},
-        {"sm_89",
+        {"sm_120", {"e5m2", "e4m3", "", ""}, 32, IN_SHARED, IN_SHARED, "prmt", 8},
+        {"sm_120",
          {"f32", "f32", "(e4m3)", "(e4m3)"},
          32,
          IN_SHARED,
@@ -250,14 +250,14 @@ static void instructions(void **state)
          IN_SHARED,
          "cvt.rn.f16x2.e4m3x2",
          2 * 2 * 2 * 4},
-        {"sm_89",
+        {"sm_120",
          {"e4m3", "e4m3", "", ""},
          16,
          IN_SHARED,
          IN_SHARED,
          "m16n8k8.row.col.f32.f16.f16.f32",
          2 * 8},
-        {"sm_89",
+        {"sm_120",
          {"e4m3", "e4m3", "", ""},
          24,
          IN_SHARED,
@@ -265,7 +265,7 @@ static void instructions(void **state)
          "m16n8k8.row.col.f32.f16.f16.f32",
          3 * 8},
         /* said by the program */
-        {"sm_89",
+        {"sm_120",
          {"e4m3", "e4m3", "(f16)", "(f16)"},
          32,
          IN_SHARED,

@@ -339,6 +339,67 @@ static void loads_once(void **state)
          "if (x < n) C[r][x] = S[t % 8][t] * 8 + S[t % 8][t + 1] + v;");
 }
 
+/* --- conditions --- */
+
+/* An `if` of a few light assignments has no branch; what it does not load need not be there. */
+static void ifs_without_branches(void **state)
+{
+    (void)state;
+    expect_counts("f32 v[4] = 0;\n if (x < 9)\n v = A[0][x * 8 +: 4];\n C[0][x * 4 +: 4] = v;",
+                  "bra", 0, "ld.global.nc.v4.f32", 1, NULL);
+    expect_counts(
+        "f32 v = 0;\n if (x < 9)\n v += A[0][x * 8];\n else\n v = A[1][x];\n C[0][x] = v;", "bra",
+        0, "    ld.global", 0, NULL);
+    same("f32 v[4] = 1, w[4] = A[r][x * 4 +: 4];\n if (x % 2 == 0)\n v = A[r][x * 4 +: 4] else 5;\n"
+         "if (w[0] > 0 && r < 2)\n w = A[r + 1][x * 4 +: 4];\n else\n w[1] = v[2] + w[3];\n"
+         "C[r][x * 4 +: 4] = v + w;");
+    same("f32 v = 3;\n if (x < n)\n v = A[r][x];\n if (x < n && A[r][x] > 0)\n v += A[r + 1][x];\n"
+         "if (x < n) C[r][x] = v;");
+    same("f32 v = x;\n if (x + 40 * r < n) {\n i32 q = (i32) A[r][x + 40 * r];\n"
+         "v = A[q * q % 8][x + 40 * r] + q;\n }\n if (x < n) C[r][x] = v;");
+}
+
+/* The condition is what it was when it was evaluated. */
+static void conditions_that_the_arms_change(void **state)
+{
+    (void)state;
+    same("i32 i = x % 7, j = 0;\n if (i < 3) {\n i = i + 5;\n j = i * 2;\n } else {\n i = 1;\n"
+         "j += 4;\n }\n if (x < n) C[r][x] = i * 100 + j;");
+    same("i32 i = x % 5, j = x % 3;\n if (i > j) {\n i -= j;\n if (i > 2)\n j = i;\n else if (j == "
+         "1)\n"
+         "i = 9;\n j++;\n }\n if (x < n) C[r][x] = i * 100 + j;");
+    same("i32 i = x % 4, j = 0;\n for (i32 p = 0; p < n; p++) {\n if (i == 3) {\n i = 0;\n j += "
+         "p;\n }\n"
+         "else\n i++;\n if (j > 99)\n break;\n }\n if (x < n) C[r][x] = i * 1000 + j;");
+    same("f32 v[2] = A[r][x * 2 +: 2];\n if (v[0] > v[1]) {\n f32 t = v[0];\n v[0] = v[1];\n v[1] "
+         "= t;\n"
+         "}\n C[r][x * 2 +: 2] = v;");
+    same("f32 v[2][2] = A[r +: 2][x * 2 +: 2];\n if (x % 3 > 0)\n v = trans(v);\n if (x % 2 > 0)\n"
+         "v[0][0] = sum(v);\n if (x % 5 > 1) {\n v = v * v[0][1] + 1;\n }\n C[r][x * 4 +: 4] = "
+         "reshape(v, 4);");
+    same("f32 v = 0;\n bool b = x > 3;\n for (i32 p = 0; p < n; p++)\n if (p % 3 == x % 3) {\n"
+         "v += A[r][p];\n b = !b;\n }\n if (x < n) C[r][x] = b ? v : -v;");
+}
+
+static void conditions_of_every_type(void **state)
+{
+    static const char *const types[] = {"f64", "f16", "bf16", "i64", "i32", "i16",
+                                        "i8",  "u64", "u32",  "u16", "u8",  "bool"};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        char text[512];
+        const char *t = types[i];
+        snprintf(
+            text, sizeof text,
+            "%s v[4] = 1, w[2] = A[r][x * 2 +: 2], one = 0;\n if (x %% 3 < 2)\n"
+            "v = A[r][x * 4 +: 4];\n if (x < n && x %% 2 == 0) {\n one = A[r][x];\n"
+            "w[1] = v[2];\n } else\n w = v[1 +: 2];\n"
+            "C[r][x * 4 +: 4] = v;\n C[r + 3][x * 2 +: 2] = w;\n if (x < n) C[r + 6][x] = one;",
+            t);
+        same_for(t, text);
+    }
+}
+
 /* --- atomics, warps --- */
 
 static void atomics_on_slices(void **state)
@@ -386,6 +447,9 @@ int main(void)
         cmocka_unit_test(expressions_over_arrays),
         cmocka_unit_test(loads_as_wide_as_they_may_be),
         cmocka_unit_test(loads_once),
+        cmocka_unit_test(ifs_without_branches),
+        cmocka_unit_test(conditions_that_the_arms_change),
+        cmocka_unit_test(conditions_of_every_type),
         cmocka_unit_test(atomics_on_slices),
         cmocka_unit_test(arrays_of_a_block),
     };
