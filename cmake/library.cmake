@@ -4,6 +4,10 @@ file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routin
 if(routine_sources)
     list(REMOVE_ITEM library_sources ${routine_sources})
 endif()
+option(TILEWRIGHT_SIM "Build the simulator" OFF)
+if(NOT TILEWRIGHT_SIM)
+    list(FILTER library_sources EXCLUDE REGEX "/src/sim/")
+endif()
 
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)

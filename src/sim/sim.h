@@ -1,0 +1,73 @@
+/* The simulator: PTX, run on the host as a GPU would, block by block, in warps of 32 lanes.
+ *
+ * A machine has memory (allocations with addresses of their own), a module, and observers: plug-ins that are told
+ * of accesses and synchronisation (sim_events.h). It never guesses: what it does not know stops the launch with its name.
+ */
+#ifndef TW_SIM_H
+#define TW_SIM_H
+
+#include "ptx/ptx.h"
+#include "sim/sim_events.h"
+
+struct sim;
+
+/* All of it lives in the arena, host copies of memory aside: those are freed by sim_free. */
+struct sim *sim_new(struct arena *arena);
+void sim_free(struct sim *sim);
+
+/* --- memory --- */
+
+/* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is copied. Its address;
+ * 0: no memory. `name` is for reports. */
+uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
+/* The same on the caller's memory, which is used in place. */
+uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
+/* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing. */
+void *sim_host(struct sim *sim, uint64_t address, size_t bytes);
+
+/* --- programs --- */
+
+/* Takes a verified module: its variables get memory. Reports to diag; false then. */
+bool sim_load(struct sim *sim, const struct ptx_module *module, const struct source *source,
+              struct diag *diag);
+
+struct sim_options {
+    uint64_t seed;       /* of the order of warps and blocks; 0: warps in turn */
+    int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
+    bool async_late;     /* asynchronous work lands at the last moment that the rules allow; else at once */
+    int resident_blocks; /* blocks that run at the same time, 0: 16 */
+    int sm;              /* what %… and .target ask for: 80; 0: the module's own */
+};
+
+struct sim_launch {
+    const char *kernel;
+    unsigned grid[3], block[3];
+    unsigned cluster[3];    /* 1, 1, 1 */
+    int64_t dynamic_shared; /* bytes */
+    /* By parameter: its bytes, as many as its type has. */
+    const void *const *arguments;
+    int argument_count;
+    struct sim_options options;
+};
+
+enum sim_end {
+    SIM_DONE,
+    SIM_STOPPED,  /* something it does not know, or that is wrong: sim_why */
+    SIM_FAULT,    /* an access outside any allocation, misaligned, a trap: sim_why */
+    SIM_DEADLOCK, /* nobody can go on */
+    SIM_ENDLESS,  /* the step limit */
+    SIM_ASKED     /* an observer asked to stop */
+};
+
+enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag);
+/* What ended the last launch, with the place; lives in the arena. */
+const char *sim_why(const struct sim *sim);
+/* Warp instructions of the last launch. */
+int64_t sim_steps(const struct sim *sim);
+/* What vprintf printed in the last launch. */
+const char *sim_output(const struct sim *sim, size_t *length);
+
+/* Adds an observer before a launch; the same one sees all later launches. */
+void sim_observe(struct sim *sim, struct sim_observer *observer);
+
+#endif

@@ -1,0 +1,129 @@
+/* What observers of the simulator are told: accesses of memory by warp, and everything that orders them. The races,
+ * barriers, memory and counters plug-ins are observers, and know the machine through this file alone. */
+#ifndef TW_SIM_EVENTS_H
+#define TW_SIM_EVENTS_H
+
+#include "ptx/ptx.h"
+
+enum { SIM_LANES = 32 };
+
+/* Who: a warp of a block. Threads are numbered x fastest; thread = warp * 32 + lane. */
+struct sim_place {
+    int64_t block;            /* number in the grid, x fastest */
+    int warp;                 /* in its block */
+    int warps, threads;       /* of the block */
+    const struct ptx_instruction *ins; /* its .loc is in ins->line */
+    const struct ptx_function *function;
+    struct loc where;         /* in the module's text */
+};
+
+enum sim_space { SIM_GLOBAL, SIM_SHARED, SIM_LOCAL, SIM_CONST, SIM_PARAM };
+enum sim_kind { SIM_READ = 1, SIM_WRITE = 2, SIM_UPDATE = 3 /* read and written at once: atom, red */ };
+/* Order of an access or fence, PTX ISA section memory-consistency-model. */
+enum sim_order { SIM_WEAK, SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL, SIM_SC, SIM_VOLATILE };
+enum sim_scope { SIM_CTA, SIM_CLUSTER, SIM_GPU, SIM_SYS };
+enum sim_proxy { SIM_GENERIC, SIM_ASYNC };
+enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
+
+/* A warp's access: lane i of `mask` has `bytes` bytes at address[i] (ldmatrix and stmatrix: lane i gives the address of row
+ * i of 16 bytes; `matrices` of them; lanes 0 to 8 * matrices - 1 are in the mask). */
+struct sim_access {
+    struct sim_place at;
+    enum sim_space space;
+    enum sim_kind kind;
+    enum sim_order order;
+    enum sim_scope scope;
+    enum sim_proxy proxy;
+    enum sim_matrix matrix;
+    int matrices;
+    uint32_t mask;
+    int bytes; /* of a lane, all of a vector's */
+    /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory; SIM_LOCAL: offset in the
+     * thread's. Faults aside, all are inside. */
+    uint64_t address[SIM_LANES];
+    uint64_t base;         /* SIM_GLOBAL: what the allocation of lane's first … see sim_allocation_of */
+    const uint8_t *before[SIM_LANES]; /* host address of the bytes; of a write: not written yet */
+    const uint8_t *value[SIM_LANES];  /* of a write: what will be written; NULL: not known */
+    uint32_t group; /* 0, or the number of the asynchronous copy that this is a part of */
+};
+
+/* Asynchronous copies (cp.async): issued, committed to a group, landed (read and written then: two accesses with
+ * `group`, made in the name of the thread that issued it), waited for. */
+enum sim_async { SIM_ASYNC_ISSUE, SIM_ASYNC_COMMIT, SIM_ASYNC_LAND, SIM_ASYNC_WAIT };
+
+enum sim_sync {
+    SIM_BARRIER_ARRIVE, /* lanes of mask arrive at barrier `id` (bar.arrive, and the first half of bar.sync) */
+    SIM_BARRIER_LEAVE,  /* lanes of mask go on behind it */
+    SIM_WARP_SYNC,      /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory */
+    SIM_FENCE,          /* fence, membar: order, scope */
+    SIM_PROXY_FENCE,    /* fence.proxy.async */
+    SIM_MBARRIER_INIT,
+    SIM_MBARRIER_ARRIVE, /* address, order, scope; count in `count` */
+    SIM_MBARRIER_WAIT,   /* a test or try_wait that succeeded */
+    SIM_MBARRIER_FAILED, /* one that did not */
+    SIM_MBARRIER_INVAL,
+    SIM_EXIT             /* lanes of mask have left */
+};
+
+struct sim_sync_event {
+    struct sim_place at;
+    enum sim_sync kind;
+    uint32_t mask;    /* lanes that do this */
+    uint32_t members; /* SIM_WARP_SYNC: the mask operand */
+    int id;           /* of a barrier, 0 to 15 */
+    int expected;     /* threads of a barrier, -1: all of the block */
+    int64_t generation; /* how often the barrier was complete before */
+    bool aligned, reduces; /* .aligned; bar.red */
+    enum sim_order order;
+    enum sim_scope scope;
+    uint64_t address[SIM_LANES]; /* of mbarriers: offset in shared memory */
+    int64_t count;
+};
+
+struct sim_async_event {
+    struct sim_place at;
+    enum sim_async kind;
+    uint32_t mask;
+    uint32_t group;   /* ISSUE, LAND: the copy; COMMIT: unused */
+    int pending;      /* WAIT: groups that may be pending */
+    bool all;         /* WAIT: cp.async.wait_all */
+};
+
+/* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and writing nothing. */
+enum sim_fault_kind { SIM_OUTSIDE, SIM_MISALIGNED, SIM_READ_ONLY, SIM_TRAP };
+struct sim_fault {
+    enum sim_fault_kind kind;
+    struct sim_place at;
+    enum sim_space space;
+    int lane, bytes;
+    uint64_t address;
+    bool write;
+    /* The nearest allocation or variable: name, its size, the offset from its start (may be negative). */
+    const char *name;
+    uint64_t size;
+    int64_t offset;
+};
+
+struct sim_block_event {
+    int64_t block;
+    int warps, threads;
+    int64_t shared_bytes;
+};
+
+/* Anything may be NULL. A callback that returns false ends the launch (SIM_ASKED). */
+struct sim_observer {
+    void *user;
+    bool (*launch)(void *user, const struct ptx_function *kernel, const unsigned grid[3],
+                   const unsigned block[3]);
+    bool (*block_begins)(void *user, const struct sim_block_event *event);
+    bool (*block_ends)(void *user, const struct sim_block_event *event);
+    bool (*instruction)(void *user, const struct sim_place *at, uint32_t mask); /* each, slow */
+    bool (*access)(void *user, const struct sim_access *access);
+    bool (*sync)(void *user, const struct sim_sync_event *event);
+    bool (*async)(void *user, const struct sim_async_event *event);
+    bool (*fault)(void *user, const struct sim_fault *fault, bool *go_on);
+    bool (*ended)(void *user);
+    struct sim_observer *next;
+};
+
+#endif
