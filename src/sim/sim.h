@@ -22,7 +22,8 @@ void sim_free(struct sim *sim);
 uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
 /* The same on the caller's memory, which is used in place. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
-/* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing. */
+/* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing. The allocation counts as
+ * initialised from then on. */
 void *sim_host(struct sim *sim, uint64_t address, size_t bytes);
 
 /* --- programs --- */
@@ -32,9 +33,10 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
               struct diag *diag);
 
 struct sim_options {
-    uint64_t seed;       /* of the order of warps and blocks; 0: warps in turn */
-    int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
-    bool async_late;     /* asynchronous work lands at the last moment that the rules allow; else at once */
+    uint64_t seed;      /* of the order of warps and blocks; 0: warps in turn */
+    int64_t step_limit; /* instructions of all warps; 0: 2^40 */
+    bool
+        async_late; /* asynchronous work lands at the last moment that the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
 };

@@ -37,11 +37,11 @@ struct sim_access {
     enum sim_matrix matrix;
     int matrices;
     uint32_t mask;
-    int bytes; /* of a lane, all of a vector's */
+    int bytes;   /* of a lane, all of a vector's */
+    int element; /* of one element of the vector; 0: as bytes */
     /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory; SIM_LOCAL: offset in the
      * thread's. Faults aside, all are inside. */
     uint64_t address[SIM_LANES];
-    uint64_t base;         /* SIM_GLOBAL: what the allocation of lane's first … see sim_allocation_of */
     const uint8_t *before[SIM_LANES]; /* host address of the bytes; of a write: not written yet */
     const uint8_t *value[SIM_LANES];  /* of a write: what will be written; NULL: not known */
     uint32_t group; /* 0, or the number of the asynchronous copy that this is a part of */
@@ -52,7 +52,8 @@ struct sim_access {
 enum sim_async { SIM_ASYNC_ISSUE, SIM_ASYNC_COMMIT, SIM_ASYNC_LAND, SIM_ASYNC_WAIT };
 
 enum sim_sync {
-    SIM_BARRIER_ARRIVE, /* lanes of mask arrive at barrier `id` (bar.arrive, and the first half of bar.sync) */
+    SIM_BARRIER_ARRIVE, /* lanes of mask arrive at barrier `id` (bar.arrive, and the first half of bar.sync); told before the
+                         * machine looks whether id and count can be, and stops if not */
     SIM_BARRIER_LEAVE,  /* lanes of mask go on behind it */
     SIM_WARP_SYNC,      /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory */
     SIM_FENCE,          /* fence, membar: order, scope */
@@ -74,6 +75,8 @@ struct sim_sync_event {
     int expected;     /* threads of a barrier, -1: all of the block */
     int64_t generation; /* how often the barrier was complete before */
     bool aligned, reduces; /* .aligned; bar.red */
+    bool waits;            /* SIM_BARRIER_ARRIVE: not bar.arrive, the lanes stay until it is complete */
+    bool orders;           /* SIM_WARP_SYNC: bar.warp.sync, which orders memory; shfl.sync … do not */
     enum sim_order order;
     enum sim_scope scope;
     uint64_t address[SIM_LANES]; /* of mbarriers: offset in shared memory */
@@ -104,6 +107,15 @@ struct sim_fault {
     int64_t offset;
 };
 
+/* Memory that a launch can see, and variables of the block's shared memory (address: offset): told before the launch,
+ * each launch anew; what is new since or changed by the host has `initialised` as it now is. */
+struct sim_allocation_event {
+    enum sim_space space;
+    uint64_t address, bytes;
+    const char *name; /* NULL: none */
+    bool initialised; /* at least once written by the host, or by definition (variables of a module) */
+};
+
 struct sim_block_event {
     int64_t block;
     int warps, threads;
@@ -121,6 +133,7 @@ struct sim_observer {
     bool (*access)(void *user, const struct sim_access *access);
     bool (*sync)(void *user, const struct sim_sync_event *event);
     bool (*async)(void *user, const struct sim_async_event *event);
+    bool (*allocated)(void *user, const struct sim_allocation_event *event);
     bool (*fault)(void *user, const struct sim_fault *fault, bool *go_on);
     bool (*ended)(void *user);
     struct sim_observer *next;

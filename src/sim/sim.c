@@ -1,0 +1,357 @@
+/* A machine: its allocations and its launches. */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+struct sim *sim_new(struct arena *arena)
+{
+    struct sim *sim = arena_new(arena, struct sim);
+    sim->arena = arena;
+    for (int i = 0; i < SIM_FIRST_ALLOCATION; i++)
+        vec_push(arena, &sim->allocations, (struct sim_allocation){0});
+    text_init(&sim->output, arena);
+    return sim;
+}
+
+void sim_free(struct sim *sim)
+{
+    const struct allocator *from = sim->arena->allocator;
+    for (size_t i = 0; i < sim->allocations.count; i++) {
+        struct sim_allocation *a = &sim->allocations.data[i];
+        if (a->owned && a->host)
+            from->resize(from->user, a->host, a->size + 32, 0);
+        *a = (struct sim_allocation){0};
+    }
+}
+
+/* 32 bytes more than asked for, so that no size is 0 and a wide read of the last element stays inside. */
+uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name)
+{
+    const struct allocator *from = sim->arena->allocator;
+    if (bytes >= (size_t)1 << SIM_OFFSET_BITS)
+        return 0;
+    uint8_t *host = from->resize(from->user, NULL, 0, bytes + 32);
+    if (!host)
+        return 0;
+    memset(host, 0, bytes + 32);
+    struct sim_allocation a = {.host = host, .size = bytes, .name = name, .owned = true};
+    vec_push(sim->arena, &sim->allocations, a);
+    return sim->allocations.count - 1;
+}
+
+uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name)
+{
+    uint64_t number = sim_new_allocation(sim, bytes, name);
+    if (!number)
+        return 0;
+    struct sim_allocation *a = &sim->allocations.data[number];
+    a->initialised = data;
+    if (data && bytes)
+        memcpy(a->host, data, bytes);
+    return sim_address_of(number, 0);
+}
+
+uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
+{
+    struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};
+    if (bytes >= (size_t)1 << SIM_OFFSET_BITS)
+        return 0;
+    vec_push(sim->arena, &sim->allocations, a);
+    return sim_address_of(sim->allocations.count - 1, 0);
+}
+
+void *sim_host(struct sim *sim, uint64_t address, size_t bytes)
+{
+    uint64_t number = sim_number_of(address), offset = sim_offset_of(address);
+    if (number < SIM_FIRST_ALLOCATION || number >= sim->allocations.count)
+        return NULL;
+    struct sim_allocation *a = &sim->allocations.data[number];
+    if (!a->host || offset > a->size || bytes > a->size - offset)
+        return NULL;
+    a->initialised = true; /* as far as anybody can tell */
+    return a->host + offset;
+}
+
+void sim_observe(struct sim *sim, struct sim_observer *observer)
+{
+    struct sim_observer **end = &sim->observers;
+    while (*end)
+        end = &(*end)->next;
+    observer->next = NULL;
+    *end = observer;
+}
+
+const char *sim_why(const struct sim *sim)
+{
+    return sim->why ? sim->why : "";
+}
+int64_t sim_steps(const struct sim *sim)
+{
+    return sim->steps;
+}
+const char *sim_output(const struct sim *sim, size_t *length)
+{
+    if (length)
+        *length = sim->output.length;
+    return sim->output.data ? sim->output.data : "";
+}
+
+/* xorshift64*; the seed is never 0 */
+uint32_t sim_random(struct sim *sim, uint32_t below)
+{
+    uint64_t x = sim->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    sim->random = x;
+    return (uint32_t)(((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) * below >> 32);
+}
+
+/* --- how a launch ends --- */
+
+void sim_over(struct sim *sim, enum sim_end end, const char *why)
+{
+    if (sim->over)
+        return;
+    sim->over = true;
+    sim->end = end;
+    sim->why = why;
+}
+
+/* The place in the program's source, if a .loc says it; else in the PTX. */
+static void describe_line(struct text *out, const struct sim *sim, const struct sim_op *op)
+{
+    const struct ptx_line *line = op->ins ? op->ins->line : NULL;
+    const char *name = NULL;
+    if (line)
+        for (size_t i = 0; i < sim->module->items.count; i++) {
+            const struct ptx_item *item = &sim->module->items.data[i];
+            if (item->kind == PTX_ITEM_FILE && item->file->number == line->file)
+                name = item->file->name;
+        }
+    if (name) {
+        text_printf(out, "%s:%u:%u, ", name, line->line, line->column);
+    } else if (op->where.source) {
+        int row, column;
+        loc_line_column(op->where, &row, &column);
+        text_printf(out, "%s:%d:%d, ", op->where.source->name, row, column);
+    }
+}
+
+void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_op *op)
+{
+    describe_line(out, w->sim, op);
+    text_printf(out, "block %lld, warp %d", (long long)w->block->number, w->number);
+}
+
+static const char *describe_ins(const struct sim_warp *w, const struct sim_op *op)
+{
+    struct text out;
+    text_init(&out, w->sim->arena);
+    if (op->ins)
+        ptx_print_instruction(&out, w->frame->code->function, op->ins);
+    return out.data ? out.data : "the end of a function";
+}
+
+bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, ...)
+{
+    w->state = SIM_CHOOSES;
+    if (w->sim->over)
+        return false;
+    struct text out;
+    text_init(&out, w->sim->arena);
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&out, format, args);
+    va_end(args);
+    text_printf(&out, ": %s (", describe_ins(w, op));
+    sim_describe(&out, w, op);
+    text_add(&out, ")");
+    sim_over(w->sim, SIM_STOPPED, out.data);
+    return false;
+}
+
+void sim_place_of(const struct sim_warp *w, const struct sim_op *op, struct sim_place *place)
+{
+    *place = (struct sim_place){.block = w->block->number,
+                                .warp = w->number,
+                                .warps = w->block->warp_count,
+                                .threads = w->block->threads,
+                                .ins = op->ins,
+                                .function = w->frame ? w->frame->code->function : NULL,
+                                .where = op->where};
+}
+
+/* --- a launch --- */
+
+static bool limits_hold(const struct sim_launch *l, struct diag *diag)
+{
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (!threads || l->block[0] > 1024 || l->block[1] > 1024 || l->block[2] > 64 ||
+        threads > 1024) {
+        diag_error(diag, LOC_NONE, "a block has 1 to 1024 threads, not %u x %u x %u", l->block[0],
+                   l->block[1], l->block[2]);
+        return false;
+    }
+    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[1] > 65535 || l->grid[2] > 65535 ||
+        l->grid[0] > INT32_MAX) {
+        diag_error(diag, LOC_NONE, "a grid of %u x %u x %u blocks cannot be launched", l->grid[0],
+                   l->grid[1], l->grid[2]);
+        return false;
+    }
+    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
+        diag_error(diag, LOC_NONE, "clusters of several blocks are not simulated");
+        return false;
+    }
+    if (l->dynamic_shared < 0 || l->dynamic_shared > 228 * 1024) {
+        diag_error(diag, LOC_NONE, "%lld bytes of dynamic shared memory cannot be had",
+                   (long long)l->dynamic_shared);
+        return false;
+    }
+    return true;
+}
+
+/* .reqntid and .maxntid */
+static bool block_suits(const struct ptx_function *f, const struct sim_launch *l, struct diag *diag)
+{
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    for (size_t i = 0; i < f->limits.count; i++) {
+        const struct ptx_limit *limit = &f->limits.data[i];
+        uint64_t most = 1;
+        bool same = true;
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t n = k < limit->count ? limit->values[k] : 1;
+            most *= n;
+            same = same && n == l->block[k];
+        }
+        if ((limit->directive == PTX_REQNTID && !same) ||
+            (limit->directive == PTX_MAXNTID && threads > most)) {
+            diag_error(diag, LOC_NONE, "%s does not take blocks of %u x %u x %u threads (.%s)",
+                       f->name, l->block[0], l->block[1], l->block[2],
+                       ptx_directives[limit->directive].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_arguments(struct sim *sim, const struct sim_launch *l, struct diag *diag)
+{
+    const struct ptx_function *f = sim->program->kernel;
+    size_t count = f->signature.parameters.count;
+    if ((size_t)l->argument_count != count) {
+        diag_error(diag, LOC_NONE, "%s takes %zu arguments, not %d", f->name, count,
+                   l->argument_count);
+        return false;
+    }
+    sim->parameters = arena_alloc(sim->arena, sim->program->parameter_bytes + 32);
+    uint32_t *at = arena_array(sim->arena, uint32_t, count + 1);
+    sim_layout(&f->signature, at);
+    for (size_t i = 0; i < count; i++)
+        memcpy(sim->parameters + at[i], l->arguments[i],
+               ptx_variable_size(f->signature.parameters.data[i]));
+    return true;
+}
+
+static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *diag)
+{
+    if (!sim->module) {
+        diag_error(diag, LOC_NONE, "no module was loaded");
+        return false;
+    }
+    const struct ptx_function *f = ptx_find_function(sim->module, l->kernel);
+    if (!f || !f->entry || !f->defined) {
+        diag_error(diag, LOC_NONE, "there is no kernel `%s`", l->kernel);
+        return false;
+    }
+    if (!limits_hold(l, diag) || !block_suits(f, l, diag))
+        return false;
+    int target = l->options.sm ? l->options.sm : sim->module->target.number;
+    sim->program = sim_program_of(sim, f, target);
+    sim->launch = l;
+    sim->shared_bytes = sim->program->dynamic_at + (uint64_t)l->dynamic_shared;
+    if (sim->shared_bytes < sim->program->static_shared)
+        sim->shared_bytes = sim->program->static_shared;
+    return copy_arguments(sim, l, diag);
+}
+
+static bool tell_launch(struct sim *sim)
+{
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->launch &&
+            !o->launch(o->user, sim->program->kernel, sim->launch->grid, sim->launch->block)) {
+            sim_over(sim, SIM_ASKED, "an observer asked to stop");
+            return false;
+        }
+    return true;
+}
+
+static bool tell_allocated(struct sim *sim, const struct sim_allocation_event *event)
+{
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->allocated && !o->allocated(o->user, event)) {
+            sim_over(sim, SIM_ASKED, "an observer asked to stop");
+            return false;
+        }
+    return true;
+}
+
+static bool tell_allocations(struct sim *sim)
+{
+    const struct sim_program *p = sim->program;
+    for (size_t i = SIM_FIRST_ALLOCATION; i < sim->allocations.count; i++) {
+        const struct sim_allocation *a = &sim->allocations.data[i];
+        struct sim_allocation_event event = {.space = a->constant ? SIM_CONST : SIM_GLOBAL,
+                                             .address = sim_address_of(i, 0),
+                                             .bytes = a->size,
+                                             .name = a->name,
+                                             .initialised = a->initialised};
+        if (a->host && !a->freed && !tell_allocated(sim, &event))
+            return false;
+    }
+    for (size_t i = 0; i < p->shared.count; i++) {
+        const struct sim_shared *s = &p->shared.data[i];
+        uint64_t size = ptx_variable_size(s->variable);
+        struct sim_allocation_event event = {.space = SIM_SHARED,
+                                             .address = s->offset,
+                                             .bytes = size ? size : sim->shared_bytes - s->offset,
+                                             .name = s->variable->name};
+        if (!tell_allocated(sim, &event))
+            return false;
+    }
+    return true;
+}
+
+static void tell_ended(struct sim *sim)
+{
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->ended && !o->ended(o->user))
+            sim_over(sim, SIM_ASKED, "an observer asked to stop");
+}
+
+enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag)
+{
+    sim->over = false;
+    sim->end = SIM_DONE;
+    sim->why = NULL;
+    sim->steps = 0;
+    sim->copies = 0;
+    text_init(&sim->output, sim->arena);
+    if (!prepare(sim, launch, diag)) {
+        const struct diagnostic *last = diag->last;
+        sim_over(sim, SIM_STOPPED, last ? last->message : "the launch is wrong");
+        return sim->end;
+    }
+    sim->step_limit = launch->options.step_limit ? launch->options.step_limit : (int64_t)1 << 40;
+    sim->random = launch->options.seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    if (!sim->random)
+        sim->random = 1;
+    sim->late = launch->options.async_late;
+    sim->whole = launch->options.seed != 0;
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        sim->whole = sim->whole || o->instruction;
+    if (tell_allocations(sim) && tell_launch(sim))
+        sim_run_blocks(sim);
+    tell_ended(sim);
+    return sim->end;
+}

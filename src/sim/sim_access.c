@@ -1,0 +1,342 @@
+/* ld and st. Most warps touch memory in one of three ways: all lanes the same place, lanes side by side, or anywhere in one
+ * allocation; whole warps without observers that do so take a short way. All else, faults too, goes lane by lane.
+ *
+ * op->more: slots of the elements, then their registers' bytes; op->small: bytes of an element in memory.
+ */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+/* --- lane by lane --- */
+
+static bool ld_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_want want = {
+        .kind = SIM_READ, .bytes = op->bytes, .alignment = op->bytes, .element = op->small};
+    uint8_t *host[SIM_LANES];
+    if (!sim_reach(w, op, mask, &want, host))
+        return false;
+    if (op->order != SIM_WEAK)
+        sim_polls(w, op, mask, false);
+    size_t bytes = op->small, count = op->more_count / 2;
+    for (size_t e = 0; e < count; e++) {
+        uint8_t *to = w->file + op->more[e];
+        size_t wide = op->more[count + e];
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            size_t i = (size_t)__builtin_ctz(rest);
+            uint64_t v[2] = {0, 0};
+            memcpy(v, host[i] + e * bytes, bytes);
+            if (op->small2 && bytes < 8) { /* signed */
+                unsigned up = 64 - (unsigned)bytes * 8;
+                v[0] = (uint64_t)((int64_t)(v[0] << up) >> up);
+            }
+            memcpy(to + i * wide, v, wide);
+        }
+    }
+    return true;
+}
+
+static bool st_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    uint8_t values[SIM_LANES][32];
+    const uint8_t *value[SIM_LANES];
+    uint8_t *host[SIM_LANES];
+    struct sim_want want = {.kind = SIM_WRITE,
+                            .bytes = op->bytes,
+                            .alignment = op->bytes,
+                            .element = op->small,
+                            .value = value};
+    size_t bytes = op->small, count = op->more_count / 2;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        size_t i = (size_t)__builtin_ctz(rest);
+        value[i] = values[i];
+        for (size_t e = 0; e < count; e++)
+            memcpy(values[i] + e * bytes, w->file + op->more[e] + i * op->more[count + e], bytes);
+    }
+    if (!sim_reach(w, op, mask, &want, host))
+        return false;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        memcpy(host[i], values[i], op->bytes);
+    }
+    return true;
+}
+
+/* --- whole warps --- */
+
+/* How a warp's addresses lie. */
+enum way { WAY_ANY, WAY_SAME, WAY_ROW };
+
+/* Offsets of the lanes in shared memory or in one allocation. */
+struct reached {
+    uint8_t *host; /* of lane 0 */
+    enum way way;
+    int32_t offset[SIM_LANES]; /* from there; only for WAY_ANY */
+};
+
+static inline bool reach_shared(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes,
+                                struct reached *r)
+{
+    uint32_t a[SIM_LANES], row = 0, same = 0, all = 0, most = 0;
+    const uint32_t *from = sim_u32(w->file, op->address);
+    const uint32_t first = from[0] + (uint32_t)op->imm, size = (uint32_t)w->shared_bytes;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        a[i] = from[i] + (uint32_t)op->imm;
+        row |= a[i] - first - i * bytes;
+        same |= a[i] - first;
+        all |= a[i];
+    }
+    r->host = w->shared + first;
+    r->way = !row ? WAY_ROW : !same ? WAY_SAME : WAY_ANY;
+    if (r->way != WAY_ANY) {
+        uint32_t span = row ? bytes : bytes * SIM_LANES;
+        return !(first & (bytes - 1)) && size >= span && first <= size - span;
+    }
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        most = a[i] > most ? a[i] : most;
+        r->offset[i] = (int32_t)(a[i] - first);
+    }
+    return !(all & (bytes - 1)) && size >= bytes && most <= size - bytes;
+}
+
+static inline bool reach_global(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes,
+                                bool writes, struct reached *r)
+{
+    const uint64_t *from = sim_u64(w->file, op->address);
+    const uint64_t first = from[0] + (uint64_t)op->imm;
+    uint64_t row = 0, same = 0;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        uint64_t more = from[i] - from[0];
+        row |= more - (uint64_t)i * bytes;
+        same |= more;
+    }
+    uint64_t number = first >> SIM_OFFSET_BITS;
+    if (number < SIM_FIRST_ALLOCATION || number >= w->sim->allocations.count)
+        return false;
+    const struct sim_allocation *a = &w->sim->allocations.data[number];
+    uint64_t offset = first & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1);
+    if (a->freed || (writes && a->constant) || a->size < bytes)
+        return false;
+    r->host = a->host + offset;
+    r->way = !row ? WAY_ROW : !same ? WAY_SAME : WAY_ANY;
+    if (r->way != WAY_ANY) {
+        uint64_t span = row ? bytes : (uint64_t)bytes * SIM_LANES;
+        return !(first & (bytes - 1)) && a->size >= span && offset <= a->size - span;
+    }
+    int64_t least = 0, most = 0;
+    uint64_t all = first;
+    for (int i = 0; i < SIM_LANES; i++) {
+        int64_t more = (int64_t)(from[i] - from[0]);
+        least = more < least ? more : least;
+        most = more > most ? more : most;
+        all |= (uint64_t)more;
+        r->offset[i] = (int32_t)more;
+    }
+    /* the first lane too may be outside: the sums below have no sign to lose */
+    return !(all & (bytes - 1)) && least > INT32_MIN && most < INT32_MAX &&
+           offset < (uint64_t)INT64_MAX && (int64_t)offset + least >= 0 &&
+           offset + (uint64_t)most <= a->size - bytes;
+}
+
+#define LOAD(name, type, count)                                                                    \
+    static inline void name(struct sim_warp *w, const struct sim_op *op, const struct reached *r)  \
+    {                                                                                              \
+        for (uint32_t e = 0; e < count; e++) {                                                     \
+            type *to = (type *)(void *)(w->file + op->more[e]), v;                                 \
+            const uint8_t *host = r->host + e * sizeof v;                                          \
+            if (r->way == WAY_ROW && count == 1) {                                                 \
+                memcpy(to, host, sizeof v *SIM_LANES);                                             \
+            } else if (r->way == WAY_SAME) {                                                       \
+                memcpy(&v, host, sizeof v);                                                        \
+                for (int i = 0; i < SIM_LANES; i++)                                                \
+                    to[i] = v;                                                                     \
+            } else if (r->way == WAY_ROW) {                                                        \
+                for (int i = 0; i < SIM_LANES; i++)                                                \
+                    memcpy(&to[i], host + (size_t)i * count * sizeof v, sizeof v);                 \
+            } else {                                                                               \
+                for (int i = 0; i < SIM_LANES; i++)                                                \
+                    memcpy(&to[i], host + r->offset[i], sizeof v);                                 \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define STORE(name, type, count)                                                                   \
+    static inline void name(struct sim_warp *w, const struct sim_op *op, const struct reached *r)  \
+    {                                                                                              \
+        w->sim->changes++;                                                                         \
+        if (r->way == WAY_ROW && count == 1) {                                                     \
+            memcpy(r->host, w->file + op->more[0], sizeof(type) * SIM_LANES);                      \
+            return;                                                                                \
+        }                                                                                          \
+        for (int i = 0; i < SIM_LANES; i++) { /* of lanes at one place the last one wins */        \
+            uint8_t *host =                                                                        \
+                r->host + (r->way == WAY_ANY   ? (ptrdiff_t)r->offset[i]                           \
+                           : r->way == WAY_ROW ? (ptrdiff_t)i * count * (ptrdiff_t)sizeof(type)    \
+                                               : 0);                                               \
+            for (uint32_t e = 0; e < count; e++)                                                   \
+                memcpy(host + e * sizeof(type),                                                    \
+                       (const type *)(const void *)(w->file + op->more[e]) + i, sizeof(type));     \
+        }                                                                                          \
+    }
+#define ACCESSES(type, count)                                                                      \
+    LOAD(load_##type##_##count, type, count)                                                       \
+    STORE(store_##type##_##count, type, count)                                                     \
+    static bool ld_shared_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
+                                           uint32_t mask)                                          \
+    {                                                                                              \
+        struct reached r;                                                                          \
+        if (w->observed || mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))      \
+            return ld_lanes(w, op, mask);                                                          \
+        load_##type##_##count(w, op, &r);                                                          \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool ld_global_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
+                                           uint32_t mask)                                          \
+    {                                                                                              \
+        struct reached r;                                                                          \
+        if (w->observed || mask != SIM_ALL ||                                                      \
+            !reach_global(w, op, sizeof(type) * count, false, &r))                                 \
+            return ld_lanes(w, op, mask);                                                          \
+        load_##type##_##count(w, op, &r);                                                          \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool st_shared_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
+                                           uint32_t mask)                                          \
+    {                                                                                              \
+        struct reached r;                                                                          \
+        if (w->observed || mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))      \
+            return st_lanes(w, op, mask);                                                          \
+        store_##type##_##count(w, op, &r);                                                         \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool st_global_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
+                                           uint32_t mask)                                          \
+    {                                                                                              \
+        struct reached r;                                                                          \
+        if (w->observed || mask != SIM_ALL ||                                                      \
+            !reach_global(w, op, sizeof(type) * count, true, &r))                                  \
+            return st_lanes(w, op, mask);                                                          \
+        store_##type##_##count(w, op, &r);                                                         \
+        return true;                                                                               \
+    }
+ACCESSES(uint16_t, 1)
+ACCESSES(uint32_t, 1)
+ACCESSES(uint32_t, 2)
+ACCESSES(uint32_t, 4)
+ACCESSES(uint64_t, 1)
+ACCESSES(uint64_t, 2)
+
+/* A kernel's parameter, which all lanes share. */
+static bool ld_param(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (w->observed || mask != SIM_ALL)
+        return ld_lanes(w, op, mask);
+    const uint8_t *from = w->sim->parameters + op->imm;
+    if (op->small == 4) {
+        uint32_t v, *to = sim_u32(w->file, op->more[0]);
+        memcpy(&v, from, sizeof v);
+        for (int i = 0; i < SIM_LANES; i++)
+            to[i] = v;
+    } else {
+        uint64_t v, *to = sim_u64(w->file, op->more[0]);
+        memcpy(&v, from, sizeof v);
+        for (int i = 0; i < SIM_LANES; i++)
+            to[i] = v;
+    }
+    return true;
+}
+
+/* --- choosing --- */
+
+struct row {
+    int bytes, count;
+    sim_handler *ld_shared, *ld_global, *st_shared, *st_global;
+};
+#define ROW(bits, count)                                                                           \
+    {                                                                                              \
+        bits / 8, count, ld_shared_uint##bits##_t_##count, ld_global_uint##bits##_t_##count,       \
+            st_shared_uint##bits##_t_##count, st_global_uint##bits##_t_##count                     \
+    }
+static const struct row rows[] = {
+    ROW(16, 1), ROW(32, 1), ROW(32, 2), ROW(32, 4), ROW(64, 1), ROW(64, 2),
+};
+
+/* The short way, where the registers are as wide as what is in memory. */
+static sim_handler *short_way(const struct sim_op *op, bool stores)
+{
+    bool shared = op->space == SIM_IN_SHARED && op->address_bytes == 4;
+    bool global =
+        (op->space == SIM_IN_GLOBAL || op->space == SIM_IN_GENERIC || op->space == SIM_IN_CONST) &&
+        op->address_bytes == 8;
+    uint32_t count = op->more_count / 2;
+    for (uint32_t e = 0; e < count; e++)
+        if (op->more[count + e] != op->small)
+            return NULL;
+    if (op->space == SIM_IN_PARAM && !op->address_bytes && !stores && count == 1 &&
+        (op->small == 4 || op->small == 8))
+        return ld_param;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *r = &rows[i];
+        if (r->bytes != op->small || (uint32_t)r->count != count)
+            continue;
+        if (shared)
+            return stores ? r->st_shared : r->ld_shared;
+        if (global)
+            return stores ? r->st_global : r->ld_global;
+    }
+    return NULL;
+}
+
+/* The bytes of the elements' registers, behind their slots. */
+static void add_widths(struct sim_decoder *d, struct sim_op *op, const struct ptx_operand *o,
+                       enum ptx_mod type)
+{
+    uint32_t count = op->more_count;
+    uint32_t *more = arena_array(sim_decoder_arena(d), uint32_t, count * 2);
+    for (uint32_t e = 0; e < count; e++) {
+        const struct ptx_operand *element = o->kind == PTX_VECTOR ? &o->elements[e] : o;
+        more[e] = op->more[e];
+        more[count + e] = (uint32_t)sim_operand_bytes(d, element, type);
+    }
+    op->more = more;
+    op->more_count = count * 2;
+}
+
+static bool choose_access(struct sim_decoder *d, const struct ptx_instruction *ins, bool stores,
+                          struct sim_op *op)
+{
+    enum ptx_mod type = ptx_type(ins, 0);
+    const struct ptx_operand *value = &ins->operands[stores ? 1 : 0];
+    if (ins->operand_count < 2 ||
+        !sim_decode_address(d, ins, &ins->operands[stores ? 0 : 1], 0, op) ||
+        !sim_more_of(d, op, value, type))
+        return false;
+    add_widths(d, op, value, type);
+    sim_decode_order(ins, op);
+    op->small = (uint16_t)(ptx_mods[type].bits / 8);
+    op->small2 = ptx_mods[type].class == PTX_CLASS_SIGNED;
+    op->bytes = (uint8_t)(op->small * (op->more_count / 2));
+    op->run = op->order == SIM_WEAK ? short_way(op, stores) : NULL;
+    if (!op->run)
+        op->run = stores ? st_lanes : ld_lanes;
+    return true;
+}
+
+/* What moves data between caches has no effect that a program sees. */
+static bool nothing(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    (void)w, (void)op, (void)mask;
+    return true;
+}
+
+bool sim_choose_access(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
+{
+    switch (ins->op) {
+    case PTX_LD:
+    case PTX_LDU: return choose_access(d, ins, false, op);
+    case PTX_ST: return choose_access(d, ins, true, op);
+    case PTX_PREFETCH:
+    case PTX_PREFETCHU:
+    case PTX_APPLYPRIORITY: op->run = nothing; return true;
+    default: return false;
+    }
+}

@@ -1,0 +1,348 @@
+/* cp.async and its groups: PTX ISA, data-movement-and-conversion-instructions-non-bulk-copy.
+ *
+ * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read and the destination
+ * written. Groups are counted thread by thread.
+ */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+struct copy {
+    const struct sim_op *op;
+    struct sim_place at;
+    uint32_t number;
+    uint32_t mask; /* lanes whose part has not landed */
+    uint32_t group[SIM_LANES];
+    bool
+        arrives; /* not a copy, but an arrival at the mbarrier `to`, when all before it have landed */
+    uint8_t *to[SIM_LANES], *from[SIM_LANES];
+    uint64_t to_offset[SIM_LANES], from_address[SIM_LANES];
+    uint8_t bytes[SIM_LANES]; /* that are read; the rest of op->bytes is filled with 0 */
+};
+struct sim_copies {
+    VEC(struct copy) list;
+    uint32_t commits[SIM_LANES];
+};
+
+static struct sim_copies *copies_of(struct sim_warp *w)
+{
+    if (!w->copies)
+        w->copies = arena_new(w->sim->arena, struct sim_copies);
+    return w->copies;
+}
+
+/* --- landing --- */
+
+static bool tell_landing(struct sim_warp *w, const struct copy *c, uint32_t mask,
+                         const uint8_t *const value[SIM_LANES])
+{
+    struct sim_async_event event = {
+        .at = c->at, .kind = SIM_ASYNC_LAND, .mask = mask, .group = c->number};
+    struct sim_access read = {
+        .at = c->at, .space = SIM_GLOBAL, .kind = SIM_READ, .group = c->number, .bytes = 0};
+    struct sim_access write = {.at = c->at,
+                               .space = SIM_SHARED,
+                               .kind = SIM_WRITE,
+                               .mask = mask,
+                               .group = c->number,
+                               .bytes = c->op->bytes};
+    if (!sim_tell_async(w, &event))
+        return false;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        write.address[lane] = c->to_offset[lane];
+        write.before[lane] = c->to[lane];
+        write.value[lane] = value[lane];
+        read.address[lane] = c->from_address[lane];
+        read.before[lane] = c->from[lane];
+    }
+    for (uint32_t rest = mask; rest;) { /* a read for each number of bytes */
+        read.bytes = c->bytes[__builtin_ctz(rest)];
+        read.mask = 0;
+        for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
+            if (c->bytes[__builtin_ctz(lanes)] == read.bytes)
+                read.mask |= lanes & -lanes;
+        rest &= ~read.mask;
+        if (read.bytes && !sim_tell_access(w, &read))
+            return false;
+    }
+    return sim_tell_access(w, &write);
+}
+
+static bool land_copy(struct sim_warp *w, const struct copy *c, uint32_t mask)
+{
+    uint8_t staged[SIM_LANES][16];
+    const uint8_t *value[SIM_LANES];
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        value[lane] = staged[lane];
+        memset(staged[lane], 0, sizeof staged[lane]);
+        if (c->bytes[lane])
+            memcpy(staged[lane], c->from[lane], c->bytes[lane]);
+    }
+    if (w->observed && !tell_landing(w, c, mask, value))
+        return false;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        memcpy(c->to[lane], staged[lane], c->op->bytes);
+    }
+    w->sim->changes++;
+    return true;
+}
+
+static bool land_arrival(struct sim_warp *w, const struct copy *c, uint32_t mask)
+{
+    struct sim_sync_event event = {.at = c->at,
+                                   .kind = SIM_MBARRIER_ARRIVE,
+                                   .order = SIM_RELEASE,
+                                   .scope = SIM_CTA,
+                                   .count = 1};
+    memcpy(event.address, c->to_offset, sizeof event.address);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        uint8_t *host = c->to[__builtin_ctz(rest)];
+        event.mask = rest & -rest;
+        if ((w->observed && !sim_tell_sync(w, &event)) ||
+            !sim_mbarrier_arrive_at(w, c->op, host, 1, NULL))
+            return false;
+    }
+    return true;
+}
+
+/* What has landed leaves the list, whose order stays. */
+static void tidy(struct sim_copies *copies)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < copies->list.count; i++)
+        if (copies->list.data[i].mask) {
+            if (kept != i)
+                copies->list.data[kept] = copies->list.data[i];
+            kept++;
+        }
+    copies->list.count = kept;
+}
+
+/* Lanes' copies of groups below `below` land, those of no group with below UINT32_MAX, and then the arrivals that have
+ * nothing under way before them. */
+static bool land(struct sim_warp *w, uint32_t mask, const uint32_t below[SIM_LANES])
+{
+    struct sim_copies *copies = copies_of(w);
+    uint32_t open = 0; /* lanes that have something under way before */
+    bool fine = true;
+    for (size_t i = 0; i < copies->list.count && fine; i++) {
+        struct copy *c = &copies->list.data[i];
+        uint32_t lanes = 0;
+        for (uint32_t rest = c->mask & mask; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            if (c->arrives ? !(open & (rest & -rest)) : c->group[lane] < below[lane])
+                lanes |= rest & -rest;
+        }
+        if (lanes)
+            fine = c->arrives ? land_arrival(w, c, lanes) : land_copy(w, c, lanes);
+        c->mask &= ~lanes;
+        open |= c->mask;
+    }
+    tidy(copies);
+    return fine;
+}
+
+static const uint32_t everything[SIM_LANES] = {
+    UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+    UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+    UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+    UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
+bool sim_copies_leave(struct sim_warp *w, uint32_t mask)
+{
+    return !w->copies || !w->copies->list.count || land(w, mask, everything);
+}
+
+bool sim_copies_land_all(struct sim_warp *w)
+{
+    bool some = w->copies && w->copies->list.count;
+    if (some)
+        land(w, SIM_ALL, everything);
+    return some;
+}
+
+/* --- issuing --- */
+
+/* Of cp.async: the op has the destination's address. */
+struct copied_from {
+    struct sim_op address;
+    uint32_t size;   /* slot of how many bytes are read, SIM_NO_SLOT: all */
+    uint32_t ignore; /* predicate: read none, SIM_NO_SLOT: there is none */
+    bool negated;
+};
+
+static void sizes(const struct sim_warp *w, const struct sim_op *op, const struct copied_from *s,
+                  uint32_t mask, uint8_t bytes[SIM_LANES])
+{
+    uint32_t ignored = 0;
+    if (s->ignore != SIM_NO_SLOT)
+        ignored = *sim_u32(w->file, s->ignore) ^ (s->negated ? SIM_ALL : 0);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint32_t size = s->size != SIM_NO_SLOT ? sim_u32(w->file, s->size)[lane] : op->bytes;
+        bytes[lane] = ignored >> lane & 1 ? 0 : (uint8_t)(size < op->bytes ? size : op->bytes);
+    }
+}
+
+/* Checks the addresses without telling of an access: that is for when it lands. */
+static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t mask, struct copy *c)
+{
+    const struct copied_from *s = op->data;
+    struct sim_want want = {.kind = SIM_WRITE, .bytes = op->bytes, .alignment = op->bytes};
+    bool observed = w->observed, fine;
+    uint32_t some = 0, full = 0;
+    enum sim_space space;
+    sizes(w, op, s, mask, c->bytes);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        some |= c->bytes[lane] ? rest & -rest : 0;
+        full |= c->bytes[lane] == op->bytes ? rest & -rest : 0;
+    }
+    sim_addresses(w, op, c->to_offset);
+    sim_addresses(w, &s->address, c->from_address);
+    w->observed = false;
+    fine = sim_reach_at(w, op, mask, c->to_offset, &want, c->to);
+    want.kind = SIM_READ;
+    fine = fine && (!full || sim_reach_at(w, &s->address, full, c->from_address, &want, c->from));
+    for (uint32_t rest = some & ~full; rest && fine; rest &= rest - 1) {
+        want.bytes = c->bytes[__builtin_ctz(rest)];
+        fine = sim_reach_at(w, &s->address, rest & -rest, c->from_address, &want, c->from);
+    }
+    w->observed = observed;
+    for (uint32_t rest = mask; rest && fine; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t told = c->to_offset[lane];
+        sim_resolve(w, lane, op->space, told, op->bytes, &space, &c->to_offset[lane]);
+    }
+    return fine;
+}
+
+static bool issue(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct copy c = {.op = op, .mask = mask};
+    if (!resolve_copy(w, op, mask, &c))
+        return false;
+    if (!w->observed && !w->sim->late)
+        return land_copy(w, &c, mask);
+    struct sim_copies *copies = copies_of(w);
+    c.number = ++w->sim->copies;
+    sim_place_of(w, op, &c.at);
+    memcpy(c.group, copies->commits, sizeof c.group);
+    if (w->observed) {
+        struct sim_async_event event = {
+            .at = c.at, .kind = SIM_ASYNC_ISSUE, .mask = mask, .group = c.number};
+        if (!sim_tell_async(w, &event))
+            return false;
+    }
+    if (!w->sim->late)
+        return land_copy(w, &c, mask);
+    vec_push(w->sim->arena, &copies->list, c);
+    return true;
+}
+
+static bool commit(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (!w->observed && !w->sim->late)
+        return true;
+    struct sim_copies *copies = copies_of(w);
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        copies->commits[__builtin_ctz(rest)]++;
+    if (!w->observed)
+        return true;
+    struct sim_async_event event = {.kind = SIM_ASYNC_COMMIT, .mask = mask};
+    sim_place_of(w, op, &event.at);
+    return sim_tell_async(w, &event);
+}
+
+/* op->imm: groups that may be under way; op->small: all, committed or not */
+static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (!w->observed && !w->sim->late)
+        return true;
+    struct sim_copies *copies = copies_of(w);
+    uint32_t below[SIM_LANES];
+    for (int i = 0; i < SIM_LANES; i++) {
+        uint32_t commits = copies->commits[i];
+        below[i] = commits > (uint64_t)op->imm ? commits - (uint32_t)op->imm : 0;
+    }
+    if (copies->list.count && !land(w, mask, op->small ? everything : below))
+        return false;
+    if (!w->observed)
+        return true;
+    struct sim_async_event event = {
+        .kind = SIM_ASYNC_WAIT, .mask = mask, .pending = (int)op->imm, .all = op->small};
+    sim_place_of(w, op, &event.at);
+    return sim_tell_async(w, &event);
+}
+
+/* cp.async.mbarrier.arrive; op->small: .noinc */
+static bool arrive(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct copy c = {.op = op, .mask = mask, .arrives = true};
+    struct sim_copies *copies = copies_of(w);
+    uint64_t address[SIM_LANES];
+    enum sim_space space;
+    sim_addresses(w, op, address);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        c.to[lane] = sim_resolve(w, lane, op->space, address[lane], 8, &space, &c.to_offset[lane]);
+        if (!c.to[lane] || c.to_offset[lane] % 8 || space != SIM_SHARED)
+            return sim_trap(w, op, lane, "there is no mbarrier at 0x%llx",
+                            (unsigned long long)address[lane]);
+        if (!op->small && !sim_mbarrier_await(w, op, c.to[lane]))
+            return false;
+    }
+    sim_place_of(w, op, &c.at);
+    vec_push(w->sim->arena, &copies->list, c);
+    static const uint32_t none[SIM_LANES];
+    return w->sim->late || land(w, mask, none);
+}
+
+/* --- choosing --- */
+
+static bool choose_copy(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
+{
+    struct copied_from *s = arena_new(sim_decoder_arena(d), struct copied_from);
+    op->data = s;
+    op->run = issue;
+    op->bytes = (uint8_t)ins->operands[2].bits;
+    s->size = s->ignore = SIM_NO_SLOT;
+    s->address = (struct sim_op){.ins = ins, .where = op->where};
+    const struct ptx_slot *fourth =
+        ins->operand_count > 3 ? ptx_slot_of(sim_decoder_function(d), ins, 3) : NULL;
+    const struct ptx_operand *o = &ins->operands[3];
+    if (fourth && fourth->kind == SLOT_PREDICATE) {
+        s->ignore = sim_slot_of(d, o, MOD_PRED);
+        s->negated = o->negated;
+    } else if (fourth && !fourth->when) { /* else it is the policy of a cache */
+        s->size = sim_slot_of(d, o, MOD_U32);
+    }
+    return (ins->operands[2].kind == PTX_IMMEDIATE) &&
+           (op->bytes == 4 || op->bytes == 8 || op->bytes == 16) &&
+           sim_decode_address(d, ins, &ins->operands[0], 0, op) &&
+           sim_decode_address(d, ins, &ins->operands[1], 1, &s->address);
+}
+
+bool sim_choose_async(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
+{
+    switch (ins->op) {
+    case PTX_CP_ASYNC: return choose_copy(d, ins, op);
+    case PTX_CP_ASYNC_COMMIT_GROUP: op->run = commit; return true;
+    case PTX_CP_ASYNC_WAIT_GROUP:
+        op->run = wait;
+        op->imm = (int64_t)ins->operands[0].bits;
+        return true;
+    case PTX_CP_ASYNC_WAIT_ALL:
+        op->run = wait;
+        op->small = 1;
+        return true;
+    case PTX_CP_ASYNC_MBARRIER_ARRIVE:
+        op->run = arrive;
+        op->small = ptx_has(ins, MOD_NO_INC);
+        return sim_decode_address(d, ins, &ins->operands[0], 0, op);
+    default: return false;
+    }
+}

@@ -1,0 +1,348 @@
+/* An aligned barrier must be executed by all lanes of a warp that have not left, at the same instruction. Lanes may come
+ * to it one after the other, as the machine runs them; they are apart if lanes of the warp come to another instruction
+ * meanwhile, or if the barrier opens without them. */
+#include "sim/sim_barrier_check.h"
+
+#include "sim/sim_heap.h"
+
+enum { BARRIERS = 16, BUCKETS = 256, MOST_THREADS = 1024 };
+
+/* A warp at an aligned barrier. */
+struct gathering {
+    uint32_t mask; /* 0: nobody */
+    int id;
+    struct sim_place at;
+};
+
+struct used_barrier {
+    struct sim_place at; /* of the first arrival since it last opened */
+    int expected, arrived;
+    bool in_use, reduces;
+    uint32_t *waiting; /* by warp */
+};
+
+struct watched_block {
+    struct watched_block *next;
+    int64_t number;
+    int warps, threads;
+    uint32_t *live; /* by warp: lanes */
+    struct gathering *gathering;
+    struct used_barrier barrier[BARRIERS];
+};
+
+struct sim_barrier_check {
+    struct arena *arena;
+    struct sim_report *report;
+    struct sim_observer observer;
+    struct watched_block *bucket[BUCKETS];
+};
+
+static struct watched_block *block_of(const struct sim_barrier_check *c, int64_t number)
+{
+    struct watched_block *b = c->bucket[number % BUCKETS];
+    while (b && b->number != number)
+        b = b->next;
+    return b;
+}
+
+/* --- findings --- */
+
+static void found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *a,
+                  uint32_t a_mask, const struct sim_place *b, uint32_t b_mask, const char *message)
+{
+    if (sim_report_again(c->report, kind, a, b))
+        return;
+    struct sim_finding f = {.kind = kind, .message = message, .access_count = b ? 2 : 1};
+    f.access[0] = (struct sim_finding_access){
+        .at = *a, .lane = a_mask ? __builtin_ctz(a_mask) : -1, .does = "barrier"};
+    if (b)
+        f.access[1] = (struct sim_finding_access){
+            .at = *b, .lane = b_mask ? __builtin_ctz(b_mask) : -1, .does = "barrier"};
+    sim_report_add(c->report, &f);
+}
+
+static void lanes_apart(struct sim_barrier_check *c, const struct watched_block *b,
+                        struct gathering *g, const struct sim_place *other, uint32_t other_mask)
+{
+    uint32_t away = b->live[g->at.warp] & ~g->mask;
+    found(c, SIM_FOUND_DIVERGENT, &g->at, g->mask, other, other_mask,
+          arena_printf(c->arena,
+                       "aligned barrier %d by lanes 0x%08x of a warp, without its lanes 0x%08x", g->id,
+                       g->mask, away));
+    g->mask = 0;
+}
+
+/* --- arrivals --- */
+
+static void gather(struct sim_barrier_check *c, struct watched_block *b,
+                   const struct sim_sync_event *e)
+{
+    struct gathering *g = &b->gathering[e->at.warp];
+    bool same = g->mask && g->id == e->id && g->at.ins == e->at.ins &&
+                g->at.where.offset == e->at.where.offset;
+    if (g->mask && (!same || g->mask & e->mask))
+        lanes_apart(c, b, g, &e->at, e->mask);
+    if (!e->aligned)
+        return;
+    if (!g->mask) {
+        g->at = e->at;
+        g->id = e->id;
+    }
+    g->mask |= e->mask;
+    if ((b->live[e->at.warp] & ~g->mask) == 0)
+        g->mask = 0;
+}
+
+static void check_count(struct sim_barrier_check *c, const struct watched_block *b,
+                        struct used_barrier *bar, const struct sim_sync_event *e)
+{
+    int expected = e->expected;
+    if (expected != -1 && (expected <= 0 || expected % SIM_LANES || expected > MOST_THREADS))
+        found(c, SIM_FOUND_BARRIER_COUNT, &e->at, e->mask, NULL, 0,
+              arena_printf(c->arena, "barrier %d for %d threads: not a multiple of 32 up to %d", e->id,
+                           expected, MOST_THREADS));
+    else if (expected > b->warps * SIM_LANES)
+        found(c, SIM_FOUND_BARRIER_COUNT, &e->at, e->mask, NULL, 0,
+              arena_printf(c->arena, "barrier %d for %d threads in a block of %d", e->id, expected,
+                           b->threads));
+    if (bar->in_use && bar->expected != expected)
+        found(c, SIM_FOUND_BARRIER_COUNT, &bar->at, 0, &e->at, e->mask,
+              arena_printf(c->arena, "barrier %d for %d threads and for %d at once (-1: all)", e->id,
+                           bar->expected, expected));
+    if (bar->in_use && bar->reduces != e->reduces)
+        found(c, SIM_FOUND_MIXED, &bar->at, 0, &e->at, e->mask,
+              arena_printf(c->arena, "barrier %d with .red and without at once", e->id));
+}
+
+static int live_threads(const struct watched_block *b)
+{
+    int count = 0;
+    for (int w = 0; w < b->warps; w++)
+        count += __builtin_popcount(b->live[w]);
+    return count;
+}
+
+static void arrive(struct sim_barrier_check *c, struct watched_block *b,
+                   const struct sim_sync_event *e)
+{
+    if (e->id < 0 || e->id >= BARRIERS) {
+        found(c, SIM_FOUND_BARRIER_ID, &e->at, e->mask, NULL, 0,
+              arena_printf(c->arena, "there is no barrier %d: 0 to 15", e->id));
+        return;
+    }
+    struct used_barrier *bar = &b->barrier[e->id];
+    check_count(c, b, bar, e);
+    gather(c, b, e);
+    if (!bar->waiting)
+        bar->waiting = sim_heap_new(c->arena, (size_t)b->warps * sizeof *bar->waiting);
+    if (!bar->in_use) {
+        bar->at = e->at;
+        bar->expected = e->expected;
+        bar->reduces = e->reduces;
+        bar->arrived = 0;
+        bar->in_use = true;
+    }
+    bar->arrived += __builtin_popcount(e->mask);
+    if (e->waits)
+        bar->waiting[e->at.warp] |= e->mask;
+    else if (bar->expected > 0 && bar->arrived >= bar->expected)
+        bar->in_use = false; /* opens without anybody that leaves, perhaps */
+}
+
+/* The barrier opens: nobody may still be on the way to it. */
+static void leave(struct sim_barrier_check *c, struct watched_block *b,
+                  const struct sim_sync_event *e)
+{
+    if (e->id < 0 || e->id >= BARRIERS || !b->barrier[e->id].waiting)
+        return;
+    struct used_barrier *bar = &b->barrier[e->id];
+    for (int w = 0; w < b->warps; w++) {
+        struct gathering *g = &b->gathering[w];
+        if (g->mask && g->id == e->id && bar->waiting[w] & g->mask) {
+            if (b->live[w] & ~g->mask)
+                lanes_apart(c, b, g, NULL, 0);
+            g->mask = 0;
+        }
+    }
+    bar->waiting[e->at.warp] &= ~e->mask;
+    bar->in_use = false;
+}
+
+static void exits(struct watched_block *b, const struct sim_sync_event *e)
+{
+    struct gathering *g = &b->gathering[e->at.warp];
+    b->live[e->at.warp] &= ~e->mask;
+    if (g->mask && (b->live[e->at.warp] & ~g->mask) == 0)
+        g->mask = 0;
+}
+
+static bool sync_told(void *user, const struct sim_sync_event *e)
+{
+    struct sim_barrier_check *c = user;
+    struct watched_block *b = block_of(c, e->at.block);
+    if (!b)
+        return true;
+    if (e->kind == SIM_BARRIER_ARRIVE)
+        arrive(c, b, e);
+    else if (e->kind == SIM_BARRIER_LEAVE)
+        leave(c, b, e);
+    else if (e->kind == SIM_EXIT)
+        exits(b, e);
+    else if (e->kind == SIM_WARP_SYNC && e->mask & ~e->members)
+        found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
+              arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give", e->mask,
+                           e->members));
+    return true;
+}
+
+/* --- deadlock --- */
+
+static const char *missing_text(struct sim_barrier_check *c, const struct watched_block *b,
+                                const struct used_barrier *bar)
+{
+    struct text t;
+    text_init(&t, c->arena);
+    int named = 0;
+    for (int w = 0; w < b->warps && named < 4; w++) {
+        uint32_t away = b->live[w] & ~bar->waiting[w];
+        if (!away)
+            continue;
+        text_printf(&t, "%swarp %d (lanes 0x%08x)", named++ ? ", " : "not there: ", w, away);
+        for (int id = 0; id < BARRIERS; id++)
+            if (b->barrier[id].waiting && b->barrier[id].waiting[w] & away)
+                text_printf(&t, " waits at barrier %d", id);
+    }
+    return named ? t.data : "all threads that have not left are there";
+}
+
+static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id)
+{
+    struct used_barrier *bar = &b->barrier[id];
+    int waiting = 0, first = -1;
+    for (int w = 0; bar->waiting && w < b->warps; w++) {
+        waiting += __builtin_popcount(bar->waiting[w]);
+        if (bar->waiting[w] && first < 0)
+            first = w;
+    }
+    if (!waiting)
+        return false;
+    for (int w = 0; w < b->warps; w++)
+        if (b->gathering[w].mask && b->gathering[w].id == id)
+            lanes_apart(c, b, &b->gathering[w], NULL, 0);
+    int expected = bar->expected > 0 ? bar->expected : live_threads(b);
+    bool left = bar->expected > 0 && live_threads(b) < bar->expected;
+    enum sim_found kind = left ? SIM_FOUND_EXITED : SIM_FOUND_DEADLOCK;
+    struct sim_place at = bar->at;
+    at.warp = first;
+    if (sim_report_again(c->report, kind, &at, NULL))
+        return true;
+    struct sim_finding f = {.kind = kind, .access_count = 1};
+    f.access[0] = (struct sim_finding_access){
+        .at = at, .lane = __builtin_ctz(bar->waiting[first]), .does = "wait"};
+    f.message = arena_printf(c->arena, "barrier %d waits for %d threads, %d arrived%s", id, expected,
+                             bar->arrived, left ? "; not so many are left in the block" : "");
+    f.steps[f.step_count++] = missing_text(c, b, bar);
+    sim_report_add(c->report, &f);
+    return true;
+}
+
+void sim_barrier_check_deadlock(struct sim_barrier_check *c, const char *why)
+{
+    bool explained = false;
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct watched_block *b = c->bucket[i]; b; b = b->next)
+            for (int id = 0; id < BARRIERS; id++)
+                explained |= explain(c, b, id);
+    if (explained)
+        return;
+    struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = why ? why : "nobody can go on"};
+    sim_report_add(c->report, &f);
+}
+
+/* --- launches --- */
+
+static void free_block(struct sim_barrier_check *c, struct watched_block *b)
+{
+    size_t warps = (size_t)b->warps;
+    for (int id = 0; id < BARRIERS; id++)
+        sim_heap_free(c->arena, b->barrier[id].waiting,
+                      b->barrier[id].waiting ? warps * sizeof(uint32_t) : 0);
+    sim_heap_free(c->arena, b->live, warps * sizeof *b->live);
+    sim_heap_free(c->arena, b->gathering, warps * sizeof *b->gathering);
+    sim_heap_free(c->arena, b, sizeof *b);
+}
+
+static void free_blocks(struct sim_barrier_check *c)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        while (c->bucket[i]) {
+            struct watched_block *b = c->bucket[i];
+            c->bucket[i] = b->next;
+            free_block(c, b);
+        }
+}
+
+static bool launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
+                   const unsigned block[3])
+{
+    struct sim_barrier_check *c = user;
+    (void)kernel;
+    free_blocks(c);
+    sim_report_launch(c->report, grid, block);
+    return true;
+}
+
+static bool block_begins(void *user, const struct sim_block_event *e)
+{
+    struct sim_barrier_check *c = user;
+    struct watched_block *b = sim_heap_new(c->arena, sizeof *b);
+    size_t warps = (size_t)e->warps;
+    *b = (struct watched_block){.next = c->bucket[e->block % BUCKETS],
+                                .number = e->block,
+                                .warps = e->warps,
+                                .threads = e->threads};
+    b->live = sim_heap_new(c->arena, warps * sizeof *b->live);
+    b->gathering = sim_heap_new(c->arena, warps * sizeof *b->gathering);
+    for (int w = 0; w < e->warps; w++) {
+        int lanes = e->threads - w * SIM_LANES;
+        b->live[w] = lanes >= SIM_LANES ? UINT32_MAX : ((uint32_t)1 << lanes) - 1;
+    }
+    c->bucket[e->block % BUCKETS] = b;
+    return true;
+}
+
+static bool block_ends(void *user, const struct sim_block_event *e)
+{
+    struct sim_barrier_check *c = user;
+    for (struct watched_block **p = &c->bucket[e->block % BUCKETS]; *p; p = &(*p)->next)
+        if ((*p)->number == e->block) {
+            struct watched_block *b = *p;
+            *p = b->next;
+            free_block(c, b);
+            break;
+        }
+    return true;
+}
+
+struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_report *report)
+{
+    struct sim_barrier_check *c = arena_new(arena, struct sim_barrier_check);
+    c->arena = arena;
+    c->report = report;
+    c->observer = (struct sim_observer){.user = c,
+                                        .launch = launch,
+                                        .block_begins = block_begins,
+                                        .block_ends = block_ends,
+                                        .sync = sync_told};
+    return c;
+}
+
+void sim_barrier_check_free(struct sim_barrier_check *c)
+{
+    free_blocks(c);
+}
+
+struct sim_observer *sim_barrier_check_observer(struct sim_barrier_check *c)
+{
+    return &c->observer;
+}

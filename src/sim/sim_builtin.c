@@ -1,0 +1,203 @@
+/* Functions that CUDA gives every program: vprintf, malloc, free, __assertfail. */
+#include "sim/sim_machine.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- vprintf --- */
+
+struct printing {
+    struct sim_warp *w;
+    int lane;
+    uint64_t arguments; /* address of the next one */
+    bool bad;
+};
+
+static uint64_t next_argument(struct printing *p, unsigned bytes)
+{
+    enum sim_space space;
+    uint64_t told, value = 0;
+    p->arguments = (p->arguments + bytes - 1) / bytes * bytes;
+    const uint8_t *host =
+        sim_resolve(p->w, p->lane, SIM_IN_GENERIC, p->arguments, bytes, &space, &told);
+    if (host)
+        memcpy(&value, host, bytes);
+    p->bad = p->bad || !host;
+    p->arguments += bytes;
+    return value;
+}
+
+/* One conversion: its flags, width and precision in `spec`, what follows in `size` and `kind`. */
+static void convert(struct printing *p, struct text *out, char spec[32], int size, char kind)
+{
+    char *end = spec + strlen(spec);
+    uint64_t bits;
+    double value;
+    const char *string;
+    switch (kind) {
+    case 'd':
+    case 'i':
+        bits = next_argument(p, size == 8 ? 8 : 4);
+        memcpy(end, PRId64, sizeof PRId64);
+        text_printf(out, spec,
+                    size == 8   ? (int64_t)bits
+                    : size == 4 ? (int64_t)(int32_t)bits
+                    : size == 2 ? (int64_t)(int16_t)bits
+                                : (int64_t)(int8_t)bits);
+        return;
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+        bits = next_argument(p, size == 8 ? 8 : 4);
+        bits = size == 8   ? bits
+               : size == 4 ? (uint32_t)bits
+               : size == 2 ? (uint16_t)bits
+                           : (uint8_t)bits;
+        memcpy(end, PRIu64, sizeof PRIu64);
+        end[strlen(end) - 1] = kind;
+        text_printf(out, spec, bits);
+        return;
+    case 'c':
+        memcpy(end, "c", 2);
+        text_printf(out, spec, (int)next_argument(p, 4));
+        return;
+    case 'p':
+        bits = next_argument(p, 8);
+        text_printf(out, "0x%" PRIx64, bits);
+        return;
+    case 's':
+        bits = next_argument(p, 8);
+        string = bits ? sim_text_at(p->w, p->lane, bits) : "(null)";
+        p->bad = p->bad || !string;
+        memcpy(end, "s", 2);
+        text_printf(out, spec, string ? string : "");
+        return;
+    default:
+        bits = next_argument(p, 8);
+        memcpy(&value, &bits, sizeof value);
+        end[0] = kind;
+        end[1] = 0;
+        text_printf(out, spec, value);
+    }
+}
+
+/* Prints from a `%` on; how many characters of the format it took. 0: not a conversion. */
+static size_t print_conversion(struct printing *p, struct text *out, const char *format)
+{
+    char spec[32] = "%";
+    size_t i = 1, length = 1;
+    int size = 4;
+    while (format[i] && strchr("-+ #0123456789.", format[i]) && length < 8)
+        spec[length++] = format[i++];
+    for (; format[i] && strchr("hlzjt", format[i]); i++)
+        size = format[i] == 'h' ? size / 2 : 8;
+    if (!format[i] || !strchr("diuxXocspeEfFgGaA", format[i]) || size == 0)
+        return 0;
+    convert(p, out, spec, size, format[i]);
+    return i + 1;
+}
+
+static bool print_lane(struct sim_warp *w, const struct sim_op *op, int lane)
+{
+    struct printing p = {.w = w, .lane = lane, .arguments = sim_argument(w, op, 1, lane)};
+    struct text *out = &w->sim->output;
+    const char *format = sim_text_at(w, lane, sim_argument(w, op, 0, lane));
+    int count = 0;
+    if (!format)
+        return sim_stop(w, op, "vprintf with a format that is nowhere");
+    for (size_t i = 0; format[i];) {
+        size_t took = 0;
+        if (format[i] == '%' && format[i + 1] != '%') {
+            took = print_conversion(&p, out, format + i);
+            count += took > 0;
+        } else {
+            i += format[i] == '%';
+        }
+        if (!took)
+            text_add_char(out, format[i]);
+        i += took ? took : 1;
+    }
+    if (p.bad)
+        return sim_stop(w, op, "vprintf with an argument that is nowhere");
+    sim_give_result(w, op, lane, (uint64_t)count);
+    return true;
+}
+
+static bool run_vprintf(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (sim_argument_count(op) != 2)
+        return sim_stop(w, op, "vprintf takes two arguments");
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        if (!print_lane(w, op, __builtin_ctz(rest)))
+            return false;
+    return true;
+}
+
+/* --- the heap --- */
+
+static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (sim_argument_count(op) != 1)
+        return sim_stop(w, op, "malloc takes one argument");
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t bytes = sim_argument(w, op, 0, lane);
+        uint64_t number = bytes <= 8 << 20 ? sim_new_allocation(w->sim, bytes, "malloc") : 0;
+        sim_give_result(w, op, lane, number ? sim_address_of(number, 0) : 0);
+    }
+    return true;
+}
+
+static bool run_free(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (sim_argument_count(op) != 1)
+        return sim_stop(w, op, "free takes one argument");
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        uint64_t at = sim_argument(w, op, 0, __builtin_ctz(rest)), number = sim_number_of(at);
+        if (!at)
+            continue;
+        struct sim_allocation *a =
+            number >= SIM_FIRST_ALLOCATION && number < w->sim->allocations.count
+                ? &w->sim->allocations.data[number]
+                : NULL;
+        if (!a || sim_offset_of(at) || a->freed || strcmp(a->name, "malloc") != 0)
+            return sim_stop(w, op, "free of 0x%" PRIx64 ", which malloc did not give", at);
+        a->freed = true;
+    }
+    return true;
+}
+
+/* --- assert --- */
+
+/* __assertfail(message, file, line, function, size of a character) */
+static bool run_assertfail(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    int lane = __builtin_ctz(mask);
+    const char *text[4] = {"?", "?", "?", "?"};
+    if (sim_argument_count(op) < 4)
+        return sim_stop(w, op, "__assertfail takes five arguments");
+    for (size_t i = 0; i < 4; i++) {
+        const char *s = i == 2 ? NULL : sim_text_at(w, lane, sim_argument(w, op, i, lane));
+        text[i] = s ? s : "?";
+    }
+    return sim_trap(w, op, lane, "%s:%u: %s: assertion `%s` failed", text[1],
+                    (unsigned)sim_argument(w, op, 2, lane), text[3], text[0]);
+}
+
+sim_handler *sim_builtin(const char *name)
+{
+    static const struct {
+        const char *name;
+        sim_handler *run;
+    } builtins[] = {
+        {"vprintf", run_vprintf},
+        {"malloc", run_malloc},
+        {"free", run_free},
+        {"__assertfail", run_assertfail},
+    };
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (!strcmp(builtins[i].name, name))
+            return builtins[i].run;
+    return NULL;
+}

@@ -1,0 +1,218 @@
+/* Calls: a frame for the lanes that call, arguments copied in, results copied out.
+ *
+ * Lanes that come to the same call from the same frame at different times share the callee's frame: registers are theirs
+ * lane by lane, and paths inside can join.
+ */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+/* What stands in a call's lists: a register or constant, or memory of the frame. */
+struct passed {
+    uint32_t slot; /* SIM_NO_SLOT: memory */
+    int lane_bytes;
+    uint32_t at, bytes;
+};
+struct call {
+    const struct ptx_function *function; /* NULL: the address is in op->slot[0] */
+    struct passed *arguments, *results;
+    size_t argument_count, result_count;
+};
+
+static bool decode_list(struct sim_decoder *d, const struct ptx_operand *o, struct passed **list,
+                        size_t *count)
+{
+    *count = o && o->kind == PTX_LIST ? o->count : 0;
+    *list = arena_array(sim_decoder_arena(d), struct passed, *count + 1);
+    for (size_t i = 0; i < *count; i++) {
+        const struct ptx_operand *e = &o->elements[i];
+        struct passed *p = &(*list)[i];
+        p->slot = SIM_NO_SLOT;
+        if (e->kind == PTX_SYMBOL && e->base == PTX_BASE_VARIABLE &&
+            sim_local_offset(d, e->variable, &p->at)) {
+            p->bytes = (uint32_t)ptx_variable_size(e->variable);
+            continue;
+        }
+        p->lane_bytes = sim_operand_bytes(d, e, MOD_B64);
+        p->slot = sim_slot_of(d, e, MOD_B64);
+        if (p->slot == SIM_NO_SLOT)
+            return false;
+    }
+    return true;
+}
+
+/* --- copying --- */
+
+static void read_passed(const struct sim_warp *w, const struct sim_frame *frame,
+                        const struct passed *p, int lane, uint8_t *bytes, size_t count)
+{
+    memset(bytes, 0, count);
+    if (p->slot == SIM_NO_SLOT) {
+        memcpy(bytes, sim_local(w, lane, frame->local_base + p->at),
+               count < p->bytes ? count : p->bytes);
+    } else if (p->lane_bytes) {
+        size_t wide = (size_t)p->lane_bytes;
+        memcpy(bytes, frame->file + p->slot + (size_t)lane * wide, count < wide ? count : wide);
+    } else {
+        bytes[0] = *sim_u32(frame->file, p->slot) >> lane & 1;
+    }
+}
+
+static void write_passed(const struct sim_warp *w, const struct sim_frame *frame,
+                         const struct passed *p, int lane, const uint8_t *bytes, size_t count)
+{
+    if (p->slot == SIM_NO_SLOT) {
+        memcpy(sim_local(w, lane, frame->local_base + p->at), bytes,
+               count < p->bytes ? count : p->bytes);
+    } else if (p->lane_bytes) {
+        size_t wide = (size_t)p->lane_bytes;
+        memcpy(frame->file + p->slot + (size_t)lane * wide, bytes, count < wide ? count : wide);
+    } else {
+        uint32_t *word = sim_u32(frame->file, p->slot), bit = UINT32_C(1) << lane;
+        *word = bytes[0] ? *word | bit : *word & ~bit;
+    }
+}
+
+static struct passed as_passed(const struct sim_parameter *p)
+{
+    return (struct passed){p->slot, p->lane_bytes, p->at, p->bytes};
+}
+
+static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
+                       const struct passed *source, const struct sim_frame *to,
+                       const struct passed *target, uint32_t mask)
+{
+    uint8_t small[16];
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (source->slot == SIM_NO_SLOT && target->slot == SIM_NO_SLOT) {
+            memcpy(sim_local(w, lane, to->local_base + target->at),
+                   sim_local(w, lane, from->local_base + source->at),
+                   source->bytes < target->bytes ? source->bytes : target->bytes);
+            continue;
+        }
+        read_passed(w, from, source, lane, small, sizeof small);
+        write_passed(w, to, target, lane, small, sizeof small);
+    }
+}
+
+/* --- calling --- */
+
+static struct sim_frame *frame_for(struct sim_warp *w, struct sim_code *code,
+                                   struct sim_frame *parent, const struct sim_op *op)
+{
+    for (int i = 0; i < w->path_count; i++)
+        for (struct sim_frame *f = w->paths[i].frame; f; f = f->parent)
+            if (f->parent == parent && f->call == op && f->code == code)
+                return f;
+    return sim_frame_new(w, code, parent, op);
+}
+
+enum { MOST_DEPTH = 16384, MOST_LOCAL = 512 * 1024 };
+
+static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_function *f,
+                  uint32_t mask)
+{
+    const struct call *call = op->data;
+    struct sim_code *code = sim_code_of(w->sim, f);
+    struct sim_frame *parent = w->frame;
+    if (!code)
+        return sim_stop(w, op, "`%s` is defined in another module", f->name);
+    if (parent->depth >= MOST_DEPTH ||
+        parent->local_base + parent->code->local_bytes + code->local_bytes > MOST_LOCAL)
+        return sim_stop(w, op, "the stack is full: %u calls deep", parent->depth);
+    if (call->argument_count != code->parameter_count || call->result_count != code->result_count)
+        return sim_stop(w, op, "`%s` takes other arguments", f->name);
+    sim_split_to(w, op + 1, mask, code->ops);
+    struct sim_frame *frame = frame_for(w, code, parent, op);
+    frame->lanes |= mask;
+    for (size_t i = 0; i < call->argument_count; i++) {
+        struct passed target = as_passed(&code->parameters[i]);
+        copy_lanes(w, parent, &call->arguments[i], frame, &target, mask);
+    }
+    w->paths[w->path].frame = frame;
+    return false;
+}
+
+static bool call_direct(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    const struct call *call = op->data;
+    return enter(w, op, call->function, mask);
+}
+
+/* The lanes that go where the first one goes; the others stay in front of the call. */
+static bool call_indirect(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    const uint64_t *address = sim_u64(w->file, op->slot[0]);
+    uint64_t first = address[__builtin_ctz(mask)];
+    uint32_t lanes = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        if (address[__builtin_ctz(rest)] == first)
+            lanes |= rest & -rest;
+    const struct ptx_function *f = sim_function_at(w->sim, first);
+    if (!f)
+        return sim_stop(w, op, "0x%llx is no function", (unsigned long long)first);
+    if (lanes == mask)
+        return enter(w, op, f, mask);
+    sim_split_to(w, op, lanes, op);
+    w->path_mask = lanes;
+    return enter(w, op, f, lanes);
+}
+
+bool sim_return(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_frame *frame = w->frame, *parent = frame->parent;
+    const struct call *call = frame->call->data;
+    for (size_t i = 0; i < call->result_count; i++) {
+        struct passed source = as_passed(&frame->code->results[i]);
+        copy_lanes(w, frame, &source, parent, &call->results[i], mask);
+    }
+    sim_split_to(w, op + 1, mask, frame->call + 1);
+    w->paths[w->path].frame = parent;
+    frame->lanes &= ~mask;
+    if (!frame->lanes)
+        sim_frame_release(w, frame);
+    return false;
+}
+
+/* --- for functions of the machine's own --- */
+
+size_t sim_argument_count(const struct sim_op *op)
+{
+    return ((const struct call *)op->data)->argument_count;
+}
+
+uint64_t sim_argument(const struct sim_warp *w, const struct sim_op *op, size_t n, int lane)
+{
+    const struct call *call = op->data;
+    uint64_t value = 0;
+    read_passed(w, w->frame, &call->arguments[n], lane, (uint8_t *)&value, sizeof value);
+    return value;
+}
+
+void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint64_t value)
+{
+    const struct call *call = op->data;
+    if (call->result_count)
+        write_passed(w, w->frame, &call->results[0], lane, (const uint8_t *)&value, sizeof value);
+}
+
+bool sim_choose_call(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
+{
+    const struct ptx_operand *o = ins->operands;
+    struct call *call = arena_new(sim_decoder_arena(d), struct call);
+    op->data = call;
+    if (ins->operand_count < 3 || !decode_list(d, &o[0], &call->results, &call->result_count) ||
+        !decode_list(d, &o[2], &call->arguments, &call->argument_count))
+        return false;
+    if (o[1].kind == PTX_REGISTER) {
+        op->slot[0] = sim_slot_of(d, &o[1], MOD_B64);
+        op->run = call_indirect;
+        return sim_operand_bytes(d, &o[1], MOD_B64) == 8;
+    }
+    if (o[1].kind != PTX_SYMBOL || o[1].base != PTX_BASE_FUNCTION)
+        return false;
+    call->function = o[1].function;
+    op->run = call->function->defined ? call_direct : sim_builtin(call->function->name);
+    return op->run;
+}

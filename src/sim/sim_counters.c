@@ -1,0 +1,445 @@
+/* Counts are kept by instruction (a hash table of their addresses), and summed up by line and kind when they are asked
+ * for: an event costs a look-up and a few additions.
+ */
+#include "sim/sim_counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 1024 };
+
+struct entry {
+    const struct ptx_instruction *ins;
+    struct loc where;
+    struct sim_counts counts;
+};
+
+struct sim_counters {
+    struct arena *arena;
+    struct sim_observer observer;
+    struct entry *entries;
+    size_t capacity, used; /* capacity: a power of two */
+    struct entry *last;    /* events of one instruction follow each other */
+};
+
+/* --- kinds --- */
+
+const char *const sim_instruction_kinds[SIM_KIND_COUNT] = {
+    "f64",   "f32",     "f16",    "integer", "bits",   "compare", "convert",
+    "move",  "shared",  "global", "local",   "const",  "generic", "atomic",
+    "async", "barrier", "lanes",  "control", "matrix", "other",
+};
+
+/* Which table an instruction stands in. */
+enum family { ARITHMETIC, BITWISE, MEMORY, ASYNCHRONOUS, CONTROLLING, MATRICES };
+static const uint8_t family_of[PTX_OP_COUNT] = {
+#define FORM(...)
+#define OP(id, name, what) [PTX_##id] = ARITHMETIC,
+#include "ptx/ptx_arithmetic.def"
+#undef OP
+#define OP(id, name, what) [PTX_##id] = BITWISE,
+#include "ptx/ptx_bits.def"
+#undef OP
+#define OP(id, name, what) [PTX_##id] = MEMORY,
+#include "ptx/ptx_memory.def"
+#undef OP
+#define OP(id, name, what) [PTX_##id] = ASYNCHRONOUS,
+#include "ptx/ptx_async.def"
+#undef OP
+#define OP(id, name, what) [PTX_##id] = CONTROLLING,
+#include "ptx/ptx_control.def"
+#undef OP
+#define OP(id, name, what) [PTX_##id] = MATRICES,
+#include "ptx/ptx_matrix.def"
+#include "ptx/ptx_tensor.def"
+#undef OP
+#undef FORM
+};
+
+static enum sim_instruction_kind arithmetic_kind(const struct ptx_instruction *ins)
+{
+    switch ((int)ins->op) {
+    case PTX_SETP:
+    case PTX_SET:
+    case PTX_SELP:
+    case PTX_SLCT: return SIM_KIND_COMPARE;
+    case PTX_CVT:
+    case PTX_CVT_PACK: return SIM_KIND_CONVERT;
+    default: break;
+    }
+    switch ((int)ptx_type(ins, 0)) {
+    case MOD_F64: return SIM_KIND_F64;
+    case MOD_F32:
+    case MOD_F32X2: return SIM_KIND_F32;
+    case MOD_F16:
+    case MOD_F16X2:
+    case MOD_BF16:
+    case MOD_BF16X2: return SIM_KIND_F16;
+    default: return SIM_KIND_INTEGER;
+    }
+}
+
+static enum sim_instruction_kind space_kind(const struct ptx_instruction *ins)
+{
+    switch ((int)ptx_find(ins, PTX_CLASS_SPACE, 0)) {
+    case MOD_SHARED:
+    case MOD_SHARED_CTA:
+    case MOD_SHARED_CLUSTER: return SIM_KIND_SHARED;
+    case MOD_GLOBAL: return SIM_KIND_GLOBAL;
+    case MOD_LOCAL: return SIM_KIND_LOCAL;
+    case MOD_CONST:
+    case MOD_PARAM:
+    case MOD_PARAM_ENTRY:
+    case MOD_PARAM_FUNC: return SIM_KIND_CONST;
+    default: return SIM_KIND_GENERIC;
+    }
+}
+
+static enum sim_instruction_kind memory_kind(const struct ptx_instruction *ins)
+{
+    switch ((int)ins->op) {
+    case PTX_LD:
+    case PTX_LDU:
+    case PTX_ST: return space_kind(ins);
+    case PTX_ATOM:
+    case PTX_RED:
+    case PTX_MULTIMEM_RED: return SIM_KIND_ATOMIC;
+    case PTX_MOV:
+    case PTX_CVTA:
+    case PTX_MAPA: return SIM_KIND_MOVE;
+    default: return SIM_KIND_OTHER;
+    }
+}
+
+static enum sim_instruction_kind control_kind(const struct ptx_instruction *ins)
+{
+    switch ((int)ins->op) {
+    case PTX_BRA:
+    case PTX_BRX_IDX:
+    case PTX_CALL:
+    case PTX_RET:
+    case PTX_EXIT: return SIM_KIND_CONTROL;
+    case PTX_BAR:
+    case PTX_BARRIER:
+    case PTX_BAR_WARP_SYNC:
+    case PTX_BARRIER_CLUSTER:
+    case PTX_MEMBAR:
+    case PTX_MEMBAR_PROXY:
+    case PTX_FENCE:
+    case PTX_FENCE_PROXY: return SIM_KIND_BARRIER;
+    case PTX_SHFL:
+    case PTX_VOTE:
+    case PTX_MATCH:
+    case PTX_ACTIVEMASK:
+    case PTX_REDUX:
+    case PTX_ELECT: return SIM_KIND_LANES;
+    default: return SIM_KIND_OTHER;
+    }
+}
+
+enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins)
+{
+    switch ((enum family)family_of[ins->op]) {
+    case ARITHMETIC: return arithmetic_kind(ins);
+    case BITWISE: return SIM_KIND_BITS;
+    case MEMORY: return memory_kind(ins);
+    case ASYNCHRONOUS: return SIM_KIND_ASYNC;
+    case CONTROLLING: return control_kind(ins);
+    case MATRICES: break;
+    }
+    return ins->op == PTX_LDMATRIX || ins->op == PTX_STMATRIX ? SIM_KIND_SHARED : SIM_KIND_MATRIX;
+}
+
+/* --- counting --- */
+
+static size_t slot_of(const struct sim_counters *c, const struct ptx_instruction *ins)
+{
+    size_t at = (size_t)(((uint64_t)(uintptr_t)ins >> 4) * 0x9e3779b97f4a7c15u >> 32);
+    at &= c->capacity - 1;
+    while (c->entries[at].ins && c->entries[at].ins != ins)
+        at = (at + 1) & (c->capacity - 1);
+    return at;
+}
+
+static void grow(struct sim_counters *c)
+{
+    struct entry *old = c->entries;
+    size_t count = c->capacity;
+    c->capacity = count ? 2 * count : FIRST_CAPACITY;
+    c->entries = arena_array(c->arena, struct entry, c->capacity);
+    for (size_t i = 0; i < count; i++)
+        if (old[i].ins)
+            c->entries[slot_of(c, old[i].ins)] = old[i];
+}
+
+static struct entry *new_entry(struct sim_counters *c, const struct sim_place *at)
+{
+    if (2 * c->used >= c->capacity)
+        grow(c);
+    struct entry *e = &c->entries[slot_of(c, at->ins)];
+    if (!e->ins) {
+        c->used++;
+        e->ins = at->ins;
+        e->where = at->where;
+    }
+    return e;
+}
+
+static inline struct sim_counts *counts_of(struct sim_counters *c, const struct sim_place *at)
+{
+    if (!c->last || c->last->ins != at->ins) {
+        struct entry *e = c->capacity ? &c->entries[slot_of(c, at->ins)] : NULL;
+        c->last = e && e->ins ? e : new_entry(c, at);
+    }
+    return &c->last->counts;
+}
+
+static bool see_instruction(void *user, const struct sim_place *at, uint32_t mask)
+{
+    struct sim_counts *n = counts_of(user, at);
+    n->warp_instructions++;
+    n->thread_instructions += mask == UINT32_MAX ? SIM_LANES : __builtin_popcount(mask);
+    return true;
+}
+
+static void see_shared(struct sim_counts *n, const struct sim_access *access)
+{
+    if (access->kind == SIM_UPDATE) {
+        n->shared_atomics++;
+        return;
+    }
+    int taken = sim_wavefronts(access), least = sim_wavefronts_ideal(access);
+    n->shared_wavefronts += taken;
+    n->shared_wavefronts_ideal += least;
+    n->bank_conflicts += taken - least;
+    if (access->group) {
+        n->async_copies++;
+        n->async_bytes += (int64_t)access->bytes * __builtin_popcount(access->mask);
+    } else if (access->kind == SIM_WRITE) {
+        n->shared_stores++;
+    } else {
+        n->shared_loads++;
+    }
+}
+
+static void see_global(struct sim_counts *n, const struct sim_access *access)
+{
+    if (access->kind == SIM_UPDATE) {
+        n->global_atomics++;
+        return;
+    }
+    n->global_requests++;
+    n->global_sectors += sim_sectors(access);
+    if (access->kind == SIM_WRITE)
+        n->global_stores++;
+    else if (!access->group)
+        n->global_loads++;
+}
+
+static bool see_access(void *user, const struct sim_access *access)
+{
+    struct sim_counts *n = counts_of(user, &access->at);
+    switch (access->space) {
+    case SIM_SHARED: see_shared(n, access); break;
+    case SIM_GLOBAL: see_global(n, access); break;
+    case SIM_LOCAL: n->local_accesses++; break;
+    case SIM_CONST:
+    case SIM_PARAM: break;
+    }
+    return true;
+}
+
+struct sim_counters *sim_counters_new(struct arena *arena)
+{
+    struct sim_counters *c = arena_new(arena, struct sim_counters);
+    c->arena = arena;
+    c->observer =
+        (struct sim_observer){.user = c, .instruction = see_instruction, .access = see_access};
+    return c;
+}
+
+struct sim_observer *sim_counters_observer(struct sim_counters *c)
+{
+    return &c->observer;
+}
+
+void sim_counters_clear(struct sim_counters *c)
+{
+    if (c->capacity)
+        memset(c->entries, 0, c->capacity * sizeof *c->entries);
+    c->used = 0;
+    c->last = NULL;
+}
+
+/* --- sums --- */
+
+static void add(struct sim_counts *sum, const struct sim_counts *n)
+{
+#define X(name, what) sum->name += n->name;
+    SIM_COUNTERS(X)
+#undef X
+}
+
+void sim_counters_total(const struct sim_counters *c, struct sim_counts *total)
+{
+    *total = (struct sim_counts){0};
+    for (size_t i = 0; i < c->capacity; i++)
+        add(total, &c->entries[i].counts);
+}
+
+void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COUNT])
+{
+    memset(kinds, 0, SIM_KIND_COUNT * sizeof *kinds);
+    for (size_t i = 0; i < c->capacity; i++)
+        if (c->entries[i].ins)
+            kinds[sim_kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
+}
+
+static const char *file_name(const struct ptx_module *module, uint32_t number)
+{
+    for (size_t i = 0; module && i < module->items.count; i++)
+        if (module->items.data[i].kind == PTX_ITEM_FILE &&
+            module->items.data[i].file->number == number)
+            return module->items.data[i].file->name;
+    return "?";
+}
+
+static void place_line(const struct entry *e, const struct ptx_module *module,
+                       struct sim_line_counts *out)
+{
+    int line = 0, column = 0;
+    if (e->ins->line) {
+        out->file = file_name(module, e->ins->line->file);
+        out->line = e->ins->line->line;
+        return;
+    }
+    if (e->where.source)
+        loc_line_column(e->where, &line, &column);
+    out->file = e->where.source ? e->where.source->name : "?";
+    out->line = (uint32_t)line;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct sim_line_counts *a = left, *b = right;
+    int order = strcmp(a->file, b->file);
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module *module,
+                          struct arena *arena, struct sim_line_counts **lines)
+{
+    struct sim_line_counts *all = arena_array(arena, struct sim_line_counts, c->used + 1);
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < c->capacity; i++) {
+        if (!c->entries[i].ins)
+            continue;
+        place_line(&c->entries[i], module, &all[count]);
+        all[count++].counts = c->entries[i].counts;
+    }
+    qsort(all, count, sizeof *all, by_place);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && by_place(&all[kept - 1], &all[i]) == 0)
+            add(&all[kept - 1].counts, &all[i].counts);
+        else
+            all[kept++] = all[i];
+    }
+    *lines = all;
+    return kept;
+}
+
+/* --- texts --- */
+
+static void json_string(struct text *out, const char *s)
+{
+    text_add_char(out, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            text_printf(out, "\\%c", *s);
+        else if ((unsigned char)*s < ' ')
+            text_printf(out, "\\u%04x", (unsigned)(unsigned char)*s);
+        else
+            text_add_char(out, *s);
+    }
+    text_add_char(out, '"');
+}
+
+static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
+{
+    const char *comma = "";
+#define X(name, what)                                                                              \
+    if (zeros || n->name != 0) {                                                                   \
+        text_printf(out, "%s\"" #name "\": %lld", comma, (long long)n->name);                      \
+        comma = ", ";                                                                              \
+    }
+    SIM_COUNTERS(X)
+#undef X
+}
+
+void sim_counters_json(struct text *out, const struct sim_counters *c,
+                       const struct ptx_module *module)
+{
+    struct sim_counts total;
+    struct sim_line_counts *lines;
+    int64_t kinds[SIM_KIND_COUNT];
+    const char *comma = "";
+    sim_counters_total(c, &total);
+    sim_counters_kinds(c, kinds);
+    size_t count = sim_counters_lines(c, module, out->arena, &lines);
+    text_add(out, "{");
+    json_counts(out, &total, true);
+    text_add(out, ", \"instructions\": {");
+    for (int i = 0; i < SIM_KIND_COUNT; i++) {
+        if (kinds[i] == 0)
+            continue;
+        text_printf(out, "%s\"%s\": %lld", comma, sim_instruction_kinds[i], (long long)kinds[i]);
+        comma = ", ";
+    }
+    text_add(out, "}, \"lines\": [");
+    for (size_t i = 0; i < count; i++) {
+        text_add(out, i ? ", {\"file\": " : "{\"file\": ");
+        json_string(out, lines[i].file);
+        text_printf(out, ", \"line\": %u, ", lines[i].line);
+        json_counts(out, &lines[i].counts, false);
+        text_add(out, "}");
+    }
+    text_add(out, "]}");
+}
+
+/* The end of a path, as much as fits. */
+static const char *short_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+void sim_counters_table(struct text *out, const struct sim_counters *c,
+                        const struct ptx_module *module)
+{
+    struct sim_counts total;
+    struct sim_line_counts *lines;
+    int64_t kinds[SIM_KIND_COUNT];
+    sim_counters_total(c, &total);
+    sim_counters_kinds(c, kinds);
+    size_t count = sim_counters_lines(c, module, out->arena, &lines);
+#define X(name, what)                                                                              \
+    if (total.name != 0)                                                                           \
+        text_printf(out, "%-24s %14lld  %s\n", #name, (long long)total.name, what);
+    SIM_COUNTERS(X)
+#undef X
+    text_add(out, "\nwarp instructions by kind\n");
+    for (int i = 0; i < SIM_KIND_COUNT; i++)
+        if (kinds[i])
+            text_printf(out, "  %-22s %14lld\n", sim_instruction_kinds[i], (long long)kinds[i]);
+    text_printf(out, "\n%-24s %12s %11s %9s %10s %9s %9s\n", "line", "instructions", "wavefronts",
+                "ideal", "sectors", "requests", "async B");
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_counts *n = &lines[i].counts;
+        const char *place =
+            arena_printf(out->arena, "%s:%u", short_name(lines[i].file), lines[i].line);
+        text_printf(out, "%-24s %12lld %11lld %9lld %10lld %9lld %9lld\n", place,
+                    (long long)n->warp_instructions, (long long)n->shared_wavefronts,
+                    (long long)n->shared_wavefronts_ideal, (long long)n->global_sectors,
+                    (long long)n->global_requests, (long long)n->async_bytes);
+    }
+}

@@ -1,0 +1,94 @@
+/* Counters: an observer that counts what the hardware counts for the accesses as the PTX has them, in all and by line of
+ * the source. The assembler may merge or widen accesses; what it makes of them is not looked at.
+ */
+#ifndef TW_SIM_COUNTERS_H
+#define TW_SIM_COUNTERS_H
+
+#include "base/text.h"
+#include "sim/sim_traffic.h"
+
+/* Name in JSON, and what it counts. Warp instructions are those with at least one lane. */
+#define SIM_COUNTERS(X)                                                                            \
+    X(warp_instructions, "instructions, once a warp")                                              \
+    X(thread_instructions, "instructions, once a thread")                                          \
+    X(shared_loads, "warp instructions that read shared memory, ldmatrix too")                     \
+    X(shared_stores, "warp instructions that write it, stmatrix too, asynchronous copies not")     \
+    X(shared_atomics, "atomic ones on it; their wavefronts are not counted")                       \
+    X(shared_wavefronts, "wavefronts of shared memory")                                            \
+    X(shared_wavefronts_ideal, "the fewest that these accesses could take")                        \
+    X(bank_conflicts, "wavefronts above those")                                                    \
+    X(global_loads, "warp instructions that read global memory")                                   \
+    X(global_stores, "that write it")                                                              \
+    X(global_atomics, "atomic ones on it; not among requests and sectors")                         \
+    X(global_requests, "loads, stores and asynchronous copies from global memory")                 \
+    X(global_sectors, "sectors of 32 bytes that those touch")                                      \
+    X(local_accesses, "warp instructions on local memory")                                         \
+    X(async_copies, "asynchronous copies, once a warp")                                            \
+    X(async_bytes, "bytes that they write")
+
+struct sim_counts {
+#define X(name, what) int64_t name;
+    SIM_COUNTERS(X)
+#undef X
+};
+
+/* What an instruction is, for the sum by kind. */
+#define SIM_INSTRUCTION_KINDS(X)                                                                   \
+    X(F64)                                                                                         \
+    X(F32)                                                                                         \
+    X(F16)                                                                                         \
+    X(INTEGER)                                                                                     \
+    X(BITS)                                                                                        \
+    X(COMPARE)                                                                                     \
+    X(CONVERT)                                                                                     \
+    X(MOVE)                                                                                        \
+    X(SHARED)                                                                                      \
+    X(GLOBAL)                                                                                      \
+    X(LOCAL)                                                                                       \
+    X(CONST)                                                                                       \
+    X(GENERIC)                                                                                     \
+    X(ATOMIC)                                                                                      \
+    X(ASYNC)                                                                                       \
+    X(BARRIER)                                                                                     \
+    X(LANES)                                                                                       \
+    X(CONTROL)                                                                                     \
+    X(MATRIX)                                                                                      \
+    X(OTHER)
+enum sim_instruction_kind {
+#define X(id) SIM_KIND_##id,
+    SIM_INSTRUCTION_KINDS(X)
+#undef X
+        SIM_KIND_COUNT
+};
+extern const char *const sim_instruction_kinds[SIM_KIND_COUNT]; /* "f32" */
+enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins);
+
+/* The counts of one line. Without .loc it is a line of the PTX; line 0: unknown. */
+struct sim_line_counts {
+    const char *file;
+    uint32_t line;
+    struct sim_counts counts;
+};
+
+struct sim_counters;
+
+/* All of it lives in the arena. Counts add up over launches until they are cleared. */
+struct sim_counters *sim_counters_new(struct arena *arena);
+struct sim_observer *sim_counters_observer(struct sim_counters *c);
+void sim_counters_clear(struct sim_counters *c);
+
+void sim_counters_total(const struct sim_counters *c, struct sim_counts *total);
+/* Instructions of each kind, once a warp. */
+void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COUNT]);
+/* By line, in the order of files and lines. `module` has the files' names. */
+size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module *module,
+                          struct arena *arena, struct sim_line_counts **lines);
+
+/* One JSON object: the counters, "instructions" by kind, "lines". */
+void sim_counters_json(struct text *out, const struct sim_counters *c,
+                       const struct ptx_module *module);
+/* The same to be read: totals, then a row a line. */
+void sim_counters_table(struct text *out, const struct sim_counters *c,
+                        const struct ptx_module *module);
+
+#endif

@@ -1,0 +1,152 @@
+/* A function becomes an array of ops, once: each instruction one op, the families asked in turn whose it is. */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+/* Families with loops over lanes are there twice where the compiler knows AVX2. */
+#if defined(TILEWRIGHT_HAVE_V3)
+#define SIM_V3_CHOOSE(name) sim_choose_##name##_v3
+extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(float),
+    SIM_V3_CHOOSE(half), SIM_V3_CHOOSE(convert), SIM_V3_CHOOSE(compare), SIM_V3_CHOOSE(approx),
+    SIM_V3_CHOOSE(move), SIM_V3_CHOOSE(access), SIM_V3_CHOOSE(lanes), SIM_V3_CHOOSE(mma);
+#define TWICE(name)                                                                                \
+    {                                                                                              \
+        sim_choose_##name, SIM_V3_CHOOSE(name)                                                     \
+    }
+#else
+#define TWICE(name)                                                                                \
+    {                                                                                              \
+        sim_choose_##name, sim_choose_##name                                                       \
+    }
+#endif
+#define ONCE(name)                                                                                 \
+    {                                                                                              \
+        sim_choose_##name, sim_choose_##name                                                       \
+    }
+
+static sim_choose *const families[][2] = {
+    TWICE(access),
+#if __has_include("sim/sim_integer.c")
+    TWICE(integer),
+#endif
+#if __has_include("sim/sim_float.c")
+    TWICE(float),
+#endif
+#if __has_include("sim/sim_half.c")
+    TWICE(half),
+#endif
+#if __has_include("sim/sim_bits.c")
+    TWICE(bits),
+#endif
+#if __has_include("sim/sim_compare.c")
+    TWICE(compare),
+#endif
+#if __has_include("sim/sim_convert.c")
+    TWICE(convert),
+#endif
+#if __has_include("sim/sim_approx.c")
+    TWICE(approx),
+#endif
+    TWICE(move),
+#if __has_include("sim/sim_lanes.c")
+    TWICE(lanes),
+#endif
+#if __has_include("sim/sim_mma.c")
+    TWICE(mma),
+#endif
+#if __has_include("sim/sim_matrix.c")
+    ONCE(matrix),
+#endif
+    ONCE(control),  ONCE(barrier), ONCE(atomic), ONCE(async), ONCE(mbarrier),
+};
+
+static bool machine_is_v3(void)
+{
+#if defined(TILEWRIGHT_HAVE_V3)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+#else
+    return false;
+#endif
+}
+
+static bool run_unknown(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    (void)mask;
+    return sim_stop(w, op, "not simulated");
+}
+
+static bool run_end(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    (void)mask;
+    return sim_stop(w, op, "`%s` ends without ret or exit", w->frame->code->function->name);
+}
+
+uint32_t sim_op_of_label(const struct sim_decoder *d, const struct ptx_label *label)
+{
+    return d->op_at[label->statement];
+}
+
+static void decode_instruction(struct sim_decoder *d, const struct ptx_instruction *ins,
+                               struct loc where, bool v3, struct sim_op *op)
+{
+    struct sim_op fresh = {.ins = ins, .where = where};
+    for (int i = 0; i < SIM_MOST_SLOTS; i++)
+        fresh.slot[i] = SIM_NO_SLOT;
+    fresh.guard = ins && ins->guarded ? d->registers[ins->guard] : sim_slot_constant(d, 1, 0);
+    fresh.guard_flip = ins && ins->guarded && ins->guard_negated ? SIM_ALL : 0;
+    for (size_t i = 0; ins && i < sizeof families / sizeof *families; i++) {
+        *op = fresh;
+        if (families[i][v3](d, ins, op))
+            return;
+    }
+    *op = fresh;
+    op->run = ins ? run_unknown : run_end;
+}
+
+static void decode_body(struct sim_decoder *d)
+{
+    const struct ptx_function *f = d->function;
+    struct sim_code *code = d->code;
+    bool v3 = machine_is_v3();
+    d->op_at = arena_array(d->sim->arena, uint32_t, f->body.count + 1);
+    for (size_t i = 0; i < f->body.count; i++) {
+        d->op_at[i] = code->count;
+        code->count += f->body.data[i].kind == PTX_AT_INSTRUCTION;
+    }
+    code->ops = arena_array(d->sim->arena, struct sim_op, code->count + 1);
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->kind == PTX_AT_INSTRUCTION)
+            decode_instruction(d, s->instruction, s->where, v3, &code->ops[d->op_at[i]]);
+    }
+    decode_instruction(d, NULL, LOC_NONE, v3, &code->ops[code->count]);
+    if (f->body.count)
+        code->ops[code->count].where = f->body.data[f->body.count - 1].where;
+}
+
+struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
+{
+    struct sim_program *p = sim->program;
+    for (struct sim_code *c = p->codes; c; c = c->next)
+        if (c->function == f)
+            return c;
+    if (!f->defined)
+        return NULL;
+    struct sim_code *code = arena_new(sim->arena, struct sim_code);
+    struct sim_decoder d = {.sim = sim, .function = f, .code = code, .target = p->target};
+    code->function = f;
+    code->next = p->codes;
+    p->codes = code;
+    sim_place_registers(&d);
+    sim_place_locals(&d);
+    decode_body(&d);
+    code->file_bytes = (d.end + 63) / 64 * 64;
+    code->constants = arena_alloc(sim->arena, code->file_bytes - code->zeros + 1);
+    if (d.image.count)
+        memcpy(code->constants, d.image.data, d.image.count);
+    code->fills = d.fills.data;
+    code->fill_count = d.fills.count;
+    return code;
+}

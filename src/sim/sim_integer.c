@@ -1,0 +1,335 @@
+/* Integer arithmetic: PTX ISA, integer-arithmetic-instructions and
+ * extended-precision-integer-arithmetic-instructions.
+ *
+ * Sums and products wrap, so signed and unsigned ones of a width share a handler. What PTX leaves
+ * to the machine is what NVIDIA's do: quotients and remainders of a division by zero have all bits
+ * set.
+ */
+#include "sim/sim_value.h"
+
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef unsigned __int128 wide_u64;
+__extension__ typedef __int128 wide_s64;
+#else
+#error "the simulator needs a 128-bit integer type"
+#endif
+
+/* --- sums and products --- */
+
+SIM_BINARY(add_16, uint16_t, uint16_t, uint16_t, a + b)
+SIM_BINARY(add_32, uint32_t, uint32_t, uint32_t, a + b)
+SIM_BINARY(add_64, uint64_t, uint64_t, uint64_t, a + b)
+SIM_PAIRS2(add_16x2, uint16_t, a + b)
+SIM_BINARY(sub_16, uint16_t, uint16_t, uint16_t, a - b)
+SIM_BINARY(sub_32, uint32_t, uint32_t, uint32_t, a - b)
+SIM_BINARY(sub_64, uint64_t, uint64_t, uint64_t, a - b)
+
+static inline int32_t clamp_s32(int64_t v)
+{
+    return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+}
+SIM_BINARY(add_sat_s32, int32_t, int32_t, int32_t, clamp_s32((int64_t)a + b))
+SIM_BINARY(sub_sat_s32, int32_t, int32_t, int32_t, clamp_s32((int64_t)a - b))
+
+/* High halves. */
+static inline uint64_t high_u64(uint64_t a, uint64_t b)
+{
+    return (uint64_t)((wide_u64)a * b >> 64);
+}
+static inline uint64_t high_s64(int64_t a, int64_t b)
+{
+    return (uint64_t)((wide_s64)a * b >> 64);
+}
+static inline uint32_t high_u32(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
+static inline uint32_t high_s32(int32_t a, int32_t b)
+{
+    return (uint32_t)((uint64_t)((int64_t)a * b) >> 32);
+}
+static inline uint16_t high_u16(uint16_t a, uint16_t b)
+{
+    return (uint16_t)((uint32_t)a * b >> 16);
+}
+static inline uint16_t high_s16(int16_t a, int16_t b)
+{
+    return (uint16_t)((uint32_t)(a * b) >> 16);
+}
+
+SIM_BINARY(mul_lo_16, uint16_t, uint16_t, uint16_t, (uint32_t)a *b)
+SIM_BINARY(mul_lo_32, uint32_t, uint32_t, uint32_t, a *b)
+SIM_BINARY(mul_lo_64, uint64_t, uint64_t, uint64_t, a *b)
+SIM_BINARY(mul_hi_u16, uint16_t, uint16_t, uint16_t, high_u16(a, b))
+SIM_BINARY(mul_hi_s16, uint16_t, int16_t, int16_t, high_s16(a, b))
+SIM_BINARY(mul_hi_u32, uint32_t, uint32_t, uint32_t, high_u32(a, b))
+SIM_BINARY(mul_hi_s32, uint32_t, int32_t, int32_t, high_s32(a, b))
+SIM_BINARY(mul_hi_u64, uint64_t, uint64_t, uint64_t, high_u64(a, b))
+SIM_BINARY(mul_hi_s64, uint64_t, int64_t, int64_t, high_s64(a, b))
+SIM_BINARY(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)a *b)
+SIM_BINARY(mul_wide_s16, int32_t, int16_t, int16_t, a *b)
+SIM_BINARY(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)a *b)
+SIM_BINARY(mul_wide_s32, int64_t, int32_t, int32_t, (int64_t)a *b)
+
+SIM_TERNARY(mad_lo_16, uint16_t, uint16_t, uint16_t, uint16_t, (uint32_t)a *b + c)
+SIM_TERNARY(mad_lo_32, uint32_t, uint32_t, uint32_t, uint32_t, a *b + c)
+SIM_TERNARY(mad_lo_64, uint64_t, uint64_t, uint64_t, uint64_t, a *b + c)
+SIM_TERNARY(mad_hi_u16, uint16_t, uint16_t, uint16_t, uint16_t, high_u16(a, b) + c)
+SIM_TERNARY(mad_hi_s16, uint16_t, int16_t, int16_t, uint16_t, high_s16(a, b) + c)
+SIM_TERNARY(mad_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, high_u32(a, b) + c)
+SIM_TERNARY(mad_hi_s32, uint32_t, int32_t, int32_t, uint32_t, high_s32(a, b) + c)
+SIM_TERNARY(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, high_u64(a, b) + c)
+SIM_TERNARY(mad_hi_s64, uint64_t, int64_t, int64_t, uint64_t, high_s64(a, b) + c)
+SIM_TERNARY(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)a *b + c)
+SIM_TERNARY(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)(a *b) + c)
+SIM_TERNARY(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)a *b + c)
+SIM_TERNARY(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)a *b) + c)
+SIM_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
+            clamp_s32((int64_t)(int32_t)high_s32(a, b) + c))
+
+/* The low 24 bits of each factor; .lo: bits 0 to 31 of the product of 48, .hi: bits 16 to 47. */
+static inline uint64_t product_u24(uint32_t a, uint32_t b)
+{
+    return (uint64_t)(a & 0xffffffu) * (b & 0xffffffu);
+}
+static inline int64_t product_s24(uint32_t a, uint32_t b)
+{
+    return (int64_t)((int32_t)(a << 8) >> 8) * ((int32_t)(b << 8) >> 8);
+}
+SIM_BINARY(mul24_lo_u32, uint32_t, uint32_t, uint32_t, product_u24(a, b))
+SIM_BINARY(mul24_hi_u32, uint32_t, uint32_t, uint32_t, product_u24(a, b) >> 16)
+SIM_BINARY(mul24_lo_s32, uint32_t, uint32_t, uint32_t, product_s24(a, b))
+SIM_BINARY(mul24_hi_s32, uint32_t, uint32_t, uint32_t, (uint64_t)product_s24(a, b) >> 16)
+SIM_TERNARY(mad24_lo_u32, uint32_t, uint32_t, uint32_t, uint32_t, product_u24(a, b) + c)
+SIM_TERNARY(mad24_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, (product_u24(a, b) >> 16) + c)
+SIM_TERNARY(mad24_lo_s32, uint32_t, uint32_t, uint32_t, uint32_t, (uint64_t)product_s24(a, b) + c)
+SIM_TERNARY(mad24_hi_s32, uint32_t, uint32_t, uint32_t, uint32_t,
+            ((uint64_t)product_s24(a, b) >> 16) + c)
+SIM_TERNARY(mad24_hi_sat_s32, int32_t, uint32_t, uint32_t, int32_t,
+            clamp_s32((int64_t)(int32_t)(uint32_t)((uint64_t)product_s24(a, b) >> 16) + c))
+
+/* --- the carry, a predicate in slot 5 --- */
+
+enum { CARRY = 5 };
+
+/* `x` computes the lane's result and its carry in `over` from a, b, c and the carry that came `in`.
+ * */
+#define CARRYING(name, T, third, x)                                                                \
+    SIM_HANDLER(name)                                                                              \
+    {                                                                                              \
+        T *d = sim_lanes(w, op, 0);                                                                \
+        SIM_OPERAND(T, pa, 1)                                                                      \
+        SIM_OPERAND(T, pb, 2)                                                                      \
+        SIM_OPERAND(T, pc, third)                                                                  \
+        uint32_t *carry = sim_predicate(w, op, CARRY), flags = 0;                                  \
+        for (int i = 0; i < SIM_LANES; i++) {                                                      \
+            const T a = pa[i], b = pb[i], c = pc[i];                                               \
+            const T in = op->small & READS_CARRY ? *carry >> i & 1 : 0;                            \
+            T result, over;                                                                        \
+            x;                                                                                     \
+            (void)c;                                                                               \
+            flags |= over ? sim_bit[i] : 0;                                                        \
+            d[i] = mask & sim_bit[i] ? result : d[i];                                              \
+        }                                                                                          \
+        if (op->small & WRITES_CARRY)                                                              \
+            sim_set_predicate(carry, flags, mask);                                                 \
+        return true;                                                                               \
+    }
+enum { READS_CARRY = 1, WRITES_CARRY = 2 };
+/* a + b + in, a - b - in: at most one of the two steps wraps. */
+#define WITH_CARRY(a, b)                                                                           \
+    (result = (a) + (b), over = result < (b), result += in, over |= result < in)
+#define WITH_BORROW(a, b) (result = (a) - (b), over = (a) < (b), over |= result < in, result -= in)
+CARRYING(addc_32, uint32_t, 2, WITH_CARRY(a, b))
+CARRYING(addc_64, uint64_t, 2, WITH_CARRY(a, b))
+CARRYING(subc_32, uint32_t, 2, WITH_BORROW(a, b))
+CARRYING(subc_64, uint64_t, 2, WITH_BORROW(a, b))
+CARRYING(madc_lo_32, uint32_t, 3, WITH_CARRY(a *b, c))
+CARRYING(madc_lo_64, uint64_t, 3, WITH_CARRY(a *b, c))
+CARRYING(madc_hi_u32, uint32_t, 3, WITH_CARRY(high_u32(a, b), c))
+CARRYING(madc_hi_s32, uint32_t, 3, WITH_CARRY(high_s32((int32_t)a, (int32_t)b), c))
+CARRYING(madc_hi_u64, uint64_t, 3, WITH_CARRY(high_u64(a, b), c))
+CARRYING(madc_hi_s64, uint64_t, 3, WITH_CARRY(high_s64((int64_t)a, (int64_t)b), c))
+
+/* --- quotients --- */
+
+#define QUOTIENTS(bits)                                                                            \
+    SIM_RARE2(div_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t,                         \
+              b ? (uint##bits##_t)(a / b) : (uint##bits##_t)UINT64_MAX)                            \
+    SIM_RARE2(rem_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t,                         \
+              b ? (uint##bits##_t)(a % b) : (uint##bits##_t)UINT64_MAX)                            \
+    SIM_RARE2(div_s##bits, uint##bits##_t, int##bits##_t, int##bits##_t,                           \
+              b == 0    ? UINT64_MAX                                                               \
+              : b == -1 ? 0 - (uint64_t)a                                                          \
+                        : (uint64_t)(a / b))                                                       \
+    SIM_RARE2(rem_s##bits, uint##bits##_t, int##bits##_t, int##bits##_t,                           \
+              b == 0    ? UINT64_MAX                                                               \
+              : b == -1 ? 0                                                                        \
+                        : (uint64_t)(a % b))
+QUOTIENTS(16)
+QUOTIENTS(32)
+QUOTIENTS(64)
+
+/* --- magnitudes and extremes --- */
+
+#define MAGNITUDES(bits)                                                                           \
+    SIM_TERNARY(sad_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, uint##bits##_t,       \
+                (uint64_t)c +                                                                      \
+                    (uint64_t)(a < b ? (uint##bits##_t)(b - a) : (uint##bits##_t)(a - b)))         \
+    SIM_TERNARY(sad_s##bits, uint##bits##_t, int##bits##_t, int##bits##_t, uint##bits##_t,         \
+                (uint64_t)c + (a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b))     \
+    SIM_UNARY(abs_s##bits, uint##bits##_t, int##bits##_t, a < 0 ? 0 - (uint64_t)a : (uint64_t)a)   \
+    SIM_UNARY(neg_s##bits, uint##bits##_t, uint##bits##_t, 0 - (uint64_t)a)                        \
+    SIM_BINARY(min_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, a < b ? a : b)         \
+    SIM_BINARY(max_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, a > b ? a : b)         \
+    SIM_BINARY(min_s##bits, int##bits##_t, int##bits##_t, int##bits##_t, a < b ? a : b)            \
+    SIM_BINARY(max_s##bits, int##bits##_t, int##bits##_t, int##bits##_t, a > b ? a : b)
+MAGNITUDES(16)
+MAGNITUDES(32)
+MAGNITUDES(64)
+#define RELU(v) ((v) < 0 ? 0 : (v))
+SIM_BINARY(min_relu_s32, int32_t, int32_t, int32_t, RELU(a < b ? a : b))
+SIM_BINARY(max_relu_s32, int32_t, int32_t, int32_t, RELU(a > b ? a : b))
+SIM_PAIRS2(min_u16x2, uint16_t, a < b ? a : b)
+SIM_PAIRS2(max_u16x2, uint16_t, a > b ? a : b)
+SIM_PAIRS2(min_s16x2, int16_t, a < b ? a : b)
+SIM_PAIRS2(max_s16x2, int16_t, a > b ? a : b)
+SIM_PAIRS2(min_relu_s16x2, int16_t, RELU(a < b ? a : b))
+SIM_PAIRS2(max_relu_s16x2, int16_t, RELU(a > b ? a : b))
+
+/* --- dot products of bytes --- */
+
+/* Byte or half number `at` of v. */
+static inline uint32_t byte_of(uint32_t v, int at, bool with_sign)
+{
+    uint32_t byte = v >> (8 * at) & 0xff;
+    return with_sign ? (byte ^ 0x80) - 0x80 : byte;
+}
+static inline uint32_t half_of(uint32_t v, int at, bool with_sign)
+{
+    uint32_t half = v >> (16 * at) & 0xffff;
+    return with_sign ? (half ^ 0x8000) - 0x8000 : half;
+}
+#define DOT4(sa, sb)                                                                               \
+    (c + byte_of(a, 0, sa) * byte_of(b, 0, sb) + byte_of(a, 1, sa) * byte_of(b, 1, sb) +           \
+     byte_of(a, 2, sa) * byte_of(b, 2, sb) + byte_of(a, 3, sa) * byte_of(b, 3, sb))
+/* first: 0 for .lo, 2 for .hi: which bytes of b. */
+#define DOT2(sa, sb, first)                                                                        \
+    (c + half_of(a, 0, sa) * byte_of(b, first, sb) + half_of(a, 1, sa) * byte_of(b, first + 1, sb))
+#define DOTS(suffix, sa, sb)                                                                       \
+    SIM_TERNARY(dp4a_##suffix, uint32_t, uint32_t, uint32_t, uint32_t, DOT4(sa, sb))               \
+    SIM_TERNARY(dp2a_lo_##suffix, uint32_t, uint32_t, uint32_t, uint32_t, DOT2(sa, sb, 0))         \
+    SIM_TERNARY(dp2a_hi_##suffix, uint32_t, uint32_t, uint32_t, uint32_t, DOT2(sa, sb, 2))
+DOTS(uu, false, false)
+DOTS(us, false, true)
+DOTS(su, true, false)
+DOTS(ss, true, true)
+
+/* --- choice --- */
+
+#define EITHER(handler, id, bits)                                                                  \
+    SIM_ROW(handler, id, MOD_U##bits), SIM_ROW(handler, id, MOD_S##bits)
+#define EITHER_WITH(handler, id, mod, bits)                                                        \
+    SIM_ROW(handler, id, mod, MOD_U##bits), SIM_ROW(handler, id, mod, MOD_S##bits)
+#define BOTH(handler, id, bits)                                                                    \
+    SIM_ROW(handler##_u##bits, id, MOD_U##bits), SIM_ROW(handler##_s##bits, id, MOD_S##bits)
+#define BOTH_WITH(handler, id, mod, bits)                                                          \
+    SIM_ROW(handler##_u##bits, id, mod, MOD_U##bits),                                              \
+        SIM_ROW(handler##_s##bits, id, mod, MOD_S##bits)
+#define ALL_WIDTHS(WHICH, handler, id)                                                             \
+    WHICH(handler, id, 16), WHICH(handler, id, 32), WHICH(handler, id, 64)
+#define DOT_ROWS(suffix, ta, tb)                                                                   \
+    SIM_ROW(dp4a_##suffix, DP4A, ta, tb), SIM_ROW(dp2a_lo_##suffix, DP2A, MOD_LO, ta, tb),         \
+        SIM_ROW(dp2a_hi_##suffix, DP2A, MOD_HI, ta, tb)
+
+static const struct sim_value_row integer_rows[] = {
+    EITHER(add_16, ADD, 16),
+    EITHER(add_32, ADD, 32),
+    EITHER(add_64, ADD, 64),
+    SIM_ROW(add_sat_s32, ADD, MOD_SAT, MOD_S32),
+    SIM_ROW(add_16x2, ADD, MOD_U16X2),
+    SIM_ROW(add_16x2, ADD, MOD_S16X2),
+    EITHER(sub_16, SUB, 16),
+    EITHER(sub_32, SUB, 32),
+    EITHER(sub_64, SUB, 64),
+    SIM_ROW(sub_sat_s32, SUB, MOD_SAT, MOD_S32),
+    EITHER_WITH(mul_lo_16, MUL, MOD_LO, 16),
+    EITHER_WITH(mul_lo_32, MUL, MOD_LO, 32),
+    EITHER_WITH(mul_lo_64, MUL, MOD_LO, 64),
+    BOTH_WITH(mul_hi, MUL, MOD_HI, 16),
+    BOTH_WITH(mul_hi, MUL, MOD_HI, 32),
+    BOTH_WITH(mul_hi, MUL, MOD_HI, 64),
+    BOTH_WITH(mul_wide, MUL, MOD_WIDE, 16),
+    BOTH_WITH(mul_wide, MUL, MOD_WIDE, 32),
+    EITHER_WITH(mad_lo_16, MAD, MOD_LO, 16),
+    EITHER_WITH(mad_lo_32, MAD, MOD_LO, 32),
+    EITHER_WITH(mad_lo_64, MAD, MOD_LO, 64),
+    BOTH_WITH(mad_hi, MAD, MOD_HI, 16),
+    BOTH_WITH(mad_hi, MAD, MOD_HI, 32),
+    BOTH_WITH(mad_hi, MAD, MOD_HI, 64),
+    BOTH_WITH(mad_wide, MAD, MOD_WIDE, 16),
+    BOTH_WITH(mad_wide, MAD, MOD_WIDE, 32),
+    SIM_ROW(mad_hi_sat_s32, MAD, MOD_HI, MOD_SAT, MOD_S32),
+    BOTH_WITH(mul24_lo, MUL24, MOD_LO, 32),
+    BOTH_WITH(mul24_hi, MUL24, MOD_HI, 32),
+    BOTH_WITH(mad24_lo, MAD24, MOD_LO, 32),
+    BOTH_WITH(mad24_hi, MAD24, MOD_HI, 32),
+    SIM_ROW(mad24_hi_sat_s32, MAD24, MOD_HI, MOD_SAT, MOD_S32),
+    ALL_WIDTHS(BOTH, sad, SAD),
+    ALL_WIDTHS(BOTH, div, DIV),
+    ALL_WIDTHS(BOTH, rem, REM),
+    ALL_WIDTHS(BOTH, min, MIN),
+    ALL_WIDTHS(BOTH, max, MAX),
+    SIM_ROW(abs_s16, ABS, MOD_S16),
+    SIM_ROW(abs_s32, ABS, MOD_S32),
+    SIM_ROW(abs_s64, ABS, MOD_S64),
+    SIM_ROW(neg_s16, NEG, MOD_S16),
+    SIM_ROW(neg_s32, NEG, MOD_S32),
+    SIM_ROW(neg_s64, NEG, MOD_S64),
+    SIM_ROW(min_relu_s32, MIN, MOD_RELU, MOD_S32),
+    SIM_ROW(max_relu_s32, MAX, MOD_RELU, MOD_S32),
+    SIM_ROW(min_u16x2, MIN, MOD_U16X2),
+    SIM_ROW(max_u16x2, MAX, MOD_U16X2),
+    SIM_ROW(min_s16x2, MIN, MOD_S16X2),
+    SIM_ROW(max_s16x2, MAX, MOD_S16X2),
+    SIM_ROW(min_relu_s16x2, MIN, MOD_RELU, MOD_S16X2),
+    SIM_ROW(max_relu_s16x2, MAX, MOD_RELU, MOD_S16X2),
+    DOT_ROWS(uu, MOD_U32, MOD_U32),
+    DOT_ROWS(us, MOD_U32, MOD_S32),
+    DOT_ROWS(su, MOD_S32, MOD_U32),
+    DOT_ROWS(ss, MOD_S32, MOD_S32),
+};
+
+/* The same handlers with and without .cc, with and without the carry coming in. */
+#define CHAIN(handler, id, id_in, bits)                                                            \
+    EITHER_WITH(handler##_##bits, id, MOD_CC, bits),                                               \
+        EITHER_WITH(handler##_##bits, id_in, MOD_CC, bits), EITHER(handler##_##bits, id_in, bits)
+#define MAD_CHAIN(handler, half, type)                                                             \
+    SIM_ROW(handler, MAD, half, MOD_CC, type), SIM_ROW(handler, MADC, half, MOD_CC, type),         \
+        SIM_ROW(handler, MADC, half, type)
+static const struct sim_value_row carry_rows[] = {
+    CHAIN(addc, ADD, ADDC, 32),
+    CHAIN(addc, ADD, ADDC, 64),
+    CHAIN(subc, SUB, SUBC, 32),
+    CHAIN(subc, SUB, SUBC, 64),
+    MAD_CHAIN(madc_lo_32, MOD_LO, MOD_U32),
+    MAD_CHAIN(madc_lo_32, MOD_LO, MOD_S32),
+    MAD_CHAIN(madc_lo_64, MOD_LO, MOD_U64),
+    MAD_CHAIN(madc_lo_64, MOD_LO, MOD_S64),
+    MAD_CHAIN(madc_hi_u32, MOD_HI, MOD_U32),
+    MAD_CHAIN(madc_hi_s32, MOD_HI, MOD_S32),
+    MAD_CHAIN(madc_hi_u64, MOD_HI, MOD_U64),
+    MAD_CHAIN(madc_hi_s64, MOD_HI, MOD_S64),
+};
+
+bool sim_choose_integer(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
+{
+    if (sim_value_choose(d, ins, op, integer_rows, sizeof integer_rows / sizeof *integer_rows))
+        return true;
+    if (!sim_value_choose(d, ins, op, carry_rows, sizeof carry_rows / sizeof *carry_rows))
+        return false;
+    bool reads = ins->op == PTX_ADDC || ins->op == PTX_SUBC || ins->op == PTX_MADC;
+    op->small = (uint16_t)((reads ? READS_CARRY : 0) | (ptx_has(ins, MOD_CC) ? WRITES_CARRY : 0));
+    op->slot[CARRY] = sim_slot_carry(d);
+    return true;
+}

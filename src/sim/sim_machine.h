@@ -1,0 +1,289 @@
+/* The machine itself: what only the core's files know. Families keep to sim_own.h. */
+#ifndef TW_SIM_MACHINE_H
+#define TW_SIM_MACHINE_H
+
+#include "base/text.h"
+#include "sim/sim_own.h"
+
+/* --- memory --- */
+
+struct sim_allocation {
+    uint8_t *host;
+    uint64_t size;
+    const char *name;
+    bool owned; /* freed with the machine */
+    bool constant;
+    bool initialised; /* written by the host, or a variable */
+    bool freed;       /* by the program: free() */
+    const struct ptx_variable *variable;
+};
+
+static inline uint64_t sim_address_of(uint64_t number, uint64_t offset)
+{
+    return (number << SIM_OFFSET_BITS) + offset;
+}
+static inline uint64_t sim_number_of(uint64_t address)
+{
+    return address >> SIM_OFFSET_BITS;
+}
+static inline uint64_t sim_offset_of(uint64_t address)
+{
+    return address & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1);
+}
+/* Room for `bytes` bytes, uninitialised ones 0; its number, 0: no memory. */
+uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name);
+
+/* --- code --- */
+
+/* A parameter or result of a function. */
+struct sim_parameter {
+    const struct ptx_variable *variable;
+    uint32_t bytes;
+    uint32_t at; /* in memory: offset in the frame's local memory; of a kernel: in the parameters */
+    uint32_t slot;  /* in a register: its slot, else SIM_NO_SLOT */
+    int lane_bytes; /* of the register; 0: predicate */
+};
+
+/* A register that a frame fills when it begins. */
+struct sim_fill {
+    uint16_t special; /* enum ptx_special; SIM_FILL_LOCAL: address of the frame's local memory */
+    uint8_t bytes;
+    uint32_t slot;
+    uint32_t offset; /* SIM_FILL_LOCAL: in the frame's local memory */
+};
+enum { SIM_FILL_LOCAL = 0xffff };
+
+struct sim_code {
+    const struct ptx_function *function;
+    struct sim_op *ops;
+    uint32_t count;
+    /* The file: [0, zeros) begins as 0, then come the constants. */
+    uint32_t zeros, file_bytes;
+    uint8_t *constants;
+    struct sim_fill *fills;
+    size_t fill_count;
+    struct sim_parameter *parameters, *results;
+    size_t parameter_count, result_count;
+    uint32_t local_bytes;
+    struct sim_frame *unused; /* frames to use again */
+    struct sim_code *next;
+};
+
+/* What a kernel reaches, laid out. */
+struct sim_program {
+    const struct ptx_function *kernel;
+    VEC(struct sim_shared {
+        const struct ptx_variable *variable;
+        uint64_t offset;
+    })
+    shared;
+    uint64_t static_shared; /* bytes; the dynamic ones begin at dynamic_at */
+    uint64_t dynamic_at;
+    uint64_t parameter_bytes;
+    struct sim_code *codes, *kernel_code;
+    int target;
+    struct sim_program *next;
+};
+
+/* While a function is predecoded. The file has the registers first; constants, scratch registers and fills follow in the
+ * order in which they are asked for, their initial content in `image`. */
+struct sim_decoder {
+    struct sim *sim;
+    const struct ptx_function *function;
+    struct sim_code *code;
+    uint32_t *registers; /* slots */
+    uint32_t *op_at;     /* by statement: the op that comes there */
+    uint32_t end;        /* of the file so far */
+    VEC(uint8_t) image;
+    VEC(struct sim_constant {
+        uint64_t bits;
+        int bytes;
+        uint32_t slot;
+    })
+    constants;
+    VEC(struct sim_fill) fills;
+    VEC(struct sim_local_variable {
+        const struct ptx_variable *variable;
+        uint32_t offset;
+    })
+    locals;
+    uint32_t local_bytes;
+    uint32_t carry;
+    int target;
+};
+bool sim_local_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset);
+/* Of a kernel's parameter: its offset. */
+bool sim_entry_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset);
+uint32_t sim_op_of_label(const struct sim_decoder *d, const struct ptx_label *label);
+/* Slots for the function's registers; room for its local variables and parameters. */
+void sim_place_registers(struct sim_decoder *d);
+void sim_place_locals(struct sim_decoder *d);
+
+/* NULL: the function has no body. */
+struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f);
+struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *kernel, int target);
+/* Bytes of the parameters, and where each is; `at` may be NULL. */
+uint64_t sim_layout(const struct ptx_signature *signature, uint32_t *at);
+/* The address of a variable in its space, or generic; false: it has none in this program. */
+bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uint64_t *address);
+uint64_t sim_function_address(struct sim *sim, const struct ptx_function *f);
+const struct ptx_function *sim_function_at(const struct sim *sim, uint64_t address);
+
+/* --- running --- */
+
+struct sim_frame {
+    uint8_t *file;
+    struct sim_code *code;
+    struct sim_frame *parent;
+    const struct sim_op *call; /* in the parent's code */
+    uint32_t lanes;            /* that are inside, of whatever path */
+    uint32_t depth;
+    uint32_t local_base;
+    struct sim_frame *next; /* of a warp's frames, or of the unused */
+};
+
+struct sim_barrier {
+    int64_t generation;
+    int expected;      /* threads; -1: all; 0: nobody is here */
+    int count;         /* threads, full warps as 32 */
+    uint32_t *arrived; /* by warp: lanes */
+    int reduces;       /* 0, MOD_POPC, MOD_AND, MOD_OR */
+    uint32_t sum;
+    bool all, any;
+    const struct sim_op *op; /* of the first that arrived */
+};
+
+struct sim_block {
+    int64_t number;
+    uint32_t id[3];
+    int warp_count, threads, alive; /* warps alive */
+    struct sim_warp *warps;
+    uint8_t *shared;
+    struct sim_barrier barriers[16];
+    struct sim_block *next;
+};
+
+struct sim {
+    struct arena *arena;
+    VEC(struct sim_allocation) allocations; /* the first SIM_FIRST_ALLOCATION are empty */
+    struct sim_observer *observers;
+    const struct ptx_module *module;
+    const struct source *source;
+    VEC(const struct ptx_function *) functions; /* whose address was taken or that were called */
+    VEC(struct sim_variable {
+        const struct ptx_variable *variable;
+        uint64_t address;
+    })
+    variables;
+    struct sim_program *programs;
+
+    /* of a launch */
+    struct sim_program *program;
+    const struct sim_launch *launch;
+    uint8_t *parameters; /* of the kernel */
+    uint64_t shared_bytes;
+    int64_t blocks, next_block; /* of the grid; the first that has not begun */
+    struct sim_block *resident; /* in the order of their numbers */
+    int resident_count;
+    struct sim_block *unused_blocks;
+    unsigned unused_shape[3]; /* what those are good for */
+    uint64_t unused_shared;
+    enum sim_end end;
+    bool over;
+    const char *why;
+    int64_t steps, step_limit;
+    uint64_t random;
+    uint64_t changes; /* of memory or barriers: anything that a poll may wait for */
+    uint32_t copies;  /* asynchronous ones so far, their numbers */
+    bool whole;       /* an observer wants each instruction, or the order is random */
+    bool late;
+    int64_t turn_end; /* steps at which it is another warp's turn */
+    uint64_t turns;   /* of paths */
+    struct text output;
+    uint8_t nowhere[256]; /* what accesses with a pardoned fault get */
+};
+
+uint32_t sim_random(struct sim *sim, uint32_t below);
+
+/* sim_warp.c */
+/* Begins: one path at the kernel's start. */
+void sim_warp_begin(struct sim_warp *w, struct sim_code *code);
+void sim_warp_end(struct sim_warp *w);
+enum sim_pause {
+    SIM_PAUSE_NONE,
+    SIM_PAUSE_TURN,    /* it ran long enough */
+    SIM_PAUSE_POLLS,   /* it waits in a loop */
+    SIM_PAUSE_BLOCKED, /* no path can go on */
+    SIM_PAUSE_DONE     /* all lanes have left, or the launch is over */
+};
+enum sim_pause sim_warp_run(struct sim_warp *w);
+bool sim_warp_can_run(const struct sim_warp *w);
+/* Takes `mask` out of the path at hand into a path of its own, at op; the rest of it goes on behind op. */
+struct sim_path *sim_split(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
+/* The same with places for both: `mask` goes to `to`, the rest of the path to `rest`. */
+void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
+                  const struct sim_op *to);
+/* The lanes of the path's mask leave. */
+bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
+struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
+                                const struct sim_op *call);
+void sim_frame_release(struct sim_warp *w, struct sim_frame *frame);
+/* Host address of a lane's local memory. */
+static inline uint8_t *sim_local(const struct sim_warp *w, int lane, uint64_t offset)
+{
+    return w->local + (size_t)lane * w->local_stride + offset;
+}
+
+/* sim_barrier.c: lanes of a warp have left. */
+void sim_barriers_after_exit(struct sim_warp *w);
+/* sim_standstill.c: the launch ends as nobody can go on; who waits for whom. */
+void sim_deadlock(struct sim *sim, const char *what);
+/* Rounds in which nothing changed. */
+struct sim_idle {
+    uint64_t changes; /* before the round */
+    int rounds;       /* so far */
+    int next;         /* the round whose state is kept */
+    uint64_t state;
+};
+/* Behind a round in which every warp had its turn: does anything go on? */
+void sim_idle_round(struct sim *sim, struct sim_idle *idle);
+
+/* sim_async.c */
+bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* those under way land */
+bool sim_copies_land_all(struct sim_warp *w);             /* true: something did */
+/* sim_mbarrier.c */
+bool sim_mbarrier_arrive_at(struct sim_warp *w, const struct sim_op *op, uint8_t *host,
+                            uint32_t count, uint64_t *state);
+/* A copy's arrival that is to come: one more is expected (false), or it has come. */
+bool sim_mbarrier_await(struct sim_warp *w, const struct sim_op *op, uint8_t *host);
+
+/* sim_memory.c */
+/* Of a generic address or one in a space: where it is, for `bytes` bytes. NULL: a fault. */
+uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t address, uint64_t bytes,
+                     enum sim_space *space, uint64_t *told);
+/* '\0'-terminated text at a generic address; NULL: there is none. */
+const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address);
+
+/* sim_call.c */
+sim_choose sim_choose_call;
+sim_handler sim_return;
+/* Of a call (op->data) the n-th argument of a lane, and its result. */
+uint64_t sim_argument(const struct sim_warp *w, const struct sim_op *op, size_t n, int lane);
+void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint64_t value);
+size_t sim_argument_count(const struct sim_op *op);
+/* sim_builtin.c: functions that the machine has itself: vprintf, malloc, free, __assertfail. NULL: not one of them. */
+sim_handler *sim_builtin(const char *name);
+
+/* sim_schedule.c: all of the grid. */
+void sim_run_blocks(struct sim *sim);
+
+/* The launch ends. */
+void sim_over(struct sim *sim, enum sim_end end, const char *why);
+/* "file:line:col, block 0, thread 5" of an op, for messages. */
+void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_op *op);
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...);
+
+#endif

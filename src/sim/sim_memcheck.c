@@ -1,0 +1,468 @@
+/* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value Errors with Bit-Precision",
+ * USENIX 2005), by byte and checked at the read: a read of memory is what a later value would be blamed on anyway. Memory
+ * that is wholly valid is not looked at any more. */
+#include "sim/sim_memcheck.h"
+
+#include "sim/sim_heap.h"
+
+enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
+
+/* Valid bits of some memory, in pieces that come with the first write. */
+struct bits {
+    uint64_t **piece;
+    uint64_t bytes, valid; /* so many; so many of them valid */
+};
+
+/* Global memory that the host has not written. */
+struct region {
+    uint64_t address;
+    struct bits bits;
+};
+
+struct pending {
+    uint32_t commits[SIM_LANES], waited[SIM_LANES]; /* groups; those below are done */
+    uint32_t last[SIM_LANES];                       /* the latest copy's group + 1, 0: none is under way */
+    struct sim_place at;                            /* of the latest copy */
+};
+
+struct checked_block {
+    struct checked_block *next;
+    int64_t number;
+    int warps;
+    struct bits shared;
+    struct bits *local; /* by thread; NULL: none so far */
+    struct pending *pending; /* by warp; NULL: none so far */
+};
+
+enum { BUCKETS = 256, LOCAL_BYTES = 1 << 20 };
+
+struct sim_memcheck {
+    struct arena *arena;
+    struct sim_report *report;
+    struct sim_observer observer;
+    struct region *regions;
+    size_t region_count, region_room;
+    size_t last_region;
+    struct checked_block *bucket[BUCKETS], *last_block;
+};
+
+/* --- valid bits --- */
+
+static size_t piece_count(const struct bits *b)
+{
+    return (size_t)((b->bytes + PIECE - 1) / PIECE);
+}
+
+static void bits_free(struct arena *a, struct bits *b)
+{
+    for (size_t i = 0; b->piece && i < piece_count(b); i++)
+        sim_heap_free(a, b->piece[i], b->piece[i] ? PIECE / 8 : 0);
+    sim_heap_free(a, b->piece, b->piece ? piece_count(b) * sizeof *b->piece : 0);
+    *b = (struct bits){0};
+}
+
+static uint64_t *word_of(struct arena *a, struct bits *b, uint64_t offset, bool make)
+{
+    if (!b->piece && make)
+        b->piece = sim_heap_new(a, piece_count(b) * sizeof *b->piece);
+    if (!b->piece)
+        return NULL;
+    uint64_t **piece = &b->piece[offset / PIECE];
+    if (!*piece && make)
+        *piece = sim_heap_new(a, PIECE / 8);
+    return *piece ? &(*piece)[offset % PIECE / 64] : NULL;
+}
+
+/* The bits of the first bytes of a range, up to the end of a word; how many. */
+static int some_bits(uint64_t offset, int bytes, uint64_t *mask)
+{
+    int at = (int)(offset % 64), count = bytes < 64 - at ? bytes : 64 - at;
+    *mask = (count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1) << at;
+    return count;
+}
+
+/* The first byte of the range that is not valid, -1: none. */
+static int first_invalid(struct bits *b, uint64_t offset, int bytes)
+{
+    for (int done = 0; done < bytes;) {
+        uint64_t mask;
+        int count = some_bits(offset + (uint64_t)done, bytes - done, &mask);
+        const uint64_t *word = word_of(NULL, b, offset + (uint64_t)done, false);
+        uint64_t missing = word ? mask & ~*word : mask;
+        if (missing)
+            return done + __builtin_ctzll(missing) - (int)((offset + (uint64_t)done) % 64);
+        done += count;
+    }
+    return -1;
+}
+
+static void make_valid(struct arena *a, struct bits *b, uint64_t offset, int bytes)
+{
+    while (bytes > 0) {
+        uint64_t mask, *word = word_of(a, b, offset, true);
+        int count = some_bits(offset, bytes, &mask);
+        b->valid += (uint64_t)__builtin_popcountll(mask & ~*word);
+        *word |= mask;
+        offset += (uint64_t)count;
+        bytes -= count;
+    }
+}
+
+/* --- blocks, regions --- */
+
+static struct checked_block *block_of(struct sim_memcheck *c, int64_t number)
+{
+    if (c->last_block && c->last_block->number == number)
+        return c->last_block;
+    struct checked_block *b = c->bucket[number % BUCKETS];
+    while (b && b->number != number)
+        b = b->next;
+    if (b)
+        c->last_block = b;
+    return b;
+}
+
+static struct region *region_of(struct sim_memcheck *c, uint64_t address)
+{
+    if (!c->region_count)
+        return NULL;
+    struct region *r = &c->regions[c->last_region];
+    if (address - r->address < r->bits.bytes)
+        return r;
+    for (size_t i = 0; i < c->region_count; i++)
+        if (address - c->regions[i].address < c->regions[i].bits.bytes) {
+            c->last_region = i;
+            return &c->regions[i];
+        }
+    return NULL;
+}
+
+/* Of a lane's access: the bits and the offset in them; NULL: nothing to check. */
+static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
+                            const struct sim_access *a, int lane, uint64_t *offset)
+{
+    *offset = a->address[lane];
+    if (a->space == SIM_GLOBAL) {
+        struct region *r = region_of(c, a->address[lane]);
+        if (!r)
+            return NULL;
+        *offset -= r->address;
+        return &r->bits;
+    }
+    if (!b)
+        return NULL;
+    if (a->space == SIM_SHARED)
+        return &b->shared;
+    size_t threads = (size_t)b->warps * SIM_LANES;
+    if (!b->local)
+        b->local = sim_heap_new(c->arena, threads * sizeof *b->local);
+    struct bits *local = &b->local[a->at.warp * SIM_LANES + lane];
+    local->bytes = LOCAL_BYTES;
+    return local;
+}
+
+/* --- findings --- */
+
+static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int lane, int byte)
+{
+    static const char *const spaces[] = {"global", "shared", "local", "const", "param"};
+    if (sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL))
+        return;
+    struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
+    uint64_t at = a->address[lane] + (uint64_t)byte;
+    const struct sim_allocation_event *memory =
+        a->space == SIM_LOCAL ? NULL : sim_report_memory(c->report, a->space, at);
+    f.message = arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
+                             (unsigned long long)at, spaces[a->space],
+                             memory && memory->name ? " ('" : "",
+                             memory && memory->name ? memory->name : "",
+                             memory && memory->name ? "')" : "");
+    f.access[0] = (struct sim_finding_access){.at = a->at,
+                                              .lane = lane,
+                                              .does = a->group ? "asynchronous read" : "read",
+                                              .memory = true,
+                                              .space = a->space,
+                                              .address = a->address[lane],
+                                              .bytes = a->bytes};
+    sim_report_add(c->report, &f);
+}
+
+static bool access_told(void *user, const struct sim_access *a)
+{
+    struct sim_memcheck *c = user;
+    if (a->space > SIM_LOCAL || (a->space == SIM_GLOBAL && !c->region_count))
+        return true;
+    struct checked_block *b = a->space == SIM_GLOBAL ? NULL : block_of(c, a->at.block);
+    if (a->space == SIM_SHARED && (!b || b->shared.valid == b->shared.bytes))
+        return true;
+    int bytes = a->matrix == SIM_LANEWISE ? a->bytes : 16;
+    uint64_t previous = UINT64_MAX;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int lane = __builtin_ctz(m);
+        uint64_t offset;
+        if (a->address[lane] == previous && a->space != SIM_LOCAL)
+            continue;
+        previous = a->address[lane];
+        struct bits *bits = bits_of(c, b, a, lane, &offset);
+        if (!bits || bits->valid == bits->bytes || offset + (uint64_t)bytes > bits->bytes)
+            continue;
+        if (a->kind & SIM_READ) {
+            int byte = first_invalid(bits, offset, bytes);
+            if (byte < 0)
+                continue;
+            read_invalid(c, a, lane, byte);
+        }
+        make_valid(c->arena, bits, offset, bytes); /* once read, it is not blamed again */
+    }
+    return true;
+}
+
+/* "4 bytes past the end of 'a' (4096 bytes)" */
+static const char *where_is(struct arena *a, const struct sim_fault *f)
+{
+    if (!f->name && !f->size)
+        return "there is no memory near it";
+    const char *name = f->name ? arena_printf(a, "'%s'", f->name) : "an allocation";
+    unsigned long long size = f->size;
+    if (f->offset < 0)
+        return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
+                            -(long long)f->offset, name, size);
+    int64_t past = f->offset + f->bytes - (int64_t)f->size;
+    if (f->offset >= (int64_t)f->size)
+        return arena_printf(a, "%lld bytes behind the end of %s (%llu bytes)",
+                            (long long)f->offset - (long long)f->size, name, size);
+    if (past > 0)
+        return arena_printf(a, "its last %lld bytes are behind the end of %s (%llu bytes)",
+                            (long long)past, name, size);
+    return arena_printf(a, "offset %lld of %s (%llu bytes)", (long long)f->offset, name, size);
+}
+
+static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
+{
+    static const enum sim_found kinds[] = {SIM_FOUND_OUTSIDE, SIM_FOUND_MISALIGNED,
+                                           SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP};
+    struct sim_memcheck *c = user;
+    enum sim_found kind = kinds[fault->kind];
+    *go_on = fault->kind != SIM_TRAP;
+    if (sim_report_again(c->report, kind, &fault->at, NULL))
+        return true;
+    struct sim_finding f = {.kind = kind, .access_count = 1};
+    const char *does = fault->write ? "write" : "read", *where = where_is(c->arena, fault);
+    if (kind == SIM_FOUND_OUTSIDE)
+        f.message = arena_printf(c->arena, "%s of %d bytes outside memory: %s", does, fault->bytes,
+                                 where);
+    else if (kind == SIM_FOUND_MISALIGNED)
+        f.message = arena_printf(c->arena, "address 0x%llx is not a multiple of the %d bytes of the "
+                                           "%s: %s",
+                                 (unsigned long long)fault->address, fault->bytes, does, where);
+    else if (kind == SIM_FOUND_READ_ONLY)
+        f.message = arena_printf(c->arena, "write to memory that cannot be written: %s", where);
+    else
+        f.message = "the program stopped itself (trap)";
+    f.access[0] = (struct sim_finding_access){.at = fault->at,
+                                              .lane = fault->lane,
+                                              .does = kind == SIM_FOUND_TRAP ? "trap" : does,
+                                              .memory = kind != SIM_FOUND_TRAP,
+                                              .space = fault->space,
+                                              .address = fault->address,
+                                              .bytes = fault->bytes,
+                                              .memory_name = fault->name};
+    sim_report_add(c->report, &f);
+    return true;
+}
+
+/* --- asynchronous copies --- */
+
+static struct pending *pending_of(struct sim_memcheck *c, const struct sim_place *at, bool make)
+{
+    struct checked_block *b = block_of(c, at->block);
+    if (!b || (!b->pending && !make))
+        return NULL;
+    if (!b->pending)
+        b->pending = sim_heap_new(c->arena, (size_t)b->warps * sizeof *b->pending);
+    return &b->pending[at->warp];
+}
+
+static bool async_told(void *user, const struct sim_async_event *e)
+{
+    struct sim_memcheck *c = user;
+    struct pending *p = pending_of(c, &e->at, true);
+    if (!p)
+        return true;
+    if (e->kind == SIM_ASYNC_ISSUE)
+        p->at = e->at;
+    for (uint32_t m = e->mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint32_t open = e->pending > 0 ? (uint32_t)e->pending : 0;
+        if (e->kind == SIM_ASYNC_ISSUE)
+            p->last[l] = p->commits[l] + 1;
+        else if (e->kind == SIM_ASYNC_COMMIT)
+            p->commits[l]++;
+        else if (e->kind == SIM_ASYNC_WAIT &&
+                 (e->all || (uint64_t)p->last[l] + open <= p->commits[l]))
+            p->last[l] = 0;
+    }
+    return true;
+}
+
+static void left_pending(struct sim_memcheck *c, const struct sim_sync_event *e,
+                         const struct pending *p, int lane)
+{
+    if (sim_report_again(c->report, SIM_FOUND_ASYNC_PENDING, &p->at, NULL))
+        return;
+    struct sim_finding f = {.kind = SIM_FOUND_ASYNC_PENDING, .access_count = 1};
+    f.message = p->last[lane] > p->commits[lane]
+                    ? "a thread leaves with an asynchronous copy under way that it never committed"
+                    : "a thread leaves with an asynchronous copy under way that it never waited for";
+    f.access[0] =
+        (struct sim_finding_access){.at = p->at, .lane = lane, .does = "asynchronous copy"};
+    f.steps[f.step_count++] = arena_printf(c->arena, "it leaves at %s",
+                                           sim_place_text(c->report, e->at.ins, e->at.where));
+    sim_report_add(c->report, &f);
+}
+
+static bool sync_told(void *user, const struct sim_sync_event *e)
+{
+    struct sim_memcheck *c = user;
+    bool arrives = e->kind == SIM_MBARRIER_ARRIVE && e->at.ins &&
+                   e->at.ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
+    if (e->kind == SIM_MBARRIER_INIT) { /* the object's 8 bytes */
+        struct sim_access init = {.at = e->at,
+                                  .space = SIM_SHARED,
+                                  .kind = SIM_WRITE,
+                                  .mask = e->mask,
+                                  .bytes = 8};
+        memcpy(init.address, e->address, sizeof init.address);
+        return access_told(c, &init);
+    }
+    if (e->kind != SIM_EXIT && !arrives)
+        return true;
+    struct pending *p = pending_of(c, &e->at, false);
+    for (uint32_t m = e->mask; p && m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (p->last[l] && !arrives)
+            left_pending(c, e, p, l);
+        p->last[l] = 0;
+    }
+    return true;
+}
+
+/* --- launches --- */
+
+static bool allocated(void *user, const struct sim_allocation_event *e)
+{
+    struct sim_memcheck *c = user;
+    sim_report_allocated(c->report, e);
+    if (e->space != SIM_GLOBAL)
+        return true;
+    size_t i = 0;
+    while (i < c->region_count && c->regions[i].address != e->address)
+        i++;
+    bool known = i < c->region_count;
+    if (known && (e->initialised || c->regions[i].bits.bytes != e->bytes)) {
+        bits_free(c->arena, &c->regions[i].bits);
+        c->regions[i] = c->regions[--c->region_count];
+        c->last_region = 0;
+        known = false;
+    }
+    if (known || e->initialised)
+        return true;
+    if (c->region_count == c->region_room) {
+        size_t room = c->region_room ? 2 * c->region_room : 8;
+        c->regions = sim_heap_resize(c->arena, c->regions, c->region_room * sizeof *c->regions,
+                                     room * sizeof *c->regions);
+        c->region_room = room;
+    }
+    c->regions[c->region_count++] = (struct region){e->address, {NULL, e->bytes, 0}};
+    return true;
+}
+
+static void free_block(struct sim_memcheck *c, struct checked_block *b)
+{
+    size_t threads = (size_t)b->warps * SIM_LANES;
+    bits_free(c->arena, &b->shared);
+    for (size_t i = 0; b->local && i < threads; i++)
+        bits_free(c->arena, &b->local[i]);
+    sim_heap_free(c->arena, b->local, b->local ? threads * sizeof *b->local : 0);
+    sim_heap_free(c->arena, b->pending,
+                  b->pending ? (size_t)b->warps * sizeof *b->pending : 0);
+    sim_heap_free(c->arena, b, sizeof *b);
+    c->last_block = NULL;
+}
+
+static void free_blocks(struct sim_memcheck *c)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        while (c->bucket[i]) {
+            struct checked_block *b = c->bucket[i];
+            c->bucket[i] = b->next;
+            free_block(c, b);
+        }
+}
+
+static bool launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
+                   const unsigned block[3])
+{
+    struct sim_memcheck *c = user;
+    (void)kernel;
+    free_blocks(c);
+    sim_report_launch(c->report, grid, block);
+    return true;
+}
+
+static bool block_begins(void *user, const struct sim_block_event *e)
+{
+    struct sim_memcheck *c = user;
+    struct checked_block *b = sim_heap_new(c->arena, sizeof *b);
+    *b = (struct checked_block){.next = c->bucket[e->block % BUCKETS],
+                                .number = e->block,
+                                .warps = e->warps,
+                                .shared = {.bytes = (uint64_t)e->shared_bytes}};
+    c->bucket[e->block % BUCKETS] = b;
+    return true;
+}
+
+static bool block_ends(void *user, const struct sim_block_event *e)
+{
+    struct sim_memcheck *c = user;
+    for (struct checked_block **p = &c->bucket[e->block % BUCKETS]; *p; p = &(*p)->next)
+        if ((*p)->number == e->block) {
+            struct checked_block *b = *p;
+            *p = b->next;
+            free_block(c, b);
+            break;
+        }
+    return true;
+}
+
+struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *report)
+{
+    struct sim_memcheck *c = arena_new(arena, struct sim_memcheck);
+    c->arena = arena;
+    c->report = report;
+    c->observer = (struct sim_observer){.user = c,
+                                        .launch = launch,
+                                        .block_begins = block_begins,
+                                        .block_ends = block_ends,
+                                        .access = access_told,
+                                        .sync = sync_told,
+                                        .async = async_told,
+                                        .allocated = allocated,
+                                        .fault = fault_told};
+    return c;
+}
+
+void sim_memcheck_free(struct sim_memcheck *c)
+{
+    free_blocks(c);
+    for (size_t i = 0; i < c->region_count; i++)
+        bits_free(c->arena, &c->regions[i].bits);
+    sim_heap_free(c->arena, c->regions, c->region_room * sizeof *c->regions);
+    c->regions = NULL;
+    c->region_count = c->region_room = 0;
+}
+
+struct sim_observer *sim_memcheck_observer(struct sim_memcheck *c)
+{
+    return &c->observer;
+}

@@ -1,0 +1,310 @@
+/* Addresses to host memory, checked to the byte; observers hear of the accesses, and of faults first.
+ *
+ * A generic address is an allocation's number and an offset. Shared and local memory and a kernel's parameters are numbers
+ * of their own, whose offsets mean something in the block, in the thread or in the launch. Beyond the end of an allocation
+ * there is nothing: it is 64 GiB to the next.
+ */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+void sim_addresses(const struct sim_warp *w, const struct sim_op *op, uint64_t address[SIM_LANES])
+{
+    uint64_t offset = (uint64_t)op->imm;
+    if (op->address_bytes == 8) {
+        const uint64_t *from = sim_u64(w->file, op->address);
+        for (int i = 0; i < SIM_LANES; i++)
+            address[i] = from[i] + offset;
+    } else if (op->address_bytes == 4) {
+        const uint32_t *from = sim_u32(w->file, op->address);
+        for (int i = 0; i < SIM_LANES; i++)
+            address[i] = (uint32_t)(from[i] + (uint32_t)offset);
+    } else {
+        for (int i = 0; i < SIM_LANES; i++)
+            address[i] = offset;
+    }
+}
+
+static uint8_t *in_local(const struct sim_warp *w, int lane, uint64_t offset, uint64_t bytes)
+{
+    uint64_t top = (uint64_t)w->frame->local_base + w->frame->code->local_bytes;
+    return offset <= top && bytes <= top - offset ? sim_local(w, lane, offset) : NULL;
+}
+
+static uint8_t *in_shared(const struct sim_warp *w, uint64_t offset, uint64_t bytes)
+{
+    return offset <= w->shared_bytes && bytes <= w->shared_bytes - offset ? w->shared + offset
+                                                                          : NULL;
+}
+
+static uint8_t *in_parameters(const struct sim_warp *w, uint64_t offset, uint64_t bytes)
+{
+    uint64_t size = w->sim->program->parameter_bytes;
+    return offset <= size && bytes <= size - offset ? w->sim->parameters + offset : NULL;
+}
+
+static uint8_t *in_allocation(const struct sim *sim, uint64_t address, uint64_t bytes,
+                              enum sim_space *space)
+{
+    uint64_t number = sim_number_of(address), offset = sim_offset_of(address);
+    if (number < SIM_FIRST_ALLOCATION || number >= sim->allocations.count)
+        return NULL;
+    const struct sim_allocation *a = &sim->allocations.data[number];
+    *space = a->constant ? SIM_CONST : SIM_GLOBAL;
+    return !a->freed && offset <= a->size && bytes <= a->size - offset ? a->host + offset : NULL;
+}
+
+uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t address, uint64_t bytes,
+                     enum sim_space *space, uint64_t *told)
+{
+    *told = address;
+    if (window == SIM_IN_GENERIC && sim_number_of(address) < SIM_FIRST_ALLOCATION) {
+        switch (sim_number_of(address)) {
+        case SIM_NUMBER_SHARED: window = SIM_IN_SHARED; break;
+        case SIM_NUMBER_LOCAL: window = SIM_IN_LOCAL; break;
+        case SIM_NUMBER_PARAM: window = SIM_IN_PARAM; break;
+        default: break;
+        }
+        if (window != SIM_IN_GENERIC)
+            *told = address = sim_offset_of(address);
+    }
+    switch (window) {
+    case SIM_IN_SHARED: *space = SIM_SHARED; return in_shared(w, address, bytes);
+    case SIM_IN_LOCAL: *space = SIM_LOCAL; return in_local(w, lane, address, bytes);
+    case SIM_IN_PARAM: *space = SIM_PARAM; return in_parameters(w, address, bytes);
+    default: *space = SIM_GLOBAL; return in_allocation(w->sim, address, bytes, space);
+    }
+}
+
+const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address)
+{
+    enum sim_space space;
+    uint64_t told;
+    const char *text =
+        (const char *)sim_resolve(w, lane, SIM_IN_GENERIC, address, 1, &space, &told);
+    for (uint64_t length = 1; text; length++) {
+        if (!text[length - 1])
+            return text;
+        if (!sim_resolve(w, lane, SIM_IN_GENERIC, address, length + 1, &space, &told))
+            return NULL;
+    }
+    return NULL;
+}
+
+/* --- faults --- */
+
+static void name_allocation(const struct sim *sim, struct sim_fault *fault)
+{
+    uint64_t number = sim_number_of(fault->address);
+    const struct sim_allocation *a = NULL;
+    if (number >= SIM_FIRST_ALLOCATION && number < sim->allocations.count) {
+        a = &sim->allocations.data[number];
+        fault->offset = (int64_t)sim_offset_of(fault->address);
+    } else if (number + 1 >= SIM_FIRST_ALLOCATION && number + 1 < sim->allocations.count) {
+        a = &sim->allocations.data[number + 1]; /* in front of it */
+        fault->offset = (int64_t)(fault->address - sim_address_of(number + 1, 0));
+    }
+    if (a) {
+        fault->name = a->name;
+        fault->size = a->size;
+    }
+}
+
+static void name_shared(const struct sim *sim, struct sim_fault *fault)
+{
+    const struct sim_program *p = sim->program;
+    fault->name = "shared memory";
+    fault->size = sim->shared_bytes;
+    fault->offset = (int64_t)fault->address;
+    for (size_t i = 0; i < p->shared.count; i++) {
+        const struct sim_shared *s = &p->shared.data[i];
+        uint64_t size = ptx_variable_size(s->variable);
+        if (fault->address < s->offset)
+            continue;
+        fault->name = s->variable->name;
+        fault->size = size ? size : sim->shared_bytes - s->offset;
+        fault->offset = (int64_t)(fault->address - s->offset);
+    }
+}
+
+static void fault_text(struct text *out, const struct sim_fault *f)
+{
+    static const char *const spaces[] = {"global", "shared", "local", "constant", "parameter"};
+    static const char *const kinds[] = {"outside any allocation", "misaligned", "read-only",
+                                        "trap"};
+    text_printf(out, "%s of %d bytes of %s memory at 0x%llx: %s", f->write ? "write" : "read",
+                f->bytes, spaces[f->space], (unsigned long long)f->address, kinds[f->kind]);
+    if (f->name)
+        text_printf(out, ", %lld bytes behind the start of `%s`, which has %llu",
+                    (long long)f->offset, f->name, (unsigned long long)f->size);
+}
+
+static bool pardoned(struct sim *sim, const struct sim_fault *fault)
+{
+    bool go_on = false;
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->fault && !o->fault(o->user, fault, &go_on)) {
+            sim_over(sim, SIM_ASKED, "an observer asked to stop");
+            return false;
+        }
+    return go_on;
+}
+
+static void end_with(struct sim_warp *w, const struct sim_op *op, int lane, struct text *out)
+{
+    text_printf(out, " (");
+    sim_describe(out, w, op);
+    text_printf(out, ", thread %d)", w->number * SIM_LANES + lane);
+    sim_over(w->sim, SIM_FAULT, out->data);
+    w->state = SIM_CHOOSES;
+}
+
+static bool fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault)
+{
+    sim_place_of(w, op, &fault->at);
+    if (fault->space == SIM_GLOBAL || fault->space == SIM_CONST)
+        name_allocation(w->sim, fault);
+    else if (fault->space == SIM_SHARED)
+        name_shared(w->sim, fault);
+    if (pardoned(w->sim, fault))
+        return true;
+    struct text out;
+    text_init(&out, w->sim->arena);
+    fault_text(&out, fault);
+    end_with(w, op, fault->lane, &out);
+    return false;
+}
+
+bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
+{
+    struct sim_fault fault = {.kind = SIM_TRAP, .lane = lane};
+    sim_place_of(w, op, &fault.at);
+    pardoned(w->sim, &fault); /* told; there is nothing to go on with */
+    struct text out;
+    text_init(&out, w->sim->arena);
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&out, format, args);
+    va_end(args);
+    end_with(w, op, lane, &out);
+    return false;
+}
+
+/* --- accesses --- */
+
+bool sim_tell_access(struct sim_warp *w, const struct sim_access *access)
+{
+    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
+        if (o->access && !o->access(o->user, access)) {
+            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
+            w->state = SIM_CHOOSES;
+            return false;
+        }
+    return true;
+}
+
+/* One access a space: generic addresses may be in several. */
+static bool tell(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                 const struct sim_want *want, const enum sim_space space[SIM_LANES],
+                 const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
+{
+    struct sim_access access = {.kind = want->kind,
+                                .order = op->order,
+                                .scope = op->scope,
+                                .matrix = want->matrix,
+                                .matrices = want->matrices,
+                                .bytes = want->bytes,
+                                .element = want->element};
+    sim_place_of(w, op, &access.at);
+    while (mask) {
+        access.space = space[__builtin_ctz(mask)];
+        access.mask = 0;
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            if (space[lane] != access.space)
+                continue;
+            access.mask |= UINT32_C(1) << lane;
+            access.address[lane] = told[lane];
+            access.before[lane] = host[lane];
+            access.value[lane] = want->value ? want->value[lane] : NULL;
+        }
+        mask &= ~access.mask;
+        if (!sim_tell_access(w, &access))
+            return false;
+    }
+    return true;
+}
+
+bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                  const uint64_t address[SIM_LANES], const struct sim_want *want,
+                  uint8_t *host[SIM_LANES])
+{
+    enum sim_space space[SIM_LANES];
+    uint64_t told[SIM_LANES];
+    uint32_t good = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        struct sim_fault fault = {
+            .lane = lane, .bytes = want->bytes, .write = want->kind != SIM_READ};
+        host[lane] = sim_resolve(w, lane, op->space, address[lane], (uint64_t)want->bytes,
+                                 &space[lane], &told[lane]);
+        fault.address = told[lane];
+        fault.space = space[lane];
+        if (host[lane] && !(told[lane] & ((uint64_t)want->alignment - 1)) &&
+            !(fault.write && (space[lane] == SIM_CONST || space[lane] == SIM_PARAM))) {
+            good |= UINT32_C(1) << lane;
+            continue;
+        }
+        fault.kind = !host[lane]                                    ? SIM_OUTSIDE
+                     : told[lane] & ((uint64_t)want->alignment - 1) ? SIM_MISALIGNED
+                                                                    : SIM_READ_ONLY;
+        if (!fault_at(w, op, &fault))
+            return false;
+        memset(w->sim->nowhere, 0, sizeof w->sim->nowhere);
+        host[lane] = w->sim->nowhere;
+    }
+    if (want->kind == SIM_WRITE) /* who updates, says itself whether something changed */
+        w->sim->changes++;
+    return !w->observed || !good || tell(w, op, good, want, space, told, host);
+}
+
+bool sim_reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+               const struct sim_want *want, uint8_t *host[SIM_LANES])
+{
+    uint64_t address[SIM_LANES];
+    sim_addresses(w, op, address);
+    return sim_reach_at(w, op, mask, address, want, host);
+}
+
+void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool mbarrier)
+{
+    uint64_t address[SIM_LANES];
+    sim_addresses(w, op, address);
+    w->polled = true;
+    w->polled_mbarrier = mbarrier;
+    w->polled_at = address[__builtin_ctz(mask)];
+}
+
+/* --- telling --- */
+
+bool sim_tell_sync(struct sim_warp *w, struct sim_sync_event *event)
+{
+    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
+        if (o->sync && !o->sync(o->user, event)) {
+            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
+            w->state = SIM_CHOOSES;
+            return false;
+        }
+    return true;
+}
+
+bool sim_tell_async(struct sim_warp *w, struct sim_async_event *event)
+{
+    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
+        if (o->async && !o->async(o->user, event)) {
+            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
+            w->state = SIM_CHOOSES;
+            return false;
+        }
+    return true;
+}

@@ -1,0 +1,233 @@
+/* How the race check thinks.
+ *
+ * Two accesses race if they overlap, one writes, they are not ordered and not both atomic enough (PTX ISA 8.7.1; the
+ * model: Lustig, Sahasrabuddhe, Giroux, "A Formal Analysis of the NVIDIA PTX Memory Consistency Model", ASPLOS 2019). The
+ * run at hand gives one order; races are found as in FastTrack (Flanagan, Freund, PLDI 2009): each cell of memory knows its
+ * last write and the reads since, each as (thread, epoch), and each thread knows for the others up to which epoch it is
+ * behind them.
+ *
+ * A grid has too many threads for a vector clock each. But almost all order comes from the barrier of a block, and that
+ * is one number: CURD (Peng, Grover, Devietti, PLDI 2018) and HiRace (SC 2024) build on it. So time is one counter of the
+ * launch that each synchronisation moves on; a warp's epoch is the time of its latest one; and what a lane knows is
+ * (sim_race_own.h, struct race_view)
+ *   block_base   everything that its block did in epochs below: since the block's barrier,
+ *   warp_base    everything that its warp did in epochs below: since bar.warp.sync,
+ *   itself       program order,
+ *   vc           a sorted list of "lanes of that warp below then" for all other ways: named barriers of some warps,
+ *                bar.warp.sync of some lanes, release and acquire, mbarriers. Shared and counted; mostly NULL.
+ * A warp is no scope: its lanes are threads like any others (iGUARD, Kamath, Basu, SOSP 2021).
+ *
+ * Shadow memory has 8 bytes for each 4: the number of the record of the last write, and that of a list of the reads
+ * since. A record is one access of a warp: who, when, which instruction, and how addresses follow from lanes, so that
+ * which lane has a byte is computed when it is asked for. All words of an access that had one history get the same new
+ * one: a few comparisons decide for a whole row of words. A list shares its tail with the lists it came from. Words whose
+ * bytes have different histories are split into bytes. Records that no cell names any more are collected.
+ *
+ * An asynchronous copy is an agent of its own: it knows what its thread knew when it issued it, nobody knows of what it
+ * reads and writes until the thread has waited for its group, and from then on it is as if the thread had done it then.
+ *
+ * Not exact: a list of more than 64 readers is thinned to the newest of each warp and 32 (a write that is ordered behind
+ * those and not behind a reader left out passes); threads that left count as having arrived at the barriers of the block;
+ * fence.sc orders no more than .acq_rel; lanes of ldmatrix and stmatrix are taken to read and write all rows.
+ */
+#include "sim/sim_race_own.h"
+
+void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size)
+{
+    r->memory += size - old_size;
+    r->most_memory = r->memory > r->most_memory ? r->memory : r->most_memory;
+    return sim_heap_resize(r->arena, old, old_size, size);
+}
+
+race_time race_tick(struct sim_races *r)
+{
+    if (r->now == RACE_NEVER - 1)
+        r->over = true;
+    else
+        r->now++;
+    return r->now;
+}
+
+/* --- sites --- */
+
+static size_t site_slot(struct race_site **table, size_t capacity,
+                        const struct ptx_instruction *ins, uint32_t offset)
+{
+    size_t i = sim_hash((uint64_t)(uintptr_t)ins + offset) & (capacity - 1);
+    while (table[i] && (table[i]->ins != ins || table[i]->where.offset != offset))
+        i = (i + 1) & (capacity - 1);
+    return i;
+}
+
+const struct race_site *race_site_of(struct sim_races *r, const struct sim_place *at)
+{
+    if (2 * r->site_count >= r->site_capacity) {
+        size_t capacity = r->site_capacity ? 2 * r->site_capacity : 256;
+        struct race_site **table = race_resize(r, NULL, 0, capacity * sizeof *table);
+        for (size_t i = 0; i < r->site_capacity; i++)
+            if (r->sites[i])
+                table[site_slot(table, capacity, r->sites[i]->ins, r->sites[i]->where.offset)] =
+                    r->sites[i];
+        race_resize(r, r->sites, r->site_capacity * sizeof *table, 0);
+        r->sites = table;
+        r->site_capacity = capacity;
+    }
+    size_t i = site_slot(r->sites, r->site_capacity, at->ins, at->where.offset);
+    if (!r->sites[i]) {
+        r->sites[i] = arena_new(r->arena, struct race_site);
+        *r->sites[i] = (struct race_site){at->ins, at->function, at->where};
+        r->site_count++;
+    }
+    return r->sites[i];
+}
+
+/* --- blocks --- */
+
+struct race_block *race_block_of(struct sim_races *r, int64_t number)
+{
+    if (r->last_block && r->last_block->number == number)
+        return r->last_block;
+    struct race_block *b = r->bucket[number % RACE_BLOCK_BUCKETS];
+    while (b && b->number != number)
+        b = b->next;
+    if (b)
+        r->last_block = b;
+    return b;
+}
+
+static void free_block(struct sim_races *r, struct race_block *b)
+{
+    for (int w = 0; w < b->warps; w++) {
+        struct race_warp *warp = &b->warp[w];
+        for (struct race_copy *c = warp->copies, *next; c; c = next) {
+            next = c->next;
+            race_copy_free(r, c);
+        }
+        race_fences_free(r, warp);
+        for (int l = 0; l < SIM_LANES; l++)
+            race_vc_drop(r, warp->view.vc[l]);
+    }
+    race_resize(r, b->warp, (size_t)b->warps * sizeof *b->warp, 0);
+    race_block_sync_free(r, b);
+    race_pool_free(r, &b->pool);
+    if (b->cells) {
+        race_resize(r, b->cells, b->words * sizeof *b->cells, 0);
+        race_resize(r, b->old, 4 * b->words, 0);
+    }
+    race_resize(r, b, sizeof *b, 0);
+    r->last_block = NULL;
+}
+
+static bool begin_block(void *user, const struct sim_block_event *e)
+{
+    struct sim_races *r = user;
+    struct race_block *b = race_resize(r, NULL, 0, sizeof *b);
+    struct race_block **bucket = &r->bucket[e->block % RACE_BLOCK_BUCKETS];
+    *b = (struct race_block){.next = *bucket,
+                             .number = e->block,
+                             .warps = e->warps,
+                             .threads = e->threads,
+                             .live = e->threads,
+                             .words = (size_t)(e->shared_bytes + 3) / 4};
+    *bucket = b;
+    b->warp = race_resize(r, NULL, 0, (size_t)e->warps * sizeof *b->warp);
+    race_time now = race_tick(r);
+    for (int w = 0; w < e->warps; w++) {
+        int lanes = e->threads - w * SIM_LANES;
+        b->warp[w].live = lanes >= SIM_LANES ? UINT32_MAX : ((uint32_t)1 << lanes) - 1;
+        b->warp[w].epoch = now;
+        b->warp[w].view.own = RACE_NEVER;
+        b->warp[w].view.plain = true;
+    }
+    return true;
+}
+
+static bool end_block(void *user, const struct sim_block_event *e)
+{
+    struct sim_races *r = user;
+    for (struct race_block **p = &r->bucket[e->block % RACE_BLOCK_BUCKETS]; *p; p = &(*p)->next)
+        if ((*p)->number == e->block) {
+            struct race_block *b = *p;
+            *p = b->next;
+            free_block(r, b);
+            break;
+        }
+    return true;
+}
+
+/* A launch follows all that was before it. */
+static void forget_launch(struct sim_races *r)
+{
+    for (int i = 0; i < RACE_BLOCK_BUCKETS; i++)
+        while (r->bucket[i]) {
+            struct race_block *b = r->bucket[i];
+            r->bucket[i] = b->next;
+            free_block(r, b);
+        }
+    race_pages_free(r);
+    race_pool_free(r, &r->pool);
+    race_locations_free(r, &r->locations);
+    r->now = 0;
+    r->over = false;
+}
+
+static bool launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
+                   const unsigned block[3])
+{
+    struct sim_races *r = user;
+    (void)kernel;
+    forget_launch(r);
+    sim_report_launch(r->report, grid, block);
+    return true;
+}
+
+static bool allocated(void *user, const struct sim_allocation_event *e)
+{
+    struct sim_races *r = user;
+    sim_report_allocated(r->report, e);
+    return true;
+}
+
+struct sim_races *sim_races_new(struct arena *arena, struct sim_report *report)
+{
+    struct sim_races *r = arena_new(arena, struct sim_races);
+    r->arena = arena;
+    r->report = report;
+    r->observer = (struct sim_observer){.user = r,
+                                        .launch = launch,
+                                        .block_begins = begin_block,
+                                        .block_ends = end_block,
+                                        .access = race_access,
+                                        .sync = race_sync,
+                                        .async = race_async,
+                                        .allocated = allocated};
+    return r;
+}
+
+void sim_races_free(struct sim_races *r)
+{
+    forget_launch(r);
+    while (r->free_copies) {
+        struct race_copy *c = r->free_copies;
+        r->free_copies = c->next;
+        race_resize(r, c, sizeof *c, 0);
+    }
+    race_resize(r, r->sites, r->site_capacity * sizeof *r->sites, 0);
+    r->sites = NULL;
+    r->site_capacity = r->site_count = 0;
+}
+
+struct sim_observer *sim_races_observer(struct sim_races *r)
+{
+    return &r->observer;
+}
+
+size_t sim_races_memory(const struct sim_races *r)
+{
+    return r->memory;
+}
+
+size_t sim_races_most_memory(const struct sim_races *r)
+{
+    return r->most_memory;
+}

@@ -1,0 +1,564 @@
+/* One access of a warp against the shadow memory. What it touches is a few ranges; a range's words mostly have one
+ * history, so that an answer found for one word ("that write is known to all of us", "that list becomes this one")
+ * is kept and compared with the next word's cell. */
+#include "sim/sim_race_own.h"
+
+enum {
+    MOST_READERS = 64, /* a list this long is thinned: the newest of each warp stay, KEPT_READERS at most */
+    KEPT_READERS = 32
+};
+
+enum result { KNOWN_TO_ALL, ORDERED, STRONG, RACED };
+
+/* --- order --- */
+
+static bool same_addresses(const struct race_try *t, const struct race_record *old)
+{
+    const struct race_record *self = &t->self;
+    return old->pattern == self->pattern && old->address == self->address &&
+           old->stride == self->stride && old->bytes == self->bytes && old->mask == self->mask &&
+           old->whole_warp == self->whole_warp &&
+           (old->pattern != RACE_LISTED || memcmp(t->pool->lists[old->list], t->a->address,
+                                                  sizeof t->a->address) == 0);
+}
+
+/* Is all of it ordered before all that this access does, whichever lanes meet? */
+static bool known_to_all(const struct race_try *t, const struct race_record *old)
+{
+    if (old->pending)
+        return false;
+    if (old->id >> 6 == t->self.id >> 6 && old->epoch < t->block_min)
+        return true;
+    if (old->id == t->self.id) {
+        if (old->epoch < t->warp_min)
+            return true;
+        /* Each lane meets itself alone. */
+        if (old->epoch < t->view->own && old->pattern == RACE_LINEAR &&
+            t->self.pattern == RACE_LINEAR && old->address == t->self.address &&
+            old->stride == t->self.stride && old->bytes == t->self.bytes)
+            return true;
+    }
+    if (t->view->plain)
+        return false;
+    const struct race_vc *last = NULL;
+    for (uint32_t m = t->a->mask; m; m &= m - 1) {
+        const struct race_vc *vc = t->view->vc[__builtin_ctz(m)];
+        if (!vc || (vc != last && !race_vc_covers(vc, old->id, old->mask, old->epoch)))
+            return false;
+        last = vc;
+    }
+    return true;
+}
+
+/* Lanes of `lanes` whose part of old this lane does not know. */
+static uint32_t unknown_to(const struct race_try *t, int lane, const struct race_record *old,
+                           uint32_t lanes)
+{
+    const struct race_view *v = t->view;
+    uint32_t unknown = old->pending & lanes;
+    lanes &= ~unknown;
+    if (!lanes || (old->id >> 6 == t->self.id >> 6 && old->epoch < v->block_base[lane]))
+        return unknown;
+    if (old->id == t->self.id) {
+        if (old->epoch < v->warp_base[lane])
+            return unknown;
+        if (old->epoch < v->own)
+            lanes &= ~((uint32_t)1 << lane);
+    }
+    if (race_vc_covers(v->vc[lane], old->id, lanes, old->epoch))
+        return unknown;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (!race_vc_covers(v->vc[lane], old->id, m & -m, old->epoch))
+            unknown |= m & -m;
+    return unknown;
+}
+
+/* PTX ISA 8.7: both strong, scopes that include each other's thread, the same bytes as a whole. */
+static bool morally_strong(const struct race_try *t, const struct race_record *old)
+{
+    const struct race_record *self = &t->self;
+    if (old->order == SIM_WEAK || self->order == SIM_WEAK || old->element != self->element)
+        return false;
+    if (old->id >> 6 == self->id >> 6)
+        return true;
+    return old->scope >= SIM_GPU && self->scope >= SIM_GPU;
+}
+
+static enum result check(struct race_try *t, uint32_t record, uint64_t address, int bytes)
+{
+    const struct race_record *old = &t->pool->records[record];
+    if (known_to_all(t, old))
+        return KNOWN_TO_ALL;
+    bool strong = morally_strong(t, old), met = false;
+    uint32_t last_old = 0, last_new = 0;
+    for (int b = 0; b < bytes; b++) {
+        uint32_t theirs = race_lanes_at(t->pool, old, address + (uint64_t)b, NULL);
+        uint32_t ours =
+            race_lanes_at(t->pool, &t->self, address + (uint64_t)b, t->a->address);
+        if (theirs == last_old && ours == last_new)
+            continue;
+        last_old = theirs;
+        last_new = ours;
+        for (uint32_t m = ours; m; m &= m - 1) {
+            int lane = __builtin_ctz(m);
+            uint32_t unknown = unknown_to(t, lane, old, theirs);
+            if (!unknown)
+                continue;
+            met = true;
+            if (strong)
+                break;
+            race_found(t, old, address + (uint64_t)b, bytes - b, unknown, (uint32_t)1 << lane);
+            return RACED;
+        }
+    }
+    return met ? STRONG : ORDERED;
+}
+
+static void keep_fine(struct race_try *t, uint32_t record)
+{
+    t->write_ok[1] = t->write_ok[0];
+    t->write_ok[0] = record;
+}
+
+static uint32_t own_record(struct race_try *t)
+{
+    if (!t->record) {
+        t->record = race_record_new(t->r, t->pool, &t->self, t->a->address);
+        struct race_copy *c = t->copy;
+        if (c && c->records < RACE_COPY_RECORDS) {
+            c->in_global[c->records] = t->a->space == SIM_GLOBAL;
+            c->record[c->records++] = t->record;
+        } else if (c) { /* in more pieces than are kept: rather missed than blamed */
+            t->pool->records[t->record].pending = 0;
+            t->pool->records[t->record].epoch = t->warp->epoch;
+        }
+    }
+    return t->record;
+}
+
+/* --- reads --- */
+
+static race_time newest_of(struct race_pool *p, uint32_t list)
+{
+    struct race_node *head = &p->nodes[list];
+    if (head->newest != RACE_NEVER)
+        return head->newest;
+    race_time newest = 0;
+    for (uint32_t n = list; n; n = p->nodes[n].next) {
+        const struct race_record *record = &p->records[p->nodes[n].record];
+        race_time epoch = record->pending ? RACE_NEVER : record->epoch;
+        newest = epoch > newest ? epoch : newest;
+    }
+    return head->newest = newest;
+}
+
+/* The newest of each warp (and all atomic writes), in the same order. */
+static uint32_t thin(struct race_try *t, uint32_t list)
+{
+    uint32_t kept[KEPT_READERS];
+    int count = 0;
+    struct race_pool *p = t->pool;
+    for (uint32_t n = list; n && count < KEPT_READERS; n = p->nodes[n].next) {
+        const struct race_record *record = &p->records[p->nodes[n].record];
+        bool again = false;
+        for (int i = 0; i < count && !again; i++) {
+            const struct race_record *k = &p->records[kept[i]];
+            again = k->id == record->id && k->kind == record->kind && !record->pending &&
+                    (k->order == SIM_WEAK || k->order == record->order);
+        }
+        if (!again)
+            kept[count++] = p->nodes[n].record;
+    }
+    uint32_t thinned = 0;
+    while (count > 0)
+        thinned = race_node_new(t->r, p, kept[--count], thinned);
+    return thinned;
+}
+
+/* What the list becomes when this access reads. */
+static uint32_t with_read(struct race_try *t, uint32_t list)
+{
+    struct race_pool *p = t->pool;
+    if (!list)
+        return race_node_new(t->r, p, own_record(t), 0);
+    const struct race_node *head = &p->nodes[list];
+    const struct race_record *first = &p->records[head->record];
+    if (head->record == t->record)
+        return list;
+    /* A later write that is ordered behind this read is ordered behind all that this read knows, so those need not be
+     * kept; unless this read is strong and excuses a write that they do not. */
+    if (!t->strong && !head->has_writes && head->one_block &&
+        first->id >> 6 == t->self.id >> 6 && newest_of(p, list) < t->block_min)
+        return race_node_new(t->r, p, own_record(t), 0);
+    if (first->id == t->self.id && first->kind == SIM_READ && !t->copy && !first->async &&
+        first->order == t->self.order && first->scope == t->self.scope && same_addresses(t, first)) {
+        if (first->epoch == t->self.epoch)
+            return list;
+        return race_node_new(t->r, p, own_record(t), head->next);
+    }
+    if (head->depth >= MOST_READERS)
+        list = thin(t, list);
+    uint32_t record = own_record(t);
+    return race_node_new(t->r, p, record, list);
+}
+
+static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
+{
+    if (cell->write && cell->write != t->write_ok[0] && cell->write != t->write_ok[1] &&
+        check(t, cell->write, address, bytes) == KNOWN_TO_ALL)
+        keep_fine(t, cell->write);
+    if (cell->others != t->from) {
+        bool whole = true;
+        if (cell->others && t->pool->nodes[cell->others].has_writes)
+            for (uint32_t n = cell->others; n; n = t->pool->nodes[n].next)
+                if (t->pool->records[t->pool->nodes[n].record].kind & SIM_WRITE)
+                    whole &= check(t, t->pool->nodes[n].record, address, bytes) == KNOWN_TO_ALL;
+        t->to = with_read(t, cell->others);
+        t->from = whole ? cell->others : UINT32_MAX;
+    }
+    cell->others = t->to;
+}
+
+/* --- writes --- */
+
+static void meet_oneself(struct race_try *t, uint64_t address, int bytes)
+{
+    if (t->strong || t->self.kind != SIM_WRITE)
+        return;
+    for (int b = 0; b < bytes; b++) {
+        uint32_t lanes = race_lanes_at(t->pool, &t->self, address + (uint64_t)b, t->a->address);
+        if (t->self.whole_warp) { /* rows are the places here, not who writes */
+            lanes = 0;
+            for (int l = 0; l < SIM_LANES; l++)
+                if (t->a->mask >> l & 1 &&
+                    address + (uint64_t)b - t->a->address[l] < t->self.bytes)
+                    lanes |= (uint32_t)1 << l;
+        }
+        if (lanes & (lanes - 1)) {
+            race_found(t, NULL, address + (uint64_t)b, bytes - b, lanes & -lanes,
+                       lanes & (lanes - 1));
+            return;
+        }
+    }
+}
+
+/* Must old be remembered behind this write? Of accesses that no order puts before it, yes; a strong write moreover excuses
+ * later ones that what lies before it may not: the zero that a thread stored in a counter that others then add to. */
+static bool must_stay(const struct race_try *t, const struct race_record *old, enum result found)
+{
+    if (found == STRONG)
+        return true;
+    if (found == RACED || !t->strong)
+        return false;
+    return old->order == SIM_WEAK || old->element != t->self.element ||
+           (old->scope < SIM_GPU && t->self.scope >= SIM_GPU);
+}
+
+/* What stays of a cell's history behind this write. */
+static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64_t address, int bytes)
+{
+    struct race_pool *p = t->pool;
+    uint32_t stay[MOST_READERS + 2];
+    int count = 0;
+    bool write_stays = false;
+    if (cell->write) {
+        enum result found = check(t, cell->write, address, bytes);
+        if (found == KNOWN_TO_ALL)
+            keep_fine(t, cell->write);
+        write_stays = must_stay(t, &p->records[cell->write], found);
+        if (write_stays)
+            stay[count++] = cell->write;
+    }
+    bool all = true;
+    for (uint32_t n = cell->others; n && count < MOST_READERS + 2; n = p->nodes[n].next) {
+        enum result found = check(t, p->nodes[n].record, address, bytes);
+        all &= found == KNOWN_TO_ALL;
+        if (must_stay(t, &p->records[p->nodes[n].record], found))
+            stay[count++] = p->nodes[n].record;
+    }
+    if (all && !t->strong)
+        t->others_ok = cell->others;
+    if (cell->others && !write_stays && count == p->nodes[cell->others].depth)
+        return cell->others;
+    uint32_t list = 0;
+    while (count > 0)
+        list = race_node_new(t->r, p, stay[--count], list);
+    return list && p->nodes[list].depth >= MOST_READERS ? thin(t, list) : list;
+}
+
+static void write_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
+{
+    if (cell->write == t->record) {
+        meet_oneself(t, address, bytes);
+        return;
+    }
+    uint32_t list = staying(t, cell, address, bytes);
+    *cell = (struct race_cell){t->record, list};
+}
+
+/* --- ranges --- */
+
+static void one_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
+{
+    if (t->self.kind == SIM_READ)
+        read_cell(t, cell, address, bytes);
+    else
+        write_cell(t, cell, address, bytes);
+}
+
+/* Bytes first to last of a word. */
+static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t word, int first,
+                         int last)
+{
+    if (!(cell->write & RACE_SPLIT)) {
+        uint32_t made = race_split_new(t->r, t->pool, *cell);
+        *cell = (struct race_cell){RACE_SPLIT | made, 0};
+    }
+    uint32_t split = cell->write & ~RACE_SPLIT;
+    for (int b = first; b <= last; b++) {
+        struct race_cell one = t->pool->splits[split][b];
+        one_cell(t, &one, word + (uint64_t)b, 1);
+        t->pool->splits[split][b] = one;
+    }
+    const struct race_cell *s = t->pool->splits[split];
+    for (int b = 1; b < 4; b++)
+        if (s[b].write != s[0].write || s[b].others != s[0].others)
+            return;
+    *cell = s[0];
+    race_split_free(t->pool, split);
+}
+
+static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
+{
+    if (cell->write & RACE_SPLIT)
+        part_of_word(t, cell, word, 0, 3);
+    else
+        one_cell(t, cell, word, 4);
+}
+
+static void whole_words(struct race_try *t, struct race_cell *cells, size_t count, uint64_t word)
+{
+    bool reads = t->self.kind == SIM_READ;
+    for (size_t i = 0; i < count; i++) {
+        struct race_cell *c = &cells[i];
+        bool fine = !c->write || c->write == t->write_ok[0] || c->write == t->write_ok[1];
+        if (reads && fine && c->others == t->from)
+            c->others = t->to;
+        else if (!reads && !t->strong && fine && (!c->others || c->others == t->others_ok))
+            *c = (struct race_cell){t->record, 0};
+        else
+            slow_word(t, c, word + 4 * i);
+    }
+}
+
+/* The block's shared memory, at least up to `end`. */
+static void need_shared(struct race_try *t, uint64_t end)
+{
+    struct race_block *b = t->block;
+    size_t words = (size_t)(end + 3) / 4;
+    if (b->cells && words <= b->words)
+        return;
+    size_t had = b->cells ? b->words : 0, want = words > b->words ? words : b->words;
+    b->cells = race_resize(t->r, b->cells, had * sizeof *b->cells, want * sizeof *b->cells);
+    b->old = race_resize(t->r, b->old, 4 * had, 4 * want);
+    b->words = want;
+}
+
+static struct race_cell *cells_at(struct race_try *t, uint64_t word, size_t *count)
+{
+    if (t->a->space == SIM_SHARED) {
+        *count = t->block->words - (size_t)(word / 4);
+        return &t->block->cells[word / 4];
+    }
+    size_t i = (size_t)(word / 4 % RACE_PAGE_WORDS);
+    *count = RACE_PAGE_WORDS - i;
+    return &race_page_of(t->r, word)->cell[i];
+}
+
+static void range(struct race_try *t, uint64_t address, uint64_t bytes)
+{
+    if (t->a->space == SIM_SHARED)
+        need_shared(t, address + bytes);
+    while (bytes) {
+        uint64_t word = address & ~(uint64_t)3;
+        int first = (int)(address & 3);
+        size_t there;
+        struct race_cell *cells = cells_at(t, word, &there);
+        if (first || bytes < 4) {
+            int last = bytes < (uint64_t)(4 - first) ? first + (int)bytes - 1 : 3;
+            part_of_word(t, cells, word, first, last);
+            address += (uint64_t)(last - first + 1);
+            bytes -= (uint64_t)(last - first + 1);
+            continue;
+        }
+        size_t count = bytes / 4 < there ? (size_t)(bytes / 4) : there;
+        whole_words(t, cells, count, word);
+        address += 4 * count;
+        bytes -= 4 * count;
+    }
+}
+
+static void ranges(struct race_try *t)
+{
+    const struct sim_access *a = t->a;
+    if (t->self.pattern == RACE_UNIFORM) {
+        range(t, t->self.address, t->self.bytes);
+        if ((a->mask & (a->mask - 1)) && t->self.kind == SIM_WRITE)
+            meet_oneself(t, t->self.address, t->self.bytes);
+        return;
+    }
+    int lanes = __builtin_popcount(a->mask), lowest = __builtin_ctz(a->mask);
+    if (t->self.pattern == RACE_LINEAR && t->self.stride == t->self.bytes &&
+        lowest + lanes == SIM_LANES - __builtin_clz(a->mask)) {
+        range(t, a->address[lowest], (uint64_t)lanes * t->self.bytes);
+        return;
+    }
+    uint64_t start = 0, end = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t address = a->address[__builtin_ctz(m)];
+        if (address != end || !end) {
+            if (end > start)
+                range(t, start, end - start);
+            start = address;
+        }
+        end = address + t->self.bytes;
+    }
+    range(t, start, end - start);
+}
+
+/* --- an access --- */
+
+static void set_pattern(struct race_record *self, const struct sim_access *a)
+{
+    int first = __builtin_ctz(a->mask);
+    uint32_t rest = a->mask & (a->mask - 1);
+    const uint64_t *address = a->address;
+    self->bytes = (uint16_t)(a->matrix == SIM_LANEWISE ? a->bytes : 16);
+    self->whole_warp = a->matrix != SIM_LANEWISE;
+    self->pattern = RACE_LISTED;
+    self->address = address[first];
+    if (self->whole_warp)
+        return;
+    uint64_t stride = self->bytes, wrong = 0;
+    if (rest) {
+        int second = __builtin_ctz(rest);
+        uint64_t distance = address[second] - address[first];
+        stride = distance / (uint64_t)(second - first);
+        wrong = distance % (uint64_t)(second - first);
+    }
+    uint64_t base = address[first] - (uint64_t)first * stride;
+    if (a->mask == UINT32_MAX)
+        for (uint64_t l = 0; l < SIM_LANES; l++)
+            wrong |= address[l] ^ (base + l * stride);
+    else
+        for (uint32_t m = rest; m; m &= m - 1) {
+            uint64_t l = (uint64_t)__builtin_ctz(m);
+            wrong |= address[l] ^ (base + l * stride);
+        }
+    if (wrong || (stride && stride < self->bytes) || stride > INT32_MAX)
+        return;
+    self->pattern = stride ? RACE_LINEAR : RACE_UNIFORM;
+    self->stride = (uint32_t)stride;
+    self->address = base;
+}
+
+static void set_minima(struct race_try *t)
+{
+    t->block_min = t->warp->block_min;
+    t->warp_min = t->warp->warp_min;
+    if (!t->copy)
+        return;
+    t->block_min = t->warp_min = RACE_NEVER;
+    for (uint32_t m = t->a->mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        race_time block = t->view->block_base[l], warp = t->view->warp_base[l];
+        t->block_min = block < t->block_min ? block : t->block_min;
+        t->warp_min = warp < t->warp_min ? warp : t->warp_min;
+    }
+}
+
+/* What the bytes were, for the report of a read that comes after. */
+static void keep_old(struct race_try *t)
+{
+    const struct sim_access *a = t->a;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (!a->before[l])
+            continue;
+        uint8_t *old;
+        if (a->space == SIM_SHARED) {
+            old = t->block->old + a->address[l];
+        } else {
+            struct race_page *page = race_page_of(t->r, a->address[l]);
+            if (!page->old)
+                page->old = race_resize(t->r, NULL, 0, RACE_PAGE);
+            old = page->old + a->address[l] % RACE_PAGE;
+        }
+        memcpy(old, a->before[l], t->self.bytes);
+    }
+}
+
+uint32_t race_write_at(struct race_try *t, uint64_t address)
+{
+    if (t->a->space == SIM_SHARED)
+        need_shared(t, address + 4);
+    size_t there;
+    struct race_cell cell = *cells_at(t, address & ~(uint64_t)3, &there);
+    if (!(cell.write & RACE_SPLIT))
+        return cell.write;
+    const struct race_cell *s = t->pool->splits[cell.write & ~RACE_SPLIT];
+    int end = t->self.bytes < 4 ? (int)(address & 3) + t->self.bytes : 4;
+    for (int b = (int)(address & 3) + 1; b < end; b++)
+        if (s[b].write != s[address & 3].write)
+            return 0;
+    return s[address & 3].write;
+}
+
+static void describe(struct race_try *t)
+{
+    const struct sim_access *a = t->a;
+    t->self = (struct race_record){
+        .id = race_id(a->at.block, a->at.warp),
+        .site = race_site_of(t->r, &a->at),
+        .barrier = t->warp->barrier,
+        .epoch = t->copy ? RACE_NEVER : t->warp->epoch,
+        .mask = a->mask,
+        .pending = t->copy ? a->mask : 0,
+        .passed = t->warp->passed,
+        .element = (uint16_t)(a->element ? a->element : a->bytes),
+        .kind = (uint8_t)a->kind,
+        .order = (uint8_t)a->order,
+        .scope = (uint8_t)(a->order == SIM_VOLATILE ? SIM_SYS : a->scope),
+        .async = t->copy != NULL,
+    };
+    set_pattern(&t->self, a);
+}
+
+bool race_access(void *user, const struct sim_access *a)
+{
+    struct sim_races *r = user;
+    if ((a->space != SIM_GLOBAL && a->space != SIM_SHARED) || !a->mask || r->over)
+        return true;
+    struct race_try t = {.r = r, .a = a, .block = race_block_of(r, a->at.block)};
+    if (!t.block || a->at.warp >= t.block->warps)
+        return true;
+    t.warp = &t.block->warp[a->at.warp];
+    t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;
+    t.view = t.copy ? &t.copy->view : &t.warp->view;
+    t.pool = a->space == SIM_SHARED ? &t.block->pool : &r->pool;
+    t.strong = a->order != SIM_WEAK;
+    t.from = t.others_ok = UINT32_MAX;
+    race_collect(r, a->space == SIM_SHARED ? t.block : NULL);
+    describe(&t);
+    if (t.strong)
+        race_acquire(&t);
+    set_minima(&t);
+    if (a->kind & SIM_WRITE)
+        own_record(&t);
+    ranges(&t);
+    if (a->kind & SIM_WRITE)
+        keep_old(&t);
+    if (t.strong && (a->kind & SIM_WRITE))
+        race_release(&t);
+    return true;
+}

@@ -1,0 +1,243 @@
+/* A race as a finding: both sides, an order that goes wrong, the value that comes of it. */
+#include "sim/sim_race_own.h"
+
+#include <stdio.h>
+
+static uint64_t address_of(const struct race_try *t, const struct race_record *record, int lane)
+{
+    if (record->whole_warp || record->pattern == RACE_UNIFORM)
+        return record->address;
+    if (record->pattern == RACE_LINEAR)
+        return record->address + (uint64_t)lane * record->stride;
+    return record == &t->self ? t->a->address[lane] : t->pool->lists[record->list][lane];
+}
+
+static const char *does(const struct race_record *record)
+{
+    if (record->async)
+        return record->kind == SIM_READ ? "asynchronous read" : "asynchronous write";
+    if (record->kind == SIM_UPDATE)
+        return "atomic update";
+    if (record->order != SIM_WEAK)
+        return record->kind == SIM_READ ? "strong read" : "strong write";
+    return record->kind == SIM_READ ? "read" : "write";
+}
+
+static struct sim_place place_of(const struct race_try *t, const struct race_record *record)
+{
+    return (struct sim_place){.block = (int64_t)(record->id >> 6),
+                              .warp = (int)(record->id & 63) - 1,
+                              .warps = t->a->at.warps,
+                              .threads = t->a->at.threads,
+                              .ins = record->site->ins,
+                              .function = record->site->function,
+                              .where = record->site->where};
+}
+
+static struct sim_finding_access side(const struct race_try *t, const struct race_record *record,
+                                      int lane)
+{
+    struct sim_finding_access a = {.at = place_of(t, record),
+                                   .lane = lane,
+                                   .does = does(record),
+                                   .memory = true,
+                                   .space = t->a->space,
+                                   .address = address_of(t, record, lane),
+                                   .bytes = record->bytes,
+                                   .barriers = record->passed};
+    const struct sim_allocation_event *memory =
+        sim_report_memory(t->r->report, a.space, a.address);
+    a.memory_name = memory ? memory->name : NULL;
+    if (record->barrier) {
+        a.barrier = record->barrier->ins;
+        a.barrier_where = record->barrier->where;
+    }
+    return a;
+}
+
+/* --- values --- */
+
+/* Where they meet; what the bytes are now, were before the last write, will be. NULL: not known. */
+struct meeting {
+    uint64_t byte;
+    int bytes;
+    const uint8_t *now, *was, *will;
+};
+
+static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, int lane)
+{
+    struct meeting m = {.byte = byte, .bytes = bytes};
+    for (int l = 0; t->self.whole_warp && l < SIM_LANES; l++) /* the row that has the byte */
+        if (t->a->mask >> l & 1 && byte - t->a->address[l] < t->self.bytes)
+            lane = l;
+    uint64_t offset = byte - t->a->address[lane];
+    if (offset + (uint64_t)bytes > t->self.bytes)
+        m.bytes = t->self.bytes - (int)offset;
+    if (t->a->before[lane])
+        m.now = t->a->before[lane] + offset;
+    if ((t->a->kind & SIM_WRITE) && t->a->value[lane])
+        m.will = t->a->value[lane] + offset;
+    if (t->a->space == SIM_SHARED) {
+        if (t->block->old)
+            m.was = t->block->old + byte;
+    } else {
+        const struct race_page *page = race_page_of(t->r, byte);
+        if (page->old)
+            m.was = page->old + byte % RACE_PAGE;
+    }
+    return m;
+}
+
+static const char *value_text(const struct race_try *t, const uint8_t *bytes, int count)
+{
+    char hex[2 * 16 + 1];
+    if (!bytes)
+        return "another value";
+    for (int i = 0; i < count && i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[count - 1 - i]);
+    return arena_printf(t->r->arena, "0x%s", hex);
+}
+
+static bool same_value(const struct race_try *t, const struct race_record *old, uint64_t byte,
+                       int bytes, uint32_t old_lanes, int lane)
+{
+    const uint8_t *mine = meet(t, byte, bytes, lane).will, *theirs;
+    if (old)
+        theirs = meet(t, byte, bytes, lane).now;
+    else
+        theirs = meet(t, byte, bytes, __builtin_ctz(old_lanes)).will;
+    return mine && theirs && memcmp(mine, theirs, (size_t)bytes) == 0;
+}
+
+/* --- words --- */
+
+static const char *space_name(enum sim_space space)
+{
+    return space == SIM_SHARED ? "shared" : "global";
+}
+
+static const char *why(const struct race_record *a, const struct race_record *b)
+{
+    if (a->pending)
+        return "the copy is under way until its thread has waited for its group (cp.async.wait_group, "
+               "then a barrier for the other threads)";
+    if (b->async)
+        return "the copy was issued before: it may read and write at any time until it is waited for";
+    if (a->id >> 6 != b->id >> 6)
+        return "blocks are ordered only by what one releases and the other acquires at scope .gpu or .sys";
+    if (a->id == b->id)
+        return "lanes of a warp are threads of their own: only bar.warp.sync or a barrier orders them";
+    return "no barrier that both took part in lies between them";
+}
+
+static void add_step(struct sim_finding *f, const char *text)
+{
+    if (f->step_count < SIM_FINDING_STEPS)
+        f->steps[f->step_count++] = text;
+}
+
+static void add_scope_step(const struct race_try *t, struct sim_finding *f,
+                           const struct race_record *old)
+{
+    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
+    if (old->element != t->self.element)
+        add_step(f, "both are strong, but not of the same bytes as a whole, so they may tear");
+    else
+        add_step(f, arena_printf(t->r->arena,
+                                 "both are strong, but their scopes (.%s and .%s) do not both "
+                                 "include the other's block, so neither is atomic to the other",
+                                 scopes[old->scope], scopes[t->self.scope]));
+}
+
+/* What goes wrong in the other order. */
+static const char *outcome(const struct race_try *t, const struct race_record *old,
+                           const struct meeting *m, const char *first, const char *second)
+{
+    struct arena *a = t->r->arena;
+    const char *now = value_text(t, m->now, m->bytes), *will = value_text(t, m->will, m->bytes);
+    if (!old)
+        return arena_printf(a, "the bytes end up with the value of either lane");
+    if (t->self.kind == SIM_READ)
+        return arena_printf(a, "the read (%s) may come first: it then gets %s, not the %s of %s",
+                            second, value_text(t, m->was, m->bytes), now, first);
+    if (old->kind == SIM_READ)
+        return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s, not %s",
+                            second, first, will, now);
+    return arena_printf(a, "the bytes end up as %s (%s) or as %s (%s), whichever comes last", now,
+                        first, will, second);
+}
+
+static enum sim_found kind_of(const struct race_try *t, const struct race_record *old, bool same)
+{
+    if (!old)
+        return same ? SIM_FOUND_SAME_VALUE : SIM_FOUND_RACE;
+    if (old->pending || t->self.async)
+        return SIM_FOUND_ASYNC_RACE;
+    if (old->order != SIM_WEAK && t->self.order != SIM_WEAK)
+        return SIM_FOUND_SCOPE;
+    return same ? SIM_FOUND_SAME_VALUE : SIM_FOUND_RACE;
+}
+
+/* Bytes from `byte` on that both lanes have. */
+static int common_bytes(const struct race_try *t, const struct race_record *old, uint64_t byte,
+                        int old_lane, int lane)
+{
+    int bytes = 1;
+    uint32_t theirs = (uint32_t)1 << old_lane, ours = (uint32_t)1 << lane;
+    while (bytes < 16 &&
+           race_lanes_at(t->pool, old, byte + (uint64_t)bytes,
+                         old == &t->self ? t->a->address : NULL) &
+               theirs &&
+           race_lanes_at(t->pool, &t->self, byte + (uint64_t)bytes, t->a->address) & ours)
+        bytes++;
+    return bytes;
+}
+
+static void describe(struct race_try *t, enum sim_found kind, const struct race_record *old,
+                     const struct meeting *m, int old_lane, int lane)
+{
+    struct arena *a = t->r->arena;
+    const struct race_record *other = old ? old : &t->self;
+    struct sim_finding f = {.kind = kind, .access_count = 2};
+    f.access[0] = side(t, other, old_lane);
+    f.access[1] = side(t, &t->self, lane);
+    const char *bytes =
+        m->bytes == 1 ? arena_printf(a, "byte 0x%llx", (unsigned long long)m->byte)
+                      : arena_printf(a, "bytes 0x%llx to 0x%llx", (unsigned long long)m->byte,
+                                     (unsigned long long)m->byte + (unsigned)m->bytes - 1);
+    if (kind == SIM_FOUND_SAME_VALUE)
+        f.message = arena_printf(a, "unordered writes of the same value to %s of %s memory", bytes,
+                                 space_name(t->a->space));
+    else if (!old)
+        f.message = arena_printf(a, "lanes of one instruction write different values to %s of %s "
+                                    "memory",
+                                 bytes, space_name(t->a->space));
+    else
+        f.message = arena_printf(a, "%s and %s of %s of %s memory with no order between them",
+                                 does(other), does(&t->self), bytes, space_name(t->a->space));
+    if (kind == SIM_FOUND_SCOPE)
+        add_scope_step(t, &f, other);
+    else if (old)
+        add_step(&f, why(old, &t->self));
+    const char *first = sim_thread_text(t->r->report, &f.access[0].at, old_lane);
+    const char *second = sim_thread_text(t->r->report, &f.access[1].at, lane);
+    if (kind != SIM_FOUND_SAME_VALUE)
+        add_step(&f, outcome(t, old, m, first, second));
+    sim_report_add(t->r->report, &f);
+}
+
+void race_found(struct race_try *t, const struct race_record *old, uint64_t byte, int bytes,
+                uint32_t old_lanes, uint32_t new_lanes)
+{
+    int old_lane = __builtin_ctz(old_lanes), lane = __builtin_ctz(new_lanes);
+    bool writes = t->self.kind == SIM_WRITE && (!old || old->kind == SIM_WRITE);
+    int common = common_bytes(t, old ? old : &t->self, byte, old_lane, lane);
+    int here = common < bytes ? common : bytes;
+    bool same = writes && same_value(t, old, byte, here, old_lanes, lane);
+    enum sim_found kind = kind_of(t, old, same);
+    struct sim_place first = old ? place_of(t, old) : t->a->at;
+    if (sim_report_again(t->r->report, kind, &first, &t->a->at))
+        return;
+    struct meeting m = meet(t, byte, common, lane);
+    describe(t, kind, old, &m, old_lane, lane);
+}

@@ -1,0 +1,253 @@
+/* The shadow memory's pieces: records, lists, split words, pages. Cells name records by number; numbers whose cells were
+ * all overwritten are found by marking, when twice as many are in use as the last time left. */
+#include "sim/sim_race_own.h"
+
+enum { FIRST_LIMIT = 4096 };
+
+/* --- arrays with a free list --- */
+
+#define GROW(r, array, room, least)                                                                \
+    do {                                                                                           \
+        uint32_t room_now = (room) ? 2 * (room) : (least);                                         \
+        (array) = race_resize((r), (array), (room) * sizeof *(array), room_now * sizeof *(array)); \
+        (room) = room_now;                                                                         \
+    } while (0)
+
+static uint32_t list_new(struct sim_races *r, struct race_pool *p, const uint64_t *addresses)
+{
+    uint32_t list = p->list_free;
+    if (list) {
+        p->list_free = (uint32_t)p->lists[list][0];
+    } else {
+        p->list_count += !p->list_count; /* 0 means none */
+        if (p->list_count >= p->list_room)
+            GROW(r, p->lists, p->list_room, 16);
+        list = p->list_count++;
+    }
+    memcpy(p->lists[list], addresses, sizeof p->lists[list]);
+    return list;
+}
+
+uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
+                         const uint64_t *addresses)
+{
+    uint32_t record = p->record_free;
+    if (record) {
+        p->record_free = p->records[record].epoch;
+    } else {
+        p->record_count += !p->record_count;
+        if (p->record_count >= p->record_room)
+            GROW(r, p->records, p->record_room, 64);
+        record = p->record_count++;
+    }
+    p->record_used++;
+    p->records[record] = *from;
+    if (from->pattern == RACE_LISTED)
+        p->records[record].list = list_new(r, p, addresses);
+    return record;
+}
+
+uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next)
+{
+    uint32_t node = p->node_free;
+    if (node) {
+        p->node_free = p->nodes[node].next;
+    } else {
+        p->node_count += !p->node_count;
+        if (p->node_count >= p->node_room)
+            GROW(r, p->nodes, p->node_room, 64);
+        node = p->node_count++;
+    }
+    p->node_used++;
+    const struct race_record *own = &p->records[record];
+    struct race_node *n = &p->nodes[node];
+    *n = (struct race_node){record, next,  own->pending ? RACE_NEVER : own->epoch,
+                            1,      false, true,
+                            false};
+    n->has_writes = (own->kind & SIM_WRITE) != 0;
+    if (next) {
+        const struct race_node *tail = &p->nodes[next];
+        n->newest = tail->newest > n->newest ? tail->newest : n->newest;
+        n->depth = (uint16_t)(tail->depth + 1);
+        n->has_writes |= tail->has_writes;
+        n->one_block = tail->one_block && p->records[tail->record].id >> 6 == own->id >> 6;
+    }
+    return node;
+}
+
+uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_cell all)
+{
+    uint32_t split = p->split_free;
+    if (split) {
+        p->split_free = p->splits[split][0].write;
+    } else {
+        p->split_count += !p->split_count;
+        if (p->split_count >= p->split_room)
+            GROW(r, p->splits, p->split_room, 16);
+        split = p->split_count++;
+    }
+    for (int i = 0; i < 4; i++)
+        p->splits[split][i] = all;
+    return split;
+}
+
+void race_split_free(struct race_pool *p, uint32_t split)
+{
+    p->splits[split][0].write = p->split_free;
+    p->split_free = split;
+}
+
+void race_pool_free(struct sim_races *r, struct race_pool *p)
+{
+    race_resize(r, p->records, p->record_room * sizeof *p->records, 0);
+    race_resize(r, p->nodes, p->node_room * sizeof *p->nodes, 0);
+    race_resize(r, p->splits, p->split_room * sizeof *p->splits, 0);
+    race_resize(r, p->lists, p->list_room * sizeof *p->lists, 0);
+    *p = (struct race_pool){0};
+}
+
+/* --- what no cell names --- */
+
+static void mark_cell(struct race_pool *p, struct race_cell cell)
+{
+    if (cell.write & RACE_SPLIT) {
+        for (int i = 0; i < 4; i++)
+            mark_cell(p, p->splits[cell.write & ~RACE_SPLIT][i]);
+        return;
+    }
+    if (cell.write)
+        p->records[cell.write].mark = true;
+    for (uint32_t n = cell.others; n && !p->nodes[n].mark; n = p->nodes[n].next) {
+        p->nodes[n].mark = true;
+        p->records[p->nodes[n].record].mark = true;
+    }
+}
+
+/* Free records have kind 0, free nodes depth 0. */
+static void sweep(struct race_pool *p)
+{
+    for (uint32_t i = 1; i < p->record_count; i++) {
+        struct race_record *record = &p->records[i];
+        if (!record->mark && record->kind) {
+            if (record->list) {
+                p->lists[record->list][0] = p->list_free;
+                p->list_free = record->list;
+            }
+            *record = (struct race_record){.epoch = p->record_free};
+            p->record_free = i;
+            p->record_used--;
+        }
+        record->mark = false;
+    }
+    for (uint32_t i = 1; i < p->node_count; i++) {
+        struct race_node *node = &p->nodes[i];
+        if (!node->mark && node->depth) {
+            *node = (struct race_node){.next = p->node_free};
+            p->node_free = i;
+            p->node_used--;
+        }
+        node->mark = false;
+    }
+}
+
+static void mark_copies(const struct race_block *b, struct race_pool *p, bool global)
+{
+    for (int w = 0; w < b->warps; w++)
+        for (const struct race_copy *c = b->warp[w].copies; c; c = c->next)
+            for (int i = 0; i < c->records; i++)
+                if (c->in_global[i] == global)
+                    p->records[c->record[i]].mark = true;
+}
+
+void race_collect(struct sim_races *r, struct race_block *block)
+{
+    struct race_pool *p = block ? &block->pool : &r->pool;
+    if (p->record_used <= p->record_limit && p->node_used <= p->node_limit)
+        return;
+    if (p->record_limit) {
+        if (block) {
+            for (size_t i = 0; i < block->words && block->cells; i++)
+                mark_cell(p, block->cells[i]);
+            mark_copies(block, p, false);
+        } else {
+            for (size_t i = 0; i < r->page_capacity; i++)
+                for (size_t k = 0; r->pages[i] && k < RACE_PAGE_WORDS; k++)
+                    mark_cell(p, r->pages[i]->cell[k]);
+            for (size_t i = 0; i < RACE_BLOCK_BUCKETS; i++)
+                for (const struct race_block *b = r->bucket[i]; b; b = b->next)
+                    mark_copies(b, p, true);
+        }
+        sweep(p);
+    }
+    p->record_limit = 2 * p->record_used + FIRST_LIMIT;
+    p->node_limit = 2 * p->node_used + FIRST_LIMIT;
+}
+
+/* --- pages --- */
+
+static size_t page_slot(struct race_page **table, size_t capacity, uint64_t number)
+{
+    size_t i = sim_hash(number) & (capacity - 1);
+    while (table[i] && table[i]->number != number)
+        i = (i + 1) & (capacity - 1);
+    return i;
+}
+
+struct race_page *race_page_of(struct sim_races *r, uint64_t address)
+{
+    uint64_t number = address / RACE_PAGE;
+    if (r->last_page && r->last_page->number == number)
+        return r->last_page;
+    if (2 * r->page_count >= r->page_capacity) {
+        size_t capacity = r->page_capacity ? 2 * r->page_capacity : 64;
+        struct race_page **table = race_resize(r, NULL, 0, capacity * sizeof *table);
+        for (size_t i = 0; i < r->page_capacity; i++)
+            if (r->pages[i])
+                table[page_slot(table, capacity, r->pages[i]->number)] = r->pages[i];
+        race_resize(r, r->pages, r->page_capacity * sizeof *table, 0);
+        r->pages = table;
+        r->page_capacity = capacity;
+    }
+    size_t i = page_slot(r->pages, r->page_capacity, number);
+    if (!r->pages[i]) {
+        r->pages[i] = race_resize(r, NULL, 0, sizeof **r->pages);
+        r->pages[i]->number = number;
+        r->page_count++;
+    }
+    return r->last_page = r->pages[i];
+}
+
+void race_pages_free(struct sim_races *r)
+{
+    for (size_t i = 0; i < r->page_capacity; i++)
+        if (r->pages[i]) {
+            race_resize(r, r->pages[i]->old, r->pages[i]->old ? RACE_PAGE : 0, 0);
+            race_resize(r, r->pages[i], sizeof **r->pages, 0);
+        }
+    race_resize(r, r->pages, r->page_capacity * sizeof *r->pages, 0);
+    r->pages = NULL;
+    r->last_page = NULL;
+    r->page_count = r->page_capacity = 0;
+}
+
+/* --- who has a byte --- */
+
+uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *record, uint64_t byte,
+                       const uint64_t *addresses)
+{
+    if (record->pattern == RACE_UNIFORM)
+        return byte - record->address < record->bytes ? record->mask : 0;
+    if (record->pattern == RACE_LINEAR) {
+        uint64_t distance = byte - record->address, lane = distance / record->stride;
+        if (lane >= SIM_LANES || distance % record->stride >= record->bytes)
+            return 0;
+        return record->mask & (uint32_t)1 << lane;
+    }
+    if (!addresses)
+        addresses = p->lists[record->list];
+    uint32_t lanes = 0;
+    for (int l = 0; l < SIM_LANES; l++)
+        if (record->mask >> l & 1 && byte - addresses[l] < record->bytes)
+            lanes |= (uint32_t)1 << l;
+    return record->whole_warp && lanes ? UINT32_MAX : lanes;
+}

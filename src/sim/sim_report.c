@@ -1,0 +1,348 @@
+/* Findings are told apart by kind and pair of lines. Checks meet the same fault millions of times, so the first question,
+ * "have we had this?", is a hash of the two instructions; lines are compared once for each pair of instructions. */
+#include "sim/sim_report.h"
+
+#include "sim/sim_heap.h"
+
+static const struct {
+    const char *name;
+    bool fails;
+} kinds[SIM_FOUND_COUNT] = {
+#define X(id, name, fails, text) {name, fails},
+    SIM_FINDINGS(X)
+#undef X
+};
+
+enum { KEPT = 200 };
+
+const char *sim_found_name(enum sim_found kind)
+{
+    return kinds[kind].name;
+}
+
+bool sim_found_fails(enum sim_found kind)
+{
+    return kinds[kind].fails;
+}
+
+void sim_report_init(struct sim_report *r, struct arena *arena, const struct ptx_module *module)
+{
+    *r = (struct sim_report){.arena = arena, .module = module};
+}
+
+void sim_report_add_source(struct sim_report *r, const struct source *source)
+{
+    vec_push(r->arena, &r->sources, source);
+}
+
+void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsigned block[3])
+{
+    for (int i = 0; i < 3; i++) {
+        r->grid[i] = grid[i];
+        r->block[i] = block[i];
+    }
+}
+
+void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event)
+{
+    for (size_t i = 0; i < r->memory.count; i++) {
+        struct sim_allocation_event *have = &r->memory.data[i];
+        if (have->space == event->space && have->address == event->address) {
+            *have = *event;
+            return;
+        }
+    }
+    vec_push(r->arena, &r->memory, *event);
+}
+
+static uint64_t distance_to(const struct sim_allocation_event *m, uint64_t address)
+{
+    if (address < m->address)
+        return m->address - address;
+    return address - m->address < m->bytes ? 0 : address - m->address - m->bytes + 1;
+}
+
+const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
+                                                     enum sim_space space, uint64_t address)
+{
+    const struct sim_allocation_event *nearest = NULL;
+    for (size_t i = 0; i < r->memory.count; i++) {
+        const struct sim_allocation_event *m = &r->memory.data[i];
+        if (m->space == space &&
+            (!nearest || distance_to(m, address) < distance_to(nearest, address)))
+            nearest = m;
+    }
+    return nearest;
+}
+
+/* --- have we had this? --- */
+
+/* Of a pair of instructions; finding NULL: more than are kept. */
+struct sim_report_seen {
+    bool used;
+    enum sim_found kind;
+    const struct ptx_instruction *a, *b;
+    uint32_t a_offset, b_offset; /* tells instructions without ins apart */
+    struct sim_finding *finding;
+};
+
+static struct sim_report_seen seen_of(enum sim_found kind, const struct sim_place *a,
+                                      const struct sim_place *b)
+{
+    struct sim_report_seen key = {true, kind, a->ins, NULL, a->where.offset, 0, NULL};
+    if (!b)
+        return key;
+    key.b = b->ins;
+    key.b_offset = b->where.offset;
+    bool swap = key.a != key.b ? (uintptr_t)key.a > (uintptr_t)key.b : key.a_offset > key.b_offset;
+    if (swap)
+        return (struct sim_report_seen){true,         kind, key.b, key.a, key.b_offset,
+                                        key.a_offset, NULL};
+    return key;
+}
+
+static bool same_key(const struct sim_report_seen *x, const struct sim_report_seen *y)
+{
+    return x->kind == y->kind && x->a == y->a && x->b == y->b && x->a_offset == y->a_offset &&
+           x->b_offset == y->b_offset;
+}
+
+static struct sim_report_seen *slot_of(struct sim_report_seen *table, size_t capacity,
+                                       const struct sim_report_seen *key)
+{
+    uint64_t h = sim_hash((uint64_t)(uintptr_t)key->a ^ key->a_offset);
+    h = sim_hash(h ^ (uint64_t)(uintptr_t)key->b ^ (uint64_t)key->b_offset << 32 ^ key->kind);
+    for (size_t i = h & (capacity - 1);; i = (i + 1) & (capacity - 1))
+        if (!table[i].used || same_key(&table[i], key))
+            return &table[i];
+}
+
+static struct sim_report_seen *remember(struct sim_report *r, const struct sim_report_seen *key)
+{
+    if (2 * r->seen_count >= r->seen_capacity) {
+        size_t capacity = r->seen_capacity ? 2 * r->seen_capacity : 64;
+        struct sim_report_seen *table = arena_array(r->arena, struct sim_report_seen, capacity);
+        for (size_t i = 0; i < r->seen_capacity; i++)
+            if (r->seen[i].used)
+                *slot_of(table, capacity, &r->seen[i]) = r->seen[i];
+        r->seen = table;
+        r->seen_capacity = capacity;
+    }
+    struct sim_report_seen *slot = slot_of(r->seen, r->seen_capacity, key);
+    r->seen_count += !slot->used;
+    *slot = *key;
+    return slot;
+}
+
+/* A line of a file, or without .loc of the PTX. */
+struct line_key {
+    bool of_loc;
+    uint32_t file;
+    int line;
+};
+
+static struct line_key line_of(const struct sim_place *at)
+{
+    if (at->ins && at->ins->line)
+        return (struct line_key){true, at->ins->line->file, (int)at->ins->line->line};
+    int line, column;
+    loc_line_column(at->where, &line, &column);
+    if (!at->where.source)
+        line = (int)at->where.offset;
+    return (struct line_key){false, 0, line};
+}
+
+static bool same_line(const struct sim_place *a, const struct sim_place *b)
+{
+    struct line_key x = line_of(a), y = line_of(b);
+    return x.of_loc == y.of_loc && x.file == y.file && x.line == y.line;
+}
+
+static struct sim_finding *find_lines(const struct sim_report *r, enum sim_found kind,
+                                      const struct sim_place *a, const struct sim_place *b)
+{
+    for (struct sim_finding *f = r->first; f; f = f->next) {
+        if (f->kind != kind || f->access_count != (b ? 2 : 1))
+            continue;
+        const struct sim_place *x = &f->access[0].at, *y = &f->access[1].at;
+        if (b ? (same_line(a, x) && same_line(b, y)) || (same_line(a, y) && same_line(b, x))
+              : same_line(a, x))
+            return f;
+    }
+    return NULL;
+}
+
+struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
+                                     const struct sim_place *a, const struct sim_place *b)
+{
+    static struct sim_finding not_kept; /* stands for those above the limit; never read */
+    struct sim_report_seen key = seen_of(kind, a, b);
+    if (r->seen_capacity) {
+        struct sim_report_seen *slot = slot_of(r->seen, r->seen_capacity, &key);
+        if (slot->used && !slot->finding)
+            return &not_kept;
+        if (slot->used) {
+            slot->finding->count++;
+            return slot->finding;
+        }
+    }
+    key.finding = find_lines(r, kind, a, b);
+    if (key.finding) {
+        key.finding->count++;
+        remember(r, &key);
+        return key.finding;
+    }
+    if (r->kept < (r->limit > 0 ? r->limit : KEPT))
+        return NULL;
+    r->dropped++;
+    remember(r, &key);
+    return &not_kept;
+}
+
+/* --- suppressions --- */
+
+/* Does the text match a pattern in which '*' stands for any text? */
+static bool matches(const char *pattern, const char *text)
+{
+    if (*pattern == '*') {
+        for (; *text; text++)
+            if (matches(pattern + 1, text))
+                return true;
+        return matches(pattern + 1, text);
+    }
+    return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
+}
+
+/* "file:line" with the file's whole name or its end after a '/'; or the function. */
+static bool access_matches(const struct sim_report *r, const struct sim_finding_access *access,
+                           const char *pattern)
+{
+    if (access->at.function && access->at.function->name &&
+        matches(pattern, access->at.function->name))
+        return true;
+    const char *place = sim_place_text(r, access->at.ins, access->at.where);
+    const char *end = strrchr(place, ':');
+    if (!end)
+        return false;
+    const char *line = arena_string(r->arena, place, (size_t)(end - place));
+    for (const char *p = line; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (matches(pattern, p))
+            return true;
+    }
+    return false;
+}
+
+static bool is_suppressed(struct sim_report *r, const struct sim_finding *f)
+{
+    for (size_t i = 0; i < r->suppressions.count; i++) {
+        struct sim_suppression *s = &r->suppressions.data[i];
+        if (!matches(s->kind, kinds[f->kind].name))
+            continue;
+        bool hit[2][2] = {{false}};
+        for (int p = 0; p < 2; p++)
+            for (int k = 0; k < 2; k++)
+                hit[p][k] = !s->patterns[p] || (k < f->access_count &&
+                                                access_matches(r, &f->access[k], s->patterns[p]));
+        if ((hit[0][0] && hit[1][1]) || (hit[0][1] && hit[1][0])) {
+            s->used++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool known_kind(const char *name)
+{
+    for (int k = 0; k < SIM_FOUND_COUNT; k++)
+        if (matches(name, kinds[k].name))
+            return true;
+    return false;
+}
+
+static struct loc loc_of_word(const struct source *file, const char *word, size_t length)
+{
+    return (struct loc){file, (uint32_t)(word - file->text), (uint32_t)length};
+}
+
+static void suppress_line(struct sim_report *r, const struct source *file, const char *p,
+                          const char *end, struct diag *diag)
+{
+    struct sim_suppression s = {0};
+    for (int word = 0;; word++) {
+        while (p < end && (unsigned char)*p <= ' ')
+            p++;
+        if (p == end || *p == '#')
+            break;
+        const char *start = p;
+        while (p < end && (unsigned char)*p > ' ')
+            p++;
+        size_t length = (size_t)(p - start);
+        const char *text = arena_string(r->arena, start, length);
+        if (word == 0) {
+            if (!known_kind(text))
+                diag_error(diag, loc_of_word(file, start, length), "no finding is called '%s'",
+                           text);
+            s.kind = text;
+        } else if (word <= 2) {
+            s.patterns[word - 1] = text;
+        } else {
+            diag_error(diag, loc_of_word(file, start, length),
+                       "expected the end of the line: a kind and at most two places, saw '%s'",
+                       text);
+            return;
+        }
+    }
+    if (s.kind)
+        vec_push(r->arena, &r->suppressions, s);
+}
+
+bool sim_report_suppress(struct sim_report *r, const struct source *file, struct diag *diag)
+{
+    int before = diag->errors;
+    const char *end = file->text + file->length;
+    for (const char *p = file->text; p < end;) {
+        const char *line = p;
+        while (p < end && *p != '\n')
+            p++;
+        suppress_line(r, file, line, p, diag);
+        p += p < end;
+    }
+    return diag->errors == before;
+}
+
+/* --- adding, asking --- */
+
+void sim_report_add(struct sim_report *r, const struct sim_finding *finding)
+{
+    struct sim_finding *f = arena_copy(r->arena, finding, sizeof *finding);
+    f->count = 1;
+    f->next = NULL;
+    f->suppressed = is_suppressed(r, f);
+    if (r->last)
+        r->last->next = f;
+    else
+        r->first = f;
+    r->last = f;
+    r->kept++;
+    struct sim_report_seen key =
+        seen_of(f->kind, &f->access[0].at, f->access_count > 1 ? &f->access[1].at : NULL);
+    key.finding = f;
+    remember(r, &key);
+}
+
+int64_t sim_report_failures(const struct sim_report *r)
+{
+    int64_t count = 0;
+    for (const struct sim_finding *f = r->first; f; f = f->next)
+        count += kinds[f->kind].fails && !f->suppressed;
+    return count;
+}
+
+const struct sim_finding *sim_report_find(const struct sim_report *r, enum sim_found kind)
+{
+    for (const struct sim_finding *f = r->first; f; f = f->next)
+        if (f->kind == kind)
+            return f;
+    return NULL;
+}

@@ -1,0 +1,125 @@
+/* What the checks found: once for each kind and pair of source lines, with a count, minus what a suppression file lets
+ * pass; as text in the style of the compiler's diagnostics and as JSON. */
+#ifndef TW_SIM_REPORT_H
+#define TW_SIM_REPORT_H
+
+#include "base/text.h"
+#include "sim/sim_events.h"
+
+/* id, name in reports and suppression files, does it fail a check, what it is */
+#define SIM_FINDINGS(X)                                                                            \
+    X(RACE, "race", true, "accesses of the same bytes that nothing orders")                        \
+    X(SAME_VALUE, "same-value", false, "unordered writes of the same value")                       \
+    X(SCOPE, "scope", true, "atomic accesses whose scopes do not include each other")              \
+    X(ASYNC_RACE, "async-race", true, "an asynchronous copy that was not waited for")              \
+    X(ASYNC_PENDING, "async-pending", true, "a thread that left with copies under way")            \
+    X(UNINITIALISED, "uninitialised", true, "bytes read that nobody wrote")                        \
+    X(OUTSIDE, "out-of-bounds", true, "an access outside all memory")                              \
+    X(MISALIGNED, "misaligned", true, "an address that its width does not divide")                 \
+    X(READ_ONLY, "read-only", true, "a write to memory that cannot be written")                    \
+    X(TRAP, "trap", true, "the program stopped itself")                                            \
+    X(DIVERGENT, "divergent-barrier", true, "lanes of a warp apart at an aligned barrier")         \
+    X(BARRIER_COUNT, "barrier-count", true, "a count of threads that cannot be")                           \
+    X(MIXED, "barrier-mixed", true, "a barrier used in two ways at once")                          \
+    X(BARRIER_ID, "barrier-id", true, "a barrier that there is not")                               \
+    X(WARP_SYNC, "warp-sync", true, "a mask of lanes that cannot be")                              \
+    X(MBARRIER, "mbarrier", true, "an mbarrier used against its rules")                            \
+    X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
+    X(DEADLOCK, "deadlock", true, "nobody can go on")
+
+enum sim_found {
+#define X(id, name, fails, text) SIM_FOUND_##id,
+    SIM_FINDINGS(X)
+#undef X
+        SIM_FOUND_COUNT
+};
+const char *sim_found_name(enum sim_found kind);
+bool sim_found_fails(enum sim_found kind);
+
+/* One side of a finding. */
+struct sim_finding_access {
+    struct sim_place at;
+    int lane;         /* -1: the warp */
+    const char *does; /* "read", "write", "cp.async write", "barrier", … */
+    bool memory;      /* the next four hold */
+    enum sim_space space;
+    uint64_t address;
+    int bytes;
+    const char *memory_name; /* NULL: not known */
+    /* The barrier that the thread passed last: NULL none. */
+    const struct ptx_instruction *barrier;
+    struct loc barrier_where;
+    int64_t barriers; /* passed so far */
+};
+
+enum { SIM_FINDING_ACCESSES = 2, SIM_FINDING_STEPS = 6 };
+
+struct sim_finding {
+    enum sim_found kind;
+    const char *message;
+    struct sim_finding_access access[SIM_FINDING_ACCESSES];
+    int access_count;
+    const char *steps[SIM_FINDING_STEPS]; /* the order of events that goes wrong, the wrong value */
+    int step_count;
+    int64_t count;   /* how often it was seen */
+    bool suppressed; /* by the file */
+    struct sim_finding *next;
+};
+
+struct sim_report {
+    struct arena *arena;
+    const struct ptx_module *module; /* for the names of files; may be NULL */
+    unsigned grid[3], block[3];      /* of the launch; 0: not known */
+    struct sim_finding *first, *last;
+    struct sim_report_seen *seen;
+    size_t seen_count, seen_capacity;
+    VEC(struct sim_suppression) suppressions;
+    VEC(struct sim_allocation_event) memory; /* for names */
+    VEC(const struct source *) sources; /* texts of the files that .loc names, for carets */
+    int64_t limit; /* kept at most, 0: 200; what is more is counted in `dropped` */
+    int64_t kept, dropped;
+};
+
+struct sim_suppression {
+    const char *kind;        /* "*": any */
+    const char *patterns[2]; /* of an access each: file:line, or a function's name; '*' stands for any text; NULL: none */
+    int64_t used;
+};
+
+/* Lives in the arena. */
+void sim_report_init(struct sim_report *r, struct arena *arena, const struct ptx_module *module);
+/* A text that .loc may name, by source->name. */
+void sim_report_add_source(struct sim_report *r, const struct source *source);
+/* Lines "kind [place [place]]", '#' comments. False with a diagnostic if one makes no sense. */
+bool sim_report_suppress(struct sim_report *r, const struct source *file, struct diag *diag);
+/* An observer hook for `launch`: the shape, so that blocks and threads have coordinates. */
+void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsigned block[3]);
+
+/* An observer hook for `allocated`; twice does no harm. */
+void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event);
+/* The memory that has the address, or else is nearest; NULL: none of the space is known. */
+const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
+                                                     enum sim_space space, uint64_t address);
+
+/* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one access), and its
+ * maker then describes it and adds it. */
+struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
+                                     const struct sim_place *a, const struct sim_place *b);
+/* Takes a copy; what it points to must live as long as the arena. */
+void sim_report_add(struct sim_report *r, const struct sim_finding *finding);
+
+/* Findings that fail a check, suppressed ones left out. */
+int64_t sim_report_failures(const struct sim_report *r);
+const struct sim_finding *sim_report_find(const struct sim_report *r, enum sim_found kind);
+
+/* "k.cu:12:5", from .loc or else the place in the PTX. */
+const char *sim_place_text(const struct sim_report *r, const struct ptx_instruction *ins,
+                           struct loc where);
+/* "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
+const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane);
+
+void sim_report_text(struct text *out, const struct sim_report *r, bool colour);
+/* A JSON array of the findings. */
+void sim_report_json(struct text *out, const struct sim_report *r);
+
+#endif

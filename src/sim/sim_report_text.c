@@ -1,0 +1,255 @@
+/* Findings as text, in the style of the compiler's diagnostics, and as JSON. */
+#include "sim/sim_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- places --- */
+
+static const char *file_name(const struct sim_report *r, uint32_t number)
+{
+    if (r->module)
+        for (size_t i = 0; i < r->module->items.count; i++) {
+            const struct ptx_item *item = &r->module->items.data[i];
+            if (item->kind == PTX_ITEM_FILE && item->file->number == number)
+                return item->file->name;
+        }
+    return arena_printf(r->arena, "file%u", (unsigned)number);
+}
+
+struct shown_place {
+    const char *file; /* NULL: nothing known */
+    int line, column;
+};
+
+static struct shown_place place_of(const struct sim_report *r, const struct ptx_instruction *ins,
+                                   struct loc where)
+{
+    struct shown_place place = {NULL, 0, 0};
+    if (ins && ins->line) {
+        place.file = file_name(r, ins->line->file);
+        place.line = (int)ins->line->line;
+        place.column = ins->line->column ? (int)ins->line->column : 1;
+    } else if (where.source) {
+        place.file = where.source->name ? where.source->name : "<text>";
+        loc_line_column(where, &place.line, &place.column);
+    }
+    return place;
+}
+
+const char *sim_place_text(const struct sim_report *r, const struct ptx_instruction *ins,
+                           struct loc where)
+{
+    struct shown_place p = place_of(r, ins, where);
+    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : "<unknown>";
+}
+
+/* The n-th of a shape, x fastest. */
+static const char *coordinates(struct arena *a, int64_t n, const unsigned shape[3])
+{
+    if (!shape[0] || !shape[1])
+        return arena_printf(a, "%lld", (long long)n);
+    int64_t x = n % shape[0], y = n / shape[0] % shape[1], z = n / shape[0] / shape[1];
+    return arena_printf(a, "(%lld,%lld,%lld)", (long long)x, (long long)y, (long long)z);
+}
+
+const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane)
+{
+    const char *block = coordinates(r->arena, at->block, r->grid);
+    if (lane < 0)
+        return arena_printf(r->arena, "block %s warp %d", block, at->warp);
+    const char *thread = coordinates(r->arena, (int64_t)at->warp * SIM_LANES + lane, r->block);
+    return arena_printf(r->arena, "block %s thread %s", block, thread);
+}
+
+static const char *space_name(enum sim_space space)
+{
+    static const char *const names[] = {"global", "shared", "local", "const", "param"};
+    return names[space];
+}
+
+/* --- text --- */
+
+/* A source that has the place, so that the renderer shows it: the registered text, the module's, or blank lines up to it. */
+static struct loc loc_of(const struct sim_report *r, const struct ptx_instruction *ins,
+                         struct loc where)
+{
+    if (!ins || !ins->line)
+        return where;
+    struct shown_place p = place_of(r, ins, where);
+    for (size_t i = 0; i < r->sources.count; i++) {
+        const struct source *s = r->sources.data[i];
+        if (strcmp(s->name, p.file) != 0)
+            continue;
+        size_t offset = 0;
+        for (int line = 1; line < p.line && offset < s->length; offset++)
+            line += s->text[offset] == '\n';
+        return (struct loc){s, (uint32_t)offset + (uint32_t)p.column - 1, 0};
+    }
+    size_t length = (size_t)p.line - (p.line > 0) + (size_t)p.column - 1;
+    char *blank = arena_alloc(r->arena, length + 1);
+    memset(blank, ' ', length);
+    memset(blank, '\n', (size_t)p.line - (p.line > 0));
+    struct source *made = arena_new(r->arena, struct source);
+    *made = (struct source){p.file, blank, length};
+    return (struct loc){made, (uint32_t)length, 0};
+}
+
+static const char *access_text(const struct sim_report *r, const struct sim_finding_access *a)
+{
+    struct text t;
+    text_init(&t, r->arena);
+    text_printf(&t, "%s by %s", a->does, sim_thread_text(r, &a->at, a->lane));
+    if (a->lane >= 0)
+        text_printf(&t, " (warp %d lane %d)", a->at.warp, a->lane);
+    if (a->memory) {
+        text_printf(&t, ", %d byte%s at %s address 0x%llx", a->bytes, a->bytes == 1 ? "" : "s",
+                    space_name(a->space), (unsigned long long)a->address);
+        if (a->memory_name)
+            text_printf(&t, " in '%s'", a->memory_name);
+    }
+    if (a->barrier || a->barrier_where.source)
+        text_printf(&t, "; last barrier passed: %s (number %lld)",
+                    sim_place_text(r, a->barrier, a->barrier_where), (long long)a->barriers);
+    else if (a->memory && a->space != SIM_LOCAL)
+        text_add(&t, "; no barrier passed before");
+    return t.data;
+}
+
+/* With .loc: where it stands in the PTX too. */
+static void note_ptx(const struct sim_finding_access *a, struct diagnostic ***end, struct arena *arena)
+{
+    if (!a->at.ins || !a->at.ins->line || !a->at.where.source)
+        return;
+    struct diagnostic *note = arena_new(arena, struct diagnostic);
+    *note = (struct diagnostic){.severity = SEV_NOTE, .loc = a->at.where, .message = "in the PTX"};
+    **end = note;
+    *end = &note->next;
+}
+
+static void render(struct text *out, const struct sim_report *r, const struct sim_finding *f,
+                   bool colour)
+{
+    struct diagnostic *head = arena_new(r->arena, struct diagnostic);
+    struct diagnostic **end = &head->notes;
+    const char *times =
+        f->count > 1 ? arena_printf(r->arena, " [%lld times]", (long long)f->count) : "";
+    *head = (struct diagnostic){
+        .severity = sim_found_fails(f->kind) ? SEV_ERROR : SEV_WARNING,
+        .message = arena_printf(r->arena, "%s: %s%s", sim_found_name(f->kind), f->message, times)};
+    for (int i = 0; i < f->access_count; i++) {
+        const struct sim_finding_access *a = &f->access[i];
+        struct loc at = loc_of(r, a->at.ins, a->at.where);
+        if (i == 0)
+            head->loc = at;
+        struct diagnostic *note = arena_new(r->arena, struct diagnostic);
+        *note = (struct diagnostic){.severity = SEV_NOTE,
+                                    .loc = i ? at : LOC_NONE,
+                                    .message = access_text(r, a)};
+        *end = note;
+        end = &note->next;
+        note_ptx(a, &end, r->arena);
+    }
+    for (int i = 0; i < f->step_count; i++) {
+        struct diagnostic *note = arena_new(r->arena, struct diagnostic);
+        *note = (struct diagnostic){.severity = SEV_NOTE, .message = f->steps[i]};
+        *end = note;
+        end = &note->next;
+    }
+    diagnostic_render(out, head, colour);
+}
+
+void sim_report_text(struct text *out, const struct sim_report *r, bool colour)
+{
+    int64_t suppressed = 0;
+    for (const struct sim_finding *f = r->first; f; f = f->next) {
+        if (!f->suppressed)
+            render(out, r, f, colour);
+        suppressed += f->suppressed;
+    }
+    if (r->dropped > 0)
+        text_printf(out, "... and %lld more\n", (long long)r->dropped);
+    if (suppressed > 0)
+        text_printf(out, "(%lld suppressed)\n", (long long)suppressed);
+}
+
+/* --- JSON --- */
+
+static void json_string(struct text *out, const char *s)
+{
+    text_add_char(out, '"');
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            text_printf(out, "\\%c", c);
+        else if (c < 0x20)
+            text_printf(out, "\\u%04x", c);
+        else
+            text_add_char(out, *s);
+    }
+    text_add_char(out, '"');
+}
+
+static void json_place(struct text *out, const struct sim_report *r,
+                       const struct ptx_instruction *ins, struct loc where)
+{
+    struct shown_place p = place_of(r, ins, where);
+    text_add(out, "\"file\": ");
+    json_string(out, p.file ? p.file : "");
+    text_printf(out, ", \"line\": %d, \"column\": %d", p.line, p.column);
+}
+
+static void json_access(struct text *out, const struct sim_report *r,
+                        const struct sim_finding_access *a)
+{
+    text_add(out, "{");
+    json_place(out, r, a->at.ins, a->at.where);
+    text_add(out, ", \"does\": ");
+    json_string(out, a->does);
+    if (a->at.ins && a->at.function) {
+        struct text t;
+        text_init(&t, r->arena);
+        ptx_print_instruction(&t, a->at.function, a->at.ins);
+        text_add(out, ", \"instruction\": ");
+        json_string(out, t.data);
+    }
+    text_printf(out, ", \"block\": %lld, \"warp\": %d", (long long)a->at.block, a->at.warp);
+    if (a->lane >= 0)
+        text_printf(out, ", \"thread\": %d, \"lane\": %d", a->at.warp * SIM_LANES + a->lane,
+                    a->lane);
+    if (a->memory)
+        text_printf(out, ", \"space\": \"%s\", \"address\": %llu, \"bytes\": %d",
+                    space_name(a->space), (unsigned long long)a->address, a->bytes);
+    if (a->barrier || a->barrier_where.source) {
+        text_add(out, ", \"barrier\": {");
+        json_place(out, r, a->barrier, a->barrier_where);
+        text_printf(out, ", \"number\": %lld}", (long long)a->barriers);
+    }
+    text_add(out, "}");
+}
+
+void sim_report_json(struct text *out, const struct sim_report *r)
+{
+    text_add(out, "[");
+    for (const struct sim_finding *f = r->first; f; f = f->next) {
+        text_printf(out, "%s\n  {\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ",
+                    f == r->first ? "" : ",", sim_found_name(f->kind),
+                    sim_found_fails(f->kind) && !f->suppressed ? "true" : "false",
+                    (long long)f->count);
+        json_string(out, f->message);
+        if (f->suppressed)
+            text_add(out, ", \"suppressed\": true");
+        text_add(out, ",\n   \"accesses\": [");
+        for (int i = 0; i < f->access_count; i++) {
+            text_add(out, i ? ",\n     " : "\n     ");
+            json_access(out, r, &f->access[i]);
+        }
+        text_add(out, "],\n   \"steps\": [");
+        for (int i = 0; i < f->step_count; i++) {
+            text_add(out, i ? ", " : "");
+            json_string(out, f->steps[i]);
+        }
+        text_add(out, "]}");
+    }
+    text_add(out, r->first ? "\n]" : "]");
+}

@@ -1,0 +1,267 @@
+/* Blocks and their warps take turns.
+ *
+ * Blocks begin in the order of their numbers. Without a seed one block runs until its warps only wait; then the next one
+ * begins or goes on. With a seed all resident blocks run together: a random warp for a random number of instructions.
+ */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+/* --- blocks --- */
+
+static void place_threads(struct sim_block *b, const struct sim_launch *l)
+{
+    for (int i = 0; i < b->warp_count; i++) {
+        struct sim_warp *w = &b->warps[i];
+        uint32_t first = (uint32_t)i * SIM_LANES, left = (uint32_t)b->threads - first;
+        w->number = i;
+        w->block = b;
+        w->lanes = left >= SIM_LANES ? SIM_ALL : (UINT32_C(1) << left) - 1;
+        for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
+            uint32_t t = first + lane;
+            w->tid[0][lane] = t % l->block[0];
+            w->tid[1][lane] = t / l->block[0] % l->block[1];
+            w->tid[2][lane] = t / l->block[0] / l->block[1];
+        }
+    }
+}
+
+static struct sim_block *new_block(struct sim *sim)
+{
+    const struct sim_launch *l = sim->launch;
+    struct sim_block *b = sim->unused_blocks;
+    if (b) {
+        sim->unused_blocks = b->next;
+        return b;
+    }
+    b = arena_new(sim->arena, struct sim_block);
+    b->threads = (int)(l->block[0] * l->block[1] * l->block[2]);
+    b->warp_count = (b->threads + SIM_LANES - 1) / SIM_LANES;
+    b->warps = arena_array(sim->arena, struct sim_warp, b->warp_count);
+    b->shared = arena_alloc(sim->arena, sim->shared_bytes + 16);
+    for (int i = 0; i < 16; i++)
+        b->barriers[i].arrived = arena_array(sim->arena, uint32_t, b->warp_count);
+    place_threads(b, l);
+    for (int i = 0; i < b->warp_count; i++) {
+        b->warps[i].sim = sim;
+        b->warps[i].shared = b->shared;
+        b->warps[i].shared_bytes = sim->shared_bytes;
+    }
+    return b;
+}
+
+static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
+{
+    struct sim_block_event event = {b->number, b->warp_count, b->threads,
+                                    (int64_t)sim->shared_bytes};
+    for (struct sim_observer *o = sim->observers; o; o = o->next) {
+        bool (*tell)(void *, const struct sim_block_event *) =
+            begins ? o->block_begins : o->block_ends;
+        if (tell && !tell(o->user, &event)) {
+            sim_over(sim, SIM_ASKED, "an observer asked to stop");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void begin_block(struct sim *sim)
+{
+    const unsigned *grid = sim->launch->grid;
+    struct sim_block *b = new_block(sim), **end = &sim->resident;
+    b->number = sim->next_block++;
+    b->id[0] = (uint32_t)(b->number % grid[0]);
+    b->id[1] = (uint32_t)(b->number / grid[0] % grid[1]);
+    b->id[2] = (uint32_t)(b->number / grid[0] / grid[1]);
+    b->alive = b->warp_count;
+    b->next = NULL;
+    memset(b->shared, 0, sim->shared_bytes + 16);
+    for (int i = 0; i < 16; i++) {
+        uint32_t *arrived = b->barriers[i].arrived;
+        memset(arrived, 0, (size_t)b->warp_count * sizeof *arrived);
+        b->barriers[i] = (struct sim_barrier){.arrived = arrived};
+    }
+    for (int i = 0; i < b->warp_count; i++)
+        sim_warp_begin(&b->warps[i], sim->program->kernel_code);
+    while (*end)
+        end = &(*end)->next;
+    *end = b;
+    sim->resident_count++;
+    tell_block(sim, b, true);
+}
+
+static void end_block(struct sim *sim, struct sim_block *b)
+{
+    struct sim_block **at = &sim->resident;
+    while (*at != b)
+        at = &(*at)->next;
+    *at = b->next;
+    sim->resident_count--;
+    for (int i = 0; i < b->warp_count; i++)
+        sim_warp_end(&b->warps[i]);
+    b->next = sim->unused_blocks;
+    sim->unused_blocks = b;
+    if (!sim->over)
+        tell_block(sim, b, false);
+}
+
+static int most_resident(const struct sim *sim)
+{
+    int n = sim->launch->options.resident_blocks;
+    return n > 0 ? n : 16;
+}
+
+/* --- turns --- */
+
+static void limit_turn(struct sim *sim, int64_t steps)
+{
+    sim->turn_end = sim->steps + steps;
+    if (sim->turn_end > sim->step_limit)
+        sim->turn_end = sim->step_limit;
+}
+
+static bool out_of_steps(struct sim *sim)
+{
+    if (sim->steps < sim->step_limit)
+        return false;
+    if (!sim->over)
+        sim_over(sim, SIM_ENDLESS,
+                 arena_printf(sim->arena, "it does not end: stopped after %lld instructions",
+                              (long long)sim->steps));
+    return true;
+}
+
+enum { LONG_TURN = 1 << 18 };
+
+/* Each warp of a block once. Is one left that could go on with no need of another block? */
+static bool run_round(struct sim *sim, struct sim_block *b)
+{
+    bool goes_on = false;
+    for (int i = 0; i < b->warp_count && !sim->over && b->alive; i++) {
+        struct sim_warp *w = &b->warps[i];
+        if (!w->alive || !sim_warp_can_run(w))
+            continue;
+        limit_turn(sim, LONG_TURN);
+        enum sim_pause pause = sim_warp_run(w);
+        if (pause == SIM_PAUSE_TURN) {
+            w->rotates = w->path_count > 1; /* one of its paths may wait for another */
+            out_of_steps(sim);
+        }
+        goes_on = goes_on || pause != SIM_PAUSE_POLLS;
+    }
+    return goes_on;
+}
+
+static bool block_can_run(const struct sim_block *b)
+{
+    for (int i = 0; i < b->warp_count; i++)
+        if (b->warps[i].alive && sim_warp_can_run(&b->warps[i]))
+            return true;
+    return false;
+}
+
+/* A block until it ends or only waits. */
+static void run_block(struct sim *sim, struct sim_block *b)
+{
+    bool goes_on = true;
+    while (goes_on && !sim->over && b->alive && block_can_run(b))
+        goes_on = run_round(sim, b);
+    if (!b->alive)
+        end_block(sim, b);
+}
+
+static void run_in_turn(struct sim *sim)
+{
+    struct sim_idle idle = {.changes = UINT64_MAX};
+    while (!sim->over && (sim->resident || sim->next_block < sim->blocks)) {
+        bool can_run = false;
+        if (!sim->resident)
+            begin_block(sim);
+        for (struct sim_block *b = sim->resident, *next; b && !sim->over; b = next) {
+            int64_t before = sim->next_block;
+            can_run = can_run || block_can_run(b);
+            struct sim_block *after = b->next;
+            run_block(sim, b);
+            if (!sim->over && !after && sim->next_block < sim->blocks &&
+                sim->resident_count < most_resident(sim) && sim->next_block == before) {
+                begin_block(sim);
+                for (after = sim->resident; after->next;)
+                    after = after->next;
+            }
+            next = after;
+        }
+        if (!sim->over && !can_run && sim->resident)
+            sim_deadlock(sim, "deadlock: every thread waits");
+        sim_idle_round(sim, &idle);
+    }
+}
+
+/* --- in random order --- */
+
+static struct sim_warp *random_warp(struct sim *sim)
+{
+    uint32_t count = 0;
+    struct sim_warp *chosen = NULL;
+    for (struct sim_block *b = sim->resident; b; b = b->next)
+        for (int i = 0; i < b->warp_count; i++) {
+            struct sim_warp *w = &b->warps[i];
+            if (w->alive && sim_warp_can_run(w) && sim_random(sim, ++count) == 0)
+                chosen = w;
+        }
+    return chosen;
+}
+
+/* Mostly short turns, some long ones: both find races. */
+static int64_t random_turn(struct sim *sim)
+{
+    uint32_t kind = sim_random(sim, 8);
+    return 1 + (int64_t)sim_random(sim, kind < 4 ? 8 : kind < 7 ? 64 : 2048);
+}
+
+static void run_at_random(struct sim *sim)
+{
+    struct sim_idle idle = {.changes = UINT64_MAX};
+    int64_t turns = 0, polls = 0;
+    while (!sim->over && (sim->resident || sim->next_block < sim->blocks)) {
+        while (sim->next_block < sim->blocks && sim->resident_count < most_resident(sim))
+            begin_block(sim);
+        if (sim->over)
+            break;
+        struct sim_warp *w = random_warp(sim);
+        if (!w) {
+            sim_deadlock(sim, "deadlock: every thread waits");
+            break;
+        }
+        limit_turn(sim, random_turn(sim));
+        enum sim_pause pause = sim_warp_run(w);
+        polls += pause == SIM_PAUSE_POLLS;
+        if (!w->block->alive)
+            end_block(sim, w->block);
+        out_of_steps(sim);
+        if (++turns % 4096 == 0) { /* by then each warp has had its turn */
+            if (polls)
+                sim_idle_round(sim, &idle);
+            polls = 0;
+        }
+    }
+}
+
+void sim_run_blocks(struct sim *sim)
+{
+    const unsigned *grid = sim->launch->grid;
+    sim->blocks = (int64_t)grid[0] * grid[1] * grid[2];
+    sim->next_block = 0;
+    if (memcmp(sim->unused_shape, sim->launch->block, sizeof sim->unused_shape) != 0 ||
+        sim->unused_shared != sim->shared_bytes) /* those of another launch have other sizes */
+        sim->unused_blocks = NULL;
+    memcpy(sim->unused_shape, sim->launch->block, sizeof sim->unused_shape);
+    sim->unused_shared = sim->shared_bytes;
+    sim->resident_count = 0;
+    sim->resident = NULL;
+    if (sim->launch->options.seed)
+        run_at_random(sim);
+    else
+        run_in_turn(sim);
+    while (sim->resident)
+        end_block(sim, sim->resident);
+}

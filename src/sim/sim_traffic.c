@@ -1,0 +1,272 @@
+/* Shared memory has 32 banks of 4 bytes. An access of w bytes a lane is made by 128 / w lanes at a time, a phase; to a
+ * phase the banks are 128 / w groups, each of which gives one unit of w bytes in a wavefront. So a phase takes as many
+ * wavefronts as the busiest group has distinct units to give, and phases add up.
+ */
+#include "sim/sim_traffic.h"
+
+#include <string.h>
+
+enum { ROW = 128, SECTOR = 32, HALF_SECTOR = 16, BITMAP = 1024 };
+
+/* Units of one phase. */
+struct phase {
+    uint32_t unit[SIM_LANES];
+    int count;
+};
+
+/* Distinct units of the busiest group, if groups repeat. */
+static int busiest(const struct phase *p, uint32_t groups)
+{
+    uint32_t had[SIM_LANES][SIM_LANES];
+    uint8_t count[SIM_LANES] = {0};
+    int most = 1;
+    for (int i = 0; i < p->count; i++) {
+        uint32_t group = p->unit[i] & (groups - 1);
+        int j = 0;
+        while (j < count[group] && had[group][j] != p->unit[i])
+            j++;
+        if (j < count[group])
+            continue;
+        had[group][j] = p->unit[i];
+        count[group]++;
+        most = most > count[group] ? most : count[group];
+    }
+    return most;
+}
+
+static int phase_wavefronts(const struct phase *p, uint32_t groups)
+{
+    uint32_t seen = 0, rows = 0;
+    if (p->count == 0)
+        return 0;
+    for (int i = 0; i < p->count; i++) {
+        seen |= 1u << (p->unit[i] & (groups - 1));
+        rows |= (p->unit[i] ^ p->unit[0]) & ~(groups - 1);
+    }
+    if (rows == 0 || __builtin_popcount(seen) == p->count)
+        return 1;
+    return busiest(p, groups);
+}
+
+/* The address of a lane in units of 4, 8 or 16 bytes; narrower accesses count as 4. */
+static int unit_shift(int bytes)
+{
+    return bytes <= 4 ? 2 : bytes <= 8 ? 3 : 4;
+}
+
+/* Units of the lanes from `first` on. */
+static void gather(const struct sim_access *a, int first, int lanes, int shift, struct phase *p)
+{
+    p->count = 0;
+    for (int i = first; i < first + lanes; i++)
+        if (a->mask >> i & 1)
+            p->unit[p->count++] = (uint32_t)(a->address[i] >> shift);
+}
+
+/* All lanes, and all within one row of 128 bytes: the most frequent case, at the speed of a loop over an array. */
+static bool one_row(const struct sim_access *a)
+{
+    uint64_t other = 0;
+    if (a->mask != UINT32_MAX)
+        return false;
+    for (int i = 0; i < SIM_LANES; i++)
+        other |= a->address[i] ^ a->address[0];
+    return other < ROW;
+}
+
+/* Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have the same address.
+ * (Read with all lanes active only.) */
+static bool paired(const struct sim_access *a)
+{
+    uint64_t near = 0, far = 0;
+    if (a->kind != SIM_READ || a->bytes <= 4 || a->mask != UINT32_MAX || a->group)
+        return false;
+    if (a->address[0] != a->address[1] && a->address[0] != a->address[2])
+        return false;
+    for (int i = 0; i < SIM_LANES; i++) {
+        near |= a->address[i] ^ a->address[i ^ 1];
+        far |= a->address[i] ^ a->address[i ^ 2];
+    }
+    return near == 0 || far == 0;
+}
+
+static int lanes_of_phase(const struct sim_access *a)
+{
+    int lanes = ROW >> unit_shift(a->bytes);
+    return paired(a) ? 2 * lanes : lanes;
+}
+
+static int lanewise(const struct sim_access *a)
+{
+    int shift = unit_shift(a->bytes), sum = 0;
+    struct phase p;
+    if (shift == 2 && one_row(a))
+        return 1;
+    int lanes = lanes_of_phase(a);
+    for (int first = 0; first < SIM_LANES; first += lanes) {
+        gather(a, first, lanes, shift, &p);
+        sum += phase_wavefronts(&p, ROW >> shift);
+    }
+    return sum;
+}
+
+/* ldmatrix, stmatrix: eight rows of 16 bytes are a phase. */
+static int rows_of_matrices(const struct sim_access *a)
+{
+    struct phase p;
+    int sum = 0;
+    for (int i = 0; i < a->matrices; i++) {
+        gather(a, 8 * i, 8, 4, &p);
+        sum += phase_wavefronts(&p, 8);
+    }
+    return sum;
+}
+
+/* cp.async of 4 and 8 bytes: lanes that write the same word take turns, so it is not distinct units that count. */
+static int narrow_copy(const struct sim_access *a)
+{
+    int shift = unit_shift(a->bytes), sum = 0, lanes = ROW >> shift;
+    for (int first = 0; first < SIM_LANES; first += lanes) {
+        uint8_t count[SIM_LANES] = {0};
+        int most = 0;
+        for (int i = first; i < first + lanes; i++) {
+            if (!(a->mask >> i & 1))
+                continue;
+            int now = ++count[(a->address[i] >> shift) & ((uint64_t)lanes - 1)];
+            most = most > now ? most : now;
+        }
+        sum += most;
+    }
+    return sum;
+}
+
+/* cp.async of 16 bytes: what arrives are sectors of a row, those of which both halves are wanted, only the lower, and
+ * only the upper, each in a wavefront of its own. */
+static int wide_copy(const struct sim_access *a)
+{
+    uint64_t row[SIM_LANES];
+    uint8_t halves[SIM_LANES][ROW / SECTOR];
+    int rows = 0, sum = 0;
+    for (int i = 0; i < SIM_LANES; i++) {
+        uint64_t at = a->address[i] / ROW;
+        int r = 0;
+        if (!(a->mask >> i & 1))
+            continue;
+        while (r < rows && row[r] != at)
+            r++;
+        if (r == rows) {
+            row[rows++] = at;
+            memset(halves[r], 0, sizeof halves[r]);
+        }
+        halves[r][a->address[i] % ROW / SECTOR] |=
+            (uint8_t)(1 << (a->address[i] / HALF_SECTOR % 2));
+    }
+    for (int r = 0; r < rows; r++) {
+        unsigned kinds = 0;
+        for (int s = 0; s < ROW / SECTOR; s++)
+            kinds |= 1u << halves[r][s];
+        sum += __builtin_popcount(kinds & ~1u);
+    }
+    return sum;
+}
+
+int sim_wavefronts(const struct sim_access *a)
+{
+    if (a->matrix != SIM_LANEWISE)
+        return rows_of_matrices(a);
+    if (a->group)
+        return a->bytes == 16 ? wide_copy(a) : narrow_copy(a);
+    return lanewise(a);
+}
+
+/* Different addresses among those of the active lanes. */
+static int distinct(const struct sim_access *a)
+{
+    uint64_t had[SIM_LANES];
+    int count = 0;
+    for (int i = 0; i < SIM_LANES; i++) {
+        int j = 0;
+        if (!(a->mask >> i & 1))
+            continue;
+        /* the latest are the likeliest to be met again */
+        for (j = count; j > 0 && had[j - 1] != a->address[i]; j--)
+            ;
+        if (j == 0)
+            had[count++] = a->address[i];
+    }
+    return count;
+}
+
+int sim_wavefronts_ideal(const struct sim_access *a)
+{
+    if (a->matrix != SIM_LANEWISE)
+        return a->matrices;
+    int unit = 1 << unit_shift(a->bytes);
+    int lanes = a->group ? distinct(a) : __builtin_popcount(a->mask);
+    int least = (lanes * unit + ROW - 1) / ROW;
+    return paired(a) ? least / 2 : least;
+}
+
+/* Neighbours of sectors in rising order; -1: they are not. */
+static int rising_sectors(const uint64_t *sector)
+{
+    int changes = 0, falls = 0;
+    for (int i = 1; i < SIM_LANES; i++) {
+        changes += sector[i] != sector[i - 1];
+        falls += (int64_t)(sector[i] - sector[i - 1]) < 0;
+    }
+    return falls ? -1 : changes + 1;
+}
+
+/* Any order, within BITMAP sectors; -1: they are farther apart. */
+static int near_sectors(const uint64_t *sector, int count)
+{
+    uint64_t bits[BITMAP / 64] = {0}, lowest = sector[0];
+    int sum = 0;
+    for (int i = 1; i < count; i++)
+        lowest = sector[i] < lowest ? sector[i] : lowest;
+    for (int i = 0; i < count; i++) {
+        uint64_t at = sector[i] - lowest;
+        if (at >= BITMAP)
+            return -1;
+        bits[at / 64] |= 1ull << at % 64;
+    }
+    for (int i = 0; i < BITMAP / 64; i++)
+        sum += __builtin_popcountll(bits[i]);
+    return sum;
+}
+
+static int far_sectors(const uint64_t *sector, int count)
+{
+    int sum = 0;
+    for (int i = 0; i < count; i++) {
+        int j = 0;
+        while (j < i && sector[j] != sector[i])
+            j++;
+        sum += j == i;
+    }
+    return sum;
+}
+
+int sim_sectors(const struct sim_access *a)
+{
+    uint64_t sector[2 * SIM_LANES];
+    int count = 0, sum = -1;
+    /* Accesses are aligned to their width, so that those of up to 32 bytes are in one sector. */
+    int wide = a->bytes > SECTOR ? a->bytes / SECTOR : 1;
+    if (a->mask == UINT32_MAX && wide == 1) {
+        for (count = 0; count < SIM_LANES; count++)
+            sector[count] = a->address[count] / SECTOR;
+        sum = rising_sectors(sector);
+    } else {
+        for (int i = 0; i < SIM_LANES; i++)
+            for (int s = 0; s < wide && s < 2; s++)
+                if (a->mask >> i & 1)
+                    sector[count++] = a->address[i] / SECTOR + (uint64_t)s;
+    }
+    if (count == 0)
+        return 0;
+    if (sum < 0)
+        sum = near_sectors(sector, count);
+    return sum >= 0 ? sum : far_sectors(sector, count);
+}

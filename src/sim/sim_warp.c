@@ -1,0 +1,491 @@
+/* A warp: its lanes in paths.
+ *
+ * Lanes that are at the same place are one path. A branch that they do not agree on splits it. Of the paths that can go
+ * on, those deepest in calls run first, and of those the one with the lowest place in the program: so lanes that leave a
+ * loop early wait behind it for the others, and paths that meet join. A path that only waits in a loop would starve the
+ * others then: when nothing else in the machine goes on, the path that ran longest ago is next (w->rotates).
+ */
+#include "sim/sim_machine.h"
+
+#include <string.h>
+
+/* --- frames --- */
+
+static uint32_t special_value(const struct sim_warp *w, unsigned special, int lane)
+{
+    const struct sim *sim = w->sim;
+    const struct sim_launch *l = sim->launch;
+    uint32_t bit = UINT32_C(1) << lane;
+    switch (special) {
+    case PTX_SREG_TID_X: return w->tid[0][lane];
+    case PTX_SREG_TID_Y: return w->tid[1][lane];
+    case PTX_SREG_TID_Z: return w->tid[2][lane];
+    case PTX_SREG_NTID_X: return l->block[0];
+    case PTX_SREG_NTID_Y: return l->block[1];
+    case PTX_SREG_NTID_Z: return l->block[2];
+    case PTX_SREG_CLUSTERID_X:
+    case PTX_SREG_CTAID_X: return w->block->id[0];
+    case PTX_SREG_CLUSTERID_Y:
+    case PTX_SREG_CTAID_Y: return w->block->id[1];
+    case PTX_SREG_CLUSTERID_Z:
+    case PTX_SREG_CTAID_Z: return w->block->id[2];
+    case PTX_SREG_NCLUSTERID_X:
+    case PTX_SREG_NCTAID_X: return l->grid[0];
+    case PTX_SREG_NCLUSTERID_Y:
+    case PTX_SREG_NCTAID_Y: return l->grid[1];
+    case PTX_SREG_NCLUSTERID_Z:
+    case PTX_SREG_NCTAID_Z: return l->grid[2];
+    case PTX_SREG_CLUSTER_NCTAID_X:
+    case PTX_SREG_CLUSTER_NCTAID_Y:
+    case PTX_SREG_CLUSTER_NCTAID_Z:
+    case PTX_SREG_CLUSTER_NCTARANK: return 1;
+    case PTX_SREG_LANEID: return (uint32_t)lane;
+    case PTX_SREG_WARPID: return (uint32_t)w->number;
+    case PTX_SREG_NWARPID: return 64;
+    case PTX_SREG_SMID: return (uint32_t)(w->block->number % 132);
+    case PTX_SREG_NSMID: return 132;
+    case PTX_SREG_LANEMASK_EQ: return bit;
+    case PTX_SREG_LANEMASK_LT: return bit - 1;
+    case PTX_SREG_LANEMASK_LE: return bit | (bit - 1);
+    case PTX_SREG_LANEMASK_GE: return ~(bit - 1);
+    case PTX_SREG_LANEMASK_GT: return ~(bit | (bit - 1));
+    case PTX_SREG_TOTAL_SMEM_SIZE:
+    case PTX_SREG_AGGR_SMEM_SIZE: return (uint32_t)sim->shared_bytes;
+    case PTX_SREG_DYNAMIC_SMEM_SIZE: return (uint32_t)l->dynamic_shared;
+    default: return 0; /* ranks within a cluster of one, registers of the driver */
+    }
+}
+
+static void fill(const struct sim_warp *w, const struct sim_frame *frame, const struct sim_fill *f)
+{
+    for (int lane = 0; lane < SIM_LANES; lane++) {
+        uint64_t value = f->special == SIM_FILL_LOCAL ? frame->local_base + f->offset
+                                                      : special_value(w, f->special, lane);
+        if (f->bytes)
+            memcpy(frame->file + f->slot + lane * f->bytes, &value, f->bytes < 8 ? f->bytes : 8);
+        else if (lane == 0)
+            *sim_u32(frame->file, f->slot) = value ? SIM_ALL : 0;
+    }
+}
+
+/* Lanes lie one behind the other; deeper calls make room by moving them apart. */
+static void make_local_room(struct sim_warp *w, size_t bytes)
+{
+    if (bytes <= w->local_stride)
+        return;
+    size_t stride = w->local_stride ? w->local_stride : 256;
+    while (stride < bytes)
+        stride *= 2;
+    uint8_t *local = arena_alloc(w->sim->arena, stride * SIM_LANES);
+    for (size_t lane = 0; w->local_stride && lane < SIM_LANES; lane++)
+        memcpy(local + lane * stride, w->local + lane * w->local_stride, w->local_stride);
+    w->local = local;
+    w->local_stride = stride;
+}
+
+struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
+                                const struct sim_op *call)
+{
+    struct sim_frame *frame = code->unused;
+    if (frame) {
+        code->unused = frame->next;
+    } else {
+        frame = arena_new(w->sim->arena, struct sim_frame);
+        uint8_t *file = arena_alloc(w->sim->arena, (size_t)code->file_bytes + 64);
+        frame->file = file + (64 - (uintptr_t)file % 64) % 64;
+    }
+    frame->code = code;
+    frame->parent = parent;
+    frame->call = call;
+    frame->lanes = 0;
+    frame->next = NULL;
+    frame->depth = parent ? parent->depth + 1 : 0;
+    frame->local_base = parent ? parent->local_base + parent->code->local_bytes : 0;
+    make_local_room(w, (size_t)frame->local_base + code->local_bytes);
+    memset(frame->file, 0, code->zeros);
+    memcpy(frame->file + code->zeros, code->constants, code->file_bytes - code->zeros);
+    for (size_t i = 0; i < code->fill_count; i++)
+        fill(w, frame, &code->fills[i]);
+    return frame;
+}
+
+void sim_frame_release(struct sim_warp *w, struct sim_frame *frame)
+{
+    (void)w;
+    frame->next = frame->code->unused;
+    frame->code->unused = frame;
+}
+
+/* --- paths --- */
+
+static void remove_path(struct sim_warp *w, int i)
+{
+    w->paths[i] = w->paths[--w->path_count];
+}
+
+static struct sim_path *add_path(struct sim_warp *w, const struct sim_path *like, uint32_t mask,
+                                 const struct sim_op *pc)
+{
+    struct sim_path *p = &w->paths[w->path_count++];
+    *p = (struct sim_path){.frame = like->frame, .pc = pc, .mask = mask, .turn = like->turn};
+    return p;
+}
+
+void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
+                  const struct sim_op *to)
+{
+    struct sim_path *here = &w->paths[w->path];
+    w->state = SIM_CHOOSES;
+    if (here->mask & ~mask)
+        add_path(w, here, here->mask & ~mask, rest);
+    here->mask = mask;
+    here->pc = to;
+}
+
+struct sim_path *sim_split(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    sim_split_to(w, op + 1, mask, op);
+    return &w->paths[w->path];
+}
+
+static bool joins(const struct sim_path *p, const struct sim_path *q)
+{
+    return q->frame == p->frame && q->pc == p->pc && q->wait != SIM_WAIT_BARRIER;
+}
+
+static void join_others(struct sim_warp *w)
+{
+    for (int i = w->path_count - 1; i >= 0; i--) {
+        struct sim_path *p = &w->paths[w->path];
+        if (i == w->path || !joins(p, &w->paths[i]))
+            continue;
+        p->mask |= w->paths[i].mask;
+        if (w->path == w->path_count - 1)
+            w->path = i;
+        remove_path(w, i);
+        w->paths[w->path].wait = SIM_WAIT_NOTHING;
+    }
+}
+
+static bool goes_before(const struct sim_path *p, const struct sim_path *q, bool rotates)
+{
+    if (rotates)
+        return p->turn < q->turn;
+    if (p->frame->depth != q->frame->depth)
+        return p->frame->depth > q->frame->depth;
+    return (uintptr_t)p->pc < (uintptr_t)q->pc;
+}
+
+bool sim_warp_can_run(const struct sim_warp *w)
+{
+    for (int i = 0; i < w->path_count; i++)
+        if (w->paths[i].wait == SIM_WAIT_NOTHING)
+            return true;
+    return false;
+}
+
+static bool choose_path(struct sim_warp *w)
+{
+    int best = -1;
+    for (int i = 0; i < w->path_count; i++)
+        if (w->paths[i].wait == SIM_WAIT_NOTHING &&
+            (best < 0 || goes_before(&w->paths[i], &w->paths[best], w->rotates)))
+            best = i;
+    w->rotates = false;
+    if (best < 0)
+        return false;
+    w->path = best;
+    if (w->path_count > 1)
+        join_others(w);
+    w->paths[w->path].turn = ++w->sim->turns;
+    return true;
+}
+
+/* Where the path at hand meets the next one; NULL: nowhere. */
+static const struct sim_op *next_meeting(const struct sim_warp *w, const struct sim_op *op)
+{
+    const struct sim_op *limit = NULL;
+    const struct sim_path *here = &w->paths[w->path];
+    for (int i = 0; i < w->path_count; i++) {
+        const struct sim_path *p = &w->paths[i];
+        if (i != w->path && p->frame == here->frame && p->wait != SIM_WAIT_BARRIER && p->pc > op &&
+            (!limit || p->pc < limit))
+            limit = p->pc;
+    }
+    return limit;
+}
+
+/* --- running --- */
+
+static inline uint32_t guarded(const uint8_t *file, const struct sim_op *op, uint32_t mask)
+{
+    uint32_t guard;
+    memcpy(&guard, file + op->guard, sizeof guard);
+    return mask & (guard ^ op->guard_flip);
+}
+
+/* Behind a branch backwards: does the warp go on? */
+static enum sim_pause after_turn(struct sim_warp *w)
+{
+    if (w->polled) {
+        w->polled = false;
+        return SIM_PAUSE_POLLS;
+    }
+    return w->sim->steps >= w->sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
+}
+
+static enum sim_pause run_path(struct sim_warp *w)
+{
+    struct sim *sim = w->sim;
+    struct sim_path *path = &w->paths[w->path];
+    const struct sim_op *op = path->pc, *start = op;
+    const struct sim_op *limit = w->path_count > 1 ? next_meeting(w, op) : NULL;
+    const uint32_t all = path->mask;
+    const uint8_t *file = path->frame->file;
+    w->frame = path->frame;
+    w->file = path->frame->file;
+    w->path_mask = all;
+    for (;;) {
+        uint32_t mask = guarded(file, op, all);
+        if (!mask || op->run(w, op, mask)) {
+            if (++op != limit)
+                continue;
+            sim->steps += op - start;
+            path->pc = op;
+            return SIM_PAUSE_NONE;
+        }
+        sim->steps += op - start + 1;
+        if (w->state != SIM_JUMPS)
+            return SIM_PAUSE_NONE;
+        const struct sim_op *to = w->next;
+        enum sim_pause pause = to <= op ? after_turn(w) : SIM_PAUSE_NONE;
+        if (pause || limit || w->path_count > 1) {
+            w->paths[w->path].pc = to;
+            return pause;
+        }
+        op = start = to;
+    }
+}
+
+static bool tell_instruction(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_place at;
+    sim_place_of(w, op, &at);
+    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
+        if (o->instruction && !o->instruction(o->user, &at, mask)) {
+            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
+            return false;
+        }
+    return true;
+}
+
+/* One instruction at a time: observers hear of each, and a turn may end behind any. */
+static enum sim_pause step_path(struct sim_warp *w)
+{
+    struct sim *sim = w->sim;
+    struct sim_path *path = &w->paths[w->path];
+    const struct sim_op *op = path->pc;
+    w->frame = path->frame;
+    w->file = path->frame->file;
+    w->path_mask = path->mask;
+    uint32_t mask = guarded(w->file, op, w->path_mask);
+    sim->steps++;
+    if (w->observed && op->ins && !tell_instruction(w, op, mask))
+        return SIM_PAUSE_NONE;
+    if (!mask || op->run(w, op, mask)) {
+        w->paths[w->path].pc = op + 1;
+    } else if (w->state == SIM_JUMPS) {
+        w->paths[w->path].pc = w->next;
+        if (w->next <= op && w->polled) {
+            w->polled = false;
+            return SIM_PAUSE_POLLS;
+        }
+    }
+    return sim->steps >= sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
+}
+
+enum sim_pause sim_warp_run(struct sim_warp *w)
+{
+    struct sim *sim = w->sim;
+    enum sim_pause pause = SIM_PAUSE_NONE;
+    while (!pause) {
+        if (sim->over || !w->alive)
+            return SIM_PAUSE_DONE;
+        if (!choose_path(w))
+            return SIM_PAUSE_BLOCKED;
+        pause = sim->whole ? step_path(w) : run_path(w);
+        if (!pause && sim->steps >= sim->turn_end)
+            pause = SIM_PAUSE_TURN;
+    }
+    return sim->over || !w->alive ? SIM_PAUSE_DONE : pause;
+}
+
+void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
+{
+    w->alive = w->lanes;
+    w->observed = w->sim->observers != NULL;
+    w->polled = w->rotates = false;
+    w->path_count = 1;
+    w->path = 0;
+    struct sim_frame *frame = sim_frame_new(w, code, NULL, NULL);
+    frame->lanes = w->lanes;
+    w->frame = frame;
+    w->file = frame->file;
+    w->paths[0] = (struct sim_path){.frame = frame, .pc = code->ops, .mask = w->lanes};
+}
+
+/* --- leaving --- */
+
+static void leave_frames(struct sim_warp *w, struct sim_frame *frame, uint32_t mask)
+{
+    while (frame) {
+        struct sim_frame *parent = frame->parent;
+        frame->lanes &= ~mask;
+        if (!frame->lanes)
+            sim_frame_release(w, frame);
+        frame = parent;
+    }
+}
+
+bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_sync_event event = {.kind = SIM_EXIT, .mask = mask};
+    w->state = SIM_CHOOSES;
+    if (!sim_copies_leave(w, mask))
+        return false;
+    if (w->observed) {
+        sim_place_of(w, op, &event.at);
+        if (!sim_tell_sync(w, &event))
+            return false;
+    }
+    struct sim_path *path = &w->paths[w->path];
+    struct sim_frame *frame = path->frame;
+    path->mask &= ~mask;
+    path->pc = op + 1;
+    if (!path->mask)
+        remove_path(w, w->path);
+    w->alive &= ~mask;
+    w->sim->changes++;
+    for (int i = 0; i < w->path_count; i++) /* they may have waited for these */
+        if (w->paths[i].wait == SIM_WAIT_LANES)
+            w->paths[i].wait = SIM_WAIT_NOTHING;
+    leave_frames(w, frame, mask);
+    if (!w->alive)
+        w->block->alive--;
+    sim_barriers_after_exit(w);
+    return false;
+}
+
+void sim_warp_end(struct sim_warp *w)
+{
+    for (int i = 0; i < w->path_count; i++)
+        leave_frames(w, w->paths[i].frame, w->paths[i].mask);
+    w->path_count = 0;
+    w->alive = 0;
+}
+
+/* --- lanes that act together --- */
+
+/* bar.warp.sync meets any other bar.warp.sync; other instructions only themselves, with lanes that are there already. */
+static uint32_t also_at_barrier(const struct sim_warp *w)
+{
+    uint32_t lanes = 0;
+    for (int i = 0; i < w->path_count; i++) {
+        const struct sim_path *p = &w->paths[i];
+        if (i != w->path && p->wait == SIM_WAIT_LANES && p->pc->ins &&
+            p->pc->ins->op == PTX_BAR_WARP_SYNC)
+            lanes |= p->mask;
+    }
+    return lanes;
+}
+
+/* Those at another bar.warp.sync go on behind it. */
+static void release_elsewhere(struct sim_warp *w, uint32_t lanes)
+{
+    int count = w->path_count;
+    for (int i = 0; i < count; i++) {
+        struct sim_path *p = &w->paths[i];
+        uint32_t free = p->mask & lanes;
+        if (i == w->path || p->wait != SIM_WAIT_LANES || !free)
+            continue;
+        if (p->mask & ~free) {
+            p->mask &= ~free;
+            add_path(w, p, free, p->pc + 1);
+        } else {
+            p->pc++;
+            p->wait = SIM_WAIT_NOTHING;
+        }
+    }
+}
+
+static bool tell_in_step(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                         const uint32_t members[SIM_LANES])
+{
+    struct sim_sync_event event = {.kind = SIM_WARP_SYNC,
+                                   .orders = op->ins->op == PTX_BAR_WARP_SYNC};
+    sim_place_of(w, op, &event.at);
+    while (mask) {
+        event.members = members[__builtin_ctz(mask)];
+        event.mask = 0;
+        for (uint32_t rest = mask; rest; rest &= rest - 1)
+            if (members[__builtin_ctz(rest)] == event.members)
+                event.mask |= rest & -rest;
+        mask &= ~event.mask;
+        if (!sim_tell_sync(w, &event))
+            return false;
+    }
+    return true;
+}
+
+uint32_t sim_gather(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                    const uint32_t members[SIM_LANES])
+{
+    uint32_t ready = 0, here = mask, elsewhere = 0;
+    w->paths[w->path].members = 0;
+    if (w->path_count > 1 && op->ins->op == PTX_BAR_WARP_SYNC)
+        here |= also_at_barrier(w);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        uint32_t bit = rest & -rest, need = members[__builtin_ctz(rest)];
+        if (!(need & bit)) {
+            sim_stop(w, op, "lane %d is not in its mask 0x%08x", __builtin_ctz(rest), need);
+            return 0;
+        }
+        w->paths[w->path].members |= need;
+        if (!(need & w->alive & ~here)) {
+            ready |= bit;
+            elsewhere |= need & ~mask;
+        }
+    }
+    if (w->observed && ready && !tell_in_step(w, op, ready, members))
+        return 0;
+    if (elsewhere && here != mask)
+        release_elsewhere(w, elsewhere);
+    return ready;
+}
+
+bool sim_proceed(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uint32_t done)
+{
+    if (done == mask && w->path_count == 1 && !w->sim->over)
+        return true;
+    w->state = SIM_CHOOSES;
+    if (w->sim->over)
+        return false;
+    if (done == mask) {
+        w->paths[w->path].pc = op + 1;
+        return false;
+    }
+    struct sim_path *p = sim_split(w, op, mask & ~done);
+    p->wait = SIM_WAIT_LANES;
+    p->members &= ~p->mask;
+    return false;
+}
+
+bool sim_gather_all(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    if (!(w->alive & ~mask))
+        return true;
+    struct sim_path *p = sim_split(w, op, mask);
+    p->wait = SIM_WAIT_LANES;
+    p->members = w->alive & ~mask;
+    return false;
+}

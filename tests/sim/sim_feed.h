@@ -1,0 +1,49 @@
+/* Events for observers, made by hand: a machine of the tests' own that only says what it does. */
+#ifndef TW_TEST_SIM_FEED_H
+#define TW_TEST_SIM_FEED_H
+
+#include "sim/sim_report.h"
+
+#include <string.h>
+
+enum { FEED_SHARED = 256, FEED_GLOBAL = 16384, FEED_MOST_BLOCKS = 4 };
+#define FEED_BASE ((uint64_t)16 << 36)
+
+struct feed {
+    struct sim_observer *observer;
+    struct sim_report *report;
+    int threads, warps, blocks;
+    uint8_t shared[FEED_MOST_BLOCKS][FEED_SHARED], global[FEED_GLOBAL];
+    uint32_t line;  /* the next event's place: its line */
+    int64_t generation[FEED_MOST_BLOCKS];
+    struct sim_access access; /* the last */
+};
+
+/* A launch of so many blocks, all begun. */
+void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *report, int blocks,
+                int threads);
+void feed_end(struct feed *f);
+/* Findings so far, all counts together. */
+int64_t feed_found(const struct feed *f);
+
+struct sim_place feed_place(const struct feed *f, int block, int warp);
+/* One access; `address` of FEED_BASE and above is global. Each lane's at address + lane * stride; values: all bytes
+ * `value`. Memory is written. */
+void feed_access(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
+                 uint64_t address, int stride, int bytes, int value);
+/* The same with order, scope, the number of an asynchronous copy, and each lane's address. */
+void feed_full(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
+               const uint64_t *addresses, int bytes, int value, enum sim_order order,
+               enum sim_scope scope, uint32_t group);
+void feed_barrier(struct feed *f, int block); /* bar.sync 0 by all */
+void feed_arrive(struct feed *f, int block, int warp, uint32_t mask, int id, int expected,
+                 bool waits);
+void feed_leave(struct feed *f, int block, int warp, uint32_t mask, int id, int expected);
+void feed_sync(struct feed *f, int block, int warp, uint32_t mask, enum sim_sync kind,
+               enum sim_order order, enum sim_scope scope);
+void feed_mbarrier(struct feed *f, int block, int warp, uint32_t mask, enum sim_sync kind,
+                   uint64_t address, int64_t count);
+void feed_async(struct feed *f, int block, int warp, uint32_t mask, enum sim_async kind,
+                uint32_t group, int pending);
+
+#endif

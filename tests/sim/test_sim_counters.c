@@ -1,0 +1,387 @@
+/* Counters: every reading of h200-counters.csv; random accesses against the rules spelt out; sums by line and kind. */
+#include "sim/sim_counters.h"
+#include "warp_program.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef TW_TEST_ROOT
+#define TW_TEST_ROOT "."
+#endif
+
+/* --- readings --- */
+
+struct reading {
+    char access[16], pattern[32];
+    int active, wavefronts, ideal, sectors, requests;
+    int offset[SIM_LANES];
+};
+
+static bool read_line(char *line, struct reading *r)
+{
+    char *field = strtok(line, ",");
+    for (int i = 0; field; i++, field = strtok(NULL, ",\n")) {
+        int n = atoi(field);
+        switch (i) {
+        case 0: snprintf(r->access, sizeof r->access, "%s", field); break;
+        case 1: snprintf(r->pattern, sizeof r->pattern, "%s", field); break;
+        case 2: r->active = n; break;
+        case 3: break; /* machine instructions of the whole program */
+        case 4: r->wavefronts = n; break;
+        case 5: r->ideal = n; break;
+        case 6: r->sectors = n; break;
+        case 7: r->requests = n; break;
+        default: r->offset[i - 8] = n; break;
+        }
+        if (i == 7 + SIM_LANES)
+            return true;
+    }
+    return false;
+}
+
+static void lanes_of(const struct reading *r, struct sim_access *a)
+{
+    for (int i = 0; i < SIM_LANES; i++)
+        if (r->offset[i] >= 0) {
+            a->mask |= 1u << i;
+            a->address[i] = (uint64_t)r->offset[i];
+        }
+}
+
+/* What the instruction of a reading is on its shared side, and on its global one. */
+static bool shared_side(const struct reading *r, struct sim_access *a)
+{
+    const char *s = r->access;
+    *a = (struct sim_access){.space = SIM_SHARED, .kind = SIM_READ};
+    lanes_of(r, a);
+    if (s[0] == 'g')
+        return false;
+    if (strncmp(s, "ldm", 3) == 0 || strncmp(s, "stm", 3) == 0) {
+        a->kind = s[0] == 's' ? SIM_WRITE : SIM_READ;
+        a->matrix = s[0] == 's' ? SIM_STMATRIX : SIM_LDMATRIX;
+        a->matrices = s[3] - '0';
+        a->bytes = 16;
+        a->mask &= a->matrices == 4 ? UINT32_MAX : (1u << 8 * a->matrices) - 1;
+    } else if (strncmp(s, "cpa", 3) == 0) {
+        a->kind = SIM_WRITE;
+        a->group = 1;
+        a->bytes = atoi(s + 3);
+    } else {
+        a->kind = s[1] == 's' ? SIM_WRITE : SIM_READ;
+        a->bytes = atoi(s + 3) / 8;
+    }
+    return true;
+}
+
+static bool global_side(const struct reading *r, struct sim_access *a)
+{
+    const char *s = r->access;
+    *a = (struct sim_access){.space = SIM_GLOBAL, .kind = s[1] == 's' ? SIM_WRITE : SIM_READ};
+    lanes_of(r, a);
+    a->bytes = s[0] == 'c' ? atoi(s + 3) : atoi(s + 3) / 8;
+    a->group = s[0] == 'c';
+    return s[0] == 'g' || s[0] == 'c';
+}
+
+static void every_reading(void **state)
+{
+    (void)state;
+    FILE *f = fopen(TW_TEST_ROOT "/tests/sim/h200-counters.csv", "r");
+    assert_non_null(f);
+    char line[2048];
+    int rows = 0;
+    assert_non_null(fgets(line, sizeof line, f)); /* the heading */
+    while (fgets(line, sizeof line, f)) {
+        struct reading r;
+        struct sim_access a;
+        assert_true(read_line(line, &r));
+        int wavefronts = 0, ideal = 0, sectors = 0, requests = 0;
+        if (shared_side(&r, &a)) {
+            wavefronts = sim_wavefronts(&a);
+            ideal = sim_wavefronts_ideal(&a);
+        }
+        if (global_side(&r, &a)) {
+            sectors = sim_sectors(&a);
+            requests = 1;
+        }
+        if (wavefronts != r.wavefronts || ideal != r.ideal || sectors != r.sectors ||
+            requests != r.requests)
+            print_error("%s %s: %d %d %d %d, read %d %d %d %d\n", r.access, r.pattern, wavefronts,
+                        ideal, sectors, requests, r.wavefronts, r.ideal, r.sectors, r.requests);
+        assert_int_equal(wavefronts, r.wavefronts);
+        assert_int_equal(ideal, r.ideal);
+        assert_int_equal(sectors, r.sectors);
+        assert_int_equal(requests, r.requests);
+        rows++;
+    }
+    fclose(f);
+    assert_int_equal(rows, 546);
+}
+
+/* --- the rules, word by word and lane by lane --- */
+
+static uint64_t seed = 1;
+static uint32_t draw(uint32_t below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((seed >> 33) % below);
+}
+
+/* The most distinct words that a bank has among lanes first to last. */
+static int plain_phase(const struct sim_access *a, int first, int last, int bytes)
+{
+    int most = 0;
+    for (uint64_t bank = 0; bank < 32; bank++) {
+        uint64_t words[32 * 4];
+        int count = 0;
+        for (int i = first; i < last; i++)
+            for (uint64_t w = a->address[i] / 4; w <= (a->address[i] + (uint64_t)bytes - 1) / 4;
+                 w++) {
+                bool had = false;
+                for (int j = 0; j < count; j++)
+                    had |= words[j] == w;
+                if ((a->mask >> i & 1) && w % 32 == bank && !had)
+                    words[count++] = w;
+            }
+        most = most > count ? most : count;
+    }
+    return most;
+}
+
+static bool plain_pairs(const struct sim_access *a, int apart)
+{
+    for (int i = 0; i < SIM_LANES; i++)
+        if (a->address[i] != a->address[i ^ apart])
+            return false;
+    return a->mask == UINT32_MAX && a->kind == SIM_READ && a->bytes > 4;
+}
+
+static int plain_wavefronts(const struct sim_access *a)
+{
+    int lanes = a->bytes <= 4 ? 32 : a->bytes == 8 ? 16 : 8, sum = 0;
+    if (plain_pairs(a, 1) || plain_pairs(a, 2))
+        lanes *= 2;
+    for (int first = 0; first < SIM_LANES; first += lanes)
+        sum += plain_phase(a, first, first + lanes, a->bytes);
+    return sum;
+}
+
+static int plain_sectors(const struct sim_access *a)
+{
+    int count = 0;
+    for (int i = 0; i < SIM_LANES; i++) {
+        bool had = !(a->mask >> i & 1);
+        for (int j = 0; j < i; j++)
+            had |= (a->mask >> j & 1) && a->address[i] / 32 == a->address[j] / 32;
+        count += !had;
+    }
+    return count;
+}
+
+/* Addresses of the kinds that kernels have, and of none. */
+static void random_access(struct sim_access *a)
+{
+    static const int widths[] = {1, 2, 4, 8, 16};
+    uint64_t width = (uint64_t)widths[draw(5)];
+    uint32_t stride = draw(40), span = 1u << draw(12), way = draw(4);
+    *a = (struct sim_access){.kind = draw(2) ? SIM_READ : SIM_WRITE, .bytes = (int)width};
+    a->mask = draw(2) ? UINT32_MAX : draw(3) ? draw(UINT32_MAX) : 1u << draw(32);
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        uint32_t lane = way == 0 ? i : way == 1 ? i / 2 : way == 2 ? i & ~2u : 0;
+        a->address[i] = width * (way < 3 ? lane * stride : draw(span));
+    }
+    if (draw(4) == 0)
+        a->address[draw(32)] += width;
+    if (draw(50) == 0)
+        a->address[draw(32)] += (uint64_t)draw(100) << 36;
+}
+
+static void random_accesses(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 20000; n++) {
+        struct sim_access a;
+        random_access(&a);
+        assert_int_equal(sim_sectors(&a), plain_sectors(&a));
+        for (int i = 0; i < SIM_LANES; i++)
+            a.address[i] &= UINT32_MAX;
+        assert_int_equal(sim_wavefronts(&a), plain_wavefronts(&a));
+    }
+}
+
+static void nobody_active(void **state)
+{
+    (void)state;
+    struct sim_access a = {.kind = SIM_READ, .bytes = 16};
+    assert_int_equal(sim_wavefronts(&a), 0);
+    assert_int_equal(sim_wavefronts_ideal(&a), 0);
+    assert_int_equal(sim_sectors(&a), 0);
+}
+
+/* --- sums --- */
+
+static const char program[] = ".version 8.0\n"
+                              ".target sm_80\n"
+                              ".address_size 64\n"
+                              ".file 1 \"here/k.tile\"\n"
+                              ".visible .entry k()\n"
+                              "{\n"
+                              "    .reg .b32 %r<3>;\n"
+                              "    .reg .f32 %f<3>;\n"
+                              "    .reg .b64 %rd<2>;\n"
+                              "    mov.u32 %r1, 0;\n"
+                              "    mov.u64 %rd1, 0;\n"
+                              "    .loc 1 7 3\n"
+                              "    ld.shared.f32 %f1, [%r1];\n"
+                              "    fma.rn.f32 %f2, %f1, %f1, %f1;\n"
+                              "    .loc 1 9 1\n"
+                              "    st.global.f32 [%rd1], %f2;\n"
+                              "    .loc 1 7 8\n"
+                              "    add.s32 %r2, %r1, %r1;\n"
+                              "    ret;\n"
+                              "}\n";
+
+/* Tells an observer of each instruction of the program, by a whole warp and by one lane, and of its accesses. */
+static void feed(const struct sim_observer *o, const struct ptx_function *f)
+{
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->kind != PTX_AT_INSTRUCTION)
+            continue;
+        struct sim_access a = {.at = {.ins = s->instruction, .function = f, .where = s->where},
+                               .mask = UINT32_MAX,
+                               .bytes = 4};
+        assert_true(o->instruction(o->user, &a.at, UINT32_MAX));
+        assert_true(o->instruction(o->user, &a.at, 1));
+        for (uint64_t lane = 0; lane < SIM_LANES; lane++)
+            a.address[lane] = 8 * lane;
+        if (s->instruction->op == PTX_LD) {
+            a.space = SIM_SHARED;
+            a.kind = SIM_READ;
+            assert_true(o->access(o->user, &a));
+        } else if (s->instruction->op == PTX_ST) {
+            a.space = SIM_GLOBAL;
+            a.kind = SIM_WRITE;
+            assert_true(o->access(o->user, &a));
+        }
+    }
+}
+
+static void by_line_and_kind(void **state)
+{
+    (void)state;
+    jmp_buf no_memory;
+    struct arena arena;
+    struct diag diag;
+    struct text out;
+    arena_init(&arena, &allocator_libc, &no_memory);
+    if (setjmp(no_memory))
+        fail();
+    const struct source source = {"k.ptx", program, sizeof program - 1};
+    diag_init(&diag, &arena);
+    struct ptx_module *module = ptx_parse(&arena, &source, &diag);
+    assert_non_null(module);
+    struct sim_counters *c = sim_counters_new(&arena);
+    feed(sim_counters_observer(c), ptx_find_function(module, "k"));
+    struct sim_counts total;
+    sim_counters_total(c, &total);
+    assert_int_equal(total.warp_instructions, 14);
+    assert_int_equal(total.thread_instructions, 7 * 33);
+    assert_int_equal(total.shared_wavefronts, 2);
+    assert_int_equal(total.bank_conflicts, 1);
+    assert_int_equal(total.global_sectors, 8);
+    struct sim_line_counts *lines;
+    assert_int_equal(sim_counters_lines(c, module, &arena, &lines), 4);
+    assert_string_equal(lines[0].file, "here/k.tile");
+    assert_int_equal(lines[0].line, 7);
+    assert_int_equal(lines[0].counts.warp_instructions, 8); /* the ret too */
+    assert_int_equal(lines[1].line, 9);
+    assert_int_equal(lines[1].counts.global_requests, 1);
+    assert_string_equal(lines[2].file, "k.ptx"); /* in front of the first .loc */
+    assert_int_equal(lines[2].line, 10);
+    text_init(&out, &arena);
+    sim_counters_json(&out, c, module);
+    assert_non_null(strstr(out.data, "{\"warp_instructions\": 14, \"thread_instructions\": 231, "));
+    assert_non_null(strstr(out.data, "\"instructions\": {\"f32\": 2, \"integer\": 2, \"move\": 4, "
+                                     "\"shared\": 2, \"global\": 2, \"control\": 2}"));
+    assert_non_null(strstr(out.data, "{\"file\": \"here/k.tile\", \"line\": 9, "
+                                     "\"warp_instructions\": 2, \"thread_instructions\": 33, "
+                                     "\"global_stores\": 1, \"global_requests\": 1, "
+                                     "\"global_sectors\": 8}"));
+    sim_counters_table(&out, c, module);
+    assert_non_null(strstr(out.data, "k.tile:7"));
+    sim_counters_clear(c);
+    sim_counters_total(c, &total);
+    assert_int_equal(total.warp_instructions, 0);
+    arena_free(&arena);
+}
+
+/* --- a launch --- */
+
+/* Two warps: a copy of 16 bytes a thread in the background, matrices from it, a column of a row-major array, a store that
+ * half of the lanes make. */
+static const char kernel[] =
+    ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+    "    .shared .align 128 .b8 s[8192];\n    .reg .b32 %t, %x, %y, %r<4>;\n    .reg .b64 %i, %o, "
+    "%u;\n"
+    "    .reg .pred %p;\n    mov.u32 %t, %tid.x;\n    ld.param.u64 %i, [in];\n"
+    "    ld.param.u64 %o, [out];\n    mul.wide.u32 %u, %t, 16;\n    add.s64 %i, %i, %u;\n"
+    "    mov.u32 %x, s;\n    shl.b32 %y, %t, 4;\n    add.u32 %x, %x, %y;\n"
+    "    cp.async.cg.shared.global [%x], [%i], 16;\n    cp.async.wait_all;\n    bar.sync 0;\n"
+    "    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%x];\n"
+    "    shl.b32 %y, %t, 7;\n    mov.u32 %x, s;\n    add.u32 %x, %x, %y;\n"
+    "    ld.shared.b32 %r1, [%x];\n"
+    "    and.b32 %y, %t, 1;\n    setp.eq.u32 %p, %y, 0;\n    mul.wide.u32 %u, %t, 4;\n"
+    "    add.s64 %o, %o, %u;\n    @%p st.global.b32 [%o], %r0;\n    ret;\n}\n";
+
+static void counted_in_a_launch(void **state)
+{
+    (void)state;
+    static uint32_t in[256], out[64];
+    const struct warp_array arrays[] = {{in, sizeof in}, {out, sizeof out}};
+    struct sim_case c;
+    struct sim_counts n;
+    int64_t kinds[SIM_KIND_COUNT];
+    for (int late = 0; late < 2; late++) {
+        sim_case_open(&c, kernel);
+        struct sim_counters *counters = sim_counters_new(&c.arena);
+        sim_observe(c.sim, sim_counters_observer(counters));
+        c.launch.options.async_late = late;
+        assert_int_equal(warp_launch(&c, 64, arrays, 2), SIM_DONE);
+        sim_counters_total(counters, &n);
+        assert_int_equal(n.warp_instructions, 2 * 22);
+        assert_int_equal(n.thread_instructions, 2 * (21 * 32 + 16));
+        assert_int_equal(n.async_copies, 2);
+        assert_int_equal(n.async_bytes, 1024);
+        assert_int_equal(n.shared_loads, 4);
+        assert_int_equal(n.shared_stores, 0);
+        assert_int_equal(n.shared_wavefronts, 2 * (4 + 4 + 32)); /* copy, matrices, column */
+        assert_int_equal(n.shared_wavefronts_ideal, 2 * (4 + 4 + 1));
+        assert_int_equal(n.bank_conflicts, 2 * 31);
+        assert_int_equal(n.global_loads, 0);
+        assert_int_equal(n.global_stores, 2);
+        assert_int_equal(n.global_requests, 4);
+        assert_int_equal(n.global_sectors, 2 * (16 + 4));
+        sim_counters_kinds(counters, kinds);
+        assert_int_equal(kinds[SIM_KIND_SHARED], 4);
+        assert_int_equal(kinds[SIM_KIND_ASYNC], 4);
+        assert_int_equal(kinds[SIM_KIND_BARRIER], 2);
+        sim_case_close(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_reading),       cmocka_unit_test(random_accesses),
+        cmocka_unit_test(nobody_active),       cmocka_unit_test(by_line_and_kind),
+        cmocka_unit_test(counted_in_a_launch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,425 @@
+/* The race check on events made by hand: what orders and what does not. */
+#include "sim/sim_race.h"
+#include "sim_feed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static jmp_buf failed;
+static struct arena arena;
+static struct sim_report report;
+static struct sim_races *races;
+static struct feed f;
+
+enum { ALL = -1 };
+#define LANES UINT32_MAX
+#define W SIM_WRITE
+#define R SIM_READ
+#define G FEED_BASE
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, &allocator_libc, &failed);
+    sim_report_init(&report, &arena, NULL);
+    races = sim_races_new(&arena, &report);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sim_races_free(races);
+    assert_int_equal(sim_races_memory(races), 0);
+    arena_free(&arena);
+    return 0;
+}
+
+static void start(int blocks, int threads)
+{
+    feed_start(&f, sim_races_observer(races), &report, blocks, threads);
+}
+
+static void expect(int64_t count)
+{
+    if (feed_found(&f) != count) {
+        struct text t;
+        text_init(&t, &arena);
+        sim_report_text(&t, &report, false);
+        print_message("%s", t.data);
+    }
+    assert_int_equal(feed_found(&f), count);
+}
+
+static void expect_kind(enum sim_found kind)
+{
+    expect(1);
+    assert_non_null(sim_report_find(&report, kind));
+}
+
+static void a_barrier_orders(void **state)
+{
+    (void)state;
+    start(1, 64);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
+    feed_access(&f, 0, 0, LANES, R, 0, 4, 4, 0); /* each its own */
+    feed_barrier(&f, 0);
+    feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 0);
+    feed_access(&f, 0, 0, LANES, R, 0, 0, 16, 0);
+    feed_barrier(&f, 0);
+    feed_access(&f, 0, 1, LANES, W, 0, 8, 8, 0);
+    expect(0);
+}
+
+static void without_it_a_read_races(void **state)
+{
+    (void)state;
+    start(1, 64);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 7);
+    feed_access(&f, 0, 1, 1, R, 8, 4, 4, 0);
+    expect_kind(SIM_FOUND_RACE);
+    const struct sim_finding *x = report.first;
+    assert_int_equal(x->access[0].lane, 2);
+    assert_int_equal(x->access[0].at.warp, 0);
+    assert_int_equal(x->access[1].lane, 0);
+    assert_int_equal(x->access[1].address, 8);
+    assert_string_equal(
+        x->steps[1],
+        "the read (block (0,0,0) thread (32,0,0)) may come first: it then gets 0x00000000, not the "
+        "0x07070707 of block (0,0,0) thread (2,0,0)");
+}
+
+static void without_it_a_write_races(void **state)
+{
+    (void)state;
+    start(1, 64);
+    feed_access(&f, 0, 0, LANES, R, 0, 0, 4, 0);
+    feed_access(&f, 0, 1, 1u << 5, W, 0, 0, 4, 3);
+    expect_kind(SIM_FOUND_RACE);
+}
+
+static void bytes_are_told_apart(void **state)
+{
+    (void)state;
+    start(1, 64);
+    for (int l = 0; l < 32; l++)
+        feed_access(&f, 0, l % 2, 1u << l, W, 0, 1, 1, l);
+    expect(0);
+    feed_access(&f, 0, 1, 1u << 4, W, 0, 1, 1, 9);
+    expect_kind(SIM_FOUND_RACE);
+}
+
+static void halves_of_words_in_one_store(void **state)
+{
+    (void)state;
+    start(1, 64);
+    feed_access(&f, 0, 0, LANES, W, 0, 2, 2, 1);
+    feed_access(&f, 0, 0, LANES, R, 0, 2, 2, 1);
+    feed_access(&f, 0, 1, LANES, W, 64, 2, 2, 1);
+    expect(0);
+    feed_access(&f, 0, 0, 1u << 3, R, 0, 4, 4, 1); /* the words of lanes 6 and 7 */
+    expect_kind(SIM_FOUND_RACE);
+}
+
+static void lanes_are_threads(void **state)
+{
+    (void)state;
+    start(1, 32);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
+    feed_sync(&f, 0, 0, LANES, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+    feed_access(&f, 0, 0, 0x7fffffff, R, 4, 4, 4, 0);
+    expect(0);
+    feed_access(&f, 0, 0, 1, W, 4, 4, 4, 2); /* itself read it … */
+    expect(0);
+    feed_access(&f, 0, 0, 1, W, 8, 4, 4, 2); /* … lane 1 this one */
+    expect_kind(SIM_FOUND_RACE);
+}
+
+static void some_lanes_in_step(void **state)
+{
+    (void)state;
+    start(1, 32);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
+    feed_sync(&f, 0, 0, 0xffff, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+    feed_access(&f, 0, 0, 0x1, R, 4, 4, 4, 0);
+    feed_access(&f, 0, 0, 0x1, R, 60, 4, 4, 0);
+    expect(0);
+    feed_access(&f, 0, 0, 0x1, R, 64, 4, 4, 0);
+    expect_kind(SIM_FOUND_RACE);
+}
+
+static void lanes_of_one_instruction(void **state)
+{
+    (void)state;
+    uint64_t addresses[SIM_LANES];
+    start(1, 32);
+    feed_access(&f, 0, 0, 3, W, 0, 0, 4, 1); /* the same value */
+    expect_kind(SIM_FOUND_SAME_VALUE);
+    assert_int_equal(sim_report_failures(&report), 0);
+    for (int l = 0; l < SIM_LANES; l++)
+        addresses[l] = (uint64_t)(4 * (l ^ 5) % 64);
+    feed_full(&f, 0, 0, LANES, W, addresses, 4, 1, SIM_WEAK, SIM_CTA, 0);
+    assert_true(feed_found(&f) > 1);
+    assert_int_equal(sim_report_failures(&report), 0);
+}
+
+static void same_values_apart(void **state)
+{
+    (void)state;
+    start(2, 32);
+    feed_access(&f, 0, 0, 1, W, G, 0, 4, 1);
+    feed_access(&f, 1, 0, 1, W, G, 0, 4, 1);
+    expect_kind(SIM_FOUND_SAME_VALUE);
+    feed_access(&f, 0, 0, 2, W, G, 0, 4, 2);
+    assert_int_equal(sim_report_failures(&report), 1);
+}
+
+static void blocks_are_not_ordered(void **state)
+{
+    (void)state;
+    start(2, 64);
+    feed_access(&f, 0, 0, LANES, W, G, 4, 4, 1);
+    feed_barrier(&f, 0);
+    feed_barrier(&f, 1);
+    feed_access(&f, 0, 1, LANES, R, G, 4, 4, 1);
+    expect(0);
+    feed_access(&f, 1, 1, LANES, R, G, 4, 4, 1);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+}
+
+/* Thread 0 of block 0 writes data and a flag; thread 0 of block 1 reads the flag, then the data. */
+static void pass_flag(enum sim_order release, enum sim_order acquire, int fence_1, int fence_2,
+                      enum sim_scope scope)
+{
+    uint64_t flag[SIM_LANES] = {G + 64};
+    start(2, 64);
+    feed_access(&f, 0, 1, LANES, W, G + 128, 4, 4, 1);
+    feed_barrier(&f, 0);
+    feed_access(&f, 0, 0, 1, W, G, 4, 4, 1);
+    if (fence_1 >= 0)
+        feed_sync(&f, 0, 0, 1, SIM_FENCE, SIM_ACQ_REL, (enum sim_scope)fence_1);
+    feed_full(&f, 0, 0, 1, W, flag, 4, 1, release, scope, 0);
+    feed_full(&f, 1, 0, 1, R, flag, 4, 1, acquire, scope, 0);
+    if (fence_2 >= 0)
+        feed_sync(&f, 1, 0, 1, SIM_FENCE, SIM_SC, (enum sim_scope)fence_2);
+    feed_access(&f, 1, 0, 1, R, G, 4, 4, 1);
+    feed_barrier(&f, 1);
+    feed_access(&f, 1, 1, LANES, R, G + 128, 4, 4, 1);
+}
+
+static void release_and_acquire(void **state)
+{
+    (void)state;
+    pass_flag(SIM_RELEASE, SIM_ACQUIRE, -1, -1, SIM_GPU);
+    expect(0);
+    pass_flag(SIM_RELAXED, SIM_RELAXED, SIM_GPU, SIM_GPU, SIM_GPU);
+    expect(0);
+    pass_flag(SIM_VOLATILE, SIM_VOLATILE, SIM_GPU, SIM_SYS, SIM_CTA);
+    expect(0);
+}
+
+static void release_without_acquire(void **state)
+{
+    (void)state;
+    pass_flag(SIM_RELEASE, SIM_RELAXED, -1, -1, SIM_GPU);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+}
+
+static void acquire_without_release(void **state)
+{
+    (void)state;
+    pass_flag(SIM_RELAXED, SIM_ACQUIRE, -1, -1, SIM_GPU);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+}
+
+static void fence_too_narrow(void **state)
+{
+    (void)state;
+    pass_flag(SIM_RELAXED, SIM_ACQUIRE, SIM_CTA, -1, SIM_GPU);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+}
+
+static void scope_too_narrow(void **state)
+{
+    (void)state;
+    pass_flag(SIM_RELEASE, SIM_ACQUIRE, -1, -1, SIM_CTA);
+    assert_int_equal(report.first->kind, SIM_FOUND_SCOPE);
+    assert_non_null(sim_report_find(&report, SIM_FOUND_RACE));
+}
+
+/* The last of the blocks to count up reads what all wrote. */
+static void a_chain_of_updates(void **state)
+{
+    (void)state;
+    uint64_t count[SIM_LANES] = {G + 64};
+    start(4, 32);
+    for (int b = 0; b < 4; b++) {
+        feed_access(&f, b, 0, 1, W, G + 4 * (uint64_t)b, 4, 4, 1);
+        feed_sync(&f, b, 0, 1, SIM_FENCE, SIM_SC, SIM_GPU);
+        feed_full(&f, b, 0, 1, SIM_UPDATE, count, 4, 1, SIM_RELAXED, SIM_GPU, 0);
+    }
+    feed_sync(&f, 3, 0, 1, SIM_FENCE, SIM_SC, SIM_GPU);
+    feed_access(&f, 3, 0, 1, R, G, 4, 16, 1);
+    expect(0);
+    feed_access(&f, 2, 0, 1, R, G, 4, 16, 1);
+    assert_true(feed_found(&f) > 0);
+}
+
+static void atomics_do_not_race(void **state)
+{
+    (void)state;
+    uint64_t bins[SIM_LANES];
+    start(2, 64);
+    for (int l = 0; l < SIM_LANES; l++)
+        bins[l] = G + (uint64_t)(4 * (l * 7 % 5));
+    for (int i = 0; i < 4; i++)
+        feed_full(&f, i % 2, i / 2, LANES, SIM_UPDATE, bins, 4, 1, SIM_RELAXED, SIM_GPU, 0);
+    expect(0);
+    feed_access(&f, 1, 1, 1, R, G, 4, 4, 1); /* lane 0 was not the last, and not alone */
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+}
+
+static void named_barriers(void **state)
+{
+    (void)state;
+    start(1, 96);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
+    feed_arrive(&f, 0, 0, LANES, 1, 64, false); /* the producer goes on */
+    feed_access(&f, 0, 0, 1, W, 128, 4, 4, 1);
+    feed_arrive(&f, 0, 1, LANES, 1, 64, true);
+    feed_leave(&f, 0, 1, LANES, 1, 64);
+    feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 1);
+    expect(0);
+    feed_access(&f, 0, 1, 1, R, 128, 4, 4, 1); /* written after the arrival */
+    expect(1);
+    feed_access(&f, 0, 2, 1, R, 0, 4, 4, 1); /* took no part */
+    expect(2);
+}
+
+static void copies_are_agents(void **state)
+{
+    (void)state;
+    uint64_t from[SIM_LANES], to[SIM_LANES];
+    for (int l = 0; l < SIM_LANES; l++) {
+        from[l] = G + 4 * (uint64_t)l;
+        to[l] = 4 * (uint64_t)l;
+    }
+    start(1, 64);
+    feed_async(&f, 0, 0, LANES, SIM_ASYNC_ISSUE, 1, 0);
+    feed_full(&f, 0, 0, LANES, R, from, 4, 0, SIM_WEAK, SIM_CTA, 1);
+    feed_full(&f, 0, 0, LANES, W, to, 4, 5, SIM_WEAK, SIM_CTA, 1);
+    feed_async(&f, 0, 0, LANES, SIM_ASYNC_COMMIT, 0, 0);
+    feed_async(&f, 0, 0, LANES, SIM_ASYNC_ISSUE, 2, 0);
+    for (int l = 0; l < SIM_LANES; l++)
+        to[l] += 128;
+    feed_full(&f, 0, 0, LANES, W, to, 4, 5, SIM_WEAK, SIM_CTA, 2);
+    feed_async(&f, 0, 0, LANES, SIM_ASYNC_COMMIT, 0, 0);
+    feed_async(&f, 0, 0, LANES, SIM_ASYNC_WAIT, 0, 1);
+    feed_access(&f, 0, 0, LANES, R, 0, 4, 4, 0); /* the first group */
+    feed_barrier(&f, 0);
+    feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 0);
+    expect(0);
+    feed_access(&f, 0, 1, 1, R, 128, 4, 4, 0);
+    expect_kind(SIM_FOUND_ASYNC_RACE);
+    feed_access(&f, 0, 0, 1, R, 128, 4, 4, 0); /* not even its own thread may */
+    expect(2);
+}
+
+/* Landing late is no excuse for what happened in between. */
+static void copies_begin_when_issued(void **state)
+{
+    (void)state;
+    uint64_t to[SIM_LANES] = {0};
+    start(1, 32);
+    feed_async(&f, 0, 0, 1, SIM_ASYNC_ISSUE, 1, 0);
+    feed_access(&f, 0, 0, 1, W, 0, 4, 4, 1);
+    feed_full(&f, 0, 0, 1, W, to, 4, 5, SIM_WEAK, SIM_CTA, 1);
+    expect_kind(SIM_FOUND_ASYNC_RACE);
+}
+
+static void mbarriers_order(void **state)
+{
+    (void)state;
+    start(1, 64);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 248, 32);
+    feed_barrier(&f, 0);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_ARRIVE, 248, 1);
+    feed_mbarrier(&f, 0, 1, LANES, SIM_MBARRIER_WAIT, 248, 0);
+    feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 1);
+    expect(0);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 2); /* the reader has not answered */
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+}
+
+static void long_runs_stay_small(void **state)
+{
+    (void)state;
+    start(1, 64);
+    for (int i = 0; i < 100000; i++) {
+        f.line = 1;
+        feed_access(&f, 0, i % 2, LANES, W, 0, 4, 4, 1);
+        feed_barrier(&f, 0);
+        feed_access(&f, 0, 0, LANES, R, 0, 0, 16, 1);
+        feed_access(&f, 0, 1, LANES, R, 4, 0, 4, 1);
+        feed_access(&f, 0, 1, LANES, R, 4, 0, 4, 1);
+        feed_barrier(&f, 0);
+    }
+    expect(0);
+    assert_true(sim_races_most_memory(races) < 4 << 20);
+}
+
+static void findings_are_not_repeated(void **state)
+{
+    (void)state;
+    start(2, 32);
+    for (int i = 0; i < 10; i++) {
+        f.line = 7;
+        feed_access(&f, 0, 0, LANES, W, G, 4, 4, 2 * i);
+        feed_access(&f, 1, 0, LANES, W, G, 4, 4, 2 * i + 1);
+    }
+    assert_int_equal(report.kept, 1);
+    assert_true(report.first->count >= 10 * 32);
+    struct text t;
+    text_init(&t, &arena);
+    sim_report_json(&t, &report);
+    assert_non_null(strstr(t.data, "\"kind\": \"race\""));
+}
+
+static void suppressions(void **state)
+{
+    (void)state;
+    struct diag diag;
+    diag_init(&diag, &arena);
+    const char *text = "# known\nrace <unknown>*\n";
+    struct source source = {"supp", text, strlen(text)};
+    start(2, 32);
+    assert_true(sim_report_suppress(&report, &source, &diag) || diag.errors == 0);
+    const char *bad = "rase a b\nrace a b c\n";
+    struct source wrong = {"supp", bad, strlen(bad)};
+    assert_false(sim_report_suppress(&report, &wrong, &diag));
+    assert_int_equal(diag.errors, 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_barrier_orders),         TEST(without_it_a_read_races),
+        TEST(without_it_a_write_races), TEST(bytes_are_told_apart),
+        TEST(halves_of_words_in_one_store), TEST(lanes_are_threads),
+        TEST(some_lanes_in_step),       TEST(lanes_of_one_instruction),
+        TEST(same_values_apart),        TEST(blocks_are_not_ordered),
+        TEST(release_and_acquire),      TEST(release_without_acquire),
+        TEST(acquire_without_release),  TEST(fence_too_narrow),
+        TEST(scope_too_narrow),         TEST(a_chain_of_updates),
+        TEST(atomics_do_not_race),      TEST(named_barriers),
+        TEST(copies_are_agents),        TEST(copies_begin_when_issued),
+        TEST(mbarriers_order),          TEST(long_runs_stay_small),
+        TEST(findings_are_not_repeated), TEST(suppressions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,433 @@
+/* The race check against a plain one: a vector clock for each thread and copy, every access of every byte kept. Random
+ * programs, mostly steered around races, until the first race: both must see it at the same event. */
+#include "sim/sim_race.h"
+#include "sim_feed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+enum {
+    BLOCKS = 2,
+    WARPS = 2,
+    THREADS = 40, /* of a block: its second warp has 8 lanes */
+    SLOTS = BLOCKS * WARPS * 32,
+    COPIES = 64, /* lanes' copies in one program */
+    AGENTS = SLOTS + COPIES,
+    SHARED = 64,
+    GLOBAL = 64, /* around the end of a page of the shadow memory */
+    BYTES = BLOCKS * SHARED + GLOBAL,
+    WORDS = BYTES / 4,
+    EVENTS = 300
+};
+#define GLOBAL_BASE (FEED_BASE + 4096 - GLOBAL / 2)
+
+struct clock {
+    uint32_t at[AGENTS];
+};
+struct past {
+    struct past *next;
+    int agent, order, scope, element;
+    uint32_t time;
+    bool writes;
+};
+struct value {
+    struct clock wide, local;
+    int block; /* of local */
+    int writer; /* the thread that wrote last, -1: a weak write */
+};
+struct bar {
+    struct clock clock;
+    uint32_t waiting[WARPS];
+    int count;
+};
+
+static struct model {
+    struct clock now[AGENTS];
+    struct clock fence[2][SLOTS], seen[2][SLOTS];
+    bool fenced[2][SLOTS];
+    struct past *past[BYTES];
+    struct value value[WORDS];
+    struct bar bar[BLOCKS];
+    int copies;                       /* agents used */
+    int copy_of[COPIES], index[COPIES]; /* thread, commit group; -1: waited for */
+    int commits[SLOTS];
+} *m;
+static struct arena arena;
+static jmp_buf failed;
+static uint64_t random_state;
+
+static uint32_t random_next(void)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return (uint32_t)(random_state * 0x2545f4914f6cdd1dULL >> 32);
+}
+static int below(int n)
+{
+    return (int)(random_next() % (uint32_t)n);
+}
+
+static int slot(int block, int warp, int lane)
+{
+    return (block * WARPS + warp) * 32 + lane;
+}
+static uint32_t lanes_of(int warp)
+{
+    return warp == 0 ? UINT32_MAX : 0xff;
+}
+static void join(struct clock *a, const struct clock *b)
+{
+    for (int i = 0; i < AGENTS; i++)
+        a->at[i] = b->at[i] > a->at[i] ? b->at[i] : a->at[i];
+}
+static void step(int agent)
+{
+    m->now[agent].at[agent]++;
+}
+
+/* --- accesses --- */
+
+struct request {
+    int block, warp, bytes, order, scope, value;
+    uint32_t mask;
+    enum sim_kind kind;
+    uint64_t address[SIM_LANES];
+    int agent[SIM_LANES];
+};
+
+static int byte_of(const struct request *q, int lane)
+{
+    uint64_t a = q->address[lane];
+    return a >= FEED_BASE ? BLOCKS * SHARED + (int)(a - GLOBAL_BASE) : q->block * SHARED + (int)a;
+}
+
+static int block_of_agent(int agent)
+{
+    return (agent < SLOTS ? agent : m->copy_of[agent - SLOTS]) / (WARPS * 32);
+}
+
+static bool is_wide(int order, int scope)
+{
+    return order == SIM_VOLATILE || scope >= SIM_GPU;
+}
+
+static bool excused(const struct request *q, int agent, const struct past *p)
+{
+    if (q->order == SIM_WEAK || p->order == SIM_WEAK || p->element != q->bytes)
+        return false;
+    return block_of_agent(agent) == block_of_agent(p->agent) ||
+           (is_wide(q->order, q->scope) && is_wide(p->order, p->scope));
+}
+
+/* Lanes of one instruction may race with each other: they do if their agents differ, the access being kept by then. */
+static bool access_races(const struct request *q, bool keep)
+{
+    bool races = false;
+    for (uint32_t rest = q->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), agent = q->agent[lane];
+        for (int b = 0; b < q->bytes; b++)
+            for (const struct past *p = m->past[byte_of(q, lane) + b]; p && !races; p = p->next)
+                races = (p->writes || (q->kind & SIM_WRITE)) && p->agent != agent &&
+                        p->time > m->now[agent].at[p->agent] && !excused(q, agent, p);
+        for (uint32_t more = rest & (rest - 1); more && q->kind == SIM_WRITE; more &= more - 1)
+            races |= q->address[__builtin_ctz(more)] == q->address[lane] && q->order == SIM_WEAK;
+    }
+    for (uint32_t rest = q->mask; rest && keep; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), agent = q->agent[lane];
+        for (int b = 0; b < q->bytes; b++) {
+            struct past **at = &m->past[byte_of(q, lane) + b], *p = arena_new(&arena, struct past);
+            *p = (struct past){*at,       agent,     q->order, q->scope, q->bytes,
+                               m->now[agent].at[agent], (q->kind & SIM_WRITE) != 0};
+            *at = p;
+        }
+    }
+    return races;
+}
+
+static void read_value(const struct request *q, int lane)
+{
+    int s = slot(q->block, q->warp, lane), wide = is_wide(q->order, q->scope);
+    const struct value *v = &m->value[byte_of(q, lane) / 4];
+    bool acquires = q->order == SIM_ACQUIRE || q->order == SIM_ACQ_REL;
+    struct clock *near = acquires ? &m->now[s] : &m->seen[0][s];
+    struct clock *far = acquires ? &m->now[s] : &m->seen[1][s];
+    if (v->block == q->block)
+        join(near, &v->local);
+    if (wide)
+        join(far, &v->wide);
+}
+
+static void write_value(const struct request *q, int lane)
+{
+    int s = slot(q->block, q->warp, lane), wide = is_wide(q->order, q->scope);
+    struct value *v = &m->value[byte_of(q, lane) / 4];
+    bool releases = q->order == SIM_RELEASE || q->order == SIM_ACQ_REL;
+    if (q->kind == SIM_WRITE && (q->order == SIM_WEAK || v->writer != s))
+        *v = (struct value){.block = q->block};
+    v->writer = q->order == SIM_WEAK ? -1 : s;
+    if (v->block != q->block) {
+        memset(&v->local, 0, sizeof v->local);
+        v->block = q->block;
+    }
+    if (releases) {
+        join(&v->local, &m->now[s]);
+        if (wide)
+            join(&v->wide, &m->now[s]);
+    } else if (q->order != SIM_WEAK) {
+        for (int f = 0; f < 2; f++) {
+            if (m->fenced[f][s])
+                join(&v->local, &m->fence[f][s]);
+            if (m->fenced[f][s] && f && wide)
+                join(&v->wide, &m->fence[f][s]);
+        }
+    }
+}
+
+static void pass_values(const struct request *q)
+{
+    for (uint32_t rest = q->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (q->order != SIM_WEAK && q->kind & SIM_READ)
+            read_value(q, lane);
+        if (q->kind & SIM_WRITE)
+            write_value(q, lane);
+    }
+    for (uint32_t rest = q->mask; rest; rest &= rest - 1)
+        if (q->order == SIM_RELEASE || q->order == SIM_ACQ_REL)
+            step(slot(q->block, q->warp, __builtin_ctz(rest)));
+}
+
+static void random_request(struct request *q)
+{
+    static const int sizes[] = {1, 2, 4, 4, 4, 8, 16};
+    int bytes = sizes[below(7)], global = below(3) == 0, room = global ? GLOBAL : SHARED;
+    int pattern = below(5), first = below(room / bytes);
+    *q = (struct request){.block = below(BLOCKS), .warp = below(WARPS), .bytes = bytes};
+    q->mask = below(3) ? 1u << below(32) : below(2) ? UINT32_MAX : random_next() & random_next();
+    q->mask &= lanes_of(q->warp);
+    q->kind = below(2) ? SIM_READ : SIM_WRITE;
+    q->value = below(250) + 1;
+    if (below(4) == 0) {
+        static const enum sim_order orders[] = {SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL,
+                                                SIM_VOLATILE};
+        q->bytes = bytes = 4;
+        first = below(4);
+        q->order = orders[below(5)];
+        q->kind = q->order == SIM_ACQUIRE                                 ? SIM_READ
+                  : q->order == SIM_RELEASE                               ? SIM_WRITE
+                  : q->order == SIM_ACQ_REL || (q->order == SIM_RELAXED && below(2)) ? SIM_UPDATE
+                                                                          : q->kind;
+        q->scope = below(4) && global ? SIM_GPU : SIM_CTA;
+        pattern = 0;
+    }
+    for (int l = 0; l < SIM_LANES; l++) {
+        int at = pattern == 0 ? first : pattern == 1 ? l : pattern == 2 ? first + l : l ^ first;
+        q->address[l] = (global ? GLOBAL_BASE : 0) + (uint64_t)(at * bytes % room);
+        q->agent[l] = slot(q->block, q->warp, l);
+    }
+}
+
+/* --- synchronisation --- */
+
+static void feed_request(struct feed *f, const struct request *q, uint32_t group)
+{
+    feed_full(f, q->block, q->warp, q->mask, q->kind, q->address, q->bytes, q->value,
+              (enum sim_order)q->order, (enum sim_scope)q->scope, group);
+}
+
+static void whole_barrier(struct feed *f, int block)
+{
+    struct clock all = {{0}};
+    for (int i = 0; i < WARPS * 32; i++)
+        join(&all, &m->now[slot(block, 0, i)]);
+    for (int i = 0; i < WARPS * 32; i++) {
+        m->now[slot(block, 0, i)] = all;
+        step(slot(block, 0, i));
+    }
+    feed_barrier(f, block);
+}
+
+/* One warp arrives and goes on, or waits; the other waits: 64 threads, the second warp counting what it has. */
+static void warp_barrier(struct feed *f, int block)
+{
+    bool waits = below(2);
+    int first = below(WARPS);
+    struct clock all = {{0}};
+    for (int w = 0; w < WARPS; w++)
+        for (uint32_t rest = lanes_of(w); rest; rest &= rest - 1)
+            join(&all, &m->now[slot(block, w, __builtin_ctz(rest))]);
+    for (int w = 0; w < WARPS; w++)
+        for (uint32_t rest = lanes_of(w); rest; rest &= rest - 1) {
+            int s = slot(block, w, __builtin_ctz(rest));
+            if (w != first || waits)
+                join(&m->now[s], &all);
+            step(s);
+        }
+    feed_arrive(f, block, first, lanes_of(first), 1, 64, waits);
+    feed_arrive(f, block, 1 - first, lanes_of(1 - first), 1, 64, true);
+    feed_leave(f, block, 1 - first, lanes_of(1 - first), 1, 64);
+    if (waits)
+        feed_leave(f, block, first, lanes_of(first), 1, 64);
+}
+
+static void warp_sync(struct feed *f, int block, int warp)
+{
+    uint32_t mask = lanes_of(warp) & (below(2) ? UINT32_MAX : random_next());
+    struct clock all = {{0}};
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        join(&all, &m->now[slot(block, warp, __builtin_ctz(rest))]);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        m->now[slot(block, warp, __builtin_ctz(rest))] = all;
+        step(slot(block, warp, __builtin_ctz(rest)));
+    }
+    if (mask)
+        feed_sync(f, block, warp, mask, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+}
+
+static void fence(struct feed *f, int block, int warp)
+{
+    uint32_t mask = lanes_of(warp) & (below(2) ? UINT32_MAX : 1u << below(8));
+    int wide = below(3) > 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int s = slot(block, warp, __builtin_ctz(rest));
+        join(&m->now[s], &m->seen[0][s]);
+        if (wide)
+            join(&m->now[s], &m->seen[1][s]);
+        m->fence[wide][s] = m->now[s];
+        m->fenced[wide][s] = true;
+        step(s);
+    }
+    feed_sync(f, block, warp, mask, SIM_FENCE, SIM_ACQ_REL, wide ? SIM_GPU : SIM_CTA);
+}
+
+/* A copy of one lane: its read or its write. True: it races. */
+static bool copy(struct feed *f, bool avoid, bool *races)
+{
+    struct request q;
+    static uint32_t group;
+    if (m->copies == COPIES)
+        return false;
+    random_request(&q);
+    if (q.order != SIM_WEAK)
+        return false;
+    int lane = __builtin_ctz(q.mask ? q.mask : 1), s = slot(q.block, q.warp, lane);
+    int agent = SLOTS + m->copies;
+    q.mask = 1u << lane;
+    q.agent[lane] = agent;
+    m->copy_of[m->copies] = s;
+    m->now[agent] = m->now[s];
+    m->now[agent].at[agent] = 1;
+    if (avoid && access_races(&q, false))
+        return false;
+    m->index[m->copies++] = m->commits[s];
+    step(s);
+    *races = access_races(&q, true);
+    pass_values(&q);
+    feed_async(f, q.block, q.warp, q.mask, SIM_ASYNC_ISSUE, ++group, 0);
+    feed_request(f, &q, group);
+    return true;
+}
+
+static void commit_or_wait(struct feed *f, int block, int warp)
+{
+    uint32_t mask = lanes_of(warp) & (below(2) ? UINT32_MAX : 1u << below(8));
+    int kind = below(3), pending = kind == 0 ? -1 : below(2);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int s = slot(block, warp, __builtin_ctz(rest));
+        m->commits[s] += kind == 2;
+        for (int c = 0; c < m->copies && kind < 2; c++)
+            if (m->copy_of[c] == s && m->index[c] >= 0 &&
+                (pending < 0 || m->index[c] + pending < m->commits[s])) {
+                join(&m->now[s], &m->now[SLOTS + c]);
+                m->index[c] = -1;
+            }
+    }
+    if (kind == 2)
+        feed_async(f, block, warp, mask, SIM_ASYNC_COMMIT, 0, 0);
+    else
+        feed_async(f, block, warp, mask, SIM_ASYNC_WAIT, 0, pending);
+}
+
+static bool random_event(struct feed *f)
+{
+    int kind = below(100), block = below(BLOCKS), warp = below(WARPS);
+    bool races = false, avoid = below(40) > 0;
+    if (kind < 4) {
+        whole_barrier(f, block);
+    } else if (kind < 7) {
+        warp_barrier(f, block);
+    } else if (kind < 12) {
+        warp_sync(f, block, warp);
+    } else if (kind < 17) {
+        fence(f, block, warp);
+    } else if (kind < 22) {
+        commit_or_wait(f, block, warp);
+    } else if (kind < 30) {
+        copy(f, avoid, &races);
+    } else {
+        struct request q;
+        random_request(&q);
+        if (!q.mask || (avoid && access_races(&q, false)))
+            return false;
+        races = access_races(&q, true);
+        pass_values(&q);
+        feed_request(f, &q, 0);
+    }
+    return races;
+}
+
+static void one_program(uint64_t seed, int64_t *events, int *raced)
+{
+    static struct feed f;
+    struct sim_report report;
+    arena_init(&arena, &allocator_libc, &failed);
+    sim_report_init(&report, &arena, NULL);
+    struct sim_races *races = sim_races_new(&arena, &report);
+    random_state = seed * 0x9e3779b97f4a7c15ULL + 1;
+    m = arena_new(&arena, struct model);
+    for (int i = 0; i < SLOTS; i++)
+        step(i);
+    feed_start(&f, sim_races_observer(races), &report, BLOCKS, THREADS);
+    for (int i = 0; i < EVENTS; i++) {
+        bool expected = random_event(&f), found = feed_found(&f) > 0;
+        if (expected != found) {
+            struct text t;
+            text_init(&t, &arena);
+            sim_report_text(&t, &report, false);
+            fail_msg("seed %llu event %d line %u: %s\n%s", (unsigned long long)seed, i,
+                     (unsigned)f.line, expected ? "a race is missed" : "there is no race", t.data);
+        }
+        ++*events;
+        *raced += expected;
+        if (expected)
+            break;
+    }
+    feed_end(&f);
+    sim_races_free(races);
+    arena_free(&arena);
+}
+
+static void programs(void **state)
+{
+    (void)state;
+    const char *only = getenv("TW_SEED");
+    int64_t events = 0;
+    int raced = 0, count = getenv("TW_TEST_LONG") ? 20000 : 600;
+    for (int i = 1; i <= count && !only; i++)
+        one_program((uint64_t)i, &events, &raced);
+    if (only)
+        one_program(strtoull(only, NULL, 10), &events, &raced);
+    print_message("%lld events, %d races\n", (long long)events, raced);
+    assert_true(only || (raced > count / 3 && raced < count));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

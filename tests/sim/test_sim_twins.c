@@ -1,0 +1,159 @@
+/* Twins (tests/sim/twins): of each pair the broken one gives the finding that its first line names, within a few orders of
+ * warps, and the clean one gives none. TW_TWIN=name runs one pair and prints what is found. */
+#include "sim/sim_barrier_check.h"
+#include "sim/sim_memcheck.h"
+#include "sim/sim_race.h"
+#include "sim_helper.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 4096, SEEDS = 12, CLEAN_SEEDS = 3, MOST_STEPS = 400000, LEAST_TWINS = 60 };
+#define FOLDER TW_TEST_ROOT "/tests/sim/twins/"
+
+struct twin {
+    char name[64];
+    char expect[32];
+    unsigned grid, block;
+    int n;
+    bool raw, broken, shown;
+};
+
+/* Its first two lines. */
+static void read_head(struct twin *t, const char *text)
+{
+    const char *launch = strstr(text, "// launch:"), *end = strchr(launch, '\n'), *at;
+    assert_int_equal(sscanf(text, "// expect: %31s", t->expect), 1);
+    t->grid = 1;
+    t->block = 64;
+    t->n = 64;
+    if ((at = strstr(launch, "grid=")) && at < end)
+        t->grid = (unsigned)strtoul(at + 5, NULL, 10);
+    if ((at = strstr(launch, "block=")) && at < end)
+        t->block = (unsigned)strtoul(at + 6, NULL, 10);
+    if ((at = strstr(launch, "n=")) && at < end)
+        t->n = (int)strtol(at + 2, NULL, 10);
+    t->raw = (at = strstr(launch, "raw")) && at < end;
+}
+
+static void tell_memory(struct sim_memcheck *m, uint64_t address, const char *name, bool written)
+{
+    struct sim_allocation_event e = {SIM_GLOBAL, address, 4 * WORDS, name, written};
+    struct sim_observer *o = sim_memcheck_observer(m);
+    assert_true(o->allocated(o->user, &e));
+}
+
+struct outcome {
+    bool found; /* the kind that is expected */
+    int64_t failures;
+    enum sim_end end;
+};
+
+static const char *const ends[] = {"done", "stopped", "fault", "deadlock", "endless", "asked"};
+
+static void show(struct sim_case *c, const struct sim_report *report, const char *name)
+{
+    struct text t;
+    text_init(&t, &c->arena);
+    sim_report_text(&t, report, false);
+    print_message("%s: %s %s\n%s", name, ends[c->end], c->end ? sim_why(c->sim) : "", t.data);
+}
+
+static struct outcome run(struct twin *t, uint64_t seed, bool late)
+{
+    struct sim_case c;
+    struct sim_report report;
+    static int in[WORDS], zero[WORDS];
+    char path[512];
+    for (int i = 0; i < WORDS; i++)
+        in[i] = (int)((unsigned)i * 2654435761u >> 7);
+    snprintf(path, sizeof path, "%s%s.%s.ptx", FOLDER, t->name, t->broken ? "broken" : "clean");
+    sim_case_open_file(&c, path);
+    read_head(t, c.source.text);
+    sim_report_init(&report, &c.arena, c.module);
+    struct sim_races *races = sim_races_new(&c.arena, &report);
+    struct sim_memcheck *memory = sim_memcheck_new(&c.arena, &report);
+    struct sim_barrier_check *barriers = sim_barrier_check_new(&c.arena, &report);
+    sim_observe(c.sim, sim_races_observer(races));
+    sim_observe(c.sim, sim_memcheck_observer(memory));
+    sim_observe(c.sim, sim_barrier_check_observer(barriers));
+    uint64_t values[3] = {sim_case_buffer(&c, sizeof zero, t->raw ? NULL : zero),
+                          sim_case_buffer(&c, sizeof in, in), (uint64_t)t->n};
+    tell_memory(memory, values[0], "out", !t->raw);
+    tell_memory(memory, values[1], "in", true);
+    c.launch.grid[0] = t->grid;
+    c.launch.block[0] = t->block;
+    c.launch.options = (struct sim_options){
+        .seed = seed, .async_late = late, .step_limit = MOST_STEPS, .resident_blocks = 4};
+    sim_case_run(&c, "k", 3, values);
+    if (c.end == SIM_DEADLOCK)
+        sim_barrier_check_deadlock(barriers, sim_why(c.sim));
+    struct outcome o = {.failures = sim_report_failures(&report), .end = c.end};
+    for (int kind = 0; kind < SIM_FOUND_COUNT; kind++)
+        if (strcmp(sim_found_name((enum sim_found)kind), t->expect) == 0)
+            o.found = sim_report_find(&report, (enum sim_found)kind) != NULL;
+    if (t->shown || (!t->broken && (o.failures || o.end)))
+        show(&c, &report, path + strlen(FOLDER));
+    sim_races_free(races);
+    sim_memcheck_free(memory);
+    sim_barrier_check_free(barriers);
+    sim_case_close(&c);
+    return o;
+}
+
+static bool pair_fails(struct twin *t)
+{
+    bool found = false, fails = false;
+    enum sim_end end = SIM_DONE;
+    t->broken = true;
+    for (uint64_t seed = 0; seed < SEEDS && !found; seed++) {
+        struct outcome o = run(t, seed / 2, seed & 1);
+        found = o.found;
+        end = o.end;
+    }
+    if (!found)
+        print_error("%s.broken: no %s found (%s)\n", t->name, t->expect, ends[end]);
+    t->broken = false;
+    for (uint64_t seed = 0; seed < CLEAN_SEEDS && !fails; seed++)
+        for (int late = 0; late < 2 && !fails; late++) {
+            struct outcome o = run(t, seed, late);
+            fails = o.failures || o.end != SIM_DONE;
+        }
+    return fails || !found;
+}
+
+static void twins(void **state)
+{
+    (void)state;
+    const char *only = getenv("TW_TWIN");
+    DIR *folder = opendir(FOLDER);
+    assert_non_null(folder);
+    int count = 0, failures = 0;
+    for (struct dirent *e; (e = readdir(folder));) {
+        char *end = strstr(e->d_name, ".clean.ptx");
+        struct twin t = {.shown = only != NULL};
+        if (!end || (size_t)(end - e->d_name) >= sizeof t.name)
+            continue;
+        memcpy(t.name, e->d_name, (size_t)(end - e->d_name));
+        if (only && strcmp(only, t.name) != 0)
+            continue;
+        count++;
+        failures += pair_fails(&t);
+    }
+    closedir(folder);
+    print_message("%d pairs\n", count);
+    assert_true(only || count >= LEAST_TWINS);
+    assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(twins)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
