@@ -7,15 +7,21 @@ endif()
 option(TILEWRIGHT_SIM "Build the simulator" OFF)
 if(NOT TILEWRIGHT_SIM)
     list(FILTER library_sources EXCLUDE REGEX "/src/sim/")
+else()
+    # families of instructions that are loops over the lanes of a warp
+    set(sim_loops integer bits float half convert compare approx move access lanes mma)
+    list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
+    file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
+    list(REMOVE_ITEM library_sources ${sim_loop_sources})
 endif()
 
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
-# FMA and F16C; the engine chooses when it starts. They are loops over arrays: -O3 even where the rest is -O2.
+# FMA and F16C; the engine chooses when it starts. So are the simulator's loops over lanes. They are loops over arrays: -O3 even where the rest is -O2.
 function(add_routines name)
-    add_library(${name} OBJECT ${routine_sources})
+    add_library(${name} OBJECT ${routine_sources} ${sim_loop_sources})
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> ${ARGN})
     set(object_libraries ${object_libraries} ${name} PARENT_SCOPE)
 endfunction()
@@ -24,7 +30,7 @@ if(routine_sources)
     include(CheckCCompilerFlag)
     check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
     if(TILEWRIGHT_TAKES_V3)
-        add_routines(tilewright_routines_v3 -march=x86-64-v3 -DROUTINES_V3)
+        add_routines(tilewright_routines_v3 -march=x86-64-v3 -DROUTINES_V3 -DSIM_V3)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
     endif()
 endif()

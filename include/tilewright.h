@@ -157,11 +157,14 @@ TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the
 /* NULL and a message with the nearest name when there is none. */
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
-/* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" … for NVIDIA GPUs of that
- * compute capability, or "cuda" for the GPU that is here. Its tuned values are the target's, its launches are compiled for it. Belongs to the module; asked
- * for twice it is the same. TW_NOT_FOUND, with a message, where there is no such target. */
+/* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …
+ * for NVIDIA GPUs of that compute capability, or "cuda" for the GPU that is here: the greatest of
+ * these that it runs. Its tuned values are the target's, its launches are compiled for it. Belongs
+ * to the module; asked for twice it is the same. No GPU is needed but for "cuda". TW_NOT_FOUND
+ * where there is no such target, TW_UNSUPPORTED where there is no GPU (or one below 8.0), with a
+ * message; *out is NULL then. */
 TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
-TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu" */
+TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu", "sm_90"; never "cuda" */
 TW_API const char *tw_target_at(int index); /* the targets, "cpu" first; NULL past the last */
 
 TW_API const char *tw_kernel_name(const tw_kernel *k);
@@ -210,8 +213,8 @@ TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const c
 TW_API tw_status tw_launch_new(tw_kernel *k, tw_launch **out);
 TW_API void tw_launch_free(tw_launch *l);
 
-/* Scalar parameter; tuned value (any, listed or not); type variable. A float for an integer, and what the type cannot hold,
- * is refused here. */
+/* Scalar parameter; tuned value (any, listed or not); type variable. A float for an integer, and
+ * what the type cannot hold, is refused here. */
 TW_API tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value);
 TW_API tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value);
 TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
@@ -223,7 +226,9 @@ TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);
 
 /* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be
- * missing as long as every scalar parameter is set or inferred.
+ * missing as long as every scalar parameter is set or inferred. TW_BAD_PROGRAM also where the
+ * kernel's target lacks something: the messages say how much of what is taken by which tiles, and
+ * with which listed tuned values it fits.
  * Types: as set; else that of the first array (in order of parameters) whose parameter has the type
  * variable; else the default. Tuned values: as set; the rest is the first combination in the order
  * of the lists that `require` allows with them. */
@@ -234,11 +239,13 @@ TW_API tw_status tw_launch_prepare(tw_launch *l);
 TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out);
 TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out); /* data NULL */
 
-/* Prepares if need be, runs, waits. Every parameter with a view needs an array. TW_FAULT: the
- * messages say what the kernel did and where. */
+/* Prepares if need be, runs, waits. Every parameter with a view needs an array. On a GPU the arrays
+ * are copied there, and those that the kernel may write back. TW_FAULT: the messages say what the
+ * kernel did and where; TW_UNSUPPORTED: there is no GPU, or it does not take the program. */
 TW_API tw_status tw_launch_run(tw_launch *l);
-/* The same `runs` times, one right after the other, and how long one took, without the copies to and from a GPU (there, of
- * several runs, one more goes first to warm up). Each run starts from what the one before left in the arrays. */
+/* The same `runs` times (1 at least), one right after the other, and how long one took on average,
+ * without the copies to and from a GPU (there, of several runs, one more goes first to warm up); 0
+ * unless TW_OK. Each run starts from what the one before left in the arrays. */
 TW_API tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds);
 
 /* --- 5. Verification --- */
@@ -270,22 +277,26 @@ TW_API const char *tw_launch_undecided(tw_launch *l);
 
 /* --- 6. Looking inside --- */
 
-/* The typed program after `pass` (NULL: after the last; "check": before any), as text that compiles
- * again. Names of passes: tw_pass_name. Valid until the launch is freed or shown again. */
+/* The typed program after `pass` (NULL: after the last; "check": before any), as the kernel's
+ * target has it, as text that compiles again. Names of passes: tw_pass_name. Valid until the launch
+ * is freed or shown again. */
 TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
-/* What the launch's target (a GPU's) gets of it, with what is known of the sizes: */
+/* What a GPU gets of it (docs/lowering.md): */
 typedef enum tw_stage {
-    TW_STAGE_LAYOUT, /* who holds what, where it lies, and what each access of memory costs: for people */
-    TW_STAGE_PTX /* the program that is assembled */
+    TW_STAGE_LAYOUT, /* for people: who holds what, where it lies, what each access costs */
+    TW_STAGE_PTX     /* the program that is assembled */
 } tw_stage;
+/* For a launch of a kernel from tw_kernel_for_target; TW_BAD_ARGUMENT for one of the host's. Sizes
+ * need not be set; what is set is used as in a launch. No GPU is needed. Valid as from
+ * tw_launch_show. */
 TW_API tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text);
 TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
 
 typedef struct tw_device {
-    const char *name;      /* "cpu" */
-    char description[256]; /* processor, cores, instruction set in use */
-    int cores;
+    const char *name;      /* "cpu"; "cuda": a GPU, where the driver has one */
+    char description[256]; /* processor, cores, instruction set in use; GPU, memory, driver */
+    int cores;             /* of a GPU: multiprocessors */
 } tw_device;
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */
 

@@ -687,7 +687,8 @@ static const struct option_spec run_options[] = {
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default), or cuda: an NVIDIA GPU, where the driver is installed"},
+     .help = "cpu (default), or cuda: an NVIDIA GPU, where the driver is installed; sm_80 …:\n"
+             "there too, compiled for that target"},
     OPTION_THREADS,
     OPTION_JSON,
     OPTION_END,
@@ -697,16 +698,17 @@ const struct command command_run = {
     .name = "run",
     .arguments = "FILE[:KERNEL] [OPTIONS]",
     .summary = "run a kernel on .npy files or generated data",
-    .about = "Compiles a kernel and runs it. Sizes that are not set are inferred from the arrays. "
-             "Arrays\n"
-             "that the kernel writes start as zeros, unless --in gives them; without --out, small "
-             "ones are\n"
-             "printed and large ones summed up. A file with one kernel needs no :KERNEL.\n"
-             "An option given again for the same name counts, the earlier does not; --fill of one "
-             "array counts\n"
-             "over the general one.\n"
-             "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
-             "has no such types.",
+    .about =
+        "Compiles a kernel and runs it. Sizes that are not set are inferred from the arrays. "
+        "Arrays\n"
+        "that the kernel writes start as zeros, unless --in gives them; without --out, small "
+        "ones are\n"
+        "printed and large ones summed up. A file with one kernel needs no :KERNEL.\n"
+        "An option given again for the same name counts, the earlier does not; --fill of one "
+        "array counts\n"
+        "over the general one.\n"
+        "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
+        "has no such types.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"

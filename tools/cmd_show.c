@@ -113,11 +113,13 @@ static const struct option_spec show_options[] = {
     {.name = "stage",
      .values = 1,
      .value = "STAGE",
-     .help = "tile: the typed program (default); layout: who holds what; ptx: what is assembled"},
+     .help = "tile: the typed program (default); layout: who holds what, where it lies, what each\n"
+             "access costs; ptx: what is assembled"},
     {.name = "target",
      .values = 1,
      .value = "TARGET",
-     .help = "cpu (default), or a GPU: sm_80 … sm_121 (layout, ptx: sm_80)"},
+     .help = "cpu (default), sm_80 … sm_121, or cuda: the GPU that is here (layout, ptx: sm_80);\n"
+             "each has its own tuned values"},
     {.name = "after",
      .values = 1,
      .value = "PASS",
@@ -136,13 +138,17 @@ const struct command command_show = {
     .about =
         "Prints the kernel as the compiler sees it, for one choice of tuned values, types and\n"
         "static parameters. What is printed is a program of the language: it can be saved, edited\n"
-        "and compiled again. --stage layout and --stage ptx show what a GPU gets of it.",
+        "and compiled again. --stage layout and --stage ptx show what a GPU gets of it, with what\n"
+        "--set says of the sizes (divisibility by 16 shows in the widths); no GPU is needed.\n"
+        "What the target lacks is said with the tuned values that fit (status 2).",
     .options = show_options,
     .examples =
         "  tilewright show kernels/matmul/shared.tile\n"
         "  tilewright show kernels/matmul/auto.tile --after plan --set n=256,k=256 --type f16\n"
         "  tilewright show kernels/matmul/stages.tile --stage ptx --target sm_90 --type f16\n"
-        "  tilewright show kernels/matmul/stages.tile --stage layout --type f16\n"
+        "  tilewright show kernels/matmul/auto.tile --target sm_90 --after pipeline --type f16\n"
+        "  tilewright show kernels/matmul/stages.tile --stage layout --type f16 --set "
+        "m=512,n=512,k=512\n"
         "  tilewright show --passes\n",
     .run = show_run,
 };

@@ -1,4 +1,5 @@
-/* Contexts, their messages, and the guard that every public call which may allocate goes through. */
+/* Contexts, their messages, and the guard that every public call which may allocate goes through.
+ */
 #include "api/objects.h"
 
 #include <string.h>
@@ -78,7 +79,7 @@ tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *cal
     if (setjmp(ctx->recovery) == 0) {
         status = body(call);
         finish_messages(ctx);
-        if (status == TW_NO_MEMORY)
+        if (status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own */
             context_no_memory(ctx);
     } else {
         status = context_no_memory(ctx);

@@ -1,22 +1,24 @@
-/* When a variant takes more shared memory or registers than its GPU has: which of the listed tuned values would fit, those
- * with the fewest changes first. */
+/* When a variant takes more shared memory or registers than its GPU has: which of the listed tuned
+ * values would fit, those with the fewest changes first. */
 #include "api/objects.h"
 
 #include <inttypes.h>
 
-enum { COMBINATIONS_TRIED = 256, SHOWN = 3 };
+enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };
 
 struct fit {
     const tw_kernel *kernel;
     const struct choice *wanted; /* what does not fit */
     const bool *known;
+    enum lower_excess excess; /* what it takes too much of */
     struct choice tried;
     int *row; /* by tune: of its list */
     struct {
-        int64_t bytes;
+        int64_t takes; /* bytes of a block, or registers of a thread */
         struct literal *tunes;
     } best[SHOWN];
-    int found, tries;
+    int found;
+    int tries, looks; /* combinations compiled, and looked at */
 };
 
 static bool same(struct literal a, struct literal b)
@@ -24,7 +26,8 @@ static bool same(struct literal a, struct literal b)
     return a.is_float == b.is_float && (a.is_float ? a.f == b.f : a.i == b.i);
 }
 
-/* The next combination; names of one group step together, the last group fastest. False after the last. */
+/* The next combination; names of one group step together, the last group fastest. False after the
+ * last. */
 static bool next_combination(struct fit *f)
 {
     const struct lang_kernel *info = f->kernel->info;
@@ -56,13 +59,13 @@ static int take_combination(struct fit *f)
     return changed;
 }
 
-/* Bytes of shared memory that the combination takes; -1: it does not compile, or does not fit either. */
-static int64_t bytes_of(const struct fit *f)
+/* What the combination takes; -1: it does not compile, or does not fit either. */
+static int64_t taken_by(const struct fit *f)
 {
     const tw_kernel *k = f->kernel;
     struct arena *a = &k->module->ctx->probe;
     struct diag quiet;
-    int64_t bytes = -1;
+    int64_t takes = -1;
     diag_init(&quiet, a);
     if (lang_tunes_allowed(a, k->module->parsed, k->index, k->target, f->tried.tunes, NULL)) {
         struct kernel *ir = choice_check(a, &quiet, k, &f->tried, f->known);
@@ -72,18 +75,17 @@ static int64_t bytes_of(const struct fit *f)
             .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
         struct lower_options options = {.target = k->device};
         struct lowered lowered;
-        if (ir && passes_run(&passes, NULL) && ir->shared_bytes <= k->device->shared_bytes &&
-            lower_kernel(a, ir, &options, &quiet, &lowered))
-            bytes = lowered.shared_bytes;
+        if (ir && passes_run(&passes, NULL) && lower_kernel(a, ir, &options, &quiet, &lowered))
+            takes = f->excess == LOWER_MANY_BYTES ? lowered.shared_bytes : lowered.registers;
     }
     arena_free(a);
-    return bytes;
+    return takes;
 }
 
-static void remember(struct fit *f, int64_t bytes)
+static void remember(struct fit *f, int64_t takes)
 {
     size_t size = (size_t)f->kernel->info->tune_count * sizeof *f->tried.tunes;
-    f->best[f->found].bytes = bytes;
+    f->best[f->found].takes = takes;
     f->best[f->found++].tunes = arena_copy(&f->kernel->module->ctx->scratch, f->tried.tunes, size);
 }
 
@@ -95,10 +97,12 @@ static void try_changing(struct fit *f, int count)
     do {
         if (take_combination(f) != count)
             continue;
-        int64_t bytes = bytes_of(f);
-        if (bytes >= 0)
-            remember(f, bytes);
-    } while (f->found < SHOWN && ++f->tries < COMBINATIONS_TRIED && next_combination(f));
+        f->tries++;
+        int64_t takes = taken_by(f);
+        if (takes >= 0)
+            remember(f, takes);
+    } while (f->found < SHOWN && f->tries < COMBINATIONS_TRIED && ++f->looks < COMBINATIONS_SEEN &&
+             next_combination(f));
 }
 
 static void say(const struct fit *f)
@@ -119,25 +123,31 @@ static void say(const struct fit *f)
             else
                 text_printf(&out, "%" PRId64, v.i);
         }
-        text_printf(&out, " (%" PRId64 " bytes of shared memory)", f->best[i].bytes);
+        long long takes = (long long)f->best[i].takes;
+        if (f->excess == LOWER_MANY_BYTES)
+            text_printf(&out, " (%lld bytes of shared memory)", takes);
+        else
+            text_printf(&out, " (about %lld registers a thread)", takes);
     }
     diag_note(&f->kernel->module->ctx->diag, LOC_NONE, "with these tuned values it fits: %s",
               out.data);
 }
 
-void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *known)
+void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *known,
+                  enum lower_excess excess)
 {
     tw_context *ctx = k->module->ctx;
     const struct lang_kernel *info = k->info;
     if (info->tune_count == 0)
         return;
-    struct fit f = {.kernel = k, .wanted = wanted, .known = known, .tried = *wanted};
+    struct fit f = {
+        .kernel = k, .wanted = wanted, .known = known, .excess = excess, .tried = *wanted};
     f.tried.tunes = arena_array(&ctx->scratch, struct literal, info->tune_count);
     f.row = arena_array(&ctx->scratch, int, info->tune_count);
     for (int count = 1; count <= info->tune_count && f.found < SHOWN; count++)
         try_changing(&f, count);
     if (f.found)
         say(&f);
-    else
+    else if (f.tries < COMBINATIONS_TRIED && f.looks < COMBINATIONS_SEEN) /* all were tried */
         diag_note(&ctx->diag, LOC_NONE, "none of the listed tuned values fit; take smaller ones");
 }

@@ -1,9 +1,11 @@
-/* Launches on an NVIDIA GPU: arrays are copied there, the kernel runs, what it wrote is copied back. */
+/* Launches on an NVIDIA GPU: arrays are copied there, the kernel runs, what it wrote is copied
+ * back. */
 #include "api/objects.h"
 
 #include "cuda/cuda.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 struct gpu_run {
@@ -21,6 +23,8 @@ struct gpu_run {
 
 static tw_status say(struct gpu_run *r, tw_status status)
 {
+    if (!r->why[0])
+        return TW_NO_MEMORY; /* of the host */
     const tw_kernel *k = r->launch->kernel;
     diag_error(&r->launch->ctx->diag, k->info->loc, "kernel `%s` on %s: %s", k->info->name,
                r->cuda ? cuda_describe(r->cuda)->name : "cuda", r->why);
@@ -176,8 +180,15 @@ static tw_status find_grid(struct gpu_run *r)
             strcpy(r->why, "its grid cannot be known");
             return say(r, TW_BAD_ARGUMENT);
         }
+        if (r->config.grid[i] > lower_grid_limits[i]) {
+            snprintf(r->why, sizeof r->why,
+                     "a grid of %lld blocks along %c: GPUs have %lld at most",
+                     (long long)r->config.grid[i], "xyz"[i], (long long)lower_grid_limits[i]);
+            return say(r, TW_BAD_ARGUMENT);
+        }
     }
     r->config.shared_bytes = r->lowered->shared_bytes;
+    r->config.cooperative = ir->cooperative;
     return TW_OK;
 }
 

@@ -13,7 +13,8 @@
 
 /* --- a variant without all of its sizes --- */
 
-/* Statics that extents need are tried with these values, in order: multiples that most `assume`s are content with. */
+/* Statics that extents need are tried with these values, in order: multiples that most `assume`s
+ * are content with. */
 static const int64_t stand_ins[] = {16, 64, 128, 256, 1024};
 
 struct look {
@@ -27,7 +28,8 @@ struct look {
     bool *known; /* statics to compile in: given, or standing in */
 };
 
-/* Whether the kernel checks with these statics known. Uses scratch memory for the IR and for what it has to say. */
+/* Whether the kernel checks with these statics known. Uses scratch memory for the IR and for what
+ * it has to say. */
 static bool would_check(struct look *c)
 {
     tw_context *ctx = c->launch->ctx;
@@ -80,8 +82,8 @@ static void note_stand_ins(struct look *c)
                   info->name, names.data);
 }
 
-/* Compiles in as few of the statics that were not given as will do: a size left open shows more (any number of
- * iterations) than a small one. When nothing helps, the program itself is wrong. */
+/* Compiles in as few of the statics that were not given as will do: a size left open shows more
+ * (any number of iterations) than a small one. When nothing helps, the program itself is wrong. */
 static void choose_stand_ins(struct look *c)
 {
     const struct lang_kernel *info = c->launch->kernel->info;
@@ -216,7 +218,7 @@ static tw_status show_call(void *user)
     else if (c->stage == TW_STAGE_PTX)
         ptx_print(&text, lowered->module);
     else
-        show_layout(&text, lowered);
+        show_layout(&text, lowered, l->kernel->target);
     c->text = text.data;
     return TW_OK;
 }
@@ -244,6 +246,8 @@ tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
         return TW_BAD_ARGUMENT;
     if (!text)
         return context_refuse(l->ctx, "tw_launch_show_stage: `text` is NULL");
+    if (stage != TW_STAGE_LAYOUT && stage != TW_STAGE_PTX)
+        return context_refuse(l->ctx, "tw_launch_show_stage: there is no such stage");
     if (!l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_show_stage: the target `cpu` has no PTX; ask "
                                       "tw_kernel_for_target for a GPU's");
@@ -266,7 +270,8 @@ const char *tw_pass_summary(int index)
 
 /* --- devices --- */
 
-/* The processor's own name for itself, "" where there is no such instruction. `out` has 49 bytes. */
+/* The processor's own name for itself, "" where there is no such instruction. `out` has 49 bytes.
+ */
 static void processor_name(char *out)
 {
     out[0] = '\0';

@@ -203,14 +203,10 @@ tw_kernel *tw_module_kernel(tw_module *m, const char *name)
 
 /* --- targets --- */
 
-static const char *const target_names[] = {"cpu",    "sm_80",  "sm_86",  "sm_87",   "sm_89",
-                                           "sm_90",  "sm_90a", "sm_100", "sm_100a", "sm_103",
-                                           "sm_120", "sm_121", NULL};
-
 const char *tw_target_at(int index)
 {
-    int count = (int)(sizeof target_names / sizeof *target_names) - 1;
-    return index >= 0 && index < count ? target_names[index] : NULL;
+    const struct lower_target *t = lower_target_at(index - 1);
+    return index == 0 ? "cpu" : t ? t->name : NULL;
 }
 
 const char *tw_kernel_target(const tw_kernel *k)
@@ -226,18 +222,23 @@ struct target_call {
 
 static tw_status unknown_target(tw_context *ctx, const char *name)
 {
-    int count = (int)(sizeof target_names / sizeof *target_names) - 1;
+    VEC(const char *) names = {0};
+    vec_push(&ctx->scratch, &names, "cuda");
+    for (int i = 0; tw_target_at(i); i++)
+        vec_push(&ctx->scratch, &names, tw_target_at(i));
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
-    suggest(&ctx->diag, &ctx->scratch, name, target_names, count);
-    diag_note(&ctx->diag, LOC_NONE, "targets are cpu, and sm_80 and up for GPUs");
+    suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
+    diag_note(&ctx->diag, LOC_NONE, "kernels are made for cpu, and for GPUs from sm_80 on");
     return TW_NOT_FOUND;
 }
+
+enum { LEAST_CAPABILITY = 80 };
 
 /* The greatest target that a GPU of this compute capability runs. */
 static const char *target_below(tw_context *ctx, int capability)
 {
     struct ptx_target ptx;
-    for (; capability > 80; capability--) {
+    for (; capability > LEAST_CAPABILITY; capability--) {
         ptx = (struct ptx_target){.number = (uint8_t)capability};
         if (lower_target_find(ptx))
             break;
@@ -257,11 +258,20 @@ static tw_status find_target(void *user)
     char why[CUDA_WHY];
     if (strcmp(call->name, "cuda") == 0) {
         const struct cuda *gpu = context_cuda(m->ctx, why);
+        if (!gpu && !why[0])
+            return TW_NO_MEMORY;
         if (!gpu) {
             diag_error(&m->ctx->diag, LOC_NONE, "no GPU to run on: %s", why);
             return TW_UNSUPPORTED;
         }
-        call->name = target_below(m->ctx, cuda_describe(gpu)->capability);
+        const struct cuda_device *d = cuda_describe(gpu);
+        if (d->capability < LEAST_CAPABILITY) {
+            diag_error(&m->ctx->diag, LOC_NONE,
+                       "%s has compute capability %d.%d; kernels are made for 8.0 (sm_80) and up",
+                       d->name, d->capability / 10, d->capability % 10);
+            return TW_UNSUPPORTED;
+        }
+        call->name = target_below(m->ctx, d->capability);
     }
     for (tw_kernel *k = m->targeted; k; k = k->next)
         if (k->index == index && strcmp(k->target, call->name) == 0) {
@@ -275,7 +285,7 @@ static tw_status find_target(void *user)
     if (!device)
         return unknown_target(m->ctx, call->name);
     tw_kernel *k = arena_new(&m->arena, tw_kernel);
-    describe_kernel(m, k, index, arena_string(&m->arena, call->name, strlen(call->name)));
+    describe_kernel(m, k, index, device->name);
     k->device = device;
     k->next = m->targeted;
     m->targeted = k;

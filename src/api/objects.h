@@ -9,9 +9,10 @@
  *   launch_run.c  prepare, run, verify
  *   look.c        check, show, devices
  *
- * Memory: a context holds three arenas that live for one call (messages until the next one); a module, a launch and a
- * variant hold one each. All of them recover to context_call, the only place with a setjmp. What a call was making when
- * memory ran out is freed by the public function, which holds it outside of the guard's frame.
+ * Memory: a context holds three arenas that live for one call (messages until the next one); a
+ * module, a launch and a variant hold one each. All of them recover to context_call, the only place
+ * with a setjmp. What a call was making when memory ran out is freed by the public function, which
+ * holds it outside of the guard's frame.
  */
 #ifndef TW_OBJECTS_H
 #define TW_OBJECTS_H
@@ -42,8 +43,8 @@ struct tw_context {
     struct cuda *cuda; /* opened when first needed */
 };
 
-/* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it failed. Renders the
- * messages at the end. Not to be nested. */
+/* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it
+ * failed. Renders the messages at the end. Not to be nested. */
 tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call);
 /* Object memory straight from the allocator, zeroed; NULL when there is none. */
 void *context_object(tw_context *ctx, size_t size);
@@ -105,20 +106,24 @@ struct choice choice_new(struct arena *a, const struct lang_kernel *info);
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
 tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);
 void variants_free(tw_kernel *k);
-/* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL: reported. */
+/* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL:
+ * reported. */
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                             const struct choice *c, const bool *statics_known);
-/* Runs the passes up to `last` (NULL: all) over it. TW_OK, TW_UNSYNCHRONISED or TW_BAD_PROGRAM, reported. */
+/* Runs the passes up to `last` (NULL: all) over it. TW_OK, TW_UNSYNCHRONISED or TW_BAD_PROGRAM,
+ * reported. */
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
                         const bool *statics_known, const char *last);
 
 /* Lowers the IR, after all passes, for the kernel's target. NULL: reported. */
 struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
                              const struct choice *c, const bool *statics_known);
-/* A note behind the error that a variant takes too much shared memory: listed tuned values with which it does not. */
-void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known);
+/* A note behind the error that a variant takes more than the target has: listed tuned values with
+ * which it does not. */
+void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
+                  enum lower_excess excess);
 /* For people: the layouts and accesses of a lowered kernel. show_layout.c */
-void show_layout(struct text *out, const struct lowered *lowered);
+void show_layout(struct text *out, const struct lowered *lowered, const char *target);
 
 struct tw_launch {
     tw_context *ctx;
@@ -141,8 +146,8 @@ struct tw_launch {
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
 
-/* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported; not strict: what is
- * not known stays so. TW_OK or TW_BAD_ARGUMENT. */
+/* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported;
+ * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
 
 /* Whether parameter p of type t can be v; reports if not. */

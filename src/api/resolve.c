@@ -1,7 +1,7 @@
 /* What follows from what was given: element types, tuned values, sizes.
  *
- * Types come from arrays, sizes from the axes of arrays whose view has a parameter as that axis. Two sources that differ
- * are both named.
+ * Types come from arrays, sizes from the axes of arrays whose view has a parameter as that axis.
+ * Two sources that differ are both named.
  */
 #include "api/objects.h"
 
@@ -99,8 +99,8 @@ static bool row_matches(const tw_launch *l, int group, int row)
     return true;
 }
 
-/* Rows that have the values set by hand come alone; if there are none (an unlisted value), all rows serve the names that
- * are left. */
+/* Rows that have the values set by hand come alone; if there are none (an unlisted value), all rows
+ * serve the names that are left. */
 static void group_rows(tw_launch *l, struct tune_group *g, int listed, bool all_set)
 {
     g->rows = arena_array(&l->ctx->scratch, int, listed > 0 ? listed : 1);

@@ -6,6 +6,7 @@
 #include "layout/layout_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ROWS_SHOWN = 16, COLUMNS_SHOWN = 16 };
@@ -47,11 +48,14 @@ static void add_placed(struct text *out, const struct lower_placed *p)
 
 static void add_access(struct text *out, const struct lower_access *a)
 {
-    int line = 0, column = 0;
-    if (a->loc.source)
+    int line, column;
+    char place[32] = "";
+    if (a->loc.source) {
         loc_line_column(a->loc, &line, &column);
-    text_printf(out, "  %5d:%-4d %-10s %-28s %10" PRId64, line, column,
-                a->sym ? a->sym->name : "(scratch)", a->how, a->instructions);
+        snprintf(place, sizeof place, "%5d:%d", line, column);
+    }
+    text_printf(out, "  %-10s %-10s %-28s %10" PRId64, place, a->sym ? a->sym->name : "(scratch)",
+                a->how, a->instructions);
     if (a->shared && a->least)
         text_printf(out, " %12" PRId64 " %8" PRId64 "%s", a->wavefronts, a->least,
                     a->wavefronts > a->least ? "  conflicts" : "");
@@ -76,14 +80,14 @@ static void add_accesses(struct text *out, const struct lowered *lowered, bool s
         text_add(out, "\n");
 }
 
-void show_layout(struct text *out, const struct lowered *lowered)
+void show_layout(struct text *out, const struct lowered *lowered, const char *target)
 {
     const int *b = lowered->block;
     text_printf(out,
-                "%s for sm_%d: %d x %d x %d threads, %" PRId64 " bytes of shared memory, about %d "
+                "%s for %s: %d x %d x %d threads, %" PRId64 " bytes of shared memory, about %d "
                 "registers a thread\n\n",
-                lowered->function->name, lowered->module->target.number, b[0], b[1], b[2],
-                lowered->shared_bytes, lowered->registers);
+                lowered->function->name, target, b[0], b[1], b[2], lowered->shared_bytes,
+                lowered->registers);
     for (size_t i = 0; i < lowered->placed.count; i++)
         add_placed(out, &lowered->placed.data[i]);
     add_accesses(out, lowered, false);

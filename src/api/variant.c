@@ -1,5 +1,5 @@
-/* Variants: one compiled version of a kernel for each choice of tuned values, types, statics and facts about sizes. The
- * kernel keeps the most recently used. */
+/* Variants: one compiled version of a kernel for each choice of tuned values, types, statics and
+ * facts about sizes. The kernel keeps the most recently used. */
 #include "api/objects.h"
 
 #include <string.h>
@@ -84,8 +84,8 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
     struct lower_options options = {.target = k->device, .lines = true};
     if (lower_kernel(a, ir, &options, &k->module->ctx->diag, out))
         return out;
-    if (out->too_large)
-        note_fitting(k, c, statics_known);
+    if (out->excess != LOWER_FITS)
+        note_fitting(k, c, statics_known, out->excess);
     return NULL;
 }
 
@@ -135,7 +135,8 @@ static void drop_oldest(tw_kernel *k)
     variant_free(k->module->ctx, oldest);
 }
 
-/* A variant is in the list while it is being compiled: when memory runs out there, it is found here by the next call. */
+/* A variant is in the list while it is being compiled: when memory runs out there, it is found here
+ * by the next call. */
 static void drop_unfinished(tw_kernel *k)
 {
     struct variant *first = k->variants;

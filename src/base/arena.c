@@ -109,18 +109,43 @@ static struct arena_block *block_with_room(struct arena *a, size_t need)
     return a->blocks = block;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* What a piece takes of its block. */
+static size_t whole_of(size_t size)
+{
+    return ((size ? size : 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + REDZONE;
+}
+
+void *arena_room(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
         fail(a);
-    size_t whole = ((size ? size : 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + REDZONE;
+    size_t whole = whole_of(size);
     struct arena_block *block = block_with_room(a, whole);
     char *piece = (char *)block + HEADER + block->used;
     block->used += whole;
     a->used += size;
     UNPOISON(piece, size);
-    memset(piece, 0, size);
     return piece;
+}
+
+/* The latest piece made longer where it lies, if there is room. */
+static bool extend(struct arena *a, void *piece, size_t old_size, size_t size)
+{
+    struct arena_block *head = a->blocks;
+    size_t old = whole_of(old_size);
+    if (!head || head->used < old || size > head->size ||
+        (char *)piece != (char *)head + HEADER + head->used - old ||
+        whole_of(size) - old > head->size - head->used)
+        return false;
+    head->used += whole_of(size) - old;
+    a->used += size - old_size;
+    UNPOISON((char *)piece, size);
+    return true;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    return memset(arena_room(a, size), 0, size);
 }
 
 void *arena_alloc_array(struct arena *a, size_t count, size_t size)
@@ -132,7 +157,7 @@ void *arena_alloc_array(struct arena *a, size_t count, size_t size)
 
 void *arena_copy(struct arena *a, const void *data, size_t size)
 {
-    void *copy = arena_alloc(a, size);
+    void *copy = arena_room(a, size);
     if (size)
         memcpy(copy, data, size);
     return copy;
@@ -151,9 +176,12 @@ char *arena_string(struct arena *a, const char *text, size_t length)
 char *arena_printf(struct arena *a, const char *format, ...)
 {
     va_list args;
-    va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
+    int length = -1;
+    if (format) { /* always; sanitizers that go on behind a NULL make the compiler doubt it */
+        va_start(args, format);
+        length = vsnprintf(NULL, 0, format, args);
+        va_end(args);
+    }
     if (length < 0)
         fail(a);
     char *text = arena_alloc(a, (size_t)length + 1);
@@ -170,7 +198,13 @@ void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size
     if (*capacity > SIZE_MAX / 2)
         fail(a);
     size_t larger = *capacity ? *capacity * 2 : 8;
-    void *room = arena_alloc_array(a, larger, size);
+    if (larger > SIZE_MAX / 2 / size)
+        fail(a);
+    if (data && extend(a, data, *capacity * size, larger * size)) {
+        *capacity = larger;
+        return data;
+    }
+    void *room = arena_room(a, larger * size);
     if (count)
         memcpy(room, data, count * size);
     *capacity = larger;

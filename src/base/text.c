@@ -11,21 +11,24 @@ void text_init(struct text *t, struct arena *arena)
     t->data = arena_alloc(arena, t->capacity);
 }
 
-/* Room for `more` bytes and the '\0' behind them. */
-static void text_room(struct text *t, size_t more)
+static void grow(struct text *t, size_t more)
 {
-    size_t free_bytes = t->capacity - t->length;
-    if (more < free_bytes)
-        return;
     size_t larger = t->capacity;
     while (larger - t->length <= more && larger <= SIZE_MAX / 2)
         larger *= 2;
     if (larger - t->length <= more)
         larger = SIZE_MAX; /* the arena refuses it */
-    char *data = arena_alloc(t->arena, larger);
-    memcpy(data, t->data, t->length);
+    char *data = arena_room(t->arena, larger);
+    memcpy(data, t->data, t->length + 1);
     t->data = data;
     t->capacity = larger;
+}
+
+/* Room for `more` bytes and the '\0' behind them. */
+static inline void text_room(struct text *t, size_t more)
+{
+    if (more >= t->capacity - t->length)
+        grow(t, more);
 }
 
 void text_add_n(struct text *t, const char *s, size_t length)
@@ -38,14 +41,26 @@ void text_add_n(struct text *t, const char *s, size_t length)
     t->data[t->length] = '\0';
 }
 
+/* Most pieces are a few letters: copied as they are counted. */
 void text_add(struct text *t, const char *s)
 {
+    size_t room = t->capacity - t->length, n = 0;
+    char *to = t->data + t->length;
+    while (n < room && (to[n] = s[n]))
+        n++;
+    if (n < room) {
+        t->length += n;
+        return;
+    }
+    t->data[t->length] = '\0';
     text_add_n(t, s, strlen(s));
 }
 
 void text_add_char(struct text *t, char c)
 {
-    text_add_n(t, &c, 1);
+    text_room(t, 1);
+    t->data[t->length++] = c;
+    t->data[t->length] = '\0';
 }
 
 void text_printf(struct text *t, const char *format, ...)

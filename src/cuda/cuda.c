@@ -87,10 +87,9 @@ static bool find_device(struct cuda *c, int ordinal, char why[CUDA_WHY])
 struct cuda *cuda_open(const struct allocator *allocator, int ordinal, char why[CUDA_WHY])
 {
     struct cuda *c = take(allocator, sizeof *c);
-    if (!c) {
-        snprintf(why, CUDA_WHY, "out of memory");
+    why[0] = '\0';
+    if (!c)
         return NULL;
-    }
     c->allocator = allocator;
     bool opened =
         cuda_driver_find(&c->driver, why) && find_device(c, ordinal, why) &&
@@ -147,10 +146,9 @@ struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *ker
                               char why[CUDA_WHY])
 {
     struct cuda_module *m = take(c->allocator, sizeof *m);
-    if (!m) {
-        snprintf(why, CUDA_WHY, "out of memory");
+    why[0] = '\0';
+    if (!m)
         return NULL;
-    }
     m->shared_bytes = SHARED_WITHOUT_ASKING;
     bool loaded = enter(c, why);
     if (loaded) {
@@ -234,7 +232,8 @@ bool cuda_zero(struct cuda *c, uint64_t to, size_t bytes, char why[CUDA_WHY])
 
 /* --- launches --- */
 
-/* More than 48 KB of dynamic shared memory must be asked for (CUDA C++ Programming Guide, "Shared Memory"). */
+/* More than 48 KB of dynamic shared memory must be asked for (CUDA C++ Programming Guide, "Shared
+ * Memory"). */
 static bool allow_shared(struct cuda *c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY])
 {
     if (bytes <= m->shared_bytes)
@@ -246,11 +245,36 @@ static bool allow_shared(struct cuda *c, struct cuda_module *m, int64_t bytes, c
     return true;
 }
 
+static bool start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,
+                  char why[CUDA_WHY])
+{
+    enum { COOPERATIVE_LAUNCH_TOO_LARGE = 720 };
+    unsigned g[3], b[3], shared = (unsigned)launch->shared_bytes;
+    for (int i = 0; i < 3; i++) {
+        g[i] = (unsigned)launch->grid[i];
+        b[i] = (unsigned)launch->block[i];
+    }
+    if (!launch->cooperative)
+        return good(c,
+                    c->driver.launch(m->function, g[0], g[1], g[2], b[0], b[1], b[2], shared, NULL,
+                                     launch->arguments, NULL),
+                    "cuLaunchKernel", why);
+    int result = c->driver.launch_together(m->function, g[0], g[1], g[2], b[0], b[1], b[2], shared,
+                                           NULL, launch->arguments);
+    if (result == COOPERATIVE_LAUNCH_TOO_LARGE) {
+        snprintf(why, CUDA_WHY,
+                 "a cooperative grid of %u x %u x %u blocks: the GPU cannot run all of them at the "
+                 "same time; take fewer or smaller blocks",
+                 g[0], g[1], g[2]);
+        return false;
+    }
+    return good(c, result, "cuLaunchCooperativeKernel", why);
+}
+
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,
                 char why[CUDA_WHY])
 {
     const int64_t *g = launch->grid;
-    const int *b = launch->block;
     if (g[0] <= 0 || g[1] <= 0 || g[2] <= 0)
         return true; /* no blocks */
     if (g[0] > INT32_MAX || g[1] > 65535 || g[2] > 65535) {
@@ -261,13 +285,7 @@ bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch 
     }
     if (!enter(c, why))
         return false;
-    bool done =
-        allow_shared(c, m, launch->shared_bytes, why) &&
-        good(c,
-             c->driver.launch(m->function, (unsigned)g[0], (unsigned)g[1], (unsigned)g[2],
-                              (unsigned)b[0], (unsigned)b[1], (unsigned)b[2],
-                              (unsigned)launch->shared_bytes, NULL, launch->arguments, NULL),
-             "cuLaunchKernel", why);
+    bool done = allow_shared(c, m, launch->shared_bytes, why) && start(c, m, launch, why);
     leave(c);
     return done;
 }

@@ -1,8 +1,9 @@
-/* NVIDIA GPUs through the driver library, which is looked for at run time: nothing of CUDA is needed to build or to
- * start.
+/* NVIDIA GPUs through the driver library, which is looked for at run time: nothing of CUDA is
+ * needed to build or to start.
  *
- * One struct cuda is one device of one process, in its primary context, so memory and streams are shared with whatever
- * else of the process uses the device. Calls push that context and pop it again. Used by one thread at a time.
+ * One struct cuda is one device of one process, in its primary context, so memory and streams are
+ * shared with whatever else of the process uses the device. Calls push that context and pop it
+ * again. Used by one thread at a time.
  */
 #ifndef TW_CUDA_H
 #define TW_CUDA_H
@@ -26,12 +27,14 @@ struct cuda_device {
 struct cuda;
 struct cuda_module;
 
-/* Opens device `ordinal`. NULL: why says what is missing, in a sentence. */
+/* Opens device `ordinal`. NULL: why says what is missing, in a sentence; "": the allocator had no
+ * memory. */
 struct cuda *cuda_open(const struct allocator *allocator, int ordinal, char why[CUDA_WHY]);
 void cuda_close(struct cuda *c); /* NULL is fine */
 const struct cuda_device *cuda_describe(const struct cuda *c);
 
-/* Assembles PTX (or loads a cubin) and finds its kernel. NULL: why has the assembler's log. */
+/* Assembles PTX (or loads a cubin) and finds its kernel. NULL: why has the assembler's log; "": no
+ * memory. */
 struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *kernel,
                               char why[CUDA_WHY]);
 void cuda_unload(struct cuda *c, struct cuda_module *m);
@@ -47,7 +50,8 @@ struct cuda_launch {
     int64_t grid[3];
     int block[3];
     int64_t shared_bytes;
-    void **arguments; /* a pointer to each parameter's value */
+    void **arguments;  /* a pointer to each parameter's value */
+    bool cooperative;  /* all blocks at the same time: refused if the device cannot hold them */
 };
 /* Starts the kernel on the default stream. */
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,

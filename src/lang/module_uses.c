@@ -19,12 +19,16 @@ void visit_children(const struct node *n, void (*visit)(void *user, const struct
         n->b,      n->c,       n->body,       n->otherwise, n->step,
     };
     enum { LISTS = sizeof lists / sizeof lists[0] };
+    const struct node *done[LISTS];
+    int count = 0;
     for (int i = 0; i < LISTS; i++) {
-        bool seen = false; /* a block's body is its list too, a result's type its a */
-        for (int k = 0; k < i; k++)
-            seen = seen || lists[k] == lists[i];
-        if (lists[i] && !seen)
-            visit_list(lists[i], visit, user);
+        bool seen = !lists[i]; /* a block's body is its list too, a result's type its a */
+        for (int k = 0; !seen && k < count; k++)
+            seen = done[k] == lists[i];
+        if (seen)
+            continue;
+        done[count++] = lists[i];
+        visit_list(lists[i], visit, user);
     }
 }
 

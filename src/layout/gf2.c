@@ -44,13 +44,19 @@ bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag)
     return reduce(s, v, tag) == 0;
 }
 
+/* Each vector kept is less than its sum with any kept before, so a highest bit comes once. */
 int gf2_rank(const uint64_t *vectors, int count)
 {
-    struct gf2_space s;
-    gf2_init(&s);
-    for (int i = 0; i < count; i++)
-        gf2_insert(&s, vectors[i], 0);
-    return s.rank;
+    uint64_t kept[64];
+    int rank = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t v = vectors[i];
+        for (int k = 0; k < rank; k++)
+            v = (v ^ kept[k]) < v ? v ^ kept[k] : v;
+        if (v)
+            kept[rank++] = v;
+    }
+    return rank;
 }
 
 /* Zassenhaus: of the rows (a, a) and (b, 0), those whose left half vanishes have the intersection

@@ -30,9 +30,12 @@ int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count
 static inline int gf2_highest(uint64_t v) /* -1 for 0 */
 {
     int bit = -1;
-    for (; v; v >>= 1)
-        bit++;
-    return bit;
+    for (int step = 32; step > 0; step /= 2)
+        if (v >> step) {
+            v >>= step;
+            bit += step;
+        }
+    return bit + (v != 0);
 }
 static inline int gf2_count(uint64_t v)
 {

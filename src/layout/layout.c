@@ -11,6 +11,7 @@
 #include "layout/gf2.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 const char *const layout_axis_names[AXIS_COUNT] = {
@@ -20,6 +21,14 @@ const char *const layout_axis_names[AXIS_COUNT] = {
 void layout_init(struct layout *l)
 {
     memset(l, 0, sizeof *l);
+}
+
+void layout_copy(struct layout *to, const struct layout *from)
+{
+    size_t head = offsetof(struct layout, digits);
+    memcpy(to, from, head + (size_t)from->digit_count * sizeof *from->digits);
+    memcpy(to->flip, from->flip, sizeof to->flip);
+    memcpy(to->offset, from->offset, sizeof to->offset);
 }
 
 void layout_add_out(struct layout *l, enum layout_axis axis, int32_t extent)
@@ -166,61 +175,60 @@ static void split_twos(struct layout *l)
     l->digit_count = n;
 }
 
-/* What is added to result j, `skip` aside, by contributions that are no multiple of `unit`: at most
- * how much? -1: it may be negative or too much to matter. */
-static int64_t below(const struct layout *l, int j, int skip, int64_t unit)
+/* What is added to result j, `skip` aside, by contributions that are no multiple of `unit`, a power
+ * of two, and xored into it (`xors`) below that: at most how much? -1: it may be negative or too
+ * much to matter. */
+static int64_t below(const struct layout *l, int j, int skip, int32_t xors, int64_t unit)
 {
-    int64_t most = 0;
-    int32_t xors = l->flip[j];
+    int64_t most = xors & (unit - 1);
     for (int d = 0; d < l->digit_count; d++) {
-        xors |= l->digits[d].xor [j];
         int32_t add = l->digits[d].add[j];
-        if (d == skip || add % unit == 0)
+        if (!(add & (unit - 1)) || d == skip)
             continue;
         if (add < 0)
             return -1;
         most += (int64_t)add * (l->digits[d].extent - 1);
     }
-    if (l->offset[j] % unit != 0) {
+    if (l->offset[j] & (unit - 1)) {
         if (l->offset[j] < 0)
             return -1;
         most += l->offset[j];
     }
-    return most + (xors & (unit - 1));
+    return most;
 }
 
 /* An addition whose bits nothing else can reach, from the side or by a carry from below. */
-static bool is_clean(const struct layout *l, int d, int j)
+static bool is_clean(const struct layout *l, int d, int j, int32_t xors)
 {
     int32_t add = l->digits[d].add[j];
     if (l->digits[d].extent != 2 || add <= 0)
         return false;
     int64_t lowest = add & -add, unit = (int64_t)2 << gf2_highest((uint64_t)add);
-    int64_t most = below(l, j, d, unit);
+    int64_t most = below(l, j, d, xors, unit);
     return most >= 0 && most < lowest;
 }
 
-static void promote(struct layout *l)
+static void promote_out(struct layout *l, int j)
 {
-    bool clean[LAYOUT_DIGITS][LAYOUT_OUTS] = {{false}};
+    bool clean[LAYOUT_DIGITS];
+    int32_t xors = l->flip[j];
     for (int d = 0; d < l->digit_count; d++)
-        for (int j = 0; j < l->out_count; j++)
-            clean[d][j] = is_clean(l, d, j);
+        xors |= l->digits[d].xor [j];
     for (int d = 0; d < l->digit_count; d++)
-        for (int j = 0; j < l->out_count; j++)
-            if (clean[d][j]) {
-                l->digits[d].xor [j] |= l->digits[d].add[j];
-                l->digits[d].add[j] = 0;
-            }
+        clean[d] = is_clean(l, d, j, xors);
+    for (int d = 0; d < l->digit_count; d++)
+        if (clean[d]) {
+            l->digits[d].xor [j] |= l->digits[d].add[j];
+            l->digits[d].add[j] = 0;
+        }
 }
 
 void layout_normalise(struct layout *l)
 {
     layout_runs(l);
     split_twos(l);
-    promote(l);
-    for (int d = l->digit_count; d < LAYOUT_DIGITS; d++)
-        l->digits[d] = (struct layout_digit){0};
+    for (int j = 0; j < l->out_count; j++)
+        promote_out(l, j);
 }
 
 /* --- Asking --- */
@@ -323,8 +331,9 @@ int32_t layout_weight(const struct layout *l, int digit)
 
 void layout_range(const struct layout *l, int out, int32_t *least, int32_t *greatest)
 {
-    struct layout runs =
-        *l; /* mixing bits alone are xors then, and what they reach is what their mask says */
+    struct layout
+        runs; /* mixing bits alone are xors then, and what they reach is what their mask says */
+    layout_copy(&runs, l);
     layout_demote(&runs);
     int32_t xors = runs.flip[out];
     *least = *greatest = runs.offset[out];

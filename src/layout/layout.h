@@ -61,13 +61,16 @@ struct layout {
     int in_count, out_count, digit_count;
     struct layout_dim ins[LAYOUT_INS];   /* in order of axis; extent: product of its digits' */
     struct layout_dim outs[LAYOUT_OUTS]; /* in order of axis */
-    struct layout_digit digits[LAYOUT_DIGITS]; /* by counter, the lowest first */
+    struct layout_digit
+        digits[LAYOUT_DIGITS]; /* by counter, the lowest first; digit_count of them */
     int32_t flip[LAYOUT_OUTS], offset[LAYOUT_OUTS];
 };
 
 /* --- Building: outs first, then digits from low to high, then layout_normalise --- */
 
 void layout_init(struct layout *l);
+/* As `*to = *from`, without the digits that are not there. */
+void layout_copy(struct layout *to, const struct layout *from);
 void layout_add_out(struct layout *l, enum layout_axis axis, int32_t extent);
 /* A digit above the digits of `in` so far, moving one result by `step`. Extent 1 adds the counter
  * only. */

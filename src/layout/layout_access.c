@@ -130,29 +130,9 @@ int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int
 
 /* --- Where registers meet memory --- */
 
-/* One counter's share of a place, for each of its values. */
-struct share {
-    int32_t xor, add;
-};
-
-/* The same of all coordinates. */
-struct coordinates {
-    int32_t xor [LAYOUT_OUTS], add[LAYOUT_OUTS];
-};
-
-struct meeting {
-    const struct layout *regs, *memory;
-    struct layout composed;
-    bool linear; /* composed is there */
-    bool masked;
-    int bits;
-    struct share lane[LAYOUT_LANES];
-    struct coordinates at[LAYOUT_LANES]; /* of the tile; where masked */
-};
-
-static struct share share_of(const struct layout *l, enum layout_axis axis, int32_t value)
+static struct place_share share_of(const struct layout *l, enum layout_axis axis, int32_t value)
 {
-    struct share s = {0, 0};
+    struct place_share s = {0, 0};
     int i = layout_in_index(l, axis);
     for (int d = 0; d < l->digit_count; d++) {
         if (l->digits[d].in != i)
@@ -165,8 +145,27 @@ static struct share share_of(const struct layout *l, enum layout_axis axis, int3
     return s;
 }
 
+/* share_of for every lane: each digit repeats what the digits below it give. */
+static void share_of_lanes(const struct layout *l, struct place_share share[LAYOUT_LANES])
+{
+    int i = layout_in_index(l, AXIS_LANE);
+    int32_t known = 1;
+    share[0] = (struct place_share){0, 0};
+    for (int d = 0; d < l->digit_count && known < LAYOUT_LANES; d++) {
+        if (l->digits[d].in != i)
+            continue;
+        int32_t end = known * l->digits[d].extent;
+        for (int32_t lane = known; lane < end && lane < LAYOUT_LANES; lane++)
+            share[lane] = (struct place_share){share[lane % known].xor ^l->digits[d].xor [0],
+                                               share[lane - known].add + l->digits[d].add[0]};
+        known = end;
+    }
+    for (int32_t lane = known; lane < LAYOUT_LANES; lane++)
+        share[lane] = share[lane % known];
+}
+
 static void add_coordinates(const struct layout *l, enum layout_axis axis, int32_t value,
-                            struct coordinates *c)
+                            struct coordinate_share *c)
 {
     int i = layout_in_index(l, axis);
     for (int d = 0; d < l->digit_count; d++) {
@@ -182,9 +181,9 @@ static void add_coordinates(const struct layout *l, enum layout_axis axis, int32
 }
 
 /* The lanes that hold something in a register of a warp. */
-static uint32_t active_lanes(const struct meeting *m, int32_t reg, int32_t warp)
+static uint32_t active_lanes(const struct layout_meeting *m, int32_t reg, int32_t warp)
 {
-    struct coordinates c = {{0}, {0}};
+    struct coordinate_share c = {{0}, {0}};
     uint32_t active = UINT32_MAX;
     if (!m->masked)
         return active;
@@ -201,30 +200,36 @@ static uint32_t active_lanes(const struct meeting *m, int32_t reg, int32_t warp)
     return active;
 }
 
-static void meet(struct meeting *m, const struct layout *regs, const struct layout *memory,
+void layout_meet(struct layout_meeting *m, const struct layout *regs, const struct layout *memory,
                  int bits)
 {
-    *m = (struct meeting){.regs = regs, .memory = memory, .bits = bits};
+    m->regs = regs;
+    m->memory = memory;
+    m->bits = bits;
     m->linear = layout_compose(memory, regs, &m->composed);
     m->masked = layout_masked(regs);
-    for (int lane = 0; m->linear && lane < LAYOUT_LANES; lane++)
-        m->lane[lane] = share_of(&m->composed, AXIS_LANE, lane);
+    if (m->linear)
+        share_of_lanes(&m->composed, m->lane);
+    else
+        memset(m->lane, 0, sizeof m->lane);
+    if (m->masked)
+        memset(m->at, 0, sizeof m->at);
     for (int lane = 0; m->masked && lane < LAYOUT_LANES; lane++)
         add_coordinates(regs, AXIS_LANE, lane, &m->at[lane]);
 }
 
-static uint32_t in_bytes(const struct meeting *m, int32_t place)
+static uint32_t in_bytes(const struct layout_meeting *m, int32_t place)
 {
     return (uint32_t)((int64_t)place * m->bits / 8);
 }
 
 /* Byte addresses of all lanes for a register of a warp. The active lanes. */
-static uint32_t addresses(const struct meeting *m, int32_t reg, int32_t warp,
+static uint32_t addresses(const struct layout_meeting *m, int32_t reg, int32_t warp,
                           uint32_t address[LAYOUT_LANES])
 {
     int32_t at[LAYOUT_OUTS];
     uint32_t active = active_lanes(m, reg, warp);
-    struct share r = {0, 0}, w = {0, 0};
+    struct place_share r = {0, 0}, w = {0, 0};
     if (m->linear) {
         r = share_of(&m->composed, AXIS_REG, reg);
         w = share_of(&m->composed, AXIS_WARP, warp);
@@ -251,7 +256,7 @@ static uint32_t addresses(const struct meeting *m, int32_t reg, int32_t warp,
 }
 
 /* Rows of the matrices as the lanes give them: lane l has row l % 8 of matrix l / 8. */
-static void row_addresses(const struct meeting *m, const struct access *a, int32_t reg,
+static void row_addresses(const struct layout_meeting *m, const struct access *a, int32_t reg,
                           int32_t warp, uint32_t address[LAYOUT_LANES])
 {
     for (int l = 0; l < LAYOUT_LANES; l++) {
@@ -259,8 +264,8 @@ static void row_addresses(const struct meeting *m, const struct access *a, int32
         int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
         int32_t lane = a->kind == ACCESS_MATRIX ? row * 4 : row >> 1;
         r += a->kind == ACCESS_MATRIX ? 0 : (row & 1) * (a->elements / 2);
-        struct share x = share_of(&m->composed, AXIS_REG, r);
-        struct share w = share_of(&m->composed, AXIS_WARP, warp);
+        struct place_share x = share_of(&m->composed, AXIS_REG, r);
+        struct place_share w = share_of(&m->composed, AXIS_WARP, warp);
         int32_t xor = x.xor ^w.xor ^m->lane[lane].xor ^m->composed.flip[0];
         address[l] = in_bytes(m, xor+x.add + w.add + m->lane[lane].add + m->composed.offset[0]);
     }
@@ -300,7 +305,7 @@ bool layout_access_base(const struct layout *regs, const struct access *access, 
 }
 
 /* Do all instructions take the same wavefronts? See above. */
-static bool is_uniform(const struct meeting *m, const struct access *a)
+static bool is_uniform(const struct layout_meeting *m, const struct access *a)
 {
     const struct layout *l = &m->composed;
     int32_t lane_xor = 0, other_xor = l->flip[0], unit = a->bytes < 4 ? 32 : a->bytes * 8;
@@ -325,8 +330,8 @@ static bool is_uniform(const struct meeting *m, const struct access *a)
            (!lane_adds || !(lane_xor & other_xor));
 }
 
-static int count_one(const struct meeting *m, const struct access *a, int32_t reg, int32_t warp,
-                     int *least)
+static int count_one(const struct layout_meeting *m, const struct access *a, int32_t reg,
+                     int32_t warp, int *least)
 {
     uint32_t address[LAYOUT_LANES];
     int32_t at[LAYOUT_OUTS];
@@ -343,19 +348,31 @@ static int count_one(const struct meeting *m, const struct access *a, int32_t re
     return shared_wavefronts(address, active, a->bytes);
 }
 
-static void count(const struct meeting *m, struct access *a)
+/* Registers that are bases: all bits of vectors and matrices are digits of reg, and so are those that move nothing. */
+static int64_t bases(const struct layout_meeting *m, const struct access *a)
+{
+    int64_t moved = ((int64_t)1 << a->vector_bits) * a->matrices;
+    return layout_in_extent(m->regs, AXIS_REG) / (moved * layout_free_extent(m->regs, AXIS_REG));
+}
+
+static void count(const struct layout_meeting *m, struct access *a)
 {
     int32_t regs = layout_in_extent(m->regs, AXIS_REG),
             warps = layout_in_extent(m->regs, AXIS_WARP);
-    bool uniform = is_uniform(m, a);
-    int wavefronts = 0, least = 0;
+    int least = 0;
     a->instructions = a->wavefronts = a->least = 0;
+    if (is_uniform(m, a)) {
+        int wavefronts = count_one(m, a, 0, 0, &least);
+        a->instructions = bases(m, a) * warps;
+        a->wavefronts = a->instructions * wavefronts;
+        a->least = a->instructions * least;
+        return;
+    }
     for (int32_t reg = 0; reg < regs; reg++) {
         if (!layout_access_base(m->regs, a, reg))
             continue;
         for (int32_t warp = 0; warp < warps; warp++) {
-            if (!uniform || a->instructions == 0)
-                wavefronts = count_one(m, a, reg, warp, &least);
+            int wavefronts = count_one(m, a, reg, warp, &least);
             a->instructions += wavefronts > 0;
             a->wavefronts += wavefronts;
             a->least += least;
@@ -365,7 +382,7 @@ static void count(const struct meeting *m, struct access *a)
 
 /* Vectors of several elements are moved whole: where a mask could cut one, the vector is given
  * up. */
-static bool mask_cuts(const struct meeting *m, const struct access *a)
+static bool mask_cuts(const struct layout_meeting *m, const struct access *a)
 {
     for (int b = 0; m->masked && b < a->vector_bits; b++) {
         struct layout_digit share = {.extent = 2};
@@ -386,23 +403,28 @@ static bool mask_cuts(const struct meeting *m, const struct access *a)
     return false;
 }
 
-void layout_access_lanes(const struct layout *regs, const struct layout *memory, int bits, int most,
-                         struct access *out)
+void layout_meeting_lanes(const struct layout_meeting *m, int most, struct access *out)
 {
-    struct meeting m;
-    meet(&m, regs, memory, bits);
     *out = (struct access){.kind = ACCESS_LANES, .elements = 1, .matrices = 1};
     if (most > VECTOR_BYTES)
         most = VECTOR_BYTES;
-    if (m.linear)
+    if (m->linear)
         out->elements =
-            layout_vector(&m.composed, 0, most * 8 / bits, out->vector, &out->vector_bits);
-    if (mask_cuts(&m, out)) {
+            layout_vector(&m->composed, 0, most * 8 / m->bits, out->vector, &out->vector_bits);
+    if (mask_cuts(m, out)) {
         out->elements = 1;
         out->vector_bits = 0;
     }
-    out->bytes = (out->elements * bits + 7) / 8;
-    count(&m, out);
+    out->bytes = (out->elements * m->bits + 7) / 8;
+    count(m, out);
+}
+
+void layout_access_lanes(const struct layout *regs, const struct layout *memory, int bits, int most,
+                         struct access *out)
+{
+    struct layout_meeting m;
+    layout_meet(&m, regs, memory, bits);
+    layout_meeting_lanes(&m, most, out);
 }
 
 /* --- Matrix accesses --- */
@@ -421,7 +443,7 @@ static bool has_bit(const struct layout *l, enum layout_axis axis, int32_t weigh
 static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weight, int32_t value,
                      int32_t unit)
 {
-    struct share s = share_of(l, axis, weight);
+    struct place_share s = share_of(l, axis, weight);
     if (value)
         return s.xor +s.add == value && !(s.xor &&s.add);
     return s.xor % unit == 0 && s.add % unit == 0;
@@ -478,7 +500,7 @@ static void find_matrices(const struct layout *l, int e, int most, struct access
 
 /* The elements that an instruction moves are all inside (1), all masked (0), or some of both
  * (-1). */
-static int inside(const struct meeting *m, const struct access *a, int32_t reg, int32_t warp)
+static int inside(const struct layout_meeting *m, const struct access *a, int32_t reg, int32_t warp)
 {
     bool some = false, all = true;
     for (int matrix = 0; matrix < a->matrices; matrix++)
@@ -491,7 +513,7 @@ static int inside(const struct meeting *m, const struct access *a, int32_t reg, 
     return all ? 1 : some ? -1 : 0;
 }
 
-static bool mask_cuts_matrices(const struct meeting *m, const struct access *a)
+static bool mask_cuts_matrices(const struct layout_meeting *m, const struct access *a)
 {
     for (int32_t reg = 0; m->masked && reg < layout_in_extent(m->regs, AXIS_REG); reg++)
         for (int32_t warp = 0; warp < layout_in_extent(m->regs, AXIS_WARP); warp++)
@@ -500,37 +522,43 @@ static bool mask_cuts_matrices(const struct meeting *m, const struct access *a)
     return false;
 }
 
-bool layout_access_matrix(const struct layout *regs, const struct layout *memory, int bits,
-                          bool trans, struct access *out)
+bool layout_meeting_matrix(const struct layout_meeting *m, bool trans, struct access *out)
 {
-    struct meeting m;
-    meet(&m, regs, memory, bits);
-    int e = bits <= 32 ? 32 / bits : 0;
-    if (!m.linear || e == 0 || (trans && bits != 16 && bits != 8) ||
-        layout_in_extent(regs, AXIS_LANE) != LAYOUT_LANES || layout_in_extent(regs, AXIS_REG) % e ||
-        !fragment_fits(&m.composed, e, trans) || !rest_is_aligned(&m.composed, e))
+    int e = m->bits <= 32 ? 32 / m->bits : 0;
+    if (!m->linear || e == 0 || (trans && m->bits != 16 && m->bits != 8) ||
+        layout_in_extent(m->regs, AXIS_LANE) != LAYOUT_LANES ||
+        layout_in_extent(m->regs, AXIS_REG) % e || !fragment_fits(&m->composed, e, trans) ||
+        !rest_is_aligned(&m->composed, e))
         return false;
     *out = (struct access){
         .kind = trans ? ACCESS_MATRIX_TRANS : ACCESS_MATRIX, .bytes = ROW_BYTES, .elements = e};
     for (int b = 0; 1 << b < e; b++)
         out->vector[out->vector_bits++] = 1 << b;
     int most = 4;
-    for (find_matrices(&m.composed, e, most, out); mask_cuts_matrices(&m, out);
-         find_matrices(&m.composed, e, most, out)) {
+    for (find_matrices(&m->composed, e, most, out); mask_cuts_matrices(m, out);
+         find_matrices(&m->composed, e, most, out)) {
         if (out->matrices == 1)
             return false;
         most = out->matrices / 2;
     }
-    count(&m, out);
+    count(m, out);
     return true;
+}
+
+bool layout_access_matrix(const struct layout *regs, const struct layout *memory, int bits,
+                          bool trans, struct access *out)
+{
+    struct layout_meeting m;
+    layout_meet(&m, regs, memory, bits);
+    return layout_meeting_matrix(&m, trans, out);
 }
 
 uint32_t layout_access_addresses(const struct layout *regs, const struct layout *memory, int bits,
                                  const struct access *access, int32_t reg, int32_t warp,
                                  uint32_t address[LAYOUT_LANES])
 {
-    struct meeting m;
-    meet(&m, regs, memory, bits);
+    struct layout_meeting m;
+    layout_meet(&m, regs, memory, bits);
     if (access->kind == ACCESS_LANES)
         return addresses(&m, reg, warp, address);
     int32_t at[LAYOUT_OUTS];
@@ -540,30 +568,100 @@ uint32_t layout_access_addresses(const struct layout *regs, const struct layout 
 
 /* --- Global memory --- */
 
+/* A register tile in a global array: elements from where the array starts. */
+struct spread {
+    const struct layout *regs;
+    const int64_t *strides;
+    int bits, bytes; /* of an element, of a lane's vector */
+    /* Where no bit is xored by two digits and nothing is masked, a place is a sum. */
+    bool sums;
+    struct layout apart;
+    int64_t lane[LAYOUT_LANES];
+    int sectors
+        [SECTOR_BYTES *
+         8]; /* of an instruction whose first place is so many bits into a sector; 0: not known */
+};
+
+/* What a counter's value adds to the place. */
+static int64_t place_of(const struct spread *s, enum layout_axis axis, int32_t value)
+{
+    const struct layout *l = &s->apart;
+    int64_t place = 0;
+    int i = layout_in_index(l, axis);
+    for (int d = 0; d < l->digit_count; d++) {
+        if (l->digits[d].in != i)
+            continue;
+        int32_t digit = value % l->digits[d].extent;
+        value /= l->digits[d].extent;
+        for (int j = 0; digit && j < l->out_count; j++)
+            place += digit * l->digits[d].add[j] * s->strides[j];
+    }
+    return place;
+}
+
+static void spread_out(struct spread *s)
+{
+    s->apart = *s->regs;
+    layout_demote(&s->apart);
+    s->sums = !layout_masked(s->regs);
+    for (int j = 0; j < s->apart.out_count; j++) {
+        s->sums &= !s->apart.flip[j] && !s->apart.offset[j];
+        for (int d = 0; d < s->apart.digit_count; d++)
+            s->sums &= !s->apart.digits[d].xor [j];
+    }
+    for (int lane = 0; s->sums && lane < LAYOUT_LANES; lane++)
+        s->lane[lane] = place_of(s, AXIS_LANE, lane);
+}
+
+/* The sectors of one instruction; 0 where no lane has anything. */
+static int sectors_of_one(const struct spread *s, int32_t reg, int32_t warp)
+{
+    uint64_t address[LAYOUT_LANES] = {0};
+    int32_t at[LAYOUT_OUTS];
+    uint32_t active = 0;
+    for (int32_t lane = 0; lane < LAYOUT_LANES; lane++) {
+        active |= (uint32_t)layout_element(s->regs, reg, lane, warp, at) << lane;
+        int64_t place = 0;
+        for (int j = 0; j < s->regs->out_count; j++)
+            place += at[j] * s->strides[j];
+        address[lane] = (uint64_t)(place * s->bits / 8);
+    }
+    return global_sectors(address, active, s->bytes);
+}
+
+/* The same where places are sums: all that counts is where in a sector the first one is. */
+static int sectors_from(struct spread *s, int64_t first)
+{
+    uint64_t address[LAYOUT_LANES];
+    uint64_t within = (uint64_t)(first * s->bits) % (SECTOR_BYTES * 8);
+    if (!s->sectors[within]) {
+        for (int lane = 0; lane < LAYOUT_LANES; lane++)
+            address[lane] = (within + (uint64_t)(s->lane[lane] * s->bits)) / 8;
+        s->sectors[within] = global_sectors(address, UINT32_MAX, s->bytes);
+    }
+    return s->sectors[within];
+}
+
 int64_t layout_sectors(const struct layout *regs, const int64_t *strides, int bits,
                        int64_t *instructions)
 {
     struct access a = {.kind = ACCESS_LANES, .matrices = 1};
-    int32_t at[LAYOUT_OUTS];
+    struct spread s = {.regs = regs, .strides = strides, .bits = bits};
     int64_t sectors = 0;
     int elements =
         layout_vector(regs, regs->out_count - 1, VECTOR_BYTES * 8 / bits, a.vector, &a.vector_bits);
+    s.bytes = (elements * bits + 7) / 8;
+    spread_out(&s);
     *instructions = 0;
     for (int32_t reg = 0; reg < layout_in_extent(regs, AXIS_REG); reg++) {
         if (!layout_access_base(regs, &a, reg))
             continue;
+        int64_t first = s.sums ? place_of(&s, AXIS_REG, reg) : 0;
         for (int32_t warp = 0; warp < layout_in_extent(regs, AXIS_WARP); warp++) {
-            uint64_t address[LAYOUT_LANES] = {0};
-            uint32_t active = 0;
-            for (int32_t lane = 0; lane < LAYOUT_LANES; lane++) {
-                active |= (uint32_t)layout_element(regs, reg, lane, warp, at) << lane;
-                int64_t place = 0;
-                for (int j = 0; j < regs->out_count; j++)
-                    place += at[j] * strides[j];
-                address[lane] = (uint64_t)(place * bits / 8);
-            }
-            sectors += global_sectors(address, active, (elements * bits + 7) / 8);
-            *instructions += active != 0;
+            int more = s.sums ? sectors_from(&s, first + place_of(&s, AXIS_WARP, warp))
+                              : sectors_of_one(&s, reg, warp);
+            sectors += more;
+            *instructions += more > 0;
         }
     }
     return sectors;
@@ -598,7 +696,7 @@ void layout_split_addresses(const struct layout *l, struct address_split *out)
 int32_t layout_split_constant(const struct layout *l, const struct address_split *split,
                               int32_t reg, int *variant)
 {
-    struct share s = share_of(l, AXIS_REG, reg);
+    struct place_share s = share_of(l, AXIS_REG, reg);
     *variant = 0;
     while (*variant < split->variants - 1 && *variant < 15 &&
            split->variant[*variant] != (s.xor &split->touched))

@@ -54,6 +54,33 @@ struct access {
  * its last axis. */
 int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int *bits);
 
+/* One counter's share of a place, for one of its values. */
+struct place_share {
+    int32_t xor, add;
+};
+
+/* The same of all coordinates of a tile. */
+struct coordinate_share {
+    int32_t xor [LAYOUT_OUTS], add[LAYOUT_OUTS];
+};
+
+/* A register tile and a shared layout, put together once for all the ways of going from one to the other. Points
+ * to `regs` and `memory`. */
+struct layout_meeting {
+    const struct layout *regs, *memory;
+    int bits;    /* of an element */
+    bool linear; /* composed is there */
+    bool masked; /* registers of some lanes hold nothing */
+    struct layout composed;
+    struct place_share lane[LAYOUT_LANES];
+    struct coordinate_share at[LAYOUT_LANES]; /* where masked */
+};
+void layout_meet(struct layout_meeting *m, const struct layout *regs, const struct layout *memory,
+                 int bits);
+/* As layout_access_lanes and layout_access_matrix, below. */
+void layout_meeting_lanes(const struct layout_meeting *m, int most, struct access *out);
+bool layout_meeting_matrix(const struct layout_meeting *m, bool trans, struct access *out);
+
 /* A register tile stored to or loaded from shared memory at `memory`, in the widest vectors of at
  * most `most` bytes. bits: of an element, at least 1. Registers that hold the same are moved
  * once. */

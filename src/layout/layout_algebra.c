@@ -181,9 +181,11 @@ static bool xors_pass(const struct layout *outer, const struct part *parts)
 bool layout_compose(const struct layout *outer_in, const struct layout *inner_in,
                     struct layout *out)
 {
-    struct layout outer = *outer_in, inner = *inner_in;
+    struct layout outer, inner;
     struct part parts[LAYOUT_DIGITS];
     int32_t xors[LAYOUT_DIGITS][LAYOUT_DIGITS], adds[LAYOUT_DIGITS][LAYOUT_DIGITS];
+    layout_copy(&outer, outer_in);
+    layout_copy(&inner, inner_in);
     layout_runs(&outer);
     layout_runs(&inner);
     find_parts(&outer, parts);
@@ -211,24 +213,24 @@ bool layout_compose(const struct layout *outer_in, const struct layout *inner_in
     if (!no_carries(&outer, parts) || !xors_pass(&outer, parts))
         return false;
 
-    struct layout l = inner;
-    l.out_count = outer.out_count;
-    memcpy(l.outs, outer.outs, sizeof l.outs);
-    memcpy(l.flip, outer.flip, sizeof l.flip);
-    memcpy(l.offset, outer.offset, sizeof l.offset);
+    struct layout *l = out;
+    layout_copy(l, &inner);
+    l->out_count = outer.out_count;
+    memcpy(l->outs, outer.outs, sizeof l->outs);
+    memcpy(l->flip, outer.flip, sizeof l->flip);
+    memcpy(l->offset, outer.offset, sizeof l->offset);
     for (int d = 0; d < inner.digit_count; d++) {
-        memset(l.digits[d].xor, 0, sizeof l.digits[d].xor);
-        memset(l.digits[d].add, 0, sizeof l.digits[d].add);
+        memset(l->digits[d].xor, 0, sizeof l->digits[d].xor);
+        memset(l->digits[d].add, 0, sizeof l->digits[d].add);
     }
     for (int k = 0; k < outer.digit_count; k++) {
-        pass_on(&outer.digits[k], &parts[k], l.out_count, parts[k].flip, parts[k].offset, l.flip,
-                l.offset);
+        pass_on(&outer.digits[k], &parts[k], l->out_count, parts[k].flip, parts[k].offset, l->flip,
+                l->offset);
         for (int d = 0; d < inner.digit_count; d++)
-            pass_on(&outer.digits[k], &parts[k], l.out_count, xors[d][k], adds[d][k],
-                    l.digits[d].xor, l.digits[d].add);
+            pass_on(&outer.digits[k], &parts[k], l->out_count, xors[d][k], adds[d][k],
+                    l->digits[d].xor, l->digits[d].add);
     }
-    layout_normalise(&l);
-    *out = l;
+    layout_normalise(l);
     return true;
 }
 

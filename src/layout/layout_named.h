@@ -37,9 +37,9 @@ bool layout_mma_tile(const struct mma_tiling *tiling, enum matrix_operand operan
                      const int32_t extents[2], struct layout *out);
 
 /* A product without matrix instructions: thread (i, j) of a warp's lanes_m x lanes_n (32 together,
- * in the order of layout_fma.c) has blocks of vector_m x vector_n elements of the sum, of every lanes_m * vector_m rows
- * and lanes_n * vector_n columns one. A is [m][k], B [k][n]: each thread has what its elements
- * need, along the whole of k. */
+ * in the order of layout_fma.c) has blocks of vector_m x vector_n elements of the sum, of every
+ * lanes_m * vector_m rows and lanes_n * vector_n columns one. A is [m][k], B [k][n]: each thread
+ * has what its elements need, along the whole of k. */
 struct fma_tiling {
     int lanes_m, lanes_n, vector_m, vector_n, warps_m, warps_n;
 };

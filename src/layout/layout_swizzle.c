@@ -13,8 +13,8 @@
  *
  * That keeps any 128 bytes in a row free of conflicts, costs one xor a lane, and contains the
  * swizzles of CuTe and of bulk tensor copies. Masks are chosen bit by bit, each the least that
- * lowers the ranks lost; where that leaves conflicts and the bits are few, all masks are tried.
- * Masks start above the widest vector, so vectors stay whole.
+ * lowers the ranks lost; where that leaves conflicts, the bits are few, and no more general layout
+ * may do, all masks are tried. Masks start above the widest vector, so vectors stay whole.
  *
  * Candidates are the plain orders (each axis fastest in turn), padded rows where allowed, rows cut
  * into panels while there is something to gain, the swizzles of all but the padded; where allowed,
@@ -64,16 +64,16 @@ static bool goes_along(const struct layout *regs, const struct access *a, int ax
     return false;
 }
 
-static void rate_lanes(const struct shared_access *wish, const struct layout *layout, int bits,
+static void rate_lanes(const struct shared_access *wish, const struct layout_meeting *m,
                        struct access *out)
 {
-    layout_access_lanes(wish->regs, layout, bits, wish->most, out);
+    layout_meeting_lanes(m, wish->most, out);
     if (wish->apart > 0 && goes_along(wish->regs, out, wish->apart - 1))
-        layout_access_lanes(wish->regs, layout, bits, (bits + 7) / 8, out);
+        layout_meeting_lanes(m, (m->bits + 7) / 8, out);
 }
 
 /* The cheapest way of making an access. *bound: what it would cost without conflicts. */
-static bool rate_access(const struct shared_access *wish, const struct layout *layout, int bits,
+static bool rate_access(const struct shared_access *wish, const struct layout_meeting *m,
                         struct access *out, int64_t *bound)
 {
     bool found = false;
@@ -83,8 +83,8 @@ static bool rate_access(const struct shared_access *wish, const struct layout *l
         if (!(wish->kinds >> kind & 1))
             continue;
         if (kind == ACCESS_LANES)
-            rate_lanes(wish, layout, bits, &a);
-        else if (!layout_access_matrix(wish->regs, layout, bits, kind == ACCESS_MATRIX_TRANS, &a))
+            rate_lanes(wish, m, &a);
+        else if (!layout_meeting_matrix(m, kind == ACCESS_MATRIX_TRANS, &a))
             continue;
         if (a.bytes < wish->needed)
             continue;
@@ -99,32 +99,33 @@ static bool rate_access(const struct shared_access *wish, const struct layout *l
 }
 
 /* An access whose address is no sum and xor of what register and lane bring (layout_compose) needs
- * code of its own for every register, so only what has no alternative is allowed one (any). */
+ * code of its own for every register, so only what has no alternative is allowed one (any). False, too, where even
+ * without conflicts it would cost more than `limit`. */
 static bool rate(const struct shared_wish *wish, const struct layout *layout, bool any,
-                 struct shared_choice *out, int64_t *bound)
+                 int64_t limit, struct shared_choice *out, int64_t *bound)
 {
-    out->layout = *layout;
+    layout_copy(&out->layout, layout);
     out->bytes = ((int64_t)layout_out_extent(layout, AXIS_AT) * wish->bits + 7) / 8;
     out->cost = *bound = 0;
-    for (int i = 0; i < wish->count; i++) {
+    for (int i = 0; i < wish->count && *bound <= limit; i++) {
         int64_t least;
-        struct layout composed;
-        if ((!any && !layout_compose(layout, wish->access[i].regs, &composed)) ||
-            !rate_access(&wish->access[i], layout, wish->bits, &out->access[i], &least)) {
+        struct layout_meeting m;
+        layout_meet(&m, wish->access[i].regs, layout, wish->bits);
+        if ((!any && !m.linear) || !rate_access(&wish->access[i], &m, &out->access[i], &least)) {
             out->cost = INT64_MAX;
             return false;
         }
         out->cost += wish->access[i].weight * cost_of(&out->access[i]);
         *bound += wish->access[i].weight * least;
     }
-    return true;
+    return *bound <= limit;
 }
 
 bool layout_rate_shared(const struct shared_wish *wish, const struct layout *layout,
                         struct shared_choice *out)
 {
     int64_t bound;
-    return rate(wish, layout, true, out, &bound);
+    return rate(wish, layout, true, INT64_MAX, out, &bound);
 }
 
 static bool better(const struct shared_choice *a, const struct shared_choice *b)
@@ -141,7 +142,7 @@ static void consider(const struct shared_wish *wish, const struct layout *layout
 {
     struct shared_choice choice = {.form = form};
     int64_t bound;
-    if (rate(wish, layout, false, &choice, &bound) && better(&choice, best))
+    if (rate(wish, layout, false, best->cost, &choice, &bound) && better(&choice, best))
         *best = choice;
 }
 
@@ -154,6 +155,7 @@ struct phases {
                    [5]; /* generators: one for each bit of the lane's number in the phase */
     int vectors[SHARED_ACCESSES];
     int unit[SHARED_ACCESSES];       /* bits of address within a lane's vector (at least a word) */
+    int rank[SHARED_ACCESSES];       /* of the addresses above the unit */
     int64_t weight[SHARED_ACCESSES]; /* phases that the tile takes, times how often */
 };
 
@@ -190,6 +192,10 @@ static void find_phase(const struct shared_access *wish, const struct layout *pl
             v[n++] = step_of(&composed, AXIS_LANE, 1 << b, bits);
     p->vectors[p->count] = n;
     p->unit[p->count] = a->bytes <= 4 ? WORD_BITS : gf2_highest((uint64_t)a->bytes);
+    uint64_t above[5];
+    for (int i = 0; i < n; i++)
+        above[i] = v[i] >> p->unit[p->count];
+    p->rank[p->count] = gf2_rank(above, n);
     p->weight[p->count++] = wish->weight * (a->least > 0 ? a->least : 1);
 }
 
@@ -210,27 +216,32 @@ static uint64_t apply_masks(const struct masks *m, uint64_t address)
 }
 
 /* Wavefronts that these masks lead to: 2^(rank lost on the way from the addresses to the banks) for
- * each phase. */
-static int64_t estimate(const struct phases *p, const struct masks *m)
+ * each phase. Counts no further than `enough`. */
+static int64_t estimate(const struct phases *p, const struct masks *m, int64_t enough)
 {
     int64_t sum = 0;
-    for (int a = 0; a < p->count; a++) {
-        uint64_t address[5], bank[5];
-        for (int i = 0; i < p->vectors[a]; i++) {
-            address[i] = p->vector[a][i] >> p->unit[a];
+    for (int a = 0; a < p->count && sum < enough; a++) {
+        uint64_t bank[5];
+        for (int i = 0; i < p->vectors[a]; i++)
             bank[i] = (apply_masks(m, p->vector[a][i]) & ((1 << LINE_BITS) - 1)) >> p->unit[a];
-        }
-        int lost = gf2_rank(address, p->vectors[a]) - gf2_rank(bank, p->vectors[a]);
-        sum += p->weight[a] << lost;
+        sum += p->weight[a] << (p->rank[a] - gf2_rank(bank, p->vectors[a]));
     }
     return sum;
 }
 
-static int64_t lower_bound(const struct phases *p)
+/* What no masks go below: bits under theirs stay as they are, so a phase has the rank that these give it and at most one
+ * more for each bit above. */
+static int64_t lower_bound(const struct phases *p, const struct masks *m)
 {
     int64_t sum = 0;
-    for (int a = 0; a < p->count; a++)
-        sum += p->weight[a];
+    for (int a = 0; a < p->count; a++) {
+        uint64_t under[5];
+        int above = LINE_BITS - (m->low > p->unit[a] ? m->low : p->unit[a]);
+        for (int i = 0; i < p->vectors[a]; i++)
+            under[i] = (p->vector[a][i] & (((uint64_t)1 << m->low) - 1)) >> p->unit[a];
+        int lost = p->rank[a] - gf2_rank(under, p->vectors[a]) - above;
+        sum += p->weight[a] << (lost > 0 ? lost : 0);
+    }
     return sum;
 }
 
@@ -238,10 +249,10 @@ static void choose_greedily(const struct phases *p, struct masks *m)
 {
     for (int i = 0; i < m->lines; i++) {
         uint64_t best = 0;
-        int64_t least = estimate(p, m);
+        int64_t least = estimate(p, m, INT64_MAX);
         for (uint64_t mask = (uint64_t)1 << m->low; mask < 1 << LINE_BITS; mask += 1u << m->low) {
             m->mask[i] = mask;
-            int64_t cost = estimate(p, m);
+            int64_t cost = estimate(p, m, least);
             if (cost < least) {
                 least = cost;
                 best = mask;
@@ -258,11 +269,11 @@ static void choose_exhaustively(const struct phases *p, struct masks *m)
     if (bits * m->lines > gf2_highest(TRIALS_MAX))
         return;
     struct masks trial = *m;
-    int64_t least = estimate(p, m), bound = lower_bound(p);
+    int64_t least = estimate(p, m, INT64_MAX), bound = lower_bound(p, m);
     for (uint64_t n = 0; least > bound && n < (uint64_t)1 << (bits * m->lines); n++) {
         for (int i = 0; i < m->lines; i++)
             trial.mask[i] = (n >> (bits * i) & ((1u << bits) - 1)) << m->low;
-        int64_t cost = estimate(p, &trial);
+        int64_t cost = estimate(p, &trial, least);
         if (cost < least) {
             least = cost;
             *m = trial;
@@ -286,9 +297,9 @@ static void masks_to_layout(const struct masks *m, int bits, int32_t extent, str
     layout_normalise(out);
 }
 
-/* Tries `plain`, and `plain` with the best masks. */
-static void consider_swizzles(const struct shared_wish *wish, const struct layout *plain,
-                              enum shared_form form, struct shared_choice *best)
+/* Tries `plain`, and `plain` with the best masks. What it would cost without conflicts; 0: not known. */
+static int64_t consider_swizzles(const struct shared_wish *wish, const struct layout *plain,
+                                 enum shared_form form, struct shared_choice *best)
 {
     struct shared_choice rated = {.form = form};
     struct phases p = {.count = 0};
@@ -296,13 +307,13 @@ static void consider_swizzles(const struct shared_wish *wish, const struct layou
     struct layout swizzle, swizzled;
     uint64_t lines = 0;
     int64_t bound;
-    if (!rate(wish, plain, form == SHARED_PLAIN, &rated, &bound))
-        return;
+    if (!rate(wish, plain, form == SHARED_PLAIN, best->cost, &rated, &bound))
+        return rated.cost < INT64_MAX ? bound : 0;
     if (better(&rated, best))
         *best = rated;
     struct shared_choice hoped = {.cost = bound, .bytes = rated.bytes, .form = form + 1};
     if (wish->no_xor || !better(&hoped, best)) /* a swizzle keeps the vectors */
-        return;
+        return bound;
     for (int i = 0; i < wish->count; i++) {
         int vector = gf2_highest((uint64_t)rated.access[i].bytes);
         m.low = vector > m.low ? vector : m.low;
@@ -314,24 +325,27 @@ static void consider_swizzles(const struct shared_wish *wish, const struct layou
     for (int b = 0; b < 32 && m.lines < LINES_MAX; b++)
         if (lines >> b & 1)
             m.line[m.lines++] = b + LINE_BITS;
-    if (m.lines == 0 || estimate(&p, &m) == lower_bound(&p))
-        return;
+    if (m.lines == 0 || estimate(&p, &m, INT64_MAX) == lower_bound(&p, &m))
+        return bound;
     choose_greedily(&p, &m);
-    if (estimate(&p, &m) > lower_bound(&p))
+    if (!wish->may_be_linear && estimate(&p, &m, INT64_MAX) > lower_bound(&p, &m))
         choose_exhaustively(&p, &m);
     masks_to_layout(&m, wish->bits, layout_out_extent(plain, AXIS_AT), &swizzle);
     if (layout_compose(&swizzle, plain, &swizzled))
         consider(wish, &swizzled, form + 1, best);
+    return bound;
 }
 
 /* --- Candidates --- */
 
-static void consider_padding(const struct shared_wish *wish, const int *order,
+/* Longer rows have no wider vectors, so they cost no less than `bound`, what rows as they are would without
+ * conflicts; the shortest that reach it will do. */
+static void consider_padding(const struct shared_wish *wish, const int *order, int64_t bound,
                              struct shared_choice *best)
 {
-    for (int bytes = 4; bytes <= 64; bytes *= 2) {
+    for (int bytes = 4; wish->may_pad && bytes <= 64 && best->cost > bound; bytes *= 2) {
         struct layout padded;
-        if (bytes * 8 % wish->bits == 0 && wish->may_pad &&
+        if (bytes * 8 % wish->bits == 0 &&
             layout_ordered(wish->extents, wish->rank, order, bytes * 8 / wish->bits, &padded))
             consider(wish, &padded, SHARED_PADDED, best);
     }
@@ -365,9 +379,10 @@ static void consider_panels(const struct shared_wish *wish, struct shared_choice
     }
 }
 
-bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *out)
+/* The best layout that costs no more than `limit`. */
+static bool choose(const struct shared_wish *wish, int64_t limit, struct shared_choice *out)
 {
-    struct shared_choice best = {.cost = INT64_MAX, .bytes = INT64_MAX};
+    struct shared_choice best = {.cost = limit, .bytes = INT64_MAX};
     for (int fastest = wish->rank - 1; fastest >= 0; fastest--) {
         int order[RANK_MAX] = {fastest}, n = 1;
         struct layout plain;
@@ -377,8 +392,8 @@ bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *
         if (wish->extents[fastest] == 1 && fastest != wish->rank - 1)
             continue;
         layout_ordered(wish->extents, wish->rank, order, 0, &plain);
-        consider_swizzles(wish, &plain, SHARED_PLAIN, &best);
-        consider_padding(wish, order, &best);
+        int64_t bound = consider_swizzles(wish, &plain, SHARED_PLAIN, &best);
+        consider_padding(wish, order, bound, &best);
     }
     consider_panels(wish, &best);
     for (int leader = -1; leader < wish->count && best.cost > least_cost(wish); leader++) {
@@ -387,7 +402,12 @@ bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *
             consider(wish, &linear, SHARED_LINEAR, &best);
     }
     *out = best;
-    return best.cost < INT64_MAX;
+    return best.bytes < INT64_MAX;
+}
+
+bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *out)
+{
+    return choose(wish, INT64_MAX, out);
 }
 
 /* --- Copies --- */
@@ -434,7 +454,7 @@ bool layout_choose_with_copy(const struct shared_wish *wish, int vector, int war
         layout_blocked_lanes(wish->extents, wish->rank, vector, warps, along, &regs);
         trial.access[0].regs = &regs;
         int64_t rows = rows_of_lane(&regs, last);
-        if (layout_choose_shared(&trial, &choice)) {
+        if (choose(&trial, fewest > 0 ? out->cost : INT64_MAX, &choice)) {
             bool same = fewest > 0 && choice.cost == out->cost && choice.bytes == out->bytes;
             if (fewest == 0 ||
                 (same ? along * vector >= row && rows < fewest : better(&choice, out))) {

@@ -1,4 +1,5 @@
-/* One kernel as a whole: what a launch passes, what stands ahead of the body, what the target has. */
+/* One kernel as a whole: what a launch passes, what stands ahead of the body, what the target has.
+ */
 #include "lower/lower.h"
 
 #include "lower/lower_flow.h"
@@ -206,8 +207,8 @@ static const struct value *grid_extent(struct lower *l, int axis)
     return value_apply1(l, OP_CAST, DT_U32, n);
 }
 
-/* A block that waits for others must not be started before them. So the blocks number themselves in the
- * order in which they start: the first thread draws, all threads read. */
+/* A block that waits for others must not be started before them. So the blocks number themselves in
+ * the order in which they start: the first thread draws, all threads read. */
 static void draw_block_index(struct lower *l, const struct value *counter)
 {
     int64_t at = scratch_take(l, (int64_t)sizeof(uint32_t));
@@ -282,82 +283,6 @@ static void learn_facts(struct lower *l)
             return;
 }
 
-/* --- limits --- */
-
-static const char *target_name(const struct lower *l)
-{
-    char *name = arena_alloc(l->arena, 16);
-    ptx_target_name(l->target->ptx.number, name, 16);
-    return name;
-}
-
-enum { FIRST_WITH_BYTE_FLOATS = 89 };
-
-static void refuse_byte_floats(void *user, struct expr **at)
-{
-    struct lower *l = user;
-    enum dtype t = (*at)->type.dtype;
-    if (l->failed || !dtype_is_float(t) || dtype_size(t) > 1)
-        return;
-    lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", target_name(l),
-                dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
-    diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
-}
-
-static void refuse_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, refuse_byte_floats, user);
-}
-
-static void refuse_statement(void *user, struct stmt *s)
-{
-    if (s->kind != STMT_ENSURES)
-        stmt_expressions(s, refuse_root, user);
-}
-
-/* Are there instructions for all element types? */
-static bool has_types(struct lower *l)
-{
-    if (!lower_has(l, FIRST_WITH_BYTE_FLOATS))
-        stmt_walk(l->kernel->body, refuse_statement, l);
-    return !l->failed;
-}
-
-static void note_buffers(struct lower *l)
-{
-    for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
-        if (s->storage != ST_SHARED)
-            continue;
-        int64_t bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
-        diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
-                  (long long)bytes);
-    }
-}
-
-static bool within_limits(struct lower *l)
-{
-    const struct kernel *k = l->kernel;
-    const struct lower_target *t = l->target;
-    const char *name = target_name(l);
-    if (l->threads > t->threads) {
-        lower_error(l, k->loc, "a block of %d threads: %s has %d at most", l->threads, name,
-                    t->threads);
-        return false;
-    }
-    if (l->out->shared_bytes <= t->shared_bytes)
-        return true;
-    int64_t scratch = l->out->shared_bytes - k->shared_bytes;
-    l->out->too_large = true;
-    lower_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
-                (long long)l->out->shared_bytes, name, t->shared_bytes);
-    note_buffers(l);
-    if (scratch > 0)
-        diag_note(l->diag, k->loc, "and %lld bytes for the compiler's own exchanges",
-                  (long long)scratch);
-    return false;
-}
-
 /* --- the whole --- */
 
 static void start(struct lower *l)
@@ -396,7 +321,7 @@ static void emit_kernel(struct lower *l)
     make_prologue(l, variables, &ticket);
     learn_facts(l);
     normalise_assignments(l);
-    if (!plan_make(l) || !limits_registers(l))
+    if (!plan_make(l) || !limits_of_registers(l))
         return;
     memory_init(l);
     if (ticket)
@@ -429,18 +354,22 @@ static void check_module(const struct lower *l)
     (void)l;
 }
 
-/* For sm_100 and up ptxas (13.0) spills a little so that one more block fits; a kernel with registers to spare says how many
- * blocks are meant, and keeps all in registers. Elsewhere, and for larger kernels, its own choice is the better one. */
+/* For sm_100 and up ptxas (13.0) spills a little so that one more block fits; a kernel with
+ * registers to spare says how many blocks are meant, and keeps all in registers. Elsewhere, and for
+ * larger kernels, its own choice is the better one. */
 static void ask_for_registers(struct lower *l)
 {
     enum { FIRST = 100, LARGE = 180, MOST_BLOCKS = 4, GRAIN = 8, OWN_SHARED = 1024 };
     const struct lowered *out = l->out;
-    if (!lower_has(l, FIRST) || out->registers > LARGE || kernel_thread_level(l->kernel))
+    if (!lower_has(l, FIRST) || out->registers == 0 || out->registers > LARGE ||
+        kernel_thread_level(l->kernel))
         return;
     int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
     int64_t blocks = l->target->registers / (registers * l->threads);
     int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + OWN_SHARED);
+    int64_t by_threads = l->target->threads_of_sm / l->threads;
     blocks = by_shared < blocks ? by_shared : blocks;
+    blocks = by_threads < blocks ? by_threads : blocks;
     blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
     struct ptx_limit limit = {
         .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};
@@ -459,14 +388,12 @@ bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options 
                       .diag = diag,
                       .out = out};
     start(&l);
-    if (has_types(&l))
+    if (limits_of_kernel(&l))
         emit_kernel(&l);
-    if (l.failed)
+    if (l.failed || !limits_of_shared(&l))
         return false;
     ptx_end(&l.b);
     drop_unused_shared(&l);
-    if (!within_limits(&l))
-        return false;
     out->registers = estimate_registers(a, out->function);
     ask_for_registers(&l);
     check_module(&l);

@@ -3,7 +3,8 @@
  *   lower.c            the kernel as a whole: parameters, prologue, limits
  *   lower_plan*.c      who holds what: layouts of register tiles, shared tiles, copies
  *   lower_stmt.c …     statements, loops, unrolling
- *   lower_value*.c     scalars: a graph of values, each computed once and as far out of the loops as it can be
+ *   lower_value*.c     scalars: a graph of values, each computed once and as far out of the loops
+ *     as it can be
  *   lower_op.c …       one elementwise op on registers; casts; functions of <math.h>
  *   lower_tile*.c      register tiles: elementwise, reductions, shapes, conversions of layout
  *   lower_view*.c …    global and shared memory, asynchronous copies, atomics, barriers
@@ -22,16 +23,22 @@ struct lower_target {
     struct ptx_target ptx;
     int32_t shared_bytes;   /* of one block at most, opted in */
     int32_t shared_of_sm;   /* of a multiprocessor */
+    int32_t threads_of_sm;  /* of a multiprocessor */
     int32_t registers;      /* of a multiprocessor: 65536 */
     int32_t register_limit; /* of a thread: 255 */
     int32_t threads;        /* of a block: 1024 */
+    const char *name;       /* "sm_90a" */
 };
 /* NULL: not a target that kernels are made for (below sm_80, or not known). */
 const struct lower_target *lower_target_find(struct ptx_target t);
+const struct lower_target *lower_target_at(int index); /* in order; NULL past the last */
+/* Blocks that a grid has at most along x, y and z: the same for all. */
+extern const int64_t lower_grid_limits[3];
 
 struct lower_options {
     const struct lower_target *target;
-    /* Bytes that divide each pointer parameter's address, by parameter index; NULL: 16 all. A launch checks it. */
+    /* Bytes that divide each pointer parameter's address, by parameter index; NULL: 16 all. A
+     * launch checks it. */
     const int *alignment;
     bool lines; /* .loc and .file */
 };
@@ -40,7 +47,8 @@ struct lower_options {
 enum lower_param_kind {
     LOWER_SCALAR,  /* scalar parameter, of its own type (bool as .u8) */
     LOWER_POINTER, /* pointer parameter, .u64 */
-    LOWER_WORKSPACE, /* .u64: memory of the runtime for a view without a base; zeroed if sym->zeroed */
+    /* .u64: memory of the runtime for a view without a base; zeroed if sym->zeroed */
+    LOWER_WORKSPACE,
     LOWER_TICKET /* .u64: one u32 of the runtime, 0 before each launch: blocks draw their index */
 };
 struct lower_param {
@@ -59,6 +67,9 @@ struct lower_access {
     int64_t instructions;      /* of all warps for the whole tile */
     int64_t wavefronts, least; /* shared; of all warps. 0: not known (thread level) */
 };
+
+/* What a refused kernel takes more of than the target has, where that is a matter of sizes. */
+enum lower_excess { LOWER_FITS, LOWER_MANY_BYTES, LOWER_MANY_REGISTERS };
 
 /* A register or shared tile and its layout, for show. */
 struct lower_placed {
@@ -79,7 +90,7 @@ struct lowered {
     int block[3];         /* threads */
     int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
     int registers;        /* of a thread, estimated */
-    bool too_large;       /* refused: more shared memory or registers than the target has */
+    enum lower_excess excess;
 };
 
 /* After all passes ran for the target. Reports what the target lacks; false then. */

@@ -1,8 +1,9 @@
 /* Arrays of a thread: where their elements are.
  *
- * A register each, if every index is a constant once loops are unrolled, or the array is small: an index
- * known only at run time is then looked for among the elements. An array that is never assigned after its declaration
- * is just the values that it was given. What is large and indexed freely lies in .local memory.
+ * A register each, if every index is a constant once loops are unrolled, or the array is small: an
+ * index known only at run time is then looked for among the elements. An array that is never
+ * assigned after its declaration is just the values that it was given. What is large and indexed
+ * freely lies in .local memory.
  */
 #include "lower/lower_element.h"
 

@@ -1,5 +1,5 @@
-/* Tile expressions over what a thread has for itself: a value an element, row-major. Nothing is emitted for elementwise ops
- * until someone asks for an element (lower_value.h). */
+/* Tile expressions over what a thread has for itself: a value an element, row-major. Nothing is
+ * emitted for elementwise ops until someone asks for an element (lower_value.h). */
 #include "lower/lower_element.h"
 
 #include "lower/lower_flow.h"
@@ -54,7 +54,8 @@ const struct value **array_broadcast(struct lower *l, const struct value *const 
     return spread;
 }
 
-/* TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE, BROADCAST: which element of the operand stands there. */
+/* TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE, BROADCAST: which element of the operand stands there.
+ */
 static int64_t moved_from(const struct expr *e, const int64_t *at)
 {
     const struct type *from = &e->args[0]->type, *to = &e->type;
@@ -168,17 +169,6 @@ static const struct value **selected(struct lower *l, const struct expr *e)
 
 /* --- along an axis --- */
 
-static enum op reducing_op(enum op op)
-{
-    switch (op) {
-    case OP_REDUCE_SUM: return OP_ADD;
-    case OP_REDUCE_MAX: return OP_MAX;
-    case OP_REDUCE_MIN: return OP_MIN;
-    case OP_REDUCE_ANY: return OP_LOR;
-    default: return OP_LAND;
-    }
-}
-
 /* The elements along `axis` through one place are `step` apart. */
 static int64_t step_along(const struct type *t, int axis)
 {
@@ -192,7 +182,7 @@ static const struct value **reduced(struct lower *l, const struct expr *e)
 {
     const struct type *from = &e->args[0]->type;
     const struct value **x = array_values(l, e->args[0]);
-    enum op op = reducing_op(e->op);
+    enum op op = op_of_reduction(e->op);
     enum dtype t = e->type.dtype;
     int64_t all = type_elements(from), along = e->axis < 0 ? all : from->extent[e->axis];
     int64_t step = e->axis < 0 ? 1 : step_along(from, e->axis);

@@ -1,7 +1,7 @@
 /* Atomics on one element: the instruction, or a loop where there is none.
  *
- * All are relaxed, at the scope of the GPU: they order nothing but themselves. A sum of f32 in global memory flushes
- * subnormal numbers (PTX ISA, atom).
+ * All are relaxed, at the scope of the GPU: they order nothing but themselves. A sum of f32 in
+ * global memory flushes subnormal numbers (PTX ISA, atom).
  */
 #include "lower/lower_element.h"
 #include "lower/lower_emit.h"
@@ -84,7 +84,8 @@ static struct ptx_label *skip_unless(struct lower *l, struct guard guard)
     return over;
 }
 
-/* old: what is believed to be there; afterwards what was there when it was replaced by old op value. */
+/* old: what is believed to be there; afterwards what was there when it was replaced by old op
+ * value. */
 static void compare_and_swap(struct lower *l, enum op combine, enum dtype t, int space,
                              struct ptx_operand address, struct ptx_operand value,
                              struct ptx_operand old)
@@ -121,11 +122,12 @@ static void half_loop(struct lower *l, enum op combine, enum dtype t, int space,
 
 /* --- least and greatest of f32 and f64 --- */
 
-/* Floats without a sign are ordered as their bits are as signed integers, those with one the other way round as
- * unsigned ones, and above all without. So the least of memory and a value without a sign is that of signed
- * integers, and with a value that has one it is the greatest of unsigned ones; the greatest likewise. Only NaN in
- * memory may be out of order: it gives way to the value in a loop, which hardly ever runs. A value that is NaN
- * becomes the one of its kind that changes nothing.
+/* Floats without a sign are ordered as their bits are as signed integers, those with one the other
+ * way round as unsigned ones, and above all without. So the least of memory and a value without a
+ * sign is that of signed integers, and with a value that has one it is the greatest of unsigned
+ * ones; the greatest likewise. Only NaN in memory may be out of order: it gives way to the value in
+ * a loop, which hardly ever runs. A value that is NaN becomes the one of its kind that changes
+ * nothing.
  */
 static void float_extreme(struct lower *l, enum op op, enum dtype t, int space,
                           struct ptx_operand address, struct ptx_operand value, struct guard guard,

@@ -1,7 +1,8 @@
-/* Atomics on the elements of a tile: each element once, whoever holds it; what lies outside is left alone.
+/* Atomics on the elements of a tile: each element once, whoever holds it; what lies outside is left
+ * alone.
  *
- * Sums that nobody wants the old values of go in vectors where the target has them: f32 from sm_90 on up to 16 bytes,
- * f16 in pairs.
+ * Sums that nobody wants the old values of go in vectors where the target has them: f32 from sm_90
+ * on up to 16 bytes, f16 in pairs.
  */
 #include "lower/lower_emit.h"
 #include "lower/lower_memory_own.h"

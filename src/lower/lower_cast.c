@@ -1,7 +1,8 @@
 /* Conversions: between element types, between words and the elements in them.
  *
- * PTX ISA, cvt: floats to integers are truncated (.rzi) and saturated by the instruction; NaN becomes 0
- * only where source and result have at most 32 bits, else the sign bit alone, which is mended here.
+ * PTX ISA, cvt: floats to integers are truncated (.rzi) and saturated by the instruction; NaN
+ * becomes 0 only where source and result have at most 32 bits, else the sign bit alone, which is
+ * mended here.
  */
 #include "lower/lower_emit.h"
 

@@ -3,6 +3,8 @@
  */
 #include "lower/lower_tile_own.h"
 
+#include "lower/lower_limits.h"
+
 #include "layout/layout_named.h"
 
 #include <assert.h>
@@ -271,7 +273,7 @@ static int32_t *cut(struct lower *l, const struct layout *whole, const struct co
     enum layout_axis axis = whole->outs[p->part_axis].axis;
     int32_t start = pass * p->part;
     if (!layout_slice_out(whole, axis, start, p->part, part))
-        assert(!"the plan has parts that can be cut");
+        assert(false && "the plan has parts that can be cut");
     int32_t registers = layout_registers(part);
     int32_t *source = arena_array(l->arena, int32_t, registers);
     for (int32_t r = 0; r < registers; r++)
@@ -384,11 +386,7 @@ static struct regtile convert_single(struct lower *l, const struct regtile *t,
     const struct conversion *c = conversion_of(l, t->layout, to, dtype_table[t->dtype].bits);
     if (!c->possible) {
         int64_t bytes = layout_size_out(to) * dtype_table[t->dtype].bits / 8;
-        lower_error(l, l->kernel->loc,
-                    "a tile of %lld bytes must change hands through shared memory, and the "
-                    "kernel leaves %lld bytes of it",
-                    (long long)bytes,
-                    (long long)(l->target->shared_bytes - l->kernel->shared_bytes));
+        limits_no_room(l, bytes);
         return tile_new(l, t->dtype, to);
     }
     if (c->plan.kind <= CONVERT_MOVES)

@@ -237,22 +237,12 @@ static int64_t aligned(int64_t bytes)
 }
 
 /* The tile, and where it goes in scratch: so that neither way has conflicts. */
-static int64_t plan_staging(struct lower *l, const struct dot_factor *f, int64_t offset,
-                            struct staging *out)
+static int64_t plan_staging(struct lower *l, const struct dot_plan *p, const struct dot_factor *f,
+                            int64_t offset, struct staging *out)
 {
-    unsigned all = 1u << ACCESS_LANES | 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
-    const struct expr *e = f->source.e;
-    out->tile = tile_eval_natural(l, f->again ? f->again : e);
+    out->tile = tile_eval(l, f->again ? f->again : f->source.e, f->right ? p->b : p->a);
     out->offset = offset;
-    struct shared_wish wish = {
-        .extents = {(int32_t)e->type.extent[0], (int32_t)e->type.extent[1]},
-        .rank = 2,
-        .bits = dtype_table[f->source.type].bits,
-        .count = 2,
-        .access = {{out->tile.layout, 1u << ACCESS_LANES, 16, 0, 1, 0},
-                   {f->layout, all, 16, 0, 1, f->apart}},
-        .may_pad = true,
-        .may_be_linear = true};
+    struct shared_wish wish = dot_staging_wish(p, f->right, &f->source, out->tile.layout);
     bool met = layout_choose_shared(&wish, &out->place);
     assert(met); /* no needs, so nothing that cannot be met */
     (void)met;
@@ -286,7 +276,7 @@ static bool stage_factors(struct lower *l, const struct dot_plan *p, struct dot_
     bool alone = true;
     for (int side = 0; side < 2; side++)
         if (staged[side]) {
-            bytes = plan_staging(l, &f[side], bytes, &s[side]);
+            bytes = plan_staging(l, p, &f[side], bytes, &s[side]);
             alone &= stays_in_warps(s[side].tile.layout, f[side].layout);
         }
     if (!bytes)

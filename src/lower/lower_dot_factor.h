@@ -41,6 +41,10 @@ struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_
 /* The lower (0) or upper (1) two of the 8-bit floats in that register, as f16x2. */
 struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_t index, int which);
 
+/* What the scratch tile of a staged factor is for: access 0 stores `tile`, access 1 loads the fragments. */
+struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
+                                    const struct dot_source *source, const struct layout *tile);
+
 /* What a staged factor can be loaded from again, better than to be kept; NULL: nothing. */
 const struct expr *dot_read_again(struct lower *l, const struct expr *dot,
                                   const struct expr *factor);

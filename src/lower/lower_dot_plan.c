@@ -7,6 +7,7 @@
  */
 #include "lower/lower_dot_factor.h"
 #include "lower/lower_emit.h"
+#include "lower/lower_plan_own.h"
 
 #include <string.h>
 
@@ -315,13 +316,36 @@ static int64_t elements_of(const struct layout *l)
     return layout_in_extent(l, AXIS_REG);
 }
 
-/* The layout in which a tile that goes through scratch is best had before: coalesced. */
-static const struct layout *coalesced(struct lower *l, const struct expr *e, enum dtype t)
+struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
+                                    const struct dot_source *source, const struct layout *tile)
 {
+    unsigned all = 1u << ACCESS_LANES | 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
+    int apart = dot_goes_by_columns(p, side ? p->b_type : p->a_type) ? 2 - side : 0;
+    return (struct shared_wish){
+        .extents = {(int32_t)source->e->type.extent[0], (int32_t)source->e->type.extent[1]},
+        .rank = 2,
+        .bits = dtype_table[source->type].bits,
+        .count = 2,
+        .access = {{tile, 1u << ACCESS_LANES, 16, 0, 1, 0},
+                   {side ? p->fragment_b : p->fragment_a, all, 16, 0, 1, apart}},
+        .may_pad = true,
+        .may_be_linear = true};
+}
+
+/* The layout in which a tile that goes through scratch is best had before: coalesced; what is loaded for it alone is
+ * dealt to the lanes so that they store it without conflicts to where the fragments are read without any. */
+static const struct layout *coalesced(struct lower *l, const struct dot_plan *p, int side,
+                                      const struct dot_source *source, const struct expr *again)
+{
+    struct shared_wish wish = dot_staging_wish(p, side, source, NULL);
+    const struct expr *loaded = again ? again : source->e;
+    struct shared_choice place;
     struct layout out;
-    int32_t extents[2] = {(int32_t)e->type.extent[0], (int32_t)e->type.extent[1]};
-    int bits = dtype_table[t].bits;
-    if (!layout_blocked(extents, 2, bits, layout_widest_vector(extents, 2, bits), l->warps, &out))
+    bool dealt = loaded->op == OP_ACCESS && loaded->sym->storage == ST_VIEW;
+    int vector = dealt ? plan_copy_vector(l, loaded, &loaded->type)
+                       : layout_widest_vector(wish.extents, wish.rank, wish.bits);
+    if (dealt ? !layout_choose_with_copy(&wish, vector, l->warps, &out, &place)
+              : !layout_blocked(wish.extents, wish.rank, wish.bits, vector, l->warps, &out))
         return NULL;
     return layout_keep(l, &out);
 }
@@ -329,14 +353,15 @@ static const struct layout *coalesced(struct lower *l, const struct expr *e, enu
 static bool stage(struct lower *l, struct dot_plan *p, int side, const struct dot_source *source,
                   int64_t *scratch)
 {
-    const struct layout *before = coalesced(l, source->e, source->type);
+    const struct expr *again = dot_read_again(l, p->e, source->e);
+    const struct layout *before = coalesced(l, p, side, source, again);
     const struct layout *fragment = side ? p->fragment_b : p->fragment_a;
     int64_t bytes = type_elements(&source->e->type) * (int64_t)dtype_size(source->type);
     if (!before || elements_of(before) >= elements_of(fragment) ||
         *scratch + bytes > l->target->shared_bytes)
         return false;
     *scratch += bytes;
-    *(side ? &p->b_again : &p->a_again) = dot_read_again(l, p->e, source->e);
+    *(side ? &p->b_again : &p->a_again) = again;
     if (side) {
         p->b_staged = true;
         p->b = before;
@@ -386,13 +411,14 @@ static const struct layout *chunk_layout(struct lower *l, const struct dot_plan 
     return layout_keep(l, &out);
 }
 
-/* Both factors are read from shared memory as they are, a word an element. */
+/* Both factors are read from shared memory as they are, a word an element. Several products share the room that the
+ * instruction cache has for the loop that they are most likely in. */
 void dot_choose_chunk(struct lower *l, struct dot_plan *p)
 {
     struct dot_source source[2] = {dot_source_of(p->e, 0), dot_source_of(p->e, 1)};
-    int64_t sums = elements_of(p->c);
+    int64_t sums = elements_of(p->c), products = (int64_t)l->plan->dots.count;
     p->chunk = 0;
-    if (p->kind != DOT_FMA || sums * p->k <= MOST_PRODUCTS ||
+    if (p->kind != DOT_FMA || sums * p->k * products <= MOST_PRODUCTS ||
         !(p->a_staged || source[0].shared) || !(p->b_staged || source[1].shared) ||
         tile_per_word(source[0].type) != 1 || tile_per_word(source[1].type) != 1)
         return;

@@ -189,8 +189,9 @@ static const struct value *less(struct lower *l, enum dtype t, const struct valu
     return value_apply2(l, OP_LT, DT_BOOL, scalar_cast(l, a, t), scalar_cast(l, b, t));
 }
 
-/* 0 <= index and index + count <= limit of what is inside or outside as a whole; NULL where that is certain. In one
- * comparison of unsigned numbers where index may be negative: then no start is too far off (Meaning 10). */
+/* 0 <= index and index + count <= limit of what is inside or outside as a whole; NULL where that is
+ * certain. In one comparison of unsigned numbers where index may be negative: then no start is too
+ * far off (Meaning 10). */
 static const struct value *inside_axis(struct lower *l, const struct value *index, int count,
                                        const struct own_axis *axis)
 {
@@ -238,8 +239,8 @@ static int piece_length(const struct own_place *p, int64_t along, const struct v
 static const struct value *number_at(struct lower *l, const struct own_place *p,
                                      const struct value *const *index)
 {
-    const struct value *number = value_int(l, DT_I64, 0);
-    for (int i = 0; i < p->rank; i++)
+    const struct value *number = p->rank > 0 ? value_index(l, index[0]) : value_int(l, DT_I64, 0);
+    for (int i = 1; i < p->rank; i++)
         number = value_add(l, value_affine(l, number, p->access->sym->type.extent[i], 0),
                            value_index(l, index[i]));
     return number;
@@ -490,8 +491,8 @@ void own_store_shared(struct lower *l, enum dtype t, const struct value *address
 
 /* --- elements and slices --- */
 
-/* In a warps kernel, what tile operations did with the view comes first (Meaning 6). Of single elements the callers
- * say so. */
+/* In a warps kernel, what tile operations did with the view comes first (Meaning 6). Of single
+ * elements the callers say so. */
 static void order_with_tiles(struct lower *l, const struct sym *s, bool write)
 {
     if (s->storage == ST_VIEW && !s->is_const && !kernel_thread_level(l->kernel))

@@ -1,8 +1,9 @@
-/* What one thread reads and writes for itself: elements and slices of views, shared tiles and arrays.
+/* What one thread reads and writes for itself: elements and slices of views, shared tiles and
+ * arrays.
  *
- * A slice is taken apart into pieces: neighbours along the last axis that one instruction moves, 16 bytes
- * at most. Where a piece may reach past the edge it has a condition; by divisibility a piece lies whole inside or whole
- * outside.
+ * A slice is taken apart into pieces: neighbours along the last axis that one instruction moves, 16
+ * bytes at most. Where a piece may reach past the edge it has a condition; by divisibility a piece
+ * lies whole inside or whole outside.
  */
 #ifndef TW_LOWER_ELEMENT_H
 #define TW_LOWER_ELEMENT_H
@@ -45,8 +46,9 @@ const struct value **own_load(struct lower *l, const struct expr *access);
 void own_store(struct lower *l, const struct expr *access, const struct value *const *v,
                struct guard when);
 
-/* Into these registers, one an element, where `when` holds; elsewhere they stay as they are. False, and nothing
- * emitted, if elements do not move one to a register. The access does not depend on the registers. */
+/* Into these registers, one an element, where `when` holds; elsewhere they stay as they are. False,
+ * and nothing emitted, if elements do not move one to a register. The access does not depend on the
+ * registers. */
 bool own_load_into(struct lower *l, const struct expr *access, const struct ptx_operand *reg,
                    struct guard when);
 
@@ -65,10 +67,12 @@ struct guard guard_of_lazy(struct lower *l);
 
 /* --- lower_recent.c --- */
 
-/* What a load of this name ("ld.shared", one pointer each) and type has just brought from there; NULL: load it. */
+/* What a load of this name ("ld.shared", one pointer each) and type has just brought from there;
+ * NULL: load it. */
 const struct value *recent_find(struct lower *l, const char *name, enum ptx_mod type,
                                 const struct value *address);
-/* A load just emitted, of one element of `size` bytes; `constant`: nobody writes there. It may be joined with others. */
+/* A load just emitted, of one element of `size` bytes; `constant`: nobody writes there. It may be
+ * joined with others. */
 void recent_add(struct lower *l, const char *name, enum ptx_mod type, int size, bool constant,
                 const struct value *address, struct ptx_operand at, struct ptx_instruction *ins,
                 const struct value *v);
@@ -80,7 +84,8 @@ bool array_in_memory(struct lower *l, const struct sym *s);
 const struct value *array_address(struct lower *l, const struct sym *s, const struct value *number);
 /* All elements of an array, as they are now. */
 const struct value **array_elements(struct lower *l, const struct sym *s);
-/* The element of that row-major number, known or not; where `inside` (NULL: surely) does not hold: otherwise (NULL: 0). */
+/* The element of that row-major number, known or not; where `inside` (NULL: surely) does not hold:
+ * otherwise (NULL: 0). */
 const struct value *array_get(struct lower *l, const struct sym *s, const struct value *number,
                               const struct value *inside, const struct value *otherwise);
 void array_put(struct lower *l, const struct sym *s, const struct value *number,
@@ -92,7 +97,8 @@ void move_when(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_
 
 /* --- lower_when.c --- */
 
-/* s = value, by loads right into its registers: false, and nothing emitted, if it is not just that. */
+/* s = value, by loads right into its registers: false, and nothing emitted, if it is not just that.
+ */
 bool load_into_when(struct lower *l, const struct sym *s, const struct ptx_operand *reg,
                     const struct expr *value, struct guard when);
 

@@ -26,7 +26,8 @@ static inline bool is_half(enum dtype t)
 {
     return t == DT_F16 || t == DT_BF16;
 }
-/* The formats of matrix units: computed in f32. tf32 has an .f32 register, the others a byte in a .b32, zeros above. */
+/* The formats of matrix units: computed in f32. tf32 has an .f32 register, the others a byte in a
+ * .b32, zeros above. */
 static inline bool is_byte_float(enum dtype t)
 {
     return t == DT_E4M3 || t == DT_E5M2;

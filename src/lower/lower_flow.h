@@ -1,11 +1,13 @@
-/* What lower.c, lower_stmt.c, lower_loop.c and lower_scalar.c share: variables, loops, lazy evaluation. */
+/* What lower.c, lower_stmt.c, lower_loop.c and lower_scalar.c share: variables, loops, lazy
+ * evaluation. */
 #ifndef TW_LOWER_FLOW_H
 #define TW_LOWER_FLOW_H
 
 #include "lower/lower_body.h"
 
-/* A scalar of the program. One that is assigned after its declaration has a register for good, which is
- * always up to date, except where a loop's code is repeated with the variable a constant (`bound`). */
+/* A scalar of the program. One that is assigned after its declaration has a register for good,
+ * which is always up to date, except where a loop's code is repeated with the variable a constant
+ * (`bound`). */
 struct variable {
     const struct sym *sym;
     bool assigned, has_register;
@@ -51,7 +53,8 @@ void variables_refresh(struct lower *l, const struct variable_set *set);
 /* An assignment: to the register, if it has one. */
 void variable_assign(struct lower *l, struct variable *v, const struct value *value);
 
-/* Branches where the condition holds. *to: NULL until a branch is emitted, then a label of that name. */
+/* Branches where the condition holds. *to: NULL until a branch is emitted, then a label of that
+ * name. */
 void branch_on(struct lower *l, const struct value *condition, bool uniform, struct ptx_label **to,
                const char *name);
 void branch_always(struct lower *l, struct ptx_label **to, const char *name);
@@ -67,12 +70,14 @@ bool expr_is_pure(const struct expr *e);
 /* What assume(e) says of leaves. */
 void assume_learn(struct lower *l, const struct expr *e);
 
-/* Assigned tiles get values of their own type and shape: casts and broadcasts that were understood are written. */
+/* Assigned tiles get values of their own type and shape: casts and broadcasts that were understood
+ * are written. */
 void normalise_assignments(struct lower *l);
 
 /* --- lower_when.c --- */
 
-/* An `if` whose arms are a few light assignments: emitted without branches. False: it is not such a one. */
+/* An `if` whose arms are a few light assignments: emitted without branches. False: it is not such a
+ * one. */
 bool emit_if_when(struct lower *l, const struct stmt *s, const struct value *condition);
 /* An assignment where bodies->lazy holds. */
 void variable_assign_when(struct lower *l, struct variable *v, const struct expr *value);

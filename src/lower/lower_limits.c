@@ -1,12 +1,124 @@
-/* Register tiles against the registers of a thread: what no assembler can hold is refused, with the tiles and what each takes.
- *
- * A tile is live from its declaration to its last use, or to the end of the outermost loop that uses it and does not
- * declare it. The tiles that are live together are the least that a thread must hold; fragments, addresses and the like
- * come on top, and if those do not fit the assembler spills them.
- */
+/* What a kernel takes against what the target has: element types, threads, blocks, shared memory,
+ * registers of a thread. What is too much is refused with what takes it. */
 #include "lower/lower_limits.h"
 
 #include "lower/lower_plan.h"
+
+/* --- what stands in the program: types, threads, blocks --- */
+
+enum { FIRST_WITH_BYTE_FLOATS = 89 };
+
+static void refuse_byte_floats(void *user, struct expr **at)
+{
+    struct lower *l = user;
+    enum dtype t = (*at)->type.dtype;
+    if (l->failed || !dtype_is_float(t) || dtype_size(t) > 1)
+        return;
+    lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", l->target->name,
+                dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
+    diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
+}
+
+static void refuse_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, refuse_byte_floats, user);
+}
+
+static void refuse_statement(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        stmt_expressions(s, refuse_root, user);
+}
+
+/* Of what is known now; a launch looks again. */
+static void check_grid(struct lower *l)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        const struct expr *e = l->kernel->grid[axis];
+        struct scalar_env nothing = {0};
+        int64_t blocks, most = lower_grid_limits[axis];
+        if (!e || !eval_int(e, &nothing, &blocks) || blocks <= most)
+            continue;
+        lower_error(l, e->loc, "a grid of %lld blocks along %c: GPUs have %lld at most",
+                    (long long)blocks, "xyz"[axis], (long long)most);
+        if (axis > 0)
+            diag_note(l->diag, e->loc, "along x there may be %lld: let the longest axis be that",
+                      (long long)lower_grid_limits[0]);
+    }
+}
+
+/* --- shared memory --- */
+
+static void note_buffers(struct lower *l)
+{
+    for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_SHARED)
+            continue;
+        int64_t bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
+        diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
+                  (long long)bytes);
+    }
+}
+
+static void note_way_out(struct lower *l)
+{
+    diag_note(l->diag, LOC_NONE,
+              "smaller tiles and narrower types take less; behind `free` others may have a "
+              "tile's place");
+}
+
+bool limits_of_shared(struct lower *l)
+{
+    const struct kernel *k = l->kernel;
+    int64_t all = l->out->shared_bytes, own = all - k->shared_bytes;
+    if (all <= l->target->shared_bytes)
+        return true;
+    l->out->excess = LOWER_MANY_BYTES;
+    lower_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
+                (long long)all, l->target->name, l->target->shared_bytes);
+    note_buffers(l);
+    if (own > 0)
+        diag_note(l->diag, k->loc, "and %lld bytes for the compiler's own exchanges",
+                  (long long)own);
+    note_way_out(l);
+    return false;
+}
+
+void limits_no_room(struct lower *l, int64_t bytes)
+{
+    const struct kernel *k = l->kernel;
+    if (l->failed)
+        return;
+    l->out->excess = LOWER_MANY_BYTES;
+    lower_error(l, k->loc,
+                "`%s` leaves %lld of the %d bytes of shared memory that a block has on %s: too "
+                "few for a register tile of %lld bytes that changes hands between threads",
+                k->name, (long long)(l->target->shared_bytes - k->shared_bytes),
+                l->target->shared_bytes, l->target->name, (long long)bytes);
+    note_buffers(l);
+    note_way_out(l);
+}
+
+bool limits_of_kernel(struct lower *l)
+{
+    const struct kernel *k = l->kernel;
+    if (l->threads > l->target->threads)
+        lower_error(l, k->loc, "a block of %d threads: %s has %d at most", l->threads,
+                    l->target->name, l->target->threads);
+    check_grid(l);
+    if (!lower_has(l, FIRST_WITH_BYTE_FLOATS))
+        stmt_walk(k->body, refuse_statement, l);
+    return !l->failed && limits_of_shared(l);
+}
+
+/* --- registers ---
+ *
+ * A tile is live from its declaration to its last use, or to the end of the outermost loop that
+ * uses it and does not declare it. The tiles that are live together are the least that a thread
+ * must hold; fragments, addresses and the like come on top, and if those do not fit the assembler
+ * spills them.
+ */
 
 struct life {
     const struct sym *sym;
@@ -123,7 +235,7 @@ static void note_tiles(const struct lives *x, int at)
     }
 }
 
-bool limits_registers(struct lower *l)
+bool limits_of_registers(struct lower *l)
 {
     struct lives x = {.l = l};
     int worst = 0, most = 0;
@@ -135,7 +247,7 @@ bool limits_registers(struct lower *l)
     }
     if (most <= l->target->register_limit)
         return true;
-    l->out->too_large = true;
+    l->out->excess = LOWER_MANY_REGISTERS;
     lower_error(l, l->kernel->loc,
                 "the register tiles of `%s` take %d registers a thread, and a thread has %d",
                 l->kernel->name, most, l->target->register_limit);

@@ -1,10 +1,17 @@
-/* What a thread can hold. */
+/* What the target lacks, said with what takes it. */
 #ifndef TW_LOWER_LIMITS_H
 #define TW_LOWER_LIMITS_H
 
 #include "lower/lower_state.h"
 
-/* After the plan: do the register tiles that are live together fit a thread's registers? Reports. */
-bool limits_registers(struct lower *l);
+/* Each reports, and returns false. Before anything is emitted: element types, threads, blocks,
+ * shared tiles. */
+bool limits_of_kernel(struct lower *l);
+/* After the plan: do the register tiles that are live together fit a thread's registers? */
+bool limits_of_registers(struct lower *l);
+/* After all is emitted: the shared memory, the compiler's own included. */
+bool limits_of_shared(struct lower *l);
+/* Refuses: a tile changes hands, and these bytes for it find no room beside the shared tiles. */
+void limits_no_room(struct lower *l, int64_t bytes);
 
 #endif

@@ -1,8 +1,9 @@
 /* lock and unlock: semaphores in global memory (Meaning 3).
  *
- * One thread waits until the element has the value, by loads that acquire, and a barrier lets the others go on. The
- * release is behind a barrier too, so that it covers what all threads wrote: barriers synchronise, and release and acquire
- * are cumulative (PTX ISA, memory consistency model, causality order).
+ * One thread waits until the element has the value, by loads that acquire, and a barrier lets the
+ * others go on. The release is behind a barrier too, so that it covers what all threads wrote:
+ * barriers synchronise, and release and acquire are cumulative (PTX ISA, memory consistency model,
+ * causality order).
  */
 #include "lower/lower_element.h"
 #include "lower/lower_emit.h"

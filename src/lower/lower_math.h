@@ -1,10 +1,11 @@
 /* Functions of <math.h> as sequences of instructions: what their files share.
  *
- * No library is linked in. Each function is a reduction of its argument to a small interval, a polynomial
- * there, and a reconstruction, as in Muller, "Elementary Functions", 3rd ed., 2016, and Cody and Waite,
- * "Software Manual for the Elementary Functions", 1980; where the special function unit is good to 1 or 2
- * units in the last place (ex2, rcp, rsqrt) it is used. Polynomials are minimax in the relative error of
- * the function, their coefficients rounded to the type (scripts/minimax.c); the comment at each says how good it is.
+ * No library is linked in. Each function is a reduction of its argument to a small interval, a
+ * polynomial there, and a reconstruction, as in Muller, "Elementary Functions", 3rd ed., 2016, and
+ * Cody and Waite, "Software Manual for the Elementary Functions", 1980; where the special function
+ * unit is good to 1 or 2 units in the last place (ex2, rcp, rsqrt) it is used. Polynomials are
+ * minimax in the relative error of the function, their coefficients rounded to the type
+ * (scripts/minimax.c); the comment at each says how good it is.
  */
 #ifndef TW_LOWER_MATH_H
 #define TW_LOWER_MATH_H

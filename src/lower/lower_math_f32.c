@@ -1,8 +1,9 @@
 /* exp, exp2, log, log2, tanh, erf of f32.
  *
- * The largest errors found on an H200 (every positive number for exp, exp2 and log, every fifth for the others; of exp and
- * exp2 the negative ones too), in units in the last place: exp 1.94, exp2 2.06, log 0.95, log2 1.47, sin and cos 1.54,
- * tanh 1.72, erf 1.26, rsqrt 1.52. Those of exp and exp2 are nearly all ex2.approx's.
+ * The largest errors found on an H200 (every positive number for exp, exp2 and log, every fifth for
+ * the others; of exp and exp2 the negative ones too), in units in the last place: exp 1.94, exp2
+ * 2.06, log 0.95, log2 1.47, sin and cos 1.54, tanh 1.72, erf 1.26, rsqrt 1.52. Those of exp and
+ * exp2 are nearly all ex2.approx's.
  */
 #include "lower/lower_math.h"
 
@@ -20,8 +21,8 @@ static struct ptx_operand power_near(struct lower *l, struct ptx_operand x)
     return NEW(l, MOD_F32, "ex2.approx.ftz.f32", x);
 }
 
-/* Below -126 the result is subnormal: 2^(x + 24) is not, and 2^-24 times that is rounded once. (ex2.approx without .ftz
- * squares 2^(x / 2), and with it the error.) */
+/* Below -126 the result is subnormal: 2^(x + 24) is not, and 2^-24 times that is rounded once.
+ * (ex2.approx without .ftz squares 2^(x / 2), and with it the error.) */
 struct ptx_operand math_exp2_f32(struct lower *l, struct ptx_operand x)
 {
     struct ptx_operand low = NEW(l, MOD_PRED, "setp.lt.f32", x, ptx_f32(-126));
@@ -32,9 +33,9 @@ struct ptx_operand math_exp2_f32(struct lower *l, struct ptx_operand x)
     return y;
 }
 
-/* e^x = 2^n 2^s with n + s = x / ln 2. A saturating fma limits x / ln 2 to ±126, one that rounds down and
- * adds 1.5 * 2^23 leaves n + 127 in the last bits, the exponent of 2^n. s is small, except far outside
- * of the range, where 2^s is what makes the result subnormal, 0 or infinite. */
+/* e^x = 2^n 2^s with n + s = x / ln 2. A saturating fma limits x / ln 2 to ±126, one that rounds
+ * down and adds 1.5 * 2^23 leaves n + 127 in the last bits, the exponent of 2^n. s is small, except
+ * far outside of the range, where 2^s is what makes the result subnormal, 0 or infinite. */
 struct ptx_operand math_exp_f32(struct lower *l, struct ptx_operand x)
 {
     const float half_range = 252, magic = 0x1.8p23f + 1;
@@ -115,8 +116,8 @@ struct ptx_operand math_log_f32(struct lower *l, struct ptx_operand x, bool base
 
 /* --- tanh, erf --- */
 
-/* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors are
- * small beside 1. */
+/* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
+ * are small beside 1. */
 struct ptx_operand math_tanh_f32(struct lower *l, struct ptx_operand x)
 {
     static const float terms[] = {-0x1.555524p-2f, 0x1.1103fp-3f, -0x1.b7cfb2p-5f, 0x1.4f5d36p-6f,

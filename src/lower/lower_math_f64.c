@@ -132,9 +132,9 @@ static struct ptx_operand special_log(struct lower *l, const struct split *s, st
     return emit_select(l, MOD_F64, zero, ptx_f64(-infinity), y);
 }
 
-/* log(1 + f) = f - (h - s (h + R)) with h = f^2 / 2, s = f / (2 + f) and R = 2 atanh(s) / s - 2: f is
- * exact, and what is subtracted is small (fdlibm, e_log.c, 1993). To base 2 the sum is kept in two
- * parts and each is divided by ln 2. */
+/* log(1 + f) = f - (h - s (h + R)) with h = f^2 / 2, s = f / (2 + f) and R = 2 atanh(s) / s - 2: f
+ * is exact, and what is subtracted is small (fdlibm, e_log.c, 1993). To base 2 the sum is kept in
+ * two parts and each is divided by ln 2. */
 struct ptx_operand math_log_f64(struct lower *l, struct ptx_operand x, bool base2)
 {
     enum ptx_mod t = MOD_F64;
@@ -165,8 +165,8 @@ struct ptx_operand math_log_f64(struct lower *l, struct ptx_operand x, bool base
 
 /* --- tanh, erf --- */
 
-/* Up to 0.55, tanh x = x + x^3 P(x^2), error 2^-55; then 1 - 2 e / (1 + e) with e = e^-2x. From 20 on it
- * is 1. */
+/* Up to 0.55, tanh x = x + x^3 P(x^2), error 2^-55; then 1 - 2 e / (1 + e) with e = e^-2x. From 20
+ * on it is 1. */
 struct ptx_operand math_tanh_f64(struct lower *l, struct ptx_operand x)
 {
     static const double terms[] = {
@@ -189,8 +189,8 @@ struct ptx_operand math_tanh_f64(struct lower *l, struct ptx_operand x)
     return NEW(l, t, "copysign.f64", x, emit_select(l, t, is_far, far, near));
 }
 
-/* Up to 1, erf x = x + x P(x^2), error 2^-56; then 1 - e^Q(x), Q the logarithm of erfc, error 2^-57 of
- * 1. From 6 on it is 1. */
+/* Up to 1, erf x = x + x P(x^2), error 2^-56; then 1 - e^Q(x), Q the logarithm of erfc, error 2^-57
+ * of 1. From 6 on it is 1. */
 struct ptx_operand math_erf_f64(struct lower *l, struct ptx_operand x)
 {
     static const double terms[] = {

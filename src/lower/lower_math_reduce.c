@@ -1,9 +1,9 @@
 /* Angles to the interval around 0 of length pi/2.
  *
- * Up to 2^17 or so by Cody and Waite's method: the multiple of pi/2 is subtracted in three parts, the first exact.
- * Beyond, by Payne and Hanek's ("Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983):
- * of 2/pi only those bits are multiplied that matter modulo 4, and the fraction of the product is the rest in
- * quarter turns. That part is branched around.
+ * Up to 2^17 or so by Cody and Waite's method: the multiple of pi/2 is subtracted in three parts,
+ * the first exact. Beyond, by Payne and Hanek's ("Radian reduction for trigonometric functions",
+ * SIGNUM Newsletter 18, 1983): of 2/pi only those bits are multiplied that matter modulo 4, and the
+ * fraction of the product is the rest in quarter turns. That part is branched around.
  */
 #include "lower/lower_math.h"
 
@@ -77,9 +77,9 @@ static struct ptx_label *unless_huge(struct lower *l, enum ptx_mod t, struct ptx
 
 /* --- f32 --- */
 
-/* x = ±m 2^e: m times 64 + 64 bits of 2/pi, of which the highest counts 2 quarter turns. Two bits are
- * the quadrant, what follows is a fraction of 62, rounded to nearest by taking it as signed. An f32 comes no
- * closer to a multiple of pi/2 than 2^-32, so 30 bits are left. */
+/* x = ±m 2^e: m times 64 + 64 bits of 2/pi, of which the highest counts 2 quarter turns. Two bits
+ * are the quadrant, what follows is a fraction of 62, rounded to nearest by taking it as signed. An
+ * f32 comes no closer to a multiple of pi/2 than 2^-32, so 30 bits are left. */
 static void huge_f32(struct lower *l, struct ptx_operand x, const struct math_angle *to)
 {
     struct ptx_operand w[2];
@@ -147,8 +147,8 @@ static struct product product_of(struct lower *l, struct ptx_operand word[2])
     return (struct product){NEW(l, MOD_B64, "madc.hi.u64", m, w[1], high), low};
 }
 
-/* The fraction as a sign and 64 bits behind its leading zeros, times pi/2: rounded once. An f64 comes no
- * closer to a multiple of pi/2 than 2^-62 (Muller, table 11.1). */
+/* The fraction as a sign and 64 bits behind its leading zeros, times pi/2: rounded once. An f64
+ * comes no closer to a multiple of pi/2 than 2^-62 (Muller, table 11.1). */
 static void huge_f64(struct lower *l, struct ptx_operand x, const struct math_angle *to)
 {
     struct ptx_operand word[2], two = ptx_int(2);

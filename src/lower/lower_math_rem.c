@@ -1,8 +1,8 @@
 /* fmod: the exact remainder of floats, with the sign of the dividend.
  *
- * The quotient of the magnitudes, truncated, is right or one too large, and the remainder is representable: one
- * division and one fma. Where the quotient has more bits than a float, the mantissas are divided as integers,
- * some bits at a time, which is branched around.
+ * The quotient of the magnitudes, truncated, is right or one too large, and the remainder is
+ * representable: one division and one fma. Where the quotient has more bits than a float, the
+ * mantissas are divided as integers, some bits at a time, which is branched around.
  */
 #include "lower/lower_math.h"
 

@@ -43,6 +43,7 @@ struct element_place {
     bool never, copy;
 };
 struct element_place places_at(struct lower *l, struct places *p, int32_t reg);
+struct guard places_guard(struct lower *l, const struct element_place *e); /* that it is there */
 
 /* A slice or gather of a view as a tile in `wanted`. Zeros (or `else`) beyond the edge. */
 struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted);
@@ -85,8 +86,8 @@ struct shared_reader shared_reader_open(struct lower *l, const struct expr *acce
  * sees it. */
 void shared_reader_range(const struct shared_reader *r, int i, int axis, int32_t *least,
                          int32_t *greatest);
-/* The same where AXIS_STAGE of `wanted` is at `stage` (in what the other gives it is at 0), into the same registers, and
- * only where the guard holds. For words in memory that are the tile's. */
+/* The same where AXIS_STAGE of `wanted` is at `stage` (in what the other gives it is at 0), into
+ * the same registers, and only where the guard holds. For words in memory that are the tile's. */
 struct shared_reader shared_reader_again(struct lower *l, const struct shared_reader *r,
                                          const struct value *stage, struct guard when);
 void shared_reader_emit(struct lower *l, struct shared_reader *r, int i);

@@ -343,9 +343,9 @@ static bool half_emit(struct lower *l, struct half h, enum op op, const struct p
     }
 }
 
-/* The quotient of f16 in f32: one Newton step from the approximation gives the f32 nearest to it, for a quotient of
- * 11 bits by 11 bits is never within 2^-36 of the middle between two. Where there is no rest, or it is no number, the
- * approximation has the result. */
+/* The quotient of f16 in f32: one Newton step from the approximation gives the f32 nearest to it,
+ * for a quotient of 11 bits by 11 bits is never within 2^-36 of the middle between two. Where there
+ * is no rest, or it is no number, the approximation has the result. */
 static struct ptx_operand f16_quotient(struct lower *l, struct ptx_operand a, struct ptx_operand b)
 {
     struct ptx_operand inverse = NEW(l, MOD_F32, "rcp.approx.ftz.f32", b);
@@ -459,6 +459,17 @@ struct ptx_operand op_constant(struct lower *l, enum dtype t, struct literal v)
         return NEW(l, MOD_PRED, "setp.ne.s32", truth, ptx_int(0));
     }
     default: return ptx_int(dtype_wrap(t, v.is_float ? (int64_t)v.f : v.i));
+    }
+}
+
+enum op op_of_reduction(enum op op)
+{
+    switch (op) {
+    case OP_REDUCE_SUM: return OP_ADD;
+    case OP_REDUCE_MAX: return OP_MAX;
+    case OP_REDUCE_MIN: return OP_MIN;
+    case OP_REDUCE_ANY: return OP_LOR;
+    default: return OP_LAND;
     }
 }
 

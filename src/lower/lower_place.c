@@ -396,6 +396,13 @@ struct element_place places_at(struct lower *l, struct places *p, int32_t reg)
     return e;
 }
 
+struct guard places_guard(struct lower *l, const struct element_place *e)
+{
+    if (e->never)
+        return (struct guard){.never = true};
+    return e->inside ? guard_of(l, e->inside) : guard_always();
+}
+
 /* --- vectors --- */
 
 /* The axis of the view along which its elements are neighbours; -1: none that the access walks. */

@@ -371,13 +371,14 @@ void plan_find_symbols(struct lower *l)
     }
 }
 
-/* A factor that goes through scratch does so from the layout that it comes in. */
+/* A factor that goes through scratch does so from the layout that it comes in; what is loaded for it alone comes in the
+ * one that was chosen for that. */
 static void settle_factors(struct lower *l, struct dot_plan *d)
 {
     for (int side = 0; side < 2; side++) {
         struct dot_source s = dot_source_of(d->e, side);
-        bool staged = side ? d->b_staged : d->a_staged;
-        const struct layout *natural = s.shared || !staged ? NULL : plan_prefer(l, s.e).layout;
+        bool kept = side ? d->b_staged && !d->b_again : d->a_staged && !d->a_again;
+        const struct layout *natural = s.shared || !kept ? NULL : plan_prefer(l, s.e).layout;
         if (natural)
             *(side ? &d->b : &d->a) = natural;
     }

@@ -54,9 +54,10 @@ static void use_factor(struct walker *w, const struct expr *dot, int side,
     struct dot_source s = dot_source_of(dot, side);
     const struct layout *wanted = side ? plan->b : plan->a;
     if (!s.shared) {
-        bool staged = side ? plan->b_staged : plan->a_staged;
-        struct preference own = plan_prefer(w->l, s.e), p = {wanted, !staged, false};
-        use(w, s.e, staged && own.layout ? (struct preference){own.layout, own.firm, true} : p);
+        bool is_staged = side ? plan->b_staged : plan->a_staged;
+        bool kept = is_staged && !(side ? plan->b_again : plan->a_again);
+        struct preference own = plan_prefer(w->l, s.e), p = {wanted, !is_staged, false};
+        use(w, s.e, kept && own.layout ? (struct preference){own.layout, own.firm, true} : p);
         return;
     }
     use_indices(w, s.shared);

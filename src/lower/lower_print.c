@@ -1,7 +1,7 @@
 /* print(): a row of text, written by one thread into memory and handed to vprintf whole.
  *
- * At thread level each thread has a row, in .local memory. A tile of the block is put into scratch first, as far
- * as it is shown, and its row is written beside it by the first thread.
+ * At thread level each thread has a row, in .local memory. A tile of the block is put into scratch
+ * first, as far as it is shown, and its row is written beside it by the first thread.
  */
 #include "lower/lower_print.h"
 

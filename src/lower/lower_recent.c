@@ -1,8 +1,9 @@
-/* Loads just made: an element that was loaded, and that nothing may have changed since, is not loaded again; loads of
- * neighbours become one. So the accesses stand in the program as they will be made, and the assembler has nothing to merge.
+/* Loads just made: an element that was loaded, and that nothing may have changed since, is not
+ * loaded again; loads of neighbours become one. So the accesses stand in the program as they will
+ * be made, and the assembler has nothing to merge.
  *
- * What was loaded is known within one piece of straight-line code: up to a label, a branch, a barrier, a store or anything else
- * that orders memory.
+ * What was loaded is known within one piece of straight-line code: up to a label, a branch, a
+ * barrier, a store or anything else that orders memory.
  */
 #include "lower/lower_element.h"
 
@@ -43,7 +44,8 @@ static struct code code_of(struct lower *l)
     return (struct code){l->b.function->body.data, &l->b.function->body.count};
 }
 
-/* What the last of the first `seen` statements holds, whatever its kind: statements hold pointers. */
+/* What the last of the first `seen` statements holds, whatever its kind: statements hold pointers.
+ */
 static const void *last_of(const struct code *code, size_t seen)
 {
     return seen > 0 ? (const void *)code->data[seen - 1].instruction : NULL;
@@ -68,8 +70,8 @@ static bool is_quiet(const struct ptx_instruction *ins)
     }
 }
 
-/* Of an instruction that is not quiet: does what nobody writes stay known? Not behind branches, where a load might have
- * an address of no use. */
+/* Of an instruction that is not quiet: does what nobody writes stay known? Not behind branches,
+ * where a load might have an address of no use. */
 static bool keeps_constants(const struct ptx_instruction *ins)
 {
     return ins->op == PTX_ST || ins->op == PTX_BAR || ins->op == PTX_BARRIER;

@@ -1,6 +1,7 @@
-/* How many registers a thread needs, by estimate: a register lives from where it is first named to where it is last
- * named, and through a loop if it comes from in front of it ("Linear Scan Register Allocation", Poletto & Sarkar
- * 1999). The assembler moves code about, so it may need a few less, or more.
+/* How many registers a thread needs, by estimate: a register lives from where it is first named to
+ * where it is last named, and through a loop if it comes from in front of it ("Linear Scan Register
+ * Allocation", Poletto & Sarkar 1999). The assembler moves code about, so it may need a few less,
+ * or more.
  */
 #include "lower/lower_flow.h"
 

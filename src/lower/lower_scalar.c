@@ -1,8 +1,8 @@
 /* Scalar expressions.
  *
  * What is pure becomes a value, emitted when somebody needs it. Loads and atomics are emitted where
- * they stand. `&&`, `||` and `?:` do not load from memory what they do not need: a load in an arm is
- * executed under the arm's condition, with no branch as long as the arms are small.
+ * they stand. `&&`, `||` and `?:` do not load from memory what they do not need: a load in an arm
+ * is executed under the arm's condition, with no branch as long as the arms are small.
  */
 #include "lower/lower_flow.h"
 
@@ -202,7 +202,8 @@ static bool is_element(const struct expr *e)
            (e->sym->storage == ST_VIEW || e->sym->storage == ST_SHARED);
 }
 
-/* Of arms one of which is just a load: the other's value is there already where it does not load. */
+/* Of arms one of which is just a load: the other's value is there already where it does not load.
+ */
 static const struct value *select_by_load(struct lower *l, const struct expr *access,
                                           const struct value *when, const struct value *otherwise)
 {
@@ -268,17 +269,6 @@ static const struct value *eval_logic(struct lower *l, const struct expr *e)
 
 /* --- reductions --- */
 
-static enum op fold_op(enum op op)
-{
-    switch (op) {
-    case OP_REDUCE_SUM: return OP_ADD;
-    case OP_REDUCE_MAX: return OP_MAX;
-    case OP_REDUCE_MIN: return OP_MIN;
-    case OP_REDUCE_ANY: return OP_LOR;
-    default: return OP_LAND;
-    }
-}
-
 /* Over a thread's own elements. */
 static const struct value *reduce_own(struct lower *l, const struct expr *e)
 {
@@ -288,7 +278,7 @@ static const struct value *reduce_own(struct lower *l, const struct expr *e)
     struct ptx_operand *element = array_eval(l, x);
     struct ptx_operand sum = op_cast(l, t, x->type.dtype, element[0]);
     for (int64_t i = 1; i < count; i++)
-        sum = op_emit2(l, fold_op(e->op), t, t, sum, op_cast(l, t, x->type.dtype, element[i]));
+        sum = op_emit2(l, op_of_reduction(e->op), t, t, sum, op_cast(l, t, x->type.dtype, element[i]));
     return value_of_register(l, t, sum);
 }
 

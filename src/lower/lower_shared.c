@@ -372,9 +372,7 @@ static struct regtile load_elements(struct lower *l, const struct expr *access,
         if (!transfer_moves(&t, reg))
             continue;
         struct element_place e = places_at(l, p, reg);
-        struct guard guard = e.inside ? guard_of(l, e.inside) : guard_always();
-        if (e.never)
-            guard = (struct guard){.never = true};
+        struct guard guard = places_guard(l, &e);
         transfer_in(l, &t, IN_SHARED, reg, value_address(l, e.address), guard);
     }
     note_elements(l, p, &t, false);

@@ -122,25 +122,13 @@ static void declare_scalar(struct lower *l, const struct stmt *s)
 
 /* --- register tiles --- */
 
-static bool mentions(const struct expr *e, const struct sym *s)
-{
-    if (e->sym == s)
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (mentions(e->args[i], s))
-            return true;
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && mentions(e->index[i].value, s))
-            return true;
-    return e->otherwise && mentions(e->otherwise, s);
-}
-
 static void assign_tile(struct lower *l, const struct sym *s, const struct expr *e);
 
 /* s = dot(a, b, c): in s's own registers, as a rule. */
 static bool assign_dot(struct lower *l, const struct sym *s, const struct expr *e)
 {
-    if (e->op != OP_DOT || e->count != 3 || mentions(e->args[0], s) || mentions(e->args[1], s))
+    if (e->op != OP_DOT || e->count != 3 || expr_mentions(e->args[0], s) ||
+        expr_mentions(e->args[1], s))
         return false;
     const struct dot_plan *plan = plan_dot(l, e);
     if (!plan || plan->c != plan_symbol(l, s) || plan->sum != s->type.dtype)
@@ -160,6 +148,10 @@ static void assign_tile(struct lower *l, const struct sym *s, const struct expr 
 
 static void declare_tile(struct lower *l, const struct stmt *s)
 {
+    if (lower_ragged_block(l)) {
+        lower_error(l, s->loc, "register tiles need a number of threads that is a multiple of 32");
+        return;
+    }
     if (!is_assigned(l, s->sym))
         tile_declare(l, s->sym, s->value);
     else if (s->value)

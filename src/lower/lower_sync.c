@@ -121,11 +121,20 @@ static bool same_part(struct lower *l, const struct pending *a, const struct pen
     return true;
 }
 
+/* With strides of its own, different indices may be one element. */
+static bool may_overlap(const struct sym *view)
+{
+    bool given = false;
+    for (int i = 0; i < view->type.rank; i++)
+        given |= view->strides[i] != NULL;
+    return given;
+}
+
 static bool conflict(struct lower *l, const struct pending *a, const struct pending *b)
 {
     if (a->base != b->base || (!a->write && !b->write))
         return false;
-    if (!a->view || a->view != b->view)
+    if (!a->view || a->view != b->view || may_overlap(a->view))
         return true;
     if (disjoint(l, a, b))
         return false;
@@ -427,6 +436,8 @@ static bool keeps_apart(const struct body_uses *u, const struct sym *base, const
         const struct expr *e = u->list.data[i].access;
         if (base_of(e->sym) != base)
             continue;
+        if (may_overlap(e->sym))
+            return false;
         bool same = !first || (e->sym == first->sym && e->indices == first->indices);
         for (int k = 0; first && same && k < e->indices; k++)
             same = e->index[k].kind == first->index[k].kind &&

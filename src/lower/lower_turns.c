@@ -6,8 +6,6 @@
  */
 #include "lower/lower_memory_own.h"
 
-#include <assert.h>
-
 enum { UNROLLED = 8 };
 
 struct turns {
@@ -132,10 +130,32 @@ static void take_in_loop(struct lower *l, const struct turns *x, int64_t turns)
     frame_close(l, &frame);
 }
 
+static bool gathers(const struct expr *e)
+{
+    bool found = false;
+    for (int i = 0; i < e->indices; i++)
+        found |= e->index[i].kind == IX_GATHER;
+    return found;
+}
+
+/* Threads in turn copy slices and scalars; all else takes layouts, which have whole warps. */
+static bool taken_in_turns(struct lower *l, const struct expr *target, const struct expr *value)
+{
+    bool slice = value->op == OP_ACCESS && value->type.rank > 0;
+    const char *what = gathers(target) || (slice && gathers(value)) ? "a gather"
+                       : !slice && value->type.rank > 0             ? "an expression of whole tiles"
+                                                                    : NULL;
+    if (what)
+        lower_error(l, value->loc, "%s needs a number of threads that is a multiple of 32", what);
+    return !what;
+}
+
 void copy_elements(struct lower *l, const struct expr *target, const struct expr *value)
 {
     struct turns x = {.target = target, .value = value};
     bool access = value->op == OP_ACCESS && value->type.rank > 0;
+    if (!taken_in_turns(l, target, value))
+        return;
     x.to = place_of(l, target);
     x.elements = type_elements(&target->type);
     if (access) {
@@ -143,7 +163,6 @@ void copy_elements(struct lower *l, const struct expr *target, const struct expr
         if (value->sym->storage == ST_SHARED)
             sync_shared_read(l, value, NULL);
     } else {
-        assert(value->type.rank == 0 && "a value that has no layout");
         x.constant = value_register(l, scalar_eval(l, value));
     }
     if (target->sym->storage == ST_SHARED)

@@ -170,7 +170,14 @@ const struct value *value_literal(struct lower *l, enum dtype t, struct literal 
 
 const struct value *value_int(struct lower *l, enum dtype t, int64_t v)
 {
-    return value_literal(l, t, (struct literal){.i = v});
+    bool small = (t == DT_I32 || t == DT_I64) && v >= 0 && v < SMALL_NUMBERS;
+    const struct value **known = small ? &l->values->small[t == DT_I64][v] : NULL;
+    if (known && *known)
+        return *known;
+    const struct value *made = value_literal(l, t, (struct literal){.i = v});
+    if (known)
+        *known = made;
+    return made;
 }
 
 /* --- leaves --- */

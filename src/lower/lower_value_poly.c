@@ -76,7 +76,9 @@ struct poly poly_of(struct lower *l, const struct value *v)
         p.constant = v->literal.i;
         return p;
     }
-    poly_add_term(l, &p, (struct monomial){.factor = 1, .count = 1, .atom = {v}});
+    struct monomial one = {.factor = 1, .count = 1, .atom = {v}};
+    p.terms = arena_copy(l->arena, &one, sizeof one);
+    p.count = 1;
     return p;
 }
 
@@ -85,7 +87,7 @@ static void poly_room(struct lower *l, struct poly *p)
 {
     if (p->count < p->capacity)
         return;
-    p->capacity = p->count < 4 ? 8 : 2 * p->count;
+    p->capacity = p->count < 2 ? 4 : 2 * p->count;
     struct monomial *terms = arena_array(l->arena, struct monomial, p->capacity);
     if (p->count)
         memcpy(terms, p->terms, (size_t)p->count * sizeof *terms);
@@ -127,6 +129,10 @@ void poly_add_term(struct lower *l, struct poly *p, struct monomial m)
 void poly_add(struct lower *l, struct poly *p, const struct poly *q, int64_t factor)
 {
     p->constant = wrapping_add(p->constant, wrapping_mul(q->constant, factor));
+    if (p->count == 0 && q->count > 0) { /* as they come, with room for one more */
+        p->capacity = q->count + 1;
+        p->terms = arena_array(l->arena, struct monomial, p->capacity);
+    }
     for (int i = 0; i < q->count; i++) {
         struct monomial m = q->terms[i];
         m.factor = wrapping_mul(m.factor, factor);
@@ -260,8 +266,17 @@ const struct value *value_mul(struct lower *l, const struct value *a, const stru
 const struct value *value_affine(struct lower *l, const struct value *a, int64_t factor,
                                  int64_t addend)
 {
-    const struct value *scaled = value_mul(l, a, value_int(l, a->dtype, factor));
-    return value_add(l, scaled, value_int(l, a->dtype, addend));
+    if (!value_sums(a->dtype) || (a->kind == VALUE_SUM && a->sum.count >= MOST_TERMS)) {
+        const struct value *scaled = value_mul(l, a, value_int(l, a->dtype, factor));
+        return value_add(l, scaled, value_int(l, a->dtype, addend));
+    }
+    struct poly p = poly_of(l, a), product = {0}; /* the same without what lies between */
+    if (factor == 1)
+        product = p;
+    else
+        poly_add(l, &product, &p, dtype_wrap(a->dtype, factor));
+    product.constant = wrapping_add(product.constant, dtype_wrap(a->dtype, addend));
+    return value_of_poly(l, a->dtype, &product);
 }
 
 /* A sum of u32 is taken apart only where no difference in it can have gone below 0: wrapping

@@ -40,9 +40,7 @@ struct regtile view_load(struct lower *l, const struct expr *access, const struc
         if (!transfer_moves(&t, reg))
             continue;
         struct element_place e = places_at(l, p, reg);
-        struct guard guard = e.inside ? guard_of(l, e.inside) : guard_always();
-        if (e.never)
-            guard = (struct guard){.never = true};
+        struct guard guard = places_guard(l, &e);
         struct ptx_operand address = {0};
         if (!guard.never)
             address = value_address(l, e.address);

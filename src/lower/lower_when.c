@@ -1,5 +1,6 @@
-/* An `if` without branches. Where its arms only assign a few light values to what the thread holds in
- * registers, all threads evaluate them: loads and assignments have the condition as their predicate. */
+/* An `if` without branches. Where its arms only assign a few light values to what the thread holds
+ * in registers, all threads evaluate them: loads and assignments have the condition as their
+ * predicate. */
 #include "lower/lower_element.h"
 #include "lower/lower_flow.h"
 
@@ -104,24 +105,11 @@ bool emit_if_when(struct lower *l, const struct stmt *s, const struct value *con
     return true;
 }
 
-static bool mentions(const struct expr *e, const struct sym *s)
-{
-    if (e->sym == s)
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (mentions(e->args[i], s))
-            return true;
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && mentions(e->index[i].value, s))
-            return true;
-    return e->otherwise && mentions(e->otherwise, s);
-}
-
 bool load_into_when(struct lower *l, const struct sym *s, const struct ptx_operand *reg,
                     const struct expr *value, struct guard when)
 {
     return value->op == OP_ACCESS && value->type.dtype == s->type.dtype &&
-           type_same_shape(&value->type, &s->type) && !mentions(value, s) &&
+           type_same_shape(&value->type, &s->type) && !expr_mentions(value, s) &&
            own_load_into(l, value, reg, when);
 }
 

@@ -212,7 +212,8 @@ int64_t ptx_variable_extent(const struct ptx_variable *v, int dimension);
 uint64_t ptx_variable_size(const struct ptx_variable *v);
 uint32_t ptx_variable_alignment(const struct ptx_variable *v);
 
-/* Where something lies: the address of a variable in its space or, if asked, generic; a function's. */
+/* Where something lies: the address of a variable in its space or, if asked, generic; a function's.
+ */
 typedef uint64_t ptx_locate(void *user, const struct ptx_variable *variable,
                             const struct ptx_function *function, bool generic);
 /* Writes what a variable holds at the start into ptx_variable_size(v) bytes: its initialiser, zeros

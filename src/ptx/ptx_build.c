@@ -135,6 +135,32 @@ static void push_head(struct ptx_builder *b, struct ptx_statement s)
     vec_push(b->arena, &b->head, s);
 }
 
+static bool same_line(const struct ptx_line *a, const struct ptx_line *b)
+{
+    return b && a->file == b->file && a->line == b->line && a->column == b->column;
+}
+
+/* The body with a .loc in front of each instruction whose line is another than the last one's:
+ * where pieces of code were put in or left out, some stand twice. Returns how many statements it
+ * has, at most twice as many as before. */
+static size_t copy_body(struct ptx_statement *to, const struct ptx_function *f)
+{
+    size_t count = 0;
+    const struct ptx_line *now = NULL;
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->kind == PTX_AT_LINE)
+            continue;
+        const struct ptx_line *line = s->kind == PTX_AT_INSTRUCTION ? s->instruction->line : NULL;
+        if (line && !same_line(line, now)) {
+            to[count++] = (struct ptx_statement){.kind = PTX_AT_LINE, .line = line};
+            now = line;
+        }
+        to[count++] = *s;
+    }
+    return count;
+}
+
 void ptx_end(struct ptx_builder *b)
 {
     struct ptx_function *f = b->function;
@@ -143,12 +169,11 @@ void ptx_end(struct ptx_builder *b)
     for (size_t i = 0; i < f->ranges.count; i++)
         push_head(b,
                   (struct ptx_statement){.kind = PTX_AT_REGISTERS, .registers = f->ranges.data[i]});
-    size_t shift = b->head.count, count = shift + f->body.count;
-    struct ptx_statement *body = arena_array(b->arena, struct ptx_statement, count + 1);
+    size_t shift = b->head.count, most = shift + 2 * f->body.count;
+    struct ptx_statement *body = arena_room(b->arena, (most + 1) * sizeof *body);
     if (shift)
         memcpy(body, b->head.data, shift * sizeof *body);
-    if (f->body.count)
-        memcpy(body + shift, f->body.data, f->body.count * sizeof *body);
+    size_t count = shift + copy_body(body + shift, f);
     for (size_t i = 0; i < f->labels.count; i++)
         assert(f->labels.data[i]->defined && "a label was made but not placed");
     for (size_t i = shift; i < count; i++)
@@ -156,7 +181,7 @@ void ptx_end(struct ptx_builder *b)
             body[i].label->statement = (uint32_t)i;
     f->body.data = body;
     f->body.count = count;
-    f->body.capacity = count + 1;
+    f->body.capacity = most + 1;
     struct ptx_item item = {.kind = PTX_ITEM_FUNCTION, .function = f};
     vec_push(b->arena, &b->module->items, item);
     b->function = NULL;

@@ -168,7 +168,7 @@ bool ptx_target_parse(const char *text, size_t length, struct ptx_target *target
 {
     const char *end = text + length;
     int number = 0;
-    if (length < 4 || length > 8 || memcmp(text, "sm_", 3) != 0)
+    if (length < 4 || length > 8 || memcmp(text, "sm_", 3) != 0 || text[3] == '0')
         return false;
     for (text += 3; text < end && *text >= '0' && *text <= '9'; text++)
         number = number * 10 + (*text - '0');

@@ -21,10 +21,10 @@ struct ptx_token {
     const char *text;
     size_t length;
     uint64_t bits;
-    int punctuation; /* the character; of << >> == != <= >= && ||: its first times 256 plus its second */
+    int punctuation; /* the character; of << >> == != <= >= && ||: PTX_TWO */
     uint32_t offset; /* in the source */
 };
-#define PTX_TWO(a, b) ((a)*256 + (b))
+#define PTX_TWO(a, b) ((a)*256 + (b)) /* of two characters */
 
 struct ptx_scanner {
     const struct source *source;

@@ -622,18 +622,6 @@ static void find_live(struct sync_check *k)
 
 /* --- loops that only count --- */
 
-static int mentions(const struct expr *e, const struct sym *s)
-{
-    if (!e)
-        return 0;
-    int count = e->op == OP_REF && e->sym == s;
-    for (int i = 0; i < e->count; i++)
-        count += mentions(e->args[i], s);
-    for (int i = 0; i < e->indices; i++)
-        count += mentions(e->index[i].value, s);
-    return count + mentions(e->otherwise, s);
-}
-
 /* i < N with i = i + c as the one assignment, and nothing else that asks for i. */
 static void find_counter(struct sync_check *k, struct loop *loop)
 {
@@ -645,16 +633,16 @@ static void find_counter(struct sync_check *k, struct loop *loop)
     int slot = tracked_slot(k, i), uses = 0, sets = 0;
     for (size_t n = 0; n < k->code.code.count; n++) {
         const struct instr *in = &k->code.code.data[n];
-        uses += mentions(in->expr, i);
+        uses += expr_mentions(in->expr, i);
         if (in->kind != I_SET || in->slot != slot || in->negate)
             continue;
         const struct expr *e = in->expr;
-        bool adds = e->op == OP_ADD && mentions(e->args[0], i) && e->args[0]->op == OP_REF;
+        bool adds = e->op == OP_ADD && expr_mentions(e->args[0], i) && e->args[0]->op == OP_REF;
         sets += adds && eval_int(e->args[1], NULL, &loop->step) && loop->step > 0 ? 1 : 2;
     }
     for (size_t n = 0; n < k->code.touches.count; n++)
-        uses += mentions(k->code.touches.data[n].access, i) +
-                mentions(k->code.touches.data[n].stored, i);
+        uses += expr_mentions(k->code.touches.data[n].access, i) +
+                expr_mentions(k->code.touches.data[n].stored, i);
     if (uses == 2 && sets == 1)
         loop->counter = slot;
 }

@@ -224,6 +224,8 @@ bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc 
 /* Calls visit on each expression below *root, operands (index values and `otherwise` included) before their parent; visit
  * may replace *at. */
 void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user);
+/* How often e (NULL: nowhere) names s, indices included. */
+int expr_mentions(const struct expr *e, const struct sym *s);
 /* Is there an atomic in e, indices included? */
 bool expr_has_atomic(const struct expr *e);
 /* Calls visit on each statement of the list at *first and below, the outer one first. */

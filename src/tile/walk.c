@@ -13,6 +13,18 @@ void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), 
     visit(user, root);
 }
 
+int expr_mentions(const struct expr *e, const struct sym *s)
+{
+    if (!e)
+        return 0;
+    int count = e->sym == s;
+    for (int i = 0; i < e->count; i++)
+        count += expr_mentions(e->args[i], s);
+    for (int i = 0; i < e->indices; i++)
+        count += expr_mentions(e->index[i].value, s);
+    return count + expr_mentions(e->otherwise, s);
+}
+
 bool expr_has_atomic(const struct expr *e)
 {
     if (!e)

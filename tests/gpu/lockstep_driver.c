@@ -277,6 +277,13 @@ API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, un
     return why ? LAUNCH_FAILED : GOOD;
 }
 
+API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                  unsigned by, unsigned bz, unsigned shared, void *stream,
+                                  void **params)
+{
+    return cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
+}
+
 API int cuEventCreate(void **event, unsigned flags)
 {
     (void)flags;

@@ -9,8 +9,8 @@
 /* An element of type t of the array of const parameter `param`; random numbers from the seed. */
 typedef double (*compare_element)(enum dtype t, int param, uint64_t *seed);
 
-/* Fails the test where an element differs at all. The kernel has one block, and a view of the whole of each
- * of its parameters, which are pointers. */
+/* Fails the test where an element differs at all. The kernel has one block, and a view of the whole
+ * of each of its parameters, which are pointers. */
 void compare_with_cpu(const char *text, const char *target, uint64_t seed, compare_element element);
 
 #endif

@@ -134,7 +134,8 @@ static void must(bool good, const struct subject *s, const char *why)
 
 enum { GPU_BLOCK = 64 };
 
-/* A module of its own, with that kernel alone. Elements past n, up to a whole block, are computed in vain. */
+/* A module of its own, with that kernel alone. Elements past n, up to a whole block, are computed
+ * in vain. */
 static void run_on_gpu(int target, const struct subject *s, void *out, const void *const *args,
                        size_t n)
 {

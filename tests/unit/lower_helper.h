@@ -1,4 +1,5 @@
-/* Kernels with one elementwise op each: built, executed for one element after another, assembled. */
+/* Kernels with one elementwise op each: built, executed for one element after another, assembled.
+ */
 #ifndef LOWER_HELPER_H
 #define LOWER_HELPER_H
 

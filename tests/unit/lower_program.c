@@ -1,5 +1,11 @@
 #include "lower_program.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,4 +70,22 @@ const char *assemble(struct program *p, const char *target, const char *ptx)
     bool good = run && pclose(run) == 0;
     unlink(path);
     return good ? NULL : said;
+}
+
+int occurrences(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        n++;
+    return n;
+}
+
+void expect_occurrences(const char *made_of, const char *text, va_list counts)
+{
+    for (const char *what = va_arg(counts, const char *); what;
+         what = va_arg(counts, const char *)) {
+        int want = va_arg(counts, int), got = occurrences(text, what);
+        if (got != want)
+            fail_msg("%s\n%s\n`%s`: %d times, %d expected", made_of, text, what, got, want);
+    }
 }

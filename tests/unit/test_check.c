@@ -1,4 +1,5 @@
-/* The checker: what text means as Tile IR, shown as text again, and what callers may ask of a module. */
+/* The checker: what text means as Tile IR, shown as text again, and what callers may ask of a
+ * module. */
 #include "pass_helper.h"
 
 #include <setjmp.h>
@@ -12,7 +13,8 @@
 
 /* --- helpers --- */
 
-/* A kernel of one warp over f32 views C[64] and A[m], with the given body; more of the module in front. */
+/* A kernel of one warp over f32 views C[64] and A[m], with the given body; more of the module in
+ * front. */
 static char *wrap(const char *module, const char *body)
 {
     static const char head[] =

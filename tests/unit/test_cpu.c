@@ -732,7 +732,8 @@ static void a_launch_can_be_cancelled(void **state)
     cpu_close(&r);
 }
 
-/* Blocks are under way when it is said, in loops that would never end: a fault of a lower block ends them too. */
+/* Blocks are under way when it is said, in loops that would never end: a fault of a lower block
+ * ends them too. */
 static void endless_loops_can_be_cancelled(void **state)
 {
     static const char *const loops[] = {

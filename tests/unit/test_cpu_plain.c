@@ -1,5 +1,6 @@
-/* The engine's short cuts (affine indices as strides, unrolled loops, rectangles of lanes, values made
- * in place) against the plain way, with every set of routines: the same bits, the same faults. */
+/* The engine's short cuts (affine indices as strides, unrolled loops, rectangles of lanes, values
+ * made in place) against the plain way, with every set of routines: the same bits, the same faults.
+ */
 #include "cpu_helper.h"
 
 #include <setjmp.h>

@@ -215,7 +215,8 @@ static void holds_is_about_range(void **state)
     assert_false(dtype_holds(DT_F16, DT_U16));
 }
 
-/* An 8-bit format by its definition: bias, fraction, whether its top exponent is for numbers too. */
+/* An 8-bit format by its definition: bias, fraction, whether its top exponent is for numbers too.
+ */
 static double small_value(unsigned bits, int fraction, int bias, bool has_infinity)
 {
     unsigned rest = bits & 0x7f, exponent = rest >> fraction, top = 0x7fu >> fraction;

@@ -1,4 +1,5 @@
-/* The oracle: what it accepts, what it refuses, and that its bounds hold for arithmetic in the types themselves. */
+/* The oracle: what it accepts, what it refuses, and that its bounds hold for arithmetic in the
+ * types themselves. */
 #include "cpu/cpu.h"
 #include "lang/lang.h"
 
@@ -54,7 +55,8 @@ static void give_float(struct fixture *f, double v)
 #define give(f, array)                                                                             \
     ((f)->args[(f)->count++] = (struct cpu_argument){.data = (array), .bytes = sizeof(array)})
 
-/* Whether it could be evaluated; f->report then says the rest. `text` is a whole module with one kernel. */
+/* Whether it could be evaluated; f->report then says the rest. `text` is a whole module with one
+ * kernel. */
 static bool evaluate(struct fixture *f, const char *text)
 {
     if (setjmp(f->recovery) != 0)
@@ -399,7 +401,8 @@ static void test_dot(void **state)
     assert_int_equal(f->report.at[1], 2);
 }
 
-/* --- long sums: a right kernel passes in any order of adding, one that loses a step does not --- */
+/* --- long sums: a right kernel passes in any order of adding, one that loses a step does not ---
+ */
 
 enum { SIDE = 8, LONG_K = 32768 };
 

@@ -9,26 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
 #include "test_layout_random.h"
 
 #include <stdio.h>
-
-static struct arena arena;
-static jmp_buf out_of_memory;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, NULL, &out_of_memory); /* that memory runs out is not tested here */
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 /* Every value of the counters, one after the other. */
 static bool next(const struct layout *l, int32_t *in)
@@ -443,5 +427,5 @@ int main(void)
         cmocka_unit_test(who_walks_along_an_axis),
         cmocka_unit_test(a_census_counts_holders),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -9,26 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
 #include "test_layout_random.h"
 
 enum { REGS = 2048, WARPS = 64, NOTHING_HELD = -1 };
-
-static struct arena arena;
-static jmp_buf out_of_memory;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, NULL, &out_of_memory); /* that memory runs out is not tested here */
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 /* The element a register holds, as one number; NOTHING_HELD where masked. */
 static int32_t held(const struct layout *l, int32_t reg, int32_t lane, int32_t warp)
@@ -427,5 +411,5 @@ int main(void)
         cmocka_unit_test(random_layouts),
         cmocka_unit_test(random_exchanges_within_warps),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

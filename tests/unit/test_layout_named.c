@@ -9,22 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static struct arena arena;
-static jmp_buf out_of_memory;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, NULL, &out_of_memory); /* that memory runs out is not tested here */
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
+#include "arena_helper.h"
 
 /* --- PTX ISA 9.2, "Matrix Fragments for mma…": row and column of element i of a lane --- */
 
@@ -343,5 +328,5 @@ int main(void)
         cmocka_unit_test(three_stages),
         cmocka_unit_test(panels_are_row_major_each),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -8,24 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
 #include "test_layout_random.h"
-
-static struct arena arena;
-static jmp_buf out_of_memory;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, NULL, &out_of_memory); /* that memory runs out is not tested here */
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 static const char *text_of(const struct layout *l)
 {
@@ -236,5 +220,5 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said),  cmocka_unit_test(broken_texts),
         cmocka_unit_test(a_fragment_drawn),       cmocka_unit_test(places_drawn),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

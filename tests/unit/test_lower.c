@@ -1,4 +1,5 @@
-/* Lowering: kernels as a whole, control flow, scalars. What others do with tiles and memory is tested elsewhere. */
+/* Lowering: kernels as a whole, control flow, scalars. What others do with tiles and memory is
+ * tested elsewhere. */
 #include "lower_program.h"
 
 #include "lower/lower_state.h"
@@ -36,14 +37,6 @@ static const char *ptx_of(struct program *p, const char *statements)
     return lowered_text(p, &lowered);
 }
 
-static int count(const char *text, const char *what)
-{
-    int n = 0;
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
 /* The statements make that many of each: "what", number, …, NULL. */
 static void expect_counts(const char *statements, ...)
 {
@@ -51,11 +44,7 @@ static void expect_counts(const char *statements, ...)
     const char *text = ptx_of(&p, statements);
     va_list list;
     va_start(list, statements);
-    for (const char *what = va_arg(list, const char *); what; what = va_arg(list, const char *)) {
-        int want = va_arg(list, int), got = count(text, what);
-        if (got != want)
-            fail_msg("%s\n%s\n`%s`: %d times, %d expected", statements, text, what, got, want);
-    }
+    expect_occurrences(statements, text, list);
     va_end(list);
     program_free(&p);
 }
@@ -82,7 +71,7 @@ static void test_parameters(void **state)
     const char *text = lowered_text(&p, &l);
     assert_non_null(strstr(text, ".param .u8 b,\n    .param .s8 i,\n    .param .b16 h,\n"));
     assert_non_null(strstr(text, ".reqntid 3, 2, 1"));
-    assert_int_equal(count(text, "atom."), 1);
+    assert_int_equal(occurrences(text, "atom."), 1);
     program_free(&p);
 }
 
@@ -101,7 +90,8 @@ static void test_limits(void **state)
     assert_string_equal(program_messages(&p),
                         "1: error: `f` takes 131072 bytes of shared memory a block, sm_86 has "
                         "101376 | 3: `s` is f32[256][64]: 65536 bytes | 3: `t` is f32[256][64]: "
-                        "65536 bytes\n");
+                        "65536 bytes | 0: smaller tiles and narrower types take less; behind "
+                        "`free` others may have a tile's place\n");
     program_free(&p);
     p = (struct program){0};
     program_open(&p, "kernel f(f32 x, e4m3 *c) grid(1) threads(32)\n"
@@ -277,7 +267,8 @@ static void lower_kernels(const char *path, const char *target, bool assembled)
     program_free(&file);
 }
 
-/* The kernels that ship, as they are by default; with TW_TEST_LONG they are assembled for all targets. */
+/* The kernels that ship, as they are by default; with TW_TEST_LONG they are assembled for all
+ * targets. */
 static void test_kernels(void **state)
 {
     (void)state;

@@ -17,8 +17,8 @@ static const enum op ops[] = {OP_ATOMIC_ADD, OP_ATOMIC_MIN, OP_ATOMIC_MAX,      
                               OP_ATOMIC_OR,  OP_ATOMIC_XOR, OP_ATOMIC_EXCHANGE, OP_ATOMIC_CAS};
 enum { OP_KINDS = sizeof ops / sizeof ops[0] };
 
-/* An atomic on memory[i] with a[i] (and b[i]), guarded where asked; gives the old value, or 1 if it is
- * not wanted. */
+/* An atomic on memory[i] with a[i] (and b[i]), guarded where asked; gives the old value, or 1 if it
+ * is not wanted. */
 struct atomic_bench {
     struct bench b;
     enum op op;

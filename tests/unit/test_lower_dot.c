@@ -370,14 +370,6 @@ static const char program_text_of[] =
     "    R[0 +: 64][0 +: 64] = dot(%s, %s);\n"
     "}\n";
 
-static int occurrences(const char *text, const char *what)
-{
-    int n = 0;
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
 struct wanted {
     const char *a, *b, *sum, *left, *right;
     const char *text;

@@ -1,5 +1,6 @@
-/* Products of the formats of matrix units (tf32, e4m3, e5m2), executed in lockstep, against the CPU engine:
- * from shared memory, transposed or not, from registers, cast on the way; and what they are made of. */
+/* Products of the formats of matrix units (tf32, e4m3, e5m2), executed in lockstep, against the CPU
+ * engine: from shared memory, transposed or not, from registers, cast on the way; and what they are
+ * made of. */
 #include "lower_compare.h"
 #include "lower_program.h"
 #include "test_layout_random.h"
@@ -94,8 +95,8 @@ static const char *write_product(char *text, size_t size, const struct product *
     return text;
 }
 
-/* Sums of their products are exact in f32, what casts round is not a number of tf32 or e4m3: the left ones of f32
- * have up to 14 bits, the right ones are near 1, 2 and 3. */
+/* Sums of their products are exact in f32, what casts round is not a number of tf32 or e4m3: the
+ * left ones of f32 have up to 14 bits, the right ones are near 1, 2 and 3. */
 static double element(enum dtype t, int param, uint64_t *seed)
 {
     double small = random_below(seed, 4);
@@ -150,14 +151,6 @@ static void products_of_bytes(void **state)
 
 /* --- What they are made of --- */
 
-static int occurrences(const char *text, const char *what)
-{
-    int n = 0;
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
 struct wanted {
     const char *target;
     struct factors f;
@@ -168,111 +161,112 @@ struct wanted {
 };
 
 /* 64 x 64 by four warps: each has 2 x 4 sums. */
+static const struct wanted wanted[] = {
+    {"sm_80",
+     {"f32", "f32", "(tf32)", "(tf32)"},
+     32,
+     IN_SHARED,
+     IN_SHARED,
+     "m16n8k8.row.col.f32.tf32.tf32.f32",
+     4 * 8},
+    {"sm_80",
+     {"f32", "f32", "(tf32)", "(tf32)"},
+     12,
+     IN_SHARED,
+     IN_SHARED,
+     "m16n8k4.row.col.f32.tf32.tf32.f32",
+     3 * 8},
+    {"sm_80",
+     {"f32", "f32", "(tf32)", "(tf32)"},
+     6,
+     IN_SHARED,
+     IN_SHARED,
+     "fma.rn.f32",
+     64 * 64 / 128 * 6},
+    {"sm_80",
+     {"f32", "f32", "(tf32)", "(tf32)"},
+     32,
+     IN_SHARED,
+     IN_SHARED,
+     "cvt.rna.tf32.f32",
+     4 * (2 * 4 + 4 * 2)}, /* each element of a fragment once */
+    {"sm_80",
+     {"f32", "f32", "(tf32)", "(tf32)"},
+     32,
+     IN_SHARED,
+     IN_SHARED_TRANSPOSED,
+     "ldmatrix",
+     8 + 8}, /* both factors, four registers at a time */
+    {"sm_120",
+     {"e4m3", "e4m3", "", ""},
+     64,
+     IN_SHARED,
+     IN_SHARED_TRANSPOSED,
+     "m16n8k32.row.col.f32.e4m3.e4m3.f32",
+     2 * 8},
+    {"sm_120",
+     {"e4m3", "e5m2", "", ""},
+     64,
+     IN_SHARED,
+     IN_SHARED_TRANSPOSED,
+     "m16n8k32.row.col.f32.e4m3.e5m2.f32",
+     2 * 8},
+    {"sm_120",
+     {"e5m2", "e4m3", "", ""},
+     32,
+     IN_SHARED,
+     IN_SHARED,
+     "ldmatrix.sync.aligned.m8n8.x4.trans",
+     2}, /* pairs of bytes, put in order */
+    {"sm_120", {"e5m2", "e4m3", "", ""}, 32, IN_SHARED, IN_SHARED, "prmt", 8},
+    {"sm_120",
+     {"f32", "f32", "(e4m3)", "(e4m3)"},
+     32,
+     IN_SHARED,
+     IN_SHARED_TRANSPOSED,
+     "cvt.rn.satfinite.e4m3x2.f32",
+     2 * (2 * 4 + 4 * 2)},
+    /* no units for bytes: as f16, each fragment converted once */
+    {"sm_90",
+     {"e4m3", "e5m2", "", ""},
+     64,
+     IN_SHARED,
+     IN_SHARED,
+     "m16n8k16.row.col.f32.f16.f16.f32",
+     2 * 2 * 8},
+    {"sm_90",
+     {"e4m3", "e5m2", "", ""},
+     64,
+     IN_SHARED,
+     IN_SHARED,
+     "cvt.rn.f16x2.e4m3x2",
+     2 * 2 * 2 * 4},
+    {"sm_120",
+     {"e4m3", "e4m3", "", ""},
+     16,
+     IN_SHARED,
+     IN_SHARED,
+     "m16n8k8.row.col.f32.f16.f16.f32",
+     2 * 8},
+    {"sm_120",
+     {"e4m3", "e4m3", "", ""},
+     24,
+     IN_SHARED,
+     IN_SHARED,
+     "m16n8k8.row.col.f32.f16.f16.f32",
+     3 * 8},
+    /* said by the program */
+    {"sm_120",
+     {"e4m3", "e4m3", "(f16)", "(f16)"},
+     32,
+     IN_SHARED,
+     IN_SHARED,
+     "m16n8k16.row.col.f32.f16.f16.f32",
+     2 * 8},
+};
+
 static void instructions(void **state)
 {
-    static const struct wanted wanted[] = {
-        {"sm_80",
-         {"f32", "f32", "(tf32)", "(tf32)"},
-         32,
-         IN_SHARED,
-         IN_SHARED,
-         "m16n8k8.row.col.f32.tf32.tf32.f32",
-         4 * 8},
-        {"sm_80",
-         {"f32", "f32", "(tf32)", "(tf32)"},
-         12,
-         IN_SHARED,
-         IN_SHARED,
-         "m16n8k4.row.col.f32.tf32.tf32.f32",
-         3 * 8},
-        {"sm_80",
-         {"f32", "f32", "(tf32)", "(tf32)"},
-         6,
-         IN_SHARED,
-         IN_SHARED,
-         "fma.rn.f32",
-         64 * 64 / 128 * 6},
-        {"sm_80",
-         {"f32", "f32", "(tf32)", "(tf32)"},
-         32,
-         IN_SHARED,
-         IN_SHARED,
-         "cvt.rna.tf32.f32",
-         4 * (2 * 4 + 4 * 2)}, /* each element of a fragment once */
-        {"sm_80",
-         {"f32", "f32", "(tf32)", "(tf32)"},
-         32,
-         IN_SHARED,
-         IN_SHARED_TRANSPOSED,
-         "ldmatrix",
-         8 + 8}, /* both factors, four registers at a time */
-        {"sm_120",
-         {"e4m3", "e4m3", "", ""},
-         64,
-         IN_SHARED,
-         IN_SHARED_TRANSPOSED,
-         "m16n8k32.row.col.f32.e4m3.e4m3.f32",
-         2 * 8},
-        {"sm_120",
-         {"e4m3", "e5m2", "", ""},
-         64,
-         IN_SHARED,
-         IN_SHARED_TRANSPOSED,
-         "m16n8k32.row.col.f32.e4m3.e5m2.f32",
-         2 * 8},
-        {"sm_120",
-         {"e5m2", "e4m3", "", ""},
-         32,
-         IN_SHARED,
-         IN_SHARED,
-         "ldmatrix.sync.aligned.m8n8.x4.trans",
-         2}, /* pairs of bytes, put in order */
-        {"sm_120", {"e5m2", "e4m3", "", ""}, 32, IN_SHARED, IN_SHARED, "prmt", 8},
-        {"sm_120",
-         {"f32", "f32", "(e4m3)", "(e4m3)"},
-         32,
-         IN_SHARED,
-         IN_SHARED_TRANSPOSED,
-         "cvt.rn.satfinite.e4m3x2.f32",
-         2 * (2 * 4 + 4 * 2)},
-        /* no units for bytes: as f16, each fragment converted once */
-        {"sm_90",
-         {"e4m3", "e5m2", "", ""},
-         64,
-         IN_SHARED,
-         IN_SHARED,
-         "m16n8k16.row.col.f32.f16.f16.f32",
-         2 * 2 * 8},
-        {"sm_90",
-         {"e4m3", "e5m2", "", ""},
-         64,
-         IN_SHARED,
-         IN_SHARED,
-         "cvt.rn.f16x2.e4m3x2",
-         2 * 2 * 2 * 4},
-        {"sm_120",
-         {"e4m3", "e4m3", "", ""},
-         16,
-         IN_SHARED,
-         IN_SHARED,
-         "m16n8k8.row.col.f32.f16.f16.f32",
-         2 * 8},
-        {"sm_120",
-         {"e4m3", "e4m3", "", ""},
-         24,
-         IN_SHARED,
-         IN_SHARED,
-         "m16n8k8.row.col.f32.f16.f16.f32",
-         3 * 8},
-        /* said by the program */
-        {"sm_120",
-         {"e4m3", "e4m3", "(f16)", "(f16)"},
-         32,
-         IN_SHARED,
-         IN_SHARED,
-         "m16n8k16.row.col.f32.f16.f16.f32",
-         2 * 8},
-    };
     char text[2048];
     (void)state;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

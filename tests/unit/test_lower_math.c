@@ -22,8 +22,8 @@ static uint64_t random_bits(void)
 
 /* --- distances --- */
 
-/* Units in the last place of t between a result and the truth; infinite where only one is a number, or
- * only one is infinite. */
+/* Units in the last place of t between a result and the truth; infinite where only one is a number,
+ * or only one is infinite. */
 static double distance(enum dtype t, double result, long double truth)
 {
     int digits = t == DT_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;

@@ -1,5 +1,5 @@
-/* print(), lowered: rows are put together in memory and given to vprintf whole. That the texts are those of the CPU engine, digit
- * by digit, takes a device: tests/gpu. */
+/* print(), lowered: rows are put together in memory and given to vprintf whole. That the texts are
+ * those of the CPU engine, digit by digit, takes a device: tests/gpu. */
 #include "lower_program.h"
 
 #include <setjmp.h>
@@ -23,14 +23,6 @@ static const char *ptx_of(struct program *p, const char *text, struct lowered *l
     return ptx;
 }
 
-static int count(const char *text, const char *what)
-{
-    int n = 0;
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
 static void every_type_and_shape(void **state)
 {
     struct program p;
@@ -44,8 +36,8 @@ static void every_type_and_shape(void **state)
                "    if (x > 3)\n        print(\"varying\", x, d, h, q, u, i, b, v, t);\n"
                "    print(x + 1, v);\n    print(\"nothing\");\n}\n",
                &l);
-    assert_int_equal(count(ptx, "call print_show"), 3); /* a row each, of each thread */
-    assert_int_equal(count(ptx, ".local .align"), 4);          /* theirs, and vprintf's arguments */
+    assert_int_equal(occurrences(ptx, "call print_show"), 3); /* a row each, of each thread */
+    assert_int_equal(occurrences(ptx, ".local .align"), 4);   /* theirs, and vprintf's arguments */
     assert_int_equal(l.shared_bytes, 0);
     program_free(&p);
 }
@@ -62,9 +54,9 @@ static void tiles_by_one_thread(void **state)
                "    print(\"t\", t, t[0 +: 2] * 2, c, n);\n    f32 v[2] = n;\n    print(v);\n}\n",
                &l);
     /* 8 rows of 12 are shown, 2 of 12, and 4 */
-    assert_int_equal(count(ptx, "ld.shared.b16"), 96 + 24);
-    assert_int_equal(count(ptx, "ld.shared.u8"), 4);
-    assert_int_equal(count(ptx, "call print_show"), 2);
+    assert_int_equal(occurrences(ptx, "ld.shared.b16"), 96 + 24);
+    assert_int_equal(occurrences(ptx, "ld.shared.u8"), 4);
+    assert_int_equal(occurrences(ptx, "call print_show"), 2);
     program_free(&p);
 }
 
@@ -73,7 +65,7 @@ static void too_much_is_refused(void **state)
     struct program p = {0};
     struct lowered l = {0};
     (void)state;
-    program_open(&p, "kernel f(i32 n) grid(n) warps(4)\n{\n    reg i32 t[12][12][12][12] = 1;\n"
+    program_open(&p, "kernel f(i32 n) grid(n) warps(16)\n{\n    reg i32 t[12][12][12][12] = 1;\n"
                      "    print(t);\n}\n");
     assert_true(program_check(&p, 0));
     assert_false(program_lower(&p, "sm_80", &l));

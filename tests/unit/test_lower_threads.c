@@ -1,5 +1,5 @@
-/* What threads have for themselves, lowered: elements, slices, arrays. The PTX is executed thread by thread (lockstep.h), and gives
- * the same bits as the CPU engine. */
+/* What threads have for themselves, lowered: elements, slices, arrays. The PTX is executed thread
+ * by thread (lockstep.h), and gives the same bits as the CPU engine. */
 #include "lockstep.h"
 #include "lower_program.h"
 
@@ -137,7 +137,8 @@ static const char *run_lowered(struct side *s, const char *text)
     return ptx;
 }
 
-/* The text's one kernel: all its scalars are `n`, of which the compiler knows that `divisor` divides it. */
+/* The text's one kernel: all its scalars are `n`, of which the compiler knows that `divisor`
+ * divides it. */
 static void compare(const char *text, int64_t n, int divisor)
 {
     struct side engine, lowered;
@@ -156,7 +157,8 @@ static void compare(const char *text, int64_t n, int divisor)
     close_side(&lowered);
 }
 
-/* Statements of a kernel of 32 threads a block, x is a thread's column; for ragged and even sizes. `type`: of the elements. */
+/* Statements of a kernel of 32 threads a block, x is a thread's column; for ragged and even sizes.
+ * `type`: of the elements. */
 static void same_for(const char *type, const char *statements)
 {
     char text[4096];
@@ -272,14 +274,6 @@ static void expressions_over_arrays(void **state)
 
 /* --- loads --- */
 
-static int count(const char *text, const char *what)
-{
-    int n = 0;
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
 /* In the PTX of these statements there are so many of each. */
 static void expect_counts(const char *statements, ...)
 {
@@ -294,11 +288,7 @@ static void expect_counts(const char *statements, ...)
     const char *ptx = run_lowered(&s, text);
     va_list list;
     va_start(list, statements);
-    for (const char *what = va_arg(list, const char *); what; what = va_arg(list, const char *)) {
-        int want = va_arg(list, int), got = count(ptx, what);
-        if (got != want)
-            fail_msg("%s\n%s\n`%s`: %d times, %d expected", text, ptx, what, got, want);
-    }
+    expect_occurrences(text, ptx, list);
     va_end(list);
     close_side(&s);
 }

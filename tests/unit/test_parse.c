@@ -1,4 +1,5 @@
-/* The parser: trees of what is right, messages for what is not, and that nothing makes it crash or hang.
+/* The parser: trees of what is right, messages for what is not, and that nothing makes it crash or
+ * hang.
  *
  * A tree is shown as (operator operand …); messages as "line:column text", notes behind " | ".
  */

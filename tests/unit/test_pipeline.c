@@ -1,5 +1,6 @@
-/* The pass `pipeline`: what it makes of a loop prints as a program that compiles again, passes the synchronisation check with
- * barriers that are then its own, and computes the same bits on the CPU engine. */
+/* The pass `pipeline`: what it makes of a loop prints as a program that compiles again, passes the
+ * synchronisation check with barriers that are then its own, and computes the same bits on the CPU
+ * engine. */
 #include "cpu/cpu.h"
 #include "lang/lang.h"
 #include "tile/passes.h"

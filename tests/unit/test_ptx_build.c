@@ -7,24 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
+
 #include <string.h>
-
-static jmp_buf failed;
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, &allocator_libc, &failed);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 static const char *printed(const struct ptx_module *m)
 {
@@ -197,5 +182,5 @@ int main(void)
         cmocka_unit_test(every_kind_of_operand),
         cmocka_unit_test(several_kernels),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -9,25 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
+
 #include <stdio.h>
 #include <string.h>
-
-static jmp_buf failed;
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, &allocator_libc, &failed);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 static void names_are_unique(void **state)
 {
@@ -184,5 +169,5 @@ int main(void)
         cmocka_unit_test(targets),          cmocka_unit_test(shapes),
         cmocka_unit_test(fragments),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -7,25 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static jmp_buf failed;
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, &allocator_libc, &failed);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 /* The source must outlive what points into it: it is kept in the arena. */
 static struct ptx_module *parse(const char *text, struct diag *d)
@@ -453,5 +438,5 @@ int main(void)
         cmocka_unit_test(several_errors_at_once),
         cmocka_unit_test(nesting_has_limits),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -7,24 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
+
 #include <string.h>
-
-static jmp_buf failed;
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, &allocator_libc, &failed);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 /* What the verifier says about a text, "" if nothing; a text that does not parse fails the test. */
 static const char *verdict(const char *target, const char *version, const char *globals,
@@ -300,5 +285,5 @@ int main(void)
         cmocka_unit_test(calls),        cmocka_unit_test(targets_and_versions),
         cmocka_unit_test(declarations),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -7,27 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_helper.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static jmp_buf failed;
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena, &allocator_libc, &failed);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 static void text_grows(void **state)
 {
@@ -147,10 +132,11 @@ static void distances(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(text_grows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(numbers_are_short, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(numbers_read_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(numbers_do_not_follow_the_locale, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(text_grows, arena_set_up, arena_tear_down),
+        cmocka_unit_test_setup_teardown(numbers_are_short, arena_set_up, arena_tear_down),
+        cmocka_unit_test_setup_teardown(numbers_read_back, arena_set_up, arena_tear_down),
+        cmocka_unit_test_setup_teardown(numbers_do_not_follow_the_locale, arena_set_up,
+                                        arena_tear_down),
         cmocka_unit_test(distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
