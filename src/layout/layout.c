@@ -229,6 +229,8 @@ void layout_normalise(struct layout *l)
     split_twos(l);
     for (int j = 0; j < l->out_count; j++)
         promote_out(l, j);
+    size_t behind = (size_t)(LAYOUT_DIGITS - l->digit_count);
+    memset(&l->digits[l->digit_count], 0, behind * sizeof *l->digits);
 }
 
 /* --- Asking --- */

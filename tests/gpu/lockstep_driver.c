@@ -244,9 +244,10 @@ static size_t parameter_bytes(const struct ptx_variable *v)
 }
 
 static const char *launch(struct arena *arena, const struct ptx_function *f, const int *grid,
-                          const int *block, unsigned shared, void **params)
+                          const int *block, unsigned shared, void **params, bool together)
 {
-    struct lockstep s = {.arena = arena, .function = f, .shared_bytes = shared};
+    struct lockstep s = {
+        .arena = arena, .function = f, .shared_bytes = shared, .together = together};
     memcpy(s.grid, grid, sizeof s.grid);
     memcpy(s.block, block, sizeof s.block);
     for (size_t i = 0; i < f->signature.parameters.count; i++)
@@ -257,12 +258,9 @@ static const char *launch(struct arena *arena, const struct ptx_function *f, con
     return lockstep_run(&s);
 }
 
-API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                       unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
-                       void **extra)
+static int launch_blocks(void *function, const int *grid, const int *block, unsigned shared,
+                         void **params, bool together)
 {
-    (void)stream, (void)extra;
-    const int grid[3] = {(int)gx, (int)gy, (int)gz}, block[3] = {(int)bx, (int)by, (int)bz};
     struct arena arena;
     jmp_buf out_of_memory;
     if (setjmp(out_of_memory)) {
@@ -270,18 +268,29 @@ API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, un
         return NO_MEMORY;
     }
     arena_init(&arena, &allocator_libc, &out_of_memory);
-    const char *why = launch(&arena, function, grid, block, shared, params);
+    const char *why = launch(&arena, function, grid, block, shared, params, together);
     if (why)
         snprintf(fault, sizeof fault, "%s", why);
     arena_free(&arena);
     return why ? LAUNCH_FAILED : GOOD;
 }
 
-API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                  unsigned by, unsigned bz, unsigned shared, void *stream,
-                                  void **params)
+API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
+                       void **extra)
 {
-    return cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
+    (void)stream, (void)extra;
+    const int grid[3] = {(int)gx, (int)gy, (int)gz}, block[3] = {(int)bx, (int)by, (int)bz};
+    return launch_blocks(function, grid, block, shared, params, false);
+}
+
+API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                                  unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                  void *stream, void **params)
+{
+    (void)stream;
+    const int grid[3] = {(int)gx, (int)gy, (int)gz}, block[3] = {(int)bx, (int)by, (int)bz};
+    return launch_blocks(function, grid, block, shared, params, true);
 }
 
 API int cuEventCreate(void **event, unsigned flags)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What an NVIDIA GPU gives for the instructions of the simulator's test (tests/sim/test_sim_readings.c).
 
-    take_readings.py PTX_OR_CUBIN OPERANDS LIST OUT
+    take_readings.py PTX_OR_CUBIN OPERANDS LIST OUT [ALL]
 
 PTX, OPERANDS and LIST are what test_sim_readings writes with TW_READINGS=FOLDER. OUT becomes a copy of LIST's readings:
-for each the values of the first 32 threads, and a hash of all of them.
+for each the values of the first 32 threads, and a hash of all of them. ALL: all of them as they lie in memory.
 """
 import ctypes
 import struct
@@ -42,7 +42,7 @@ def fnv(data):
 
 
 def main():
-    code, operands, listing, out = sys.argv[1:]
+    code, operands, listing, out = sys.argv[1:5]
     rows = [line.split() for line in open(listing)]
     readings = [(int(offset), int(size)) for offset, size in rows]
     total = max(offset + size * THREADS for offset, size in readings)
@@ -60,6 +60,8 @@ def main():
     driver.call("cuCtxSynchronize")
     data = ctypes.create_string_buffer(total)
     driver.call("cuMemcpyDtoH_v2", data, results, ctypes.c_size_t(total))
+    if len(sys.argv) > 5:
+        open(sys.argv[5], "wb").write(data.raw)
     with open(out, "wb") as file:
         for offset, size in readings:
             values = data.raw[offset:offset + size * THREADS]
