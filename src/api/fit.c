@@ -126,7 +126,7 @@ static void say(const struct fit *f)
         long long takes = (long long)f->best[i].takes;
         if (f->excess == LOWER_MANY_BYTES)
             text_printf(&out, " (%lld bytes of shared memory)", takes);
-        else
+        else if (f->excess == LOWER_MANY_REGISTERS)
             text_printf(&out, " (about %lld registers a thread)", takes);
     }
     diag_note(&f->kernel->module->ctx->diag, LOC_NONE, "with these tuned values it fits: %s",

@@ -296,6 +296,7 @@ static void start(struct lower *l)
     if (!kernel_thread_level(k))
         out->block[0] = l->threads;
     out->shared_bytes = k->shared_bytes;
+    roll_assignments(l);
     bodies_init(l);
     ptx_build_start(&l->b, l->arena, l->target->ptx);
     if (l->options->lines && k->loc.source)
@@ -321,7 +322,7 @@ static void emit_kernel(struct lower *l)
     make_prologue(l, variables, &ticket);
     learn_facts(l);
     normalise_assignments(l);
-    if (!plan_make(l) || !limits_of_registers(l))
+    if (!plan_make(l) || !limits_of_code(l) || !limits_of_registers(l))
         return;
     memory_init(l);
     if (ticket)

@@ -10,6 +10,7 @@
  *   lower_view*.c …    global and shared memory, asynchronous copies, atomics, barriers
  *   lower_dot*.c       dot: matrix units, or fused multiply-adds
  *   lower_element*.c   thread level: elements, arrays of a thread
+ *   lower_roll.c       assignments to all of a large array: loops
  */
 #ifndef TW_LOWER_H
 #define TW_LOWER_H
@@ -69,7 +70,13 @@ struct lower_access {
 };
 
 /* What a refused kernel takes more of than the target has, where that is a matter of sizes. */
-enum lower_excess { LOWER_FITS, LOWER_MANY_BYTES, LOWER_MANY_REGISTERS };
+enum lower_excess {
+    LOWER_FITS,
+    LOWER_MANY_BYTES, /* shared memory */
+    LOWER_MANY_REGISTERS,
+    LOWER_MUCH_LOCAL, /* memory of a thread */
+    LOWER_MUCH_CODE
+};
 
 /* A register or shared tile and its layout, for show. */
 struct lower_placed {

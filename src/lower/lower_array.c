@@ -8,6 +8,7 @@
 #include "lower/lower_element.h"
 
 #include "lower/lower_flow.h"
+#include "lower/lower_limits.h"
 
 #include <assert.h>
 
@@ -34,6 +35,7 @@ struct arrays {
     struct map by_sym;
     struct map steady; /* sym -> sym: scalars that are constants where loops are unrolled */
     struct map moving; /* sym -> sym: scalars that are assigned besides their declaration */
+    VEC(const struct sym *) local; /* those in .local memory */
     struct lower *l;
 };
 
@@ -139,6 +141,8 @@ static void make_local(struct lower *l, struct array *a)
         ptx_array(&l->b, MOD_LOCAL, MOD_B8, a->sym->name, bytes, LOCAL_ALIGNMENT);
     struct ptx_operand base = ptx_reg(&l->b, MOD_B64);
     ptx_emit(&l->b, "mov.b64", base, ptx_address_of(v, 0));
+    vec_push(l->arena, &l->arrays->local, a->sym);
+    limits_of_local(l, l->arrays->local.data, l->arrays->local.count);
     a->base = value_of_register(l, DT_I64, base);
     value_learn(l, a->base, LOCAL_ALIGNMENT, 0, INT64_MAX);
 }

@@ -1,7 +1,8 @@
 /* What a kernel takes against what the target has: element types, threads, blocks, shared memory,
- * registers of a thread. What is too much is refused with what takes it. */
+ * registers and local memory of a thread, code. What is too much is refused with what takes it. */
 #include "lower/lower_limits.h"
 
+#include "lower/lower_flow.h"
 #include "lower/lower_plan.h"
 
 /* --- what stands in the program: types, threads, blocks --- */
@@ -110,6 +111,158 @@ bool limits_of_kernel(struct lower *l)
     if (!lower_has(l, FIRST_WITH_BYTE_FLOATS))
         stmt_walk(k->body, refuse_statement, l);
     return !l->failed && limits_of_shared(l);
+}
+
+void limits_ragged(struct lower *l, struct loc loc, const char *what)
+{
+    lower_error(l, loc, "%s needs a number of threads that is a multiple of %d: this block has %d",
+                what, WARP_LANES, l->threads);
+    diag_note(l->diag, l->kernel->loc,
+              "it works with %d threads (a condition keeps those past the first %d from what each "
+              "does for itself), or said element by element",
+              l->warps * WARP_LANES, l->threads);
+}
+
+/* --- local memory --- */
+
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": of every target. */
+enum { LOCAL_BYTES = 512 * 1024 };
+
+static int64_t bytes_of(const struct sym *s)
+{
+    return type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
+}
+
+void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t count)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < count; i++)
+        all += bytes_of(arrays[i]);
+    if (all <= LOCAL_BYTES || l->failed)
+        return;
+    l->out->excess = LOWER_MUCH_LOCAL;
+    lower_error(l, arrays[count - 1]->loc,
+                "the arrays of `%s` take %lld bytes of memory a thread, and a thread has %d",
+                l->kernel->name, (long long)all, LOCAL_BYTES);
+    for (size_t i = 0; i < count; i++)
+        diag_note(l->diag, arrays[i]->loc, "`%s` is %s: %lld bytes", arrays[i]->name,
+                  type_text(l->arena, &arrays[i]->type), (long long)bytes_of(arrays[i]));
+    diag_note(l->diag, LOC_NONE,
+              "a `global` view without a pointer is memory for all threads: give it an axis for "
+              "them");
+}
+
+/* --- code ---
+ *
+ * What a thread does with a tile is written out for each of its elements. So much that assembling
+ * takes minutes is a mistake, or wants a loop in the program.
+ */
+
+enum { MOST_WORDS = 4096, MOST_PRODUCTS = 16384, WORD_BYTES = 4 };
+
+struct code {
+    struct lower *l;
+    bool own; /* the statement's tiles: each thread has all of their elements */
+};
+
+static void refuse_elements(struct lower *l, const struct type *t, struct loc loc, int64_t each,
+                            int64_t most)
+{
+    bool all = each == type_elements(t);
+    l->out->excess = LOWER_MUCH_CODE;
+    lower_error(l, loc,
+                "%s is %lld elements for each of %d threads, with code for each element: %lld are "
+                "the most",
+                type_text(l->arena, t), (long long)each, l->threads, (long long)most);
+    diag_note(l->diag, loc,
+              all ? "take the elements one at a time, in a loop"
+                  : "take the tile in slices, in a loop; with more threads each has fewer");
+}
+
+static void check_elements(struct lower *l, const struct type *t, struct loc loc, bool own)
+{
+    int64_t bytes = t->dtype == DT_BOOL ? WORD_BYTES : (int64_t)dtype_size(t->dtype);
+    int64_t each = type_elements(t), most = MOST_WORDS * WORD_BYTES / bytes;
+    if (t->rank == 0 || l->failed || (!own && lower_ragged_block(l)))
+        return;
+    if (!own)
+        each = (each + l->threads - 1) / l->threads;
+    if (each > most)
+        refuse_elements(l, t, loc, each, most);
+}
+
+static void refuse_products(struct lower *l, const struct expr *e, int64_t count, const char *what)
+{
+    const struct expr *a = e->args[0], *b = e->args[1];
+    l->out->excess = LOWER_MUCH_CODE;
+    lower_error(l, e->loc,
+                "`dot` of %s and %s is %lld %s for each of %d threads, all written out: %d are the "
+                "most",
+                type_text(l->arena, &a->type), type_text(l->arena, &b->type), (long long)count,
+                what, l->threads, MOST_PRODUCTS);
+    diag_note(l->diag, e->loc,
+              "take k = %lld in slices, in a loop that adds up their products; with more threads "
+              "each has fewer",
+              (long long)a->type.extent[a->type.rank - 1]);
+}
+
+static void check_product(struct lower *l, const struct expr *e)
+{
+    const struct dot_plan *p = plan_dot(l, e);
+    if (!p || l->failed)
+        return;
+    int64_t sums = layout_in_extent(p->c, AXIS_REG);
+    const struct mma_shape *s = &p->mma.shape;
+    bool mma = p->kind == DOT_MMA;
+    int64_t count = mma ? sums * WARP_LANES / (s->m * s->n) * (p->k / s->k)
+                        : sums * (p->chunk ? p->chunk : p->k);
+    if (count > MOST_PRODUCTS)
+        refuse_products(l, e, count, mma ? "matrix instructions" : "multiply-adds");
+}
+
+static void check_node(void *user, struct expr **at)
+{
+    struct code *x = user;
+    const struct expr *e = *at;
+    struct lower *l = x->l;
+    if (e->type.rank == 0) {
+        if (op_table[e->op].class == CLASS_REDUCE && expr_of_thread(l, e->args[0]))
+            check_elements(l, &e->args[0]->type, e->args[0]->loc, true);
+        return;
+    }
+    check_elements(l, &e->type, e->loc, x->own);
+    if (e->op != OP_DOT || l->failed)
+        return;
+    int64_t own = type_elements(&e->type) * e->args[0]->type.extent[e->args[0]->type.rank - 1];
+    if (!x->own)
+        check_product(l, e);
+    else if (own > MOST_PRODUCTS)
+        refuse_products(l, e, own, "multiply-adds");
+}
+
+static void check_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, check_node, user);
+}
+
+static void check_statement(void *user, struct stmt *s)
+{
+    struct code x = {user, false};
+    bool array = s->sym && s->sym->storage == ST_ARRAY;
+    if (s->kind == STMT_ENSURES || x.l->failed)
+        return;
+    x.own = array || (s->target && expr_is_own(x.l, s->target)) ||
+            (s->value && kernel_thread_level(x.l->kernel) && expr_is_own(x.l, s->value));
+    if (array && s->value)
+        check_elements(x.l, &s->sym->type, s->loc, true);
+    stmt_expressions(s, check_root, &x);
+}
+
+bool limits_of_code(struct lower *l)
+{
+    stmt_walk(l->kernel->body, check_statement, l);
+    return !l->failed;
 }
 
 /* --- registers ---

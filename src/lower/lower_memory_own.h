@@ -174,14 +174,20 @@ struct loop_mark {
     bool jumps;       /* has `continue`: what stands behind that may be passed by */
 };
 
+/* An access that was noted, and others of the same place. */
+struct note {
+    struct note *next;
+    size_t number; /* in lowered.accesses */
+};
+
 struct memory {
     const struct value *window; /* address of the block's shared memory */
     struct ptx_operand window_register;
     bool window_made;
     struct ptx_operand policy[3]; /* evict_first, _last, _normal */
     bool policy_made[3];
-    size_t home; /* where the function's own first instructions go */
-    struct map noted;
+    size_t home;      /* where the function's own first instructions go */
+    struct map noted; /* place in the source -> struct note */
     int64_t barriers; /* emitted so far; unsure ones do not count */
     /* reads of shared tiles since the last barrier: sym -> struct shared_read */
     VEC(struct shared_read {

@@ -6,6 +6,7 @@
  * and the sum is the factor as it stands in the registers. The same where rows of the sum are
  * reduced.
  */
+#include "lower/lower_limits.h"
 #include "lower/lower_plan_own.h"
 
 enum { DOTS_MOST = 64 };
@@ -199,7 +200,7 @@ static bool choose(struct lower *l, struct planned_dot *d)
 {
     if (!dot_choose_for(l, d->e, d->chained, &d->plan)) {
         if (!l->failed)
-            lower_error(l, d->e->loc, "`dot` needs a number of threads that is a multiple of 32");
+            limits_ragged(l, d->e->loc, "`dot`");
         return false;
     }
     d->plan.e = d->e;

@@ -79,7 +79,7 @@ struct plan {
     VEC(struct planned_shared *) tiles;
     struct map dot_of, symbol_of, shared_of, copy_of, scalar_of;
     VEC(struct blocked_made) blocked;
-    VEC(struct view_made) views;
+    struct map view_of;    /* access -> struct view_made */
     bool settled;          /* symbols have their layouts for good */
     struct map natural_of; /* once settled */
 };
@@ -93,6 +93,7 @@ struct view_made {
     const struct expr *access;
     const struct layout *natural, *layout;
     bool store;
+    struct view_made *next; /* of the same access */
 };
 
 /* --- lower_plan_dot.c --- */

@@ -282,11 +282,12 @@ const struct layout *plan_view(struct lower *l, const struct expr *access,
     struct plan *p = l->plan;
     if (!plan_is_tile(&access->type))
         return natural;
-    for (size_t i = 0; i < p->views.count; i++)
-        if (p->views.data[i].access == access && p->views.data[i].natural == natural &&
-            p->views.data[i].store == store)
-            return p->views.data[i].layout;
-    const struct layout *layout = choose_view(l, access, natural);
-    vec_push(l->arena, &p->views, ((struct view_made){access, natural, layout, store}));
-    return layout;
+    struct view_made *first = map_get(&p->view_of, access);
+    for (struct view_made *v = first; v; v = v->next)
+        if (v->natural == natural && v->store == store)
+            return v->layout;
+    struct view_made *made = arena_new(l->arena, struct view_made);
+    *made = (struct view_made){access, natural, choose_view(l, access, natural), store, first};
+    map_put(l->arena, &p->view_of, access, made);
+    return made->layout;
 }

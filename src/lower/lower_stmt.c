@@ -1,5 +1,6 @@
 /* Statements: variables, assignments, conditions. Loops are in lower_loop.c. */
 #include "lower/lower_flow.h"
+#include "lower/lower_limits.h"
 
 #include <assert.h>
 
@@ -149,7 +150,7 @@ static void assign_tile(struct lower *l, const struct sym *s, const struct expr 
 static void declare_tile(struct lower *l, const struct stmt *s)
 {
     if (lower_ragged_block(l)) {
-        lower_error(l, s->loc, "register tiles need a number of threads that is a multiple of 32");
+        limits_ragged(l, s->loc, "a register tile");
         return;
     }
     if (!is_assigned(l, s->sym))
@@ -202,15 +203,14 @@ static void store_to_shared(struct lower *l, const struct stmt *s, const struct 
     shared_store(l, target, &t);
 }
 
-/* Is the part of memory, or what goes there, each thread's own? */
-static bool is_own(const struct lower *l, const struct expr *e)
+bool expr_is_own(const struct lower *l, const struct expr *e)
 {
     if ((e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage == ST_ARRAY)
         return true;
     if (lower_varying(l, e))
         return true;
     for (int i = 0; i < e->count; i++)
-        if (is_own(l, e->args[i]))
+        if (expr_is_own(l, e->args[i]))
             return true;
     return false;
 }
@@ -218,7 +218,7 @@ static bool is_own(const struct lower *l, const struct expr *e)
 static void store_tile(struct lower *l, const struct stmt *s, const struct expr *target,
                        const struct expr *value)
 {
-    if (is_own(l, target) || (is_own(l, value) && kernel_thread_level(l->kernel)))
+    if (expr_is_own(l, target) || (expr_is_own(l, value) && kernel_thread_level(l->kernel)))
         array_assign(l, s);
     else if (target->sym->storage == ST_SHARED)
         store_to_shared(l, s, target, value);

@@ -47,15 +47,25 @@ void memory_init(struct lower *l)
     scratch_init(l);
 }
 
+static bool same_access(const struct lower_access *a, const struct lower_access *b)
+{
+    return a->sym == b->sym && a->store == b->store && a->bytes == b->bytes &&
+           strcmp(a->how, b->how) == 0 && (a->sym || a->instructions == b->instructions);
+}
+
 void memory_note(struct lower *l, struct lower_access access)
 {
-    for (size_t i = 0; i < l->out->accesses.count; i++) {
-        const struct lower_access *a = &l->out->accesses.data[i];
-        if (a->loc.source == access.loc.source && a->loc.offset == access.loc.offset &&
-            a->sym == access.sym && a->store == access.store && a->bytes == access.bytes &&
-            strcmp(a->how, access.how) == 0 && (a->sym || a->instructions == access.instructions))
+    struct map *noted = &l->memory->noted;
+    const void *place = l; /* of what has none */
+    if (access.loc.source)
+        place = access.loc.source->text + access.loc.offset;
+    struct note *first = map_get(noted, place);
+    for (struct note *n = first; n; n = n->next)
+        if (same_access(&l->out->accesses.data[n->number], &access))
             return;
-    }
+    struct note *note = arena_new(l->arena, struct note);
+    *note = (struct note){first, l->out->accesses.count};
+    map_put(l->arena, noted, place, note);
     vec_push(l->arena, &l->out->accesses, access);
 }
 
@@ -141,9 +151,15 @@ static bool conflict(struct lower *l, const struct pending *a, const struct pend
     return !(a->layout && a->layout == b->layout && a->exclusive && same_part(l, a, b));
 }
 
+/* A new use is compared with all since the last barrier. One more barrier after so many costs
+ * nothing to speak of, and long programs are looked through in a time that grows as they do. */
+enum { MOST_PENDING = 256 };
+
 static void add_use(struct lower *l, const struct pending *use)
 {
     struct memory *m = l->memory;
+    if (m->pending.count >= MOST_PENDING)
+        barrier_emit(l);
     for (size_t i = 0; i < m->pending.count; i++)
         if (conflict(l, &m->pending.data[i], use)) {
             barrier_emit(l);

@@ -4,6 +4,7 @@
  * Thread t takes elements t, t + T, t + 2 T … of T threads, in row-major order: a loop where
  * they are many.
  */
+#include "lower/lower_limits.h"
 #include "lower/lower_memory_own.h"
 
 enum { UNROLLED = 8 };
@@ -146,7 +147,7 @@ static bool taken_in_turns(struct lower *l, const struct expr *target, const str
                        : !slice && value->type.rank > 0             ? "an expression of whole tiles"
                                                                     : NULL;
     if (what)
-        lower_error(l, value->loc, "%s needs a number of threads that is a multiple of 32", what);
+        limits_ragged(l, value->loc, what);
     return !what;
 }
 

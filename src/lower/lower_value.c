@@ -7,6 +7,8 @@
 void values_init(struct lower *l)
 {
     l->values = arena_new(l->arena, struct values);
+    l->values->bucket_count = FIRST_BUCKETS;
+    l->values->buckets = arena_array(l->arena, struct value *, FIRST_BUCKETS);
     struct region outermost = {0};
     vec_push(l->arena, &l->values->regions, outermost);
 }
@@ -130,10 +132,32 @@ static struct value *keep(struct lower *l, const struct value *v)
     return kept;
 }
 
+static struct value **bucket_of(const struct values *all, const struct value *v)
+{
+    return &all->buckets[v->hash & (all->bucket_count - 1)];
+}
+
+/* Leaves are in no bucket: each is the only one of its kind. */
+static void grow_buckets(struct lower *l)
+{
+    struct values *all = l->values;
+    all->bucket_count *= 4;
+    all->buckets = arena_array(l->arena, struct value *, (int64_t)all->bucket_count);
+    for (size_t i = 0; i < all->all.count; i++) {
+        struct value *v = all->all.data[i];
+        if (v->kind == VALUE_LEAF)
+            continue;
+        v->next = *bucket_of(all, v);
+        *bucket_of(all, v) = v;
+    }
+}
+
 struct value *value_intern(struct lower *l, struct value *v, bool *made)
 {
+    if (l->values->all.count > l->values->bucket_count)
+        grow_buckets(l);
     v->hash = hash_of(v);
-    struct value **bucket = &l->values->buckets[v->hash % VALUE_BUCKETS];
+    struct value **bucket = bucket_of(l->values, v);
     for (struct value *at = *bucket; at; at = at->next)
         if (same(at, v)) {
             *made = false;

@@ -82,10 +82,11 @@ struct region {
     VEC(struct value *) placed;
 };
 
-enum { VALUE_BUCKETS = 4096, SMALL_NUMBERS = 128, MOST_ANCHORS = 24 };
+enum { FIRST_BUCKETS = 4096, SMALL_NUMBERS = 128, MOST_ANCHORS = 24 };
 struct values {
     VEC(struct value *) all; /* by id */
-    struct value *buckets[VALUE_BUCKETS];
+    struct value **buckets;  /* by hash; at least as many as values, when one is made */
+    size_t bucket_count;     /* a power of two */
     const struct value *small[2][SMALL_NUMBERS]; /* i32, i64: literals that were asked for */
     VEC(struct region) regions;
     size_t region;    /* the current one; 0: none */

@@ -227,6 +227,10 @@ struct ptx_signature {
     bool noreturn;
 };
 
+uint64_t ptx_signature_bytes(const struct ptx_signature *s);
+/* PTX ISA, kernel-function-parameters: since PTX 8.1 a kernel may have more of them. */
+enum { PTX_PARAMETERS_ONCE = 4352, PTX_PARAMETERS_MOST = 32764 };
+
 /* name: .callprototype …; for calls through a pointer */
 struct ptx_prototype {
     struct ptx_label *name;

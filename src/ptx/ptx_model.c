@@ -91,6 +91,18 @@ uint64_t ptx_variable_size(const struct ptx_variable *v)
     return size;
 }
 
+/* Bytes of all parameters, each at a multiple of its alignment. */
+uint64_t ptx_signature_bytes(const struct ptx_signature *s)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < s->parameters.count; i++) {
+        uint64_t alignment = ptx_variable_alignment(s->parameters.data[i]);
+        bytes = (bytes + alignment - 1) / alignment * alignment;
+        bytes += ptx_variable_size(s->parameters.data[i]);
+    }
+    return bytes;
+}
+
 uint32_t ptx_variable_alignment(const struct ptx_variable *v)
 {
     return v->alignment ? v->alignment : ptx_mods[v->type].bits / 8u * v->vector;

@@ -1,4 +1,5 @@
-/* Constant expressions. PTX ISA, constants, constant-expressions: integers are 64 bits wide.
+/* Constant expressions. PTX ISA, constants, summary of constant expression evaluation rules:
+ * integers are .s64, or .u64 where they do not fit or end in U; floats are .f64.
  *
  *   constant = C's expressions without assignment, lowest first: ?: || && | ^ & == != < <= > >=
  *              << >> + - * / % unary
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-enum { WARP_SIZE = 32 };
+enum { WARP_SIZE = 32, UNARY_LEVEL = 10 };
 
 struct reader {
     struct ptx_parser *p;
@@ -25,9 +26,15 @@ static bool read_conditional(struct reader *r, struct ptx_constant *c)
         return false;
     if (!ptx_accept(r->p, '?'))
         return true;
-    if (!read_binary(r, 0, &yes) || !ptx_expect(r->p, ':', "in a conditional constant") ||
-        !read_binary(r, 0, &no))
+    struct loc where = ptx_here(r->p);
+    if (!read_conditional(r, &yes) || !ptx_expect(r->p, ':', "in a conditional constant") ||
+        !read_conditional(r, &no))
         return false;
+    if (c->kind != PTX_CONSTANT_INTEGER || yes.kind != PTX_CONSTANT_INTEGER ||
+        no.kind != PTX_CONSTANT_INTEGER) {
+        diag_error(r->p->diag, where, "a conditional constant is of integers");
+        return false;
+    }
     *c = c->bits ? yes : no;
     return true;
 }
@@ -45,8 +52,17 @@ static bool read_parenthesis(struct reader *r, struct ptx_constant *c)
 {
     struct ptx_parser *p = r->p;
     if (p->token.kind == PTX_TOKEN_DOT) { /* a cast: it changes no bits */
+        bool is_unsigned = ptx_is_dot(p, "u64");
+        if (!is_unsigned && !ptx_is_dot(p, "s64"))
+            return ptx_expected(p, ".s64 or .u64");
         ptx_advance(p);
-        return ptx_expect(p, ')', "behind the type of a constant") && read_binary(r, 10, c);
+        if (!ptx_expect(p, ')', "behind the type of a constant") ||
+            !read_binary(r, UNARY_LEVEL, c))
+            return false;
+        if (c->kind != PTX_CONSTANT_INTEGER)
+            return ptx_expected(p, "an integer constant");
+        c->is_unsigned = is_unsigned;
+        return true;
     }
     return read_conditional(r, c) && ptx_expect(p, ')', "behind a constant");
 }
@@ -55,6 +71,7 @@ static bool read_primary(struct reader *r, struct ptx_constant *c)
 {
     struct ptx_parser *p = r->p;
     c->bits = p->token.bits;
+    c->is_unsigned = p->token.is_unsigned;
     switch (p->token.kind) {
     case PTX_TOKEN_INTEGER: c->kind = PTX_CONSTANT_INTEGER; break;
     case PTX_TOKEN_FLOAT: c->kind = PTX_CONSTANT_FLOAT; break;
@@ -62,7 +79,7 @@ static bool read_primary(struct reader *r, struct ptx_constant *c)
     case PTX_TOKEN_NAME:
         if (p->token.length != 7 || memcmp(p->token.text, "WARP_SZ", 7) != 0)
             return ptx_expected(p, "a constant");
-        *c = (struct ptx_constant){PTX_CONSTANT_INTEGER, WARP_SIZE};
+        *c = (struct ptx_constant){PTX_CONSTANT_INTEGER, false, WARP_SIZE};
         break;
     default:
         if (!ptx_accept(p, '('))
@@ -94,9 +111,9 @@ static bool read_unary(struct reader *r, struct ptx_constant *c)
     if (sign == '-')
         c->bits = -c->bits;
     else if (sign == '!')
-        c->bits = !c->bits;
+        *c = (struct ptx_constant){PTX_CONSTANT_INTEGER, false, !c->bits};
     else if (sign == '~')
-        c->bits = ~c->bits;
+        *c = (struct ptx_constant){PTX_CONSTANT_INTEGER, true, ~c->bits};
     return true;
 }
 
@@ -120,7 +137,6 @@ static const struct {
                  {'*', 9},
                  {'/', 9},
                  {'%', 9}};
-enum { UNARY_LEVEL = 10 };
 
 static bool is_operator(const struct ptx_parser *p, int level)
 {
@@ -132,33 +148,30 @@ static bool is_operator(const struct ptx_parser *p, int level)
     return false;
 }
 
-static bool divide(struct ptx_parser *p, struct loc where, int sign, uint64_t *a, uint64_t b)
+static uint64_t divide(int sign, uint64_t a, uint64_t b, bool is_unsigned)
 {
-    int64_t x = (int64_t)*a, y = (int64_t)b;
-    if (y == 0) {
-        diag_error(p->diag, where, "division by zero in a constant");
-        return false;
-    }
+    int64_t x = (int64_t)a, y = (int64_t)b;
+    if (is_unsigned)
+        return sign == '/' ? a / b : a % b;
     if (y == -1) /* the least integer has no opposite */
-        *a = sign == '/' ? -*a : 0;
-    else
-        *a = (uint64_t)(sign == '/' ? x / y : x % y);
-    return true;
+        return sign == '/' ? -a : 0;
+    return (uint64_t)(sign == '/' ? x / y : x % y);
 }
 
-static uint64_t shift(int sign, uint64_t a, uint64_t b)
+static uint64_t shift(int sign, uint64_t a, uint64_t b, bool is_unsigned)
 {
     if (sign == PTX_TWO('<', '<'))
         return b > 63 ? 0 : a << b;
-    uint64_t fill = (int64_t)a < 0 ? ~UINT64_C(0) : 0;
+    uint64_t fill = (int64_t)a < 0 && !is_unsigned ? ~UINT64_C(0) : 0;
     if (b > 63)
         return fill;
     return b ? a >> b | fill << (64 - b) : a;
 }
 
-static uint64_t apply(int sign, uint64_t a, uint64_t b)
+static uint64_t apply(int sign, uint64_t a, uint64_t b, bool is_unsigned)
 {
-    int64_t x = (int64_t)a, y = (int64_t)b;
+    const uint64_t top = is_unsigned ? 0 : UINT64_C(1) << 63; /* signed order is that of x ^ top */
+    const uint64_t x = a ^ top, y = b ^ top;
     switch (sign) {
     case PTX_TWO('|', '|'): return a || b;
     case PTX_TWO('&', '&'): return a && b;
@@ -174,8 +187,50 @@ static uint64_t apply(int sign, uint64_t a, uint64_t b)
     case '+': return a + b;
     case '-': return a - b;
     case '*': return a * b;
-    default: return shift(sign, a, b);
+    default: return divide(sign, a, b, is_unsigned);
     }
+}
+
+static bool is_shift(int sign)
+{
+    return sign == PTX_TWO('<', '<') || sign == PTX_TWO('>', '>');
+}
+
+/* The usual conversions, but: `%` is of .u64, a shift of the type of what is shifted, a comparison
+ * gives .s64 (as ptxas does it). */
+static void combine(int sign, struct ptx_constant *c, const struct ptx_constant *right)
+{
+    bool keeps = sign == '|' || sign == '^' || sign == '&' || sign == '+' || sign == '-' ||
+                 sign == '*' || sign == '/' || sign == '%';
+    bool is_unsigned = c->is_unsigned || right->is_unsigned || sign == '%';
+    if (is_shift(sign)) {
+        c->bits = shift(sign, c->bits, right->bits, c->is_unsigned);
+        return;
+    }
+    c->bits = apply(sign, c->bits, right->bits, is_unsigned);
+    c->is_unsigned = keeps && is_unsigned;
+}
+
+static double as_double(const struct ptx_constant *c)
+{
+    double d;
+    memcpy(&d, &c->bits, sizeof d);
+    return d;
+}
+
+/* Two of 1.5, 0d…: false where the operator is not for floats. */
+static bool combine_floats(int sign, struct ptx_constant *c, const struct ptx_constant *right)
+{
+    double a = as_double(c), b = as_double(right);
+    switch (sign) {
+    case '+': a += b; break;
+    case '-': a -= b; break;
+    case '*': a *= b; break;
+    case '/': a /= b; break;
+    default: return false;
+    }
+    memcpy(&c->bits, &a, sizeof a);
+    return true;
 }
 
 static bool read_binary(struct reader *r, int level, struct ptx_constant *c)
@@ -196,15 +251,17 @@ static bool read_binary(struct reader *r, int level, struct ptx_constant *c)
         ptx_advance(p);
         if (!read_binary(r, level + 1, &right))
             return false;
-        if (c->kind != PTX_CONSTANT_INTEGER || right.kind != PTX_CONSTANT_INTEGER) {
-            diag_error(p->diag, where, "only integer constants can be calculated with");
+        bool integers = c->kind == PTX_CONSTANT_INTEGER && right.kind == PTX_CONSTANT_INTEGER;
+        bool doubles = c->kind == PTX_CONSTANT_DOUBLE && right.kind == PTX_CONSTANT_DOUBLE;
+        if (integers && (sign == '/' || sign == '%') && right.bits == 0) {
+            diag_error(p->diag, where, "division by zero in a constant");
             return false;
         }
-        if (sign == '/' || sign == '%') {
-            if (!divide(p, where, sign, &c->bits, right.bits))
-                return false;
-        } else {
-            c->bits = apply(sign, c->bits, right.bits);
+        if (integers) {
+            combine(sign, c, &right);
+        } else if (!doubles || !combine_floats(sign, c, &right)) {
+            diag_error(p->diag, where, "these constants cannot be calculated with like this");
+            return false;
         }
     }
     r->depth -= level == 0;

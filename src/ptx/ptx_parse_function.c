@@ -83,12 +83,41 @@ static bool read_directives(struct ptx_parser *p)
 
 /* --- what a name of a function means --- */
 
+static bool same_parameter(const struct ptx_variable *a, const struct ptx_variable *b)
+{
+    return (a->space == MOD_NONE) == (b->space == MOD_NONE) && a->type == b->type &&
+           a->vector == b->vector && ptx_variable_size(a) == ptx_variable_size(b) &&
+           ptx_variable_alignment(a) == ptx_variable_alignment(b);
+}
+
+/* Declarations and the definition of a function say the same. */
+static bool same_signature(const struct ptx_function *a, const struct ptx_function *b)
+{
+    const struct ptx_signature *s = &a->signature, *t = &b->signature;
+    if (a->entry != b->entry || s->results.count != t->results.count ||
+        s->parameters.count != t->parameters.count)
+        return false;
+    for (size_t i = 0; i < s->results.count; i++)
+        if (!same_parameter(s->results.data[i], t->results.data[i]))
+            return false;
+    for (size_t i = 0; i < s->parameters.count; i++)
+        if (!same_parameter(s->parameters.data[i], t->parameters.data[i]))
+            return false;
+    return true;
+}
+
 /* The function that calls of this name reach: declared before, or new. */
 static struct ptx_function *function_named(struct ptx_parser *p, struct ptx_function *f)
 {
     struct ptx_name *name = ptx_names_find(&p->globals, f->name, strlen(f->name));
-    if (name && name->kind == PTX_NAME_FUNCTION)
-        return name->object;
+    if (name && name->kind == PTX_NAME_FUNCTION) {
+        struct ptx_function *before = name->object;
+        if (same_signature(before, f))
+            return before;
+        diag_error(p->diag, f->where, "`%s` was declared with other parameters or results", f->name);
+        diag_note(p->diag, before->where, "it was declared here");
+        return NULL;
+    }
     struct ptx_function *shared = arena_new(p->arena, struct ptx_function);
     *shared = *f;
     struct ptx_scope *scope = p->scope;

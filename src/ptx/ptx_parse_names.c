@@ -89,6 +89,14 @@ struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t
     return ptx_names_find(&p->globals, text, length);
 }
 
+bool ptx_is_register_here(const struct ptx_parser *p, const char *text, size_t length)
+{
+    uint32_t reg;
+    const struct ptx_name *name = ptx_names_find(&p->scope->names, text, length);
+    return (name && name->kind == PTX_NAME_REGISTER) ||
+           numbered(&p->scope->names, text, length, &reg);
+}
+
 struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
                              enum ptx_name_kind kind, void *object)
 {

@@ -10,6 +10,8 @@
  */
 #include "ptx/ptx_parser.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- initialisers --- */
@@ -63,7 +65,8 @@ static bool read_value(struct ptx_parser *p, struct ptx_initial *init)
         ptx_advance(p);
         return read_address(p, init) && ptx_expect(p, ')', "behind a part of an address");
     }
-    if (p->token.kind == PTX_TOKEN_NAME && p->token.text[0] != 'W')
+    bool warp_size = p->token.length == 7 && memcmp(p->token.text, "WARP_SZ", 7) == 0;
+    if (p->token.kind == PTX_TOKEN_NAME && !warp_size)
         return read_address(p, init);
     if (!ptx_read_constant(p, &c))
         return false;
@@ -274,6 +277,24 @@ bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **
 
 /* --- registers --- */
 
+/* %r<10> has %r3 among its registers: no other declaration of this scope may. */
+static bool names_are_new(struct ptx_parser *p, struct loc where, const struct ptx_registers *range)
+{
+    size_t length = strlen(range->name);
+    char *name = arena_array(p->arena, char, length + 11);
+    memcpy(name, range->name, length);
+    for (uint32_t i = 0; i < range->count && p->scope->names.count; i++) {
+        size_t digits = 0;
+        if (range->numbered)
+            digits = (size_t)snprintf(name + length, 11, "%" PRIu32, i);
+        if (ptx_is_register_here(p, name, length + digits)) {
+            diag_error(p->diag, where, "`%.*s` is declared already", (int)(length + digits), name);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range)
 {
     struct ptx_function *f = p->function;
@@ -282,6 +303,8 @@ bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_regist
         return false;
     }
     p->registers_left -= range->count;
+    if (!names_are_new(p, where, range))
+        return false;
     range->first = (uint32_t)f->registers.count;
     for (uint32_t i = 0; i < range->count; i++) {
         struct ptx_register reg = {(uint32_t)f->ranges.count, i};

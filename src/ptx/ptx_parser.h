@@ -86,6 +86,8 @@ struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t
  * already. */
 struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
                              enum ptx_name_kind kind, void *object);
+/* Is it a register of the innermost scope, of a range or by itself? */
+bool ptx_is_register_here(const struct ptx_parser *p, const char *text, size_t length);
 void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name);
 struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name);
 bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc where);
@@ -94,6 +96,7 @@ bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc 
 
 struct ptx_constant {
     enum { PTX_CONSTANT_INTEGER, PTX_CONSTANT_FLOAT, PTX_CONSTANT_DOUBLE } kind;
+    bool is_unsigned; /* of an integer: .u64, else .s64 */
     uint64_t bits;
 };
 bool ptx_read_constant(struct ptx_parser *p, struct ptx_constant *c); /* an expression */

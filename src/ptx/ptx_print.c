@@ -370,8 +370,11 @@ static void print_datum(struct text *out, const struct ptx_datum *d)
             text_add(out, v->symbol);
         if (v->minus)
             text_printf(out, "-%s", v->minus);
+        uint64_t bits = v->number; /* -1 of a byte is 255 */
+        if (d->bytes < 8)
+            bits &= (UINT64_C(1) << d->bytes * 8) - 1;
         if (!v->symbol)
-            text_printf(out, "%" PRIu64, v->number);
+            text_printf(out, "%" PRIu64, bits);
         else
             print_offset(out, (int64_t)v->number);
     }

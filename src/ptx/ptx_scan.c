@@ -168,8 +168,11 @@ static void scan_integer(struct ptx_scanner *s, struct ptx_token *t)
         t->bits = t->bits * base + (uint64_t)digit;
     }
     bool digits = s->position > first;
-    if (peek(s, 0) == 'U' || peek(s, 0) == 'u')
+    t->is_unsigned = t->bits > INT64_MAX;
+    if (peek(s, 0) == 'U' || peek(s, 0) == 'u') {
+        t->is_unsigned = true;
         s->position++;
+    }
     if (!digits || is_letter(peek(s, 0)) || is_digit(peek(s, 0))) {
         while (is_letter(peek(s, 0)) || is_digit(peek(s, 0)))
             s->position++;

@@ -21,6 +21,7 @@ struct ptx_token {
     const char *text;
     size_t length;
     uint64_t bits;
+    bool is_unsigned; /* of an integer: 1U, or too large for a signed one */
     int punctuation; /* the character; of << >> == != <= >= && ||: PTX_TWO */
     uint32_t offset; /* in the source */
 };

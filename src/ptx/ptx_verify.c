@@ -199,6 +199,13 @@ static void check_parameters(struct ptx_verifier *v, const struct ptx_function *
         if (x->space)
             check_variable(v, x);
     }
+    uint64_t bytes = ptx_signature_bytes(&f->signature);
+    uint64_t most = v->version && v->version < 81 ? PTX_PARAMETERS_ONCE : PTX_PARAMETERS_MOST;
+    v->where = f->where;
+    if (f->entry && bytes > most)
+        ptx_complain(v, "kernel `%s` has %" PRIu64 " bytes of parameters; %" PRIu64 " are possible%s",
+                     f->name, bytes, most,
+                     most == PTX_PARAMETERS_ONCE ? " before .version 8.1" : "");
 }
 
 static void check_targets(struct ptx_verifier *v, const struct ptx_targets *t)

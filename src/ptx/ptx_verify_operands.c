@@ -198,6 +198,11 @@ static void check_address(struct ptx_verifier *v, const struct ptx_slot *slot,
 {
     enum ptx_mod space = plain_space(slot_space(v->instruction, slot));
     check_base(v, o);
+    if (o->base == PTX_BASE_REGISTER && (!space || space == MOD_GLOBAL) &&
+        ptx_mods[ptx_register_type(v->function, o->reg)].bits == 32)
+        ptx_complain(v, "`%s`: %s addresses have 64 bits; register %s has 32",
+                     ptx_mnemonic(v->arena, v->instruction), space ? ".global" : "generic",
+                     register_text(v, o->reg));
     if (o->base == PTX_BASE_NONE && space != MOD_LOCAL)
         ptx_complain(v, "`%s`: only in .local is a number an address",
                      ptx_mnemonic(v->arena, v->instruction));

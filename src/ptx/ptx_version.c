@@ -81,6 +81,8 @@ static void need_statement(struct version *v, const struct ptx_statement *s)
 static void need_function(struct version *v, const struct ptx_function *f)
 {
     need_signature(v, &f->signature);
+    if (f->entry && ptx_signature_bytes(&f->signature) > PTX_PARAMETERS_ONCE)
+        need(v, 81);
     for (size_t i = 0; i < f->limits.count; i++)
         need(v, ptx_directives[f->limits.data[i].directive].version);
     for (size_t i = 0; i < f->body.count; i++)

@@ -5,9 +5,9 @@
 
 Every kernel × type × tuned configuration × target is lowered and assembled with ptxas; a warning is an error. The quick run
 takes every configuration once, with target and type going round, and the defaults on every target; --all takes the whole
-product. The defaults' registers, spills, shared memory and instruction counts must be those of kernels.csv (--bless writes
-it) where ptxas is of the version it was made with: a change of the code shows in the difference. Shared accesses of the
-tile-level kernels must have the fewest wavefronts. Without ptxas nothing is assembled, which is said.
+product. The goldens' PTX is assembled too. The defaults' registers, spills, shared memory and instruction counts must be those
+of kernels.csv (--bless writes it) where ptxas is of the version it was made with: a change of the code shows in the difference.
+Shared accesses of the tile-level kernels must have the fewest wavefronts. Without ptxas nothing is assembled, which is said.
 """
 import concurrent.futures
 import csv
@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 from kernel_space import configurations, kernels
-from tile_runner import compare, fail
+from tile_runner import comments, compare, fail
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -109,6 +109,24 @@ def measure(tool, case, said, cubin):
     }
 
 
+def golden_cases():
+    for name in sorted(os.listdir(os.path.join(ROOT, "tests", "golden"))):
+        path = os.path.join("tests", "golden", name)
+        if name.startswith("ptx_") and name.endswith(".tile"):
+            yield from ((path, given) for given in comments(open(path).read(), "show") if "--stage ptx" in given)
+
+
+def assemble_golden(tool, path, given, folder, number):
+    done = subprocess.run([tool, "show", path, *given.split()], capture_output=True, text=True, timeout=100)
+    source = os.path.join(folder, f"golden{number}.ptx")
+    with open(source, "w") as out:
+        out.write(done.stdout)
+    arch = re.search(r"^\.target (\w+)", done.stdout, re.M).group(1)
+    said = subprocess.run(["ptxas", "-arch=" + arch, source, "-o", source + ".cubin"], capture_output=True, text=True)
+    if said.returncode or re.search(r"warning|error", said.stdout + said.stderr, re.I):
+        raise RuntimeError(f"{path} {given}: {(said.stdout + said.stderr).strip()[:1500]}")
+
+
 def cases(everything):
     turn = 0
     for folder in sorted(os.listdir(os.path.join(ROOT, "kernels"))):
@@ -161,6 +179,7 @@ def main():
     rows, problems = [], []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         work = [pool.submit(assemble, tool, case, folder, i) for i, case in enumerate(cases("--all" in sys.argv))]
+        work += [pool.submit(assemble_golden, tool, *case, folder, i) for i, case in enumerate(golden_cases())]
         for future in work:
             try:
                 row = future.result()

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MOST_STEPS = 400000000 };
+enum { MOST_STEPS = 400000000, TURN_STEPS = 20000 };
 
 /* --- control --- */
 
@@ -70,10 +70,11 @@ static void step_warps(struct machine *m, uint32_t pc)
     }
 }
 
-static void run_block(struct machine *m)
+/* Until it ends, or so many steps have been done in all: then false. */
+static bool run_block(struct machine *m, int64_t steps)
 {
     size_t count = m->f->body.count;
-    while (!m->why && m->s->steps < MOST_STEPS) {
+    while (!m->why && m->s->steps < steps) {
         uint32_t pc = UINT32_MAX;
         for (int t = 0; t < m->threads; t++)
             if (!m->waits[t] && m->pc[t] < pc)
@@ -83,12 +84,12 @@ static void run_block(struct machine *m)
             for (int t = 0; t < m->threads; t++)
                 any |= m->waits[t];
             if (!any)
-                return;
+                return true;
             barrier_opens(m);
             continue;
         }
         if (pc >= count)
-            return;
+            return true;
         const struct ptx_statement *s = &m->f->body.data[pc];
         if (s->kind != PTX_AT_INSTRUCTION) {
             for (int t = 0; t < m->threads; t++)
@@ -101,8 +102,7 @@ static void run_block(struct machine *m)
         else
             step_threads(m, pc);
     }
-    if (!m->why)
-        m->why = "it does not end";
+    return m->why != NULL;
 }
 
 /* Where each label is, whether the text was parsed or built. */
@@ -113,31 +113,77 @@ static void find_labels(struct machine *m)
             m->f->body.data[i].label->statement = (uint32_t)i;
 }
 
+static struct machine *new_machine(struct lockstep *s)
+{
+    struct machine *m = arena_new(s->arena, struct machine);
+    *m = (struct machine){.s = s, .f = s->function};
+    memcpy(m->block, s->block, sizeof m->block);
+    m->threads = s->block[0] * s->block[1] * s->block[2];
+    m->regs = arena_array(s->arena, uint64_t, (size_t)m->threads * m->f->registers.count + 1);
+    m->pc = arena_array(s->arena, uint32_t, m->threads);
+    m->waits = arena_array(s->arena, bool, m->threads);
+    m->shared = arena_array(s->arena, uint8_t, s->shared_bytes + 1);
+    m->use = arena_array(s->arena, struct byte_use, s->shared_bytes + 1);
+    return m;
+}
+
+static void start_block(struct machine *m, int number)
+{
+    const struct lockstep *s = m->s;
+    m->ctaid[0] = number % s->grid[0];
+    m->ctaid[1] = number / s->grid[0] % s->grid[1];
+    m->ctaid[2] = number / s->grid[0] / s->grid[1];
+    memset(m->pc, 0, (size_t)m->threads * sizeof *m->pc);
+    memset(m->waits, 0, (size_t)m->threads * sizeof *m->waits);
+    memset(m->regs, 0xee, (size_t)m->threads * m->f->registers.count * sizeof *m->regs);
+    memset(m->shared, 0xff, (size_t)s->shared_bytes);
+    for (int64_t i = 0; i < s->shared_bytes; i++)
+        m->use[i] = (struct byte_use){-1, -1, -1, -1};
+    m->barrier = 0;
+}
+
+/* One block after the other. */
+static const char *run_in_order(struct lockstep *s, int blocks)
+{
+    struct machine *m = new_machine(s);
+    for (int i = 0; i < blocks && !m->why; i++) {
+        start_block(m, i);
+        if (!run_block(m, MOST_STEPS))
+            m->why = "it does not end";
+    }
+    return m->why;
+}
+
+/* All blocks are there, and take turns. */
+static const char *run_together(struct lockstep *s, int blocks)
+{
+    struct machine **m = arena_array(s->arena, struct machine *, blocks);
+    bool *ended = arena_array(s->arena, bool, blocks);
+    for (int i = 0; i < blocks; i++) {
+        m[i] = new_machine(s);
+        start_block(m[i], i);
+        ended[i] = false;
+    }
+    for (int left = blocks; left > 0 && s->steps < MOST_STEPS;)
+        for (int i = 0; i < blocks; i++) {
+            if (ended[i])
+                continue;
+            ended[i] = run_block(m[i], s->steps + TURN_STEPS);
+            left -= ended[i];
+            if (m[i]->why)
+                return m[i]->why;
+        }
+    for (int i = 0; i < blocks; i++)
+        if (!ended[i])
+            return "it does not end";
+    return NULL;
+}
+
 const char *lockstep_run(struct lockstep *s)
 {
-    struct machine m = {.s = s, .f = s->function};
-    memcpy(m.block, s->block, sizeof m.block);
-    m.threads = s->block[0] * s->block[1] * s->block[2];
-    find_labels(&m);
-    size_t regs = (size_t)m.threads * m.f->registers.count;
-    m.regs = arena_array(s->arena, uint64_t, regs + 1);
-    m.pc = arena_array(s->arena, uint32_t, m.threads);
-    m.waits = arena_array(s->arena, bool, m.threads);
-    m.shared = arena_array(s->arena, uint8_t, s->shared_bytes + 1);
-    m.use = arena_array(s->arena, struct byte_use, s->shared_bytes + 1);
+    int blocks = s->grid[0] * s->grid[1] * s->grid[2];
+    struct machine labels = {.f = s->function};
+    find_labels(&labels);
     s->steps = 0;
-
-    for (m.ctaid[2] = 0; m.ctaid[2] < s->grid[2]; m.ctaid[2]++)
-        for (m.ctaid[1] = 0; m.ctaid[1] < s->grid[1]; m.ctaid[1]++)
-            for (m.ctaid[0] = 0; m.ctaid[0] < s->grid[0] && !m.why; m.ctaid[0]++) {
-                memset(m.pc, 0, (size_t)m.threads * sizeof *m.pc);
-                memset(m.waits, 0, (size_t)m.threads * sizeof *m.waits);
-                memset(m.regs, 0xee, regs * sizeof *m.regs);
-                memset(m.shared, 0xff, (size_t)s->shared_bytes);
-                for (int64_t i = 0; i < s->shared_bytes; i++)
-                    m.use[i] = (struct byte_use){-1, -1, -1, -1};
-                m.barrier = 0;
-                run_block(&m);
-            }
-    return m.why;
+    return s->together ? run_together(s, blocks) : run_in_order(s, blocks);
 }

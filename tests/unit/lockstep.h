@@ -17,6 +17,7 @@ struct lockstep {
     struct arena *arena;
     const struct ptx_function *function;
     int grid[3], block[3];
+    bool together; /* blocks wait for one another: all run at the same time */
     int64_t shared_bytes;
     uint64_t args[32]; /* by parameter: the bits of a scalar, the address of an array */
     struct lockstep_array arrays[LOCKSTEP_ARRAYS];

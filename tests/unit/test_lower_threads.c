@@ -255,6 +255,39 @@ static void arrays_with_free_indices(void **state)
     same("f32 v[4] = 0;\n if (x % 4 != 2)\n v[x % 4] = A[r][0];\n C[r][x * 4 +: 4] = v;");
 }
 
+/* Those that no thread has registers for: what is assigned to all of their elements is a loop. */
+static void large_arrays(void **state)
+{
+    (void)state;
+    same("f32 v[300] = x;\n v[x] = 5;\n v = v * 2 + v[x + 1];\n"
+         "if (x % 3 == 1)\n v = v + A[r][x % n];\n C[r][x * 4 +: 4] = v[x +: 4];");
+    same("f32 v[300] = A[r][x - 7 +: 300] else 3, w[300];\n w = v;\n v[1 +: 280] = v[0 +: 280];\n"
+         "w[x +: 290] = v[5 +: 290] * A[0][3];\n C[r][x * 4 +: 4] = v[x +: 4] + w[x + 2 +: 4];");
+    same("f32 v[20][20] = iota(20, 1) * x + iota(1, 20), w[20][20], u[3][10][20];\n w = trans(v) - "
+         "v;\n"
+         "w[3 +: 15] = v[2 +: 15] + w[x % 20][0 +: 20];\n u = v[x % 10 +: 10];\n"
+         "v[0 +: 18] = v[1 +: 18];\n C[r][x * 4 +: 4] = w[x % 20][3 +: 4] + u[x % 3][x % 10][1 +: "
+         "4] "
+         "+ v[x % 18][0 +: 4];");
+    same("i32 q[300] = 7;\n f32 v[260] = A[x % n][0 +: 260], w[300];\n"
+         "for (i32 i = 0; i < 300; i++)\n q[i] = i * x % 270;\n w = v[q[:]] else -1;\n"
+         "bool b[300] = w > 0 && q > 5;\n w = where(b, w, 2);\n"
+         "C[r][x * 4 +: 4] = w[x +: 4] + (f32) b[x * 2];");
+    same("f32 v[300] = 1;\n i64 far = 9223372036854775807;\n v[3 +: 290] = A[r][far - x +: 290] "
+         "else 4;\n"
+         "v[x - 40 +: 280] = 9;\n if (r == 0 && x < n)\n C[x][x - 5 +: 300] = v + x;\n"
+         "if (r == 1 && x < n)\n C[x][n - 1] = v[x];");
+    same("f32 v[300] = iota(), w[20][20] = iota(20, 1) * 3 - iota(1, 20);\n v[x +: 260] += 2;\n"
+         "w = trans(w) - w;\n v[x +: 260] = v[1 +: 260] - v[x +: 260] * 2;\n"
+         "i32 q[280] = iota() / 2;\n v[q[:]] = v[q[:]] + iota();\n"
+         "C[r][x * 4 +: 4] = v[x * 2 +: 4] + w[x % 20][5 +: 4];");
+    same("f32 v[300] = x;\n if (r == 0 && x < n) {\n C[x][3 +: 290] *= v[2 +: 290] + 1;\n"
+         "C[x][2 +: 290] = C[x][1 +: 290] + v[0];\n }");
+    same("f16 w[8][40] = (f16) x;\n if (x == 5) S[0 +: 8][2 +: 40] = (f32) w + 1;\n sync();\n"
+         "f32 v[8][40] = S[0 +: 8][1 +: 40];\n if (x < n && block.x == 0) C[r][x] = v[x % 8][x % "
+         "30 + 3];");
+}
+
 static void expressions_over_arrays(void **state)
 {
     (void)state;
@@ -434,6 +467,7 @@ int main(void)
         cmocka_unit_test(slices_of_shared_tiles),
         cmocka_unit_test(arrays_in_registers),
         cmocka_unit_test(arrays_with_free_indices),
+        cmocka_unit_test(large_arrays),
         cmocka_unit_test(expressions_over_arrays),
         cmocka_unit_test(loads_as_wide_as_they_may_be),
         cmocka_unit_test(loads_once),

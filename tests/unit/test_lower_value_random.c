@@ -457,6 +457,8 @@ static int run_steps(int at, int level)
             break;
         case LOOP: {
             int64_t step = eval(s->node3, &ignored), behind = at;
+            if (level >= MOST_LOOPS) /* there are none so deep */
+                return step_count;
             counter_now[level] = eval(s->node, &ignored);
             do {
                 behind = run_steps(at + 1, level + 1);
