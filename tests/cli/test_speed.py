@@ -15,7 +15,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 TARGETS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 VALUES = {"d": 64, "causal": 1, "cols": 1024, "heads": 16, "nq": 2048, "nk": 2048}  # others: 4096
-PTX_LIMIT = 5.0  # ms
+RUN_LIMIT, PTX_LIMIT = 2.0, 5.0  # ms
 RUNS, MORE_RUNS, ROUNDS = 3, 30, 5
 
 
@@ -40,8 +40,14 @@ def kernel_files():
 
 
 def compile_times(tool):
+    """As ptx_times does."""
     with tempfile.TemporaryDirectory() as folder:
-        return timed(built(tool, folder, "speed"), *kernel_files())
+        program = built(tool, folder, "speed")
+        least = {path: ms for ms, path in timed(program, *kernel_files())}
+        for _ in range(ROUNDS):
+            for ms, path in timed(program, *(path for path, ms in least.items() if ms >= RUN_LIMIT)):
+                least[path] = min(least[path], ms)
+    return least
 
 
 def ptx_times(tool):
@@ -66,7 +72,7 @@ def run_time(tool, kernel, size):
 
 def main():
     tool = sys.argv[1]
-    slow = [f"{path}: {ms:.2f} ms to compile" for ms, path in compile_times(tool) if ms >= 2]
+    slow = [f"{path}: {ms:.2f} ms to compile" for path, ms in compile_times(tool).items() if ms >= RUN_LIMIT]
     slow += [f"{what}: {ms:.2f} ms from text to PTX" for what, ms in ptx_times(tool).items() if ms >= PTX_LIMIT]
     for kernel, size in (("matmul/shared.tile", 512), ("sgemm/naive.tile", 256)):
         ms = run_time(tool, kernel, size)
