@@ -4,16 +4,11 @@ file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routin
 if(routine_sources)
     list(REMOVE_ITEM library_sources ${routine_sources})
 endif()
-option(TILEWRIGHT_SIM "Build the simulator" OFF)
-if(NOT TILEWRIGHT_SIM)
-    list(FILTER library_sources EXCLUDE REGEX "/src/sim/")
-else()
-    # families of instructions that are loops over the lanes of a warp
-    set(sim_loops integer bits float half convert compare approx move access lanes mma)
-    list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
-    file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
-    list(REMOVE_ITEM library_sources ${sim_loop_sources})
-endif()
+# families of instructions that are loops over the lanes of a warp
+set(sim_loops integer bits float half convert compare approx move access lanes mma)
+list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
+file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
+list(REMOVE_ITEM library_sources ${sim_loop_sources})
 
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)

@@ -11,7 +11,7 @@
  *     tw_launch_run(l);
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
- * 5 verification, 6 looking inside.
+ * 5 verification, 6 looking inside, 7 simulation.
  *
  * Threads: a context and all that was made from it belong to one thread at a time; different
  * contexts are independent. Callbacks must not call into the context that calls them. Nothing is
@@ -299,6 +299,120 @@ typedef struct tw_device {
     int cores;             /* of a GPU: multiprocessors */
 } tw_device;
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */
+
+/* --- 7. Simulation --- */
+
+/* The simulator runs PTX on the host as a GPU would, in warps of 32 lanes, and looks at it while it
+ * runs. No GPU is needed. */
+enum {
+    TW_WATCH_RACES = 1, /* accesses of the same bytes that nothing orders, copies not waited for */
+    TW_WATCH_BARRIERS = 2, /* divergence, counts, phases, who waits for whom in a deadlock */
+    TW_WATCH_MEMORY = 4,   /* bounds, alignment, bytes read that nobody wrote */
+    TW_WATCH_COUNTERS = 8, /* what the hardware counts: instructions, wavefronts, sectors */
+    TW_WATCH_CHECKS = 7,
+    TW_WATCH_ALL = 15
+};
+
+typedef struct tw_sim_options {
+    unsigned watch; /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock */
+    uint64_t seed;  /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
+    bool late;      /* asynchronous copies land as late as the rules allow; else at once */
+    int64_t step_limit; /* warp instructions; 0: 2^40 */
+    /* Findings to let pass: lines "kind [place [place]]", '#' starts a comment; a place is file:line
+     * or the name of a function, '*' in it any text. NULL: none. */
+    const char *suppressions;
+    const char *suppressions_name; /* their file, for messages; may be NULL */
+} tw_sim_options;
+
+typedef struct tw_sim_finding {
+    /* "race", "out-of-bounds", "divergent-barrier", …; of what ended a launch and no other finding
+     * says: "deadlock", "endless" (the step limit), "fault", "unsupported", "stopped" */
+    const char *kind;
+    const char *message; /* one line */
+    bool fails;          /* false: a warning, or suppressed */
+    bool suppressed;
+    const char *file; /* of the first access, as .loc says it or else in the PTX; NULL: no place */
+    int line, column;
+    const char *other_file; /* of the second, NULL: there is none */
+    int other_line, other_column;
+    int64_t count;    /* how often it was seen */
+    const char *text; /* with source lines, both accesses, and an order of events that goes wrong */
+    const char *json; /* one object: kind, fails, count, message, accesses, steps */
+} tw_sim_finding;
+
+/* Its texts are valid until the launch or program that was simulated is freed or simulated again. */
+typedef struct tw_sim_result {
+    int64_t failures; /* findings that fail */
+    int finding_count;
+    const tw_sim_finding *findings; /* each kind and pair of lines once */
+    int64_t warp_instructions;
+    double seconds;       /* of the host */
+    const char *ended;    /* what ended it before its end, with the place; NULL: it was done */
+    const char *report;   /* all of it to be read; "" if there is nothing to say */
+    const char *counters; /* a table to be read, "" without TW_WATCH_COUNTERS; the same in JSON: */
+    const char *counters_json; /* an object: in all, and by line in "lines"; NULL without */
+    /* An object: "findings" (each kind, message, accesses, …), "ended", "warp_instructions" and,
+     * where they were asked for, "counters". */
+    const char *json;
+} tw_sim_result;
+
+/* Runs a launch of a kernel from tw_kernel_for_target: the very PTX that the GPU would get, on the
+ * launch's arrays, in place. options NULL: all checks, in turn; result NULL is fine. TW_OK;
+ * TW_FAULT: the messages say what was found, or what ended it: a fault, a deadlock, the step limit;
+ * TW_UNSUPPORTED: an instruction that is not simulated, named; TW_CANCELLED. */
+TW_API tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options,
+                                    tw_sim_result *result);
+
+/* A PTX program, of any compiler. */
+typedef struct tw_ptx tw_ptx;
+/* Reads and verifies it. On TW_BAD_PROGRAM the messages say why and *out is NULL. The text is
+ * copied. */
+TW_API tw_status tw_ptx_from_text(tw_context *ctx, const char *name, const char *text,
+                                  size_t length, tw_ptx **out);
+TW_API tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **out);
+TW_API void tw_ptx_free(tw_ptx *p);
+TW_API int tw_ptx_kernel_count(const tw_ptx *p);
+TW_API const char *tw_ptx_kernel_at(const tw_ptx *p, int index); /* its name; NULL past the last */
+/* Threads of a block that the kernel asks for (.reqntid, or .maxntid as a limit); false: it does
+ * not say. */
+TW_API bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3]);
+
+typedef struct tw_ptx_param {
+    const char *name; /* "reduce_param_0" */
+    const char *type; /* ".u64", ".f32", ".b8[24]" */
+    size_t bytes;
+} tw_ptx_param;
+TW_API int tw_ptx_param_count(const tw_ptx *p, const char *kernel); /* -1: no such kernel */
+TW_API tw_status tw_ptx_param_at(const tw_ptx *p, const char *kernel, int index, tw_ptx_param *out);
+/* The files that .loc lines name; NULL past the last. */
+TW_API const char *tw_ptx_source_at(const tw_ptx *p, int index);
+/* The text of such a file, copied, so that reports show its lines. */
+TW_API tw_status tw_ptx_source(tw_ptx *p, const char *name, const char *text, size_t length);
+
+/* What a kernel is given for a parameter: a value (`data` has as many bytes as the parameter), or
+ * the address of memory that is the caller's and is used in place. */
+typedef struct tw_ptx_argument {
+    const char *name; /* in reports; NULL: the parameter's */
+    void *data;
+    size_t bytes;
+    bool is_array;
+    bool uninitialised; /* an array: what it holds counts as never written */
+} tw_ptx_argument;
+
+typedef struct tw_ptx_launch {
+    const char *kernel; /* NULL: the only one */
+    int64_t grid[3];    /* 0 counts as 1 in these three */
+    int block[3], cluster[3];
+    int64_t shared_bytes; /* dynamic shared memory of a block */
+    const tw_ptx_argument *arguments;
+    int argument_count;
+} tw_ptx_launch;
+/* As tw_launch_simulate. TW_NOT_FOUND: no such kernel. */
+TW_API tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch,
+                                 const tw_sim_options *options, tw_sim_result *result);
+/* On the GPU that is here: arrays are copied there and back. milliseconds (of the kernel) may be
+ * NULL. TW_UNSUPPORTED: there is none, or it does not take the program. */
+TW_API tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *milliseconds);
 
 #ifdef __cplusplus
 }

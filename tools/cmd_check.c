@@ -1,10 +1,9 @@
 /* check: every configuration of every kernel through the static checks, then small runs against `ensures`. */
+#include "check.h"
 #include "commands.h"
-#include "findings.h"
+#include "cmd_ptx.h"
+#include "ptx_launch.h"
 #include "operands.h"
-#include "progress.h"
-#include "settings.h"
-#include "space.h"
 #include "verdict.h"
 
 #include <stdlib.h>
@@ -16,53 +15,29 @@ enum {
     CONFIGURATIONS_MAX = 20000 /* more than that are not looked at; said so */
 };
 
-/* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content with.
- * Parameters that are axes take them in turn. */
-static const int64_t shapes[][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
-                                    {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
-enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes, RAGGED_SHAPE = 4 };
+enum { RAGGED_SHAPE = 4 }; /* of check_shapes */
+const int64_t check_shapes[CHECK_SHAPES][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
+                                               {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
 
-struct check {
-    const struct command *self;
-    const struct options *given;
-    struct program *programs; /* one for each FILE */
-    int *opened;              /* its status */
-    struct complaints *said;  /* what was said then */
-    struct program *program;  /* of the kernel at hand */
-    struct deadline deadline;
-    double time_limit; /* seconds for one run */
-    struct findings findings;
-    struct progress progress;
-    struct json json;
-    bool to_json, all, verbose, no_run;
-    /* of the kernel at hand */
-    tw_kernel *kernel;
-    tw_launch *launch;
-    struct space space;
-    int configurations, runs;
-    char *not_run;   /* why a shape was passed over */
-    char *undecided; /* lines: what the synchronisation check could not decide */
-    int status;
-};
-
-static void worse(struct check *c, int status)
+void check_worse(struct check *c, int status)
 {
     if (status > c->status)
         c->status = status;
 }
 
 /* Messages of a call that went wrong (or only warned) become findings. */
-static void take_messages(struct check *c, tw_status s, const char *what, const char *where)
+void check_take_messages(struct check *c, tw_status s, const char *what, const char *where)
 {
     const tw_context *ctx = c->program->ctx;
     int before = c->findings.count;
-    findings_take(&c->findings, ctx, tw_kernel_name(c->kernel), what, where);
+    findings_take(&c->findings, ctx, c->name, what, where);
     if (s != TW_OK && !*tw_context_messages(ctx) && before == c->findings.count)
-        findings_add(&c->findings, tw_kernel_name(c->kernel), c->program->path,
-                     need_text("%s", tw_status_text(s)), where);
+        findings_add(&c->findings, c->name, c->program->path, need_text("%s", tw_status_text(s)),
+                     where);
     if (s != TW_OK)
-        worse(c, s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES ? STATUS_FAILED
-                                                                                 : STATUS_USAGE);
+        check_worse(c, s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES
+                           ? STATUS_FAILED
+                           : STATUS_USAGE);
 }
 
 /* Each reason once, with the first configuration that has it. */
@@ -99,13 +74,13 @@ static void check_configurations(struct check *c)
             take_undecided(c);
         if (s != TW_OK || *tw_context_messages(c->program->ctx)) {
             char *where = space_text(&c->space);
-            take_messages(c, s, NULL, where);
+            check_take_messages(c, s, NULL, where);
             free(where);
         }
     }
     if (!c->configurations) { /* the library says which `require`s */
-        take_messages(c, tw_launch_check(c->launch), NULL, "");
-        worse(c, STATUS_USAGE);
+        check_take_messages(c, tw_launch_check(c->launch), NULL, "");
+        check_worse(c, STATUS_USAGE);
     }
 }
 
@@ -132,7 +107,7 @@ static int count_axes(tw_kernel *k)
 
 /* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other integers 2, flags in
  * turn, floats 0.125; then what --set says. */
-static tw_status set_scalars(struct check *c, int shape)
+tw_status check_set_scalars(struct check *c, int shape)
 {
     int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
     tw_param p;
@@ -145,7 +120,7 @@ static tw_status set_scalars(struct check *c, int shape)
         else if (p.dtype == TW_BOOL)
             v.i = shape & 1;
         else if (is_axis(c->kernel, p.name))
-            v.i = axis < batches ? 1 + shape % 3 : shapes[shape][(axis - batches) % 3];
+            v.i = axis < batches ? 1 + shape % 3 : check_shapes[shape][(axis - batches) % 3];
         axis += is_axis(c->kernel, p.name);
         tw_status s = tw_launch_set(c->launch, p.name, v);
         if (s != TW_OK)
@@ -156,7 +131,7 @@ static tw_status set_scalars(struct check *c, int shape)
 }
 
 /* "m = 3, k = 7, BM = 64": what a run was made with. The caller frees. */
-static char *describe_run(struct check *c)
+char *check_describe_run(struct check *c)
 {
     char *text = space_text(&c->space);
     tw_param p;
@@ -174,28 +149,28 @@ static char *describe_run(struct check *c)
     return text;
 }
 
-static void verify(struct check *c, const char *where)
+void check_verify(struct check *c, const char *where)
 {
     tw_verdict v;
     tw_status s = tw_launch_verify(c->launch, &v);
     if (s == TW_OK)
         return;
-    take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
+    check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
     if (s == TW_WRONG_VALUES && verdict_hint(&v))
         findings_note(&c->findings, verdict_hint(&v));
 }
 
-static void take_timeout(struct check *c, const char *where)
+void check_take_timeout(struct check *c, const char *where)
 {
-    findings_add(&c->findings, tw_kernel_name(c->kernel), c->program->path,
+    findings_add(&c->findings, c->name, c->program->path,
                  need_text("`%s` did not end within %g s%s%s (--time-limit)",
                            tw_kernel_name(c->kernel), c->time_limit, *where ? " with " : "", where),
                  NULL);
-    worse(c, STATUS_FAILED);
+    check_worse(c, STATUS_FAILED);
 }
 
 /* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`, `require`. */
-static bool refuses_sizes(tw_status s)
+bool check_refuses_sizes(tw_status s)
 {
     return s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED ||
            s == TW_NOT_ASSUMED;
@@ -204,8 +179,8 @@ static bool refuses_sizes(tw_status s)
 static void run_shape(struct check *c, int shape)
 {
     struct operands arrays = {0};
-    tw_status s = set_scalars(c, shape);
-    char *where = describe_run(c);
+    tw_status s = check_set_scalars(c, shape);
+    char *where = check_describe_run(c);
     if (s == TW_OK)
         s = operands_make(&arrays, c->launch, c->kernel, 1, 1);
     if (s == TW_OK) {
@@ -214,19 +189,19 @@ static void run_shape(struct check *c, int shape)
         c->deadline.at = 0;
     }
     if (s == TW_CANCELLED) {
-        take_timeout(c, where);
+        check_take_timeout(c, where);
     } else if (s == TW_OK) {
         c->runs++;
         if (tw_kernel_has_ensures(c->kernel))
-            verify(c, where);
-    } else if (refuses_sizes(s)) {
+            check_verify(c, where);
+    } else if (check_refuses_sizes(s)) {
         tw_message m;
         free(c->not_run);
         c->not_run =
-            need_text("%s: %s", where,
+            need_text("%s%s%s", where, *where ? ": " : "",
                       tw_context_message(c->program->ctx, 0, &m) ? m.text : tw_status_text(s));
     } else {
-        take_messages(c, s, NULL, where);
+        check_take_messages(c, s, NULL, where);
     }
     operands_free(&arrays);
     free(where);
@@ -246,7 +221,7 @@ static void run_configurations(struct check *c)
             continue;
         if (space_apply(&c->space, c->launch) != TW_OK)
             continue;
-        for (int shape = 0; shape < SHAPE_COUNT && c->status == STATUS_OK; shape++) {
+        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
             progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
             if (is_default || index == 0 || shape == RAGGED_SHAPE)
                 run_shape(c, shape);
@@ -271,7 +246,7 @@ static void print_lines(const char *name, const char *text)
 
 static void report_kernel(struct check *c, bool clean)
 {
-    const char *name = tw_kernel_name(c->kernel);
+    const char *name = c->name;
     if (c->to_json) {
         json_open(&c->json, '{');
         json_key(&c->json, "file");
@@ -282,6 +257,8 @@ static void report_kernel(struct check *c, bool clean)
         json_integer(&c->json, c->configurations);
         json_key(&c->json, "runs");
         json_integer(&c->json, c->runs);
+        json_key(&c->json, "simulated");
+        json_integer(&c->json, c->simulated);
         json_key(&c->json, "compared");
         json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
         json_key(&c->json, "undecided");
@@ -293,8 +270,9 @@ static void report_kernel(struct check *c, bool clean)
     } else {
         findings_print(&c->findings, stderr);
         if (clean && c->verbose)
-            printf("%s: ok (%d configuration%s, %d run%s%s)\n", name, c->configurations,
-                   c->configurations == 1 ? "" : "s", c->runs, c->runs == 1 ? "" : "s",
+            printf("%s: ok (%d configuration%s, %d run%s, %d simulated%s)\n", name,
+                   c->configurations, c->configurations == 1 ? "" : "s", c->runs,
+                   c->runs == 1 ? "" : "s", c->simulated,
                    tw_kernel_has_ensures(c->kernel) ? ""
                                                     : "; it has no `ensures`: no values compared");
         if (c->verbose && c->undecided)
@@ -304,7 +282,8 @@ static void report_kernel(struct check *c, bool clean)
 
 static void check_kernel(struct check *c)
 {
-    c->configurations = c->runs = 0;
+    c->configurations = c->runs = c->simulated = 0;
+    c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
     progress_start(&c->progress);
@@ -315,6 +294,8 @@ static void check_kernel(struct check *c)
         check_configurations(c);
         if (c->status == STATUS_OK && !c->no_run)
             run_configurations(c);
+        if (c->status == STATUS_OK && !c->no_sim)
+            check_simulated(c);
         progress_clear(&c->progress);
         report_kernel(c, c->status == STATUS_OK);
     } else {
@@ -327,7 +308,7 @@ static void check_kernel(struct check *c)
     free(c->not_run);
     free(c->undecided);
     c->not_run = c->undecided = NULL;
-    worse(c, before);
+    check_worse(c, before);
 }
 
 /* A file that does not compile or has nothing to check, in JSON. */
@@ -362,7 +343,7 @@ static void check_program(struct check *c, int index)
         if (c->kernel)
             check_kernel(c);
         else
-            worse(c, STATUS_USAGE);
+            check_worse(c, STATUS_USAGE);
     } else {
         for (int i = 0; (c->kernel = tw_module_kernel_at(c->program->module, i)); i++)
             check_kernel(c);
@@ -387,7 +368,7 @@ static int open_programs(struct check *c)
             complain(&c->said[i], "%s has no kernel", p->path);
             c->opened[i] = STATUS_USAGE;
         }
-        worse(c, c->opened[i]);
+        check_worse(c, c->opened[i]);
         known = need_more_memory(known, (size_t)(kernels + held) * sizeof *known);
         for (int k = 0; k < held; k++) {
             tw_kernel *kernel = tw_module_kernel_at(p->module, k);
@@ -417,12 +398,18 @@ static int check_run(const struct command *self, const struct options *given)
 {
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
+    for (int i = 0; i < given->word_count; i++)
+        if (is_ptx_file(given->words[i]))
+            return check_ptx(self, given);
+    if (has_ptx_options(given, given->words[0]))
+        return STATUS_USAGE;
     struct check c = {.self = self,
                       .given = given,
                       .json = {.out = stdout},
                       .to_json = options_has(given, "json"),
                       .all = options_has(given, "all"),
                       .no_run = options_has(given, "no-run"),
+                      .no_sim = options_has(given, "no-run") || options_has(given, "no-sim"),
                       .time_limit = 10,
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
     if (!options_seconds(given, "time-limit", &c.time_limit))
@@ -445,6 +432,7 @@ static const struct option_spec check_options[] = {
      .letter = 'v',
      .help = "a line for each clean kernel, and what could not be decided, off a\nterminal too"},
     {.name = "no-run", .help = "static checks only"},
+    {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all", .letter = 'a', .help = "run every configuration, not a choice of them"},
     {.name = "time-limit",
      .values = 1,
@@ -453,6 +441,16 @@ static const struct option_spec check_options[] = {
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
+    OPTIONS_PTX_LAUNCH,
+    OPTIONS_COMPILER,
+    {.name = "seeds",
+     .values = 1,
+     .value = "N",
+     .help = "PTX, CUDA: orders of warps to try, each with copies early and late\n(default 4)"},
+    {.name = "seed", .values = 1, .value = "N", .help = "PTX, CUDA: the first of them (default 0)"},
+    OPTION_STEP_LIMIT,
+    OPTION_SUPPRESS,
+    OPTION_COUNTERS,
     OPTION_JSON,
     OPTION_END,
 };
@@ -461,18 +459,32 @@ const struct command command_check = {
     .name = "check",
     .arguments = "FILE[:KERNEL]… [OPTIONS]",
     .summary = "find races and other mistakes, in every configuration",
-    .about = "Checks each kernel in each configuration (tuned values that `require` allows, type "
-             "choices):\n"
-             "barriers and waits between accesses to shared memory, bounds, memory used. What is "
-             "clean is then\n"
-             "run on tiny and ragged sizes with random data and compared with its `ensures`.\n"
-             "A message that many configurations share is printed once, with the first of them.\n"
-             "Silent when all is well (on a terminal: a line for each kernel). Status 1: something "
-             "was found;\n"
-             "2: a kernel does not compile.",
+    .about =
+        "Checks each kernel in each configuration (tuned values that `require` allows, type "
+        "choices):\n"
+        "barriers and waits between accesses to shared memory, bounds, memory used. What is "
+        "clean is then\n"
+        "run on tiny and ragged sizes with random data and compared with its `ensures`; then the "
+        "PTX that\n"
+        "sm_80 and sm_90 would get is simulated on such sizes, in several orders of warps, "
+        "asynchronous\n"
+        "copies landing early and late, and watched for races, misused barriers and memory.\n"
+        "A message that many configurations share is printed once, with the first of them.\n"
+        "FILE may be PTX of any compiler, or CUDA C (k.cu), which nvcc or clang compiles first: "
+        "its kernel is\n"
+        "simulated with the launch that --grid, --block and --arg say, and watched in the same "
+        "way.\n"
+        "Silent when all is well (on a terminal: a line for each kernel). Status 1: something "
+        "was found;\n"
+        "2: a kernel does not compile.",
     .options = check_options,
-    .examples = "  tilewright check kernels/matmul/shared.tile\n"
-                "  tilewright check kernels/*/*.tile --verbose\n"
-                "  tilewright check kernels/fused/attention.tile:attention --type f16 --no-run\n",
+    .examples =
+        "  tilewright check kernels/matmul/shared.tile\n"
+        "  tilewright check kernels/*/*.tile --verbose\n"
+        "  tilewright check kernels/fused/attention.tile:attention --type f16 --no-run\n"
+        "  tilewright check kernels/cuda/block_sum.ptx --block 256 --arg f32[1000]:rand --arg "
+        "f32[1]:none --arg i32:1000\n"
+        "  tilewright check kernels/cuda/transpose.cu --grid 2,2 --block 32,8 --arg "
+        "f32[64][64]:rand --arg f32[64][64]:none --arg i32:64\n",
     .run = check_run,
 };

@@ -1,5 +1,7 @@
 /* run: one kernel, on arrays from files or made here. */
 #include "commands.h"
+#include "cmd_ptx.h"
+#include "ptx_launch.h"
 #include "json.h"
 #include "npy.h"
 #include "operands.h"
@@ -38,6 +40,10 @@ struct run {
     tw_status verified;
     char *view; /* the verdict's, kept */
     bool reported;
+    bool simulated;
+    tw_sim_options sim;
+    tw_sim_result found;
+    char *suppressions;
 };
 
 static struct given_array *array_by_name(struct run *r, const char *name)
@@ -344,6 +350,19 @@ static int make_arrays(struct run *r)
     return STATUS_OK;
 }
 
+static tw_status launch_timed(struct run *r, double *seconds)
+{
+    if (r->simulated) {
+        tw_status s = tw_launch_simulate(r->launch, &r->sim, &r->found);
+        *seconds = r->found.seconds;
+        return s;
+    }
+    double milliseconds;
+    tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
+    *seconds = 1e-3 * milliseconds;
+    return s;
+}
+
 static int launch_once(struct run *r, int64_t turn)
 {
     for (int i = 0; i < r->array_count; i++) {
@@ -358,9 +377,7 @@ static int launch_once(struct run *r, int64_t turn)
             memcpy(o->array.data, o->before, bytes);
         }
     }
-    double milliseconds;
-    tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
-    r->seconds[turn] = 1e-3 * milliseconds;
+    tw_status s = launch_timed(r, &r->seconds[turn]);
     fflush(stdout);
     if (s == TW_OK)
         return STATUS_OK;
@@ -507,6 +524,13 @@ static void json_scalar(struct json *j, const struct run *r, const char *name)
         json_integer(j, v.i);
 }
 
+static const char *device_name(const struct run *r)
+{
+    if (r->simulated)
+        return "sim";
+    return tw_kernel_target(r->kernel);
+}
+
 static void report_json(const struct run *r)
 {
     struct json j = {.out = stdout};
@@ -516,7 +540,7 @@ static void report_json(const struct run *r)
     json_key(&j, "kernel");
     json_string(&j, tw_kernel_name(r->kernel));
     json_key(&j, "device");
-    json_string(&j, tw_kernel_target(r->kernel));
+    json_string(&j, device_name(r));
     json_key(&j, "parameters");
     json_open(&j, '{');
     for (int i = 0; tw_kernel_param(r->kernel, i, &param) == TW_OK; i++)
@@ -539,6 +563,11 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    if (r->simulated) {
+        json_key(&j, "target");
+        json_string(&j, tw_kernel_target(r->kernel));
+        json_members(&j, r->found.json);
+    }
     json_key(&j, "ok");
     json_bool(&j, !r->verify || r->verdict.ok);
     if (r->complaints.count)
@@ -579,6 +608,8 @@ static int report(struct run *r)
             printf("verified: %s\n", text);
             free(text);
         }
+        if (r->simulated && *r->found.counters)
+            printf("\n%s", r->found.counters);
     }
     return r->verify && !r->verdict.ok ? STATUS_FAILED : STATUS_OK;
 }
@@ -606,6 +637,37 @@ static int run_steps(struct run *r)
     return status == STATUS_OK ? report(r) : status;
 }
 
+/* --device sim: the kernel is compiled for a GPU, and simulated. */
+static int choose_simulator(struct run *r, const char **device)
+{
+    static const char *const of_simulator[] = {"counters", "copies", "step-limit", "suppress",
+                                               "sm"};
+    const struct options *o = r->given;
+    r->simulated = *device && strcmp(*device, "sim") == 0;
+    if (has_ptx_options(o, r->program.path))
+        return STATUS_USAGE;
+    for (size_t i = 0; i < sizeof of_simulator / sizeof *of_simulator && !r->simulated; i++)
+        if (options_has(o, of_simulator[i]))
+            return usage_error(&r->complaints, o->command, "--%s is for --device sim",
+                               of_simulator[i]);
+    if (!r->simulated)
+        return STATUS_OK;
+    const char *copies = options_value(o, "copies"), *sm = options_value(o, "sm");
+    *device = sm ? sm : "sm_80";
+    r->sim.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
+    r->sim.seed = options_has(o, "seed") && r->seed > 0 ? (uint64_t)r->seed : 0;
+    r->sim.late = copies && strcmp(copies, "late") == 0;
+    if (copies && !r->sim.late && strcmp(copies, "early") != 0)
+        return usage_error(&r->complaints, o->command, "--copies %s: expected early or late",
+                           copies);
+    if (!options_integer(o, "step-limit", 1, INT64_MAX / 2, &r->sim.step_limit) ||
+        !read_suppressions(o, &r->suppressions))
+        return STATUS_USAGE;
+    r->sim.suppressions = r->suppressions;
+    r->sim.suppressions_name = options_value(o, "suppress");
+    return STATUS_OK;
+}
+
 static int open_and_run(struct run *r, const struct command *self)
 {
     int64_t threads = 0;
@@ -630,6 +692,9 @@ static int open_and_run(struct run *r, const struct command *self)
     if (!r->kernel)
         return STATUS_USAGE;
     const char *device = options_value(given, "device");
+    status = choose_simulator(r, &device);
+    if (status != STATUS_OK)
+        return status;
     tw_status s = device ? tw_kernel_for_target(r->kernel, device, &r->kernel) : TW_OK;
     if (s != TW_OK) {
         complain_library(&r->complaints, r->program.ctx, s);
@@ -644,6 +709,8 @@ static int open_and_run(struct run *r, const struct command *self)
 
 static int run_run(const struct command *self, const struct options *given)
 {
+    if (given->word_count && is_ptx_file(given->words[0]))
+        return run_ptx(self, given);
     struct options own = *given;
     struct run r = {.given = &own, .seed = 1, .repeat = 1, .json = options_has(given, "json")};
     own.complaints = &r.complaints;
@@ -659,6 +726,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.arrays);
     free(r.seconds);
     free(r.view);
+    free(r.suppressions);
     program_close(&r.program);
     complaints_free(&r.complaints);
     return status;
@@ -672,7 +740,7 @@ static const struct option_spec run_options[] = {
     {.name = "out",
      .values = 1,
      .value = "NAME=FILE",
-     .help = "keeps an array the kernel writes as .npy"},
+     .help = "keeps an array the kernel writes as .npy; PTX: INDEX=FILE"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
@@ -681,15 +749,28 @@ static const struct option_spec run_options[] = {
      .value = "[NAME=]KIND",
      .help = "for arrays without --in: rand (uniform in ±0.5, integers 0 to 7),\nzero, iota (0, 1, "
              "2, …) or ones"},
-    {.name = "seed", .values = 1, .value = "N", .help = "for --fill rand (default 1)"},
+    {.name = "seed",
+     .values = 1,
+     .value = "N",
+     .help = "for rand (default 1); if given, also of the order of warps on sim"},
     {.name = "verify", .help = "compare with what `ensures` says; status 1 if values are wrong"},
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default), or cuda: an NVIDIA GPU, where the driver is installed; sm_80 …:\n"
-             "there too, compiled for that target"},
+     .help = "cpu (default); cuda: an NVIDIA GPU, where the driver is installed; sm_80 …:\n"
+             "there too, compiled for that target; sim: the simulator, which runs the\n"
+             "PTX that a GPU would get (--sm TARGET)"},
     OPTION_THREADS,
+    OPTION_COUNTERS,
+    {.name = "copies",
+     .values = 1,
+     .value = "WHEN",
+     .help = "sim: asynchronous copies land early (default), or late, when waited for"},
+    OPTION_STEP_LIMIT,
+    OPTION_SUPPRESS,
+    OPTIONS_PTX_LAUNCH,
+    OPTIONS_COMPILER,
     OPTION_JSON,
     OPTION_END,
 };
@@ -708,7 +789,12 @@ const struct command command_run = {
         "array counts\n"
         "over the general one.\n"
         "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
-        "has no such types.",
+        "has no such types.\n"
+        "FILE may be PTX of any compiler, or CUDA C (k.cu), which nvcc or clang compiles first: "
+        "then\n"
+        "--grid and --block say the launch, and --arg each argument. It runs on the simulator, or "
+        "with\n"
+        "--device cuda on the GPU. What the kernel changed is printed.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"
@@ -716,6 +802,10 @@ const struct command command_run = {
         "--verify\n"
         "  tilewright run kernels/matmul/tuned.tile --set m=64,n=64,k=64 --fill rand --tune "
         "BM=64,BN=64\n"
-        "  tilewright run kernels/fused/softmax.tile --set rows=4,cols=10 --fill iota\n",
+        "  tilewright run kernels/fused/softmax.tile --set rows=4,cols=10 --fill iota\n"
+        "  tilewright run kernels/matmul/shared.tile --device sim --set m=64,n=64,k=64 --fill rand "
+        "--counters\n"
+        "  tilewright run kernels/cuda/block_sum.ptx --block 256 --arg f32[1000]:ones --arg "
+        "f32[1]:none --arg i32:1000 --counters\n",
     .run = run_run,
 };

@@ -141,6 +141,44 @@ void findings_add(struct findings *f, const char *kernel, const char *file, char
     x->where = copy_text(where);
 }
 
+/* Kind and places, the lesser first: which access comes first depends on the order of warps. */
+static char *key_of(const tw_sim_finding *x)
+{
+    char *a = need_text("%s:%d:%d", x->file ? x->file : "", x->line, x->column);
+    char *b =
+        need_text("%s:%d:%d", x->other_file ? x->other_file : "", x->other_line, x->other_column);
+    bool in_order = strcmp(a, b) <= 0;
+    char *key = need_text("%s %s %s", x->kind, in_order ? a : b, in_order ? b : a);
+    free(a);
+    free(b);
+    return key;
+}
+
+void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
+                             const char *where)
+{
+    char *key = key_of(found);
+    for (int i = 0; i < f->count; i++) {
+        struct finding *x = &f->list[i];
+        if (x->key && x->kernel == kernel && strcmp(x->key, key) == 0) {
+            x->seen++;
+            free(key);
+            return;
+        }
+    }
+    struct finding *x = add_finding(f);
+    x->kernel = kernel;
+    x->severity = found->fails ? TW_ERROR : TW_WARNING;
+    x->file = copy_text(found->file);
+    x->line = found->line;
+    x->column = found->column;
+    x->text = need_text("%s: %s", found->kind, found->message);
+    x->rendered = copy_text(found->text);
+    x->json = copy_text(found->json);
+    x->key = key;
+    x->where = copy_text(where);
+}
+
 void findings_note(struct findings *f, const char *text)
 {
     if (!f->count)
@@ -173,6 +211,18 @@ void findings_print(const struct findings *f, FILE *out)
     }
 }
 
+/* The keys that the simulator's findings bring along. */
+static void json_plain(struct json *j, const struct finding *x)
+{
+    json_key(j, "kind");
+    json_string(j, x->what);
+    json_key(j, "message");
+    json_string(j, x->text);
+    json_key(j, "accesses");
+    json_open(j, '[');
+    json_close(j, ']');
+}
+
 void findings_json(const struct findings *f, struct json *j, const char *kernel)
 {
     json_key(j, "findings");
@@ -185,8 +235,10 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
         json_key(j, "severity");
         json_string(j, x->severity == TW_ERROR ? "error" : "warning");
         json_place(j, x->file, x->line, x->column, x->text);
-        json_key(j, "kind");
-        json_string(j, x->what);
+        if (x->json)
+            json_members(j, x->json);
+        else
+            json_plain(j, x);
         json_key(j, "with");
         json_string(j, x->where);
         json_key(j, "configurations");
@@ -216,6 +268,8 @@ void findings_free(struct findings *f)
         free(x->file);
         free(x->text);
         free(x->rendered);
+        free(x->json);
+        free(x->key);
         free(x->where);
     }
     free(f->list);

@@ -17,8 +17,10 @@ struct finding {
     int line, column;
     char *rendered;   /* with source lines, as the library shows it */
     const char *what; /* kind of finding, said in front of where: "wrong values"; or NULL */
-    char *where;      /* the first configuration that it was found in */
-    int seen;         /* configurations */
+    char *json;  /* of the simulator's: an object with kind, message, accesses, …; else NULL */
+    char *key;   /* what tells those apart: kind and both places */
+    char *where; /* the first configuration that it was found in */
+    int seen;    /* configurations */
     struct note *notes;
     int note_count;
 };
@@ -35,6 +37,9 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);
+/* One of the simulator's; the same kind with the same two places is the same. */
+void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
+                             const char *where);
 void findings_note(struct findings *f, const char *text); /* behind the latest */
 void findings_print(const struct findings *f, FILE *out);
 void findings_json(const struct findings *f, struct json *j, const char *kernel);

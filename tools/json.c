@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void before_value(struct json *j)
 {
@@ -97,6 +98,15 @@ void json_number(struct json *j, const char *text)
 {
     before_value(j);
     fputs(text, j->out);
+}
+
+void json_members(struct json *j, const char *object)
+{
+    size_t length = strlen(object);
+    if (length <= 2)
+        return;
+    before_value(j);
+    fprintf(j->out, "%.*s", (int)length - 2, object + 1);
 }
 
 void json_bool(struct json *j, bool v)

@@ -156,6 +156,8 @@ void tw_context_free(tw_context *ctx)
         tw_launch_free(ctx->launches);
     while (ctx->modules)
         tw_module_free(ctx->modules);
+    while (ctx->programs)
+        tw_ptx_free(ctx->programs);
     cuda_close(ctx->cuda);
     arena_free(&ctx->message_memory);
     arena_free(&ctx->scratch);

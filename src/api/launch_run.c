@@ -305,7 +305,7 @@ tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 
 /* --- running --- */
 
-static const struct cpu_argument *launch_arguments(tw_launch *l)
+const struct cpu_argument *launch_arguments(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct diag *d = &l->ctx->diag;

@@ -36,6 +36,7 @@ static void launch_destroy(tw_launch *l)
 {
     tw_context *ctx = l->ctx;
     arena_free(&l->shown);
+    arena_free(&l->simulated);
     arena_free(&l->arena);
     context_object_free(ctx, l, sizeof *l);
 }
@@ -56,6 +57,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     l->kernel = k;
     context_arena(ctx, &l->arena);
     context_arena(ctx, &l->shown);
+    context_arena(ctx, &l->simulated);
     tw_status status = context_call(ctx, launch_make, l);
     if (status != TW_OK) {
         launch_destroy(l);

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "cpu/routines.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -177,6 +178,45 @@ const char *tw_launch_undecided(tw_launch *l)
     return call.undecided;
 }
 
+static void add_value(struct text *out, const struct look *c, int p)
+{
+    struct literal v = c->choice->values[p];
+    if (v.is_float)
+        text_add_double(out, v.f, true);
+    else if (c->launch->kernel->info->params[p].dtype == DT_BOOL)
+        text_add(out, v.i ? "true" : "false");
+    else
+        text_printf(out, "%" PRId64, v.i);
+}
+
+/* What a launch of the text must know and the text itself does not say, as comments in front of it. */
+static void add_facts(struct text *out, const struct look *c, const struct lowered *lowered,
+                      const struct kernel *ir)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    if (c->stage == TW_STAGE_PTX) {
+        text_printf(out, "// %s for %s: grid", ir->name, c->launch->kernel->target);
+        for (int i = 0; i < 3 && ir->grid[i]; i++) {
+            text_add(out, i ? ", " : " (");
+            expr_print(out, ir->grid[i]);
+        }
+        text_printf(out, "), %d x %d x %d threads, %" PRId64 " bytes of dynamic shared memory\n",
+                    lowered->block[0], lowered->block[1], lowered->block[2], lowered->shared_bytes);
+    }
+    for (int p = 0; p < info->param_count; p++) {
+        if (info->params[p].is_pointer)
+            continue;
+        if (c->known && c->known[p]) {
+            text_printf(out, "// compiled in: %s = ", info->params[p].name);
+            add_value(out, c, p);
+            text_add(out, is_unknown_static(c, p) ? ", as nobody said (--set)\n" : "\n");
+        } else if (c->choice->divisor && c->choice->divisor[p] > 1) {
+            text_printf(out, "// only for %s divisible by %d\n", info->params[p].name,
+                        (int)c->choice->divisor[p]);
+        }
+    }
+}
+
 static tw_status unknown_pass(tw_context *ctx, const char *name)
 {
     const char **names = arena_array(&ctx->scratch, const char *, pass_count + 1);
@@ -215,9 +255,11 @@ static tw_status show_call(void *user)
     text_init(&text, &l->shown);
     if (!c->staged)
         kernel_print(&text, ir);
-    else if (c->stage == TW_STAGE_PTX)
-        ptx_print(&text, lowered->module);
     else
+        add_facts(&text, c, lowered, ir);
+    if (c->staged && c->stage == TW_STAGE_PTX)
+        ptx_print(&text, lowered->module);
+    else if (c->staged)
         show_layout(&text, lowered, l->kernel->target);
     c->text = text.data;
     return TW_OK;

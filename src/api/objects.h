@@ -8,6 +8,8 @@
  *   variant.c     one compiled version for each choice, kept
  *   launch_run.c  prepare, run, verify
  *   look.c        check, show, devices
+ *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
+ *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
  * module, a launch and a variant hold one each. All of them recover to context_call, the only place
@@ -40,6 +42,7 @@ struct tw_context {
     int message_count;
     tw_module *modules;
     tw_launch *launches;
+    tw_ptx *programs;
     struct cuda *cuda; /* opened when first needed */
 };
 
@@ -99,6 +102,8 @@ struct variant {
     struct cpu_program *program; /* the host's */
     struct lowered *lowered;     /* a GPU's */
     struct cuda_module *module;  /* loaded when first run */
+    const struct source *ptx;    /* the lowered program's text and what was read back from it, */
+    const struct ptx_module *read_back; /* when first simulated */
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
@@ -130,7 +135,8 @@ struct tw_launch {
     tw_launch *next;
     tw_kernel *kernel;
     struct arena arena;
-    struct arena shown; /* text of the latest tw_launch_show */
+    struct arena shown;     /* text of the latest tw_launch_show */
+    struct arena simulated; /* result of the latest tw_launch_simulate */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
     tw_scalar *values; /* by parameter */
@@ -161,6 +167,8 @@ tw_status launch_on_gpu(tw_launch *l, const struct cpu_argument *given, int runs
 
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);
+/* What a prepared launch was given, by parameter; NULL: an array is missing, reported. */
+const struct cpu_argument *launch_arguments(tw_launch *l);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
 /* "did you mean" as a note, if a name is near. */

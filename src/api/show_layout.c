@@ -85,9 +85,10 @@ void show_layout(struct text *out, const struct lowered *lowered, const char *ta
     const int *b = lowered->block;
     text_printf(out,
                 "%s for %s: %d x %d x %d threads, %" PRId64 " bytes of shared memory, about %d "
-                "registers a thread\n\n",
+                "registers a thread%s\n\n",
                 lowered->function->name, target, b[0], b[1], b[2], lowered->shared_bytes,
-                lowered->registers);
+                lowered->registers,
+                lowered->registers > 255 ? ", more than the 255 there are: the rest goes to memory" : "");
     for (size_t i = 0; i < lowered->placed.count; i++)
         add_placed(out, &lowered->placed.data[i]);
     add_accesses(out, lowered, false);

@@ -53,6 +53,14 @@ static void *libc_resize(void *user, void *ptr, size_t old_size, size_t size)
 
 const struct allocator allocator_libc = {libc_resize, NULL};
 
+void *allocator_zeros(const struct allocator *from, size_t size)
+{
+    if (from->resize == libc_resize)
+        return calloc(1, size);
+    void *p = from->resize(from->user, NULL, 0, size);
+    return p ? memset(p, 0, size) : NULL;
+}
+
 void arena_init(struct arena *a, const struct allocator *allocator, jmp_buf *out_of_memory)
 {
     *a = (struct arena){.allocator = allocator ? allocator : &allocator_libc,

@@ -19,6 +19,8 @@ struct allocator {
     void *user;
 };
 extern const struct allocator allocator_libc;
+/* New memory of zeros, NULL on failure; where the allocator is libc's, pages that nobody writes take no memory. */
+void *allocator_zeros(const struct allocator *from, size_t size);
 
 struct arena_block;
 struct arena {

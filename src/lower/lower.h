@@ -1,8 +1,9 @@
 /* Tile IR -> PTX: one kernel, for one choice of types, tuned values, statics and facts about sizes.
  *
- *   lower.c            the kernel as a whole: parameters, prologue, limits
+ *   lower.c            the kernel as a whole: parameters, prologue
+ *   lower_limits.c     what the target lacks, refused with what takes it
  *   lower_plan*.c      who holds what: layouts of register tiles, shared tiles, copies
- *   lower_stmt.c …     statements, loops, unrolling
+ *   lower_stmt.c …     statements, loops, unrolling; lower_when.c: short ifs as predicates
  *   lower_value*.c     scalars: a graph of values, each computed once and as far out of the loops
  *     as it can be
  *   lower_op.c …       one elementwise op on registers; casts; functions of <math.h>

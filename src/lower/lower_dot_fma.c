@@ -133,7 +133,7 @@ static void emit_chunks(struct lower *l, const struct dot_plan *p, struct dot_fa
     struct ptx_operand reg = value_copy(l, zero);
     frame_open(l, &frame);
     ptx_place(&l->b, head);
-    const struct value *chunk = frame_counter(l, DT_I32, reg, zero, one);
+    const struct value *chunk = frame_counter(l, DT_I32, reg, zero, one, false);
     value_learn(l, chunk, 1, 0, count - 1);
     emit_chunk(l, p, a, b, sum, chunk);
     frame_latch(l);

@@ -22,7 +22,7 @@ static int32_t divide_up(int32_t a, int32_t b)
     return (a + b - 1) / b;
 }
 
-/* Are a thread's elements of a type kept in 32-bit words: how many for so many elements? */
+/* 32-bit registers that so many elements of a thread take. */
 static int64_t registers_of(enum dtype t, int64_t elements)
 {
     int per_word = tile_per_word(t);
@@ -468,8 +468,9 @@ struct counting {
 static void count_product(void *user, struct expr **at)
 {
     struct counting *c = user;
-    if ((*at)->op == OP_DOT)
-        c->instructions += dot_instructions(plan_dot(c->l, *at));
+    const struct dot_plan *plan = (*at)->op == OP_DOT ? plan_dot(c->l, *at) : NULL;
+    if (plan) /* else each thread's own */
+        c->instructions += dot_instructions(plan);
 }
 
 static void count_root(void *user, struct expr **root, bool is_target)

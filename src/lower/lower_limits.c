@@ -5,6 +5,8 @@
 #include "lower/lower_flow.h"
 #include "lower/lower_plan.h"
 
+#include <string.h>
+
 /* --- what stands in the program: types, threads, blocks --- */
 
 enum { FIRST_WITH_BYTE_FLOATS = 89 };
@@ -101,9 +103,25 @@ void limits_no_room(struct lower *l, int64_t bytes)
     note_way_out(l);
 }
 
+/* target(sm_90): GPUs from sm_90 on; target(sm_90a): that one alone. */
+static void check_target(struct lower *l)
+{
+    const char *wanted = l->kernel->target;
+    const struct ptx_target own = l->target->ptx;
+    struct ptx_target t;
+    if (!wanted || !ptx_target_parse(wanted, strlen(wanted), &t))
+        return; /* cpu, sim, cuda */
+    if (t.suffix ? t.number == own.number && t.suffix == own.suffix : lower_has(l, t.number))
+        return;
+    lower_error(l, l->kernel->loc, "`%s` is for %s%s; this is %s", l->kernel->name, wanted,
+                t.suffix ? "" : " and later", l->target->name);
+    diag_note(l->diag, l->kernel->loc, "its `target(%s)` says so", wanted);
+}
+
 bool limits_of_kernel(struct lower *l)
 {
     const struct kernel *k = l->kernel;
+    check_target(l);
     if (l->threads > l->target->threads)
         lower_error(l, k->loc, "a block of %d threads: %s has %d at most", l->threads,
                     l->target->name, l->target->threads);
@@ -191,7 +209,8 @@ static void check_elements(struct lower *l, const struct type *t, struct loc loc
         refuse_elements(l, t, loc, each, most);
 }
 
-static void refuse_products(struct lower *l, const struct expr *e, int64_t count, const char *what)
+static void refuse_products(struct lower *l, const struct expr *e, int64_t count, const char *what,
+                            bool own)
 {
     const struct expr *a = e->args[0], *b = e->args[1];
     l->out->excess = LOWER_MUCH_CODE;
@@ -201,9 +220,9 @@ static void refuse_products(struct lower *l, const struct expr *e, int64_t count
                 type_text(l->arena, &a->type), type_text(l->arena, &b->type), (long long)count,
                 what, l->threads, MOST_PRODUCTS);
     diag_note(l->diag, e->loc,
-              "take k = %lld in slices, in a loop that adds up their products; with more threads "
-              "each has fewer",
-              (long long)a->type.extent[a->type.rank - 1]);
+              "take k = %lld in slices, in a loop that adds up their products%s",
+              (long long)a->type.extent[a->type.rank - 1],
+              own ? "" : "; with more threads each has fewer");
 }
 
 static void check_product(struct lower *l, const struct expr *e)
@@ -217,7 +236,7 @@ static void check_product(struct lower *l, const struct expr *e)
     int64_t count = mma ? sums * WARP_LANES / (s->m * s->n) * (p->k / s->k)
                         : sums * (p->chunk ? p->chunk : p->k);
     if (count > MOST_PRODUCTS)
-        refuse_products(l, e, count, mma ? "matrix instructions" : "multiply-adds");
+        refuse_products(l, e, count, mma ? "matrix instructions" : "multiply-adds", false);
 }
 
 static void check_node(void *user, struct expr **at)
@@ -237,7 +256,7 @@ static void check_node(void *user, struct expr **at)
     if (!x->own)
         check_product(l, e);
     else if (own > MOST_PRODUCTS)
-        refuse_products(l, e, own, "multiply-adds");
+        refuse_products(l, e, own, "multiply-adds", true);
 }
 
 static void check_root(void *user, struct expr **root, bool is_target)

@@ -436,13 +436,48 @@ static int64_t multiple_below(int64_t v, int64_t divisor)
     return v - v % divisor;
 }
 
+/* How often the body runs at most; INT64_MAX: not known. */
+static int64_t most_trips(const struct loop *p)
+{
+    int64_t step;
+    if (p->trips >= 0 || !p->counted)
+        return p->trips >= 0 ? p->trips : INT64_MAX;
+    bool up = p->op == OP_LT || p->op == OP_LE;
+    int64_t least = value_least(up ? p->counted->start : p->bound);
+    int64_t greatest = value_greatest(up ? p->bound : p->counted->start);
+    if (!value_known(p->counted->step, &step) || least < INT32_MIN || greatest > INT32_MAX)
+        return INT64_MAX;
+    return greatest < least ? 1 : (greatest - least) / (step > 0 ? step : -step) + 1;
+}
+
+/* Integers wrap: is the variable sure not to, as long as the loop runs? The counted one is on its
+ * way to the bound. */
+static bool stays_in_type(const struct loop *p, const struct loop_variable *v)
+{
+    enum dtype t = v->variable->sym->type.dtype;
+    bool wide = dtype_size(t) == 8;
+    int64_t step, start_least = value_least(v->start), start_greatest = value_greatest(v->start);
+    int64_t top = wide ? INT64_MAX : dtype_is_signed(t) ? INT32_MAX : UINT32_MAX;
+    int64_t bottom = !dtype_is_signed(t) ? 0 : wide ? -INT64_MAX : INT32_MIN;
+    if (v == p->counted)
+        return true;
+    if (!value_known(v->step, &step) || step == INT64_MIN)
+        return false;
+    int64_t room = step > 0 ? top - (start_greatest > 0 ? start_greatest : 0)
+                            : (start_least < 0 ? start_least : 0) - bottom;
+    return step == 0 || most_trips(p) <= room / (step > 0 ? step : -step);
+}
+
 /* Within a trip the counted variable is within `bound`. */
 static void learn_counter(struct lower *l, const struct loop *p, const struct loop_variable *v,
                           const struct value *bound)
 {
     int64_t step, least = INT64_MIN, greatest = INT64_MAX;
     int64_t divisor = common_divisor(value_divisor(v->start), value_divisor(v->step));
-    bool known = value_known(v->step, &step);
+    bool known = value_known(v->step, &step), stays = stays_in_type(p, v);
+    if (!stays) /* powers of two divide what wraps, too */
+        divisor &= -divisor;
+    known = known && stays;
     if (known && step >= 0 && dtype_is_signed(v->variable->sym->type.dtype))
         least = value_least(v->start);
     if (known && step <= 0 && dtype_is_signed(v->variable->sym->type.dtype))
@@ -467,7 +502,7 @@ static void open_counters(struct lower *l, struct loop *p, int copies, const str
             continue;
         enum dtype t = v->variable->sym->type.dtype;
         const struct value *step = value_affine(l, v->step, copies, 0);
-        v->base = frame_counter(l, t, v->reg, v->start, step);
+        v->base = frame_counter(l, t, v->reg, v->start, step, !stays_in_type(p, v));
         learn_counter(l, p, v, bound);
     }
 }
@@ -643,7 +678,7 @@ static int64_t trips_in_loop(struct lower *l, const struct loop *p, int copies)
     enum { ROUNDS_LEAST = 2 };
     int64_t last = fills_stages(p->s->body) ? copies - 1 : 0;
     if (kernel_thread_level(l->kernel) || copies == 1 || copies > MOST_PERIOD ||
-        p->trips < ROUNDS_LEAST * copies + last || look_at(p->s->body, NULL).loops)
+        p->trips > INT32_MAX || p->trips < ROUNDS_LEAST * copies + last || look_at(p->s->body, NULL).loops)
         return 0;
     int64_t rest = (p->trips - last) % copies + last;
     bool brief = (copies + rest) * dot_instructions_in(l, p->s->body) <= MOST_REPEATED;

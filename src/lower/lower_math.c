@@ -44,7 +44,8 @@ static struct ptx_operand rounded(struct lower *l, enum op op, enum ptx_mod t, s
     switch (op) {
     case OP_ROUND: return NEW_OF(l, t, t, "cvt.rni.*.*", x);
     case OP_FLOOR: return NEW_OF(l, t, t, "cvt.rmi.*.*", x);
-    default: return NEW_OF(l, t, t, "cvt.rpi.*.*", x);
+    case OP_CEIL: return NEW_OF(l, t, t, "cvt.rpi.*.*", x);
+    default: return op_without_code(l, op, x);
     }
 }
 

@@ -41,6 +41,12 @@ static struct ptx_operand copied(struct lower *l, enum dtype t, struct ptx_opera
     return to;
 }
 
+struct ptx_operand op_without_code(struct lower *l, enum op op, struct ptx_operand instead)
+{
+    lower_error(l, l->kernel->loc, "`%s` has no code for GPUs yet", op_table[op].text);
+    return instead;
+}
+
 /* --- truth --- */
 
 static struct ptx_operand truth_emit(struct lower *l, enum op op, const struct ptx_operand *a)
@@ -59,7 +65,7 @@ static struct ptx_operand truth_emit(struct lower *l, enum op op, const struct p
     case OP_GT: return NEW(l, MOD_PRED, "and.pred", a[0], ptx_not(a[1]));
     case OP_LE: return NEW(l, MOD_PRED, "or.pred", ptx_not(a[0]), a[1]);
     case OP_GE: return NEW(l, MOD_PRED, "or.pred", a[0], ptx_not(a[1]));
-    default: assert(false && "no op on bool"); return a[0];
+    default: return op_without_code(l, op, a[0]);
     }
 }
 
@@ -190,7 +196,7 @@ static struct ptx_operand integer_whole(struct lower *l, enum op op, enum dtype 
     }
     case OP_CDIV: return divide_up(l, t, a);
     case OP_POW2_CEIL: return power_emit(l, t, a[0]);
-    default: assert(false && "no op on integers"); return a[0];
+    default: return op_without_code(l, op, a[0]);
     }
 }
 

@@ -10,6 +10,8 @@
 
 /* A new register for an element of type t. */
 struct ptx_operand op_register(struct lower *l, enum dtype t);
+/* Reports that the op has no code for GPUs. Gives `instead`, so that emission can go on. */
+struct ptx_operand op_without_code(struct lower *l, enum op op, struct ptx_operand instead);
 
 /* Emits `op`: operands of type `t` each (joined; of CAST, see op_cast; of WHERE and SELECT args[0]
  * is a predicate, the others of type t; of SHL, SHR the count too), immediates allowed for 32- and

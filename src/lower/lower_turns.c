@@ -118,7 +118,7 @@ static void take_in_loop(struct lower *l, const struct turns *x, int64_t turns)
     frame_open(l, &frame);
     ptx_place(&l->b, head);
     const struct value *number =
-        frame_counter(l, DT_I32, reg, thread, value_int(l, DT_I32, l->threads));
+        frame_counter(l, DT_I32, reg, thread, value_int(l, DT_I32, l->threads), false);
     value_learn(l, number, 1, 0, (turns + 1) * l->threads);
     take_element(l, x, number, is_below(l, number, x->elements));
     frame_latch(l);

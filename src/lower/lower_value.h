@@ -125,10 +125,10 @@ struct frame {
 void frame_open(struct lower *l, struct frame *f);
 /* A counter of the innermost loop: `reg` holds `start` before the loop (emitted by the caller)
  * and `step` more in each iteration; frame_latch steps it. step is the same in all iterations;
- * in reg's type. The result is its value in the current iteration, of which value_learn may say
- * more. */
+ * in reg's type. wraps: it may leave its type and come in at the other end. The result is its value
+ * in the current iteration, of which value_learn may say more. */
 const struct value *frame_counter(struct lower *l, enum dtype t, struct ptx_operand reg,
-                                  const struct value *start, const struct value *step);
+                                  const struct value *start, const struct value *step, bool wraps);
 /* Steps the counters and all pointers that follow them: once an iteration, last in the body.
  * What was made of the counter before is then of the past: frame_counter_next is the stepped
  * value, for the condition behind. */

@@ -57,25 +57,29 @@ void frame_close(struct lower *l, struct frame *f)
 
 /* --- counters --- */
 
-static struct facts counter_facts(enum dtype t, const struct value *start, const struct value *step)
+static struct facts counter_facts(enum dtype t, const struct counter *c)
 {
     struct facts f = facts_of_type(t);
-    bool up = step->facts.least >= 0, down = step->facts.greatest <= 0;
-    int64_t divisor = facts_common_divisor(start->facts.divisor, step->facts.divisor);
-    return facts_of_range(divisor, up ? start->facts.least : f.least,
-                          down ? start->facts.greatest : f.greatest);
+    bool up = !c->wraps && c->step->facts.least >= 0;
+    bool down = !c->wraps && c->step->facts.greatest <= 0;
+    int64_t divisor = facts_common_divisor(c->start->facts.divisor, c->step->facts.divisor);
+    if (c->wraps) /* powers of two divide what wraps, too */
+        divisor &= -divisor;
+    return facts_of_range(divisor, up ? c->start->facts.least : f.least,
+                          down ? c->start->facts.greatest : f.greatest);
 }
 
 const struct value *frame_counter(struct lower *l, enum dtype t, struct ptx_operand reg,
-                                  const struct value *start, const struct value *step)
+                                  const struct value *start, const struct value *step, bool wraps)
 {
     struct frame *f = l->frame;
     assert(f && !f->latched && value_sums(t));
     struct counter *c = arena_new(l->arena, struct counter);
-    *c = (struct counter){.next = f->counters, .frame = f, .start = start, .step = step};
+    *c = (struct counter){
+        .next = f->counters, .frame = f, .start = start, .step = step, .wraps = wraps};
     c->now = value_new_leaf(l, t, reg, f->depth);
     c->now->counter = c;
-    c->now->facts = counter_facts(t, start, step);
+    c->now->facts = counter_facts(t, c);
     f->counters = c;
     return c->now;
 }
@@ -125,7 +129,7 @@ void frame_latch(struct lower *l)
         sum_step(l, c->now->dtype, c->now->reg, c->now->reg, c->step);
         c->stepped = value_new_leaf(l, c->now->dtype, c->now->reg, f->depth);
         c->stepped->counter = c;
-        c->stepped->facts = counter_facts(c->now->dtype, c->start, c->step);
+        c->stepped->facts = counter_facts(c->now->dtype, c);
     }
     forget_past(l, f);
     f->latched = true;

@@ -66,6 +66,7 @@ struct counter {
     struct frame *frame; /* NULL: its loop has ended */
     struct value *now, *stepped;
     const struct value *start, *step;
+    bool wraps;
 };
 
 /* A register that follows a sum which is linear in the counters of a loop. */

@@ -150,15 +150,21 @@ struct ptx_statement {
 /* --- declarations --- */
 
 /* .reg .type name; or .reg .type name<count>; the registers are first, first + 1, … of the
- * function. */
+ * function. Of .reg .v2 and .v4 every element is a register: name.x, name.y, …; count is of
+ * elements. */
 struct ptx_registers {
     const char *name;
     uint16_t type;
     bool numbered;
     uint32_t first, count;
+    uint8_t vector; /* 2 or 4; 0: no vectors */
 };
 
-/* A register of a function: which declaration, and the number in its name. */
+/* Registers of one name: 1, or the elements of a vector. */
+uint32_t ptx_registers_width(const struct ptx_registers *r);
+
+/* A register of a function: which declaration, and which of its registers: the number in its name,
+ * if they are no vectors. */
 struct ptx_register {
     uint32_t range;
     uint32_t number;
@@ -345,8 +351,9 @@ struct ptx_module {
     struct arena *arena;
     int version; /* of PTX, times ten, as read; 0: the lowest that the content needs */
     struct ptx_target target;
-    bool debug;       /* .target …, debug */
-    int address_size; /* 64 */
+    bool debug;               /* .target …, debug */
+    const char *texture_mode; /* .target …, texmode_independent; NULL: none */
+    int address_size;         /* 64 */
     VEC(struct ptx_item) items;
 };
 

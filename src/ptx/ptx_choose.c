@@ -148,7 +148,10 @@ static bool fits_call(const struct ptx_instruction *ins)
                  (o[2].kind == PTX_LIST || o[2].kind == PTX_NOTHING);
     bool direct = o[1].kind == PTX_SYMBOL && o[1].base == PTX_BASE_FUNCTION;
     bool indirect = o[1].kind == PTX_REGISTER && ins->operand_count == 4;
-    return lists && (direct || indirect) && (ins->operand_count == 3 || o[3].kind == PTX_LABEL);
+    bool table = ins->operand_count == 4 && o[3].kind == PTX_SYMBOL && indirect &&
+                 o[3].base == PTX_BASE_VARIABLE && o[3].offset == 0;
+    return lists && (direct || indirect) &&
+           (ins->operand_count == 3 || o[3].kind == PTX_LABEL || table);
 }
 
 /* Operands from `operand` on into slots from `slot` on. An optional slot takes an operand if the

@@ -166,6 +166,23 @@ static void add_specials(struct text *out)
     }
 }
 
+static void add_left_out(struct text *out)
+{
+    text_add(out, "\n## Left out\n\n");
+    for (size_t i = 0; i < ptx_left_out_count; i++) {
+        text_printf(out, "- %s:", ptx_left_out[i].family);
+        for (const char *const *name = ptx_left_out[i].names; *name; name++)
+            text_printf(out, "%s `%s`", name == ptx_left_out[i].names ? "" : ",", *name);
+        text_add_char(out, '\n');
+    }
+    text_add(out,
+             "- modules with 32-bit addresses\n"
+             "- a `mov.v2` or `mov.v4` that exchanges registers (others are read as a `mov` for "
+             "each element)\n"
+             "- parameters `.reg .v2` and `.reg .v4` of functions; vectors elsewhere are read "
+             "as their elements `v.x`, `v.y`, …\n");
+}
+
 void ptx_coverage(struct text *out)
 {
     text_add(out,
@@ -181,4 +198,5 @@ void ptx_coverage(struct text *out)
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         add_section(out, sections[i].prefix, sections[i].title);
     add_specials(out);
+    add_left_out(out);
 }

@@ -59,12 +59,20 @@ enum ptx_mod ptx_register_type(const struct ptx_function *f, uint32_t reg)
     return (enum ptx_mod)f->ranges.data[f->registers.data[reg].range]->type;
 }
 
+uint32_t ptx_registers_width(const struct ptx_registers *r)
+{
+    return r->vector ? r->vector : 1;
+}
+
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
 {
     const struct ptx_register *r = &f->registers.data[reg];
     const struct ptx_registers *range = f->ranges.data[r->range];
-    return range->numbered ? arena_printf(a, "%s%u", range->name, (unsigned)r->number)
-                           : range->name;
+    uint32_t width = ptx_registers_width(range);
+    const char *name = range->name;
+    if (range->numbered)
+        name = arena_printf(a, "%s%u", name, (unsigned)(r->number / width));
+    return width > 1 ? arena_printf(a, "%s.%c", name, "xyzw"[r->number % width]) : name;
 }
 
 /* --- variables --- */
@@ -97,6 +105,8 @@ uint64_t ptx_signature_bytes(const struct ptx_signature *s)
     uint64_t bytes = 0;
     for (size_t i = 0; i < s->parameters.count; i++) {
         uint64_t alignment = ptx_variable_alignment(s->parameters.data[i]);
+        if (alignment == 0) /* .pred: a register's */
+            continue;
         bytes = (bytes + alignment - 1) / alignment * alignment;
         bytes += ptx_variable_size(s->parameters.data[i]);
     }

@@ -155,7 +155,8 @@ static bool read_version(struct ptx_parser *p)
     if (!ptx_accept_dot(p, "version"))
         return ptx_expected(p, ".version at the start of a module");
     /* "8.10" would not be a number: the two parts are read from the text */
-    if (p->token.kind != PTX_TOKEN_DOUBLE || p->token.length > 4)
+    bool digits = p->token.length >= 3 && p->token.text[p->token.length - 1] != '.';
+    if (p->token.kind != PTX_TOKEN_DOUBLE || p->token.length > 4 || !digits)
         return ptx_expected(p, "a version like 8.0");
     int parts[2] = {0, 0}, part = 0;
     for (size_t i = 0; i < p->token.length; i++)
@@ -197,7 +198,7 @@ static bool read_target(struct ptx_parser *p)
         if (strcmp(name, "debug") == 0) {
             p->module->debug = true;
         } else if (strncmp(name, "texmode_", 8) == 0) {
-            continue; /* about texture instructions, which are refused by themselves */
+            p->module->texture_mode = name;
         } else if (!ptx_target_parse(name, strlen(name), &p->module->target)) {
             unknown_target(p, where, name);
             return false;
@@ -275,10 +276,12 @@ static bool read_alias(struct ptx_parser *p)
 
 static bool read_pragma(struct ptx_parser *p)
 {
-    const char *text = NULL;
-    if (!ptx_read_string(p, &text))
-        return false;
-    push_item(p, (struct ptx_item){.kind = PTX_ITEM_PRAGMA, .pragma = text});
+    do {
+        const char *text = NULL;
+        if (!ptx_read_string(p, &text))
+            return false;
+        push_item(p, (struct ptx_item){.kind = PTX_ITEM_PRAGMA, .pragma = text});
+    } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "behind the pragma");
 }
 
@@ -305,7 +308,8 @@ static bool read_linked(struct ptx_parser *p)
     if (ptx_space_here(p))
         return ptx_read_variables(p, linkage);
     if (ptx_is_dot(p, "tex") || ptx_is_dot(p, "texref") || ptx_is_dot(p, "surfref")) {
-        diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported");
+        diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported: .%s",
+                   ptx_token_text(p));
         return false;
     }
     return ptx_expected(p, "a variable or a function");

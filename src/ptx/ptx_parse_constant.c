@@ -19,6 +19,15 @@ struct reader {
 
 static bool read_binary(struct reader *r, int level, struct ptx_constant *c);
 
+/* One level further down; what fails is not read on, so only those who succeed come up again. */
+static bool go_down(struct reader *r)
+{
+    if (r->depth++ <= PTX_MOST_DEPTH)
+        return true;
+    diag_error(r->p->diag, ptx_here(r->p), "this constant is nested too deeply");
+    return false;
+}
+
 static bool read_conditional(struct reader *r, struct ptx_constant *c)
 {
     struct ptx_constant yes, no;
@@ -27,9 +36,10 @@ static bool read_conditional(struct reader *r, struct ptx_constant *c)
     if (!ptx_accept(r->p, '?'))
         return true;
     struct loc where = ptx_here(r->p);
-    if (!read_conditional(r, &yes) || !ptx_expect(r->p, ':', "in a conditional constant") ||
-        !read_conditional(r, &no))
+    if (!go_down(r) || !read_conditional(r, &yes) ||
+        !ptx_expect(r->p, ':', "in a conditional constant") || !read_conditional(r, &no))
         return false;
+    r->depth--;
     if (c->kind != PTX_CONSTANT_INTEGER || yes.kind != PTX_CONSTANT_INTEGER ||
         no.kind != PTX_CONSTANT_INTEGER) {
         diag_error(r->p->diag, where, "a conditional constant is of integers");
@@ -56,9 +66,10 @@ static bool read_parenthesis(struct reader *r, struct ptx_constant *c)
         if (!is_unsigned && !ptx_is_dot(p, "s64"))
             return ptx_expected(p, ".s64 or .u64");
         ptx_advance(p);
-        if (!ptx_expect(p, ')', "behind the type of a constant") ||
+        if (!ptx_expect(p, ')', "behind the type of a constant") || !go_down(r) ||
             !read_binary(r, UNARY_LEVEL, c))
             return false;
+        r->depth--;
         if (c->kind != PTX_CONSTANT_INTEGER)
             return ptx_expected(p, "an integer constant");
         c->is_unsigned = is_unsigned;
@@ -97,10 +108,8 @@ static bool read_unary(struct reader *r, struct ptx_constant *c)
     int sign = p->token.kind == PTX_TOKEN_PUNCTUATION ? p->token.punctuation : 0;
     if (!sign || sign > 255 || !strchr(signs, sign))
         return read_primary(r, c);
-    if (r->depth++ > PTX_MOST_DEPTH) {
-        diag_error(p->diag, ptx_here(p), "this constant is nested too deeply");
+    if (!go_down(r))
         return false;
-    }
     ptx_advance(p);
     if (!read_unary(r, c))
         return false;
@@ -238,10 +247,8 @@ static bool read_binary(struct reader *r, int level, struct ptx_constant *c)
     struct ptx_parser *p = r->p;
     if (level == UNARY_LEVEL)
         return read_unary(r, c);
-    if (level == 0 && r->depth++ > PTX_MOST_DEPTH) {
-        diag_error(p->diag, ptx_here(p), "this constant is nested too deeply");
+    if (level == 0 && !go_down(r))
         return false;
-    }
     if (!read_binary(r, level + 1, c))
         return false;
     while (is_operator(p, level)) {

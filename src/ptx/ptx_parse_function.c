@@ -4,7 +4,7 @@
  *             ( body | ";" )
  *   directive = .noreturn | .maxntid N {"," N} | … | .pragma "…" [";"]
  *   body      = "{" { statement } "}"
- *   statement = body | registers | variables | .loc … | .pragma "…" ";" | instruction
+ *   statement = body | registers | variables | .loc … | .pragma "…" {"," "…"} ";" | instruction
  *             | NAME ":" [targets | prototype]
  *   targets   = ( .branchtargets | .calltargets ) NAME { "," NAME } ";"
  *   prototype = .callprototype [ "(" parameters ")" ] _ [ "(" parameters ")" ] [.noreturn] ";"
@@ -70,10 +70,12 @@ static bool read_directives(struct ptx_parser *p)
         } else if (ptx_accept_dot(p, "noreturn")) {
             f->signature.noreturn = true;
         } else if (ptx_accept_dot(p, "pragma")) {
-            const char *text;
-            if (!ptx_read_string(p, &text))
-                return false;
-            vec_push(p->arena, &f->pragmas, text);
+            do {
+                const char *text;
+                if (!ptx_read_string(p, &text))
+                    return false;
+                vec_push(p->arena, &f->pragmas, text);
+            } while (ptx_accept(p, ','));
             ptx_accept(p, ';');
         } else {
             return true;
@@ -114,7 +116,8 @@ static struct ptx_function *function_named(struct ptx_parser *p, struct ptx_func
         struct ptx_function *before = name->object;
         if (same_signature(before, f))
             return before;
-        diag_error(p->diag, f->where, "`%s` was declared with other parameters or results", f->name);
+        diag_error(p->diag, f->where, "`%s` was declared with other parameters or results",
+                   f->name);
         diag_note(p->diag, before->where, "it was declared here");
         return NULL;
     }
@@ -261,10 +264,12 @@ static bool read_line(struct ptx_parser *p, struct loc where)
 
 static bool read_pragma(struct ptx_parser *p, struct loc where)
 {
-    struct ptx_statement s = {.kind = PTX_AT_PRAGMA, .where = where};
-    if (!ptx_read_string(p, &s.pragma))
-        return false;
-    ptx_push(p, s);
+    do {
+        struct ptx_statement s = {.kind = PTX_AT_PRAGMA, .where = where};
+        if (!ptx_read_string(p, &s.pragma))
+            return false;
+        ptx_push(p, s);
+    } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "behind the pragma");
 }
 

@@ -1,7 +1,8 @@
 /* Instructions and operands. PTX ISA, instruction statements, instruction operands.
  *
  *   instruction = [ "@" ["!"] REGISTER ] name { .modifier } [ operand { ("," | "|") operand } ] ";"
- *   operand     = ["!"] REGISTER | SPECIAL | constant | "_" | NAME [offset] | address | vector
+ *   operand     = ["!"] REGISTER [element] | SPECIAL | constant | "_" | NAME [offset] | address
+ *               | vector                              element = .x | .y | .z | .w
  *   address     = "[" base [ "," vector ] "]" [.unified]
  *   base        = REGISTER [offset] | NAME [offset] | constant
  *   vector      = "{" operand { "," operand } "}"
@@ -68,7 +69,7 @@ static bool read_special(struct ptx_parser *p, struct ptx_operand *o)
         name = ptx_names_find(&p->index.specials, p->token.text, length);
     }
     if (!name)
-        return false;
+        return ptx_read_special_vector(p, o);
     o->kind = PTX_SPECIAL;
     o->special = (uint16_t)name->number;
     ptx_advance(p);
@@ -100,6 +101,9 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
     }
     ptx_advance(p);
     if (name->kind == PTX_NAME_REGISTER || name->kind == PTX_NAME_RANGE) {
+        const struct ptx_registers *range = name->object;
+        if (range->vector)
+            return ptx_read_vector(p, range, reg, o);
         o->kind = PTX_REGISTER;
         o->reg = reg;
         return true;
@@ -114,6 +118,11 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
     return ptx_read_offset(p, &o->offset);
 }
 
+static bool is_element(const struct ptx_function *f, uint32_t reg)
+{
+    return f->ranges.data[f->registers.data[reg].range]->vector != 0;
+}
+
 static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct loc where = ptx_here(p);
@@ -123,6 +132,10 @@ static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     switch (base.kind) {
     case PTX_REGISTER:
+        if (is_element(p->function, base.reg)) {
+            diag_error(p->diag, where, "an element of a vector is no address");
+            return false;
+        }
         o->base = PTX_BASE_REGISTER;
         o->reg = base.reg;
         o->plus_zero = ptx_is_at(p, '+');
@@ -203,6 +216,18 @@ static bool read_argument_list(struct ptx_parser *p, struct ptx_operand *o)
     return read_elements(p, o, ')', 0);
 }
 
+/* What a call through a register may reach: the label of a prototype or of targets, or a variable
+ * that functions are in. */
+static bool read_callees(struct ptx_parser *p, struct ptx_operand *o)
+{
+    uint32_t reg;
+    const struct ptx_name *name = NULL;
+    if (p->token.kind == PTX_TOKEN_NAME)
+        name = ptx_lookup(p, p->token.text, p->token.length, &reg);
+    bool table = name && name->kind == PTX_NAME_VARIABLE && !ptx_knows_label(p);
+    return table ? read_named(p, o) : read_label_operand(p, o);
+}
+
 static bool read_call(struct ptx_parser *p, struct ptx_instruction *ins, struct ptx_operand *o)
 {
     if (!read_argument_list(p, &o[0]) ||
@@ -221,7 +246,7 @@ static bool read_call(struct ptx_parser *p, struct ptx_instruction *ins, struct 
     }
     if (more)
         ins->operand_count = 4;
-    return !more || read_label_operand(p, &o[3]);
+    return !more || read_callees(p, &o[3]);
 }
 
 /* --- instructions --- */
@@ -271,6 +296,11 @@ static void unknown_instruction(struct ptx_parser *p, struct loc where, const st
     for (int i = 0; i < PTX_OP_COUNT; i++)
         names[i] = ptx_ops[i].name;
     const char *name = arena_string(p->arena, word->text, word->length);
+    const struct ptx_left_out *family = ptx_left_out_find(word->text, word->length);
+    if (family) {
+        diag_error(p->diag, where, "%s are not supported: %s", family->family, name);
+        return;
+    }
     diag_error(p->diag, where, "unknown instruction `%s`", name);
     const char *near = nearest_name(name, names, PTX_OP_COUNT);
     if (near)
@@ -342,6 +372,13 @@ static void settle_form(struct ptx_parser *p, struct ptx_instruction *ins)
     memcpy(ins->mods, choice.order, sizeof ins->mods);
 }
 
+void ptx_push_instruction(struct ptx_parser *p, struct loc where, struct ptx_instruction *ins)
+{
+    settle_form(p, ins);
+    ptx_push(
+        p, (struct ptx_statement){.kind = PTX_AT_INSTRUCTION, .where = where, .instruction = ins});
+}
+
 bool ptx_read_instruction(struct ptx_parser *p)
 {
     struct ptx_instruction *ins = arena_new(p->arena, struct ptx_instruction);
@@ -355,9 +392,9 @@ bool ptx_read_instruction(struct ptx_parser *p)
     if (!fine || !ptx_expect(p, ';', "behind the instruction"))
         return false;
     ins->operands = arena_copy(p->arena, operands, ins->operand_count * sizeof *operands);
-    settle_form(p, ins);
     where.length = end.offset - where.offset;
-    ptx_push(
-        p, (struct ptx_statement){.kind = PTX_AT_INSTRUCTION, .where = where, .instruction = ins});
+    if (ins->op == PTX_MOV && ptx_find(ins, PTX_CLASS_VECTOR, 0))
+        return ptx_push_vector_mov(p, where, ins);
+    ptx_push_instruction(p, where, ins);
     return true;
 }

@@ -65,8 +65,9 @@ static struct ptx_name *numbered(const struct ptx_names *names, const char *text
         if (!name || name->kind != PTX_NAME_RANGE)
             continue;
         const struct ptx_registers *range = name->object;
-        if (number < range->count) {
-            *reg = range->first + (uint32_t)number;
+        uint32_t width = ptx_registers_width(range);
+        if (number < range->count / width) {
+            *reg = range->first + (uint32_t)number * width;
             return name;
         }
     }
@@ -131,6 +132,17 @@ void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name)
     const char *near = nearest_name(name, known, count);
     if (near)
         diag_note(p->diag, where, "the nearest is `%s`", near);
+}
+
+bool ptx_knows_label(const struct ptx_parser *p)
+{
+    for (const struct ptx_scope *scope = p->scope; scope; scope = scope->parent) {
+        const struct ptx_name *name =
+            ptx_names_find(&scope->labels, p->token.text, p->token.length);
+        if (name && ((const struct ptx_label *)name->object)->defined)
+            return true;
+    }
+    return false;
 }
 
 struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name)

@@ -6,7 +6,8 @@
  *   initial    = constant | address | constant "(" address ")"
  *              | "{" [ initial { "," initial } ] "}"
  *   address    = NAME [offset] | generic "(" NAME ")" [offset]
- *   registers  = .reg type register { "," register } ";"      register = NAME | NAME "<" N ">"
+ *   registers  = .reg [.v2 | .v4] type register { "," register } ";"
+ *   register   = NAME | NAME "<" N ">"
  */
 #include "ptx/ptx_parser.h"
 
@@ -130,6 +131,11 @@ static bool read_alignment(struct ptx_parser *p, uint32_t *alignment)
     return true;
 }
 
+static bool is_texture(const struct ptx_parser *p)
+{
+    return ptx_is_dot(p, "texref") || ptx_is_dot(p, "samplerref") || ptx_is_dot(p, "surfref");
+}
+
 /* Alignment, attribute, vector and type, in the orders that compilers write them in. */
 static bool read_description(struct ptx_parser *p, struct ptx_variable *v)
 {
@@ -149,6 +155,10 @@ static bool read_description(struct ptx_parser *p, struct ptx_variable *v)
         } else if ((type = ptx_accept_type(p))) {
             v->type = (uint16_t)type;
             return true;
+        } else if (is_texture(p)) {
+            diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported: .%s",
+                       ptx_token_text(p));
+            return false;
         } else {
             return ptx_expected(p, "the type of a variable");
         }
@@ -267,6 +277,10 @@ bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **
         return true;
     if (v->space)
         return ptx_declare(p, v->name, v->where, PTX_NAME_VARIABLE, v) != NULL;
+    if (v->vector > 1) {
+        diag_error(p->diag, v->where, "parameters in registers that are vectors are not supported");
+        return false;
+    }
     struct ptx_registers *range = arena_new(p->arena, struct ptx_registers);
     *range = (struct ptx_registers){.name = v->name, .type = v->type, .count = 1};
     if (!ptx_new_registers(p, v->where, range))
@@ -283,7 +297,8 @@ static bool names_are_new(struct ptx_parser *p, struct loc where, const struct p
     size_t length = strlen(range->name);
     char *name = arena_array(p->arena, char, length + 11);
     memcpy(name, range->name, length);
-    for (uint32_t i = 0; i < range->count && p->scope->names.count; i++) {
+    uint32_t count = range->count / ptx_registers_width(range);
+    for (uint32_t i = 0; i < count && p->scope->names.count; i++) {
         size_t digits = 0;
         if (range->numbered)
             digits = (size_t)snprintf(name + length, 11, "%" PRIu32, i);
@@ -318,7 +333,7 @@ bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_regist
     return name != NULL;
 }
 
-static bool read_register(struct ptx_parser *p, enum ptx_mod type)
+static bool read_register(struct ptx_parser *p, enum ptx_mod type, uint8_t vector)
 {
     struct ptx_registers *range = arena_new(p->arena, struct ptx_registers);
     struct loc where = ptx_here(p);
@@ -326,13 +341,15 @@ static bool read_register(struct ptx_parser *p, enum ptx_mod type)
     if (!ptx_read_name(p, "a register", &range->name))
         return false;
     range->type = (uint16_t)type;
+    range->vector = vector;
     if (ptx_accept(p, '<')) {
         range->numbered = true;
         if (!ptx_read_number(p, "a number of registers", UINT32_MAX, &count) ||
             !ptx_expect(p, '>', "behind the number of registers"))
             return false;
     }
-    range->count = (uint32_t)count;
+    count *= ptx_registers_width(range);
+    range->count = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count; /* far too many */
     if (!ptx_new_registers(p, where, range))
         return false;
     ptx_push(p,
@@ -342,15 +359,23 @@ static bool read_register(struct ptx_parser *p, enum ptx_mod type)
 
 bool ptx_read_registers(struct ptx_parser *p)
 {
-    if (ptx_is_dot(p, "v2") || ptx_is_dot(p, "v4")) {
-        diag_error(p->diag, ptx_here(p), "registers that are vectors are not supported");
-        return false;
-    }
+    enum { MOST_BITS = 128 };
+    struct loc where = ptx_here(p);
+    uint8_t vector = 0;
+    if (ptx_accept_dot(p, "v2"))
+        vector = 2;
+    else if (ptx_accept_dot(p, "v4"))
+        vector = 4;
     enum ptx_mod type = ptx_accept_type(p);
     if (!type)
         return ptx_expected(p, "the type of registers");
+    if (vector && (type == MOD_PRED || ptx_mods[type].bits * vector > MOST_BITS)) {
+        diag_error(p->diag, where, "there are no registers of type .v%d .%s", vector,
+                   ptx_mods[type].text);
+        return false;
+    }
     do
-        if (!read_register(p, type))
+        if (!read_register(p, type, vector))
             return false;
     while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "behind the registers");

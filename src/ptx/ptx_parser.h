@@ -89,6 +89,8 @@ struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc 
 /* Is it a register of the innermost scope, of a range or by itself? */
 bool ptx_is_register_here(const struct ptx_parser *p, const char *text, size_t length);
 void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name);
+/* Is the token a label of this scope or one around that was defined? */
+bool ptx_knows_label(const struct ptx_parser *p);
 struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name);
 bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc where);
 
@@ -113,6 +115,15 @@ bool ptx_read_signature_parameters(struct ptx_parser *p, struct ptx_signature *s
 bool ptx_read_body(struct ptx_parser *p);
 bool ptx_read_instruction(struct ptx_parser *p);
 bool ptx_read_section(struct ptx_parser *p);
+/* Behind the name of a vector of registers: one of its elements, or all of them. */
+bool ptx_read_vector(struct ptx_parser *p, const struct ptx_registers *range, uint32_t first,
+                     struct ptx_operand *o);
+/* %tid: its three parts and a zero. False, nothing taken, if the token is no such name. */
+bool ptx_read_special_vector(struct ptx_parser *p, struct ptx_operand *o);
+/* Finds its form and adds it to the function. */
+void ptx_push_instruction(struct ptx_parser *p, struct loc where, struct ptx_instruction *ins);
+/* mov of a vector, as one mov for each element. */
+bool ptx_push_vector_mov(struct ptx_parser *p, struct loc where, const struct ptx_instruction *ins);
 void ptx_push(struct ptx_parser *p, struct ptx_statement statement);
 
 #endif

@@ -42,9 +42,14 @@ static void print_register(struct printer *p, uint32_t reg)
 {
     const struct ptx_register *r = &p->function->registers.data[reg];
     const struct ptx_registers *range = p->function->ranges.data[r->range];
+    uint32_t width = ptx_registers_width(range);
     text_add(p->out, range->name);
     if (range->numbered)
-        add_number(p->out, r->number);
+        add_number(p->out, r->number / width);
+    if (width > 1) {
+        text_add_char(p->out, '.');
+        text_add_char(p->out, "xyzw"[r->number % width]);
+    }
 }
 
 /* +4, +-4 as PTX writes it, nothing for 0. */
@@ -226,9 +231,12 @@ static void print_variable(struct text *out, const struct ptx_variable *v)
 
 static void print_registers(struct text *out, const struct ptx_registers *r)
 {
-    text_printf(out, ".reg .%s %s", ptx_mods[r->type].text, r->name);
+    text_add(out, ".reg ");
+    if (r->vector)
+        text_printf(out, ".v%d ", r->vector);
+    text_printf(out, ".%s %s", ptx_mods[r->type].text, r->name);
     if (r->numbered)
-        text_printf(out, "<%" PRIu32 ">", r->count);
+        text_printf(out, "<%" PRIu32 ">", r->count / ptx_registers_width(r));
     text_add_char(out, ';');
 }
 
@@ -419,6 +427,8 @@ void ptx_print(struct text *out, const struct ptx_module *m)
     text_printf(out, ".version %d.%d\n.target sm_%d", version / 10, version % 10, m->target.number);
     if (m->target.suffix)
         text_add_char(out, m->target.suffix);
+    if (m->texture_mode)
+        text_printf(out, ", %s", m->texture_mode);
     text_printf(out, "%s\n.address_size %d\n\n", m->debug ? ", debug" : "", m->address_size);
     for (size_t i = 0; i < m->items.count; i++)
         print_item(out, &m->items.data[i]);

@@ -142,9 +142,12 @@ static bool looks_like_float(const struct ptx_scanner *s)
     size_t i = 0;
     while (is_digit(peek(s, i)))
         i++;
+    if (peek(s, i) == '.' && (is_digit(peek(s, i + 1)) || !is_letter(peek(s, i + 1))))
+        return true;
+    if (i && peek(s, i) == '.') /* 1.e3; but not the dot of 8.b32 */
+        i++;
     int c = peek(s, i), next = peek(s, i + 1);
-    return (c == '.' && is_digit(next)) ||
-           ((c == 'e' || c == 'E') && (is_digit(next) || next == '+' || next == '-'));
+    return (c == 'e' || c == 'E') && (is_digit(next) || next == '+' || next == '-');
 }
 
 static void scan_integer(struct ptx_scanner *s, struct ptx_token *t)
@@ -193,6 +196,17 @@ static void scan_number(struct ptx_scanner *s, struct ptx_token *t)
         scan_decimal_float(s, t);
     else
         scan_integer(s, t);
+}
+
+/* .5 and .5e3; but .2d, .16x64b and their like are words. */
+static bool is_fraction(const struct ptx_scanner *s)
+{
+    size_t i = 1;
+    while (is_digit(peek(s, i)))
+        i++;
+    int c = peek(s, i), next = peek(s, i + 1);
+    bool exponent = (c == 'e' || c == 'E') && (is_digit(next) || next == '+' || next == '-');
+    return i > 1 && (exponent || !is_letter(c));
 }
 
 /* --- the rest --- */
@@ -249,6 +263,12 @@ static void scan_punctuation(struct ptx_scanner *s, struct ptx_token *t)
         fail(s, t, "this character has no place in PTX");
 }
 
+/* %0 is a register, but 7%4 a remainder. */
+static bool names_register(const struct ptx_scanner *s)
+{
+    return is_digit(peek(s, 1)) && !s->behind_value;
+}
+
 void ptx_scan_next(struct ptx_scanner *s, struct ptx_token *t)
 {
     skip_blanks(s);
@@ -260,8 +280,10 @@ void ptx_scan_next(struct ptx_scanner *s, struct ptx_token *t)
     int c = peek(s, 0);
     if (is_digit(c))
         scan_number(s, t);
-    else if (is_letter(c) || (c == '%' && is_letter(peek(s, 1))))
+    else if (is_letter(c) || (c == '%' && (is_letter(peek(s, 1)) || names_register(s))))
         scan_name(s, t);
+    else if (c == '.' && is_fraction(s))
+        scan_decimal_float(s, t);
     else if (c == '.')
         scan_dot(s, t);
     else if (c == '"')
@@ -276,4 +298,7 @@ void ptx_scan_next(struct ptx_scanner *s, struct ptx_token *t)
         t->text++;
         t->length -= 2;
     }
+    s->behind_value = t->kind == PTX_TOKEN_INTEGER || t->kind == PTX_TOKEN_FLOAT ||
+                      t->kind == PTX_TOKEN_DOUBLE ||
+                      (t->kind == PTX_TOKEN_PUNCTUATION && t->punctuation == ')');
 }

@@ -22,8 +22,8 @@ struct ptx_token {
     size_t length;
     uint64_t bits;
     bool is_unsigned; /* of an integer: 1U, or too large for a signed one */
-    int punctuation; /* the character; of << >> == != <= >= && ||: PTX_TWO */
-    uint32_t offset; /* in the source */
+    int punctuation;  /* the character; of << >> == != <= >= && ||: PTX_TWO */
+    uint32_t offset;  /* in the source */
 };
 #define PTX_TWO(a, b) ((a)*256 + (b)) /* of two characters */
 
@@ -31,6 +31,7 @@ struct ptx_scanner {
     const struct source *source;
     struct diag *diag;
     size_t position;
+    bool behind_value; /* the token before was a number or `)` */
 };
 
 void ptx_scan_start(struct ptx_scanner *s, const struct source *source, struct diag *diag);

@@ -182,3 +182,22 @@ const struct ptx_target_info ptx_targets[] = {
 #undef TARGET
 };
 const size_t ptx_target_count = sizeof ptx_targets / sizeof *ptx_targets;
+
+/* --- what is left out --- */
+
+static const char *const textures[] = {"tex",  "tld4",  "txq", "istypep", "suld",
+                                       "sust", "sured", "suq", NULL};
+static const char *const videos[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax",
+                                     "vshl", "vshr", "vmad",     "vset", NULL};
+const struct ptx_left_out ptx_left_out[] = {{"textures and surfaces", textures},
+                                            {"scalar video instructions", videos}};
+const size_t ptx_left_out_count = sizeof ptx_left_out / sizeof *ptx_left_out;
+
+const struct ptx_left_out *ptx_left_out_find(const char *text, size_t length)
+{
+    for (size_t i = 0; i < ptx_left_out_count; i++)
+        for (const char *const *name = ptx_left_out[i].names; *name; name++)
+            if (strlen(*name) == length && memcmp(*name, text, length) == 0)
+                return &ptx_left_out[i];
+    return NULL;
+}

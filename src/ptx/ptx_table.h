@@ -148,7 +148,7 @@ struct ptx_group {
 
 enum ptx_slot_kind {
     SLOT_DESTINATION,
-    SLOT_SOURCE, /* a constant must be a multiple of `step`, if that is not 0 */
+    SLOT_SOURCE,    /* a constant must be a multiple of `step`, if that is not 0 */
     SLOT_PREDICATE, /* source, may be negated */
     SLOT_ADDRESS,
     SLOT_TENSOR,        /* [map, {coordinates}] */
@@ -170,11 +170,11 @@ enum ptx_slot_kind {
 enum ptx_slot_flags {
     SLOT_OPTIONAL = 1,
     SLOT_WRITTEN = 2,
-    SLOT_READ = 4,         /* besides being written */
-    SLOT_JOINED = 8,       /* behind `|` */
-    SLOT_MAY_SINK = 16,    /* `_` will do */
-    SLOT_VECTORIAL = 32,   /* a vector where a vector modifier says so */
-    SLOT_WIDER = 64,       /* the register may be wider than the type */
+    SLOT_READ = 4,       /* besides being written */
+    SLOT_JOINED = 8,     /* behind `|` */
+    SLOT_MAY_SINK = 16,  /* `_` will do */
+    SLOT_VECTORIAL = 32, /* a vector where a vector modifier says so */
+    SLOT_WIDER = 64,     /* the register may be wider than the type */
     SLOT_NO_CONSTANT = 256,
     SLOT_FIXED_SPACE = 128 /* `space` is a state space, not the number of one among the modifiers */
 };
@@ -231,6 +231,16 @@ bool ptx_mod_overtakes(const uint16_t *mods, const bool *used, size_t i);
 int ptx_choice_version(const struct ptx_form *form, const uint16_t *mods, size_t count);
 bool ptx_choice_has(const struct ptx_form *form, const uint16_t *mods, size_t count,
                     struct ptx_target target);
+
+/* Instructions of PTX that no target's table has here: families, for messages and pages. */
+struct ptx_left_out {
+    const char *family;       /* "textures and surfaces" */
+    const char *const *names; /* first words, up to NULL */
+};
+extern const struct ptx_left_out ptx_left_out[];
+extern const size_t ptx_left_out_count;
+/* The family that an instruction starting with this word is of; NULL if none. */
+const struct ptx_left_out *ptx_left_out_find(const char *text, size_t length);
 
 /* --- special registers --- */
 

@@ -36,5 +36,11 @@ void ptx_verify_instruction(struct ptx_verifier *v, const struct ptx_instruction
                             struct loc where);
 void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice);
 void ptx_verify_call(struct ptx_verifier *v);
+/* Constants outside what an instruction can take. */
+void ptx_verify_ranges(struct ptx_verifier *v);
+
+void ptx_verify_variable(struct ptx_verifier *v, const struct ptx_variable *x);
+/* All constants of a module together. */
+void ptx_verify_constants(struct ptx_verifier *v, const struct ptx_module *m);
 
 #endif

@@ -123,52 +123,36 @@ void ptx_verify_instruction(struct ptx_verifier *v, const struct ptx_instruction
     v->instruction = NULL;
 }
 
-/* --- variables --- */
-
-static size_t count_values(const struct ptx_initial *init)
-{
-    if (init->kind != PTX_INIT_LIST)
-        return 1;
-    size_t count = 0;
-    for (size_t i = 0; i < init->list.count; i++)
-        count += count_values(&init->list.data[i]);
-    return count;
-}
-
-static void check_initial(struct ptx_verifier *v, const struct ptx_variable *x)
-{
-    uint64_t elements = ptx_mods[x->type].bits ? x->vector : 0;
-    bool known = true;
-    for (int i = 0; i < x->dimensions; i++) {
-        known &= x->extents[i] != PTX_UNKNOWN_EXTENT;
-        elements *= (uint64_t)x->extents[i];
-    }
-    if (x->space != MOD_GLOBAL && x->space != MOD_CONST)
-        ptx_complain(v, "`%s` is in .%s, where nothing can be initialised", x->name,
-                     ptx_mods[x->space].text);
-    if (x->linkage == PTX_EXTERN)
-        ptx_complain(v, "`%s` is defined elsewhere; it cannot be initialised here", x->name);
-    if (known && count_values(x->initial) > elements)
-        ptx_complain(v, "`%s` has %" PRIu64 " elements, the initialiser %zu", x->name, elements,
-                     count_values(x->initial));
-}
-
-static void check_variable(struct ptx_verifier *v, const struct ptx_variable *x)
-{
-    v->where = x->where;
-    bool open = x->dimensions && x->extents[0] == PTX_UNKNOWN_EXTENT;
-    if (open && !x->initial && x->linkage != PTX_EXTERN)
-        ptx_complain(v, "`%s` has no extent", x->name);
-    for (int i = 1; i < x->dimensions; i++)
-        if (x->extents[i] == PTX_UNKNOWN_EXTENT)
-            ptx_complain(v, "`%s`: only the first extent may be left out", x->name);
-    if (x->type == MOD_PRED)
-        ptx_complain(v, "`%s` is a predicate, which has no place in memory", x->name);
-    if (x->initial)
-        check_initial(v, x);
-}
-
 /* --- functions --- */
+
+static bool has_limit(const struct ptx_function *f, enum ptx_directive directive)
+{
+    for (size_t i = 0; i < f->limits.count; i++)
+        if (f->limits.data[i].directive == directive)
+            return true;
+    return false;
+}
+
+static void check_limit(struct ptx_verifier *v, const struct ptx_function *f,
+                        const struct ptx_limit *l)
+{
+    static const struct {
+        enum ptx_directive here, other;
+    } conflicts[] = {{PTX_REQNTID, PTX_MAXNTID}, {PTX_MAXCLUSTERRANK, PTX_REQNCTAPERCLUSTER}};
+    enum ptx_directive d = l->directive;
+    const char *name = ptx_directives[d].name;
+    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
+        if (conflicts[i].here == d && has_limit(f, conflicts[i].other))
+            ptx_complain(v, ".%s does not go with .%s", name,
+                         ptx_directives[conflicts[i].other].name);
+    bool positive =
+        d == PTX_MAXNTID || d == PTX_REQNTID || d == PTX_MINNCTAPERSM || d == PTX_MAXNREG;
+    for (uint32_t i = 0; positive && i < l->count; i++)
+        if (!l->values[i])
+            ptx_complain(v, ".%s takes numbers from 1", name);
+    if (!f->entry && d != PTX_ABI_PRESERVE && d != PTX_ABI_PRESERVE_CONTROL)
+        ptx_complain(v, ".%s is for kernels", name);
+}
 
 static void check_limits(struct ptx_verifier *v, const struct ptx_function *f)
 {
@@ -183,6 +167,7 @@ static void check_limits(struct ptx_verifier *v, const struct ptx_function *f)
             ptx_complain(v, ".%s needs .version %d.%d", d->name, d->version / 10, d->version % 10);
         if ((d->most == 0) != (l->count == 0))
             ptx_complain(v, ".%s takes %s", d->name, d->most ? "a number" : "no number");
+        check_limit(v, f, l);
     }
     if (f->entry && f->signature.results.count)
         ptx_complain(v, "kernel `%s` cannot give a result", f->name);
@@ -197,15 +182,15 @@ static void check_parameters(struct ptx_verifier *v, const struct ptx_function *
             ptx_complain(v, "parameter `%s` of a kernel must be a .param", x->name);
         }
         if (x->space)
-            check_variable(v, x);
+            ptx_verify_variable(v, x);
     }
     uint64_t bytes = ptx_signature_bytes(&f->signature);
     uint64_t most = v->version && v->version < 81 ? PTX_PARAMETERS_ONCE : PTX_PARAMETERS_MOST;
     v->where = f->where;
     if (f->entry && bytes > most)
-        ptx_complain(v, "kernel `%s` has %" PRIu64 " bytes of parameters; %" PRIu64 " are possible%s",
-                     f->name, bytes, most,
-                     most == PTX_PARAMETERS_ONCE ? " before .version 8.1" : "");
+        ptx_complain(
+            v, "kernel `%s` has %" PRIu64 " bytes of parameters; %" PRIu64 " are possible%s",
+            f->name, bytes, most, most == PTX_PARAMETERS_ONCE ? " before .version 8.1" : "");
 }
 
 static void check_targets(struct ptx_verifier *v, const struct ptx_targets *t)
@@ -232,7 +217,7 @@ static void check_statement(struct ptx_verifier *v, const struct ptx_statement *
         if (--*depth < 0)
             ptx_complain(v, "a brace closes that was never opened");
         break;
-    case PTX_AT_VARIABLE: check_variable(v, s->variable); break;
+    case PTX_AT_VARIABLE: ptx_verify_variable(v, s->variable); break;
     case PTX_AT_REGISTERS: check_registers(v, s->registers); break;
     case PTX_AT_TARGETS: check_targets(v, s->targets); break;
     case PTX_AT_LABEL:
@@ -276,9 +261,11 @@ bool ptx_verify(const struct ptx_module *m, struct diag *diag)
     for (size_t i = 0; i < m->items.count && !diag_full(diag); i++) {
         const struct ptx_item *item = &m->items.data[i];
         if (item->kind == PTX_ITEM_VARIABLE)
-            check_variable(&v, item->variable);
+            ptx_verify_variable(&v, item->variable);
         else if (item->kind == PTX_ITEM_FUNCTION)
             check_function(&v, item->function);
     }
+    if (!diag_full(diag))
+        ptx_verify_constants(&v, m);
     return v.complaint == NULL;
 }

@@ -87,12 +87,30 @@ static void check_place(struct ptx_verifier *v, const struct ptx_slot *slot,
         ptx_complain(v, "`%s`: there is no `_` here", ptx_mnemonic(v->arena, v->instruction));
 }
 
+static void check_special(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type);
+
+/* Special registers may be part of what is packed or stored. */
+static bool may_be_special(const struct ptx_slot *slot, const struct ptx_operand *o)
+{
+    bool read = !(slot->flags & SLOT_WRITTEN);
+    return o->kind == PTX_SPECIAL && read && (slot->kind == SLOT_PACK || slot->kind == SLOT_SOURCE);
+}
+
 static void check_elements(struct ptx_verifier *v, const struct ptx_slot *slot,
                            const struct ptx_operand *o, enum ptx_mod type, bool wider)
 {
     for (uint32_t i = 0; i < o->count; i++) {
-        check_place(v, slot, &o->elements[i]);
-        check_typed(v, &o->elements[i], type, wider);
+        const struct ptx_operand *element = &o->elements[i];
+        check_place(v, slot, element);
+        if (!may_be_special(slot, element)) {
+            check_typed(v, element, type, wider);
+            continue;
+        }
+        check_special(v, element, type);
+        const struct ptx_special_info *s = &ptx_specials[element->special];
+        if (ptx_mods[s->type].bits != ptx_mods[type].bits)
+            ptx_complain(v, "`%s`: %s is a .%s", ptx_mnemonic(v->arena, v->instruction), s->name,
+                         ptx_mods[s->type].text);
     }
 }
 
@@ -339,6 +357,7 @@ void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice
 {
     for (int i = 0; i < v->instruction->operand_count; i++)
         check_operand(v, &choice->form->slots.list[choice->slots[i]], &v->instruction->operands[i]);
+    ptx_verify_ranges(v);
 }
 
 /* --- calls --- */
@@ -376,10 +395,29 @@ static void check_list(struct ptx_verifier *v, const struct ptx_operand *o, cons
         check_argument(v, &o->elements[i], parameters[i]);
 }
 
+/* The first function in an initialiser; NULL if there is none. */
+static const struct ptx_function *first_function(const struct ptx_initial *init)
+{
+    if (!init || init->function)
+        return init ? init->function : NULL;
+    for (size_t i = 0; i < init->list.count; i++) {
+        const struct ptx_function *f = first_function(&init->list.data[i]);
+        if (f)
+            return f;
+    }
+    return NULL;
+}
+
 static const struct ptx_signature *prototype_of(struct ptx_verifier *v,
                                                 const struct ptx_operand *name)
 {
     const struct ptx_statement *s = NULL;
+    if (name->kind == PTX_SYMBOL) {
+        const struct ptx_function *f = first_function(name->variable->initial);
+        if (!f)
+            ptx_complain(v, "`%s` is not initialised with functions", name->variable->name);
+        return f ? &f->signature : NULL;
+    }
     if (name->label->defined && name->label->statement < v->function->body.count)
         s = &v->function->body.data[name->label->statement];
     if (s && s->kind == PTX_AT_PROTOTYPE)

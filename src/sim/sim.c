@@ -30,10 +30,9 @@ uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name)
     const struct allocator *from = sim->arena->allocator;
     if (bytes >= (size_t)1 << SIM_OFFSET_BITS)
         return 0;
-    uint8_t *host = from->resize(from->user, NULL, 0, bytes + 32);
+    uint8_t *host = allocator_zeros(from, bytes + 32);
     if (!host)
         return 0;
-    memset(host, 0, bytes + 32);
     struct sim_allocation a = {.host = host, .size = bytes, .name = name, .owned = true};
     vec_push(sim->arena, &sim->allocations, a);
     return sim->allocations.count - 1;
@@ -269,10 +268,26 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
     int target = l->options.sm ? l->options.sm : sim->module->target.number;
     sim->program = sim_program_of(sim, f, target);
     sim->launch = l;
-    sim->shared_bytes = sim->program->dynamic_at + (uint64_t)l->dynamic_shared;
-    if (sim->shared_bytes < sim->program->static_shared)
-        sim->shared_bytes = sim->program->static_shared;
+    sim->shared_bytes = sim->program->static_shared;
+    if (l->dynamic_shared)
+        sim->shared_bytes = sim->program->dynamic_at + (uint64_t)l->dynamic_shared;
     return copy_arguments(sim, l, diag);
+}
+
+static void find_listeners(struct sim *sim)
+{
+    sim->told = sim->counted = false;
+    sim->on_access.count = sim->on_sync.count = sim->on_async.count = 0;
+    for (struct sim_observer *o = sim->observers; o; o = o->next) {
+        sim->told |= o->instruction != NULL;
+        sim->counted |= o->executed != NULL;
+        if (o->access)
+            vec_push(sim->arena, &sim->on_access, o);
+        if (o->sync)
+            vec_push(sim->arena, &sim->on_sync, o);
+        if (o->async)
+            vec_push(sim->arena, &sim->on_async, o);
+    }
 }
 
 static bool tell_launch(struct sim *sim)
@@ -334,7 +349,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->over = false;
     sim->end = SIM_DONE;
     sim->why = NULL;
-    sim->steps = 0;
+    sim->steps = sim->asked_at = 0;
     sim->copies = 0;
     text_init(&sim->output, sim->arena);
     if (!prepare(sim, launch, diag)) {
@@ -347,11 +362,10 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     if (!sim->random)
         sim->random = 1;
     sim->late = launch->options.async_late;
-    sim->whole = launch->options.seed != 0;
-    for (struct sim_observer *o = sim->observers; o; o = o->next)
-        sim->whole = sim->whole || o->instruction;
+    find_listeners(sim);
     if (tell_allocations(sim) && tell_launch(sim))
         sim_run_blocks(sim);
+    sim_tell_executed(sim);
     tell_ended(sim);
     return sim->end;
 }

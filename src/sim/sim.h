@@ -39,6 +39,9 @@ struct sim_options {
         async_late; /* asynchronous work lands at the last moment that the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
+    bool (*cancelled)(
+        void *user); /* asked now and then: true ends the launch, SIM_ASKED; NULL: never */
+    void *cancelled_user;
 };
 
 struct sim_launch {
@@ -58,7 +61,8 @@ enum sim_end {
     SIM_FAULT,    /* an access outside any allocation, misaligned, a trap: sim_why */
     SIM_DEADLOCK, /* nobody can go on */
     SIM_ENDLESS,  /* the step limit */
-    SIM_ASKED     /* an observer asked to stop */
+    SIM_ASKED,    /* an observer asked to stop, or `cancelled` did */
+    SIM_UNKNOWN   /* an instruction that is not simulated: sim_why */
 };
 
 enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag);

@@ -1,10 +1,11 @@
 /* ld and st. Most warps touch memory in one of three ways: all lanes the same place, lanes side by side, or anywhere in one
- * allocation; whole warps without observers that do so take a short way. All else, faults too, goes lane by lane.
+ * allocation; whole warps that do so take a short way. All else, faults too, goes lane by lane.
  *
  * op->more: slots of the elements, then their registers' bytes; op->small: bytes of an element in memory.
  */
 #include "sim/sim_machine.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* --- lane by lane --- */
@@ -22,6 +23,13 @@ static bool ld_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     for (size_t e = 0; e < count; e++) {
         uint8_t *to = w->file + op->more[e];
         size_t wide = op->more[count + e];
+        if (bytes == 4 && wide == 4) {
+            for (uint32_t rest = mask; rest; rest &= rest - 1) {
+                size_t i = (size_t)__builtin_ctz(rest);
+                memcpy(to + i * 4, host[i] + e * 4, 4);
+            }
+            continue;
+        }
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             size_t i = (size_t)__builtin_ctz(rest);
             uint64_t v[2] = {0, 0};
@@ -69,7 +77,9 @@ enum way { WAY_ANY, WAY_SAME, WAY_ROW };
 
 /* Offsets of the lanes in shared memory or in one allocation. */
 struct reached {
-    uint8_t *host; /* of lane 0 */
+    uint8_t *host;  /* of lane 0 */
+    uint64_t first; /* its address, as observers are told */
+    enum sim_space space;
     enum way way;
     int32_t offset[SIM_LANES]; /* from there; only for WAY_ANY */
 };
@@ -87,6 +97,8 @@ static inline bool reach_shared(const struct sim_warp *w, const struct sim_op *o
         all |= a[i];
     }
     r->host = w->shared + first;
+    r->first = first;
+    r->space = SIM_SHARED;
     r->way = !row ? WAY_ROW : !same ? WAY_SAME : WAY_ANY;
     if (r->way != WAY_ANY) {
         uint32_t span = row ? bytes : bytes * SIM_LANES;
@@ -118,6 +130,8 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
     if (a->freed || (writes && a->constant) || a->size < bytes)
         return false;
     r->host = a->host + offset;
+    r->first = first;
+    r->space = a->constant ? SIM_CONST : SIM_GLOBAL;
     r->way = !row ? WAY_ROW : !same ? WAY_SAME : WAY_ANY;
     if (r->way != WAY_ANY) {
         uint64_t span = row ? bytes : (uint64_t)bytes * SIM_LANES;
@@ -136,6 +150,70 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
     return !(all & (bytes - 1)) && least > INT32_MIN && most < INT32_MAX &&
            offset < (uint64_t)INT64_MAX && (int64_t)offset + least >= 0 &&
            offset + (uint64_t)most <= a->size - bytes;
+}
+
+/* Observers hear of a whole warp's access. */
+static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const struct reached *r,
+                         const uint8_t *values)
+{
+    struct sim_access a;
+    const uint64_t bytes = op->bytes;
+    uint64_t other = 0;
+    memset(&a, 0, offsetof(struct sim_access, address)); /* the rest is filled below */
+    a.space = r->space;
+    a.kind = values ? SIM_WRITE : SIM_READ;
+    a.order = SIM_WEAK;
+    a.scope = op->scope;
+    a.pattern = r->way == WAY_SAME ? SIM_UNIFORM : r->way == WAY_ROW ? SIM_LINEAR : SIM_UNSORTED;
+    a.stride = r->way == WAY_ROW ? op->bytes : 0;
+    a.mask = SIM_ALL;
+    a.bytes = op->bytes;
+    a.element = op->small;
+    sim_place_of(w, op, &a.at);
+    if (r->way == WAY_ANY) {
+        const int64_t stride = r->offset[1];
+        for (int i = 0; i < SIM_LANES; i++) {
+            a.address[i] = r->first + (uint64_t)(int64_t)r->offset[i];
+            a.before[i] = r->host + r->offset[i];
+            other |= (uint64_t)(r->offset[i] - i * stride);
+        }
+        if (!other && stride >= (int64_t)bytes) {
+            a.pattern = SIM_LINEAR;
+            a.stride = (uint32_t)stride;
+        }
+    } else {
+        const uint64_t stride = a.stride;
+        for (uint64_t i = 0; i < SIM_LANES; i++) {
+            a.address[i] = r->first + i * stride;
+            a.before[i] = r->host + i * stride;
+        }
+    }
+    for (uint64_t i = 0; values && i < SIM_LANES; i++)
+        a.value[i] = values + i * bytes;
+    return sim_tell_access(w, &a);
+}
+
+/* What a store will write, lane behind lane. */
+static void gather_values(const struct sim_warp *w, const struct sim_op *op, uint8_t *values)
+{
+    size_t bytes = op->small, count = op->more_count / 2;
+    for (size_t e = 0; e < count; e++) {
+        const uint8_t *from = w->file + op->more[e];
+        for (size_t i = 0; i < SIM_LANES; i++)
+            memcpy(values + (i * count + e) * bytes, from + i * bytes, bytes);
+    }
+}
+
+static bool tell_load(struct sim_warp *w, const struct sim_op *op, const struct reached *r)
+{
+    return tell_reached(w, op, r, NULL);
+}
+
+static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct reached *r)
+{
+    uint8_t values[SIM_LANES * 16];
+    gather_values(w, op, values);
+    return tell_reached(w, op, r, values);
 }
 
 #define LOAD(name, type, count)                                                                    \
@@ -184,8 +262,10 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
                                            uint32_t mask)                                          \
     {                                                                                              \
         struct reached r;                                                                          \
-        if (w->observed || mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))      \
+        if (mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))                     \
             return ld_lanes(w, op, mask);                                                          \
+        if (w->watched && !tell_load(w, op, &r))                                                   \
+            return false;                                                                          \
         load_##type##_##count(w, op, &r);                                                          \
         return true;                                                                               \
     }                                                                                              \
@@ -193,9 +273,10 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
                                            uint32_t mask)                                          \
     {                                                                                              \
         struct reached r;                                                                          \
-        if (w->observed || mask != SIM_ALL ||                                                      \
-            !reach_global(w, op, sizeof(type) * count, false, &r))                                 \
+        if (mask != SIM_ALL || !reach_global(w, op, sizeof(type) * count, false, &r))              \
             return ld_lanes(w, op, mask);                                                          \
+        if (w->watched && !tell_load(w, op, &r))                                                   \
+            return false;                                                                          \
         load_##type##_##count(w, op, &r);                                                          \
         return true;                                                                               \
     }                                                                                              \
@@ -203,8 +284,10 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
                                            uint32_t mask)                                          \
     {                                                                                              \
         struct reached r;                                                                          \
-        if (w->observed || mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))      \
+        if (mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))                     \
             return st_lanes(w, op, mask);                                                          \
+        if (w->watched && !tell_store(w, op, &r))                                                  \
+            return false;                                                                          \
         store_##type##_##count(w, op, &r);                                                         \
         return true;                                                                               \
     }                                                                                              \
@@ -212,9 +295,10 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
                                            uint32_t mask)                                          \
     {                                                                                              \
         struct reached r;                                                                          \
-        if (w->observed || mask != SIM_ALL ||                                                      \
-            !reach_global(w, op, sizeof(type) * count, true, &r))                                  \
+        if (mask != SIM_ALL || !reach_global(w, op, sizeof(type) * count, true, &r))               \
             return st_lanes(w, op, mask);                                                          \
+        if (w->watched && !tell_store(w, op, &r))                                                  \
+            return false;                                                                          \
         store_##type##_##count(w, op, &r);                                                         \
         return true;                                                                               \
     }
@@ -228,9 +312,17 @@ ACCESSES(uint64_t, 2)
 /* A kernel's parameter, which all lanes share. */
 static bool ld_param(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    if (w->observed || mask != SIM_ALL)
-        return ld_lanes(w, op, mask);
     const uint8_t *from = w->sim->parameters + op->imm;
+    if (mask != SIM_ALL)
+        return ld_lanes(w, op, mask);
+    if (w->watched) {
+        struct reached r = {.host = w->sim->parameters + op->imm,
+                            .first = (uint64_t)op->imm,
+                            .space = SIM_PARAM,
+                            .way = WAY_SAME};
+        if (!tell_load(w, op, &r))
+            return false;
+    }
     if (op->small == 4) {
         uint32_t v, *to = sim_u32(w->file, op->more[0]);
         memcpy(&v, from, sizeof v);

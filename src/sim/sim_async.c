@@ -36,16 +36,24 @@ static struct sim_copies *copies_of(struct sim_warp *w)
 static bool tell_landing(struct sim_warp *w, const struct copy *c, uint32_t mask,
                          const uint8_t *const value[SIM_LANES])
 {
+    uint64_t from[SIM_LANES];
     struct sim_async_event event = {
         .at = c->at, .kind = SIM_ASYNC_LAND, .mask = mask, .group = c->number};
-    struct sim_access read = {
-        .at = c->at, .space = SIM_GLOBAL, .kind = SIM_READ, .group = c->number, .bytes = 0};
+    struct sim_access read = {.at = c->at,
+                              .space = SIM_GLOBAL,
+                              .kind = SIM_READ,
+                              .group = c->number,
+                              .bytes = 0,
+                              .across = c->to_offset,
+                              .past_l1 = c->op->small};
     struct sim_access write = {.at = c->at,
                                .space = SIM_SHARED,
                                .kind = SIM_WRITE,
                                .mask = mask,
                                .group = c->number,
-                               .bytes = c->op->bytes};
+                               .bytes = c->op->bytes,
+                               .across = from,
+                               .past_l1 = c->op->small};
     if (!sim_tell_async(w, &event))
         return false;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -55,6 +63,7 @@ static bool tell_landing(struct sim_warp *w, const struct copy *c, uint32_t mask
         write.value[lane] = value[lane];
         read.address[lane] = c->from_address[lane];
         read.before[lane] = c->from[lane];
+        from[lane] = c->bytes[lane] ? c->from_address[lane] : c->to_offset[lane];
     }
     for (uint32_t rest = mask; rest;) { /* a read for each number of bytes */
         read.bytes = c->bytes[__builtin_ctz(rest)];
@@ -166,7 +175,7 @@ bool sim_copies_land_all(struct sim_warp *w)
 
 /* --- issuing --- */
 
-/* Of cp.async: the op has the destination's address. */
+/* Of cp.async: the op has the destination's address, small: .cg. */
 struct copied_from {
     struct sim_op address;
     uint32_t size;   /* slot of how many bytes are read, SIM_NO_SLOT: all */
@@ -192,7 +201,7 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
 {
     const struct copied_from *s = op->data;
     struct sim_want want = {.kind = SIM_WRITE, .bytes = op->bytes, .alignment = op->bytes};
-    bool observed = w->observed, fine;
+    bool watched = w->watched, fine;
     uint32_t some = 0, full = 0;
     enum sim_space space;
     sizes(w, op, s, mask, c->bytes);
@@ -203,7 +212,7 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
     }
     sim_addresses(w, op, c->to_offset);
     sim_addresses(w, &s->address, c->from_address);
-    w->observed = false;
+    w->watched = false;
     fine = sim_reach_at(w, op, mask, c->to_offset, &want, c->to);
     want.kind = SIM_READ;
     fine = fine && (!full || sim_reach_at(w, &s->address, full, c->from_address, &want, c->from));
@@ -211,7 +220,7 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
         want.bytes = c->bytes[__builtin_ctz(rest)];
         fine = sim_reach_at(w, &s->address, rest & -rest, c->from_address, &want, c->from);
     }
-    w->observed = observed;
+    w->watched = watched;
     for (uint32_t rest = mask; rest && fine; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t told = c->to_offset[lane];
@@ -309,6 +318,7 @@ static bool choose_copy(struct sim_decoder *d, const struct ptx_instruction *ins
     op->data = s;
     op->run = issue;
     op->bytes = (uint8_t)ins->operands[2].bits;
+    op->small = ptx_has(ins, MOD_CG);
     s->size = s->ignore = SIM_NO_SLOT;
     s->address = (struct sim_op){.ins = ins, .where = op->where};
     const struct ptx_slot *fourth =

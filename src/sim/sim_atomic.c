@@ -39,11 +39,14 @@ static uint64_t add_f32(uint64_t a, uint64_t b, bool flush)
     return flush ? of_f32(flushed(flushed(x) + flushed(y))) : of_f32(x + y);
 }
 
+/* A NaN is handed on as it is, the operand's rather than the one in memory. */
 static uint64_t add_f64(uint64_t a, uint64_t b)
 {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
+    if (isnan(x) || isnan(y))
+        return isnan(y) ? b : a;
     x += y;
     memcpy(&a, &x, sizeof a);
     return isnan(x) ? UINT64_C(0xfff8000000000000) : a;

@@ -67,8 +67,8 @@ static void lanes_apart(struct sim_barrier_check *c, const struct watched_block 
     uint32_t away = b->live[g->at.warp] & ~g->mask;
     found(c, SIM_FOUND_DIVERGENT, &g->at, g->mask, other, other_mask,
           arena_printf(c->arena,
-                       "aligned barrier %d by lanes 0x%08x of a warp, without its lanes 0x%08x", g->id,
-                       g->mask, away));
+                       "aligned barrier %d by lanes 0x%08x of a warp, without its lanes 0x%08x",
+                       g->id, g->mask, away));
     g->mask = 0;
 }
 
@@ -99,16 +99,16 @@ static void check_count(struct sim_barrier_check *c, const struct watched_block 
     int expected = e->expected;
     if (expected != -1 && (expected <= 0 || expected % SIM_LANES || expected > MOST_THREADS))
         found(c, SIM_FOUND_BARRIER_COUNT, &e->at, e->mask, NULL, 0,
-              arena_printf(c->arena, "barrier %d for %d threads: not a multiple of 32 up to %d", e->id,
-                           expected, MOST_THREADS));
+              arena_printf(c->arena, "barrier %d for %d threads: not a multiple of 32 up to %d",
+                           e->id, expected, MOST_THREADS));
     else if (expected > b->warps * SIM_LANES)
         found(c, SIM_FOUND_BARRIER_COUNT, &e->at, e->mask, NULL, 0,
               arena_printf(c->arena, "barrier %d for %d threads in a block of %d", e->id, expected,
                            b->threads));
     if (bar->in_use && bar->expected != expected)
         found(c, SIM_FOUND_BARRIER_COUNT, &bar->at, 0, &e->at, e->mask,
-              arena_printf(c->arena, "barrier %d for %d threads and for %d at once (-1: all)", e->id,
-                           bar->expected, expected));
+              arena_printf(c->arena, "barrier %d for %d threads and for %d at once (-1: all)",
+                           e->id, bar->expected, expected));
     if (bar->in_use && bar->reduces != e->reduces)
         found(c, SIM_FOUND_MIXED, &bar->at, 0, &e->at, e->mask,
               arena_printf(c->arena, "barrier %d with .red and without at once", e->id));
@@ -190,8 +190,8 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
         exits(b, e);
     else if (e->kind == SIM_WARP_SYNC && e->mask & ~e->members)
         found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
-              arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give", e->mask,
-                           e->members));
+              arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give",
+                           e->mask, e->members));
     return true;
 }
 
@@ -239,8 +239,9 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
     struct sim_finding f = {.kind = kind, .access_count = 1};
     f.access[0] = (struct sim_finding_access){
         .at = at, .lane = __builtin_ctz(bar->waiting[first]), .does = "wait"};
-    f.message = arena_printf(c->arena, "barrier %d waits for %d threads, %d arrived%s", id, expected,
-                             bar->arrived, left ? "; not so many are left in the block" : "");
+    f.message =
+        arena_printf(c->arena, "barrier %d waits for %d threads, %d arrived%s", id, expected,
+                     bar->arrived, left ? "; not so many are left in the block" : "");
     f.steps[f.step_count++] = missing_text(c, b, bar);
     sim_report_add(c->report, &f);
     return true;

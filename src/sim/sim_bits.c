@@ -227,38 +227,45 @@ SIM_RARE3(fns, uint32_t, uint32_t, uint32_t, int32_t, find_nth_set(a, b, c))
 
 /* --- fields --- */
 
-/* Position and length count by their low 8 bits; bits beyond the top are the sign, or 0. */
+/* Bits beyond the top are the sign, or 0. */
 static inline uint64_t field_mask(uint32_t length)
 {
     return length > 63 ? UINT64_MAX : ((uint64_t)1 << length) - 1;
 }
-static inline uint64_t bfe_unsigned(uint64_t a, uint32_t at, uint32_t length)
+/* PTX takes the low 8 bits of place and length; of 64-bit fields, which are made of several machine
+ * instructions, GPUs take all of them. */
+static inline uint32_t field_number(uint32_t n, uint32_t bits)
 {
-    return shr_u64(a, at & 0xff) & field_mask(length & 0xff);
+    return bits == 64 ? n : n & 0xff;
+}
+static inline uint64_t bfe_unsigned(uint64_t a, uint32_t at, uint32_t length, uint32_t bits)
+{
+    return shr_u64(a, field_number(at, bits)) & field_mask(field_number(length, bits));
 }
 /* Of a number that was sign-extended to 64 bits, of which `bits` count. */
 static inline uint64_t bfe_signed(int64_t a, uint32_t at, uint32_t length, uint32_t bits)
 {
-    at &= 0xff;
-    length &= 0xff;
+    at = field_number(at, bits);
+    length = field_number(length, bits);
     if (length == 0)
         return 0;
-    uint32_t last = at + length - 1 < bits - 1 ? at + length - 1 : bits - 1;
+    uint64_t end = (uint64_t)at + length;
+    uint32_t last = end < bits ? (uint32_t)end - 1 : bits - 1;
     uint64_t field = (uint64_t)sar_s64(a, at) & field_mask(length);
     uint64_t above = ~field_mask(length);
     return a >> last & 1 ? field | above : field;
 }
 static inline uint64_t bfi(uint64_t a, uint64_t b, uint32_t at, uint32_t length, uint32_t bits)
 {
-    at &= 0xff;
-    length &= 0xff;
+    at = field_number(at, bits);
+    length = field_number(length, bits);
     if (at >= bits)
         return b;
     uint64_t field = field_mask(length) << at;
     return (b & ~field) | (a << at & field);
 }
-SIM_TERNARY(bfe_u32, uint32_t, uint32_t, uint32_t, uint32_t, bfe_unsigned(a, b, c))
-SIM_TERNARY(bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, bfe_unsigned(a, b, c))
+SIM_TERNARY(bfe_u32, uint32_t, uint32_t, uint32_t, uint32_t, bfe_unsigned(a, b, c, 32))
+SIM_TERNARY(bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, bfe_unsigned(a, b, c, 64))
 SIM_TERNARY(bfe_s32, uint32_t, int32_t, uint32_t, uint32_t, bfe_signed(a, b, c, 32))
 SIM_TERNARY(bfe_s64, uint64_t, int64_t, uint32_t, uint32_t, bfe_signed(a, b, c, 64))
 #define INSERT(bits)                                                                               \

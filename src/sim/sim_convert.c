@@ -4,6 +4,7 @@
  * other, lane by lane; registers may be wider than the types. What a NaN becomes is what NVIDIA's
  * GPUs make of it: f32 and narrower types have one NaN, f64 keeps sign and fraction.
  */
+#include "base/dtype.h"
 #include "sim/sim_exact.h"
 #include "sim/sim_half.h"
 
@@ -219,12 +220,17 @@ static uint64_t number_to_float(const struct how *h, uint64_t bits, uint32_t ran
 static uint64_t float_to_float(const struct how *h, uint64_t bits, uint32_t random)
 {
     enum sim_format from = (enum sim_format)h->from, to = (enum sim_format)h->to;
-    if (h->ftz && from == SIM_AS_F32)
+    /* GPUs do not flush on the way to f16, which shows in rounding away from 0 */
+    if (h->ftz && from == SIM_AS_F32 && to != SIM_AS_F16)
         bits = sim_f32_flush((uint32_t)bits);
     uint64_t r;
     bool nan = is_nan(from, bits);
     if (to == SIM_AS_TF32 && h->rounding == SIM_RNA)
         r = to_tf32_away((uint32_t)bits);
+    else if (to == SIM_AS_E4M3 && from == SIM_AS_F32)
+        r = f32_to_e4m3(sim_float((uint32_t)bits));
+    else if (to == SIM_AS_E5M2 && from == SIM_AS_F32)
+        r = f32_to_e5m2(sim_float((uint32_t)bits));
     else if (nan)
         r = nan_to_float(h, bits);
     else

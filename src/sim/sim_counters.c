@@ -1,5 +1,5 @@
-/* Counts are kept by instruction (a hash table of their addresses), and summed up by line and kind when they are asked
- * for: an event costs a look-up and a few additions.
+/* Counts are kept by instruction, and summed up by line and kind when they are asked for: an event costs a look-up and a
+ * few additions. Instructions stand in the order in which they were first seen, so that mostly the next one is it.
  */
 #include "sim/sim_counters.h"
 
@@ -17,9 +17,10 @@ struct entry {
 struct sim_counters {
     struct arena *arena;
     struct sim_observer observer;
-    struct entry *entries;
+    struct entry *entries; /* room for half the capacity */
+    uint32_t *table;       /* a hash of their instructions: number + 1 */
     size_t capacity, used; /* capacity: a power of two */
-    struct entry *last;    /* events of one instruction follow each other */
+    size_t last;           /* looked up */
 };
 
 /* --- kinds --- */
@@ -152,54 +153,56 @@ enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins)
 
 /* --- counting --- */
 
-static size_t slot_of(const struct sim_counters *c, const struct ptx_instruction *ins)
+static uint32_t *slot_of(const struct sim_counters *c, const struct ptx_instruction *ins)
 {
     size_t at = (size_t)(((uint64_t)(uintptr_t)ins >> 4) * 0x9e3779b97f4a7c15u >> 32);
     at &= c->capacity - 1;
-    while (c->entries[at].ins && c->entries[at].ins != ins)
+    while (c->table[at] && c->entries[c->table[at] - 1].ins != ins)
         at = (at + 1) & (c->capacity - 1);
-    return at;
+    return &c->table[at];
 }
 
 static void grow(struct sim_counters *c)
 {
-    struct entry *old = c->entries;
-    size_t count = c->capacity;
-    c->capacity = count ? 2 * count : FIRST_CAPACITY;
-    c->entries = arena_array(c->arena, struct entry, c->capacity);
-    for (size_t i = 0; i < count; i++)
-        if (old[i].ins)
-            c->entries[slot_of(c, old[i].ins)] = old[i];
+    const struct entry *old = c->entries;
+    c->capacity = c->capacity ? 2 * c->capacity : FIRST_CAPACITY;
+    c->table = arena_array(c->arena, uint32_t, c->capacity);
+    c->entries = arena_array(c->arena, struct entry, c->capacity / 2);
+    for (size_t i = 0; i < c->used; i++) {
+        c->entries[i] = old[i];
+        *slot_of(c, old[i].ins) = (uint32_t)i + 1;
+    }
 }
 
-static struct entry *new_entry(struct sim_counters *c, const struct sim_place *at)
+static size_t look_up(struct sim_counters *c, const struct sim_place *at)
 {
     if (2 * c->used >= c->capacity)
         grow(c);
-    struct entry *e = &c->entries[slot_of(c, at->ins)];
-    if (!e->ins) {
-        c->used++;
-        e->ins = at->ins;
-        e->where = at->where;
+    uint32_t *slot = slot_of(c, at->ins);
+    if (!*slot) {
+        c->entries[c->used] = (struct entry){.ins = at->ins, .where = at->where};
+        *slot = (uint32_t)++c->used;
     }
-    return e;
+    return *slot - 1;
 }
 
 static inline struct sim_counts *counts_of(struct sim_counters *c, const struct sim_place *at)
 {
-    if (!c->last || c->last->ins != at->ins) {
-        struct entry *e = c->capacity ? &c->entries[slot_of(c, at->ins)] : NULL;
-        c->last = e && e->ins ? e : new_entry(c, at);
+    size_t i = c->last;
+    if (i >= c->used || c->entries[i].ins != at->ins) {
+        i++;
+        if (i >= c->used || c->entries[i].ins != at->ins)
+            i = look_up(c, at);
+        c->last = i;
     }
-    return &c->last->counts;
+    return &c->entries[i].counts;
 }
 
-static bool see_instruction(void *user, const struct sim_place *at, uint32_t mask)
+static void see_executed(void *user, const struct sim_place *at, int64_t warps, int64_t lanes)
 {
     struct sim_counts *n = counts_of(user, at);
-    n->warp_instructions++;
-    n->thread_instructions += mask == UINT32_MAX ? SIM_LANES : __builtin_popcount(mask);
-    return true;
+    n->warp_instructions += warps;
+    n->thread_instructions += lanes;
 }
 
 static void see_shared(struct sim_counts *n, const struct sim_access *access)
@@ -253,8 +256,7 @@ struct sim_counters *sim_counters_new(struct arena *arena)
 {
     struct sim_counters *c = arena_new(arena, struct sim_counters);
     c->arena = arena;
-    c->observer =
-        (struct sim_observer){.user = c, .instruction = see_instruction, .access = see_access};
+    c->observer = (struct sim_observer){.user = c, .executed = see_executed, .access = see_access};
     return c;
 }
 
@@ -266,9 +268,8 @@ struct sim_observer *sim_counters_observer(struct sim_counters *c)
 void sim_counters_clear(struct sim_counters *c)
 {
     if (c->capacity)
-        memset(c->entries, 0, c->capacity * sizeof *c->entries);
-    c->used = 0;
-    c->last = NULL;
+        memset(c->table, 0, c->capacity * sizeof *c->table);
+    c->used = c->last = 0;
 }
 
 /* --- sums --- */
@@ -283,16 +284,15 @@ static void add(struct sim_counts *sum, const struct sim_counts *n)
 void sim_counters_total(const struct sim_counters *c, struct sim_counts *total)
 {
     *total = (struct sim_counts){0};
-    for (size_t i = 0; i < c->capacity; i++)
+    for (size_t i = 0; i < c->used; i++)
         add(total, &c->entries[i].counts);
 }
 
 void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COUNT])
 {
     memset(kinds, 0, SIM_KIND_COUNT * sizeof *kinds);
-    for (size_t i = 0; i < c->capacity; i++)
-        if (c->entries[i].ins)
-            kinds[sim_kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
+    for (size_t i = 0; i < c->used; i++)
+        kinds[sim_kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
 }
 
 static const char *file_name(const struct ptx_module *module, uint32_t number)
@@ -331,9 +331,7 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 {
     struct sim_line_counts *all = arena_array(arena, struct sim_line_counts, c->used + 1);
     size_t count = 0, kept = 0;
-    for (size_t i = 0; i < c->capacity; i++) {
-        if (!c->entries[i].ins)
-            continue;
+    for (size_t i = 0; i < c->used; i++) {
         place_line(&c->entries[i], module, &all[count]);
         all[count++].counts = c->entries[i].counts;
     }

@@ -24,40 +24,11 @@ extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(flo
         sim_choose_##name, sim_choose_##name                                                       \
     }
 
+/* Those that most instructions belong to come first. */
 static sim_choose *const families[][2] = {
-    TWICE(access),
-#if __has_include("sim/sim_integer.c")
-    TWICE(integer),
-#endif
-#if __has_include("sim/sim_float.c")
-    TWICE(float),
-#endif
-#if __has_include("sim/sim_half.c")
-    TWICE(half),
-#endif
-#if __has_include("sim/sim_bits.c")
-    TWICE(bits),
-#endif
-#if __has_include("sim/sim_compare.c")
-    TWICE(compare),
-#endif
-#if __has_include("sim/sim_convert.c")
-    TWICE(convert),
-#endif
-#if __has_include("sim/sim_approx.c")
-    TWICE(approx),
-#endif
-    TWICE(move),
-#if __has_include("sim/sim_lanes.c")
-    TWICE(lanes),
-#endif
-#if __has_include("sim/sim_mma.c")
-    TWICE(mma),
-#endif
-#if __has_include("sim/sim_matrix.c")
-    ONCE(matrix),
-#endif
-    ONCE(control),  ONCE(barrier), ONCE(atomic), ONCE(async), ONCE(mbarrier),
+    TWICE(access), TWICE(integer), TWICE(float),  TWICE(move),  TWICE(compare), TWICE(convert),
+    TWICE(bits),   TWICE(half),    TWICE(approx), TWICE(lanes), TWICE(mma),     ONCE(matrix),
+    ONCE(control), ONCE(barrier),  ONCE(atomic),  ONCE(async),  ONCE(mbarrier), ONCE(mma_quads),
 };
 
 static bool machine_is_v3(void)
@@ -74,7 +45,9 @@ static bool machine_is_v3(void)
 static bool run_unknown(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     (void)mask;
-    return sim_stop(w, op, "not simulated");
+    sim_stop(w, op, "not simulated");
+    w->sim->end = SIM_UNKNOWN;
+    return false;
 }
 
 static bool run_end(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

@@ -9,21 +9,35 @@ enum { SIM_LANES = 32 };
 
 /* Who: a warp of a block. Threads are numbered x fastest; thread = warp * 32 + lane. */
 struct sim_place {
-    int64_t block;            /* number in the grid, x fastest */
-    int warp;                 /* in its block */
-    int warps, threads;       /* of the block */
+    int64_t block;                     /* number in the grid, x fastest */
+    int warp;                          /* in its block */
+    int warps, threads;                /* of the block */
     const struct ptx_instruction *ins; /* its .loc is in ins->line */
     const struct ptx_function *function;
-    struct loc where;         /* in the module's text */
+    struct loc where; /* in the module's text */
 };
 
 enum sim_space { SIM_GLOBAL, SIM_SHARED, SIM_LOCAL, SIM_CONST, SIM_PARAM };
-enum sim_kind { SIM_READ = 1, SIM_WRITE = 2, SIM_UPDATE = 3 /* read and written at once: atom, red */ };
+enum sim_kind {
+    SIM_READ = 1,
+    SIM_WRITE = 2,
+    SIM_UPDATE = 3 /* read and written at once: atom, red */
+};
 /* Order of an access or fence, PTX ISA section memory-consistency-model. */
-enum sim_order { SIM_WEAK, SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL, SIM_SC, SIM_VOLATILE };
+enum sim_order {
+    SIM_WEAK,
+    SIM_RELAXED,
+    SIM_ACQUIRE,
+    SIM_RELEASE,
+    SIM_ACQ_REL,
+    SIM_SC,
+    SIM_VOLATILE
+};
 enum sim_scope { SIM_CTA, SIM_CLUSTER, SIM_GPU, SIM_SYS };
 enum sim_proxy { SIM_GENERIC, SIM_ASYNC };
 enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
+/* How addresses follow from lanes: not looked at; the same for all; address[0] + lane * stride. */
+enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR };
 
 /* A warp's access: lane i of `mask` has `bytes` bytes at address[i] (ldmatrix and stmatrix: lane i gives the address of row
  * i of 16 bytes; `matrices` of them; lanes 0 to 8 * matrices - 1 are in the mask). */
@@ -36,15 +50,22 @@ struct sim_access {
     enum sim_proxy proxy;
     enum sim_matrix matrix;
     int matrices;
+    enum sim_pattern
+        pattern;     /* told of whole warps only: the mask is full if it is not SIM_UNSORTED */
+    uint32_t stride; /* SIM_LINEAR: not below `bytes` */
     uint32_t mask;
-    int bytes;   /* of a lane, all of a vector's */
-    int element; /* of one element of the vector; 0: as bytes */
+    int bytes;      /* of a lane, all of a vector's */
+    int element;    /* of one element of the vector; 0: as bytes */
+    uint32_t group; /* 0, or the number of the asynchronous copy that this is a part of */
+    /* Of a copy: the addresses on its other side (NULL: not known; of lanes that read nothing, the target's); it goes
+     * past L1 (cp.async.cg). */
+    const uint64_t *across;
+    bool past_l1;
     /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory; SIM_LOCAL: offset in the
      * thread's. Faults aside, all are inside. */
     uint64_t address[SIM_LANES];
     const uint8_t *before[SIM_LANES]; /* host address of the bytes; of a write: not written yet */
-    const uint8_t *value[SIM_LANES];  /* of a write: what will be written; NULL: not known */
-    uint32_t group; /* 0, or the number of the asynchronous copy that this is a part of */
+    const uint8_t *value[SIM_LANES];  /* of a write alone: what will be written; NULL: not known */
 };
 
 /* Asynchronous copies (cp.async): issued, committed to a group, landed (read and written then: two accesses with
@@ -55,28 +76,28 @@ enum sim_sync {
     SIM_BARRIER_ARRIVE, /* lanes of mask arrive at barrier `id` (bar.arrive, and the first half of bar.sync); told before the
                          * machine looks whether id and count can be, and stops if not */
     SIM_BARRIER_LEAVE,  /* lanes of mask go on behind it */
-    SIM_WARP_SYNC,      /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory */
-    SIM_FENCE,          /* fence, membar: order, scope */
-    SIM_PROXY_FENCE,    /* fence.proxy.async */
+    SIM_WARP_SYNC, /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory */
+    SIM_FENCE,       /* fence, membar: order, scope */
+    SIM_PROXY_FENCE, /* fence.proxy.async */
     SIM_MBARRIER_INIT,
     SIM_MBARRIER_ARRIVE, /* address, order, scope; count in `count` */
     SIM_MBARRIER_WAIT,   /* a test or try_wait that succeeded */
     SIM_MBARRIER_FAILED, /* one that did not */
     SIM_MBARRIER_INVAL,
-    SIM_EXIT             /* lanes of mask have left */
+    SIM_EXIT /* lanes of mask have left */
 };
 
 struct sim_sync_event {
     struct sim_place at;
     enum sim_sync kind;
-    uint32_t mask;    /* lanes that do this */
-    uint32_t members; /* SIM_WARP_SYNC: the mask operand */
-    int id;           /* of a barrier, 0 to 15 */
-    int expected;     /* threads of a barrier, -1: all of the block */
-    int64_t generation; /* how often the barrier was complete before */
+    uint32_t mask;         /* lanes that do this */
+    uint32_t members;      /* SIM_WARP_SYNC: the mask operand */
+    int id;                /* of a barrier, 0 to 15 */
+    int expected;          /* threads of a barrier, -1: all of the block */
+    int64_t generation;    /* how often the barrier was complete before */
     bool aligned, reduces; /* .aligned; bar.red */
-    bool waits;            /* SIM_BARRIER_ARRIVE: not bar.arrive, the lanes stay until it is complete */
-    bool orders;           /* SIM_WARP_SYNC: bar.warp.sync, which orders memory; shfl.sync … do not */
+    bool waits;  /* SIM_BARRIER_ARRIVE: not bar.arrive, the lanes stay until it is complete */
+    bool orders; /* SIM_WARP_SYNC: bar.warp.sync, which orders memory; shfl.sync … do not */
     enum sim_order order;
     enum sim_scope scope;
     uint64_t address[SIM_LANES]; /* of mbarriers: offset in shared memory */
@@ -87,9 +108,9 @@ struct sim_async_event {
     struct sim_place at;
     enum sim_async kind;
     uint32_t mask;
-    uint32_t group;   /* ISSUE, LAND: the copy; COMMIT: unused */
-    int pending;      /* WAIT: groups that may be pending */
-    bool all;         /* WAIT: cp.async.wait_all */
+    uint32_t group; /* ISSUE, LAND: the copy; COMMIT: unused */
+    int pending;    /* WAIT: groups that may be pending */
+    bool all;       /* WAIT: cp.async.wait_all */
 };
 
 /* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and writing nothing. */
@@ -113,7 +134,8 @@ struct sim_allocation_event {
     enum sim_space space;
     uint64_t address, bytes;
     const char *name; /* NULL: none */
-    bool initialised; /* at least once written by the host, or by definition (variables of a module) */
+    bool
+        initialised; /* at least once written by the host, or by definition (variables of a module) */
 };
 
 struct sim_block_event {
@@ -135,6 +157,8 @@ struct sim_observer {
     bool (*async)(void *user, const struct sim_async_event *event);
     bool (*allocated)(void *user, const struct sim_allocation_event *event);
     bool (*fault)(void *user, const struct sim_fault *fault, bool *go_on);
+    /* When a launch has ended, for each instruction: how often a warp came to it, and lanes of all these together. */
+    void (*executed)(void *user, const struct sim_place *at, int64_t warps, int64_t lanes);
     bool (*ended)(void *user);
     struct sim_observer *next;
 };

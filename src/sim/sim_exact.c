@@ -33,14 +33,10 @@ uint64_t sim_format_infinity(enum sim_format format)
 /* Bits up to the highest that is set. */
 static int length_of(sim_u128 v)
 {
-    int n = 0;
-    for (uint64_t high = (uint64_t)(v >> 64); high; high >>= 1)
-        n++;
-    if (n)
-        return n + 64;
-    for (uint64_t low = (uint64_t)v; low; low >>= 1)
-        n++;
-    return n;
+    uint64_t high = (uint64_t)(v >> 64), low = (uint64_t)v;
+    if (high)
+        return 128 - __builtin_clzll(high);
+    return low ? 64 - __builtin_clzll(low) : 0;
 }
 
 /* v shifted right, with what falls off kept in the last bit. */

@@ -106,13 +106,13 @@ SIM_TERNARY_LOOP(fma_f32x2_rn, 2 * SIM_LANES, uint32_t, uint32_t, uint32_t, uint
 
 /* --- f64, to nearest --- */
 
-/* The result r of a, b, c where it is no NaN; else the first operand that is one, quiet; else the
- * NaN of an invalid operation. */
+/* The result r of a, b, c where it is no NaN; else the operand that is one, quiet, b before a
+ * before c; else the NaN of an invalid operation. */
 static inline uint64_t nan_of(uint64_t r, uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t nan = sim_f64_nan(c) ? sim_f64_quiet(c) : 0xfff8000000000000u;
-    nan = sim_f64_nan(b) ? sim_f64_quiet(b) : nan;
     nan = sim_f64_nan(a) ? sim_f64_quiet(a) : nan;
+    nan = sim_f64_nan(b) ? sim_f64_quiet(b) : nan;
     return sim_f64_nan(r) ? nan : r;
 }
 static inline uint64_t add_f64(uint64_t a, uint64_t b)
@@ -129,7 +129,7 @@ static inline uint64_t mul_f64(uint64_t a, uint64_t b)
 }
 static inline uint64_t div_f64(uint64_t a, uint64_t b)
 {
-    return nan_of(sim_double_bits(sim_double(a) / sim_double(b)), a, b, 0);
+    return nan_of(sim_double_bits(sim_double(a) / sim_double(b)), b, a, 0); /* a's NaN first */
 }
 static inline uint64_t fma_f64(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -277,14 +277,15 @@ static uint32_t f32_of_bf16(uint16_t a)
 MIXED(f16)
 MIXED(bf16)
 
-/* --- signs and properties --- */
+/* --- signs and properties: zeros are normal --- */
 
-SIM_UNARY(abs_f32, uint32_t, uint32_t, a & ~MINUS)
-SIM_UNARY(abs_f32_ftz, uint32_t, uint32_t, FLUSH(a) & ~MINUS)
-SIM_UNARY(neg_f32, uint32_t, uint32_t, a ^ MINUS)
-SIM_UNARY(neg_f32_ftz, uint32_t, uint32_t, FLUSH(a) ^ MINUS)
-SIM_UNARY(abs_f64, uint64_t, uint64_t, a & ~(1ull << 63))
-SIM_UNARY(neg_f64, uint64_t, uint64_t, a ^ (1ull << 63))
+/* A NaN keeps its sign or, of f32, becomes the usual one. */
+SIM_UNARY(abs_f32, uint32_t, uint32_t, sim_f32_canonical(a & ~MINUS))
+SIM_UNARY(abs_f32_ftz, uint32_t, uint32_t, sim_f32_canonical(FLUSH(a) & ~MINUS))
+SIM_UNARY(neg_f32, uint32_t, uint32_t, sim_f32_canonical(a ^ MINUS))
+SIM_UNARY(neg_f32_ftz, uint32_t, uint32_t, sim_f32_canonical(FLUSH(a) ^ MINUS))
+SIM_UNARY(abs_f64, uint64_t, uint64_t, sim_f64_nan(a) ? sim_f64_quiet(a) : a & ~(1ull << 63))
+SIM_UNARY(neg_f64, uint64_t, uint64_t, sim_f64_nan(a) ? sim_f64_quiet(a) : a ^ (1ull << 63))
 /* The second's magnitude with the first's sign. */
 SIM_BINARY(copysign_f32, uint32_t, uint32_t, uint32_t, (a & MINUS) | (b & ~MINUS))
 SIM_BINARY(copysign_f64, uint64_t, uint64_t, uint64_t, (a & 1ull << 63) | (b & ~(1ull << 63)))
@@ -302,7 +303,7 @@ SIM_BINARY(copysign_f64, uint64_t, uint64_t, uint64_t, (a & 1ull << 63) | (b & ~
     PROPERTY(infinite_##type, T, (T)(a << 1) == (T)(INFINITY_ << 1))                               \
     PROPERTY(number_##type, T, (T)(a << 1) <= (T)(INFINITY_ << 1))                                 \
     PROPERTY(notanumber_##type, T, (T)(a << 1) > (T)(INFINITY_ << 1))                              \
-    PROPERTY(normal_##type, T, (a & INFINITY_) != INFINITY_ && (a & INFINITY_))                    \
+    PROPERTY(normal_##type, T, (a & INFINITY_) != INFINITY_ && ((a & INFINITY_) || !(T)(a << 1)))  \
     PROPERTY(subnormal_##type, T, !(a & INFINITY_) && (a << 1))
 PROPERTIES(f32, uint32_t, 0x7f800000u)
 PROPERTIES(f64, uint64_t, 0x7ff0000000000000u)

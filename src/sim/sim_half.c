@@ -28,10 +28,13 @@ HALF2(add_bf16, sim_bf16_add(a, b))
 HALF2(sub_bf16, sim_bf16_add(a, NEGATED(b)))
 HALF2(mul_bf16, sim_bf16_mul(a, b))
 HALF3(fma_bf16, sim_bf16_fma(a, b, c))
-HALF1(abs_half, a & 0x7fffu)
-HALF1(neg_half, NEGATED(a))
-HALF1(abs_f16_ftz, sim_f16_flush(a) & 0x7fffu)
-HALF1(neg_f16_ftz, NEGATED(sim_f16_flush(a)))
+#define NUMBER(a, r, infinity) (((a)&0x7fffu) > (infinity) ? 0x7fffu : (uint16_t)(r))
+HALF1(abs_f16, NUMBER(a, a & 0x7fffu, SIM_F16_INFINITY))
+HALF1(neg_f16, NUMBER(a, NEGATED(a), SIM_F16_INFINITY))
+HALF1(abs_bf16, NUMBER(a, a & 0x7fffu, SIM_BF16_INFINITY))
+HALF1(neg_bf16, NUMBER(a, NEGATED(a), SIM_BF16_INFINITY))
+HALF1(abs_f16_ftz, NUMBER(a, sim_f16_flush(a) & 0x7fffu, SIM_F16_INFINITY))
+HALF1(neg_f16_ftz, NUMBER(a, NEGATED(sim_f16_flush(a)), SIM_F16_INFINITY))
 HALF2(min_f16, sim_half_extreme(a, b, SIM_F16_INFINITY, false, false))
 HALF2(max_f16, sim_half_extreme(a, b, SIM_F16_INFINITY, true, false))
 HALF2(min_bf16, sim_half_extreme(a, b, SIM_BF16_INFINITY, false, false))
@@ -112,23 +115,24 @@ static const struct half_row half_rows[] = {
     {PTX_SUB, false, BOTH(sub_f16), BOTH(sub_f16_any)},
     {PTX_MUL, false, BOTH(mul_f16), BOTH(mul_f16_any)},
     {PTX_FMA, false, BOTH(fma_f16), BOTH(fma_f16_any)},
-    {PTX_ABS, false, BOTH(abs_half), BOTH(abs_f16_ftz)},
-    {PTX_NEG, false, BOTH(neg_half), BOTH(neg_f16_ftz)},
+    {PTX_ABS, false, BOTH(abs_f16), BOTH(abs_f16_ftz)},
+    {PTX_NEG, false, BOTH(neg_f16), BOTH(neg_f16_ftz)},
     {PTX_MIN, false, BOTH(min_f16), BOTH(extreme_f16)},
     {PTX_MAX, false, BOTH(max_f16), BOTH(extreme_f16)},
     {PTX_ADD, true, BOTH(add_bf16), NONE},
     {PTX_SUB, true, BOTH(sub_bf16), NONE},
     {PTX_MUL, true, BOTH(mul_bf16), NONE},
     {PTX_FMA, true, BOTH(fma_bf16), BOTH(fma_bf16_any)},
-    {PTX_ABS, true, BOTH(abs_half), NONE},
-    {PTX_NEG, true, BOTH(neg_half), NONE},
+    {PTX_ABS, true, BOTH(abs_bf16), NONE},
+    {PTX_NEG, true, BOTH(neg_bf16), NONE},
     {PTX_MIN, true, BOTH(min_bf16), BOTH(extreme_bf16)},
     {PTX_MAX, true, BOTH(max_bf16), BOTH(extreme_bf16)},
 };
 
-/* .oob is not among them: what pattern the NaN is that stands for "outside" is not documented. */
-static const uint16_t allowed[] = {MOD_RN,      MOD_FTZ, MOD_SAT,     MOD_RELU,
-                                   MOD_NAN_OUT, MOD_ABS, MOD_XORSIGN, MOD_NONE};
+/* fma.oob gives 0 where a factor is the NaN that tensor copies fill with what is outside. PTX does not tell its bits;
+ * nothing that is simulated makes it, and with any other NaN (readings) .oob changes nothing. */
+static const uint16_t allowed[] = {MOD_RN,  MOD_FTZ,     MOD_SAT, MOD_RELU, MOD_NAN_OUT,
+                                   MOD_ABS, MOD_XORSIGN, MOD_OOB, MOD_NONE};
 
 bool sim_choose_half(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
 {

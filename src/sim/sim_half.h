@@ -15,7 +15,7 @@ static inline float sim_odd_sum_f32(float a, float b)
 {
     float s = a + b, b_part = s - a, error = (a - (s - b_part)) + (b - b_part);
     uint32_t bits = sim_float_bits(s);
-    uint32_t inexact = (error < 0) | (error > 0) ? 1 : 0, even = ~bits & 1;
+    uint32_t inexact = ((error < 0) | (error > 0)) ? 1 : 0, even = ~bits & 1;
     bool outwards = (error > 0) == (s > 0);
     return sim_float(bits + (inexact & even) * (outwards ? 1u : UINT32_MAX));
 }
@@ -23,7 +23,7 @@ static inline double sim_odd_sum_f64(double a, double b)
 {
     double s = a + b, b_part = s - a, error = (a - (s - b_part)) + (b - b_part);
     uint64_t bits = sim_double_bits(s);
-    uint64_t inexact = (error < 0) | (error > 0) ? 1 : 0, even = ~bits & 1;
+    uint64_t inexact = ((error < 0) | (error > 0)) ? 1 : 0, even = ~bits & 1;
     bool outwards = (error > 0) == (s > 0);
     return sim_double(bits + (inexact & even) * (outwards ? 1u : UINT64_MAX));
 }
@@ -34,7 +34,7 @@ static inline uint32_t sim_odd_f32(double v)
     float f = (float)v;
     double error = v - (double)f;
     uint32_t bits = sim_float_bits(f);
-    uint32_t inexact = (error < 0) | (error > 0) ? 1 : 0, even = ~bits & 1;
+    uint32_t inexact = ((error < 0) | (error > 0)) ? 1 : 0, even = ~bits & 1;
     bool outwards = (error > 0) == (v > 0);
     return bits + (inexact & even) * (outwards ? 1u : UINT32_MAX);
 }
@@ -44,16 +44,17 @@ static inline uint16_t sim_f16_narrow(uint32_t a)
 {
     uint32_t sign = a >> 16 & 0x8000u, rest = a & 0x7fffffffu;
     uint32_t normal = (rest - (112u << 23) + 0xfffu + (rest >> 13 & 1u)) >> 13;
-    uint32_t aligned =
-        rest < 0x38800000u ? rest : 0; /* below 2^-14 an addition aligns and rounds */
+    /* below 2^-14 an addition aligns and rounds */
+    uint32_t aligned = sim_choice(rest < 0x38800000u, rest, 0);
     uint32_t small = sim_float_bits(sim_float(aligned) + 0.5f) - 0x3f000000u;
-    uint32_t r = rest < 0x38800000u ? small : rest >= 0x477ff000u ? 0x7c00u : normal;
-    return (uint16_t)(rest > 0x7f800000u ? 0x7fffu : sign | r);
+    uint32_t large = rest >= 0x477ff000u ? 0x7c00u : normal;
+    uint32_t r = sign | sim_choice(rest < 0x38800000u, small, large);
+    return (uint16_t)sim_choice(rest > 0x7f800000u, 0x7fffu, r);
 }
 static inline uint16_t sim_bf16_narrow(uint32_t a)
 {
     uint32_t r = (a + 0x7fffu + (a >> 16 & 1u)) >> 16;
-    return (uint16_t)(sim_f32_nan(a) ? 0x7fffu : r);
+    return (uint16_t)sim_choice(sim_f32_nan(a), 0x7fffu, r);
 }
 
 static inline float sim_f16_float(uint16_t a)

@@ -53,6 +53,12 @@ struct sim_fill {
 };
 enum { SIM_FILL_LOCAL = 0xffff };
 
+/* How often warps, and lanes of them, came to an op, as what is more than at the op before: a row of ops that are
+ * executed costs two additions. */
+struct sim_executed {
+    int64_t warps, lanes;
+};
+
 struct sim_code {
     const struct ptx_function *function;
     struct sim_op *ops;
@@ -65,7 +71,8 @@ struct sim_code {
     struct sim_parameter *parameters, *results;
     size_t parameter_count, result_count;
     uint32_t local_bytes;
-    struct sim_frame *unused; /* frames to use again */
+    struct sim_frame *unused;      /* frames to use again */
+    struct sim_executed *executed; /* while a launch is counted; count + 2 */
     struct sim_code *next;
 };
 
@@ -163,10 +170,14 @@ struct sim_block {
     struct sim_block *next;
 };
 
+/* Those observers that have a hook. */
+typedef VEC(struct sim_observer *) sim_listeners;
+
 struct sim {
     struct arena *arena;
     VEC(struct sim_allocation) allocations; /* the first SIM_FIRST_ALLOCATION are empty */
     struct sim_observer *observers;
+    sim_listeners on_access, on_sync, on_async; /* of a launch */
     const struct ptx_module *module;
     const struct source *source;
     VEC(const struct ptx_function *) functions; /* whose address was taken or that were called */
@@ -195,9 +206,11 @@ struct sim {
     uint64_t random;
     uint64_t changes; /* of memory or barriers: anything that a poll may wait for */
     uint32_t copies;  /* asynchronous ones so far, their numbers */
-    bool whole;       /* an observer wants each instruction, or the order is random */
+    bool counted;     /* an observer wants to know how often instructions were executed */
+    bool told;        /* one wants to hear of each; then a turn may end behind any */
     bool late;
     int64_t turn_end; /* steps at which it is another warp's turn */
+    int64_t asked_at; /* steps at which `cancelled` is asked again */
     uint64_t turns;   /* of paths */
     struct text output;
     uint8_t nowhere[256]; /* what accesses with a pardoned fault get */
@@ -206,6 +219,8 @@ struct sim {
 uint32_t sim_random(struct sim *sim, uint32_t below);
 
 /* sim_warp.c */
+/* Tells observers how often ops were executed, and forgets it. */
+void sim_tell_executed(struct sim *sim);
 /* Begins: one path at the kernel's start. */
 void sim_warp_begin(struct sim_warp *w, struct sim_code *code);
 void sim_warp_end(struct sim_warp *w);

@@ -21,8 +21,8 @@ struct region {
 
 struct pending {
     uint32_t commits[SIM_LANES], waited[SIM_LANES]; /* groups; those below are done */
-    uint32_t last[SIM_LANES];                       /* the latest copy's group + 1, 0: none is under way */
-    struct sim_place at;                            /* of the latest copy */
+    uint32_t last[SIM_LANES]; /* the latest copy's group + 1, 0: none is under way */
+    struct sim_place at;      /* of the latest copy */
 };
 
 struct checked_block {
@@ -30,7 +30,7 @@ struct checked_block {
     int64_t number;
     int warps;
     struct bits shared;
-    struct bits *local; /* by thread; NULL: none so far */
+    struct bits *local;      /* by thread; NULL: none so far */
     struct pending *pending; /* by warp; NULL: none so far */
 };
 
@@ -172,11 +172,10 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
     uint64_t at = a->address[lane] + (uint64_t)byte;
     const struct sim_allocation_event *memory =
         a->space == SIM_LOCAL ? NULL : sim_report_memory(c->report, a->space, at);
-    f.message = arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
-                             (unsigned long long)at, spaces[a->space],
-                             memory && memory->name ? " ('" : "",
-                             memory && memory->name ? memory->name : "",
-                             memory && memory->name ? "')" : "");
+    f.message = arena_printf(
+        c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
+        (unsigned long long)at, spaces[a->space], memory && memory->name ? " ('" : "",
+        memory && memory->name ? memory->name : "", memory && memory->name ? "')" : "");
     f.access[0] = (struct sim_finding_access){.at = a->at,
                                               .lane = lane,
                                               .does = a->group ? "asynchronous read" : "read",
@@ -187,6 +186,25 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
     sim_report_add(c->report, &f);
 }
 
+/* All lanes at one place or side by side: one range, fine as it is or after this write? */
+static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a)
+{
+    uint64_t offset;
+    if (a->pattern == SIM_UNSORTED || a->space == SIM_LOCAL ||
+        (a->pattern == SIM_LINEAR && a->stride != (uint32_t)a->bytes))
+        return false;
+    int bytes = a->pattern == SIM_LINEAR ? a->bytes * SIM_LANES : a->bytes;
+    struct bits *bits = bits_of(c, b, a, 0, &offset);
+    if (!bits) /* of one allocation, whose other bytes are not checked either */
+        return true;
+    if (offset + (uint64_t)bytes > bits->bytes)
+        return false;
+    if (a->kind & SIM_READ)
+        return bits->valid == bits->bytes || first_invalid(bits, offset, bytes) < 0;
+    make_valid(c->arena, bits, offset, bytes);
+    return true;
+}
+
 static bool access_told(void *user, const struct sim_access *a)
 {
     struct sim_memcheck *c = user;
@@ -194,6 +212,8 @@ static bool access_told(void *user, const struct sim_access *a)
         return true;
     struct checked_block *b = a->space == SIM_GLOBAL ? NULL : block_of(c, a->at.block);
     if (a->space == SIM_SHARED && (!b || b->shared.valid == b->shared.bytes))
+        return true;
+    if (whole_range(c, b, a))
         return true;
     int bytes = a->matrix == SIM_LANEWISE ? a->bytes : 16;
     uint64_t previous = UINT64_MAX;
@@ -249,11 +269,12 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
     struct sim_finding f = {.kind = kind, .access_count = 1};
     const char *does = fault->write ? "write" : "read", *where = where_is(c->arena, fault);
     if (kind == SIM_FOUND_OUTSIDE)
-        f.message = arena_printf(c->arena, "%s of %d bytes outside memory: %s", does, fault->bytes,
-                                 where);
+        f.message =
+            arena_printf(c->arena, "%s of %d bytes outside memory: %s", does, fault->bytes, where);
     else if (kind == SIM_FOUND_MISALIGNED)
-        f.message = arena_printf(c->arena, "address 0x%llx is not a multiple of the %d bytes of the "
-                                           "%s: %s",
+        f.message = arena_printf(c->arena,
+                                 "address 0x%llx is not a multiple of the %d bytes of the "
+                                 "%s: %s",
                                  (unsigned long long)fault->address, fault->bytes, does, where);
     else if (kind == SIM_FOUND_READ_ONLY)
         f.message = arena_printf(c->arena, "write to memory that cannot be written: %s", where);
@@ -311,9 +332,10 @@ static void left_pending(struct sim_memcheck *c, const struct sim_sync_event *e,
     if (sim_report_again(c->report, SIM_FOUND_ASYNC_PENDING, &p->at, NULL))
         return;
     struct sim_finding f = {.kind = SIM_FOUND_ASYNC_PENDING, .access_count = 1};
-    f.message = p->last[lane] > p->commits[lane]
-                    ? "a thread leaves with an asynchronous copy under way that it never committed"
-                    : "a thread leaves with an asynchronous copy under way that it never waited for";
+    f.message =
+        p->last[lane] > p->commits[lane]
+            ? "a thread leaves with an asynchronous copy under way that it never committed"
+            : "a thread leaves with an asynchronous copy under way that it never waited for";
     f.access[0] =
         (struct sim_finding_access){.at = p->at, .lane = lane, .does = "asynchronous copy"};
     f.steps[f.step_count++] = arena_printf(c->arena, "it leaves at %s",
@@ -327,11 +349,8 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     bool arrives = e->kind == SIM_MBARRIER_ARRIVE && e->at.ins &&
                    e->at.ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
     if (e->kind == SIM_MBARRIER_INIT) { /* the object's 8 bytes */
-        struct sim_access init = {.at = e->at,
-                                  .space = SIM_SHARED,
-                                  .kind = SIM_WRITE,
-                                  .mask = e->mask,
-                                  .bytes = 8};
+        struct sim_access init = {
+            .at = e->at, .space = SIM_SHARED, .kind = SIM_WRITE, .mask = e->mask, .bytes = 8};
         memcpy(init.address, e->address, sizeof init.address);
         return access_told(c, &init);
     }
@@ -384,8 +403,7 @@ static void free_block(struct sim_memcheck *c, struct checked_block *b)
     for (size_t i = 0; b->local && i < threads; i++)
         bits_free(c->arena, &b->local[i]);
     sim_heap_free(c->arena, b->local, b->local ? threads * sizeof *b->local : 0);
-    sim_heap_free(c->arena, b->pending,
-                  b->pending ? (size_t)b->warps * sizeof *b->pending : 0);
+    sim_heap_free(c->arena, b->pending, b->pending ? (size_t)b->warps * sizeof *b->pending : 0);
     sim_heap_free(c->arena, b, sizeof *b);
     c->last_block = NULL;
 }

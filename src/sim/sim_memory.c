@@ -6,6 +6,7 @@
  */
 #include "sim/sim_machine.h"
 
+#include <stddef.h>
 #include <string.h>
 
 void sim_addresses(const struct sim_warp *w, const struct sim_op *op, uint64_t address[SIM_LANES])
@@ -93,18 +94,22 @@ const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address)
 
 /* --- faults --- */
 
+/* Behind the start of one allocation, or nearer in front of the next. */
 static void name_allocation(const struct sim *sim, struct sim_fault *fault)
 {
-    uint64_t number = sim_number_of(fault->address);
-    const struct sim_allocation *a = NULL;
+    uint64_t number = sim_number_of(fault->address), offset = sim_offset_of(fault->address);
+    const struct sim_allocation *all = sim->allocations.data, *a = NULL;
     if (number >= SIM_FIRST_ALLOCATION && number < sim->allocations.count) {
-        a = &sim->allocations.data[number];
-        fault->offset = (int64_t)sim_offset_of(fault->address);
-    } else if (number + 1 >= SIM_FIRST_ALLOCATION && number + 1 < sim->allocations.count) {
-        a = &sim->allocations.data[number + 1]; /* in front of it */
+        a = &all[number];
+        fault->offset = (int64_t)offset;
+    }
+    if (number + 1 >= SIM_FIRST_ALLOCATION && number + 1 < sim->allocations.count &&
+        offset >> (SIM_OFFSET_BITS - 1)) {
+        a = &all[number + 1];
         fault->offset = (int64_t)(fault->address - sim_address_of(number + 1, 0));
     }
     if (a) {
+        fault->space = a->constant ? SIM_CONST : SIM_GLOBAL;
         fault->name = a->name;
         fault->size = a->size;
     }
@@ -134,7 +139,9 @@ static void fault_text(struct text *out, const struct sim_fault *f)
                                         "trap"};
     text_printf(out, "%s of %d bytes of %s memory at 0x%llx: %s", f->write ? "write" : "read",
                 f->bytes, spaces[f->space], (unsigned long long)f->address, kinds[f->kind]);
-    if (f->name)
+    if (f->name && f->offset < 0)
+        text_printf(out, ", %lld bytes in front of `%s`", -(long long)f->offset, f->name);
+    else if (f->name)
         text_printf(out, ", %lld bytes behind the start of `%s`, which has %llu",
                     (long long)f->offset, f->name, (unsigned long long)f->size);
 }
@@ -194,13 +201,98 @@ bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char 
 
 bool sim_tell_access(struct sim_warp *w, const struct sim_access *access)
 {
-    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
-        if (o->access && !o->access(o->user, access)) {
+    for (size_t i = 0; i < w->sim->on_access.count; i++) {
+        struct sim_observer *o = w->sim->on_access.data[i];
+        if (!o->access(o->user, access)) {
             sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
             w->state = SIM_CHOOSES;
             return false;
         }
+    }
     return true;
+}
+
+static void begin_access(const struct sim_warp *w, const struct sim_op *op,
+                         const struct sim_want *want, struct sim_access *access)
+{
+    memset(access, 0, offsetof(struct sim_access, address));
+    access->kind = want->kind;
+    access->order = op->order;
+    access->scope = op->scope;
+    access->matrix = want->matrix;
+    access->matrices = want->matrices;
+    access->bytes = want->bytes;
+    access->element = want->element;
+    sim_place_of(w, op, &access->at);
+}
+
+/* Memory that a warp's addresses may be in, as a whole: lane i has it from host + i * apart on. */
+struct reach {
+    enum sim_space space;
+    uint8_t *host;
+    uint64_t size, apart;
+    bool writable;
+};
+
+static bool reach_of(const struct sim_warp *w, uint8_t window, uint64_t address, struct reach *r)
+{
+    uint64_t number = sim_number_of(address);
+    if (window == SIM_IN_SHARED || (window == SIM_IN_GENERIC && number == SIM_NUMBER_SHARED)) {
+        *r = (struct reach){SIM_SHARED, w->shared, w->shared_bytes, 0, true};
+        return true;
+    }
+    if (window == SIM_IN_LOCAL || (window == SIM_IN_GENERIC && number == SIM_NUMBER_LOCAL)) {
+        uint64_t top = (uint64_t)w->frame->local_base + w->frame->code->local_bytes;
+        *r = (struct reach){SIM_LOCAL, w->local, top, w->local_stride, true};
+        return w->local != NULL;
+    }
+    if (window == SIM_IN_PARAM || number < SIM_FIRST_ALLOCATION ||
+        number >= w->sim->allocations.count)
+        return false;
+    const struct sim_allocation *a = &w->sim->allocations.data[number];
+    *r = (struct reach){a->constant ? SIM_CONST : SIM_GLOBAL, a->host, a->size, 0, !a->constant};
+    return !a->freed;
+}
+
+/* Where all lanes are in one allocation, at no place that is a fault. False: that is to be found lane by lane. */
+static bool reach_together(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                           const uint64_t address[SIM_LANES], const struct sim_want *want,
+                           struct reach *r, uint64_t told[SIM_LANES], uint8_t *host[SIM_LANES])
+{
+    const uint64_t first = address[__builtin_ctz(mask)], bytes = (uint64_t)want->bytes;
+    const bool short_addresses = op->space == SIM_IN_SHARED || op->space == SIM_IN_LOCAL;
+    if (!reach_of(w, op->space, first, r) || r->size < bytes ||
+        (want->kind != SIM_READ && !r->writable))
+        return false;
+    const uint64_t start = short_addresses ? 0 : first - sim_offset_of(first);
+    const uint64_t top = r->size - bytes, low = (uint64_t)want->alignment - 1;
+    const uint64_t base = r->space == SIM_SHARED || r->space == SIM_LOCAL ? 0 : start;
+    bool fine = true;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        uint64_t offset = (mask >> i & 1 ? address[i] : first) - start;
+        fine &= offset <= top && !(offset & low);
+        told[i] = base + offset;
+        if (mask >> i & 1) /* the others' stay as they are */
+            host[i] = r->host + i * r->apart + offset;
+    }
+    return fine;
+}
+
+static bool tell_together(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                          const struct sim_want *want, const struct reach *r,
+                          const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
+{
+    struct sim_access access;
+    begin_access(w, op, want, &access);
+    access.space = r->space;
+    access.mask = mask;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        bool in = mask >> i & 1;
+        access.address[i] = in ? told[i] : 0;
+        access.before[i] = in ? host[i] : NULL;
+        access.value[i] = in && want->value ? want->value[i] : NULL;
+    }
+    return sim_tell_access(w, &access);
 }
 
 /* One access a space: generic addresses may be in several. */
@@ -208,14 +300,8 @@ static bool tell(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                  const struct sim_want *want, const enum sim_space space[SIM_LANES],
                  const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
 {
-    struct sim_access access = {.kind = want->kind,
-                                .order = op->order,
-                                .scope = op->scope,
-                                .matrix = want->matrix,
-                                .matrices = want->matrices,
-                                .bytes = want->bytes,
-                                .element = want->element};
-    sim_place_of(w, op, &access.at);
+    struct sim_access access = {.mask = 0};
+    begin_access(w, op, want, &access);
     while (mask) {
         access.space = space[__builtin_ctz(mask)];
         access.mask = 0;
@@ -241,7 +327,13 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
 {
     enum sim_space space[SIM_LANES];
     uint64_t told[SIM_LANES];
+    struct reach together;
     uint32_t good = 0;
+    if (reach_together(w, op, mask, address, want, &together, told, host)) {
+        if (want->kind == SIM_WRITE)
+            w->sim->changes++;
+        return !w->watched || tell_together(w, op, mask, want, &together, told, host);
+    }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         struct sim_fault fault = {
@@ -265,7 +357,7 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
     }
     if (want->kind == SIM_WRITE) /* who updates, says itself whether something changed */
         w->sim->changes++;
-    return !w->observed || !good || tell(w, op, good, want, space, told, host);
+    return !w->watched || !good || tell(w, op, good, want, space, told, host);
 }
 
 bool sim_reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
@@ -289,22 +381,26 @@ void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool 
 
 bool sim_tell_sync(struct sim_warp *w, struct sim_sync_event *event)
 {
-    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
-        if (o->sync && !o->sync(o->user, event)) {
+    for (size_t i = 0; i < w->sim->on_sync.count; i++) {
+        struct sim_observer *o = w->sim->on_sync.data[i];
+        if (!o->sync(o->user, event)) {
             sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
             w->state = SIM_CHOOSES;
             return false;
         }
+    }
     return true;
 }
 
 bool sim_tell_async(struct sim_warp *w, struct sim_async_event *event)
 {
-    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
-        if (o->async && !o->async(o->user, event)) {
+    for (size_t i = 0; i < w->sim->on_async.count; i++) {
+        struct sim_observer *o = w->sim->on_async.data[i];
+        if (!o->async(o->user, event)) {
             sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
             w->state = SIM_CHOOSES;
             return false;
         }
+    }
     return true;
 }

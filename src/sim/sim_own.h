@@ -20,7 +20,8 @@ struct sim_op;
  * sim_proceed, … returned, to be passed on as it is. */
 typedef bool sim_handler(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 
-enum { SIM_MOST_SLOTS = 6, SIM_NO_SLOT = UINT32_MAX };
+enum { SIM_MOST_SLOTS = 6 };
+#define SIM_NO_SLOT UINT32_MAX
 #define SIM_ALL UINT32_MAX /* the mask of a whole warp */
 
 struct sim_op {
@@ -101,7 +102,7 @@ typedef bool sim_choose(struct sim_decoder *d, const struct ptx_instruction *ins
 sim_choose sim_choose_integer, sim_choose_bits, sim_choose_float, sim_choose_half,
     sim_choose_convert, sim_choose_compare, sim_choose_approx, sim_choose_move, sim_choose_access,
     sim_choose_atomic, sim_choose_lanes, sim_choose_control, sim_choose_barrier, sim_choose_async,
-    sim_choose_matrix, sim_choose_mma, sim_choose_mbarrier;
+    sim_choose_matrix, sim_choose_mma, sim_choose_mma_quads, sim_choose_mbarrier;
 
 /* --- memory --- */
 
@@ -177,12 +178,15 @@ struct sim_warp {
     uint8_t *file;      /* registers of the frame at hand */
     uint32_t path_mask; /* of the path at hand, its guard aside */
     uint32_t alive;     /* lanes that have not exited */
-    bool observed;      /* there are observers: accesses are to be told */
+    bool observed;      /* there are observers that are to be told of more than instructions, */
+    bool watched;       /* of accesses */
     bool polled;        /* since the last backward branch: a read that may be a poll */
-    bool rotates;       /* the path that ran longest ago is next */
+    bool rotates;       /* the path that ran longest ago is next, */
+    bool favours;       /* and goes on until it polls or waits */
     bool polled_mbarrier;
-    uint64_t polled_at; /* address of the last poll */
-    uint8_t state;      /* enum sim_state, after a handler returned false */
+    uint64_t polled_at;  /* address of the last poll */
+    uint64_t idle_since; /* the machine's changes when it last had to wait in a loop */
+    uint8_t state;       /* enum sim_state, after a handler returned false */
     const struct sim_op *next;
     uint8_t *shared; /* of the block */
     uint64_t shared_bytes;

@@ -28,7 +28,9 @@
  *
  * Not exact: a list of more than 64 readers is thinned to the newest of each warp and 32 (a write that is ordered behind
  * those and not behind a reader left out passes); threads that left count as having arrived at the barriers of the block;
- * fence.sc orders no more than .acq_rel; lanes of ldmatrix and stmatrix are taken to read and write all rows.
+ * fence.sc orders no more than .acq_rel; lanes of ldmatrix and stmatrix are taken to read and write all rows; a thread
+ * whose copies arrived at an mbarrier counts as having waited for them itself; clusters are blocks, and there is one proxy
+ * (cp.async is of the generic one).
  */
 #include "sim/sim_race_own.h"
 
@@ -59,7 +61,7 @@ static size_t site_slot(struct race_site **table, size_t capacity,
     return i;
 }
 
-const struct race_site *race_site_of(struct sim_races *r, const struct sim_place *at)
+static struct race_site *find_site(struct sim_races *r, const struct sim_place *at)
 {
     if (2 * r->site_count >= r->site_capacity) {
         size_t capacity = r->site_capacity ? 2 * r->site_capacity : 256;
@@ -75,10 +77,21 @@ const struct race_site *race_site_of(struct sim_races *r, const struct sim_place
     size_t i = site_slot(r->sites, r->site_capacity, at->ins, at->where.offset);
     if (!r->sites[i]) {
         r->sites[i] = arena_new(r->arena, struct race_site);
-        *r->sites[i] = (struct race_site){at->ins, at->function, at->where};
+        *r->sites[i] = (struct race_site){at->ins, at->function, at->where, NULL};
         r->site_count++;
     }
     return r->sites[i];
+}
+
+const struct race_site *race_site_of(struct sim_races *r, const struct sim_place *at)
+{
+    struct race_site *last = r->last_site, *site = last ? last->follower : NULL;
+    if (!site || site->ins != at->ins || site->where.offset != at->where.offset) {
+        site = find_site(r, at);
+        if (last)
+            last->follower = site;
+    }
+    return r->last_site = site;
 }
 
 /* --- blocks --- */
@@ -109,7 +122,7 @@ static void free_block(struct sim_races *r, struct race_block *b)
     }
     race_resize(r, b->warp, (size_t)b->warps * sizeof *b->warp, 0);
     race_block_sync_free(r, b);
-    race_pool_free(r, &b->pool);
+    race_pool_leave(r, &b->pool);
     if (b->cells) {
         race_resize(r, b->cells, b->words * sizeof *b->cells, 0);
         race_resize(r, b->old, 4 * b->words, 0);
@@ -130,6 +143,7 @@ static bool begin_block(void *user, const struct sim_block_event *e)
                              .live = e->threads,
                              .words = (size_t)(e->shared_bytes + 3) / 4};
     *bucket = b;
+    b->pool = race_pool_take(r);
     b->warp = race_resize(r, NULL, 0, (size_t)e->warps * sizeof *b->warp);
     race_time now = race_tick(r);
     for (int w = 0; w < e->warps; w++) {
@@ -166,6 +180,7 @@ static void forget_launch(struct sim_races *r)
         }
     race_pages_free(r);
     race_pool_free(r, &r->pool);
+    race_pool_free(r, &r->spare);
     race_locations_free(r, &r->locations);
     r->now = 0;
     r->over = false;
@@ -214,6 +229,7 @@ void sim_races_free(struct sim_races *r)
     }
     race_resize(r, r->sites, r->site_capacity * sizeof *r->sites, 0);
     r->sites = NULL;
+    r->last_site = NULL;
     r->site_capacity = r->site_count = 0;
 }
 

@@ -4,7 +4,8 @@
 #include "sim/sim_race_own.h"
 
 enum {
-    MOST_READERS = 64, /* a list this long is thinned: the newest of each warp stay, KEPT_READERS at most */
+    MOST_READERS =
+        64, /* a list this long is thinned: the newest of each warp stay, KEPT_READERS at most */
     KEPT_READERS = 32
 };
 
@@ -18,8 +19,8 @@ static bool same_addresses(const struct race_try *t, const struct race_record *o
     return old->pattern == self->pattern && old->address == self->address &&
            old->stride == self->stride && old->bytes == self->bytes && old->mask == self->mask &&
            old->whole_warp == self->whole_warp &&
-           (old->pattern != RACE_LISTED || memcmp(t->pool->lists[old->list], t->a->address,
-                                                  sizeof t->a->address) == 0);
+           (old->pattern != RACE_LISTED ||
+            memcmp(t->pool->lists[old->list], t->a->address, sizeof t->a->address) == 0);
 }
 
 /* Is all of it ordered before all that this access does, whichever lanes meet? */
@@ -93,8 +94,7 @@ static enum result check(struct race_try *t, uint32_t record, uint64_t address, 
     uint32_t last_old = 0, last_new = 0;
     for (int b = 0; b < bytes; b++) {
         uint32_t theirs = race_lanes_at(t->pool, old, address + (uint64_t)b, NULL);
-        uint32_t ours =
-            race_lanes_at(t->pool, &t->self, address + (uint64_t)b, t->a->address);
+        uint32_t ours = race_lanes_at(t->pool, &t->self, address + (uint64_t)b, t->a->address);
         if (theirs == last_old && ours == last_new)
             continue;
         last_old = theirs;
@@ -187,11 +187,12 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
         return list;
     /* A later write that is ordered behind this read is ordered behind all that this read knows, so those need not be
      * kept; unless this read is strong and excuses a write that they do not. */
-    if (!t->strong && !head->has_writes && head->one_block &&
-        first->id >> 6 == t->self.id >> 6 && newest_of(p, list) < t->block_min)
+    if (!t->strong && !head->has_writes && head->one_block && first->id >> 6 == t->self.id >> 6 &&
+        newest_of(p, list) < t->block_min)
         return race_node_new(t->r, p, own_record(t), 0);
     if (first->id == t->self.id && first->kind == SIM_READ && !t->copy && !first->async &&
-        first->order == t->self.order && first->scope == t->self.scope && same_addresses(t, first)) {
+        first->order == t->self.order && first->scope == t->self.scope &&
+        same_addresses(t, first)) {
         if (first->epoch == t->self.epoch)
             return list;
         return race_node_new(t->r, p, own_record(t), head->next);
@@ -230,8 +231,7 @@ static void meet_oneself(struct race_try *t, uint64_t address, int bytes)
         if (t->self.whole_warp) { /* rows are the places here, not who writes */
             lanes = 0;
             for (int l = 0; l < SIM_LANES; l++)
-                if (t->a->mask >> l & 1 &&
-                    address + (uint64_t)b - t->a->address[l] < t->self.bytes)
+                if (t->a->mask >> l & 1 && address + (uint64_t)b - t->a->address[l] < t->self.bytes)
                     lanes |= (uint32_t)1 << l;
         }
         if (lanes & (lanes - 1)) {
@@ -251,11 +251,12 @@ static bool must_stay(const struct race_try *t, const struct race_record *old, e
     if (found == RACED || !t->strong)
         return false;
     return old->order == SIM_WEAK || old->element != t->self.element ||
-           (old->scope < SIM_GPU && t->self.scope >= SIM_GPU);
+           old->id >> 6 != t->self.id >> 6 || (old->scope < SIM_GPU && t->self.scope >= SIM_GPU);
 }
 
 /* What stays of a cell's history behind this write. */
-static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64_t address, int bytes)
+static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64_t address,
+                        int bytes)
 {
     struct race_pool *p = t->pool;
     uint32_t stay[MOST_READERS + 2];
@@ -336,18 +337,55 @@ static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
         one_cell(t, cell, word, 4);
 }
 
+/* What a cell becomes, as it was found for another one. False: that is to be found. */
+static inline bool known_next(const struct race_try *t, struct race_cell c, struct race_cell *next)
+{
+    bool fine = !c.write || c.write == t->write_ok[0] || c.write == t->write_ok[1];
+    if (t->self.kind == SIM_READ) {
+        *next = (struct race_cell){c.write, t->to};
+        return fine && c.others == t->from;
+    }
+    *next = (struct race_cell){t->record, 0};
+    return !t->strong && fine && (!c.others || c.others == t->others_ok);
+}
+
+static inline uint64_t cell_bits(const struct race_cell *c)
+{
+    uint64_t bits;
+    memcpy(&bits, c, sizeof bits);
+    return bits;
+}
+
+/* Cells from the first on that have the history that it has become `next`; how many. */
+static size_t replace_alike(struct race_cell *cells, size_t count, struct race_cell next)
+{
+    const uint64_t old = cell_bits(cells), new = cell_bits(&next);
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        struct race_cell *c = &cells[i];
+        if ((cell_bits(c) ^ old) | (cell_bits(c + 1) ^ old) | (cell_bits(c + 2) ^ old) |
+            (cell_bits(c + 3) ^ old))
+            break;
+        memcpy(c, &new, sizeof *c);
+        memcpy(c + 1, &new, sizeof *c);
+        memcpy(c + 2, &new, sizeof *c);
+        memcpy(c + 3, &new, sizeof *c);
+    }
+    while (i < count && cell_bits(&cells[i]) == old)
+        cells[i++] = next;
+    return i;
+}
+
 static void whole_words(struct race_try *t, struct race_cell *cells, size_t count, uint64_t word)
 {
-    bool reads = t->self.kind == SIM_READ;
-    for (size_t i = 0; i < count; i++) {
-        struct race_cell *c = &cells[i];
-        bool fine = !c->write || c->write == t->write_ok[0] || c->write == t->write_ok[1];
-        if (reads && fine && c->others == t->from)
-            c->others = t->to;
-        else if (!reads && !t->strong && fine && (!c->others || c->others == t->others_ok))
-            *c = (struct race_cell){t->record, 0};
-        else
-            slow_word(t, c, word + 4 * i);
+    for (size_t i = 0; i < count;) {
+        struct race_cell next;
+        if (known_next(t, cells[i], &next)) {
+            i += replace_alike(&cells[i], count - i, next);
+        } else {
+            slow_word(t, &cells[i], word + 4 * i);
+            i++;
+        }
     }
 }
 
@@ -439,6 +477,11 @@ static void set_pattern(struct race_record *self, const struct sim_access *a)
     self->address = address[first];
     if (self->whole_warp)
         return;
+    if (a->pattern != SIM_UNSORTED) {
+        self->pattern = a->pattern == SIM_LINEAR ? RACE_LINEAR : RACE_UNIFORM;
+        self->stride = a->stride;
+        return;
+    }
     uint64_t stride = self->bytes, wrong = 0;
     if (rest) {
         int second = __builtin_ctz(rest);
@@ -477,24 +520,31 @@ static void set_minima(struct race_try *t)
     }
 }
 
+static uint8_t *old_at(struct race_try *t, uint64_t address)
+{
+    if (t->a->space == SIM_SHARED)
+        return t->block->old + address;
+    struct race_page *page = race_page_of(t->r, address);
+    if (!page->old)
+        page->old = race_resize(t->r, NULL, 0, RACE_PAGE);
+    return page->old + address % RACE_PAGE;
+}
+
 /* What the bytes were, for the report of a read that comes after. */
 static void keep_old(struct race_try *t)
 {
     const struct sim_access *a = t->a;
+    uint64_t bytes = (uint64_t)SIM_LANES * t->self.bytes;
+    if (a->pattern == SIM_LINEAR && a->stride == t->self.bytes && a->before[0] &&
+        (a->space == SIM_SHARED || a->address[0] % RACE_PAGE + bytes <= RACE_PAGE)) {
+        memcpy(old_at(t, a->address[0]), a->before[0], bytes);
+        return;
+    }
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         if (!a->before[l])
             continue;
-        uint8_t *old;
-        if (a->space == SIM_SHARED) {
-            old = t->block->old + a->address[l];
-        } else {
-            struct race_page *page = race_page_of(t->r, a->address[l]);
-            if (!page->old)
-                page->old = race_resize(t->r, NULL, 0, RACE_PAGE);
-            old = page->old + a->address[l] % RACE_PAGE;
-        }
-        memcpy(old, a->before[l], t->self.bytes);
+        memcpy(old_at(t, a->address[l]), a->before[l], t->self.bytes);
     }
 }
 
@@ -548,7 +598,8 @@ bool race_access(void *user, const struct sim_access *a)
     t.pool = a->space == SIM_SHARED ? &t.block->pool : &r->pool;
     t.strong = a->order != SIM_WEAK;
     t.from = t.others_ok = UINT32_MAX;
-    race_collect(r, a->space == SIM_SHARED ? t.block : NULL);
+    if (t.pool->record_used > t.pool->record_limit || t.pool->node_used > t.pool->node_limit)
+        race_collect(r, a->space == SIM_SHARED ? t.block : NULL);
     describe(&t);
     if (t.strong)
         race_acquire(&t);

@@ -45,8 +45,7 @@ static struct sim_finding_access side(const struct race_try *t, const struct rac
                                    .address = address_of(t, record, lane),
                                    .bytes = record->bytes,
                                    .barriers = record->passed};
-    const struct sim_allocation_event *memory =
-        sim_report_memory(t->r->report, a.space, a.address);
+    const struct sim_allocation_event *memory = sim_report_memory(t->r->report, a.space, a.address);
     a.memory_name = memory ? memory->name : NULL;
     if (record->barrier) {
         a.barrier = record->barrier->ins;
@@ -119,14 +118,18 @@ static const char *space_name(enum sim_space space)
 static const char *why(const struct race_record *a, const struct race_record *b)
 {
     if (a->pending)
-        return "the copy is under way until its thread has waited for its group (cp.async.wait_group, "
+        return "the copy is under way until its thread has waited for its group "
+               "(cp.async.wait_group, "
                "then a barrier for the other threads)";
     if (b->async)
-        return "the copy was issued before: it may read and write at any time until it is waited for";
+        return "the copy was issued before: it may read and write at any time until it is waited "
+               "for";
     if (a->id >> 6 != b->id >> 6)
-        return "blocks are ordered only by what one releases and the other acquires at scope .gpu or .sys";
+        return "blocks are ordered only by what one releases and the other acquires at scope .gpu "
+               "or .sys";
     if (a->id == b->id)
-        return "lanes of a warp are threads of their own: only bar.warp.sync or a barrier orders them";
+        return "lanes of a warp are threads of their own: only bar.warp.sync or a barrier orders "
+               "them";
     return "no barrier that both took part in lies between them";
 }
 
@@ -201,16 +204,17 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
     struct sim_finding f = {.kind = kind, .access_count = 2};
     f.access[0] = side(t, other, old_lane);
     f.access[1] = side(t, &t->self, lane);
-    const char *bytes =
-        m->bytes == 1 ? arena_printf(a, "byte 0x%llx", (unsigned long long)m->byte)
-                      : arena_printf(a, "bytes 0x%llx to 0x%llx", (unsigned long long)m->byte,
-                                     (unsigned long long)m->byte + (unsigned)m->bytes - 1);
+    const char *bytes = m->bytes == 1
+                            ? arena_printf(a, "byte 0x%llx", (unsigned long long)m->byte)
+                            : arena_printf(a, "bytes 0x%llx to 0x%llx", (unsigned long long)m->byte,
+                                           (unsigned long long)m->byte + (unsigned)m->bytes - 1);
     if (kind == SIM_FOUND_SAME_VALUE)
         f.message = arena_printf(a, "unordered writes of the same value to %s of %s memory", bytes,
                                  space_name(t->a->space));
     else if (!old)
-        f.message = arena_printf(a, "lanes of one instruction write different values to %s of %s "
-                                    "memory",
+        f.message = arena_printf(a,
+                                 "lanes of one instruction write different values to %s of %s "
+                                 "memory",
                                  bytes, space_name(t->a->space));
     else
         f.message = arena_printf(a, "%s and %s of %s of %s memory with no order between them",

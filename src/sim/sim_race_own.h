@@ -64,6 +64,7 @@ struct race_site {
     const struct ptx_instruction *ins;
     const struct ptx_function *function;
     struct loc where;
+    struct race_site *follower; /* the site that was looked up after it the last time */
 };
 
 /* An access of a warp, as the shadow memory knows it. */
@@ -167,7 +168,7 @@ struct race_barrier {
 struct race_mbarrier {
     struct race_mbarrier *next;
     uint64_t address;
-    int64_t expected, arrived;     /* in this phase */
+    int64_t expected, arrived;    /* in this phase */
     struct race_vc *clock, *done; /* of this phase's arrivals; of all complete phases' */
 };
 
@@ -209,13 +210,15 @@ struct sim_races {
     size_t memory, most_memory;
     struct race_block *bucket[RACE_BLOCK_BUCKETS], *last_block;
     struct race_copy *free_copies;
-    struct race_pool pool; /* of global memory */
+    struct race_pool pool;  /* of global memory */
+    struct race_pool spare; /* of a block that has ended, for the next */
     struct race_locations locations;
     struct race_page **pages; /* a hash by number */
     size_t page_count, page_capacity;
     struct race_page *last_page;
     struct race_site **sites; /* a hash by instruction */
     size_t site_count, site_capacity;
+    struct race_site *last_site;
     bool over; /* the time is up: 2^32 synchronisations */
 };
 
@@ -232,7 +235,10 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
 uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_cell all);
 void race_split_free(struct race_pool *p, uint32_t split);
 void race_pool_free(struct sim_races *r, struct race_pool *p);
-/* Gives back records and lists that no cell names, if it is time. block NULL: of global memory. */
+/* Empty, but with room. */
+struct race_pool race_pool_take(struct sim_races *r);
+void race_pool_leave(struct sim_races *r, struct race_pool *p);
+/* Gives back records and lists that no cell names; when used is above its limit. block NULL: of global memory. */
 void race_collect(struct sim_races *r, struct race_block *block);
 struct race_page *race_page_of(struct sim_races *r, uint64_t address);
 void race_pages_free(struct sim_races *r);
@@ -262,7 +268,8 @@ struct race_try {
 void race_found(struct race_try *t, const struct race_record *old, uint64_t byte, int bytes,
                 uint32_t old_lanes, uint32_t new_lanes);
 bool race_access(void *user, const struct sim_access *a);
-uint32_t race_write_at(struct race_try *t, uint64_t address); /* record of the last write, 0: none or several */
+uint32_t race_write_at(struct race_try *t,
+                       uint64_t address); /* record of the last write, 0: none or several */
 
 /* --- synchronisation --- */
 

@@ -61,9 +61,8 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
     p->node_used++;
     const struct race_record *own = &p->records[record];
     struct race_node *n = &p->nodes[node];
-    *n = (struct race_node){record, next,  own->pending ? RACE_NEVER : own->epoch,
-                            1,      false, true,
-                            false};
+    *n = (struct race_node){record, next, own->pending ? RACE_NEVER : own->epoch, 1, false,
+                            true,   false};
     n->has_writes = (own->kind & SIM_WRITE) != 0;
     if (next) {
         const struct race_node *tail = &p->nodes[next];
@@ -106,6 +105,24 @@ void race_pool_free(struct sim_races *r, struct race_pool *p)
     *p = (struct race_pool){0};
 }
 
+struct race_pool race_pool_take(struct sim_races *r)
+{
+    struct race_pool p = r->spare;
+    r->spare = (struct race_pool){0};
+    return p;
+}
+
+void race_pool_leave(struct sim_races *r, struct race_pool *p)
+{
+    race_pool_free(r, &r->spare);
+    r->spare = *p;
+    *p = (struct race_pool){0};
+    p = &r->spare;
+    p->record_count = p->record_free = p->record_used = p->record_limit = 0;
+    p->node_count = p->node_free = p->node_used = p->node_limit = 0;
+    p->split_count = p->split_free = p->list_count = p->list_free = 0;
+}
+
 /* --- what no cell names --- */
 
 static void mark_cell(struct race_pool *p, struct race_cell cell)
@@ -121,6 +138,16 @@ static void mark_cell(struct race_pool *p, struct race_cell cell)
         p->nodes[n].mark = true;
         p->records[p->nodes[n].record].mark = true;
     }
+}
+
+static void mark_cells(struct race_pool *p, const struct race_cell *cells, size_t count)
+{
+    struct race_cell last = {0, 0};
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].write != last.write || cells[i].others != last.others) {
+            last = cells[i];
+            mark_cell(p, last);
+        }
 }
 
 /* Free records have kind 0, free nodes depth 0. */
@@ -162,17 +189,14 @@ static void mark_copies(const struct race_block *b, struct race_pool *p, bool gl
 void race_collect(struct sim_races *r, struct race_block *block)
 {
     struct race_pool *p = block ? &block->pool : &r->pool;
-    if (p->record_used <= p->record_limit && p->node_used <= p->node_limit)
-        return;
     if (p->record_limit) {
         if (block) {
-            for (size_t i = 0; i < block->words && block->cells; i++)
-                mark_cell(p, block->cells[i]);
+            mark_cells(p, block->cells, block->cells ? block->words : 0);
             mark_copies(block, p, false);
         } else {
             for (size_t i = 0; i < r->page_capacity; i++)
-                for (size_t k = 0; r->pages[i] && k < RACE_PAGE_WORDS; k++)
-                    mark_cell(p, r->pages[i]->cell[k]);
+                if (r->pages[i])
+                    mark_cells(p, r->pages[i]->cell, RACE_PAGE_WORDS);
             for (size_t i = 0; i < RACE_BLOCK_BUCKETS; i++)
                 for (const struct race_block *b = r->bucket[i]; b; b = b->next)
                     mark_copies(b, p, true);

@@ -167,7 +167,7 @@ void race_acquire(struct race_try *t)
     for (uint32_t m = t->a->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const struct race_location *at = valid_location(t, t->a->address[l]);
-        if (at && t->a->kind == SIM_READ && (at->wide || at->local))
+        if (at && (t->a->kind & SIM_READ) && (at->wide || at->local))
             take(t, l, at);
     }
 }
@@ -203,14 +203,14 @@ static void write_location(struct race_try *t, int lane)
     struct sim_races *r = t->r;
     struct race_vc *out[2];
     let_out(t, lane, out);
-    struct race_location *l =
-        location(r, locations_of(t), t->a->address[lane], out[0] || out[1]);
+    struct race_location *l = location(r, locations_of(t), t->a->address[lane], out[0] || out[1]);
     if (!l)
         return;
     uint64_t writer = t->self.id << 5 | (uint64_t)lane;
     if (t->a->kind == SIM_UPDATE)
         take(t, lane, l);
-    else if (l->writer != writer) /* a release, then a strong write of the same thread: still a pattern */
+    else if (l->writer !=
+             writer) /* a release, then a strong write of the same thread: still a pattern */
         forget(r, l);
     if (l->block != t->a->at.block) {
         race_vc_drop(r, l->local);
@@ -245,7 +245,8 @@ static void pass(struct race_warp *w, const struct race_barrier *bar)
 }
 
 /* All threads of the block that are there wait: one time says it all. */
-static void complete_block(struct sim_races *r, struct race_block *b, const struct race_barrier *bar)
+static void complete_block(struct sim_races *r, struct race_block *b,
+                           const struct race_barrier *bar)
 {
     struct race_vc *known = NULL, *previous = NULL;
     for (int w = 0; w < b->warps; w++)
@@ -339,9 +340,8 @@ static void arrive(struct sim_races *r, struct race_block *b, const struct sim_s
     } else {
         bar->partial = true;
         w->epoch = race_tick(r);
-        struct race_vc *own =
-            race_knowledge(r, race_id(b->number, e->at.warp), w->view.block_base,
-                           w->view.warp_base, w->view.vc, e->mask, w->epoch);
+        struct race_vc *own = race_knowledge(r, race_id(b->number, e->at.warp), w->view.block_base,
+                                             w->view.warp_base, w->view.vc, e->mask, w->epoch);
         race_vc_add(r, &bar->clock, own);
         race_vc_drop(r, own);
     }
@@ -384,7 +384,8 @@ static void warp_sync(struct sim_races *r, struct race_warp *w, const struct sim
 
 /* --- mbarriers --- */
 
-static struct race_mbarrier *mbarrier_of(struct sim_races *r, struct race_block *b, uint64_t address)
+static struct race_mbarrier *mbarrier_of(struct sim_races *r, struct race_block *b,
+                                         uint64_t address)
 {
     struct race_mbarrier *m = b->mbarriers;
     while (m && m->address != address)
@@ -424,8 +425,8 @@ static void mbarrier_init(struct sim_races *r, struct race_block *b, const struc
 }
 
 /* What a lane's arrival lets out. A reference. */
-static struct race_vc *arrival(struct sim_races *r, const struct race_warp *w, uint64_t id, int lane,
-                               bool relaxed)
+static struct race_vc *arrival(struct sim_races *r, const struct race_warp *w, uint64_t id,
+                               int lane, bool relaxed)
 {
     const struct race_fences *f = w->fences;
     uint32_t mask = (uint32_t)1 << lane;
@@ -456,8 +457,8 @@ static void mbarrier_arrive(struct sim_races *r, struct race_block *b,
     for (uint32_t m = e->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         struct race_mbarrier *bar = mbarrier_of(r, b, e->address[l]);
-        struct race_vc *out = arrival(r, w, race_id(b->number, e->at.warp), l,
-                                      e->order == SIM_RELAXED);
+        struct race_vc *out =
+            arrival(r, w, race_id(b->number, e->at.warp), l, e->order == SIM_RELAXED);
         race_vc_add(r, &bar->clock, out);
         race_vc_drop(r, out);
         if (ins && ins->op == PTX_MBARRIER_ARRIVE_DROP)

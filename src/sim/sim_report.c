@@ -96,8 +96,7 @@ static struct sim_report_seen seen_of(enum sim_found kind, const struct sim_plac
     key.b_offset = b->where.offset;
     bool swap = key.a != key.b ? (uintptr_t)key.a > (uintptr_t)key.b : key.a_offset > key.b_offset;
     if (swap)
-        return (struct sim_report_seen){true,         kind, key.b, key.a, key.b_offset,
-                                        key.a_offset, NULL};
+        return (struct sim_report_seen){true, kind, key.b, key.a, key.b_offset, key.a_offset, NULL};
     return key;
 }
 

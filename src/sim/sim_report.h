@@ -19,7 +19,7 @@
     X(READ_ONLY, "read-only", true, "a write to memory that cannot be written")                    \
     X(TRAP, "trap", true, "the program stopped itself")                                            \
     X(DIVERGENT, "divergent-barrier", true, "lanes of a warp apart at an aligned barrier")         \
-    X(BARRIER_COUNT, "barrier-count", true, "a count of threads that cannot be")                           \
+    X(BARRIER_COUNT, "barrier-count", true, "a count of threads that cannot be")                   \
     X(MIXED, "barrier-mixed", true, "a barrier used in two ways at once")                          \
     X(BARRIER_ID, "barrier-id", true, "a barrier that there is not")                               \
     X(WARP_SYNC, "warp-sync", true, "a mask of lanes that cannot be")                              \
@@ -75,14 +75,15 @@ struct sim_report {
     size_t seen_count, seen_capacity;
     VEC(struct sim_suppression) suppressions;
     VEC(struct sim_allocation_event) memory; /* for names */
-    VEC(const struct source *) sources; /* texts of the files that .loc names, for carets */
+    VEC(const struct source *) sources;      /* texts of the files that .loc names, for carets */
     int64_t limit; /* kept at most, 0: 200; what is more is counted in `dropped` */
     int64_t kept, dropped;
 };
 
 struct sim_suppression {
-    const char *kind;        /* "*": any */
-    const char *patterns[2]; /* of an access each: file:line, or a function's name; '*' stands for any text; NULL: none */
+    const char *kind; /* "*": any */
+    const char *patterns
+        [2]; /* of an access each: file:line, or a function's name; '*' stands for any text; NULL: none */
     int64_t used;
 };
 
@@ -117,6 +118,13 @@ const char *sim_place_text(const struct sim_report *r, const struct ptx_instruct
                            struct loc where);
 /* "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
 const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane);
+
+/* Where an access of a finding stands; no source: nowhere that is known, or there is no such access. */
+struct loc sim_finding_place(const struct sim_report *r, const struct sim_finding *f, int access);
+/* One finding, as diagnostics with its places, and as a JSON object. Lives in the arena. */
+const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
+                                                const struct sim_finding *f);
+void sim_finding_json(struct text *out, const struct sim_report *r, const struct sim_finding *f);
 
 void sim_report_text(struct text *out, const struct sim_report *r, bool colour);
 /* A JSON array of the findings. */

@@ -2,6 +2,7 @@
 #include "sim/sim_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- places --- */
@@ -95,6 +96,21 @@ static struct loc loc_of(const struct sim_report *r, const struct ptx_instructio
     return (struct loc){made, (uint32_t)length, 0};
 }
 
+/* "tile" of C++'s _ZZ6kernelPfE4tile: a variable within a function. */
+static const char *plain_name(const char *name)
+{
+    size_t length = strlen(name);
+    if (strncmp(name, "_ZZ", 3) != 0)
+        return name;
+    for (size_t at = length; at-- > 3;) {
+        char *end;
+        if (name[at] == 'E' && name[at + 1] >= '1' && name[at + 1] <= '9' &&
+            strtoul(name + at + 1, &end, 10) == strlen(end))
+            return end;
+    }
+    return name;
+}
+
 static const char *access_text(const struct sim_report *r, const struct sim_finding_access *a)
 {
     struct text t;
@@ -106,7 +122,7 @@ static const char *access_text(const struct sim_report *r, const struct sim_find
         text_printf(&t, ", %d byte%s at %s address 0x%llx", a->bytes, a->bytes == 1 ? "" : "s",
                     space_name(a->space), (unsigned long long)a->address);
         if (a->memory_name)
-            text_printf(&t, " in '%s'", a->memory_name);
+            text_printf(&t, " in '%s'", plain_name(a->memory_name));
     }
     if (a->barrier || a->barrier_where.source)
         text_printf(&t, "; last barrier passed: %s (number %lld)",
@@ -117,7 +133,8 @@ static const char *access_text(const struct sim_report *r, const struct sim_find
 }
 
 /* With .loc: where it stands in the PTX too. */
-static void note_ptx(const struct sim_finding_access *a, struct diagnostic ***end, struct arena *arena)
+static void note_ptx(const struct sim_finding_access *a, struct diagnostic ***end,
+                     struct arena *arena)
 {
     if (!a->at.ins || !a->at.ins->line || !a->at.where.source)
         return;
@@ -127,8 +144,16 @@ static void note_ptx(const struct sim_finding_access *a, struct diagnostic ***en
     *end = &note->next;
 }
 
-static void render(struct text *out, const struct sim_report *r, const struct sim_finding *f,
-                   bool colour)
+struct loc sim_finding_place(const struct sim_report *r, const struct sim_finding *f, int access)
+{
+    if (access >= f->access_count)
+        return LOC_NONE;
+    const struct sim_finding_access *a = &f->access[access];
+    return loc_of(r, a->at.ins, a->at.where);
+}
+
+const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
+                                                const struct sim_finding *f)
 {
     struct diagnostic *head = arena_new(r->arena, struct diagnostic);
     struct diagnostic **end = &head->notes;
@@ -143,9 +168,8 @@ static void render(struct text *out, const struct sim_report *r, const struct si
         if (i == 0)
             head->loc = at;
         struct diagnostic *note = arena_new(r->arena, struct diagnostic);
-        *note = (struct diagnostic){.severity = SEV_NOTE,
-                                    .loc = i ? at : LOC_NONE,
-                                    .message = access_text(r, a)};
+        *note = (struct diagnostic){
+            .severity = SEV_NOTE, .loc = i ? at : LOC_NONE, .message = access_text(r, a)};
         *end = note;
         end = &note->next;
         note_ptx(a, &end, r->arena);
@@ -156,7 +180,7 @@ static void render(struct text *out, const struct sim_report *r, const struct si
         *end = note;
         end = &note->next;
     }
-    diagnostic_render(out, head, colour);
+    return head;
 }
 
 void sim_report_text(struct text *out, const struct sim_report *r, bool colour)
@@ -164,7 +188,7 @@ void sim_report_text(struct text *out, const struct sim_report *r, bool colour)
     int64_t suppressed = 0;
     for (const struct sim_finding *f = r->first; f; f = f->next) {
         if (!f->suppressed)
-            render(out, r, f, colour);
+            diagnostic_render(out, sim_finding_diagnostic(r, f), colour);
         suppressed += f->suppressed;
     }
     if (r->dropped > 0)
@@ -228,28 +252,33 @@ static void json_access(struct text *out, const struct sim_report *r,
     text_add(out, "}");
 }
 
+void sim_finding_json(struct text *out, const struct sim_report *r, const struct sim_finding *f)
+{
+    text_printf(out, "{\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ",
+                sim_found_name(f->kind),
+                sim_found_fails(f->kind) && !f->suppressed ? "true" : "false", (long long)f->count);
+    json_string(out, f->message);
+    if (f->suppressed)
+        text_add(out, ", \"suppressed\": true");
+    text_add(out, ",\n   \"accesses\": [");
+    for (int i = 0; i < f->access_count; i++) {
+        text_add(out, i ? ",\n     " : "\n     ");
+        json_access(out, r, &f->access[i]);
+    }
+    text_add(out, "],\n   \"steps\": [");
+    for (int i = 0; i < f->step_count; i++) {
+        text_add(out, i ? ", " : "");
+        json_string(out, f->steps[i]);
+    }
+    text_add(out, "]}");
+}
+
 void sim_report_json(struct text *out, const struct sim_report *r)
 {
     text_add(out, "[");
     for (const struct sim_finding *f = r->first; f; f = f->next) {
-        text_printf(out, "%s\n  {\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ",
-                    f == r->first ? "" : ",", sim_found_name(f->kind),
-                    sim_found_fails(f->kind) && !f->suppressed ? "true" : "false",
-                    (long long)f->count);
-        json_string(out, f->message);
-        if (f->suppressed)
-            text_add(out, ", \"suppressed\": true");
-        text_add(out, ",\n   \"accesses\": [");
-        for (int i = 0; i < f->access_count; i++) {
-            text_add(out, i ? ",\n     " : "\n     ");
-            json_access(out, r, &f->access[i]);
-        }
-        text_add(out, "],\n   \"steps\": [");
-        for (int i = 0; i < f->step_count; i++) {
-            text_add(out, i ? ", " : "");
-            json_string(out, f->steps[i]);
-        }
-        text_add(out, "]}");
+        text_add(out, f == r->first ? "\n  " : ",\n  ");
+        sim_finding_json(out, r, f);
     }
     text_add(out, r->first ? "\n]" : "]");
 }

@@ -113,8 +113,21 @@ static int most_resident(const struct sim *sim)
 
 /* --- turns --- */
 
+enum { STEPS_BETWEEN_QUESTIONS = 1 << 20 };
+
+static void ask_whether_to_go_on(struct sim *sim)
+{
+    const struct sim_options *o = &sim->launch->options;
+    if (!o->cancelled || sim->steps < sim->asked_at)
+        return;
+    sim->asked_at = sim->steps + STEPS_BETWEEN_QUESTIONS;
+    if (o->cancelled(o->cancelled_user))
+        sim_over(sim, SIM_ASKED, "cancelled");
+}
+
 static void limit_turn(struct sim *sim, int64_t steps)
 {
+    ask_whether_to_go_on(sim);
     sim->turn_end = sim->steps + steps;
     if (sim->turn_end > sim->step_limit)
         sim->turn_end = sim->step_limit;
@@ -143,10 +156,9 @@ static bool run_round(struct sim *sim, struct sim_block *b)
             continue;
         limit_turn(sim, LONG_TURN);
         enum sim_pause pause = sim_warp_run(w);
-        if (pause == SIM_PAUSE_TURN) {
+        if (pause == SIM_PAUSE_TURN)
             w->rotates = w->path_count > 1; /* one of its paths may wait for another */
-            out_of_steps(sim);
-        }
+        out_of_steps(sim);
         goes_on = goes_on || pause != SIM_PAUSE_POLLS;
     }
     return goes_on;
@@ -198,10 +210,24 @@ static void run_in_turn(struct sim *sim)
 
 /* --- in random order --- */
 
+enum { FEW_WARPS = 64, GUESSES = 8 };
+
+/* Any of those that can run, each as likely as another: of many, a guess if one is right, else all are looked at. */
 static struct sim_warp *random_warp(struct sim *sim)
 {
     uint32_t count = 0;
     struct sim_warp *chosen = NULL;
+    uint32_t each = sim->resident ? (uint32_t)sim->resident->warp_count : 0;
+    uint32_t all = each * (uint32_t)sim->resident_count;
+    for (int guess = all > FEW_WARPS ? 0 : GUESSES; guess < GUESSES; guess++) {
+        uint32_t at = sim_random(sim, all);
+        struct sim_block *b = sim->resident;
+        for (uint32_t i = at / each; i > 0; i--)
+            b = b->next;
+        struct sim_warp *w = &b->warps[at % each];
+        if (w->alive && sim_warp_can_run(w))
+            return w;
+    }
     for (struct sim_block *b = sim->resident; b; b = b->next)
         for (int i = 0; i < b->warp_count; i++) {
             struct sim_warp *w = &b->warps[i];
@@ -218,10 +244,24 @@ static int64_t random_turn(struct sim *sim)
     return 1 + (int64_t)sim_random(sim, kind < 4 ? 8 : kind < 7 ? 64 : 2048);
 }
 
+/* Has every warp that could run only waited in a loop since the last change? */
+static bool all_poll(struct sim *sim)
+{
+    for (const struct sim_block *b = sim->resident; b; b = b->next)
+        for (int i = 0; i < b->warp_count; i++) {
+            const struct sim_warp *w = &b->warps[i];
+            if (w->alive && sim_warp_can_run(w) && w->idle_since != sim->changes)
+                return false;
+        }
+    for (struct sim_block *b = sim->resident; b; b = b->next)
+        for (int i = 0; i < b->warp_count; i++)
+            b->warps[i].idle_since = UINT64_MAX;
+    return true;
+}
+
 static void run_at_random(struct sim *sim)
 {
     struct sim_idle idle = {.changes = UINT64_MAX};
-    int64_t turns = 0, polls = 0;
     while (!sim->over && (sim->resident || sim->next_block < sim->blocks)) {
         while (sim->next_block < sim->blocks && sim->resident_count < most_resident(sim))
             begin_block(sim);
@@ -234,15 +274,11 @@ static void run_at_random(struct sim *sim)
         }
         limit_turn(sim, random_turn(sim));
         enum sim_pause pause = sim_warp_run(w);
-        polls += pause == SIM_PAUSE_POLLS;
         if (!w->block->alive)
             end_block(sim, w->block);
         out_of_steps(sim);
-        if (++turns % 4096 == 0) { /* by then each warp has had its turn */
-            if (polls)
-                sim_idle_round(sim, &idle);
-            polls = 0;
-        }
+        if (pause == SIM_PAUSE_POLLS && all_poll(sim))
+            sim_idle_round(sim, &idle);
     }
 }
 

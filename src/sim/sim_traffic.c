@@ -122,60 +122,134 @@ static int rows_of_matrices(const struct sim_access *a)
     return sum;
 }
 
-/* cp.async of 4 and 8 bytes: lanes that write the same word take turns, so it is not distinct units that count. */
-static int narrow_copy(const struct sim_access *a)
+/* --- cp.async --- */
+
+/* Where a copy reads, and where it writes. */
+static const uint64_t *sources(const struct sim_access *a)
 {
+    return a->kind == SIM_WRITE && a->across ? a->across : a->address;
+}
+
+static const uint64_t *targets(const struct sim_access *a)
+{
+    return a->kind != SIM_WRITE && a->across ? a->across : a->address;
+}
+
+/* By way of L1 (.ca): L1's lines lie in banks as shared memory does, and in a wavefront a lane needs a group of banks on
+ * either side for itself; equal units are not joined. Of the lanes of a phase that are left, the first of each group of
+ * targets comes forward, and of these go the first of each group of sources. */
+static int copy_by_l1(const struct sim_access *a)
+{
+    const uint64_t *from = sources(a), *to = targets(a);
     int shift = unit_shift(a->bytes), sum = 0, lanes = ROW >> shift;
-    for (int first = 0; first < SIM_LANES; first += lanes) {
-        uint8_t count[SIM_LANES] = {0};
-        int most = 0;
-        for (int i = first; i < first + lanes; i++) {
-            if (!(a->mask >> i & 1))
-                continue;
-            int now = ++count[(a->address[i] >> shift) & ((uint64_t)lanes - 1)];
-            most = most > now ? most : now;
+    uint32_t phase = (uint32_t)((1ull << lanes) - 1);
+    for (int first = 0; first < SIM_LANES; first += lanes)
+        for (uint32_t left = a->mask & phase << first; left; sum++) {
+            uint32_t forward = 0, taken = 0;
+            for (uint32_t rest = left; rest; rest &= rest - 1) {
+                int lane = __builtin_ctz(rest);
+                uint32_t target = 1u << (to[lane] >> shift) % (uint64_t)lanes,
+                         source = 1u << (from[lane] >> shift) % (uint64_t)lanes;
+                if (!(forward & target) && !(taken & source)) {
+                    left &= ~(1u << lane);
+                    taken |= source;
+                }
+                forward |= target;
+            }
         }
-        sum += most;
-    }
     return sum;
 }
 
-/* cp.async of 16 bytes: what arrives are sectors of a row, those of which both halves are wanted, only the lower, and
- * only the upper, each in a wavefront of its own. */
-static int wide_copy(const struct sim_access *a)
+/* Past L1 (.cg, 16 bytes a lane): what of one row of global memory goes to one sector of shared memory. */
+struct piece {
+    uint64_t row, sector;
+    int8_t half
+        [2]; /* number in the row of the half sector that comes to the lower and to the upper half; -1: none */
+};
+
+/* Lanes whose target no later lane has too: only those are copied. */
+static uint32_t last_writers(const struct sim_access *a, const uint64_t *to)
 {
-    uint64_t row[SIM_LANES];
-    uint8_t halves[SIM_LANES][ROW / SECTOR];
-    int rows = 0, sum = 0;
-    for (int i = 0; i < SIM_LANES; i++) {
-        uint64_t at = a->address[i] / ROW;
-        int r = 0;
-        if (!(a->mask >> i & 1))
-            continue;
-        while (r < rows && row[r] != at)
-            r++;
-        if (r == rows) {
-            row[rows++] = at;
-            memset(halves[r], 0, sizeof halves[r]);
+    uint32_t last = a->mask;
+    for (int i = 0; i < SIM_LANES; i++)
+        for (int j = i + 1; j < SIM_LANES; j++)
+            if (to[i] == to[j] && (a->mask >> j & 1))
+                last &= ~(1u << i);
+    return last;
+}
+
+static int pieces_of(const struct sim_access *a, struct piece pieces[SIM_LANES])
+{
+    const uint64_t *from = sources(a), *to = targets(a);
+    int count = 0;
+    for (uint32_t rest = last_writers(a, to); rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), i = count;
+        uint64_t row = from[lane] / ROW, sector = to[lane] / SECTOR;
+        while (i > 0 && (pieces[i - 1].row != row || pieces[i - 1].sector != sector))
+            i--;
+        if (i == 0) {
+            pieces[count] = (struct piece){row, sector, {-1, -1}};
+            i = ++count;
         }
-        halves[r][a->address[i] % ROW / SECTOR] |=
-            (uint8_t)(1 << (a->address[i] / HALF_SECTOR % 2));
+        pieces[i - 1].half[to[lane] / HALF_SECTOR % 2] = (int8_t)(from[lane] % ROW / HALF_SECTOR);
     }
-    for (int r = 0; r < rows; r++) {
-        unsigned kinds = 0;
-        for (int s = 0; s < ROW / SECTOR; s++)
-            kinds |= 1u << halves[r][s];
-        sum += __builtin_popcount(kinds & ~1u);
+    return count;
+}
+
+/* How the halves of a piece are moved, as a set of bits. A wavefront moves all pieces between the same rows that are moved
+ * alike: the same halves of sectors to the same halves, odd sectors to odd ones or to even ones. Both halves of a sector
+ * go at once if they come from one. */
+static uint32_t ways(const struct piece *p)
+{
+    int way[2], parity = (int)(p->sector % 2);
+    for (int i = 0; i < 2; i++)
+        way[i] = p->half[i] % 2 * 2 + (p->half[i] / 2 + parity) % 2;
+    if (p->half[0] >= 0 && p->half[1] >= 0 && p->half[0] / 2 == p->half[1] / 2)
+        return 1u << (8 + way[0] * 2 + way[1] / 2);
+    return (p->half[0] >= 0 ? 1u << way[0] : 0) | (p->half[1] >= 0 ? 1u << (4 + way[1]) : 0);
+}
+
+static int copy_past_l1(const struct sim_access *a)
+{
+    struct piece pieces[SIM_LANES], *p = pieces;
+    uint32_t had[SIM_LANES];
+    int count = pieces_of(a, pieces), pairs = 0, sum = 0;
+    for (int i = 0; i < count; i++) {
+        int j = 0;
+        while (j < pairs && (p[j].row != p[i].row ||
+                             p[j].sector / (ROW / SECTOR) != p[i].sector / (ROW / SECTOR)))
+            j++;
+        uint32_t kinds = ways(&p[i]);
+        if (j == pairs) {
+            p[pairs++] = p[i];
+            had[j] = 0;
+        }
+        had[j] |= kinds;
     }
+    for (int i = 0; i < pairs; i++)
+        sum += __builtin_popcount(had[i]);
     return sum;
+}
+
+/* All lanes at one place, or side by side: what such an access takes is the fewest that it could. 0: another one. */
+static int orderly(const struct sim_access *a)
+{
+    bool side_by_side = a->pattern == SIM_LINEAR && a->stride == (uint32_t)a->bytes;
+    if ((a->pattern != SIM_UNIFORM && !side_by_side) || a->bytes > 16)
+        return 0;
+    int phases = a->bytes <= 4 ? 1 : a->bytes / 4;
+    return phases > 1 && !side_by_side && a->kind == SIM_READ ? phases / 2 : phases;
 }
 
 int sim_wavefronts(const struct sim_access *a)
 {
+    int known = orderly(a);
+    if (known)
+        return known;
     if (a->matrix != SIM_LANEWISE)
         return rows_of_matrices(a);
     if (a->group)
-        return a->bytes == 16 ? wide_copy(a) : narrow_copy(a);
+        return a->past_l1 ? copy_past_l1(a) : copy_by_l1(a);
     return lanewise(a);
 }
 
@@ -199,12 +273,17 @@ static int distinct(const struct sim_access *a)
 
 int sim_wavefronts_ideal(const struct sim_access *a)
 {
+    int known = orderly(a);
+    if (known)
+        return known;
     if (a->matrix != SIM_LANEWISE)
         return a->matrices;
     int unit = 1 << unit_shift(a->bytes);
     int lanes = a->group ? distinct(a) : __builtin_popcount(a->mask);
     int least = (lanes * unit + ROW - 1) / ROW;
-    return paired(a) ? least / 2 : least;
+    /* where pairs collide with others, what they would have saved is not held to be possible */
+    int taken = paired(a) ? sim_wavefronts(a) : least;
+    return taken < least ? taken : least;
 }
 
 /* Neighbours of sectors in rising order; -1: they are not. */
@@ -251,7 +330,14 @@ static int far_sectors(const uint64_t *sector, int count)
 int sim_sectors(const struct sim_access *a)
 {
     uint64_t sector[2 * SIM_LANES];
+    struct piece pieces[SIM_LANES];
     int count = 0, sum = -1;
+    if (orderly(a)) {
+        uint64_t last = a->address[SIM_LANES - 1] + (uint64_t)a->bytes - 1;
+        return (int)(last / SECTOR - a->address[0] / SECTOR) + 1;
+    }
+    if (a->group && a->past_l1)
+        return pieces_of(a, pieces);
     /* Accesses are aligned to their width, so that those of up to 32 bytes are in one sector. */
     int wide = a->bytes > SECTOR ? a->bytes / SECTOR : 1;
     if (a->mask == UINT32_MAX && wide == 1) {

@@ -119,14 +119,22 @@ static inline uint64_t sim_f64_quiet(uint64_t a)
     return a | 0x0008000000000000u;
 }
 
+/* a where the condition holds, else b: on words, as a choice of computed floats would become a
+ * branch around the computation, and no loop with a branch is vectorised. */
+static inline uint32_t sim_choice(bool condition, uint32_t a, uint32_t b)
+{
+    uint32_t where = 0u - (uint32_t)condition;
+    return (a & where) | (b & ~where);
+}
+
 /* f16 and bf16 as f32: exact; the fraction of a NaN is kept. */
 static inline uint32_t sim_f16_widen(uint16_t a)
 {
     uint32_t sign = (uint32_t)(a & 0x8000u) << 16, rest = (uint32_t)(a & 0x7fffu) << 13;
     uint32_t normal = rest + (112u << 23);
     uint32_t small = sim_float_bits(sim_float(rest + 0x38800000u) - 0x1p-14f);
-    uint32_t r = rest < 0x00800000u ? small : rest >= 0x0f800000u ? rest | 0x7f800000u : normal;
-    return sign | r;
+    uint32_t large = rest >= 0x0f800000u ? rest | 0x7f800000u : normal;
+    return sign | sim_choice(rest < 0x00800000u, small, large);
 }
 static inline uint32_t sim_bf16_widen(uint16_t a)
 {

@@ -3,7 +3,8 @@
  * Lanes that are at the same place are one path. A branch that they do not agree on splits it. Of the paths that can go
  * on, those deepest in calls run first, and of those the one with the lowest place in the program: so lanes that leave a
  * loop early wait behind it for the others, and paths that meet join. A path that only waits in a loop would starve the
- * others then: when nothing else in the machine goes on, the path that ran longest ago is next (w->rotates).
+ * others then: when nothing else in the machine goes on, the path that ran longest ago is next (w->rotates), and keeps
+ * its turn until it waits itself.
  */
 #include "sim/sim_machine.h"
 
@@ -87,6 +88,8 @@ struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struc
                                 const struct sim_op *call)
 {
     struct sim_frame *frame = code->unused;
+    if (w->sim->counted && !code->executed)
+        code->executed = arena_array(w->sim->arena, struct sim_executed, code->count + 2);
     if (frame) {
         code->unused = frame->next;
     } else {
@@ -187,6 +190,12 @@ bool sim_warp_can_run(const struct sim_warp *w)
 static bool choose_path(struct sim_warp *w)
 {
     int best = -1;
+    if (w->favours && !w->rotates && w->paths[w->path].wait == SIM_WAIT_NOTHING) {
+        if (w->path_count > 1)
+            join_others(w);
+        return true;
+    }
+    w->favours = w->rotates && w->path_count > 1;
     for (int i = 0; i < w->path_count; i++)
         if (w->paths[i].wait == SIM_WAIT_NOTHING &&
             (best < 0 || goes_before(&w->paths[i], &w->paths[best], w->rotates)))
@@ -228,13 +237,46 @@ static inline uint32_t guarded(const uint8_t *file, const struct sim_op *op, uin
 static enum sim_pause after_turn(struct sim_warp *w)
 {
     if (w->polled) {
-        w->polled = false;
+        w->polled = w->favours = false;
+        w->idle_since = w->sim->changes;
         return SIM_PAUSE_POLLS;
     }
     return w->sim->steps >= w->sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
 }
 
-static enum sim_pause run_path(struct sim_warp *w)
+/* A path of so many lanes came to the ops from one to before another. */
+static inline void count_ops(struct sim_code *code, const struct sim_op *from,
+                             const struct sim_op *to, uint32_t lanes)
+{
+    int64_t n = __builtin_popcount(lanes);
+    struct sim_executed *first = &code->executed[from - code->ops];
+    struct sim_executed *behind = &code->executed[to - code->ops];
+    first->warps++;
+    first->lanes += n;
+    behind->warps--;
+    behind->lanes -= n;
+}
+
+/* Lanes that the guard of an op keeps out. */
+static inline void count_without(struct sim_code *code, const struct sim_op *op, uint32_t lanes)
+{
+    int64_t n = __builtin_popcount(lanes);
+    struct sim_executed *at = &code->executed[op - code->ops];
+    at[0].lanes -= n;
+    at[1].lanes += n;
+}
+
+/* With a seed a turn may end behind any op: where this one does, if that comes before `limit`. */
+static const struct sim_op *end_of_turn(const struct sim *sim, const struct sim_code *code,
+                                        const struct sim_op *op, const struct sim_op *limit)
+{
+    int64_t left = sim->turn_end - sim->steps;
+    if (left > 0 && left < (limit ? limit - op : code->ops + code->count - op))
+        return op + left;
+    return limit;
+}
+
+static inline enum sim_pause run_ops(struct sim_warp *w, const bool counted)
 {
     struct sim *sim = w->sim;
     struct sim_path *path = &w->paths[w->path];
@@ -242,29 +284,44 @@ static enum sim_pause run_path(struct sim_warp *w)
     const struct sim_op *limit = w->path_count > 1 ? next_meeting(w, op) : NULL;
     const uint32_t all = path->mask;
     const uint8_t *file = path->frame->file;
+    struct sim_code *code = path->frame->code;
+    const bool seeded = sim->launch->options.seed != 0;
+    if (seeded)
+        limit = end_of_turn(sim, code, op, limit);
     w->frame = path->frame;
     w->file = path->frame->file;
     w->path_mask = all;
     for (;;) {
         uint32_t mask = guarded(file, op, all);
+        if (counted && mask != all)
+            count_without(code, op, all & ~mask);
         if (!mask || op->run(w, op, mask)) {
             if (++op != limit)
                 continue;
             sim->steps += op - start;
+            if (counted)
+                count_ops(code, start, op, all);
             path->pc = op;
             return SIM_PAUSE_NONE;
         }
         sim->steps += op - start + 1;
+        if (counted)
+            count_ops(code, start, op + 1, all);
         if (w->state != SIM_JUMPS)
             return SIM_PAUSE_NONE;
         const struct sim_op *to = w->next;
         enum sim_pause pause = to <= op ? after_turn(w) : SIM_PAUSE_NONE;
-        if (pause || limit || w->path_count > 1) {
+        if (pause || limit || seeded || w->path_count > 1) {
             w->paths[w->path].pc = to;
             return pause;
         }
         op = start = to;
     }
+}
+
+static enum sim_pause run_path(struct sim_warp *w)
+{
+    return w->sim->counted ? run_ops(w, true) : run_ops(w, false);
 }
 
 static bool tell_instruction(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -279,7 +336,7 @@ static bool tell_instruction(struct sim_warp *w, const struct sim_op *op, uint32
     return true;
 }
 
-/* One instruction at a time: observers hear of each, and a turn may end behind any. */
+/* One instruction at a time, of which observers hear. */
 static enum sim_pause step_path(struct sim_warp *w)
 {
     struct sim *sim = w->sim;
@@ -290,16 +347,16 @@ static enum sim_pause step_path(struct sim_warp *w)
     w->path_mask = path->mask;
     uint32_t mask = guarded(w->file, op, w->path_mask);
     sim->steps++;
-    if (w->observed && op->ins && !tell_instruction(w, op, mask))
+    if (sim->counted)
+        count_ops(w->frame->code, op, op + 1, mask);
+    if (sim->told && op->ins && !tell_instruction(w, op, mask))
         return SIM_PAUSE_NONE;
     if (!mask || op->run(w, op, mask)) {
         w->paths[w->path].pc = op + 1;
     } else if (w->state == SIM_JUMPS) {
         w->paths[w->path].pc = w->next;
-        if (w->next <= op && w->polled) {
-            w->polled = false;
+        if (w->next <= op && after_turn(w) == SIM_PAUSE_POLLS)
             return SIM_PAUSE_POLLS;
-        }
     }
     return sim->steps >= sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
 }
@@ -313,18 +370,40 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
             return SIM_PAUSE_DONE;
         if (!choose_path(w))
             return SIM_PAUSE_BLOCKED;
-        pause = sim->whole ? step_path(w) : run_path(w);
+        pause = sim->told ? step_path(w) : run_path(w);
         if (!pause && sim->steps >= sim->turn_end)
             pause = SIM_PAUSE_TURN;
     }
     return sim->over || !w->alive ? SIM_PAUSE_DONE : pause;
 }
 
+void sim_tell_executed(struct sim *sim)
+{
+    for (struct sim_code *c = sim->program->codes; c && sim->counted; c = c->next) {
+        struct sim_executed sum = {0, 0};
+        for (uint32_t i = 0; c->executed && i < c->count; i++) {
+            const struct sim_op *op = &c->ops[i];
+            struct sim_place at = {.ins = op->ins, .function = c->function, .where = op->where};
+            sum.warps += c->executed[i].warps;
+            sum.lanes += c->executed[i].lanes;
+            if (!sum.warps || !op->ins)
+                continue;
+            for (struct sim_observer *o = sim->observers; o; o = o->next)
+                if (o->executed)
+                    o->executed(o->user, &at, sum.warps, sum.lanes);
+        }
+        if (c->executed)
+            memset(c->executed, 0, (c->count + 2) * sizeof *c->executed);
+    }
+}
+
 void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
 {
     w->alive = w->lanes;
-    w->observed = w->sim->observers != NULL;
-    w->polled = w->rotates = false;
+    w->watched = w->sim->on_access.count > 0;
+    w->observed = w->watched || w->sim->on_sync.count > 0 || w->sim->on_async.count > 0;
+    w->polled = w->rotates = w->favours = false;
+    w->idle_since = UINT64_MAX;
     w->path_count = 1;
     w->path = 0;
     struct sim_frame *frame = sim_frame_new(w, code, NULL, NULL);
@@ -362,8 +441,10 @@ bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     struct sim_frame *frame = path->frame;
     path->mask &= ~mask;
     path->pc = op + 1;
-    if (!path->mask)
+    if (!path->mask) {
         remove_path(w, w->path);
+        w->favours = false;
+    }
     w->alive &= ~mask;
     w->sim->changes++;
     for (int i = 0; i < w->path_count; i++) /* they may have waited for these */

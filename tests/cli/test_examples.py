@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from tile_runner import fail
+from tile_runner import cuda_compiler, fail
 
 COMMANDS = ["run", "check", "bench", "show", "devices", "help"]
 QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 100"}  # a later option counts
@@ -22,6 +22,8 @@ def examples(tool):
         for line in lines:
             if not line.startswith("tilewright "):
                 fail(f"help {name}: an example that is no command: {line}")
+            if ".cu " in line and not cuda_compiler():
+                continue
             yield name, line + QUICK.get(name, "")
 
 

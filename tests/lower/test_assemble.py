@@ -97,7 +97,10 @@ def measure(tool, case, said, cubin):
     kinds = sass.summary(body)
     layout = show(tool, case, "layout")
     shared = int(re.search(r"(\d+) bytes of shared memory", layout).group(1))
-    waves = [(int(w), int(l)) for w, l in re.findall(r" (\d+) +(\d+)(?:  conflicts)?$", layout.partition("\nshared memory")[2], re.M)]
+    accesses = layout.partition("\nshared memory")[2]
+    waves = [(int(w), int(l)) for w, l in re.findall(r" (\d+) +(\d+)(?:  conflicts)?$", accesses, re.M)]
+    if shared and not case.kernel.thread_level and not waves:
+        raise RuntimeError(f"{case}: no wavefronts in the layout:\n{layout[-800:]}")
     return {
         "kernel": case.kernel.name, "type": case.type or "", "target": case.target,
         "registers": number(r"Used (\d+) registers"),
@@ -140,6 +143,17 @@ def cases(everything):
                         turn += 1
                     for dtype, target in pairs:
                         yield Case(kernel, dtype, tuned, target, i == 0)
+
+
+def check_inner_loop(tool, folder):
+    """V4 at 128 x 128 x 32 with 4 warps, f16: machine instructions for each mma, and of those for addresses."""
+    values = {"BM": "128", "BN": "128", "BK": "32", "WARPS": "4", "STAGES": "3"}
+    kernel = next(iter(kernels("kernels/matmul/stages.tile")))
+    for number, target in enumerate(TABLED):
+        figures = assemble(tool, Case(kernel, "f16", values, target, True), folder, f"inner{number}")
+        each, address = (figures[k] / figures["loop_products"] for k in ("loop", "loop_address"))
+        if each > 1.6 or address > 0.2:
+            raise RuntimeError(f"{target}: {each:.3f} instructions for an mma, {address:.3f} of them for addresses")
 
 
 def check_figures(rows):
@@ -187,13 +201,17 @@ def main():
                     rows.append(row)
             except RuntimeError as problem:
                 problems.append(str(problem))
+        try:
+            check_inner_loop(tool, folder)
+        except RuntimeError as problem:
+            problems.append(str(problem))
     if problems:
         fail("\n\n".join(problems[:40]) + f"\n{len(problems)} of {len(work)} cases")
     check_figures(rows)
     path = os.path.join(HERE, "kernels.csv")
     ours = [r for r in rows if r["target"] in TABLED]
-    made_with = re.search(r"ptxas ([\d.]+),", open(path).readline()).group(1) if os.path.exists(path) else version()
-    if "--bless" in sys.argv or made_with.rstrip(",") == version():
+    made_with = re.search(r"ptxas ([\d.]+)", open(path).readline()).group(1) if os.path.exists(path) else version()
+    if "--bless" in sys.argv or made_with == version():
         compare(path, table(ours), "--bless" in sys.argv)
     else:
         print(f"kernels.csv was made with ptxas {made_with}; this is {version()}: not compared")

@@ -3,9 +3,9 @@
 
     cuda_tools.py PROGRAM [--quick] [-j N] [NAME…]
 
-For each cuda/*.cu: nvcc -ptx -lineinfo at three levels of optimisation, and clang where it has a target for it; PROGRAM
---again IN OUT parses, verifies and prints; ptxas assembles both; the machine code must be equal. --quick: a few kernels at one
-level. Without nvcc or ptxas nothing is tested, which is said, and the status is 0.
+For each cuda/*.cu: nvcc -ptx -lineinfo at three levels of optimisation, and clang where it has a target for it; text/*.ptx as
+they are. PROGRAM --again IN OUT parses, verifies and prints; ptxas assembles both; the machine code must be equal. --quick: a
+few kernels at one level. Without nvcc or ptxas nothing is tested, which is said, and the status is 0.
 
 A file's first lines may say `// arch: sm_90a` (sm_80 otherwise) and `// nvcc: options`.
 """
@@ -27,7 +27,8 @@ QUICK = ["matmul_registers", "calls", "assembly", "half", "switches", "constants
 
 
 def sections(path):
-    """Name -> bytes of an ELF file's sections that hold code and initialised data."""
+    """Name -> bytes of an ELF file's sections that hold code and initialised data, what the linker and the driver are told
+    of them (relocations, .nv.info) and the lines of the code."""
     data = open(path, "rb").read()
     offset, = struct.unpack_from("<Q", data, 0x28)
     size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
@@ -38,7 +39,7 @@ def sections(path):
         text = names[name:names.index(b"\0", name)].decode()
         if re.match(r"\.nv\.(shared|local)", text):
             found[text] = length  # nothing is stored for these
-        elif re.match(r"\.(text|nv\.constant|nv\.global|rodata)", text):
+        elif re.match(r"\.(rela?\.)?(text|nv\.constant|nv\.global|nv\.info|rodata|debug_line)", text):
             found[text] = data[start:start + length] if kind != NO_BITS else length
     return found
 
@@ -94,6 +95,14 @@ def one_clang(program, path, level, folder):
     return label
 
 
+def one_text(program, path, level, folder):
+    """PTX that no compiler writes."""
+    label = os.path.splitext(os.path.basename(path))[0] + ".text"
+    arch = re.search(r"^\.target (\w+)", open(path).read(), re.M).group(1)
+    compare(program, path, arch, folder, label)
+    return label
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -120,6 +129,10 @@ def main():
                 if compiler == "nvcc" and name in DEBUG and not args.quick:
                     levels.append("G")
                 jobs += [(function, os.path.join(folder_of[compiler], file), level) for level in levels]
+    texts = os.path.join(HERE, "text")
+    for file in sorted(os.listdir(texts)):
+        if not args.names or os.path.splitext(file)[0] in args.names:
+            jobs.append((one_text, os.path.join(texts, file), ""))
     bad = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.j) as pool:
         futures = [pool.submit(f, args.program, path, level, folder) for f, path, level in jobs]

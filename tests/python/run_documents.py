@@ -7,7 +7,7 @@ In a ```sh block each line is a command (a trailing backslash continues it; what
 "$ ", the lines between are what the command prints: standard output, then standard error; "…" stands for any text within
 a line, a line "…" for any lines. A comment line above the block, <!-- status 1 -->, gives the status expected. Commands run in a
 folder that looks like a checkout, with build/ the build under test. Not run: ./dev, git, sudo, package managers, which are
-the machine's set-up and run by other means.
+the machine's set-up and run by other means; commands on CUDA C where no compiler of it is.
 
 A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with
 the build's compiler and flags.
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import arguments, fail
+from tile_runner import arguments, cuda_compiler, fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"(?:^<!-- status (\d+) -->\n)?^```(sh|c)\n(.*?)^```$", re.M | re.S)
@@ -65,7 +65,7 @@ def make_checkout(folder, tool):
 
 def run_commands(path, line, block, status, folder, environment):
     for command, lines in split_commands(block):
-        if command.lstrip().startswith(NOT_RUN):
+        if command.lstrip().startswith(NOT_RUN) or (".cu " in command and not cuda_compiler()):
             continue
         if command.startswith("cc "):
             command = " ".join([os.environ.get("CC", "cc"), os.environ.get("CFLAGS", ""), command[3:]])

@@ -2,6 +2,7 @@
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -21,6 +22,11 @@ def call(command, cwd=None, env=None, timeout=100):
     if done.returncode < 0 or "Sanitizer" in result.err or "internal error" in result.err:
         fail(f"{' '.join(map(str, command))} crashed: {result}")
     return result
+
+
+def cuda_compiler():
+    """Whether CUDA C can be compiled here."""
+    return any(shutil.which(name) for name in ("nvcc", "/usr/local/cuda/bin/nvcc", "clang", "clang-14"))
 
 
 def fail(text):

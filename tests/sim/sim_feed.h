@@ -14,7 +14,7 @@ struct feed {
     struct sim_report *report;
     int threads, warps, blocks;
     uint8_t shared[FEED_MOST_BLOCKS][FEED_SHARED], global[FEED_GLOBAL];
-    uint32_t line;  /* the next event's place: its line */
+    uint32_t line; /* the next event's place: its line */
     int64_t generation[FEED_MOST_BLOCKS];
     struct sim_access access; /* the last */
 };

@@ -54,7 +54,7 @@ void sim_case_open_file(struct sim_case *c, const char *path)
     if (!text)
         fail_msg("%s: %s", path, why);
     sim_case_open(c, arena_string(&arena, text, length));
-    c->source.name = path;
+    c->source.name = arena_string(&c->arena, path, strlen(path));
     c->source.text = arena_string(&c->arena, text, length);
     arena_free(&arena);
 }

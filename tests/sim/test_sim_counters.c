@@ -1,4 +1,4 @@
-/* Counters: every reading of h200-counters.csv; random accesses against the rules spelt out; sums by line and kind. */
+/* Counters: every reading of h200-counters.csv and of h200-copies.csv; random accesses against the rules spelt out; sums by line and kind. */
 #include "sim/sim_counters.h"
 #include "warp_program.h"
 
@@ -72,6 +72,7 @@ static bool shared_side(const struct reading *r, struct sim_access *a)
         a->kind = SIM_WRITE;
         a->group = 1;
         a->bytes = atoi(s + 3);
+        a->past_l1 = a->bytes == 16;
     } else {
         a->kind = s[1] == 's' ? SIM_WRITE : SIM_READ;
         a->bytes = atoi(s + 3) / 8;
@@ -86,6 +87,7 @@ static bool global_side(const struct reading *r, struct sim_access *a)
     lanes_of(r, a);
     a->bytes = s[0] == 'c' ? atoi(s + 3) : atoi(s + 3) / 8;
     a->group = s[0] == 'c';
+    a->past_l1 = a->group && a->bytes == 16;
     return s[0] == 'g' || s[0] == 'c';
 }
 
@@ -122,6 +124,65 @@ static void every_reading(void **state)
     }
     fclose(f);
     assert_int_equal(rows, 546);
+}
+
+/* --- readings of copies --- */
+
+enum { COPY_COUNTS = 4, COPY_FIELDS = COPY_COUNTS + 2 * SIM_LANES };
+
+/* access (the instruction and its bytes: cpa.ca, but cpa16 .cg and cpaa16 .ca), pattern, wavefronts, the fewest, sectors,
+ * requests, offsets in global and in shared memory; -1: the lane is off */
+static void copy_of(const char *access, const int field[COPY_FIELDS], struct sim_access *read,
+                    struct sim_access *write)
+{
+    bool wide = strcmp(access, "cpa16") == 0;
+    *read = (struct sim_access){.space = SIM_GLOBAL,
+                                .kind = SIM_READ,
+                                .group = 1,
+                                .past_l1 = wide,
+                                .bytes = atoi(access + strcspn(access, "0123456789"))};
+    for (int i = 0; i < SIM_LANES; i++)
+        read->mask |= field[COPY_COUNTS + SIM_LANES + i] >= 0 ? 1u << i : 0;
+    *write = *read;
+    write->space = SIM_SHARED;
+    write->kind = SIM_WRITE;
+    for (int i = 0; i < SIM_LANES; i++)
+        if (read->mask >> i & 1) {
+            read->address[i] = (uint64_t)field[COPY_COUNTS + i];
+            write->address[i] = (uint64_t)field[COPY_COUNTS + SIM_LANES + i];
+        }
+    read->across = write->address;
+    write->across = read->address;
+}
+
+static void every_copy(void **state)
+{
+    (void)state;
+    FILE *f = fopen(TW_TEST_ROOT "/tests/sim/h200-copies.csv", "r");
+    assert_non_null(f);
+    char line[2048];
+    int rows = 0;
+    assert_non_null(fgets(line, sizeof line, f)); /* the heading */
+    while (fgets(line, sizeof line, f)) {
+        int field[COPY_FIELDS], count = 0;
+        struct sim_access read, write;
+        char *access = strtok(line, ","), *pattern = strtok(NULL, ","), *text;
+        while (count < COPY_FIELDS && (text = strtok(NULL, ",")))
+            field[count++] = atoi(text);
+        assert_int_equal(count, COPY_FIELDS);
+        copy_of(access, field, &read, &write);
+        const int ours[] = {sim_wavefronts(&write), sim_wavefronts_ideal(&write),
+                            sim_sectors(&read), 1};
+        for (int i = 0; i < COPY_COUNTS; i++) {
+            if (ours[i] != field[i])
+                print_error("%s %s: count %d: %d, read %d\n", access, pattern, i, ours[i],
+                            field[i]);
+            assert_int_equal(ours[i], field[i]);
+        }
+        rows++;
+    }
+    fclose(f);
+    assert_int_equal(rows, 308);
 }
 
 /* --- the rules, word by word and lane by lane --- */
@@ -247,7 +308,7 @@ static const char program[] = ".version 8.0\n"
                               "    ret;\n"
                               "}\n";
 
-/* Tells an observer of each instruction of the program, by a whole warp and by one lane, and of its accesses. */
+/* Tells an observer of each instruction of the program and of its accesses. */
 static void feed(const struct sim_observer *o, const struct ptx_function *f)
 {
     for (size_t i = 0; i < f->body.count; i++) {
@@ -257,8 +318,7 @@ static void feed(const struct sim_observer *o, const struct ptx_function *f)
         struct sim_access a = {.at = {.ins = s->instruction, .function = f, .where = s->where},
                                .mask = UINT32_MAX,
                                .bytes = 4};
-        assert_true(o->instruction(o->user, &a.at, UINT32_MAX));
-        assert_true(o->instruction(o->user, &a.at, 1));
+        o->executed(o->user, &a.at, 2, SIM_LANES + 1); /* a whole warp, and one lane */
         for (uint64_t lane = 0; lane < SIM_LANES; lane++)
             a.address[lane] = 8 * lane;
         if (s->instruction->op == PTX_LD) {
@@ -379,9 +439,9 @@ static void counted_in_a_launch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_reading),       cmocka_unit_test(random_accesses),
-        cmocka_unit_test(nobody_active),       cmocka_unit_test(by_line_and_kind),
-        cmocka_unit_test(counted_in_a_launch),
+        cmocka_unit_test(every_reading),    cmocka_unit_test(every_copy),
+        cmocka_unit_test(random_accesses),  cmocka_unit_test(nobody_active),
+        cmocka_unit_test(by_line_and_kind), cmocka_unit_test(counted_in_a_launch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

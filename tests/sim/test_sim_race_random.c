@@ -36,7 +36,7 @@ struct past {
 };
 struct value {
     struct clock wide, local;
-    int block; /* of local */
+    int block;  /* of local */
     int writer; /* the thread that wrote last, -1: a weak write */
 };
 struct bar {
@@ -52,10 +52,10 @@ static struct model {
     struct past *past[BYTES];
     struct value value[WORDS];
     struct bar bar[BLOCKS];
-    int copies;                       /* agents used */
+    int copies;                         /* agents used */
     int copy_of[COPIES], index[COPIES]; /* thread, commit group; -1: waited for */
     int commits[SLOTS];
-} *m;
+} * m;
 static struct arena arena;
 static jmp_buf failed;
 static uint64_t random_state;
@@ -124,16 +124,31 @@ static bool excused(const struct request *q, int agent, const struct past *p)
            (is_wide(q->order, q->scope) && is_wide(p->order, p->scope));
 }
 
+/* What the agent knows at the access: an acquiring one what it acquires. */
+static void known_at(const struct request *q, int lane, struct clock *known)
+{
+    const struct value *v = &m->value[byte_of(q, lane) / 4];
+    *known = m->now[q->agent[lane]];
+    if (!(q->kind & SIM_READ) || (q->order != SIM_ACQUIRE && q->order != SIM_ACQ_REL))
+        return;
+    if (v->block == q->block)
+        join(known, &v->local);
+    if (is_wide(q->order, q->scope))
+        join(known, &v->wide);
+}
+
 /* Lanes of one instruction may race with each other: they do if their agents differ, the access being kept by then. */
 static bool access_races(const struct request *q, bool keep)
 {
     bool races = false;
     for (uint32_t rest = q->mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), agent = q->agent[lane];
+        struct clock known;
+        known_at(q, lane, &known);
         for (int b = 0; b < q->bytes; b++)
             for (const struct past *p = m->past[byte_of(q, lane) + b]; p && !races; p = p->next)
                 races = (p->writes || (q->kind & SIM_WRITE)) && p->agent != agent &&
-                        p->time > m->now[agent].at[p->agent] && !excused(q, agent, p);
+                        p->time > known.at[p->agent] && !excused(q, agent, p);
         for (uint32_t more = rest & (rest - 1); more && q->kind == SIM_WRITE; more &= more - 1)
             races |= q->address[__builtin_ctz(more)] == q->address[lane] && q->order == SIM_WEAK;
     }
@@ -141,8 +156,13 @@ static bool access_races(const struct request *q, bool keep)
         int lane = __builtin_ctz(rest), agent = q->agent[lane];
         for (int b = 0; b < q->bytes; b++) {
             struct past **at = &m->past[byte_of(q, lane) + b], *p = arena_new(&arena, struct past);
-            *p = (struct past){*at,       agent,     q->order, q->scope, q->bytes,
-                               m->now[agent].at[agent], (q->kind & SIM_WRITE) != 0};
+            *p = (struct past){*at,
+                               agent,
+                               q->order,
+                               q->scope,
+                               q->bytes,
+                               m->now[agent].at[agent],
+                               (q->kind & SIM_WRITE) != 0};
             *at = p;
         }
     }
@@ -218,10 +238,10 @@ static void random_request(struct request *q)
         q->bytes = bytes = 4;
         first = below(4);
         q->order = orders[below(5)];
-        q->kind = q->order == SIM_ACQUIRE                                 ? SIM_READ
-                  : q->order == SIM_RELEASE                               ? SIM_WRITE
+        q->kind = q->order == SIM_ACQUIRE                                            ? SIM_READ
+                  : q->order == SIM_RELEASE                                          ? SIM_WRITE
                   : q->order == SIM_ACQ_REL || (q->order == SIM_RELAXED && below(2)) ? SIM_UPDATE
-                                                                          : q->kind;
+                                                                                     : q->kind;
         q->scope = below(4) && global ? SIM_GPU : SIM_CTA;
         pattern = 0;
     }

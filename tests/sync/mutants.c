@@ -1,18 +1,15 @@
-/* Takes something away from kernels that are right, and sees whether the static synchronisation
- * check notices.
+/* Takes something away from kernels that are right (source_mutants.h), and sees whether the static
+ * synchronisation check notices.
  *
  *     mutants [-v] [-l HARMLESS] FILE.tile …
  *
- * For every kernel with shared tiles, in every tuned configuration:
- *   sync-removed, sync-up, sync-down   (moved by one statement; at the end of a body, out of it)
- *   wait-removed, wait-more            (async_wait(n) -> n + 1)
- *   commit-removed
- *   stage                              (sa[e] of a tile of several axes -> sa[(e + 1) % stages])
- * The kernel itself must be silent, each mutant must be caught, and a report must be about lines
- * that use the tile it names. A mutant that does no harm stands in the list HARMLESS with its
- * argument: `KERNEL MUTATION NUMBER: why`; one that is listed and caught all the same is a failure
- * too. Mutations of a kind are numbered from 1 in the order of the text.
+ * For every kernel with shared tiles, in every tuned configuration: the kernel itself must be silent,
+ * each mutant must be caught, and a report must be about lines that use the tile it names. A mutant
+ * that does no harm stands in the list HARMLESS with its argument: `KERNEL MUTATION NUMBER: why`;
+ * one that is listed and caught all the same is a failure too.
  */
+#include "source_mutants.h"
+
 #include "base/platform.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
@@ -21,259 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- statements of a text --- */
-
-struct span {
-    size_t begin, end;
-};
-struct statement {
-    struct span at;
-    int list;  /* number of the list it stands in */
-    int outer; /* the statement around that list, -1 none */
-};
-enum { MAX_STATEMENTS = 256 };
-struct outline {
-    const char *text;
-    struct statement s[MAX_STATEMENTS];
-    int count, lists;
-};
-
-static size_t skip_blank(const char *t, size_t i)
-{
-    for (;;) {
-        while (isspace((unsigned char)t[i]))
-            i++;
-        if (t[i] == '/' && t[i + 1] == '/')
-            while (t[i] && t[i] != '\n')
-                i++;
-        else if (t[i] == '/' && t[i + 1] == '*')
-            i = (size_t)(strstr(t + i, "*/") - t) + 2;
-        else
-            return i;
-    }
-}
-
-static bool word_at(const char *t, size_t i, const char *word)
-{
-    size_t n = strlen(word);
-    return strncmp(t + i, word, n) == 0 && !isalnum((unsigned char)t[i + n]) && t[i + n] != '_';
-}
-
-/* Past the bracket that closes the one at i. */
-static size_t skip_brackets(const char *t, size_t i)
-{
-    int depth = 0;
-    for (;; i = skip_blank(t, i + 1)) {
-        depth += (t[i] == '(' || t[i] == '{') - (t[i] == ')' || t[i] == '}');
-        if (depth == 0)
-            return i + 1;
-        if (!t[i])
-            return i;
-    }
-}
-
-static size_t read_statement(struct outline *o, size_t i, int list, int outer);
-
-static void read_list(struct outline *o, size_t i, size_t end, int outer)
-{
-    int list = o->lists++;
-    for (i = skip_blank(o->text, i); i < end; i = skip_blank(o->text, i))
-        i = read_statement(o, i, list, outer);
-}
-
-/* A body: a block's statements form a list; one without braces has none. */
-static size_t read_body(struct outline *o, size_t i, int self)
-{
-    i = skip_blank(o->text, i);
-    if (o->text[i] == '{') {
-        size_t end = skip_brackets(o->text, i);
-        read_list(o, i + 1, end - 1, self);
-        return end;
-    }
-    return read_statement(o, i, o->lists++, self);
-}
-
-static size_t read_statement(struct outline *o, size_t i, int list, int outer)
-{
-    const char *t = o->text;
-    int self = o->count++;
-    if (o->count == MAX_STATEMENTS)
-        abort();
-    o->s[self] = (struct statement){.at = {i, i}, .list = list, .outer = outer};
-    size_t at = i;
-    while (word_at(t, at, "unroll") || word_at(t, at, "pipeline")) {
-        at = skip_blank(t, at + (t[at] == 'u' ? 6 : 8));
-        if (t[at] == '(')
-            at = skip_blank(t, skip_brackets(t, at));
-    }
-    bool compound = word_at(t, at, "for") || word_at(t, at, "while") || word_at(t, at, "if");
-    if (compound) {
-        bool is_if = word_at(t, at, "if");
-        at = skip_brackets(t, at + strcspn(t + at, "("));
-        at = read_body(o, at, self);
-        size_t next = skip_blank(t, at);
-        if (is_if && word_at(t, next, "else"))
-            at = read_body(o, next + 4, self);
-    } else if (t[at] == '{') {
-        at = read_body(o, at, self);
-    } else {
-        while (t[at] && t[at] != ';')
-            at = t[at] == '(' ? skip_brackets(t, at) : skip_blank(t, at + 1);
-        at++;
-    }
-    o->s[self].at.end = at;
-    return at;
-}
-
-/* --- mutants --- */
-
-enum { MAX_MUTANTS = 256 };
-struct mutant {
-    const char *kind;
-    int number;
-    int line;         /* of the place */
-    const char *tile; /* concerned; NULL: any */
-    char *text;
-};
-struct mutants {
-    struct arena *arena;
-    const char *text;
-    struct outline outline;
-    struct mutant m[MAX_MUTANTS];
-    int count;
-};
-
-static int line_of(const char *text, size_t at)
-{
-    int line = 1;
-    for (size_t i = 0; i < at; i++)
-        line += text[i] == '\n';
-    return line;
-}
-
-static struct mutant *add_mutant(struct mutants *m, const char *kind, size_t place, char *text)
-{
-    struct mutant *new = &m->m[m->count++];
-    if (m->count == MAX_MUTANTS)
-        abort();
-    *new =
-        (struct mutant){.kind = kind, .number = 1, .line = line_of(m->text, place), .text = text};
-    for (int i = 0; i < m->count - 1; i++)
-        new->number += strcmp(m->m[i].kind, kind) == 0;
-    return new;
-}
-
-/* The text with `what` in place of a span; lines keep their numbers. */
-static char *replaced(struct mutants *m, const char *text, struct span at, const char *what)
-{
-    return arena_printf(m->arena, "%.*s%s%s", (int)at.begin, text, what, text + at.end);
-}
-
-/* The text without a span, and with `what` put in at another place. */
-static char *moved(struct mutants *m, struct span from, size_t to, const char *what)
-{
-    if (to >= from.end)
-        return replaced(m, replaced(m, m->text, (struct span){to, to}, what), from, "");
-    return replaced(m, replaced(m, m->text, from, ""), (struct span){to, to}, what);
-}
-
-/* The neighbour in the same list before (direction -1) or behind (1), -1 none. */
-static int neighbour(const struct outline *o, int self, int direction)
-{
-    int best = -1;
-    for (int i = 0; i < o->count; i++) {
-        if (i == self || o->s[i].list != o->s[self].list)
-            continue;
-        if (direction < 0 ? o->s[i].at.begin < o->s[self].at.begin
-                          : o->s[i].at.begin > o->s[self].at.begin)
-            if (best < 0 || (direction < 0) == (o->s[i].at.begin > o->s[best].at.begin))
-                best = i;
-    }
-    return best;
-}
-
-static void mutate_sync(struct mutants *m, int self)
-{
-    const struct outline *o = &m->outline;
-    struct span at = o->s[self].at;
-    int up = neighbour(o, self, -1), down = neighbour(o, self, 1);
-    add_mutant(m, "sync-removed", at.begin, replaced(m, m->text, at, ";"));
-    up = up < 0 ? o->s[self].outer : up;
-    down = down < 0 ? o->s[self].outer : down;
-    if (up >= 0)
-        add_mutant(m, "sync-up", at.begin, moved(m, at, o->s[up].at.begin, "sync(); "));
-    if (down >= 0)
-        add_mutant(m, "sync-down", at.begin, moved(m, at, o->s[down].at.end, " sync();"));
-}
-
-static void mutate_wait(struct mutants *m, struct span at)
-{
-    add_mutant(m, "wait-removed", at.begin, replaced(m, m->text, at, ";"));
-    size_t open = at.begin + strcspn(m->text + at.begin, "("), close = skip_brackets(m->text, open);
-    char *more =
-        arena_printf(m->arena, "((%.*s) + 1)", (int)(close - open - 2), m->text + open + 1);
-    add_mutant(m, "wait-more", at.begin, replaced(m, m->text, (struct span){open, close}, more));
-}
-
-static bool calls(const char *text, struct span at, const char *name)
-{
-    return word_at(text, at.begin, name) && text[skip_blank(text, at.begin + strlen(name))] == '(';
-}
-
-/* Past the bracket that closes [ at i. */
-static size_t skip_subscript(const char *t, size_t i)
-{
-    int depth = 0;
-    do {
-        depth += (t[i] == '[') - (t[i] == ']');
-        i++;
-    } while (depth > 0 && t[i]);
-    return i;
-}
-
-/* Every use of a shared tile of three axes or more, from its declaration on. */
-static void mutate_stages(struct mutants *m, const char *name, const char *stages, struct span body)
-{
-    const char *t = m->text;
-    size_t n = strlen(name);
-    for (size_t i = body.begin; i < body.end; i++) {
-        bool begins = !isalnum((unsigned char)t[i - 1]) && t[i - 1] != '_';
-        if (!begins || strncmp(t + i, name, n) != 0 || t[i + n] != '[')
-            continue;
-        struct span at = {i + n, skip_subscript(t, i + n)};
-        char *other = arena_printf(m->arena, "[((%.*s) + 1) %% (%s)]", (int)(at.end - at.begin - 2),
-                                   t + at.begin + 1, stages);
-        add_mutant(m, "stage", i, replaced(m, t, at, other))->tile = name;
-    }
-}
-
-static void find_tiles(struct mutants *m, struct span declaration, size_t end)
-{
-    const char *t = m->text;
-    size_t i = skip_blank(t, declaration.begin + strlen("shared"));
-    while (isalnum((unsigned char)t[i]))
-        i++; /* the type */
-    while (i < declaration.end) {
-        i = skip_blank(t, i);
-        size_t name = i;
-        while (isalnum((unsigned char)t[i]) || t[i] == '_')
-            i++;
-        char *tile = arena_string(m->arena, t + name, i - name), *stages = NULL;
-        int axes = 0;
-        for (; t[i] == '['; axes++) {
-            size_t close = skip_subscript(t, i);
-            if (axes == 0)
-                stages = arena_string(m->arena, t + i + 1, close - i - 2);
-            i = close;
-        }
-        if (axes > 2)
-            mutate_stages(m, tile, stages, (struct span){declaration.end, end});
-        while (t[i] && t[i] != ',' && t[i] != ';')
-            i++;
-        i++;
-    }
-}
 
 /* --- judging --- */
 
@@ -293,7 +37,7 @@ static bool line_has(const char *text, struct loc at, const char *word)
     while (text[end] && text[end] != '\n')
         end++;
     for (size_t i = begin; i < end; i++)
-        if (word_at(text, i, word))
+        if (source_word_at(text, i, word))
             return true;
     return false;
 }
@@ -448,27 +192,9 @@ static int configurations_of(struct arena *a, const struct module *module, int k
 static bool has_tiles(const char *text, struct span body)
 {
     for (size_t i = body.begin; i < body.end; i++)
-        if (word_at(text, i, "shared") && isspace((unsigned char)text[i - 1]))
+        if (source_word_at(text, i, "shared") && isspace((unsigned char)text[i - 1]))
             return true;
     return false;
-}
-
-static void mutate_kernel(struct mutants *m, struct span body)
-{
-    struct outline *o = &m->outline;
-    *o = (struct outline){.text = m->text};
-    read_list(o, body.begin + 1, body.end - 1, -1);
-    for (int i = 0; i < o->count; i++) {
-        struct span at = o->s[i].at;
-        if (calls(m->text, at, "sync"))
-            mutate_sync(m, i);
-        else if (calls(m->text, at, "async_wait"))
-            mutate_wait(m, at);
-        else if (calls(m->text, at, "async_commit"))
-            add_mutant(m, "commit-removed", at.begin, replaced(m, m->text, at, ";"));
-        else if (word_at(m->text, at.begin, "shared"))
-            find_tiles(m, at, body.end);
-    }
 }
 
 static void judge_kernel(struct arena *a, struct judge *j, const struct module *module,
@@ -478,8 +204,6 @@ static void judge_kernel(struct arena *a, struct judge *j, const struct module *
     const char *kernel = lang_kernel(a, module, j->kernel, NULL)->name, *messages;
     const struct literal *const *tunes;
     int configurations = configurations_of(a, module, j->kernel, &tunes);
-    struct mutants *m = arena_new(a, struct mutants);
-    *m = (struct mutants){.arena = a, .text = text};
     total->kernels++;
     total->configurations += configurations;
     for (int c = 0; c < configurations; c++) {
@@ -492,9 +216,9 @@ static void judge_kernel(struct arena *a, struct judge *j, const struct module *
         total->failures++;
         return;
     }
-    mutate_kernel(m, body);
-    for (int i = 0; i < m->count; i++)
-        judge_mutant(j, &m->m[i], kernel, tunes, configurations, list, verbose, total);
+    const struct source_mutants *m = source_mutants_make(a, text, body);
+    for (size_t i = 0; i < m->count; i++)
+        judge_mutant(j, &m->data[i], kernel, tunes, configurations, list, verbose, total);
 }
 
 static int judge_file(const char *path, const char *list, bool verbose, struct total *total)
@@ -518,10 +242,7 @@ static int judge_file(const char *path, const char *list, bool verbose, struct t
     struct module *module = lang_parse(&a, &d, &source);
     for (int i = 0; module && i < lang_kernel_count(module); i++) {
         struct judge j = {.name = path, .kernel = i};
-        size_t at = lang_kernel(&a, module, i, NULL)->loc.offset;
-        while (text[at] != '{') /* past the parameters and attributes */
-            at = text[at] == '(' ? skip_brackets(text, at) : skip_blank(text, at + 1);
-        struct span body = {at, skip_brackets(text, at)};
+        struct span body = source_body(text, lang_kernel(&a, module, i, NULL)->loc.offset);
         if (has_tiles(text, body))
             judge_kernel(&a, &j, module, text, body, list, verbose, total);
     }

@@ -55,13 +55,32 @@ static void compare(const struct sym *s, size_t count, const void *is, const voi
 
 /* --- One kernel --- */
 
+static const char *run_in_lockstep(const struct compare_launch *launch)
+{
+    struct lockstep s = {.arena = launch->arena,
+                         .function = launch->lowered->function,
+                         .grid = {1, 1, 1},
+                         .shared_bytes = launch->lowered->shared_bytes};
+    memcpy(s.block, launch->lowered->block, sizeof s.block);
+    for (int i = 0; i < launch->count; i++) {
+        s.args[i] = (uint64_t)(uintptr_t)launch->arrays[i].data;
+        s.arrays[i] = (struct lockstep_array){launch->arrays[i].data, launch->arrays[i].bytes};
+    }
+    s.array_count = launch->count;
+    return lockstep_run(&s);
+}
+
 void compare_with_cpu(const char *text, const char *target, uint64_t seed, compare_element element)
+{
+    compare_run_with_cpu(run_in_lockstep, text, target, seed, element);
+}
+
+void compare_run_with_cpu(compare_run run, const char *text, const char *target, uint64_t seed,
+                          compare_element element)
 {
     struct program p = {0};
     struct lowered lowered;
     struct cpu_run r;
-    struct lockstep s = {0};
-    void *data[MOST_ARRAYS];
     program_open(&p, text);
     lowered.excess = LOWER_FITS;
     if (!program_check(&p, 0) || !program_lower(&p, target, &lowered)) {
@@ -71,29 +90,23 @@ void compare_with_cpu(const char *text, const char *target, uint64_t seed, compa
         return;
     }
     cpu_open(&r, text, NULL);
-    for (size_t i = 0; i < lowered.params.count; i++) {
-        const struct sym *param = lowered.params.data[i].sym;
-        const struct sym *view = view_of(p.kernel, param);
-        size_t count = elements_of(view), bytes = count * dtype_size(view->type.dtype);
-        data[i] = arena_alloc(&p.arena, bytes);
+    struct compare_launch launch = {&p.arena, &lowered, {{0}}, (int)lowered.params.count};
+    for (int i = 0; i < launch.count; i++) {
+        const struct sym *param = lowered.params.data[i].sym, *view = view_of(p.kernel, param);
+        size_t bytes = elements_of(view) * dtype_size(view->type.dtype);
+        void *data = arena_alloc(&p.arena, bytes);
         if (param->is_const)
-            fill(view, param->index, data[i], &seed, element);
-        memcpy(cpu_array(&r, param->name, bytes), data[i], bytes);
-        s.args[i] = (uint64_t)(uintptr_t)data[i];
-        s.arrays[s.array_count++] = (struct lockstep_array){data[i], bytes};
+            fill(view, param->index, data, &seed, element);
+        memcpy(cpu_array(&r, param->name, bytes), data, bytes);
+        launch.arrays[i] = (struct compare_array){param->name, data, bytes, param->is_const};
     }
-    s.arena = &p.arena;
-    s.function = lowered.function;
-    s.grid[0] = s.grid[1] = s.grid[2] = 1;
-    memcpy(s.block, lowered.block, sizeof s.block);
-    s.shared_bytes = lowered.shared_bytes;
-    const char *why = lockstep_run(&s);
+    const char *why = run(&launch);
     if (why)
         fail_msg("%s, in\n%s", why, text);
     assert_int_equal(cpu_go(&r, 1), CPU_OK);
-    for (size_t i = 0; i < lowered.params.count; i++) {
+    for (int i = 0; i < launch.count; i++) {
         const struct sym *param = lowered.params.data[i].sym, *view = view_of(p.kernel, param);
-        compare(view, elements_of(view), data[i], r.args[param->index].data, text);
+        compare(view, elements_of(view), launch.arrays[i].data, r.args[param->index].data, text);
     }
     cpu_close(&r);
     program_free(&p);

@@ -3,6 +3,7 @@
  * made of. */
 #include "lower_compare.h"
 #include "lower_program.h"
+#include "random_products.h"
 #include "test_layout_random.h"
 
 #include <setjmp.h>
@@ -12,141 +13,30 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-/* Where a factor comes from. */
-enum place { IN_SHARED, IN_SHARED_TRANSPOSED, IN_MEMORY, PLACES };
-
-struct factors {
-    const char *a, *b;       /* as memory has them */
-    const char *as_a, *as_b; /* what they are cast to; "": nothing */
-};
-
-static const struct factors singles[] = {
-    {"f32", "f32", "(tf32)", "(tf32)"},
-    {"tf32", "tf32", "", ""},
-    {"f16", "f32", "(tf32)", "(tf32)"},
-    {"tf32", "f16", "", ""},
-    {"u8", "f32", "(tf32)", "(tf32)"},
-    {"bf16", "tf32", "", ""},
-    {"tf32", "f32", "", ""},
-    {"f32", "f32", "(tf32)", "(f16)"},
-};
-static const struct factors bytes[] = {
-    {"e4m3", "e4m3", "", ""},
-    {"e5m2", "e5m2", "", ""},
-    {"e4m3", "e5m2", "", ""},
-    {"e5m2", "e4m3", "", ""},
-    {"f32", "f32", "(e4m3)", "(e5m2)"},
-    {"f16", "e4m3", "(e4m3)", ""},
-    {"f32", "e5m2", "(e5m2)", ""},
-    {"e4m3", "f16", "", ""},
-    {"e4m3", "e5m2", "(f16)", "(f16)"},
-    {"e4m3", "e4m3", "(f16)", "(f16)"},
-    {"e4m3", "f32", "", ""},
-    {"e5m2", "tf32", "", ""},
-    {"e5m2", "bf16", "", ""},
-    {"i8", "e4m3", "(e4m3)", ""},
-};
-
-struct product {
-    int m, n, k, warps;
-    const struct factors *f;
-    enum place a, b;
-    bool loop; /* into a sum, twice */
-};
-
-static const char *write_factor(char *to, size_t size, enum place place, const char *cast,
-                                const char *shared, const char *view)
-{
-    if (place == IN_SHARED)
-        snprintf(to, size, "%s %s", cast, shared);
-    else if (place == IN_SHARED_TRANSPOSED)
-        snprintf(to, size, "%s trans(%s)", cast, shared);
-    else
-        snprintf(to, size, "%s %s", cast, view);
-    return to;
-}
-
-static const char *write_product(char *text, size_t size, const struct product *p)
-{
-    bool ta = p->a == IN_SHARED_TRANSPOSED, tb = p->b == IN_SHARED_TRANSPOSED;
-    char a[64], b[64];
-    write_factor(a, sizeof a, p->a, p->f->as_a, "sa", "A");
-    write_factor(b, sizeof b, p->b, p->f->as_b, "sb", "B");
-    snprintf(text, size,
-             "kernel t(const %s *a, const %s *b, f32 *c) grid(1) warps(%d)\n"
-             "{\n"
-             "    global %s A[%d][%d] = a;\n"
-             "    global %s B[%d][%d] = b;\n"
-             "    global f32 C[%d][%d] = c;\n"
-             "    shared %s sa[%d][%d];\n"
-             "    shared %s sb[%d][%d];\n"
-             "    sa = A;\n"
-             "    sb = B;\n"
-             "    sync();\n"
-             "    reg f32 acc[%d][%d] = 1;\n"
-             "    for (i32 i = 0; i < %d; i++)\n"
-             "        acc = dot(%s, %s, acc);\n"
-             "    C = acc;\n"
-             "}\n",
-             p->f->a, p->f->b, p->warps, p->f->a, ta ? p->k : p->m, ta ? p->m : p->k, p->f->b,
-             tb ? p->n : p->k, tb ? p->k : p->n, p->m, p->n, p->f->a, ta ? p->k : p->m,
-             ta ? p->m : p->k, p->f->b, tb ? p->n : p->k, tb ? p->k : p->n, p->m, p->n,
-             p->loop ? 2 : 1, a, b);
-    return text;
-}
-
-/* Sums of their products are exact in f32, what casts round is not a number of tf32 or e4m3: the
- * left ones of f32 have up to 14 bits, the right ones are near 1, 2 and 3. */
-static double element(enum dtype t, int param, uint64_t *seed)
-{
-    double small = random_below(seed, 4);
-    if (t != DT_F32)
-        return small;
-    if (param == 0)
-        return random_below(seed, 32) * 0.25 + random_below(seed, 16) * 0x1p-12;
-    return 1 + random_below(seed, 3) + random_below(seed, 4) * 0x1p-13;
-}
-
-static struct product random_product(uint64_t *seed, const struct factors *f)
-{
-    static const int extents[] = {8, 16, 17, 24, 32, 48, 64, 64};
-    static const int depths[] = {4, 6, 8, 12, 16, 16, 24, 32, 32, 48, 64, 96};
-    static const int warps[] = {1, 2, 3, 4};
-    return (struct product){.m = extents[random_below(seed, 8)],
-                            .n = extents[random_below(seed, 8)],
-                            .k = depths[random_below(seed, 12)],
-                            .warps = warps[random_below(seed, 4)],
-                            .f = f,
-                            .a = (enum place)random_below(seed, PLACES),
-                            .b = (enum place)random_below(seed, PLACES),
-                            .loop = random_below(seed, 2)};
-}
-
 static void random_products(const struct factors *f, int count, const char *const *targets,
                             int target_count, uint64_t seed)
 {
     char text[2048];
     for (int round = random_rounds(4 * count); round > 0; round--) {
-        struct product p = random_product(&seed, &f[round % count]);
-        write_product(text, sizeof text, &p);
-        compare_with_cpu(text, targets[random_below(&seed, target_count)], seed, element);
+        struct product p = product_random(&seed, &f[round % count]);
+        product_write(text, sizeof text, &p);
+        compare_with_cpu(text, targets[random_below(&seed, target_count)], seed, product_number);
     }
 }
 
-enum { SINGLES = sizeof singles / sizeof *singles, BYTES = sizeof bytes / sizeof *bytes };
 static const char *const byte_targets[] = {"sm_120", "sm_90", "sm_100", "sm_120"};
 
 static void products_of_tf32(void **state)
 {
     static const char *const targets[] = {"sm_80", "sm_90"};
     (void)state;
-    random_products(singles, SINGLES, targets, 2, 5);
+    random_products(product_singles, PRODUCT_SINGLES, targets, 2, 5);
 }
 
 static void products_of_bytes(void **state)
 {
     (void)state;
-    random_products(bytes, BYTES, byte_targets, 4, 6);
+    random_products(product_bytes, PRODUCT_BYTES, byte_targets, 4, 6);
 }
 
 /* --- What they are made of --- */
@@ -274,7 +164,7 @@ static void instructions(void **state)
         struct product product = {64, 64, w->k, 4, &w->f, w->a, w->b, false};
         struct program p = {0};
         struct lowered out;
-        program_open(&p, write_product(text, sizeof text, &product));
+        program_open(&p, product_write(text, sizeof text, &product));
         if (!program_check(&p, 0) || !program_lower(&p, w->target, &out))
             fail_msg("%s", program_messages(&p));
         const char *ptx = lowered_text(&p, &out);
@@ -292,15 +182,16 @@ static void they_assemble(void **state)
     char text[2048];
     uint64_t seed = 7;
     (void)state;
-    for (int i = 0; i < 2 * (SINGLES + BYTES) && has_assembler(); i++) {
-        bool single = i % (SINGLES + BYTES) < SINGLES;
+    for (int i = 0; i < 2 * (PRODUCT_SINGLES + PRODUCT_BYTES) && has_assembler(); i++) {
+        bool single = i % (PRODUCT_SINGLES + PRODUCT_BYTES) < PRODUCT_SINGLES;
         const struct factors *f =
-            single ? &singles[i % (SINGLES + BYTES)] : &bytes[i % (SINGLES + BYTES) - SINGLES];
-        struct product product = random_product(&seed, f);
+            single ? &product_singles[i % (PRODUCT_SINGLES + PRODUCT_BYTES)]
+                   : &product_bytes[i % (PRODUCT_SINGLES + PRODUCT_BYTES) - PRODUCT_SINGLES];
+        struct product product = product_random(&seed, f);
         const char *target = targets[single ? i % 5 : 1 + i % 4];
         struct program p = {0};
         struct lowered out;
-        program_open(&p, write_product(text, sizeof text, &product));
+        program_open(&p, product_write(text, sizeof text, &product));
         if (!program_check(&p, 0) || !program_lower(&p, target, &out))
             fail_msg("%s", program_messages(&p));
         const char *why = assemble(&p, target, lowered_text(&p, &out));
@@ -312,12 +203,12 @@ static void they_assemble(void **state)
 
 static void bytes_need_sm_89(void **state)
 {
-    struct product product = {32, 32, 32, 2, &bytes[2], IN_SHARED, IN_SHARED, false};
+    struct product product = {32, 32, 32, 2, &product_bytes[2], IN_SHARED, IN_SHARED, false};
     struct program p = {0};
     struct lowered out;
     char text[2048];
     (void)state;
-    program_open(&p, write_product(text, sizeof text, &product));
+    program_open(&p, product_write(text, sizeof text, &product));
     assert_true(program_check(&p, 0));
     assert_false(program_lower(&p, "sm_80", &out));
     assert_non_null(

@@ -56,7 +56,7 @@ static const char ours[] =
     ".file 1 \"scale.tile\"\n"
     ".extern .shared .align 16 .b8 smem[];\n"
     ".const .align 4 .f32 factors[3] = {0f3F800000, 0fC0000000, 0d3FF8000000000000};\n"
-    ".visible .global .align 8 .b64 table[2][2] = {{1, -2}, {smem+4, generic(factors)}};\n"
+    ".visible .global .align 8 .u64 table[2][2] = {{1, -2}, {factors+4, generic(factors)}};\n"
     ".func (.param .b32 r) twice(\n"
     "    .param .b32 x\n"
     ");\n"
@@ -344,6 +344,79 @@ static void versions(void **state)
     }
 }
 
+/* --- what is read in other words --- */
+
+/* Vectors of registers print as they were declared, what uses them as their elements. */
+static void vectors_of_registers(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {".reg .v4 .f32 v;", ".reg .v4 .f32 v;"},
+        {".reg .v2 .b64 %v<3>; mov.b64 %v2.x, %v1.y;",
+         ".reg .v2 .b64 %v<3>;\n    mov.b64 %v2.x, %v1.y;"},
+        {".reg .v2 .b32 v; add.u32 v.r, v.g, 1;", "add.u32 v.x, v.y, 1;"},
+        {".reg .v2 .b32 v; mov.b64 q, v;", "mov.b64 q, {v.x, v.y};"},
+        {".reg .v4 .b32 v; ld.global.v4.b32 v, [q];",
+         "ld.global.v4.b32 {v.x, v.y, v.z, v.w}, [q];"},
+        {".reg .v2 .b32 v, w; mov.v2.b32 v, w;", "mov.b32 v.x, w.x;\n    mov.b32 v.y, w.y;"},
+        {".reg .v2 .b32 v; mov.v2.b32 v, {v.y, r};", "mov.b32 v.x, v.y;\n    mov.b32 v.y, r;"},
+        {".reg .v2 .b32 v; mov.v2.b32 v, {r, v.x};", "mov.b32 v.y, v.x;\n    mov.b32 v.x, r;"},
+        {".reg .v2 .b32 v; { .reg .b32 v; mov.b32 v, 3; }", "mov.b32 v, 3;"},
+        {".reg .v4 .u32 v; mov.v4.u32 {r, _, _, v.x}, %tid;",
+         "    mov.u32 r, %tid.x;\n    mov.u32 v.x, 0;\n"},
+        {"mov.u32 r, %ntid.w;", "mov.u32 r, 0;"},
+        {"mov.b64 q, {r, %tid.x};", "mov.b64 q, {r, %tid.x};"},
+        {"st.global.v2.u32 [q], {%laneid, r};", "st.global.v2.u32 [q], {%laneid, r};"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct diag d;
+        struct ptx_module *m = parse(
+            arena_printf(&arena, HEAD ".entry k() { .reg .b32 r; .reg .b64 q; %s }", cases[i][0]),
+            &d);
+        if (!m || !ptx_verify(m, &d))
+            fail_msg("%s\n%s", cases[i][0], messages(&d));
+        const char *text = printed(m);
+        if (!strstr(text, cases[i][1]))
+            fail_msg("%s\n is not in\n%s", cases[i][1], text);
+        assert_string_equal(print_again(text), text);
+    }
+}
+
+static void other_ways_to_write(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {".pragma \"a\", \"b\";", ".pragma \"a\";\n    .pragma \"b\";"},
+        {".reg .b32 %0, %1a; mov.b32 %0, %1a;", "mov.b32 %0, %1a;"},
+        {".reg .b32 %0; mov.b32 %0, 7 % 4;", "mov.b32 %0, 3;"},
+        {"mov.f64 d, 1.;", "mov.f64 d, 0d3FF0000000000000;"},
+        {"mov.f64 d, .5;", "mov.f64 d, 0d3FE0000000000000;"},
+        {"mov.f64 d, -5.e-1;", "mov.f64 d, 0dBFE0000000000000;"},
+        {"mov.f64 d, .5e+1;", "mov.f64 d, 0d4014000000000000;"},
+        {"cvt.rn.relu.f16.f32 r, f;", "cvt.rn.relu.f16.f32 r, f;"},
+        {"call (r), q, (r), table;", "call (r), q, (r), table;"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct diag d;
+        struct ptx_module *m = parse(
+            arena_printf(&arena,
+                         HEAD ".func (.reg .b32 y) g(.reg .b32 x) { mov.b32 y, x; ret; }\n"
+                              ".global .u64 table[1] = {g};\n"
+                              ".entry k() { .reg .b32 r; .reg .b64 q; .reg .f32 f; .reg .f64 d; %s "
+                              "}",
+                         cases[i][0]),
+            &d);
+        if (!m || !ptx_verify(m, &d))
+            fail_msg("%s\n%s", cases[i][0], messages(&d));
+        if (!strstr(printed(m), cases[i][1]))
+            fail_msg("%s\n is not in\n%s", cases[i][1], printed(m));
+    }
+    const char *text = print_again(".version 7.0\n.target sm_80, debug, texmode_independent\n"
+                                   ".address_size 64\n");
+    assert_non_null(strstr(text, ".target sm_80, texmode_independent, debug\n"));
+    text = print_again(HEAD ".pragma \"a\", \"b\"; .entry k() .pragma \"c\", \"d\"; { ret; }");
+    assert_non_null(strstr(text, ".pragma \"a\";\n.pragma \"b\";\n"));
+    assert_non_null(strstr(text, "\n.pragma \"c\";\n.pragma \"d\";\n{"));
+}
+
 /* --- what is refused --- */
 
 static void refused(void **state)
@@ -371,13 +444,31 @@ static void refused(void **state)
         {HEAD ".entry k() { .reg .b32 r; mov.b32 r, 1 }", "expected `;` behind the instruction"},
         {HEAD ".entry k() { ret; ", "this brace is not closed"},
         {HEAD ".entry k() { .reg .b32 a; @a ret; }", "a guard is a predicate register"},
-        {HEAD ".entry k() { .reg .v2 .b32 a; }", "registers that are vectors are not supported"},
+        {HEAD ".entry k() { .reg .v4 .f64 a; }", "there are no registers of type .v4 .f64"},
+        {HEAD ".entry k() { .reg .v2 .pred a; }", "there are no registers of type .v2 .pred"},
+        {HEAD ".entry k() { .reg .v2 .b32 a; mov.b32 a.x, a.z; }",
+         "t.ptx:4:45: error: `a` is a vector of 2 registers"},
+        {HEAD ".entry k() { .reg .v2 .b64 a; prefetch.global.L1 [a.x]; }",
+         "an element of a vector is no address"},
+        {HEAD ".func f(.reg .v2 .b32 a) { ret; }", "that are vectors are not supported"},
+        {HEAD ".entry k() { .reg .v2 .b32 a; mov.v2.b32 a, {a.y, a.x}; }",
+         "a mov that exchanges registers is not supported"},
+        {HEAD ".entry k() { .reg .v2 .b32 a; mov.v2.b32 a, %tid; }", "`mov.v2` takes two vectors"},
+        {HEAD ".entry k() { .reg .v2 .pred a; mov.v4.b64 a, %tid; }", "of type .v2 .pred"},
+        {HEAD ".entry k() { .reg .f64 d; mov.f64 d, .e5; }", "found `.e5`"},
+        {HEAD ".entry k() { tex.2d.v4.f32.f32 a; }",
+         "t.ptx:4:14: error: textures and surfaces are not supported: tex\n"},
+        {HEAD ".entry k() { sust.b.2d.b32.trap a; }",
+         "textures and surfaces are not supported: sust\n"},
+        {HEAD ".entry k() { vadd.s32.s32.s32 a; }",
+         "scalar video instructions are not supported: vadd\n"},
         {HEAD ".global .u32 x = 1/0;", "division by zero"},
         {HEAD ".global .u32 x = 99999999999999999999;", "does not fit 64 bits"},
         {HEAD ".global .u32 x = 0f3f8;", "expected 8 hexadecimal digits behind 0f"},
         {HEAD ".global .u32 x = 12ab;", "this is not a number"},
         {HEAD ".global .align 3 .u32 x;", "an alignment is a power of two"},
-        {HEAD ".global .texref x;", "expected the type of a variable"},
+        {HEAD ".global .texref x;", "textures and surfaces are not supported: .texref"},
+        {HEAD ".global .foo x;", "expected the type of a variable"},
         {HEAD "/* no end", "this comment has no end"},
         {HEAD ".file 1 \"a", "this text has no closing quote"},
         {HEAD ".entry k() { ` }", "this character has no place in PTX"},
@@ -445,6 +536,8 @@ int main(void)
         cmocka_unit_test(images),
         cmocka_unit_test(modifiers_are_put_in_order),
         cmocka_unit_test(versions),
+        cmocka_unit_test(vectors_of_registers),
+        cmocka_unit_test(other_ways_to_write),
         cmocka_unit_test(refused),
         cmocka_unit_test(several_errors_at_once),
         cmocka_unit_test(nesting_has_limits),

@@ -221,13 +221,57 @@ static void targets_and_versions(void **state)
     assert_string_equal(verdict("sm_103a", "9.0", "", "tcgen05.wait::ld.sync.aligned;"), "");
 }
 
+static void constants_in_range(void **state)
+{
+    (void)state;
+    static const struct twin twins[] = {
+        {"bfe.u32 %r0, %r1, 255, 0;", "bfe.u32 %r0, %r1, 256, 0;",
+         "operand 3 of `bfe.u32` must be from 0 to 255, not 256"},
+        {"bfe.s64 %rd0, %rd1, 4, 255;", "bfe.s64 %rd0, %rd1, 4, -1;",
+         "must be from 0 to 255, not -1"},
+        {"bfi.b32 %r0, %r1, %r2, 255, 0;", "bfi.b32 %r0, %r1, %r2, 256, 0;",
+         "operand 4 of `bfi.b32` must"},
+        {"bfi.b64 %rd0, %rd1, %rd2, 0, 255;", "bfi.b64 %rd0, %rd1, %rd2, 0, 300;",
+         "operand 5 of `bfi.b64` must"},
+        {"cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], 1048560;",
+         "cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], 1048576;",
+         "must be from 0 to 1048560, not 1048576"},
+        {"cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], 0;",
+         "cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], -16;",
+         "must be from 0 to 1048560, not -16"},
+        {"cp.async.bulk.prefetch.L2.global [%rd0], 16;",
+         "cp.async.bulk.prefetch.L2.global [%rd0], 2097152;", "must be from 0 to 1048560"},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd0], [%r0], 16;",
+         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd0], [%r0], 1048576;",
+         "must be from 0 to 1048560"},
+        {"mbarrier.init.shared.b64 [%r0], 1;", "mbarrier.init.shared.b64 [%r0], 0;",
+         "operand 2 of `mbarrier.init.shared.b64` must be from 1 to 1048575, not 0"},
+        {"mbarrier.init.shared.b64 [%r0], 1048575;", "mbarrier.init.shared.b64 [%r0], 1048576;",
+         "must be from 1 to 1048575"},
+        {"mbarrier.arrive.shared.b64 %rd0, [%r0], 2;", "mbarrier.arrive.shared.b64 %rd0, [%r0], 0;",
+         "must be from 1 to 1048575"},
+        {"mbarrier.arrive_drop.shared.b64 %rd0, [%r0], 2;",
+         "mbarrier.arrive_drop.shared.b64 %rd0, [%r0], 0;", "must be from 1 to 1048575"},
+        {"mbarrier.arrive.expect_tx.shared.b64 %rd0, [%r0], 0;",
+         "mbarrier.arrive.expect_tx.shared.b64 %rd0, [%r0], 1048576;",
+         "must be from -1048575 to 1048575"},
+        {"mov.b64 %rd0, {%r0, %tid.x};", "mov.b32 %r0, {%rs0, %tid.x};", "%tid.x is a .u32"},
+        {"st.global.v2.b32 [%rd0], {%r0, %tid.x};", "ld.global.v2.b32 {%r0, %tid.x}, [%rd0];",
+         "writes here: a register is needed"},
+        {"cvt.rn.relu.f16.f32 %r0, %f0;", "cvt.rn.relu.bf16.f32 %r0, %f0;",
+         "does not hold a .bf16"},
+    };
+    CHECK_TWINS(twins);
+}
+
 static void calls(void **state)
 {
     (void)state;
     static const char functions[] =
         ".func (.param .b32 r) f(.param .b32 a, .param .align 8 .b8 b[16]) { ret; }\n"
         ".func (.reg .b32 r) g(.reg .b64 a) { mov.b32 r, 1; ret; }\n"
-        ".func h() { ret; }\n";
+        ".func h() { ret; }\n"
+        ".global .u64 table[2] = {0, g}; .global .u64 numbers[1] = {1};\n";
     static const struct twin twins[] = {
         {".param .b32 r; .param .b32 a; .param .align 8 .b8 b[16]; call (r), f, (a, b);",
          ".param .b32 r; .param .b32 a; call (r), f, (a);",
@@ -244,6 +288,12 @@ static void calls(void **state)
         {"T: .calltargets h; call %rd0, T;", "call h; T: call %rd0, T;",
          "`T` names neither a prototype nor call targets"},
         {"call h;", "call k, (%rd0, map);", "`k` is a kernel, which is not called"},
+        {"call (%r0), %rd0, (%rd1), table;", "call %rd0, (%rd1), table;",
+         "the call has 0 results, the function 1"},
+        {"call (%r0), %rd0, (%rd1), table;", "call (%r0), %rd0, (%rd1), numbers;",
+         "`numbers` is not initialised with functions"},
+        {"call (%r0), %rd0, (%rd1), table;", "call (%r0), %rd0, (%rd1), table+8;",
+         "for a register its targets"},
     };
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
         assert_string_equal(verdict("sm_90", "9.0", functions, twins[i].good), "");
@@ -266,6 +316,34 @@ static void declarations(void **state)
          "`x`: only the first extent may be left out"},
         {".func (.param .b32 r) a() { ret; }", ".entry (.param .b32 r) a() { ret; }",
          "kernel `a` cannot give a result"},
+        {".global .f32 x[2] = {1.0, 0f3f800000};", ".global .f32 x[2] = {1.0, 1};",
+         "`x`: an integer cannot initialise a .f32"},
+        {".global .b32 x[2] = {1.0, 2};", ".global .u32 x[2] = {1.0, 2};",
+         "`x`: a float cannot initialise a .u32"},
+        {".global .f16 x[2];", ".global .f16 x[2] = {0x3c00, 0};", "a .f16 cannot be initialised"},
+        {".global .u64 x[2] = {data, generic(data)+4};", ".global .b64 x[1] = {data};",
+         "`x`: an address cannot initialise a .b64"},
+        {".global .u8 x[1] = {0xff00(data)};", ".global .u8 x[1] = {data};",
+         "an address cannot initialise a .u8"},
+        {".global .u64 x[1] = {data};", ".global .u64 x[1] = {dynamic};",
+         "`dynamic` is in .shared; its address is no constant"},
+        {".func a() { ret; } .global .u64 x = a;", ".func a() { ret; } .global .u64 x = a+8;",
+         "of function `a` only the address itself can be taken"},
+        {".global .u32 x = 1;", ".global .u32 x = {1};", "`x` is no array or vector"},
+        {".global .v2 .u32 x = {1, 2};", ".global .v2 .u32 x = 1;", "`x` is an array or vector"},
+        {".global .v4 .f32 x;", ".global .v4 .f64 x;", "a vector has at most 128 bits"},
+        {".const .b8 x[65535]; .const .b8 y; .extern .const .b8 z[9];",
+         ".const .b8 x[65535]; .const .b16 y;",
+         "with `y` the module has 65537 bytes in .const; 65536 are possible"},
+        {".entry a() .maxntid 32 .maxnreg 32 { ret; }",
+         ".entry a() .maxntid 32 .reqntid 32 { ret; }", ".reqntid does not go with .maxntid"},
+        {".entry a() .reqnctapercluster 2 { ret; }",
+         ".entry a() .reqnctapercluster 2 .maxclusterrank 4 { ret; }",
+         ".maxclusterrank does not go with .reqnctapercluster"},
+        {".entry a() .maxntid 1 { ret; }", ".entry a() .maxntid 0 { ret; }",
+         ".maxntid takes numbers from 1"},
+        {".func a() .noreturn { ret; }", ".func a() .maxntid 32 { ret; }",
+         ".maxntid is for kernels"},
         {".func a(.reg .b32 x) { ret; }", ".entry a(.reg .b32 x) { ret; }",
          "parameter `x` of a kernel must be a .param"},
     };
@@ -283,7 +361,7 @@ int main(void)
         cmocka_unit_test(modifiers),    cmocka_unit_test(operands),
         cmocka_unit_test(types),        cmocka_unit_test(memory),
         cmocka_unit_test(calls),        cmocka_unit_test(targets_and_versions),
-        cmocka_unit_test(declarations),
+        cmocka_unit_test(declarations), cmocka_unit_test(constants_in_range),
     };
     return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }

@@ -17,7 +17,8 @@
 #define __align__(n) __attribute__((aligned(n)))
 #endif
 #define __restrict __restrict__
-#define TW_D static __device__ __forceinline__
+/* nodebug: what is inlined of these stands at the line that calls them */
+#define TW_D static __device__ __forceinline__ __attribute__((nodebug))
 
 typedef __SIZE_TYPE__ size_t;
 typedef __INT8_TYPE__ int8_t;
@@ -69,9 +70,9 @@ struct dim3 {
         __declspec(property(get = get_x)) unsigned x;                                              \
         __declspec(property(get = get_y)) unsigned y;                                              \
         __declspec(property(get = get_z)) unsigned z;                                              \
-        static __device__ unsigned get_x() { return __nvvm_read_ptx_sreg_##sreg##_x(); }           \
-        static __device__ unsigned get_y() { return __nvvm_read_ptx_sreg_##sreg##_y(); }           \
-        static __device__ unsigned get_z() { return __nvvm_read_ptx_sreg_##sreg##_z(); }           \
+        TW_D unsigned get_x() { return __nvvm_read_ptx_sreg_##sreg##_x(); }                        \
+        TW_D unsigned get_y() { return __nvvm_read_ptx_sreg_##sreg##_y(); }                        \
+        TW_D unsigned get_z() { return __nvvm_read_ptx_sreg_##sreg##_z(); }                        \
     };                                                                                             \
     extern const __device__ __attribute__((weak)) tw_##name name;
 TW_SPECIAL(threadIdx, tid)

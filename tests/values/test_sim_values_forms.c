@@ -2,17 +2,16 @@
  * named here. */
 #include "value_decoder.h"
 
-/* The instructions of the value families. */
+/* The instructions of the value families. Those behind szext, vadd2 to vset4, are not simulated. */
 static bool is_value(enum ptx_op op)
 {
     return (op >= PTX_ADD && op <= PTX_CVT_PACK) || (op >= PTX_AND && op <= PTX_SZEXT);
 }
 
-/* Not simulated: fma.oob and the float to ue8m0 conversions, whose values PTX does not say; .rs to
- * four values. */
+/* Not simulated: the float to ue8m0 conversions, whose values PTX does not say; .rs to four values. */
 static bool is_exception(const struct ptx_instruction *ins)
 {
-    if (ptx_has(ins, MOD_OOB) || (ins->op == PTX_CVT && ptx_type(ins, 0) == MOD_UE8M0X2))
+    if (ins->op == PTX_CVT && ptx_type(ins, 0) == MOD_UE8M0X2)
         return true;
     return ptx_has(ins, MOD_RS) && ins->operand_count == 3;
 }

@@ -32,7 +32,8 @@ static uint64_t computed(uint64_t a, uint64_t b, uint64_t c)
         v[i] &= mask;
         if (now.ftz && value_subnormal(f, v[i]))
             v[i] = value_zero(f, value_minus(f, v[i]));
-        if (value_nan(f, v[i]) && !nan) /* f64 hands it on */
+        /* f64 hands it on, the second's first but of a division */
+        if (value_nan(f, v[i]) && (!nan || (i == 1 && now.op != '/')))
             nan = f == &value_f64 ? v[i] | 1ull << 51 : nan_result();
     }
     r = nan ? nan
@@ -347,23 +348,40 @@ static double f64_of(uint64_t bits)
     {                                                                                              \
         r[0] = (uint64_t)(value);                                                                  \
     }
-REF(abs_f32, x[0] & 0x7fffffff)
-REF(neg_f32, x[0] ^ 0x80000000)
-REF(abs_ftz, x[0] & 0x7f800000 ? x[0] & 0x7fffffff : 0)
-REF(neg_ftz, (x[0] & 0x7f800000 ? x[0] : x[0] & 0x80000000) ^ 0x80000000)
-REF(abs_f64, x[0] & INT64_MAX)
-REF(neg_f64, x[0] ^ 1ull << 63)
-REF(neg_f16x2, x[0] ^ 0x80008000)
-REF(abs_bf16x2, x[0] & 0x7fff7fff)
-REF(neg_f16_ftz, (x[0] & 0x7c00 ? x[0] : x[0] & 0x8000) ^ 0x8000)
+/* A NaN becomes the usual one; of f64 it stays, quiet. */
+static uint64_t number_or_nan(const struct value_format *f, uint64_t a, uint64_t r)
+{
+    if (!value_nan(f, a))
+        return r;
+    return f == &value_f64 ? a | 1ull << 51 : f == &value_f32 ? 0x7fffffff : 0x7fff;
+}
+static uint64_t pair_or_nan(const struct value_format *f, uint64_t a, uint64_t r)
+{
+    return number_or_nan(f, a & 0xffff, r & 0xffff) |
+           number_or_nan(f, a >> 16 & 0xffff, r >> 16 & 0xffff) << 16;
+}
+REF(abs_f32, number_or_nan(&value_f32, x[0] & UINT32_MAX, x[0] & 0x7fffffff))
+REF(neg_f32, number_or_nan(&value_f32, x[0] & UINT32_MAX, x[0] ^ 0x80000000))
+REF(abs_ftz,
+    number_or_nan(&value_f32, x[0] & UINT32_MAX, x[0] & 0x7f800000 ? x[0] & 0x7fffffff : 0))
+REF(neg_ftz, number_or_nan(&value_f32, x[0] & UINT32_MAX,
+                           (x[0] & 0x7f800000 ? x[0] : x[0] & 0x80000000) ^ 0x80000000))
+REF(abs_f64, number_or_nan(&value_f64, x[0], x[0] & INT64_MAX))
+REF(neg_f64, number_or_nan(&value_f64, x[0], x[0] ^ 1ull << 63))
+REF(neg_f16x2, pair_or_nan(&value_f16, x[0], x[0] ^ 0x80008000))
+REF(neg_bf16x2, pair_or_nan(&value_bf16, x[0], x[0] ^ 0x80008000))
+REF(abs_bf16x2, pair_or_nan(&value_bf16, x[0], x[0] & 0x7fff7fff))
+REF(neg_f16_ftz,
+    number_or_nan(&value_f16, x[0] & 0xffff, (x[0] & 0x7c00 ? x[0] : x[0] & 0x8000) ^ 0x8000))
 REF(copysign_f32, (x[0] & 0x80000000) | (x[1] & 0x7fffffff))
 REF(copysign_f64, (x[0] & 1ull << 63) | (x[1] & INT64_MAX))
 REF(finite_f32, (bool)(f32_of(x[0]) - f32_of(x[0]) == 0))
 REF(infinite_f32, (bool)(fpclassify(f32_of(x[0])) == FP_INFINITE))
 REF(number_f32, (bool)(fpclassify(f32_of(x[0])) != FP_NAN))
 REF(nan_f64, (bool)(fpclassify(f64_of(x[0])) == FP_NAN))
-REF(normal_f32, (bool)(fpclassify(f32_of(x[0])) == FP_NORMAL))
-REF(normal_f64, (bool)(fpclassify(f64_of(x[0])) == FP_NORMAL))
+/* zeros too */
+REF(normal_f32, (bool)(fpclassify(f32_of(x[0])) == FP_NORMAL || f32_of(x[0]) == 0))
+REF(normal_f64, (bool)(fpclassify(f64_of(x[0])) == FP_NORMAL || f64_of(x[0]) == 0))
 REF(subnormal_f32, (bool)(fpclassify(f32_of(x[0])) == FP_SUBNORMAL))
 REF(subnormal_f64, (bool)(fpclassify(f64_of(x[0])) == FP_SUBNORMAL))
 
@@ -377,7 +395,7 @@ static void signs_and_properties(void **state)
     value_check("abs.f64 %d0, %d1;", abs_f64);
     value_check("neg.f64 %d0, %d1;", neg_f64);
     value_check("neg.f16x2 %r0, %r1;", neg_f16x2);
-    value_check("neg.bf16x2 %r0, %r1;", neg_f16x2);
+    value_check("neg.bf16x2 %r0, %r1;", neg_bf16x2);
     value_check("abs.bf16x2 %r0, %r1;", abs_bf16x2);
     value_check("neg.ftz.f16 %h0, %h1;", neg_f16_ftz);
     value_check("copysign.f32 %r0, %r1, %r2;", copysign_f32);

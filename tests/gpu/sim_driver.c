@@ -1,13 +1,19 @@
 /* A driver library without a GPU: `tilewright run --device cuda` finds it as libcuda.so.1, and
- * kernels run in lockstep (tests/unit/lockstep.h), with every access of memory checked.
- * TW_LOCKSTEP_SM chooses the device that it claims to be (80).
+ * kernels run on the simulator, from the text that a GPU would get. From the environment:
  *
- *     cc -shared -fPIC -fvisibility=hidden -Isrc -Iinclude -Itests/unit -o DIR/libcuda.so.1 \
- *        tests/gpu/lockstep_driver.c tests/unit/lockstep*.c src/{ptx,layout,base}/?*.c -lm
+ *   TW_SIM_SM     the device that it claims to be (80)
+ *   TW_SIM_SEED   of the order of warps and blocks (0: in turn)
+ *   TW_SIM_LATE   1: asynchronous copies land as late as the rules allow
+ *   TW_SIM_CHECK  1: races, barriers and memory are watched; a finding makes the launch fail, and
+ *                 the report goes to standard error
+ *
  *     LD_LIBRARY_PATH=DIR tilewright run kernels/fused/softmax.tile --set rows=3,cols=100 \
  *        --fill rand --verify --device cuda
  */
-#include "lockstep.h"
+#include "sim/sim_barrier_check.h"
+#include "sim/sim_memcheck.h"
+#include "sim/sim_race.h"
+#include "sim/sim.h"
 
 #include "base/text.h"
 
@@ -21,7 +27,15 @@
 enum { GOOD = 0, NO_MEMORY = 2, BAD_PTX = 218, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
 enum { MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_OPTIN = 97 }; /* CUdevice_attribute */
 
-static struct lockstep_array arrays[LOCKSTEP_ARRAYS / 2];
+/* The device: made when first needed, freed with the process. */
+static struct {
+    struct arena arena;
+    jmp_buf out_of_memory;
+    struct sim *sim;
+    const struct ptx_module *loaded;
+    struct sim_report report;
+    struct sim_barrier_check *barriers; /* NULL: nothing is checked */
+} gpu;
 static char fault[4096]; /* of a launch */
 static int context;
 
@@ -33,10 +47,43 @@ struct loaded {
     struct ptx_module *module;
 };
 
+/* What a caller holds as a function. */
+struct kernel {
+    const struct loaded *from;
+    const struct ptx_function *function;
+};
+
+static int64_t setting(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoll(text, NULL, 0) : otherwise;
+}
+
 static int capability(void)
 {
-    const char *sm = getenv("TW_LOCKSTEP_SM");
-    return sm ? atoi(sm) : 80;
+    return (int)setting("TW_SIM_SM", 80);
+}
+
+static void add_checks(void)
+{
+    sim_report_init(&gpu.report, &gpu.arena, NULL);
+    gpu.barriers = sim_barrier_check_new(&gpu.arena, &gpu.report);
+    struct sim_races *races = sim_races_new(&gpu.arena, &gpu.report);
+    struct sim_memcheck *memory = sim_memcheck_new(&gpu.arena, &gpu.report);
+    sim_observe(gpu.sim, sim_races_observer(races));
+    sim_observe(gpu.sim, sim_memcheck_observer(memory));
+    sim_observe(gpu.sim, sim_barrier_check_observer(gpu.barriers));
+}
+
+static struct sim *machine(void)
+{
+    if (gpu.sim)
+        return gpu.sim;
+    arena_init(&gpu.arena, &allocator_libc, &gpu.out_of_memory);
+    gpu.sim = sim_new(&gpu.arena);
+    if (setting("TW_SIM_CHECK", 0))
+        add_checks();
+    return gpu.sim;
 }
 
 /* --- the device --- */
@@ -55,7 +102,7 @@ API int cuDriverGetVersion(int *version)
 
 API int cuGetErrorName(int error, const char **text)
 {
-    *text = error == LAUNCH_FAILED ? "LOCKSTEP_FAULT" : "LOCKSTEP_ERROR";
+    *text = error == LAUNCH_FAILED ? "SIMULATOR_FAULT" : "SIMULATOR_ERROR";
     return GOOD;
 }
 
@@ -80,7 +127,7 @@ API int cuDeviceGet(int *device, int ordinal)
 API int cuDeviceGetName(char *name, int length, int device)
 {
     (void)device;
-    snprintf(name, (size_t)length, "lockstep");
+    snprintf(name, (size_t)length, "simulator");
     return GOOD;
 }
 
@@ -175,8 +222,15 @@ API int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int
 API int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     struct loaded *l = module;
-    *function = ptx_find_function(l->module, name);
-    return *function ? GOOD : NOT_FOUND;
+    const struct ptx_function *found = ptx_find_function(l->module, name);
+    if (!found)
+        return NOT_FOUND;
+    if (setjmp(l->out_of_memory))
+        return NO_MEMORY;
+    struct kernel *k = arena_new(&l->arena, struct kernel);
+    *k = (struct kernel){l, found};
+    *function = k;
+    return GOOD;
 }
 
 API int cuFuncSetAttribute(void *function, int attribute, int value)
@@ -196,83 +250,88 @@ API int cuFuncGetAttribute(int *value, int attribute, void *function)
 
 API int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        if (!arrays[i].data) {
-            arrays[i].data = aligned_alloc(256, (bytes + 255) / 256 * 256);
-            arrays[i].bytes = bytes;
-            *address = (uint64_t)(uintptr_t)arrays[i].data;
-            return arrays[i].data ? GOOD : NO_MEMORY;
-        }
-    return NO_MEMORY;
+    if (setjmp(gpu.out_of_memory))
+        return NO_MEMORY;
+    *address = sim_allocate(machine(), bytes, NULL, "array");
+    return *address ? GOOD : NO_MEMORY;
 }
 
 API int cuMemFree_v2(uint64_t address)
 {
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        if ((uint64_t)(uintptr_t)arrays[i].data == address) {
-            free(arrays[i].data);
-            arrays[i] = (struct lockstep_array){NULL, 0};
-        }
+    (void)address;
     return GOOD;
 }
 
 API int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
-    memcpy((void *)(uintptr_t)to, from, bytes);
+    memcpy(sim_host(gpu.sim, to, bytes), from, bytes);
     return GOOD;
 }
 
 API int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    memcpy(to, sim_host(gpu.sim, from, bytes), bytes);
     return GOOD;
 }
 
 API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
 {
     (void)stream;
-    memset((void *)(uintptr_t)to, value, bytes);
+    memset(sim_host(gpu.sim, to, bytes), value, bytes);
     return GOOD;
 }
 
 /* --- launches --- */
 
-static size_t parameter_bytes(const struct ptx_variable *v)
+static bool load(const struct loaded *l, struct diag *diag)
 {
-    size_t bits = ptx_mods[v->type].bits;
-    return bits >= 8 ? bits / 8 : 1;
+    if (gpu.loaded == l->module)
+        return true;
+    gpu.loaded = l->module;
+    gpu.report.module = l->module;
+    return sim_load(gpu.sim, l->module, &l->source, diag);
 }
 
-static const char *launch(struct arena *arena, const struct ptx_function *f, const int *grid,
-                          const int *block, unsigned shared, void **params, bool together)
+/* What went wrong into `fault`; findings in full to standard error. */
+static void judge(enum sim_end end)
 {
-    struct lockstep s = {
-        .arena = arena, .function = f, .shared_bytes = shared, .together = together};
-    memcpy(s.grid, grid, sizeof s.grid);
-    memcpy(s.block, block, sizeof s.block);
-    for (size_t i = 0; i < f->signature.parameters.count; i++)
-        memcpy(&s.args[i], params[i], parameter_bytes(f->signature.parameters.data[i]));
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        if (arrays[i].data)
-            s.arrays[s.array_count++] = arrays[i];
-    return lockstep_run(&s);
+    if (end != SIM_DONE)
+        snprintf(fault, sizeof fault, "%s", sim_why(gpu.sim));
+    if (!gpu.barriers)
+        return;
+    if (end == SIM_DEADLOCK)
+        sim_barrier_check_deadlock(gpu.barriers, sim_why(gpu.sim));
+    int64_t failures = sim_report_failures(&gpu.report);
+    if (!failures)
+        return;
+    struct text text;
+    text_init(&text, &gpu.arena);
+    sim_report_text(&text, &gpu.report, false);
+    fprintf(stderr, "%s", text.data);
+    if (end == SIM_DONE)
+        snprintf(fault, sizeof fault, "%lld findings", (long long)failures);
 }
 
-static int launch_blocks(void *function, const int *grid, const int *block, unsigned shared,
-                         void **params, bool together)
+static int launch(const struct kernel *k, struct sim_launch *launch)
 {
-    struct arena arena;
-    jmp_buf out_of_memory;
-    if (setjmp(out_of_memory)) {
-        arena_free(&arena);
+    struct diag diag;
+    if (setjmp(gpu.out_of_memory))
         return NO_MEMORY;
+    machine();
+    diag_init(&diag, &gpu.arena);
+    launch->kernel = k->function->name;
+    launch->argument_count = (int)k->function->signature.parameters.count;
+    launch->options.seed = (uint64_t)setting("TW_SIM_SEED", 0);
+    launch->options.async_late = setting("TW_SIM_LATE", 0) != 0;
+    for (int i = 0; i < 3; i++)
+        launch->cluster[i] = 1;
+    if (load(k->from, &diag)) {
+        judge(sim_run(gpu.sim, launch, &diag));
+        printf("%s", sim_output(gpu.sim, NULL));
+    } else {
+        snprintf(fault, sizeof fault, "the module cannot be loaded");
     }
-    arena_init(&arena, &allocator_libc, &out_of_memory);
-    const char *why = launch(&arena, function, grid, block, shared, params, together);
-    if (why)
-        snprintf(fault, sizeof fault, "%s", why);
-    arena_free(&arena);
-    return why ? LAUNCH_FAILED : GOOD;
+    return fault[0] ? LAUNCH_FAILED : GOOD;
 }
 
 API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -280,17 +339,25 @@ API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, un
                        void **extra)
 {
     (void)stream, (void)extra;
-    const int grid[3] = {(int)gx, (int)gy, (int)gz}, block[3] = {(int)bx, (int)by, (int)bz};
-    return launch_blocks(function, grid, block, shared, params, false);
+    struct sim_launch asked = {.grid = {gx, gy, gz},
+                               .block = {bx, by, bz},
+                               .dynamic_shared = shared,
+                               .arguments = (const void *const *)params};
+    return launch(function, &asked);
 }
 
+/* Blocks wait for one another: all run at the same time. */
 API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                   void *stream, void **params)
 {
     (void)stream;
-    const int grid[3] = {(int)gx, (int)gy, (int)gz}, block[3] = {(int)bx, (int)by, (int)bz};
-    return launch_blocks(function, grid, block, shared, params, true);
+    struct sim_launch asked = {.grid = {gx, gy, gz},
+                               .block = {bx, by, bz},
+                               .dynamic_shared = shared,
+                               .arguments = (const void *const *)params,
+                               .options.resident_blocks = (int)(gx * gy * gz)};
+    return launch(function, &asked);
 }
 
 API int cuEventCreate(void **event, unsigned flags)

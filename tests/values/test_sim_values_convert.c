@@ -124,7 +124,7 @@ static uint64_t converted(uint64_t v)
     static struct value_number x;
     const struct value_format *f = now.from->f, *t = now.to->f;
     v &= ones(now.from->bits);
-    if (now.ftz && f == &value_f32 && value_subnormal(f, v))
+    if (now.ftz && f == &value_f32 && t != &value_f16 && value_subnormal(f, v))
         v &= 0x80000000;
     bool minus = f && value_minus(f, v);
     if (f && value_nan(f, v))

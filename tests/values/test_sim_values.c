@@ -365,10 +365,15 @@ static void fns(uint64_t *r, const uint64_t *x)
             return;
         }
 }
+/* Of 64-bit fields GPUs take all of these numbers, as they lie. */
+static int64_t field_number(uint64_t x, int bits)
+{
+    return (int64_t)(bits == 64 ? x & UINT32_MAX : x & 0xff);
+}
 /* As the PTX ISA has it, bit by bit. */
 static void bfe(uint64_t *r, const uint64_t *x, int bits, bool is_signed)
 {
-    int64_t at = x[1] & 0xff, length = x[2] & 0xff;
+    int64_t at = field_number(x[1], bits), length = field_number(x[2], bits);
     int64_t last = at + length - 1 < bits - 1 ? at + length - 1 : bits - 1;
     uint64_t fill = is_signed && length ? bit(x[0], last, bits) : 0;
     r[0] = 0;
@@ -381,7 +386,7 @@ REF(bfe_u64, bfe(r, x, 64, false))
 REF(bfe_s64, bfe(r, x, 64, true))
 static void bfi(uint64_t *r, const uint64_t *x, int bits)
 {
-    int64_t at = x[2] & 0xff, length = x[3] & 0xff;
+    int64_t at = field_number(x[2], bits), length = field_number(x[3], bits);
     r[0] = x[1];
     for (int i = 0; i < length && at + i < bits; i++)
         r[0] = (r[0] & ~(1ull << (at + i))) | bit(x[0], i, bits) << (at + i);

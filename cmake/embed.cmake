@@ -1,0 +1,12 @@
+# A file as a C array, for what the program writes out at run time. Made when CMake runs, which it does again when the file changes.
+function(embed_file file name out)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} bytes HEX)
+    string(LENGTH "${bytes}" length)
+    math(EXPR length "${length} / 2")
+    string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1, " bytes "${bytes}")
+    set(text "/* ${file} */\n#include <stddef.h>\nextern const unsigned char ${name}[];\nextern const size_t ${name}_length;\n")
+    string(APPEND text "const unsigned char ${name}[] = {\n${bytes}\n};\nconst size_t ${name}_length = ${length};\n")
+    file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
+endfunction()

@@ -1,0 +1,96 @@
+#include "api/launch_params.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct scalar_env scalars_of(const tw_launch *l)
+{
+    return (struct scalar_env){.values = l->choice.values,
+                               .known = l->choice.known,
+                               .count = l->kernel->info->param_count};
+}
+
+static bool workspace_bytes(const tw_launch *l, const struct sym *view, size_t *bytes)
+{
+    struct scalar_env env = scalars_of(l);
+    int64_t count = 1, extent;
+    for (int i = 0; i < view->type.rank; i++) {
+        if (!eval_int(view->dims[i], &env, &extent) || extent < 0 ||
+            (extent > 0 && count > INT64_MAX / 64 / extent))
+            return false;
+        count *= extent;
+    }
+    *bytes = (size_t)count * dtype_size(view->type.dtype);
+    return true;
+}
+
+static uint64_t scalar_bytes(enum dtype t, struct literal v)
+{
+    uint64_t out = 0;
+    if (dtype_is_float(t))
+        dtype_store_f64(t, &out, v.f);
+    else if (t == DT_BOOL)
+        out = v.i != 0;
+    else
+        dtype_store_i64(t, &out, v.i);
+    return out;
+}
+
+static bool find_param(const tw_launch *l, const struct cpu_argument *given,
+                       const struct lower_param *p, struct launch_param *out)
+{
+    *out = (struct launch_param){.kind = p->kind, .sym = p->sym};
+    switch (p->kind) {
+    case LOWER_SCALAR:
+        out->value = scalar_bytes(p->sym->type.dtype, l->choice.values[p->sym->index]);
+        return true;
+    case LOWER_POINTER:
+        out->data = given[p->sym->index].data;
+        out->bytes = given[p->sym->index].bytes;
+        out->written = !p->sym->is_const;
+        return true;
+    case LOWER_TICKET:
+        out->bytes = sizeof(uint32_t);
+        out->zeroed = true;
+        return true;
+    case LOWER_WORKSPACE: break;
+    }
+    out->zeroed = p->sym->zeroed;
+    return workspace_bytes(l, p->sym, &out->bytes);
+}
+
+static bool find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
+{
+    const struct kernel *ir = l->variant->ir;
+    struct scalar_env env = scalars_of(l);
+    for (int i = 0; i < 3; i++) {
+        grid[i] = 1;
+        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i])) {
+            strcpy(why, "its grid cannot be known");
+            return false;
+        }
+        if (grid[i] > lower_grid_limits[i]) {
+            snprintf(why, CUDA_WHY, "a grid of %lld blocks along %c: GPUs have %lld at most",
+                     (long long)grid[i], "xyz"[i], (long long)lower_grid_limits[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool launch_params_find(tw_launch *l, const struct cpu_argument *given, struct launch_params *out,
+                        char why[CUDA_WHY])
+{
+    const struct lowered *lowered = l->variant->lowered;
+    why[0] = '\0';
+    if (!find_grid(l, out->grid, why))
+        return false;
+    out->count = (int)lowered->params.count;
+    out->list = arena_array(&l->ctx->scratch, struct launch_param, out->count + 1);
+    for (int i = 0; i < out->count; i++)
+        if (!find_param(l, given, &lowered->params.data[i], &out->list[i])) {
+            strcpy(why, "the extents of its workspace cannot be known before it runs");
+            return false;
+        }
+    return true;
+}

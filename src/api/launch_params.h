@@ -1,0 +1,28 @@
+/* What a launch of a lowered kernel passes and how large it is: the same for a GPU and for the simulator. */
+#ifndef TW_LAUNCH_PARAMS_H
+#define TW_LAUNCH_PARAMS_H
+
+#include "api/objects.h"
+
+struct launch_param {
+    enum lower_param_kind kind;
+    const struct sym *sym; /* NULL for a ticket */
+    uint64_t
+        value; /* its own bytes, first: a scalar's value, or an address for the caller to fill in */
+    void *data;   /* LOWER_POINTER: the caller's array */
+    size_t bytes; /* behind a pointer */
+    bool zeroed;  /* must be zero before each launch */
+    bool written; /* the kernel may write the caller's array */
+};
+
+struct launch_params {
+    int64_t grid[3];
+    int count;
+    struct launch_param *list; /* by lowered parameter; in the context's scratch memory */
+};
+
+/* For a prepared launch of a GPU's kernel; `given` by parameter of the kernel. False: why. */
+bool launch_params_find(tw_launch *l, const struct cpu_argument *given, struct launch_params *out,
+                        char why[CUDA_WHY]);
+
+#endif

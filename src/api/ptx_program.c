@@ -1,0 +1,381 @@
+#include "api/ptx_program.h"
+
+#include "api/simulation.h"
+#include "base/platform.h"
+
+#include <string.h>
+
+/* --- made and freed --- */
+
+struct read_call {
+    tw_ptx *program;
+    const char *name, *text; /* text NULL: name is a path */
+    size_t length;
+};
+
+static tw_status read_program(void *user)
+{
+    struct read_call *call = user;
+    tw_ptx *p = call->program;
+    struct diag *d = &p->ctx->diag;
+    const char *why = "";
+    p->source.name = arena_string(&p->arena, call->name, strlen(call->name));
+    if (call->text) {
+        p->source.text = arena_string(&p->arena, call->text, call->length);
+        p->source.length = call->length;
+    } else {
+        p->source.text = platform_read_file(&p->arena, call->name, &p->source.length, &why);
+        if (!p->source.text) {
+            diag_error(d, LOC_NONE, "cannot read `%s`: %s", call->name, why);
+            return TW_NO_FILE;
+        }
+    }
+    struct ptx_module *module = ptx_parse(&p->arena, &p->source, d);
+    if (!module || !ptx_verify(module, d))
+        return TW_BAD_PROGRAM;
+    p->module = module;
+    for (size_t i = 0; i < module->items.count; i++) {
+        const struct ptx_item *item = &module->items.data[i];
+        if (item->kind == PTX_ITEM_FUNCTION && item->function->entry)
+            vec_push(&p->arena, &p->kernels, item->function);
+        if (item->kind == PTX_ITEM_FILE)
+            vec_push(&p->arena, &p->files, item->file);
+    }
+    return TW_OK;
+}
+
+static void destroy(tw_ptx *p)
+{
+    cuda_unload(p->ctx->cuda, p->loaded);
+    arena_free(&p->simulated);
+    arena_free(&p->arena);
+    context_object_free(p->ctx, p, sizeof *p);
+}
+
+static tw_status make(tw_context *ctx, struct read_call *call, tw_ptx **out)
+{
+    tw_ptx *p = context_object(ctx, sizeof *p);
+    if (!p)
+        return context_no_memory(ctx);
+    p->ctx = ctx;
+    context_arena(ctx, &p->arena);
+    context_arena(ctx, &p->simulated);
+    call->program = p;
+    tw_status status = context_call(ctx, read_program, call);
+    if (status != TW_OK) {
+        destroy(p);
+        return status;
+    }
+    p->next = ctx->programs;
+    ctx->programs = p;
+    *out = p;
+    return TW_OK;
+}
+
+tw_status tw_ptx_from_text(tw_context *ctx, const char *name, const char *text, size_t length,
+                           tw_ptx **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!name || !text || !out)
+        return context_refuse(ctx, "tw_ptx_from_text: `name`, `text` or `out` is NULL");
+    return make(ctx, &(struct read_call){.name = name, .text = text, .length = length}, out);
+}
+
+tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!path || !out)
+        return context_refuse(ctx, "tw_ptx_from_file: `path` or `out` is NULL");
+    return make(ctx, &(struct read_call){.name = path}, out);
+}
+
+void tw_ptx_free(tw_ptx *p)
+{
+    if (!p)
+        return;
+    for (tw_ptx **at = &p->ctx->programs; *at; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            break;
+        }
+    destroy(p);
+}
+
+/* --- what it has --- */
+
+int tw_ptx_kernel_count(const tw_ptx *p)
+{
+    return p ? (int)p->kernels.count : 0;
+}
+
+const char *tw_ptx_kernel_at(const tw_ptx *p, int index)
+{
+    return index >= 0 && index < tw_ptx_kernel_count(p) ? p->kernels.data[index]->name : NULL;
+}
+
+static const struct ptx_function *find_kernel(const tw_ptx *p, const char *name)
+{
+    if (!name)
+        return p->kernels.count == 1 ? p->kernels.data[0] : NULL;
+    for (size_t i = 0; i < p->kernels.count; i++)
+        if (strcmp(p->kernels.data[i]->name, name) == 0)
+            return p->kernels.data[i];
+    return NULL;
+}
+
+bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3])
+{
+    const struct ptx_function *f = p ? find_kernel(p, kernel) : NULL;
+    bool found = false;
+    for (size_t i = 0; f && i < f->limits.count; i++) {
+        const struct ptx_limit *limit = &f->limits.data[i];
+        if (limit->directive != PTX_REQNTID && (found || limit->directive != PTX_MAXNTID))
+            continue;
+        for (uint32_t k = 0; k < 3; k++)
+            block[k] = k < limit->count ? (int)limit->values[k] : 1;
+        found = true;
+    }
+    return found;
+}
+
+int tw_ptx_param_count(const tw_ptx *p, const char *kernel)
+{
+    const struct ptx_function *f = p ? find_kernel(p, kernel) : NULL;
+    return f ? (int)f->signature.parameters.count : -1;
+}
+
+struct param_call {
+    const tw_ptx *program;
+    const char *kernel;
+    int index;
+    tw_ptx_param param;
+};
+
+static tw_status describe_param(void *user)
+{
+    struct param_call *call = user;
+    const struct ptx_function *f = find_kernel(call->program, call->kernel);
+    tw_context *ctx = call->program->ctx;
+    if (!f || call->index < 0 || call->index >= (int)f->signature.parameters.count) {
+        diag_error(&ctx->diag, LOC_NONE, "there is no such kernel or parameter");
+        return TW_NOT_FOUND;
+    }
+    const struct ptx_variable *v = f->signature.parameters.data[call->index];
+    struct text type;
+    text_init(&type, &ctx->message_memory);
+    text_printf(&type, ".%s", ptx_mods[v->type].text);
+    for (int i = 0; i < v->dimensions; i++)
+        text_printf(&type, "[%lld]", (long long)v->extents[i]);
+    call->param =
+        (tw_ptx_param){.name = v->name, .type = type.data, .bytes = (size_t)ptx_variable_size(v)};
+    return TW_OK;
+}
+
+tw_status tw_ptx_param_at(const tw_ptx *p, const char *kernel, int index, tw_ptx_param *out)
+{
+    if (!p || !out)
+        return TW_BAD_ARGUMENT;
+    struct param_call call = {.program = p, .kernel = kernel, .index = index};
+    tw_status status = context_call(p->ctx, describe_param, &call);
+    if (status == TW_OK)
+        *out = call.param;
+    return status;
+}
+
+const char *tw_ptx_source_at(const tw_ptx *p, int index)
+{
+    return p && index >= 0 && index < (int)p->files.count ? p->files.data[index]->name : NULL;
+}
+
+static tw_status add_source(void *user)
+{
+    struct read_call *call = user;
+    tw_ptx *p = call->program;
+    struct source *s = arena_new(&p->arena, struct source);
+    *s = (struct source){.name = arena_string(&p->arena, call->name, strlen(call->name)),
+                         .text = arena_string(&p->arena, call->text, call->length),
+                         .length = call->length};
+    vec_push(&p->arena, &p->sources, s);
+    return TW_OK;
+}
+
+tw_status tw_ptx_source(tw_ptx *p, const char *name, const char *text, size_t length)
+{
+    if (!p)
+        return TW_BAD_ARGUMENT;
+    if (!name || !text)
+        return context_refuse(p->ctx, "tw_ptx_source: `name` or `text` is NULL");
+    return context_call(p->ctx, add_source,
+                        &(struct read_call){p, .name = name, .text = text, .length = length});
+}
+
+/* --- launches --- */
+
+static const struct ptx_function *no_kernel(tw_ptx *p, const char *name, tw_status *status)
+{
+    struct diag *d = &p->ctx->diag;
+    int count = (int)p->kernels.count;
+    const char **names = arena_array(&p->ctx->scratch, const char *, count + 1);
+    for (int i = 0; i < count; i++)
+        names[i] = p->kernels.data[i]->name;
+    if (name)
+        diag_error(d, LOC_NONE, "%s has no kernel `%s`", p->source.name, name);
+    else if (count == 0)
+        diag_error(d, LOC_NONE, "%s has no kernel", p->source.name);
+    else
+        diag_error(d, LOC_NONE, "%s has %d kernels: say which", p->source.name, count);
+    suggest(d, &p->ctx->scratch, name ? name : "", names, count);
+    *status = TW_NOT_FOUND;
+    return NULL;
+}
+
+static const char *param_list(tw_ptx *p, const struct ptx_function *f)
+{
+    struct text out;
+    text_init(&out, &p->ctx->scratch);
+    text_add(&out, "");
+    for (size_t i = 0; i < f->signature.parameters.count; i++) {
+        const struct ptx_variable *v = f->signature.parameters.data[i];
+        text_printf(&out, "%s.%s %s (%llu byte%s)", i ? ", " : "", ptx_mods[v->type].text, v->name,
+                    (unsigned long long)ptx_variable_size(v), ptx_variable_size(v) == 1 ? "" : "s");
+    }
+    return out.data;
+}
+
+/* Values have the size of their parameter; addresses go where one fits. */
+static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_ptx_launch *l)
+{
+    struct diag *d = &p->ctx->diag;
+    int count = (int)f->signature.parameters.count;
+    if (l->argument_count != count) {
+        diag_error(d, LOC_NONE, "%s takes %d argument%s, %d %s given", f->name, count,
+                   count == 1 ? "" : "s", l->argument_count, l->argument_count == 1 ? "is" : "are");
+        if (count)
+            diag_note(d, LOC_NONE, "they are %s", param_list(p, f));
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct ptx_variable *v = f->signature.parameters.data[i];
+        const tw_ptx_argument *a = &l->arguments[i];
+        size_t bytes = (size_t)ptx_variable_size(v), given = a->is_array ? 8 : a->bytes;
+        if (bytes != given)
+            diag_error(d, LOC_NONE, "argument %d of %s: `%s` has %zu byte%s (.%s), %s has %zu", i,
+                       f->name, v->name, bytes, bytes == 1 ? "" : "s", ptx_mods[v->type].text,
+                       a->is_array ? "the address of an array" : "the value given", given);
+        else if (!a->data && a->bytes)
+            diag_error(d, LOC_NONE, "argument %d of %s: its data is NULL", i, f->name);
+    }
+}
+
+const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, tw_status *status)
+{
+    struct diag *d = &p->ctx->diag;
+    const struct ptx_function *f = find_kernel(p, l->kernel);
+    if (!f)
+        return no_kernel(p, l->kernel, status);
+    check_arguments(p, f, l);
+    for (int i = 0; i < 3; i++)
+        if (l->grid[i] < 0 || l->grid[i] > lower_grid_limits[i] || l->block[i] < 0)
+            diag_error(d, LOC_NONE, "a grid or block of %lld and %d along %c cannot be launched",
+                       (long long)l->grid[i], l->block[i], "xyz"[i]);
+    *status = d->errors ? TW_BAD_ARGUMENT : TW_OK;
+    return d->errors ? NULL : f;
+}
+
+struct simulate_ptx_call {
+    tw_ptx *program;
+    const tw_ptx_launch *launch;
+    struct simulation simulation;
+    tw_sim_result *result;
+};
+
+/* Memory that is given uninitialised is the machine's own, so that nobody counts it as written: copied back behind. */
+static tw_status place_arguments(struct simulate_ptx_call *call, const struct ptx_function *f,
+                                 uint64_t *addresses, const void **values)
+{
+    struct sim *sim = call->simulation.sim;
+    for (int i = 0; i < call->launch->argument_count; i++) {
+        const tw_ptx_argument *a = &call->launch->arguments[i];
+        const char *name = a->name ? a->name : f->signature.parameters.data[i]->name;
+        values[i] = a->is_array ? &addresses[i] : a->data;
+        if (!a->is_array)
+            continue;
+        addresses[i] = a->uninitialised ? sim_allocate(sim, a->bytes, NULL, name)
+                                        : sim_attach(sim, a->data, a->bytes, name);
+        if (!addresses[i]) {
+            diag_error(&call->program->ctx->diag, LOC_NONE, "no memory for argument %d, `%s`", i,
+                       name);
+            return TW_NO_MEMORY;
+        }
+    }
+    return TW_OK;
+}
+
+static void copy_back(struct simulate_ptx_call *call, const uint64_t *addresses)
+{
+    for (int i = 0; i < call->launch->argument_count; i++) {
+        const tw_ptx_argument *a = &call->launch->arguments[i];
+        if (a->is_array && a->uninitialised)
+            memcpy(a->data, sim_host(call->simulation.sim, addresses[i], a->bytes), a->bytes);
+    }
+}
+
+static tw_status simulate_ptx(void *user)
+{
+    struct simulate_ptx_call *call = user;
+    tw_ptx *p = call->program;
+    const tw_ptx_launch *l = call->launch;
+    tw_status status;
+    const struct ptx_function *f = ptx_launch_kernel(p, l, &status);
+    if (!f)
+        return status;
+    status = simulation_load(&call->simulation, p->module, &p->source);
+    if (status != TW_OK)
+        return status;
+    for (size_t i = 0; i < p->sources.count; i++)
+        sim_report_add_source(&call->simulation.report, p->sources.data[i]);
+    size_t count = (size_t)l->argument_count + 1;
+    uint64_t *addresses = arena_array(&p->ctx->scratch, uint64_t, count);
+    const void **values = arena_array(&p->ctx->scratch, const void *, count);
+    status = place_arguments(call, f, addresses, values);
+    if (status != TW_OK)
+        return status;
+    struct sim_launch launch = {.kernel = f->name,
+                                .dynamic_shared = l->shared_bytes,
+                                .arguments = values,
+                                .argument_count = l->argument_count};
+    for (int i = 0; i < 3; i++) {
+        launch.grid[i] = l->grid[i] ? (unsigned)l->grid[i] : 1;
+        launch.block[i] = l->block[i] ? (unsigned)l->block[i] : 1;
+        launch.cluster[i] = l->cluster[i] > 0 ? (unsigned)l->cluster[i] : 1;
+    }
+    status = simulation_run(&call->simulation, &launch, &p->simulated, call->result);
+    copy_back(call, addresses);
+    return status;
+}
+
+tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch, const tw_sim_options *options,
+                          tw_sim_result *result)
+{
+    tw_sim_result ignored;
+    if (!result)
+        result = &ignored;
+    *result = simulation_nothing;
+    if (!p)
+        return TW_BAD_ARGUMENT;
+    if (!launch || (launch->argument_count && !launch->arguments))
+        return context_refuse(p->ctx, "tw_ptx_simulate: `launch` or its arguments are NULL");
+    struct simulate_ptx_call call = {.program = p, .launch = launch, .result = result};
+    simulation_open(&call.simulation, p->ctx, options);
+    tw_status status = context_call(p->ctx, simulate_ptx, &call);
+    simulation_close(&call.simulation);
+    if (status == TW_NO_MEMORY)
+        *result = simulation_nothing;
+    return status;
+}

@@ -1,0 +1,26 @@
+/* PTX programs of any compiler: ptx_program.c has what they take and runs them on the simulator, ptx_program_gpu.c on a
+ * GPU. */
+#ifndef TW_PTX_PROGRAM_H
+#define TW_PTX_PROGRAM_H
+
+#include "api/objects.h"
+
+struct tw_ptx {
+    tw_context *ctx;
+    tw_ptx *next;
+    struct arena arena;
+    struct arena simulated; /* result of the latest tw_ptx_simulate */
+    struct source source;
+    const struct ptx_module *module;
+    VEC(const struct ptx_function *) kernels;
+    VEC(const struct ptx_file *) files;
+    VEC(const struct source *) sources; /* texts of those */
+    struct cuda_module *loaded;         /* on the GPU, with its kernel */
+    const struct ptx_function *loaded_kernel;
+};
+
+/* The launch's kernel, after checking all that it is given. NULL: reported, *status says what. */
+const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *launch,
+                                             tw_status *status);
+
+#endif

@@ -1,0 +1,116 @@
+#include "api/ptx_program.h"
+
+#include <string.h>
+
+struct ptx_run {
+    tw_ptx *program;
+    const tw_ptx_launch *launch;
+    struct cuda *cuda;
+    uint64_t *buffers; /* by argument; 0: a value */
+    void **values;
+    double milliseconds;
+    char why[CUDA_WHY];
+};
+
+static tw_status say(struct ptx_run *r, tw_status status)
+{
+    if (!r->why[0])
+        return TW_NO_MEMORY; /* of the host */
+    diag_error(&r->program->ctx->diag, LOC_NONE, "%s on %s: %s", r->program->source.name,
+               r->cuda ? cuda_describe(r->cuda)->name : "cuda", r->why);
+    return status;
+}
+
+static tw_status load(struct ptx_run *r, const struct ptx_function *f)
+{
+    tw_ptx *p = r->program;
+    r->cuda = context_cuda(p->ctx, r->why);
+    if (!r->cuda)
+        return say(r, TW_UNSUPPORTED);
+    if (p->loaded && p->loaded_kernel == f)
+        return TW_OK;
+    cuda_unload(r->cuda, p->loaded);
+    p->loaded = cuda_load(r->cuda, p->source.text, f->name, r->why);
+    p->loaded_kernel = f;
+    return p->loaded ? TW_OK : say(r, TW_UNSUPPORTED);
+}
+
+static tw_status place(struct ptx_run *r)
+{
+    struct arena *a = &r->program->ctx->scratch;
+    int count = r->launch->argument_count;
+    r->buffers = arena_array(a, uint64_t, count + 1);
+    r->values = arena_array(a, void *, count + 1);
+    for (int i = 0; i < count; i++) {
+        const tw_ptx_argument *given = &r->launch->arguments[i];
+        r->values[i] = given->is_array ? (void *)&r->buffers[i] : given->data;
+        if (!given->is_array)
+            continue;
+        if (!cuda_allocate(r->cuda, given->bytes, &r->buffers[i], r->why))
+            return say(r, TW_NO_MEMORY);
+        if (!cuda_copy_in(r->cuda, r->buffers[i], given->data, given->bytes, r->why))
+            return say(r, TW_FAULT);
+    }
+    return TW_OK;
+}
+
+static bool start(struct ptx_run *r)
+{
+    const tw_ptx_launch *l = r->launch;
+    struct cuda_launch config = {.shared_bytes = l->shared_bytes, .arguments = r->values};
+    for (int i = 0; i < 3; i++) {
+        config.grid[i] = l->grid[i] ? l->grid[i] : 1;
+        config.block[i] = l->block[i] ? l->block[i] : 1;
+    }
+    return cuda_mark(r->cuda, 0, r->why) &&
+           cuda_start(r->cuda, r->program->loaded, &config, r->why) &&
+           cuda_mark(r->cuda, 1, r->why) && cuda_wait(r->cuda, r->why) &&
+           cuda_elapsed(r->cuda, &r->milliseconds, r->why);
+}
+
+static bool copy_out(struct ptx_run *r)
+{
+    for (int i = 0; i < r->launch->argument_count; i++) {
+        const tw_ptx_argument *a = &r->launch->arguments[i];
+        if (a->is_array && !cuda_copy_out(r->cuda, a->data, r->buffers[i], a->bytes, r->why))
+            return false;
+    }
+    return true;
+}
+
+static tw_status run_ptx(void *user)
+{
+    struct ptx_run *r = user;
+    const tw_ptx_launch *l = r->launch;
+    tw_status status;
+    const struct ptx_function *f = ptx_launch_kernel(r->program, l, &status);
+    if (!f)
+        return status;
+    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
+        diag_error(&r->program->ctx->diag, LOC_NONE, "launches with clusters are not supported");
+        return TW_UNSUPPORTED;
+    }
+    status = load(r, f);
+    if (status == TW_OK)
+        status = place(r);
+    if (status == TW_OK && !(start(r) && copy_out(r)))
+        status = say(r, TW_FAULT);
+    for (int i = 0; r->buffers && i < l->argument_count; i++)
+        cuda_free(r->cuda, r->buffers[i]);
+    return status;
+}
+
+tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *milliseconds)
+{
+    if (milliseconds)
+        *milliseconds = 0;
+    if (!p)
+        return TW_BAD_ARGUMENT;
+    if (!launch || (launch->argument_count && !launch->arguments))
+        return context_refuse(p->ctx, "tw_ptx_run: `launch` or its arguments are NULL");
+    struct ptx_run r = {.program = p, .launch = launch};
+    tw_status status = context_call(p->ctx, run_ptx, &r);
+    if (status == TW_OK && milliseconds)
+        *milliseconds = r.milliseconds;
+    return status;
+}

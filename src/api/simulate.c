@@ -1,0 +1,184 @@
+/* Launches of a GPU's kernel on the simulator: the text that the GPU would get, read back. */
+#include "api/launch_params.h"
+#include "api/simulation.h"
+
+#include <string.h>
+
+struct simulate_call {
+    tw_launch *launch;
+    struct simulation simulation;
+    struct sim_observer names;
+    tw_sim_result *result;
+};
+
+/* --- names of shared tiles --- */
+
+static uint64_t tile_bytes(const struct sym *s)
+{
+    return (uint64_t)type_elements(&s->type) * dtype_size(s->type.dtype);
+}
+
+static bool is_placed(const struct sym *s)
+{
+    return s->storage == ST_SHARED && s->offset >= 0;
+}
+
+static bool overlap(const struct sym *a, const struct sym *b)
+{
+    return (uint64_t)a->offset < (uint64_t)b->offset + tile_bytes(b) &&
+           (uint64_t)b->offset < (uint64_t)a->offset + tile_bytes(a);
+}
+
+/* "sa", or "sa or acc" where tiles that do not live at the same time have one place. */
+static const char *tile_name(struct arena *a, const struct kernel *ir, const struct sym *tile)
+{
+    struct text out;
+    text_init(&out, a);
+    for (const struct sym *s = ir->symbols; s; s = s->next)
+        if (is_placed(s) && overlap(s, tile))
+            text_printf(&out, "%s%s", out.length ? " or " : "", s->name);
+    return out.data;
+}
+
+/* The PTX has one variable for all shared memory; reports are to name the tiles in it. Comes after the checks, which have
+ * put the variable among the report's memory. */
+static bool name_tiles(void *user, const struct sim_allocation_event *event)
+{
+    struct simulate_call *call = user;
+    const struct kernel *ir = call->launch->variant->ir;
+    struct sim_report *report = &call->simulation.report;
+    if (event->space != SIM_SHARED)
+        return true;
+    for (size_t i = 0; i < report->memory.count; i++) {
+        struct sim_allocation_event *all = &report->memory.data[i];
+        if (all->space == SIM_SHARED && all->address == event->address)
+            all->bytes = 0; /* tiles are nearer */
+    }
+    for (const struct sym *s = ir->symbols; s; s = s->next) {
+        if (!is_placed(s) || !tile_bytes(s))
+            continue;
+        struct sim_allocation_event tile = {.space = SIM_SHARED,
+                                            .address = event->address + (uint64_t)s->offset,
+                                            .bytes = tile_bytes(s),
+                                            .name = tile_name(report->arena, ir, s)};
+        sim_report_allocated(report, &tile);
+    }
+    return true;
+}
+
+/* --- the launch --- */
+
+/* The program as the simulator reads it; kept with the variant. */
+static tw_status read_ptx(tw_context *ctx, struct variant *v)
+{
+    if (v->read_back)
+        return TW_OK;
+    struct text ptx;
+    text_init(&ptx, &v->arena);
+    ptx_print(&ptx, v->lowered->module);
+    struct source *source = arena_new(&v->arena, struct source);
+    *source = (struct source){arena_printf(&v->arena, "%s.ptx", v->lowered->function->name),
+                              ptx.data, ptx.length};
+    struct ptx_module *module = ptx_parse(&v->arena, source, &ctx->diag);
+    if (!module || !ptx_verify(module, &ctx->diag))
+        return TW_BAD_PROGRAM;
+    v->ptx = source;
+    v->read_back = module;
+    return TW_OK;
+}
+
+/* Memory for every pointer; the caller's arrays are used in place. */
+static tw_status place_params(struct simulate_call *call, struct launch_params *params)
+{
+    struct sim *sim = call->simulation.sim;
+    const struct lowered *lowered = call->launch->variant->lowered;
+    for (int i = 0; i < params->count; i++) {
+        struct launch_param *p = &params->list[i];
+        if (p->kind == LOWER_SCALAR)
+            continue;
+        if (p->kind == LOWER_POINTER) {
+            p->value = sim_attach(sim, p->data, p->bytes, p->sym->name);
+        } else {
+            const char *name = p->sym ? p->sym->name : "ticket";
+            p->value = sim_allocate(sim, p->bytes, NULL, name);
+            if (p->value && p->zeroed)
+                sim_host(sim, p->value, 0); /* its zeros count */
+        }
+        if (!p->value) {
+            diag_error(&call->launch->ctx->diag, LOC_NONE, "kernel `%s`: no memory for `%s`",
+                       lowered->function->name, p->sym ? p->sym->name : "ticket");
+            return TW_NO_MEMORY;
+        }
+    }
+    return TW_OK;
+}
+
+static tw_status run_simulation(struct simulate_call *call, const struct launch_params *params)
+{
+    tw_launch *l = call->launch;
+    const struct lowered *lowered = l->variant->lowered;
+    const void **arguments = arena_array(&l->ctx->scratch, const void *, params->count + 1);
+    for (int i = 0; i < params->count; i++)
+        arguments[i] = &params->list[i].value;
+    struct sim_launch launch = {.kernel = lowered->function->name,
+                                .cluster = {1, 1, 1},
+                                .dynamic_shared = lowered->shared_bytes,
+                                .arguments = arguments,
+                                .argument_count = params->count};
+    for (int i = 0; i < 3; i++) {
+        launch.grid[i] = (unsigned)params->grid[i];
+        launch.block[i] = (unsigned)lowered->block[i];
+        if (params->grid[i] <= 0) /* nothing to do, on a GPU too */
+            return TW_OK;
+    }
+    return simulation_run(&call->simulation, &launch, &l->simulated, call->result);
+}
+
+static tw_status simulate_call(void *user)
+{
+    struct simulate_call *call = user;
+    tw_launch *l = call->launch;
+    struct launch_params params;
+    char why[CUDA_WHY];
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    const struct cpu_argument *given = launch_arguments(l);
+    if (!given)
+        return TW_BAD_ARGUMENT;
+    if (!launch_params_find(l, given, &params, why)) {
+        diag_error(&l->ctx->diag, l->kernel->info->loc, "kernel `%s`: %s", l->kernel->info->name,
+                   why);
+        return TW_BAD_ARGUMENT;
+    }
+    status = read_ptx(l->ctx, l->variant);
+    if (status == TW_OK)
+        status = simulation_load(&call->simulation, l->variant->read_back, l->variant->ptx);
+    if (status != TW_OK)
+        return status;
+    call->names = (struct sim_observer){.user = call, .allocated = name_tiles};
+    sim_observe(call->simulation.sim, &call->names);
+    sim_report_add_source(&call->simulation.report, &l->kernel->module->source);
+    status = place_params(call, &params);
+    return status == TW_OK ? run_simulation(call, &params) : status;
+}
+
+tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options, tw_sim_result *result)
+{
+    tw_sim_result ignored;
+    if (!result)
+        result = &ignored;
+    *result = simulation_nothing;
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!l->kernel->device)
+        return context_refuse(l->ctx, "tw_launch_simulate: the target `cpu` has no PTX; ask "
+                                      "tw_kernel_for_target for a GPU's");
+    struct simulate_call call = {.launch = l, .result = result};
+    simulation_open(&call.simulation, l->ctx, options);
+    tw_status status = context_call(l->ctx, simulate_call, &call);
+    simulation_close(&call.simulation);
+    if (status == TW_NO_MEMORY)
+        *result = simulation_nothing;
+    return status;
+}

@@ -1,0 +1,340 @@
+#include "api/simulation.h"
+
+#include "base/platform.h"
+#include "sim/sim_barrier_check.h"
+#include "sim/sim_counters.h"
+#include "sim/sim_memcheck.h"
+#include "sim/sim_race.h"
+
+#include <string.h>
+
+const tw_sim_result simulation_nothing = {.report = "", .counters = "", .json = "{}"};
+
+/* In front of each block; as long as the alignment needs. */
+struct simulation_block {
+    struct simulation_block *next, *previous;
+    size_t size; /* with this */
+    size_t unused;
+};
+
+static void link_block(struct simulation *s, struct simulation_block *b)
+{
+    b->previous = NULL;
+    b->next = s->blocks;
+    if (b->next)
+        b->next->previous = b;
+    s->blocks = b;
+}
+
+static void unlink_block(struct simulation *s, struct simulation_block *b)
+{
+    if (b->next)
+        b->next->previous = b->previous;
+    if (b->previous)
+        b->previous->next = b->next;
+    else
+        s->blocks = b->next;
+}
+
+static void *resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    struct simulation *s = user;
+    const struct allocator *from = &s->ctx->allocator;
+    struct simulation_block *old = ptr ? (struct simulation_block *)ptr - 1 : NULL, *b;
+    (void)old_size;
+    if (size > SIZE_MAX - sizeof *b || (!size && !ptr))
+        return NULL;
+    if (old)
+        unlink_block(s, old);
+    b = from->resize(from->user, old, old ? old->size : 0, size ? size + sizeof *b : 0);
+    if (!size)
+        return NULL;
+    if (!b) {
+        if (old)
+            link_block(s, old);
+        return NULL;
+    }
+    b->size = size + sizeof *b;
+    link_block(s, b);
+    return b + 1;
+}
+
+void simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options)
+{
+    *s = (struct simulation){.ctx = ctx};
+    s->options = options ? *options : (tw_sim_options){.watch = TW_WATCH_CHECKS};
+    s->allocator = (struct allocator){resize, s};
+    arena_init(&s->arena, &s->allocator, &ctx->recovery);
+}
+
+void simulation_close(struct simulation *s)
+{
+    while (s->blocks)
+        resize(s, s->blocks + 1, 0, 0);
+}
+
+/* --- before a run --- */
+
+static bool take_suppressions(struct simulation *s)
+{
+    const char *text = s->options.suppressions;
+    if (!text)
+        return true;
+    const char *name = s->options.suppressions_name;
+    s->suppressions = (struct source){name ? name : "suppressions", text, strlen(text)};
+    return sim_report_suppress(&s->report, &s->suppressions, &s->ctx->diag);
+}
+
+static void add_observers(struct simulation *s)
+{
+    unsigned watch = s->options.watch;
+    if (watch & TW_WATCH_RACES)
+        sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
+    if (watch & TW_WATCH_MEMORY)
+        sim_observe(s->sim, sim_memcheck_observer(sim_memcheck_new(&s->arena, &s->report)));
+    if (watch & TW_WATCH_BARRIERS) {
+        s->barriers = sim_barrier_check_new(&s->arena, &s->report);
+        sim_observe(s->sim, sim_barrier_check_observer(s->barriers));
+    }
+    if (watch & TW_WATCH_COUNTERS) {
+        s->counters = sim_counters_new(&s->arena);
+        sim_observe(s->sim, sim_counters_observer(s->counters));
+    }
+}
+
+tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
+                          const struct source *source)
+{
+    s->module = module;
+    s->sim = sim_new(&s->arena);
+    sim_report_init(&s->report, &s->arena, module);
+    if (!take_suppressions(s))
+        return TW_BAD_ARGUMENT;
+    add_observers(s);
+    return sim_load(s->sim, module, source, &s->ctx->diag) ? TW_OK : TW_BAD_PROGRAM;
+}
+
+/* --- behind it --- */
+
+static const char *keep(struct arena *a, const char *text)
+{
+    return text ? arena_string(a, text, strlen(text)) : NULL;
+}
+
+static void keep_finding(struct simulation *s, const struct sim_finding *f, struct arena *results,
+                         tw_sim_finding *out)
+{
+    const struct diagnostic *d = sim_finding_diagnostic(&s->report, f);
+    struct text text, json;
+    text_init(&text, results);
+    text_init(&json, results);
+    diagnostic_render(&text, d, s->ctx->config.colour);
+    sim_finding_json(&json, &s->report, f);
+    *out = (tw_sim_finding){.kind = sim_found_name(f->kind),
+                            .message = keep(results, f->message),
+                            .fails = sim_found_fails(f->kind) && !f->suppressed,
+                            .suppressed = f->suppressed,
+                            .count = f->count,
+                            .text = text.data,
+                            .json = json.data};
+    if (d->loc.source) {
+        out->file = keep(results, d->loc.source->name);
+        loc_line_column(d->loc, &out->line, &out->column);
+    }
+    struct loc other = sim_finding_place(&s->report, f, 1);
+    if (other.source) {
+        out->other_file = keep(results, other.source->name);
+        loc_line_column(other, &out->other_line, &out->other_column);
+    }
+}
+
+/* The same among the call's messages. */
+static void report_finding(struct simulation *s, const struct sim_finding *f)
+{
+    struct diag *diag = &s->ctx->diag;
+    const struct diagnostic *d = sim_finding_diagnostic(&s->report, f);
+    if (d->severity == SEV_ERROR)
+        diag_error(diag, d->loc, "%s", d->message);
+    else
+        diag_warning(diag, d->loc, "%s", d->message);
+    for (const struct diagnostic *n = d->notes; n; n = n->next)
+        diag_note(diag, n->loc, "%s", n->message);
+}
+
+static void write_json_text(struct text *out, const char *s);
+
+static const char *end_name(enum sim_end end)
+{
+    switch (end) {
+    case SIM_DEADLOCK: return "deadlock";
+    case SIM_ENDLESS: return "endless";
+    case SIM_FAULT: return "fault";
+    case SIM_UNKNOWN: return "unsupported";
+    case SIM_ASKED:
+    case SIM_STOPPED:
+    case SIM_DONE: break;
+    }
+    return "stopped";
+}
+
+/* What ended the launch, where no other finding says it. */
+static void keep_end(struct simulation *s, enum sim_end end, struct arena *results,
+                     tw_sim_result *result, tw_sim_finding *out)
+{
+    bool explained =
+        result->failures > 0 && (end == SIM_FAULT || end == SIM_DEADLOCK || end == SIM_STOPPED);
+    if (end == SIM_DONE || end == SIM_ASKED || explained)
+        return;
+    struct text json;
+    text_init(&json, results);
+    text_printf(&json,
+                "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", end_name(end));
+    write_json_text(&json, result->ended);
+    text_add(&json, ", \"accesses\": [], \"steps\": []}");
+    *out = (tw_sim_finding){
+        .kind = end_name(end),
+        .message = result->ended,
+        .fails = true,
+        .count = 1,
+        .text = arena_printf(results, "error: %s: %s\n", end_name(end), result->ended),
+        .json = json.data};
+    result->finding_count++;
+    result->failures++;
+    diag_error(&s->ctx->diag, LOC_NONE, "%s: %s", end_name(end), result->ended);
+}
+
+static void keep_findings(struct simulation *s, enum sim_end end, struct arena *results,
+                          tw_sim_result *result)
+{
+    int count = 0;
+    for (const struct sim_finding *f = s->report.first; f; f = f->next)
+        count++;
+    tw_sim_finding *list = arena_array(results, tw_sim_finding, count + 1);
+    result->finding_count = count;
+    result->findings = list;
+    result->failures = sim_report_failures(&s->report);
+    for (const struct sim_finding *f = s->report.first; f; f = f->next) {
+        keep_finding(s, f, results, list++);
+        if (!f->suppressed)
+            report_finding(s, f);
+    }
+    keep_end(s, end, results, result, list);
+}
+
+static void write_json_text(struct text *out, const char *s)
+{
+    text_add_char(out, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            text_printf(out, "\\%c", *s);
+        else if ((unsigned char)*s < 0x20)
+            text_printf(out, "\\u%04x", (unsigned)(unsigned char)*s);
+        else
+            text_add_char(out, *s);
+    }
+    text_add_char(out, '"');
+}
+
+static void write_json(struct arena *results, tw_sim_result *result)
+{
+    struct text out;
+    text_init(&out, results);
+    text_add(&out, "{\"findings\": [");
+    for (int i = 0; i < result->finding_count; i++)
+        text_printf(&out, "%s\n  %s", i ? "," : "", result->findings[i].json);
+    text_add(&out, result->finding_count ? "\n], \"ended\": " : "], \"ended\": ");
+    if (result->ended)
+        write_json_text(&out, result->ended);
+    else
+        text_add(&out, "null");
+    text_printf(&out, ", \"warp_instructions\": %lld", (long long)result->warp_instructions);
+    if (result->counters_json)
+        text_printf(&out, ", \"counters\": %s", result->counters_json);
+    text_add(&out, "}");
+    result->json = out.data;
+}
+
+static void write_counters(struct simulation *s, struct arena *results, tw_sim_result *result)
+{
+    struct text table, json;
+    text_init(&table, results);
+    text_init(&json, results);
+    sim_counters_table(&table, s->counters, s->module);
+    sim_counters_json(&json, s->counters, s->module);
+    result->counters = table.data;
+    result->counters_json = json.data;
+}
+
+static void write_report(struct simulation *s, struct arena *results, tw_sim_result *result)
+{
+    struct text report;
+    int of_checks = 0;
+    for (const struct sim_finding *f = s->report.first; f; f = f->next)
+        of_checks++;
+    text_init(&report, results);
+    text_add(&report, "");
+    sim_report_text(&report, &s->report, s->ctx->config.colour);
+    for (int i = of_checks; i < result->finding_count; i++) /* what ended it */
+        text_add(&report, result->findings[i].text);
+    result->report = report.data;
+}
+
+static void write_result(struct simulation *s, enum sim_end end, struct arena *results,
+                         tw_sim_result *result)
+{
+    result->warp_instructions = sim_steps(s->sim);
+    if (end != SIM_DONE)
+        result->ended = keep(results, sim_why(s->sim));
+    if (end == SIM_DEADLOCK && s->barriers)
+        sim_barrier_check_deadlock(s->barriers, sim_why(s->sim));
+    keep_findings(s, end, results, result);
+    write_report(s, results, result);
+    if (s->counters)
+        write_counters(s, results, result);
+    write_json(results, result);
+}
+
+static tw_status status_of(const struct simulation *s, enum sim_end end,
+                           const tw_sim_result *result)
+{
+    switch (end) {
+    case SIM_DONE: return result->failures ? TW_FAULT : TW_OK;
+    case SIM_UNKNOWN: return TW_UNSUPPORTED;
+    case SIM_ASKED: return s->ctx->config.cancelled ? TW_CANCELLED : TW_FAULT;
+    case SIM_STOPPED:
+    case SIM_FAULT:
+    case SIM_DEADLOCK:
+    case SIM_ENDLESS: break;
+    }
+    return TW_FAULT;
+}
+
+static void print_output(const struct simulation *s)
+{
+    size_t length;
+    const char *text = sim_output(s->sim, &length);
+    const tw_config *config = &s->ctx->config;
+    if (length && config->print)
+        config->print(config->print_user, text, length);
+}
+
+tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct arena *results,
+                         tw_sim_result *result)
+{
+    arena_free(results);
+    *result = simulation_nothing;
+    launch->options.seed = s->options.seed;
+    launch->options.async_late = s->options.late;
+    launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
+    launch->options.cancelled = s->ctx->config.cancelled;
+    launch->options.cancelled_user = s->ctx->config.cancelled_user;
+    int errors = s->ctx->diag.errors;
+    double from = platform_seconds();
+    enum sim_end end = sim_run(s->sim, launch, &s->ctx->diag);
+    result->seconds = platform_seconds() - from;
+    if (s->ctx->diag.errors > errors) /* it could not be launched */
+        return TW_BAD_ARGUMENT;
+    print_output(s);
+    write_result(s, end, results, result);
+    return status_of(s, end, result);
+}

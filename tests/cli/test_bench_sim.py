@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""`bench sim`: the simulator's speed, by what is watched."""
+import json
+import sys
+
+from tile_runner import call, fail
+
+WATCHES = ["plain", "races", "barriers", "memory", "counters", "all"]
+
+
+def bench(tool, status, *arguments):
+    result = call([tool, "bench", "sim", *arguments])
+    if result.returncode != status:
+        fail(f"bench sim {arguments}: expected status {status}: {result}")
+    return result.stdout
+
+
+def main():
+    tool = sys.argv[1]
+    if "bench sim" not in call([tool, "help", "bench"]).stdout:
+        print("built without the simulator")
+        return
+    speeds = json.loads(bench(tool, 0, "-s", "64", "--repeat", "2", "--json"))
+    rows = speeds["rows"]
+    if [r["watch"] for r in rows] != WATCHES or not speeds["cpu"] or speeds["kernel"] != "sgemm_tiled":
+        fail(f"{speeds}")
+    if len({r["warp_instructions"] for r in rows}) != 1:
+        fail(f"what is watched changes what runs: {rows}")
+    if not all(r["cpu_seconds"] > 0 and r["million_warp_instructions_per_second"] > 0 for r in rows):
+        fail(f"{rows}")
+    table = bench(tool, 0, "kernels/sgemm/naive.tile", "-s", "32", "--repeat", "1")
+    if not all(name in table for name in WATCHES):
+        fail(table)
+    bench(tool, 2, "-s", "1")
+    bench(tool, 2, "no/such.tile")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""`run` and `check` on the simulator: .tile, .ptx and, where a compiler is there, .cu."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+
+from tile_runner import call, fail
+
+HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
+
+# out[i] = in[i] + in[n - 1 - i] through shared memory; the barrier can be left out, and the bound be wrong by one
+MIRROR = HEAD + """
+.visible .entry mirror(.param .u64 in, .param .u64 out, .param .u32 n)
+{
+    .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>; .reg .pred %p;
+    .shared .align 4 .b8 tile[512];
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, tile;
+    setp.COMPARE.u32 %p, %r2, %r1;
+    @!%p bra wait;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    shl.b32 %r4, %r2, 2;
+    add.s32 %r4, %r3, %r4;
+    st.shared.f32 [%r4], %f1;
+wait:
+    BARRIER
+    @!%p bra done;
+    sub.s32 %r5, %r1, %r2;
+    sub.s32 %r5, %r5, 1;
+    shl.b32 %r5, %r5, 2;
+    add.s32 %r5, %r3, %r5;
+    ld.shared.f32 %f2, [%r5];
+    add.f32 %f3, %f1, %f2;
+    add.s64 %rd5, %rd2, %rd3;
+    st.global.f32 [%rd5], %f3;
+done:
+    ret;
+}
+"""
+CLEAN = MIRROR.replace("COMPARE", "lt").replace("BARRIER", "bar.sync 0;")
+RACY = MIRROR.replace("COMPARE", "lt").replace("BARRIER", "")
+OUTSIDE = MIRROR.replace("COMPARE", "le").replace("BARRIER", "bar.sync 0;")
+
+ENDLESS = HEAD + """
+.visible .entry spin(.param .u32 n)
+{
+    .reg .b32 %r<4>; .reg .pred %p;
+    ld.param.u32 %r1, [n];
+again:
+    add.s32 %r2, %r2, 1;
+    setp.ne.s32 %p, %r1, 0;
+    @%p bra again;
+    ret;
+}
+"""
+DEADLOCK = HEAD + """
+.visible .entry stuck()
+{
+    .reg .b32 %r<2>; .reg .pred %p;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p, %r1, 32;
+    @%p bra second;
+    barrier.sync 1, 64;
+    ret;
+second:
+    barrier.sync 2, 64;
+    ret;
+}
+"""
+TWO = HEAD + "".join(f".visible .entry {name}(.param .u32 n)\n{{\n    ret;\n}}\n" for name in ("first", "second"))
+
+SUM = """
+__global__ void sum(const float *in, float *out, int n)
+{
+    __shared__ float partial[256];
+    int t = threadIdx.x;
+    float mine = 0;
+    for (int i = t; i < n; i += blockDim.x)
+        mine += in[i];
+    partial[t] = mine;
+    __syncthreads();
+    for (int stride = blockDim.x / 2; stride > 0; stride /= 2) {
+        if (t < stride)
+            partial[t] += partial[t + stride];
+        BARRIER
+    }
+    if (t == 0)
+        *out = partial[0];
+}
+"""
+
+
+class Simulator:
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, folder
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w") as out:
+            out.write(text)
+
+    def call(self, *words):
+        return call([self.tool, *words], cwd=self.folder)
+
+    def expect(self, words, status, *needles):
+        """The command's status, and texts that it prints somewhere."""
+        result = self.call(*words)
+        text = result.out + result.err
+        missing = [n for n in needles if n not in text]
+        if result.status != status or missing:
+            fail(f"{' '.join(words)}: expected status {status}, missing {missing}: {result}")
+        return result
+
+    def json(self, words, status):
+        result = self.call(*words, "--json")
+        if result.status != status:
+            fail(f"{' '.join(words)} --json: expected status {status}: {result}")
+        try:
+            return json.loads(result.out)
+        except ValueError as wrong:
+            fail(f"{' '.join(words)} --json: {wrong}: {result}")
+
+
+def arguments(n=100):
+    return ["--block", "128", "--arg", f"f32[{n}]:iota", "--arg", f"f32[{n}]:none", "--arg", f"i32:{n}"]
+
+
+def test_run(s):
+    s.write("mirror.ptx", CLEAN)
+    s.expect(["run", "mirror.ptx", *arguments(4)], 0, "1 out: [3.0, 3.0, 3.0, 3.0]")
+    x = np.random.rand(8, 16).astype("f4")
+    np.save(os.path.join(s.folder, "x.npy"), x)
+    s.expect(["run", "mirror.ptx:mirror", "--block", "128", "--arg", "@x.npy", "--arg", "f32[128]:zero", "--arg", "u32:0x80",
+              "--out", "1=y.npy", "--device", "sim", "--seed", "7", "--copies", "late"], 0)
+    y = np.load(os.path.join(s.folder, "y.npy"))
+    if not np.array_equal(y, x.ravel() + x.ravel()[::-1]):
+        fail(f"mirror: {y}")
+    found = s.json(["run", "mirror.ptx", *arguments(), "--counters"], 0)
+    counters = found["counters"]
+    # 4 warps: a load, a store, a barrier; 100 of 128 threads work on 4 bytes each
+    wanted = {"global_loads": 4, "global_stores": 4, "global_sectors": 26, "shared_wavefronts": 8, "shared_wavefronts_ideal": 8}
+    if {k: counters[k] for k in wanted} != wanted or counters["warp_instructions"] != found["warp_instructions"]:
+        fail(f"counters {counters}")
+    for key in ("warp_instructions", "shared_wavefronts", "shared_wavefronts_ideal", "global_sectors", "global_requests", "async_bytes"):
+        if key not in counters:
+            fail(f"no counter {key}")
+    if sum(line.get("global_loads", 0) for line in counters["lines"]) != 4 or found["findings"] != [] or not found["ok"]:
+        fail(f"run --json: {found}")
+    if [a["changed"] for a in found["arguments"] if "changed" in a] != [False, True]:
+        fail(f"run --json: {found['arguments']}")
+
+
+def test_check(s):
+    s.write("mirror.ptx", CLEAN)
+    s.write("racy.ptx", RACY)
+    s.write("outside.ptx", OUTSIDE)
+    silent = s.expect(["check", "mirror.ptx", *arguments()], 0)
+    if silent.out or silent.err:
+        fail(f"a clean kernel is talked about: {silent}")
+    s.expect(["check", "mirror.ptx", *arguments(), "-v"], 0, "mirror: ok (8 runs")
+    result = s.expect(["check", "racy.ptx", *arguments()], 1, "error: race:", "st.shared.f32", "ld.shared.f32", "in 'tile'", "seed 0")
+    if result.out:
+        fail(f"findings go to standard error: {result}")
+    found = s.json(["check", "racy.ptx", *arguments()], 1)
+    races = [f for f in found["findings"] if f["kind"] == "race"]
+    if found["ok"] or len(races) != 1 or len(races[0]["accesses"]) != 2 or not races[0]["message"]:
+        fail(f"check --json of a race: {found}")
+    lines = [RACY.splitlines()[a["line"] - 1] for a in races[0]["accesses"]]
+    if sorted(line.split()[0] for line in lines) != ["ld.shared.f32", "st.shared.f32"]:
+        fail(f"the lines of a race: {lines}")
+    s.expect(["check", "outside.ptx", *arguments()], 1, "out-of-bounds", "ld.global.f32")
+    found = s.json(["check", "outside.ptx", *arguments(), "--counters"], 1)
+    if "out-of-bounds" not in [f["kind"] for f in found["findings"]] or "counters" not in found:
+        fail(f"check --json out of bounds: {found}")
+    s.expect(["check", "mirror.ptx", "--block", "128", "--arg", "f32[100]:none", "--arg", "f32[100]:none", "--arg", "i32:100"], 1,
+             "uninitialised")
+    s.write("pass.txt", "# known\nrace racy.ptx:*\nuninitialised mirror # read too early\n")
+    s.expect(["check", "racy.ptx", *arguments(), "--suppress", "pass.txt"], 0)
+    s.write("pass.txt", "raec\n")
+    s.expect(["check", "racy.ptx", *arguments(), "--suppress", "pass.txt"], 2, "pass.txt:1:1", "raec")
+    s.expect(["check", "racy.ptx", *arguments(), "--suppress", "nowhere.txt"], 2, "nowhere.txt")
+
+
+def test_ends(s):
+    s.write("endless.ptx", ENDLESS)
+    s.write("stuck.ptx", DEADLOCK)
+    s.write("two.ptx", TWO)
+    spin = ["endless.ptx", "--block", "32", "--arg", "i32:1"]
+    s.expect(["run", *spin, "--step-limit", "10000"], 1, "does not end", "10000")
+    s.expect(["check", *spin, "--step-limit", "10000"], 1, "does not end")
+    s.expect(["check", *spin, "--time-limit", "0.3"], 1, "0.3 s", "--time-limit")
+    found = s.json(["check", *spin, "--step-limit", "10000"], 1)
+    if [f["kind"] for f in found["findings"]] != ["endless"] or found["findings"][0]["accesses"] != []:
+        fail(f"endless: {found}")
+    s.expect(["check", "stuck.ptx", "--block", "64"], 1, "deadlock")
+    s.expect(["run", "stuck.ptx", "--block", "64"], 1, "deadlock")
+    if s.json(["run", "stuck.ptx", "--block", "64"], 1)["ok"]:
+        fail("a deadlock is ok")
+
+
+def test_refused(s):
+    s.write("mirror.ptx", CLEAN)
+    s.write("two.ptx", TWO)
+    good = arguments()
+
+    def run(*words):
+        return ["run", "mirror.ptx", "--block", "128", *words]
+
+    def one(text):
+        return run("--arg", text)
+
+    for words, *needles in (
+            (run(*good[2:4]), "mirror takes 3 arguments, 1 is given", ".u64 in (8 bytes)", ".u32 n (4 bytes)"),
+            (run(*good[2:], "--arg", "i32:1"), "takes 3 arguments, 4 are given"),
+            (run(*good[2:6], "--arg", "i64:100"), "argument 2", "`n` has 4 bytes", "has 8"),
+            (run(*good[2:6], "--arg", "f32[4]:zero"), "argument 2", "the address of an array"),
+            (run("--arg", "i32:1", *good[4:]), "argument 0", "`in` has 8 bytes"),
+            (one("f33[4]:zero"), "--arg f33[4]:zero: there is no such type"),
+            (one("f32[4]:zer"), "expected rand, zero, iota, ones, none"),
+            (one("f32[4"), "--arg f32[4: expected TYPE:VALUE"),
+            (one("f32[4:zero"), "expected TYPE[ELEMENTS]"),
+            (one("f32[-4]:zero"), "expected TYPE[ELEMENTS]"),
+            (one("f32[999999999999999]:zero"), "too large"),
+            (one("i32:1.5"), "expected an integer"),
+            (one("f32:x"), "expected a number"),
+            (one("u8:256"), "does not hold"),
+            (one("u8:-1"), "does not hold"),
+            (one("i32[2]:=4294967296"), "does not hold"),
+            (one("f32[4]:@none.npy"), "none.npy"),
+            (one("@none.npy"), "none.npy"),
+            (["run", "mirror.ptx", *good[2:]], "how many threads has a block of mirror?"),
+            (["run", "mirror.ptx", "--block", "1,2,3,4"], "--block 1,2,3,4"),
+            (["run", "mirror.ptx", "--block", "32,0"], "--block 32,0"),
+            (["run", "mirror.ptx", "--block", "1024,2", *good[2:]], "1 to 1024 threads"),
+            (run("--grid", "x"), "--grid x"),
+            (run("--grid", "1,70000", *good[2:]), "70000"),
+            (run("--shared", "-1"), "--shared -1"),
+            (run("--kernel", "mirrow"), "has no kernel 'mirrow'", "'mirror'"),
+            (run("--kernel", "else"), "has no kernel 'else'", "--kernel mirror"),
+            (run("--out", "2=x.npy", *good[2:]), "argument 2 is no array"),
+            (run("--out", "out=x.npy", *good[2:]), "INDEX=FILE"),
+            (run("--set", "n=1"), "--set is for .tile files"),
+            (run("--device", "cpu", *good[2:]), "--device cpu"),
+            (run("--copies", "soon", *good[2:]), "--copies soon"),
+            (["run", "two.ptx", "--block", "1", "--arg", "i32:1"], "two.ptx has 2 kernels", "--kernel first", "--kernel second"),
+            (["check", "two.ptx", "mirror.ptx"], "one FILE at a time"),
+            (["check", "nowhere.ptx"], "nowhere.ptx"),
+            (["check", "nowhere.cu"], "nowhere.cu"),
+            (["run", "nowhere.tile", "--arg", "i32:1"], "nowhere.tile")):
+        s.expect(words, 2, *needles)
+    s.expect(["run", "two.ptx", "--kernel", "second", "--block", "1", "--arg", "i32:1"], 0)
+    found = s.json(run(*good[2:4]), 2)
+    if found["ok"] or found["findings"] != [] or "3 arguments" not in found["messages"][0]["text"]:
+        fail(f"a wrong launch as JSON: {found}")
+
+
+def test_truncated(s):
+    """A program cut short anywhere: an error with a place, or the kernel is not there."""
+    for length in range(0, len(CLEAN) - 4, 61):
+        s.write("cut.ptx", CLEAN[:length])
+        result = s.call("check", "cut.ptx", *arguments())
+        if result.status != 2 or "error" not in result.err and "has no kernel" not in result.err:
+            fail(f"cut at {length}: {result}")
+    s.write("unknown.ptx", CLEAN.replace("add.f32 %f3", "addd.f32 %f3"))
+    s.expect(["check", "unknown.ptx", *arguments()], 2, "unknown.ptx:", "addd")
+
+
+def test_tile(s, kernels):
+    tile = os.path.join(kernels, "matmul", "async.tile")
+    sizes = ["--set", "m=70,n=40,k=50", "--fill", "rand", "--device", "sim"]
+    s.expect(["run", tile, *sizes, "--verify"], 0, "verified")
+    found = s.json(["run", tile, *sizes, "--verify", "--counters", "--sm", "sm_90", "--copies", "late", "--seed", "3"], 0)
+    if found["device"] != "sim" or found["target"] != "sm_90" or not found["verified"] or not found["counters"]["async_bytes"]:
+        fail(f"run .tile on sim: {found}")
+    if not any(line["file"].endswith("async.tile") for line in found["counters"]["lines"]):
+        fail(f"counters by line of the tile: {found['counters']}")
+    s.expect(["run", tile, "--set", "m=1,n=1,k=1", "--fill", "rand", "--counters"], 2, "--counters is for --device sim")
+    s.expect(["run", tile, *sizes, "--grid", "2"], 2, "--grid is for PTX")
+    s.expect(["run", tile, *sizes, "--sm", "sm_75"], 2, "sm_75")
+    # the static check cannot tell which elements these are; the simulator sees the race
+    racy = """kernel hop(f32 *out, const f32 *a, const i32 *to) grid(1) threads(64)
+{
+    global f32 A[64] = a, Out[64] = out;
+    global i32 To[64] = to;
+    shared f32 s[64];
+    s[thread.x] = A[thread.x];
+    SYNC
+    Out[thread.x] = s[(To[thread.x] + thread.x * thread.x) % 64];
+}
+"""
+    s.write("hop.tile", racy.replace("SYNC", "sync();"))
+    s.expect(["check", "hop.tile"], 0)
+    s.write("hop.tile", racy.replace("SYNC", ""))
+    s.expect(["check", "hop.tile", "--no-sim"], 0)
+    s.expect(["check", "hop.tile"], 1, "hop.tile:6:", "hop.tile:8:", "race", "sm_80", "in 's'")
+    found = s.json(["check", "hop.tile"], 1)[0]
+    race = found["findings"][0]
+    if race["kind"] != "race" or len(race["accesses"]) != 2 or not race["message"]:
+        fail(f"check --json of a .tile: {found}")
+
+
+def test_cuda(s):
+    for compiler in ("clang", "nvcc"):
+        if not shutil.which(compiler) and not (compiler == "nvcc" and os.path.exists("/usr/local/cuda/bin/nvcc")):
+            print(f"no {compiler} here: not tried")
+            continue
+        launch = ["--compiler", compiler, "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[1]:zero", "--arg", "i32:1000"]
+        s.write("sum.cu", "#include <cuda_runtime.h>\n" + SUM.replace("BARRIER", "__syncthreads();"))
+        s.expect(["check", "sum.cu", *launch], 0)
+        s.expect(["run", "sum.cu", "--kernel", "sum", *launch], 0, "argument 1: [1000.0]")
+        s.write("sum.cu", SUM.replace("BARRIER", ""))
+        s.expect(["check", "sum.cu", *launch], 1, "sum.cu:13:", "error: race:", "partial[t] += partial[t + stride];", "in sum with")
+        s.write("sum.cu", SUM)
+        s.expect(["check", "sum.cu", *launch], 2, "BARRIER", "does not compile")
+        s.expect(["check", "sum.cu", *launch, "--compiler-arg=-DBARRIER=__syncthreads();"], 0)
+        s.expect(["check", "sum.cu", *launch, "--compiler-arg=-DBARRIER=__syncthreads();", "--sm", "sm_2"], 2, "sm_2")
+    s.write("sum.cu", SUM)
+    s.expect(["check", "sum.cu", "--compiler", "ncc", "--block", "1"], 2, "ncc: there is no such program", "apt install clang")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    kernels = os.path.abspath("kernels")
+    with tempfile.TemporaryDirectory() as folder:
+        s = Simulator(tool, folder)
+        test_run(s)
+        test_check(s)
+        test_ends(s)
+        test_refused(s)
+        test_truncated(s)
+        test_tile(s, kernels)
+        test_cuda(s)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,508 @@
+/* Takes something away from kernels that are right, in the PTX that is made of them (ptx_mutants.h) and in their source
+ * (source_mutants.h, where the static check would refuse most, is passed over here), and sees whether the simulator
+ * notices.
+ *
+ *     emitted_mutants [-v] [-k KERNEL] [-o SEEDS] [-l HARMLESS] FILE.tile …
+ *
+ * Every kernel, in two configurations with small tiles on small sizes, ragged ones and aligned ones. The kernel itself must
+ * be silent in SEEDS orders (4) and give what `ensures` says; each mutant must be caught in one of several orders, with
+ * copies landing early and late: a finding of the checks, a fault, no end, or other values than the kernel gives. One that
+ * does no harm stands in the list HARMLESS with its argument:
+ *
+ *     KERNEL CONFIGURATION MUTATION NUMBER: why
+ *
+ * (`ragged`, `aligned` or `both`; `ptx-` or `source-` in front of the mutation.) An entry whose mutants were all caught is a
+ * failure too.
+ */
+#include "ptx_mutants.h"
+#include "source_mutants.h"
+
+#include "api/objects.h"
+#include "base/platform.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIALS = 6, ARRAYS = 16, CONFIGURATIONS = 2 };
+
+struct setting {
+    const char *name;
+    int64_t value;
+};
+/* Small tiles, with more steps than stages, and several blocks, the last of them ragged. */
+static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16}, {"WARPS", 2},
+                                       {"STAGES", 3}, {"SPLIT", 2}, {"T", 8},   {"PAD", 1}};
+static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
+                                                          {"n", 41},
+                                                          {"k", 53},
+                                                          {"heads", 2},
+                                                          {"nq", 37},
+                                                          {"nk", 77},
+                                                          {"d", 32},
+                                                          {"causal", 1},
+                                                          {"scale", 1},
+                                                          {"rows", 3},
+                                                          {"cols", 33},
+                                                          {"size", 8}},
+                                                         {{"m", 72},
+                                                          {"n", 80},
+                                                          {"k", 80},
+                                                          {"heads", 2},
+                                                          {"nq", 48},
+                                                          {"nk", 112},
+                                                          {"d", 32},
+                                                          {"causal", 0},
+                                                          {"scale", 1},
+                                                          {"rows", 3},
+                                                          {"cols", 208},
+                                                          {"size", 9}}};
+/* Where a kernel's own tiles are larger, K is split, or a remainder is to be taken. */
+static const struct {
+    const char *kernel, *name;
+    int64_t value[CONFIGURATIONS];
+} other_sizes[] = {{"linear_gelu", "k", {281, 288}},
+                   {"matmul_v5", "k", {165, 176}},
+                   {"matmul_v1", "m", {69, 72}},
+                   {"matmul_v1", "n", {75, 80}},
+                   {"sgemm_register_tiled", "m", {69, 72}},
+                   {"sgemm_register_tiled", "n", {75, 80}},
+                   {"sgemm_naive", "k", {53, 83}},
+                   {"attention", "nq", {75, 48}}};
+static const char *const targets[CONFIGURATIONS] = {"sm_80", "sm_90"};
+static const char *const configuration_names[CONFIGURATIONS] = {"ragged", "aligned"};
+
+struct array {
+    tw_array at;
+    size_t bytes;
+    void *given, *right; /* before a run, and behind one of the kernel itself */
+};
+
+struct subject {
+    tw_context *ctx;
+    tw_module *module;
+    tw_kernel *kernel; /* of the target */
+    tw_launch *launch;
+    const char *name, *text, *target;
+    int configuration;
+    struct array arrays[ARRAYS];
+    int array_count;
+    int64_t steps; /* of the kernel itself, at most */
+};
+
+struct total {
+    int kernels, mutants, caught, refused, harmless, failures;
+};
+
+struct entry {
+    const char *key;
+    int made, lived;
+};
+
+struct options {
+    const char *only;
+    VEC(struct entry) list; /* of harmless ones */
+    int orders;
+    bool verbose;
+};
+
+static void need(bool holds, const struct subject *s, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s: %s\n%s", s->name, what, tw_context_messages(s->ctx));
+    exit(2);
+}
+
+/* --- the launch --- */
+
+static int64_t size_of(const struct subject *s, const char *name)
+{
+    for (size_t i = 0; i < sizeof other_sizes / sizeof *other_sizes; i++)
+        if (strcmp(other_sizes[i].kernel, s->name) == 0 && strcmp(other_sizes[i].name, name) == 0)
+            return other_sizes[i].value[s->configuration];
+    const struct setting *given = sizes[s->configuration];
+    while (given->name && strcmp(given->name, name) != 0)
+        given++;
+    need(given->name, s, "a parameter that this program has no size for");
+    return given->value;
+}
+
+static void set_sizes(struct subject *s)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(s->kernel, i, &p) == TW_OK; i++) {
+        if (p.is_pointer)
+            continue;
+        bool is_float = p.dtype == TW_F32;
+        tw_scalar value = {is_float, size_of(s, p.name), 0.25};
+        need(tw_launch_set(s->launch, p.name, value) == TW_OK, s, "a size");
+    }
+}
+
+static void set_choices(struct subject *s)
+{
+    tw_tune t;
+    tw_type type;
+    for (int i = 0; tw_kernel_tune(s->kernel, i, &t) == TW_OK; i++)
+        for (size_t k = 0; k < sizeof tuned / sizeof *tuned; k++)
+            if (strcmp(tuned[k].name, t.name) == 0)
+                tw_launch_tune(s->launch, t.name, (tw_scalar){.i = tuned[k].value});
+    for (int i = 0; tw_kernel_type(s->kernel, i, &type) == TW_OK; i++)
+        tw_launch_type(s->launch, type.name, s->configuration ? TW_F16 : TW_F32);
+}
+
+static void make_arrays(struct subject *s)
+{
+    tw_param p;
+    uint64_t random = 1;
+    for (int i = 0; tw_kernel_param(s->kernel, i, &p) == TW_OK; i++) {
+        if (!p.is_pointer)
+            continue;
+        struct array *a = &s->arrays[s->array_count++];
+        need(tw_launch_shape(s->launch, p.name, &a->at) == TW_OK, s, "a shape");
+        size_t elements = 1, size = tw_dtype_size(a->at.dtype);
+        for (int axis = 0; axis < a->at.rank; axis++)
+            elements *= (size_t)a->at.shape[axis];
+        a->bytes = elements * size;
+        a->at.data = malloc(a->bytes);
+        a->given = malloc(a->bytes);
+        a->right = malloc(a->bytes);
+        for (size_t k = 0; k < elements; k++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            double value = (double)(random >> 33) * 0x1p-30 - 1;
+            tw_dtype_store(a->at.dtype, (char *)a->given + k * size, value);
+        }
+        need(tw_launch_array(s->launch, p.name, &a->at) == TW_OK, s, "an array");
+    }
+}
+
+static void open_subject(struct subject *s, tw_module *module, tw_kernel *kernel, int configuration)
+{
+    s->name = tw_kernel_name(kernel);
+    s->module = module;
+    s->configuration = configuration;
+    s->target = targets[configuration];
+    need(tw_kernel_for_target(kernel, s->target, &s->kernel) == TW_OK, s, "the target");
+    need(tw_launch_new(s->kernel, &s->launch) == TW_OK, s, "a launch");
+    set_choices(s);
+    set_sizes(s);
+    make_arrays(s);
+    need(tw_launch_prepare(s->launch) == TW_OK, s, "does not compile");
+}
+
+static void close_subject(struct subject *s)
+{
+    for (int i = 0; i < s->array_count; i++) {
+        free(s->arrays[i].at.data);
+        free(s->arrays[i].given);
+        free(s->arrays[i].right);
+    }
+    tw_launch_free(s->launch);
+}
+
+/* --- a run --- */
+
+enum outcome { SILENT, FOUND, ENDED, WRONG, REFUSED };
+static const char *const outcome_text[] = {"silent", "found", "ended", "wrong values", "refused"};
+
+static enum outcome run(struct subject *s, int order, const char **what)
+{
+    tw_sim_options options = {.watch = TW_WATCH_CHECKS,
+                              .seed = (uint64_t)order,
+                              .late = order % 2,
+                              .step_limit = s->steps ? 4 * s->steps + 10000 : 0};
+    tw_sim_result result;
+    for (int i = 0; i < s->array_count; i++)
+        memcpy(s->arrays[i].at.data, s->arrays[i].given, s->arrays[i].bytes);
+    tw_status status = tw_launch_simulate(s->launch, &options, &result);
+    *what = result.finding_count ? result.findings[0].kind : "";
+    if (status == TW_FAULT)
+        return result.ended ? ENDED : FOUND;
+    need(status == TW_OK, s, "cannot be simulated");
+    if (!s->steps || result.warp_instructions > s->steps)
+        s->steps = result.warp_instructions;
+    return SILENT;
+}
+
+static enum outcome judge(struct subject *s, int orders, const char **what)
+{
+    for (int order = 0; order < orders; order++) {
+        int64_t steps = s->steps;
+        enum outcome outcome = run(s, order, what);
+        s->steps = steps;
+        for (int i = 0; outcome == SILENT && i < s->array_count; i++)
+            if (memcmp(s->arrays[i].at.data, s->arrays[i].right, s->arrays[i].bytes) != 0)
+                outcome = WRONG;
+        if (outcome != SILENT)
+            return outcome;
+    }
+    return SILENT;
+}
+
+/* The kernel itself. */
+static bool original_is_silent(struct subject *s, int orders)
+{
+    const char *what;
+    for (int order = 0; order < orders; order++) {
+        enum outcome outcome = run(s, order, &what);
+        if (outcome == SILENT && tw_launch_verify(s->launch, NULL) != TW_OK)
+            outcome = WRONG;
+        for (int i = 0; outcome == SILENT && i < s->array_count; i++) {
+            struct array *a = &s->arrays[i];
+            if (order && memcmp(a->at.data, a->right, a->bytes) != 0)
+                outcome = WRONG;
+            memcpy(a->right, a->at.data, a->bytes);
+        }
+        if (outcome == SILENT)
+            continue;
+        printf("FAIL %s itself, %s, order %d: %s\n%s", s->name,
+               configuration_names[s->configuration], order, outcome_text[outcome],
+               tw_context_messages(s->ctx));
+        return false;
+    }
+    return true;
+}
+
+/* --- mutants --- */
+
+/* A mutant and what became of it. */
+struct judged {
+    const char *where, *kind, *text; /* "ptx", "source"; of PTX the instruction */
+    int number, line;
+    enum outcome outcome;
+    const char *what;
+};
+
+static void read_list(struct arena *a, struct options *o, const char *text)
+{
+    for (const char *at = text; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        const char *colon = strchr(at, ':');
+        if (*at == '#' || *at == '\n' || !colon)
+            continue;
+        struct entry e = {.key = arena_string(a, at, (size_t)(colon - at))};
+        vec_push(a, &o->list, e);
+    }
+}
+
+static struct entry *find_entry(struct options *o, const struct subject *s, const struct judged *j)
+{
+    const char *names[] = {configuration_names[s->configuration], "both"};
+    char key[256];
+    for (int n = 0; n < 2; n++) {
+        snprintf(key, sizeof key, "%s %s %s-%s %d", s->name, names[n], j->where, j->kind,
+                 j->number);
+        for (size_t i = 0; i < o->list.count; i++)
+            if (strcmp(o->list.data[i].key, key) == 0)
+                return &o->list.data[i];
+    }
+    return NULL;
+}
+
+static void count_mutant(const struct subject *s, struct options *o, struct total *total,
+                         const struct judged *j)
+{
+    struct entry *entry = find_entry(o, s, j);
+    bool lives = j->outcome == SILENT, fails = lives && !entry;
+    total->mutants++;
+    total->caught += !lives && j->outcome != REFUSED;
+    total->refused += j->outcome == REFUSED;
+    total->harmless += lives && entry;
+    total->failures += fails;
+    if (entry) {
+        entry->made++;
+        entry->lived += lives;
+    }
+    if (o->verbose || fails)
+        printf("%s%s %s %s-%s %d, number %d: %s %s: %s\n", fails ? "FAIL " : "", s->name,
+               configuration_names[s->configuration], j->where, j->kind, j->line, j->number,
+               outcome_text[j->outcome], j->what, j->text);
+}
+
+/* Entries of the list that are wrong now. */
+static void judge_list(const struct options *o, struct total *total)
+{
+    for (size_t i = 0; i < o->list.count; i++) {
+        const struct entry *e = &o->list.data[i];
+        if (!e->made || e->lived)
+            continue;
+        printf("FAIL `%s` is listed as harmless, and caught\n", e->key);
+        total->failures++;
+    }
+}
+
+static void judge_ptx(struct subject *s, struct options *o, struct total *total)
+{
+    jmp_buf out_of_memory;
+    struct arena a;
+    arena_init(&a, NULL, &out_of_memory);
+    if (setjmp(out_of_memory))
+        abort();
+    struct variant *v = s->launch->variant;
+    struct ptx_function *f = ptx_find_function(v->read_back, v->lowered->function->name);
+    const struct ptx_mutants *m = ptx_mutants_make(&a, f);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct ptx_mutant *p = &m->data[i];
+        const char *what;
+        ptx_mutant_apply(f, p);
+        enum outcome outcome = judge(s, TRIALS, &what);
+        ptx_mutant_undo(f, p);
+        struct judged j = {"ptx", p->kind, p->text, p->number, p->line, outcome, what};
+        count_mutant(s, o, total, &j);
+    }
+    arena_free(&a);
+}
+
+/* A text lowered for the same choice; the static synchronisation check is left out. */
+struct lowering {
+    struct subject *s;
+    tw_kernel *kernel;
+    struct arena *arena;
+    struct lowered *out;
+};
+
+static tw_status lower_it(void *call)
+{
+    struct lowering *c = call;
+    const struct choice *choice = &c->s->launch->choice;
+    const bool *known = c->s->launch->variant->key.known;
+    struct diag *d = &c->s->ctx->diag;
+    struct kernel *ir = choice_check(c->arena, d, c->kernel, choice, known);
+    if (!ir)
+        return TW_BAD_PROGRAM;
+    struct launch_facts facts = {
+        .values = choice->values, .known = known, .divisor = choice->divisor};
+    struct pass_context passes = {
+        .kernel = ir, .diag = d, .facts = &facts, .sm = c->kernel->device->ptx.number};
+    for (int i = 0; i < pass_count && !d->errors; i++)
+        if (pass_list[i].run != pass_synccheck)
+            pass_list[i].run(&passes);
+    if (!d->errors)
+        c->out = choice_lower(c->arena, c->kernel, ir, choice, known);
+    return c->out ? TW_OK : TW_BAD_PROGRAM;
+}
+
+/* The launch runs another program for a while. */
+static enum outcome judge_lowered(struct subject *s, struct lowered *lowered, const char **what)
+{
+    struct variant *v = s->launch->variant, before = *v;
+    v->lowered = lowered;
+    v->ptx = NULL;
+    v->read_back = NULL;
+    enum outcome outcome = judge(s, TRIALS, what);
+    v->lowered = before.lowered;
+    v->ptx = before.ptx;
+    v->read_back = before.read_back;
+    return outcome;
+}
+
+static void judge_source(struct subject *s, const struct mutant *m, struct options *o,
+                         struct total *total)
+{
+    struct arena a;
+    tw_module *module = NULL;
+    struct lowering call = {.s = s, .arena = &a};
+    const char *what = "";
+    enum outcome outcome = REFUSED;
+    context_arena(s->ctx, &a);
+    if (tw_module_from_text(s->ctx, "mutant", m->text, strlen(m->text), &module) == TW_OK &&
+        tw_kernel_for_target(tw_module_kernel(module, s->name), s->target, &call.kernel) == TW_OK &&
+        context_call(s->ctx, lower_it, &call) == TW_OK)
+        outcome = judge_lowered(s, call.out, &what);
+    struct judged j = {"source", m->kind, "", m->number, m->line, outcome, what};
+    count_mutant(s, o, total, &j);
+    tw_module_free(module);
+    arena_free(&a);
+}
+
+static void judge_sources(struct subject *s, struct options *o, struct total *total)
+{
+    jmp_buf out_of_memory;
+    struct arena a;
+    arena_init(&a, NULL, &out_of_memory);
+    if (setjmp(out_of_memory))
+        abort();
+    struct span body = source_body(s->text, s->kernel->info->loc.offset);
+    const struct source_mutants *sync = source_mutants_make(&a, s->text, body);
+    const struct source_mutants *values = source_value_mutants_make(&a, s->text, body);
+    for (size_t i = 0; i < sync->count; i++)
+        judge_source(s, &sync->data[i], o, total);
+    for (size_t i = 0; i < values->count; i++)
+        judge_source(s, &values->data[i], o, total);
+    arena_free(&a);
+}
+
+static void judge_kernel(tw_context *ctx, tw_module *module, tw_kernel *kernel, int configuration,
+                         struct options *o, struct total *total)
+{
+    struct subject s = {.ctx = ctx, .text = module->source.text};
+    open_subject(&s, module, kernel, configuration);
+    total->kernels += configuration == 0;
+    if (original_is_silent(&s, o->orders)) {
+        judge_ptx(&s, o, total);
+        judge_sources(&s, o, total);
+    } else {
+        total->failures++;
+    }
+    close_subject(&s);
+}
+
+static bool judge_file(const char *path, struct options *o, struct total *total)
+{
+    tw_context *ctx;
+    tw_module *module;
+    if (tw_context_new(NULL, &ctx) != TW_OK)
+        return false;
+    bool read = tw_module_from_file(ctx, path, &module) == TW_OK;
+    if (!read)
+        fprintf(stderr, "%s", tw_context_messages(ctx));
+    for (int i = 0; read && i < tw_module_kernel_count(module); i++) {
+        tw_kernel *k = tw_module_kernel_at(module, i);
+        if (o->only && strcmp(o->only, tw_kernel_name(k)) != 0)
+            continue;
+        for (int c = 0; c < CONFIGURATIONS; c++)
+            judge_kernel(ctx, module, k, c, o, total);
+    }
+    tw_context_free(ctx);
+    return read;
+}
+
+static int run_all(struct arena *a, int argc, char **argv)
+{
+    struct options o = {.orders = 4};
+    struct total total = {0};
+    size_t length;
+    const char *why = "";
+    bool good = true;
+    for (int i = 1; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (strcmp(argv[i], "-v") == 0)
+            o.verbose = true;
+        else if (strcmp(argv[i], "-k") == 0 && more)
+            o.only = argv[++i];
+        else if (strcmp(argv[i], "-o") == 0 && more)
+            o.orders = atoi(argv[++i]);
+        else if (strcmp(argv[i], "-l") == 0 && more)
+            read_list(a, &o, platform_read_file(a, argv[++i], &length, &why));
+        else
+            good = judge_file(argv[i], &o, &total) && good;
+    }
+    judge_list(&o, &total);
+    printf("%d kernels, %d mutants: %d caught, %d refused by the compiler, %d listed as harmless; "
+           "%d failures\n",
+           total.kernels, total.mutants, total.caught, total.refused, total.harmless,
+           total.failures);
+    return !good ? 2 : total.failures > 0;
+}
+
+int main(int argc, char **argv)
+{
+    jmp_buf out_of_memory;
+    struct arena a;
+    arena_init(&a, NULL, &out_of_memory);
+    if (setjmp(out_of_memory))
+        abort();
+    int status = run_all(&a, argc, argv);
+    arena_free(&a);
+    return status;
+}

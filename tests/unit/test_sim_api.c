@@ -1,0 +1,261 @@
+/* tilewright.h, section 7: launches and PTX programs on the simulator, through the public interface. */
+#include "api_helper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD ".version 7.0\n.target sm_80\n.address_size 64\n"
+
+/* out[i] = in[i] + in[n - 1 - i] through shared memory, with BARRIER between */
+#define MIRROR(barrier)                                                                            \
+    HEAD ".visible .entry mirror(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"             \
+         ".reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>;\n"                                   \
+         ".shared .align 4 .b8 tile[256];\n"                                                       \
+         "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nld.param.u32 %r1, [n];\n"           \
+         "mov.u32 %r2, %tid.x;\nmov.u32 %r3, tile;\nmul.wide.u32 %rd3, %r2, 4;\n"                  \
+         "add.s64 %rd4, %rd1, %rd3;\nld.global.f32 %f1, [%rd4];\n"                                 \
+         "shl.b32 %r4, %r2, 2;\nadd.s32 %r4, %r3, %r4;\nst.shared.f32 [%r4], %f1;\n" barrier       \
+         "\nsub.s32 %r5, %r1, %r2;\nsub.s32 %r5, %r5, 1;\nshl.b32 %r5, %r5, 2;\n"                  \
+         "add.s32 %r5, %r3, %r5;\nld.shared.f32 %f2, [%r5];\nadd.f32 %f3, %f1, %f2;\n"             \
+         "add.s64 %rd5, %rd2, %rd3;\nst.global.f32 [%rd5], %f3;\nret;\n}\n"
+static const char clean[] = MIRROR("bar.sync 0;"), racy[] = MIRROR("");
+
+enum { COUNT = 64 };
+
+struct mirror {
+    float in[COUNT], out[COUNT];
+    int32_t n;
+    tw_ptx *ptx;
+    tw_ptx_argument arguments[3];
+    tw_ptx_launch launch;
+};
+
+static void open_mirror(struct fixture *f, struct mirror *m, const char *text)
+{
+    *m = (struct mirror){.n = COUNT};
+    for (int i = 0; i < COUNT; i++)
+        m->in[i] = (float)i;
+    succeed(f, tw_ptx_from_text(f->ctx, "mirror.ptx", text, strlen(text), &m->ptx));
+    m->arguments[0] = (tw_ptx_argument){.data = m->in, .bytes = sizeof m->in, .is_array = true};
+    m->arguments[1] = (tw_ptx_argument){
+        .data = m->out, .bytes = sizeof m->out, .is_array = true, .uninitialised = true};
+    m->arguments[2] = (tw_ptx_argument){.data = &m->n, .bytes = sizeof m->n};
+    m->launch = (tw_ptx_launch){
+        .kernel = "mirror", .block = {COUNT}, .arguments = m->arguments, .argument_count = 3};
+}
+
+static void ptx_runs(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_sim_result r;
+    tw_ptx_param p;
+    int block[3];
+    open_mirror(f, &m, clean);
+    assert_int_equal(tw_ptx_kernel_count(m.ptx), 1);
+    assert_string_equal(tw_ptx_kernel_at(m.ptx, 0), "mirror");
+    assert_null(tw_ptx_kernel_at(m.ptx, 1));
+    assert_int_equal(tw_ptx_param_count(m.ptx, "mirror"), 3);
+    assert_int_equal(tw_ptx_param_count(m.ptx, "other"), -1);
+    succeed(f, tw_ptx_param_at(m.ptx, "mirror", 2, &p));
+    assert_string_equal(p.name, "n");
+    assert_string_equal(p.type, ".u32");
+    assert_int_equal(p.bytes, 4);
+    assert_false(tw_ptx_block(m.ptx, "mirror", block));
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        tw_sim_options o = {.watch = TW_WATCH_ALL, .seed = seed, .late = seed & 1};
+        memset(m.out, 0, sizeof m.out);
+        succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &o, &r));
+        for (int i = 0; i < COUNT; i++)
+            assert_true(m.out[i] == COUNT - 1);
+    }
+    assert_int_equal(r.failures, 0);
+    assert_null(r.ended);
+    assert_string_equal(r.report, "");
+    assert_true(r.warp_instructions > 0);
+    assert_non_null(strstr(r.counters_json, "\"shared_wavefronts\": 4,"));
+    assert_non_null(strstr(r.json, "\"findings\": []"));
+    assert_non_null(strstr(r.json, "\"counters\": {"));
+    m.launch.kernel = NULL; /* the only one */
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, NULL, NULL));
+    tw_ptx_free(m.ptx);
+}
+
+static void findings_come_back(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_sim_result r;
+    tw_message message;
+    open_mirror(f, &m, racy);
+    refused(f, tw_ptx_simulate(m.ptx, &m.launch, NULL, &r), TW_FAULT, "error: race:");
+    assert_true(tw_context_message(f->ctx, 0, &message));
+    assert_string_equal(message.file, "mirror.ptx");
+    bool found = false;
+    for (int i = 0; i < r.finding_count; i++) {
+        const tw_sim_finding *x = &r.findings[i];
+        if (strcmp(x->kind, "race") != 0)
+            continue;
+        found = true;
+        assert_true(x->fails && x->count > 0);
+        assert_string_equal(x->file, "mirror.ptx");
+        assert_string_equal(x->other_file, "mirror.ptx");
+        assert_int_not_equal(x->line, x->other_line);
+        assert_non_null(strstr(x->json, "\"accesses\": ["));
+        assert_non_null(strstr(x->text, "ld.shared.f32"));
+    }
+    assert_true(found);
+    assert_non_null(strstr(r.report, "race"));
+    /* the same launch with nothing watched runs */
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &(tw_sim_options){.watch = 0}, &r));
+    /* and with it all let pass */
+    tw_sim_options pass = {.watch = TW_WATCH_CHECKS, .suppressions = "* mirror # known\n"};
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &pass, &r));
+    assert_true(r.finding_count > 0 && r.findings[0].suppressed && r.failures == 0);
+    pass.suppressions = "nothing";
+    refused(f, tw_ptx_simulate(m.ptx, &m.launch, &pass, &r), TW_BAD_ARGUMENT, "nothing");
+}
+
+static void ends_are_told(void **state)
+{
+    struct fixture *f = *state;
+    static const char spin[] = HEAD ".visible .entry spin()\n{\nagain:\nbra again;\n}\n";
+    tw_ptx *p;
+    tw_sim_result r;
+    tw_sim_options o = {.watch = TW_WATCH_CHECKS, .step_limit = 1000};
+    succeed(f, tw_ptx_from_text(f->ctx, "spin.ptx", spin, strlen(spin), &p));
+    tw_status s = tw_ptx_simulate(p, &(tw_ptx_launch){.block = {32}}, &o, &r);
+    refused(f, s, TW_FAULT, "");
+    assert_non_null(r.ended);
+    assert_int_equal(r.failures, 1);
+    assert_int_equal(r.finding_count, 1);
+    assert_non_null(strstr(r.json, r.findings[0].kind));
+}
+
+static void wrong_launches(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_ptx *none;
+    open_mirror(f, &m, clean);
+    refused(f, tw_ptx_simulate(m.ptx, NULL, NULL, NULL), TW_BAD_ARGUMENT, "NULL");
+    tw_ptx_launch l = m.launch;
+    l.kernel = "mirrow";
+    refused(f, tw_ptx_simulate(m.ptx, &l, NULL, NULL), TW_NOT_FOUND, "did you mean `mirror`");
+    l = m.launch;
+    l.argument_count = 2;
+    refused(f, tw_ptx_simulate(m.ptx, &l, NULL, NULL), TW_BAD_ARGUMENT, "takes 3 arguments");
+    l = m.launch;
+    m.arguments[2].bytes = 8;
+    refused(f, tw_ptx_simulate(m.ptx, &l, NULL, NULL), TW_BAD_ARGUMENT, "argument 2");
+    m.arguments[2].bytes = 4;
+    l.block[0] = 2000;
+    refused(f, tw_ptx_simulate(m.ptx, &l, NULL, NULL), TW_BAD_ARGUMENT, "1024");
+    l.block[0] = -1;
+    refused(f, tw_ptx_simulate(m.ptx, &l, NULL, NULL), TW_BAD_ARGUMENT, "-1");
+    l = m.launch;
+    l.grid[1] = 1 << 20;
+    refused(f, tw_ptx_simulate(m.ptx, &l, NULL, NULL), TW_BAD_ARGUMENT, "grid");
+    refused(f, tw_ptx_from_text(f->ctx, "x.ptx", clean, 200, &none), TW_BAD_PROGRAM, "x.ptx:");
+    assert_null(none);
+    refused(f, tw_ptx_from_file(f->ctx, "/nowhere.ptx", &none), TW_NO_FILE, "/nowhere.ptx");
+    assert_int_equal(tw_ptx_simulate(NULL, &l, NULL, NULL), TW_BAD_ARGUMENT);
+}
+
+static void set_arrays(struct fixture *f)
+{
+    tw_array a = array(f->a, TW_F32, 2, M, K), b = array(f->b, TW_F32, 2, K, N),
+             c = array(f->c, TW_F32, 2, M, N);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "b", &b));
+    succeed(f, tw_launch_array(f->launch, "c", &c));
+}
+
+static void launch_for(struct fixture *f, const char *target)
+{
+    tw_kernel *k;
+    if (!f->module)
+        succeed(f, tw_module_from_text(f->ctx, "test.tile", api_matmul, strlen(api_matmul),
+                                       &f->module));
+    succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), target, &k));
+    succeed(f, tw_launch_new(k, &f->launch));
+    set_arrays(f);
+}
+
+static void tiles_run(void **state)
+{
+    struct fixture *f = *state;
+    tw_sim_result r;
+    for (int i = 0; i < 2; i++) {
+        memset(f->c, 0, sizeof f->c);
+        launch_for(f, i ? "sm_90" : "sm_80");
+        succeed(f, tw_launch_simulate(f->launch,
+                                      &(tw_sim_options){.watch = TW_WATCH_ALL, .seed = 5}, &r));
+        succeed(f, tw_launch_verify(f->launch, NULL));
+        assert_non_null(strstr(r.counters_json, "test.tile"));
+    }
+    launch_for(f, "cpu");
+    refused(f, tw_launch_simulate(f->launch, NULL, &r), TW_BAD_ARGUMENT, "no PTX");
+}
+
+static bool always(void *user)
+{
+    (void)user;
+    return true;
+}
+
+static void it_can_be_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    static const char spin[] = HEAD ".visible .entry spin()\n{\nagain:\nbra again;\n}\n";
+    tw_config config = {.cancelled = always};
+    tw_context *ctx;
+    tw_ptx *p;
+    succeed(f, tw_context_new(&config, &ctx));
+    assert_int_equal(tw_ptx_from_text(ctx, "spin.ptx", spin, strlen(spin), &p), TW_OK);
+    assert_int_equal(tw_ptx_simulate(p, &(tw_ptx_launch){.block = {32}}, NULL, NULL), TW_CANCELLED);
+    tw_context_free(ctx);
+}
+
+/* Every allocation of a call fails once; what was taken is given back (api_teardown), and the next call works. */
+static void memory_runs_out(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_sim_result r;
+    open_mirror(f, &m, racy);
+    tw_sim_options o = {.watch = TW_WATCH_ALL, .seed = 1};
+    tw_status s = TW_NO_MEMORY;
+    long failures = 0;
+    for (long at = 0; s == TW_NO_MEMORY; at++) {
+        f->memory.fail_from = f->memory.calls + at;
+        s = tw_ptx_simulate(m.ptx, &m.launch, &o, &r);
+        f->memory.fail_from = -1;
+        failures += s == TW_NO_MEMORY;
+        if (s == TW_NO_MEMORY)
+            assert_string_equal(r.report, "");
+    }
+    assert_int_equal(s, TW_FAULT);
+    assert_true(failures > 10);
+    launch_for(f, "sm_80");
+    succeed(f, tw_launch_prepare(f->launch));
+    s = TW_NO_MEMORY;
+    for (long at = 0; s == TW_NO_MEMORY; at++) {
+        f->memory.fail_from = f->memory.calls + at;
+        s = tw_launch_simulate(f->launch, &o, &r);
+        f->memory.fail_from = -1;
+    }
+    succeed(f, s);
+    succeed(f, tw_launch_verify(f->launch, NULL));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(ptx_runs),  TEST(findings_come_back),  TEST(ends_are_told),   TEST(wrong_launches),
+        TEST(tiles_run), TEST(it_can_be_cancelled), TEST(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/* bench sim: how fast the simulator runs the PTX of a kernel, alone and with each of its checks, on one core. */
+#include "bench.h"
+#include "commands.h"
+#include "operands.h"
+#include "progress.h"
+#include "settings.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SIZE = 256, SIZE_LEAST = 32, SIZE_MOST = 2048, REPEAT = 5 };
+
+static const char kernel_path[] = "kernels/sgemm/tiled.tile", target[] = "sm_80";
+
+static const struct watch {
+    const char *name, *what;
+    unsigned watch;
+} watches[] = {
+    {"plain", "nothing watched", 0},
+    {"races", "races", TW_WATCH_RACES},
+    {"barriers", "barriers", TW_WATCH_BARRIERS},
+    {"memory", "bounds and bytes that nobody wrote", TW_WATCH_MEMORY},
+    {"counters", "counters", TW_WATCH_COUNTERS},
+    {"all", "all of these", TW_WATCH_ALL},
+};
+enum { WATCHES = sizeof watches / sizeof *watches };
+
+struct speed {
+    double seconds; /* of the processor, the least of all runs */
+    int64_t warp_instructions;
+};
+
+struct simulated {
+    struct program program;
+    tw_kernel *kernel;
+    tw_launch *launch;
+    struct operands arrays;
+    int64_t size, repeat;
+    struct progress progress;
+    struct speed speed[WATCHES];
+};
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The file here, or beside the folder that the program was built in; the caller frees. */
+static char *find_kernel(void)
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (access(kernel_path, R_OK) == 0 || !slash)
+        return need_text("%s", kernel_path);
+    *slash = '\0';
+    return need_text("%s/../%s", program, kernel_path);
+}
+
+static int complain_of(const struct simulated *b, tw_status s)
+{
+    tw_message m = {.text = tw_status_text(s)};
+    tw_context_message(b->program.ctx, 0, &m);
+    complain(NULL, "%s: %s", b->program.path, m.text);
+    return STATUS_FAILED;
+}
+
+static int prepare(struct simulated *b, const struct command *self, const struct options *given)
+{
+    tw_kernel *k = program_kernel(&b->program, self);
+    if (!k)
+        return STATUS_USAGE;
+    tw_status s = tw_kernel_for_target(k, target, &b->kernel);
+    if (s == TW_OK)
+        s = tw_launch_new(b->kernel, &b->launch);
+    if (s != TW_OK)
+        return complain_of(b, s);
+    static const char *const names[] = {"m", "n", "k"};
+    for (int i = 0; i < 3; i++)
+        tw_launch_set(b->launch, names[i], (tw_scalar){.i = b->size});
+    int status = apply_settings(b->launch, b->kernel, &b->program, given, false);
+    if (status != STATUS_OK)
+        return status;
+    s = tw_launch_prepare(b->launch);
+    if (s == TW_OK)
+        s = operands_make(&b->arrays, b->launch, b->kernel, 1, 1);
+    return s == TW_OK ? STATUS_OK : complain_of(b, s);
+}
+
+static tw_status time_once(struct simulated *b, int which)
+{
+    tw_sim_options options = {.watch = watches[which].watch};
+    tw_sim_result result;
+    struct speed *speed = &b->speed[which];
+    double from = processor_seconds();
+    tw_status s = tw_launch_simulate(b->launch, &options, &result);
+    double taken = processor_seconds() - from;
+    speed->warp_instructions = result.warp_instructions;
+    if (speed->seconds <= 0 || taken < speed->seconds)
+        speed->seconds = taken;
+    return s;
+}
+
+/* In turn, so that all see the machine in the same states. The first of each is not better than the others: the least
+ * counts. Values are compared with `ensures` at the end. */
+static int time_all(struct simulated *b)
+{
+    tw_verdict verdict;
+    tw_status s = TW_OK;
+    progress_start(&b->progress);
+    for (int64_t run = 0; run < b->repeat && s == TW_OK; run++)
+        for (int i = 0; i < WATCHES && s == TW_OK; i++) {
+            progress_step(&b->progress, "run %lld, %s", (long long)run + 1, watches[i].name);
+            s = time_once(b, i);
+        }
+    progress_clear(&b->progress);
+    if (s == TW_OK && tw_kernel_has_ensures(b->kernel))
+        s = tw_launch_verify(b->launch, &verdict);
+    return s == TW_OK ? STATUS_OK : complain_of(b, s);
+}
+
+static double millions(const struct speed *s)
+{
+    return s->seconds > 0 ? 1e-6 * (double)s->warp_instructions / s->seconds : 0;
+}
+
+static void print_json(const struct simulated *b, const char *cpu)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    json_key(&j, "cpu");
+    json_string(&j, cpu);
+    json_key(&j, "kernel");
+    json_string(&j, tw_kernel_name(b->kernel));
+    json_key(&j, "target");
+    json_string(&j, target);
+    json_key(&j, "size");
+    json_integer(&j, b->size);
+    json_key(&j, "repeat");
+    json_integer(&j, b->repeat);
+    json_key(&j, "rows");
+    json_open(&j, '[');
+    for (int i = 0; i < WATCHES; i++) {
+        json_open(&j, '{');
+        json_key(&j, "watch");
+        json_string(&j, watches[i].name);
+        json_key(&j, "warp_instructions");
+        json_integer(&j, b->speed[i].warp_instructions);
+        json_key(&j, "cpu_seconds");
+        json_real(&j, b->speed[i].seconds);
+        json_key(&j, "million_warp_instructions_per_second");
+        json_real(&j, millions(&b->speed[i]));
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+static void print_table(const struct simulated *b, const char *cpu)
+{
+    printf("%s\n", cpu);
+    printf("%s for %s, m = n = k = %lld: least time of the processor in %lld runs\n\n",
+           tw_kernel_name(b->kernel), target, (long long)b->size, (long long)b->repeat);
+    printf("%-9s %10s %26s  %s\n", "watch", "ms", "million warp instructions/s", "");
+    for (int i = 0; i < WATCHES; i++)
+        printf("%-9s %10.1f %27.1f  %s\n", watches[i].name, 1e3 * b->speed[i].seconds,
+               millions(&b->speed[i]), watches[i].what);
+}
+
+int bench_simulator(const struct command *self, const struct options *given, const char *file,
+                    int64_t size)
+{
+    struct simulated b = {.size = size ? size : SIZE, .repeat = REPEAT};
+    tw_device d = {.description = "unknown"};
+    if (b.size < SIZE_LEAST || b.size > SIZE_MOST)
+        return usage_error(NULL, self, "bench sim takes sizes from %d to %d", SIZE_LEAST,
+                           SIZE_MOST);
+    if (!options_integer(given, "repeat", 1, 1000, &b.repeat))
+        return STATUS_USAGE;
+    char *path = file ? need_text("%s", file) : find_kernel();
+    int status = program_open(
+        &b.program, path, &(struct program_config){.threads = 1, .colour = on_terminal(stderr)});
+    if (status == STATUS_OK)
+        status = prepare(&b, self, given);
+    if (status == STATUS_OK)
+        status = time_all(&b);
+    tw_device_at(0, &d);
+    if (status == STATUS_OK && options_has(given, "json"))
+        print_json(&b, d.description);
+    else if (status == STATUS_OK)
+        print_table(&b, d.description);
+    operands_free(&b.arrays);
+    tw_launch_free(b.launch);
+    program_close(&b.program);
+    free(path);
+    return status;
+}

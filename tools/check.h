@@ -1,0 +1,57 @@
+/* `check` of one kernel after the other: cmd_check.c has the static checks and the runs of the CPU engine, check_simulate.c
+ * the runs on the simulator. */
+#ifndef TW_CHECK_H
+#define TW_CHECK_H
+
+#include "findings.h"
+#include "progress.h"
+#include "settings.h"
+#include "space.h"
+
+struct check {
+    const struct command *self;
+    const struct options *given;
+    struct program *programs; /* one for each FILE */
+    int *opened;              /* its status */
+    struct complaints *said;  /* what was said then */
+    struct program *program;  /* of the kernel at hand */
+    struct deadline deadline;
+    double time_limit; /* seconds for one run */
+    struct findings findings;
+    struct progress progress;
+    struct json json;
+    bool to_json, all, verbose, no_run, no_sim;
+    /* of the kernel at hand */
+    const char *name;
+    tw_kernel *kernel;
+    tw_launch *launch;
+    struct space space;
+    int configurations, runs, simulated;
+    double simulated_from; /* on the clock of seconds_now */
+    char *not_run;         /* why a shape was passed over */
+    char *undecided;       /* lines: what the synchronisation check could not decide */
+    int status;
+};
+
+/* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content with.
+ * Parameters that are axes take them in turn. */
+enum { CHECK_SHAPES = 6 };
+extern const int64_t check_shapes[CHECK_SHAPES][3];
+
+void check_worse(struct check *c, int status);
+/* Messages of a call that went wrong (or only warned) become findings. */
+void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
+void check_take_timeout(struct check *c, const char *where);
+/* Gives the launch scalars for a run of a shape. */
+tw_status check_set_scalars(struct check *c, int shape);
+/* "m = 3, k = 7, BM = 64": what a run was made with. The caller frees. */
+char *check_describe_run(struct check *c);
+/* Compares with `ensures`. */
+void check_verify(struct check *c, const char *where);
+/* Sizes that the kernel says it does not take are no finding. */
+bool check_refuses_sizes(tw_status s);
+
+/* The emitted PTX of the kernel, on the simulator. */
+void check_simulated(struct check *c);
+
+#endif

@@ -1,0 +1,125 @@
+/* The emitted PTX of a kernel, simulated with all checks: the very text that a GPU gets, for targets that are lowered in
+ * different ways, on sizes that cover edges, with warps in turn and in random orders, and asynchronous copies landing at
+ * once or at the last moment. Values are compared with `ensures`. */
+#include "check.h"
+#include "operands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OTHERS = 4,  /* configurations besides the default */
+    RAGGED = 4,  /* their shape */
+    ORDERS = 3,  /* of warps, for the default configuration, */
+    PATIENCE = 4 /* for that many seconds; from then on it is the last alone */
+};
+
+static const char *const targets[] = {"sm_80", "sm_90"};
+
+/* What a run found; whether others should follow. */
+static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
+                        const char *where)
+{
+    if (s == TW_CANCELLED) {
+        check_take_timeout(c, where);
+    } else if (s == TW_FAULT) {
+        for (int i = 0; i < result->finding_count; i++)
+            findings_take_simulated(&c->findings, &result->findings[i], c->name, where);
+        check_worse(c, STATUS_FAILED);
+    } else if (s == TW_OK) {
+        c->simulated++;
+        if (tw_kernel_has_ensures(c->kernel))
+            check_verify(c, where);
+    } else if (!check_refuses_sizes(s) || result->ended) {
+        check_take_messages(c, s, NULL, where);
+    }
+}
+
+static void simulate_once(struct check *c, const char *target, uint64_t seed, bool late)
+{
+    tw_sim_options options = {.watch = TW_WATCH_CHECKS, .seed = seed, .late = late};
+    tw_sim_result result;
+    char *sizes = check_describe_run(c);
+    char *where = need_text("%s%s%s, seed %d, copies %s", sizes, *sizes ? ", " : "", target,
+                            (int)seed, late ? "late" : "early");
+    progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, target);
+    c->deadline.at = seconds_now() + c->time_limit;
+    tw_status s = tw_launch_simulate(c->launch, &options, &result);
+    c->deadline.at = 0;
+    take_result(c, s, &result, where);
+    free(where);
+    free(sizes);
+}
+
+/* In turn and at random with copies at once, then at random with copies late; fewer than that: the last ones. */
+static void simulate_shape(struct check *c, const char *target, int shape, int orders)
+{
+    if (seconds_now() - c->simulated_from > PATIENCE)
+        orders = 1;
+    for (int turn = ORDERS - orders; turn < ORDERS && c->status == STATUS_OK; turn++) {
+        struct operands arrays = {0};
+        tw_status s = check_set_scalars(c, shape);
+        if (s == TW_OK)
+            s = operands_make(&arrays, c->launch, c->kernel, 1, 1);
+        if (s == TW_OK)
+            simulate_once(c, target, turn ? (uint64_t)(turn + ORDERS * shape) : 0,
+                          turn == ORDERS - 1);
+        operands_free(&arrays);
+    }
+}
+
+static bool is_default(const struct space *space)
+{
+    for (int i = 0; i < space->axis_count; i++)
+        if (!space->axes[i].is_type && space->axes[i].at != 0)
+            return false;
+    return true;
+}
+
+static int count_configurations(struct check *c)
+{
+    int count = 0;
+    for (bool more = space_next(&c->space, true); more && count < 20000;
+         more = space_next(&c->space, false))
+        count++;
+    return count;
+}
+
+/* The default configuration of each type in all shapes, some others in a ragged one; up to the first that fails. */
+static void simulate_configurations(struct check *c, const char *target)
+{
+    int step = c->all ? 1 : count_configurations(c) / OTHERS + 1, index = 0;
+    for (bool more = space_next(&c->space, true); more && c->status == STATUS_OK;
+         more = space_next(&c->space, false), index++) {
+        bool all_shapes = is_default(&c->space);
+        if ((!all_shapes && index % step != 0) || space_apply(&c->space, c->launch) != TW_OK)
+            continue;
+        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
+            if (all_shapes || shape == RAGGED)
+                simulate_shape(c, target, shape, all_shapes ? ORDERS : 1);
+    }
+}
+
+void check_simulated(struct check *c)
+{
+    tw_kernel *kernel = c->kernel;
+    tw_launch *launch = c->launch;
+    struct space space = c->space;
+    c->simulated_from = seconds_now();
+    for (size_t i = 0; i < sizeof targets / sizeof *targets && c->status == STATUS_OK; i++) {
+        tw_status s = tw_kernel_for_target(kernel, targets[i], &c->kernel);
+        if (s == TW_OK)
+            s = tw_launch_new(c->kernel, &c->launch);
+        if (s != TW_OK) {
+            check_take_messages(c, s, NULL, targets[i]);
+            break;
+        }
+        if (space_open(&c->space, c->kernel, c->given) == STATUS_OK)
+            simulate_configurations(c, targets[i]);
+        space_close(&c->space);
+        tw_launch_free(c->launch);
+    }
+    c->kernel = kernel;
+    c->launch = launch;
+    c->space = space;
+}

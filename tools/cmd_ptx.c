@@ -1,0 +1,406 @@
+/* PTX and CUDA C, run once or checked in many orders of warps. */
+#include "cmd_ptx.h"
+#include "findings.h"
+#include "ptx_launch.h"
+#include "target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_ELEMENTS = 64, SEEDS = 4, ROUNDS_OF_TIME = 3 };
+
+struct ptx_command {
+    const struct command *self;
+    struct options given;
+    struct complaints complaints;
+    struct deadline deadline;
+    struct ptx_file file;
+    struct ptx_given launch;
+    struct findings findings;
+    tw_sim_options options;
+    char *suppressions;
+    double time_limit; /* of one run */
+    int64_t seed, seeds, runs, planned;
+    bool to_json, verbose, simulated, done;
+    const char *device;
+    double milliseconds;
+    tw_sim_result result;
+    int64_t warp_instructions; /* of all runs */
+    char *counters, *counters_json;
+};
+
+bool read_suppressions(const struct options *o, char **text)
+{
+    const char *path = options_value(o, "suppress");
+    *text = NULL;
+    if (!path)
+        return true;
+    FILE *f = fopen(path, "rb");
+    if (!f) {
+        complain(o->complaints, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    char line[4096];
+    size_t length;
+    while ((length = fread(line, 1, sizeof line - 1, f)) > 0) {
+        line[length] = '\0';
+        append_text(text, "%s", line);
+    }
+    fclose(f);
+    if (!*text)
+        *text = need_text("%s", "");
+    return true;
+}
+
+bool has_ptx_options(const struct options *o, const char *file)
+{
+    static const char *const of_ptx[] = {"kernel", "grid",     "block",        "cluster", "shared",
+                                         "arg",    "compiler", "compiler-arg", "seeds"};
+    for (size_t i = 0; i < sizeof of_ptx / sizeof *of_ptx; i++)
+        if (options_has(o, of_ptx[i])) {
+            usage_error(o->complaints, o->command, "--%s is for PTX and CUDA C, not for %s",
+                        of_ptx[i], file);
+            return true;
+        }
+    return false;
+}
+
+/* Many options are for .tile files alone. */
+static int refuse_others(struct ptx_command *p)
+{
+    static const char *const of_tile[] = {"set",    "tune",    "type",   "in",     "fill", "verify",
+                                          "repeat", "threads", "no-run", "no-sim", "all"};
+    for (size_t i = 0; i < sizeof of_tile / sizeof *of_tile; i++)
+        if (options_has(&p->given, of_tile[i]))
+            return usage_error(&p->complaints, p->self, "--%s is for .tile files; %s takes --arg",
+                               of_tile[i], p->given.words[0]);
+    return STATUS_OK;
+}
+
+static int begin(struct ptx_command *p, const struct command *self, const struct options *given,
+                 FILE *print)
+{
+    p->self = self;
+    p->given = *given;
+    p->given.complaints = &p->complaints;
+    p->to_json = options_has(given, "json");
+    p->time_limit = 10;
+    p->seed = 1;
+    const struct options *o = &p->given;
+    if (o->word_count != 1)
+        return usage_error(&p->complaints, self, "one FILE at a time, where one is PTX or CUDA C");
+    int status = refuse_others(p);
+    if (status != STATUS_OK)
+        return status;
+    if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
+        !options_integer(o, "step-limit", 1, INT64_MAX / 2, &p->options.step_limit) ||
+        !read_suppressions(o, &p->suppressions))
+        return STATUS_USAGE;
+    p->options.suppressions = p->suppressions;
+    p->options.suppressions_name = options_value(o, "suppress");
+    struct ptx_file_config config = {.print = print,
+                                     .colour = on_terminal(stderr),
+                                     .deadline = &p->deadline,
+                                     .complaints = &p->complaints};
+    status = ptx_file_open(&p->file, o->words[0], o, &config);
+    return status == STATUS_OK ? ptx_given_read(&p->launch, &p->file, o, (uint64_t)p->seed)
+                               : status;
+}
+
+static void report_failure(const struct ptx_command *p)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    json_key(&j, "file");
+    json_string(&j, p->given.word_count ? p->given.words[0] : NULL);
+    json_key(&j, "kernel");
+    json_string(&j, p->file.kernel);
+    json_key(&j, "ok");
+    json_bool(&j, false);
+    json_key(&j, "findings");
+    json_open(&j, '[');
+    json_close(&j, ']');
+    complaints_json(&p->complaints, &j);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+static int finish(struct ptx_command *p, int status)
+{
+    if (p->to_json && !p->done)
+        report_failure(p);
+    ptx_given_free(&p->launch);
+    ptx_file_close(&p->file);
+    findings_free(&p->findings);
+    complaints_free(&p->complaints);
+    free(p->suppressions);
+    free(p->counters);
+    free(p->counters_json);
+    return status;
+}
+
+static void json_head(const struct ptx_command *p, struct json *j)
+{
+    json_key(j, "file");
+    json_string(j, p->file.path);
+    json_key(j, "kernel");
+    json_string(j, p->file.kernel);
+    ptx_given_json(&p->launch, j);
+}
+
+/* --- run --- */
+
+static void print_array(const struct ptx_argument *a, int index)
+{
+    char type[128];
+    if (a->named)
+        printf("%d %s: ", index, a->name);
+    else
+        printf("%s: ", a->name);
+    if (tensor_elements(&a->array) <= SHOWN_ELEMENTS) {
+        tensor_print(stdout, &a->array);
+        putchar('\n');
+        return;
+    }
+    struct tensor_summary s = tensor_summarise(&a->array);
+    format_array_type(type, sizeof type, &a->array);
+    printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
+    if (s.not_numbers)
+        printf(", %lld not a number", (long long)s.not_numbers);
+    printf(" (--out %d=FILE.npy keeps it)\n", index);
+}
+
+static bool is_shown(const struct ptx_argument *a)
+{
+    return a->is_array && !a->out && (a->changes || ptx_argument_changed(a));
+}
+
+static void json_arguments(const struct ptx_command *p, struct json *j)
+{
+    json_key(j, "arguments");
+    json_open(j, '[');
+    for (int i = 0; i < p->launch.count; i++) {
+        const struct ptx_argument *a = &p->launch.list[i];
+        json_open(j, '{');
+        json_key(j, "name");
+        json_string(j, a->name);
+        json_key(j, "type");
+        json_string(j, tw_dtype_name(a->array.dtype));
+        if (a->is_array) {
+            json_key(j, "shape");
+            json_open_row(j);
+            for (int k = 0; k < a->array.rank; k++)
+                json_integer(j, a->array.shape[k]);
+            json_close(j, ']');
+            json_key(j, "changed");
+            json_bool(j, ptx_argument_changed(a));
+            json_key(j, "file");
+            json_string(j, a->out);
+        }
+        if (is_shown(a) && tensor_elements(&a->array) <= SHOWN_ELEMENTS) {
+            json_key(j, "values");
+            tensor_json(j, &a->array);
+        }
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void json_run(const struct ptx_command *p, bool ok)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    json_head(p, &j);
+    json_key(&j, "device");
+    json_string(&j, p->simulated ? "sim" : "cuda");
+    json_arguments(p, &j);
+    if (p->simulated) {
+        json_members(&j, p->result.json);
+        json_key(&j, "seconds");
+        json_real(&j, p->result.seconds);
+    } else {
+        json_key(&j, "milliseconds");
+        json_real(&j, p->milliseconds);
+    }
+    json_key(&j, "ok");
+    json_bool(&j, ok);
+    if (p->complaints.count)
+        complaints_json(&p->complaints, &j);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+static tw_status launch_once(struct ptx_command *p)
+{
+    if (!p->simulated)
+        return tw_ptx_run(p->file.ptx, &p->launch.launch, &p->milliseconds);
+    p->options.watch = options_has(&p->given, "counters") ? TW_WATCH_COUNTERS : 0;
+    p->options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
+    return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->options, &p->result);
+}
+
+static int choose_device(struct ptx_command *p)
+{
+    p->device = options_value(&p->given, "device");
+    p->simulated = !p->device || strcmp(p->device, "sim") == 0;
+    if (!p->simulated && strcmp(p->device, "cuda") != 0)
+        return usage_error(&p->complaints, p->self,
+                           "--device %s: PTX runs on sim, the simulator, or on cuda", p->device);
+    if (!p->simulated && options_has(&p->given, "counters"))
+        return usage_error(&p->complaints, p->self, "--counters is for --device sim");
+    const char *copies = options_value(&p->given, "copies");
+    p->options.late = copies && strcmp(copies, "late") == 0;
+    if (copies && !p->options.late && strcmp(copies, "early") != 0)
+        return usage_error(&p->complaints, p->self, "--copies %s: expected early or late", copies);
+    return STATUS_OK;
+}
+
+static int run_and_report(struct ptx_command *p)
+{
+    tw_status s = launch_once(p);
+    fflush(stdout);
+    if (s != TW_OK || *tw_context_messages(p->file.ctx))
+        complain_library(&p->complaints, p->file.ctx, s);
+    if (s != TW_OK && s != TW_FAULT)
+        return s == TW_CANCELLED || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+    int status = s == TW_OK ? ptx_given_write(&p->launch, &p->complaints) : STATUS_FAILED;
+    if (status == STATUS_USAGE)
+        return status;
+    p->done = true;
+    if (p->to_json) {
+        json_run(p, status == STATUS_OK);
+        return status;
+    }
+    for (int i = 0; i < p->launch.count && s == TW_OK; i++)
+        if (is_shown(&p->launch.list[i]))
+            print_array(&p->launch.list[i], i);
+    if (p->simulated && *p->result.counters)
+        printf("\n%s", p->result.counters);
+    return status;
+}
+
+int run_ptx(const struct command *self, const struct options *given)
+{
+    struct ptx_command p = {0};
+    int status = begin(&p, self, given, options_has(given, "json") ? stderr : stdout);
+    if (status == STATUS_OK)
+        status = choose_device(&p);
+    return finish(&p, status == STATUS_OK ? run_and_report(&p) : status);
+}
+
+/* --- check --- */
+
+static void take_result(struct ptx_command *p, const char *where)
+{
+    for (int i = 0; i < p->result.finding_count; i++)
+        if (!p->result.findings[i].suppressed)
+            findings_take_simulated(&p->findings, &p->result.findings[i], p->file.shown, where);
+    p->warp_instructions += p->result.warp_instructions;
+    if (p->result.counters_json && !p->counters) {
+        p->counters = need_text("%s", p->result.counters);
+        p->counters_json = need_text("%s", p->result.counters_json);
+    }
+}
+
+/* One order of warps. Returns whether more should be made; *status is the worst so far. */
+static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *status)
+{
+    char where[64];
+    snprintf(where, sizeof where, "seed %llu, copies %s", (unsigned long long)seed,
+             late ? "late" : "early");
+    ptx_given_restore(&p->launch);
+    p->options.watch = TW_WATCH_CHECKS;
+    if (p->runs == 0 && options_has(&p->given, "counters"))
+        p->options.watch = TW_WATCH_ALL;
+    p->options.seed = seed;
+    p->options.late = late;
+    p->deadline.at = seconds_now() + p->time_limit;
+    tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->options, &p->result);
+    p->deadline.at = 0;
+    if (s == TW_CANCELLED) {
+        findings_add(&p->findings, p->file.shown, p->file.path,
+                     need_text("`%s` did not end within %g s with %s (--time-limit)", p->file.shown,
+                               p->time_limit, where),
+                     NULL);
+        *status = STATUS_FAILED;
+        return false;
+    }
+    if (s != TW_OK && s != TW_FAULT) {
+        complain_library(&p->complaints, p->file.ctx, s);
+        *status = s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+        return false;
+    }
+    p->runs++;
+    take_result(p, where);
+    if (s == TW_FAULT)
+        *status = STATUS_FAILED;
+    return !p->result.ended;
+}
+
+static int check_orders(struct ptx_command *p)
+{
+    int status = STATUS_OK;
+    double until = seconds_now() + ROUNDS_OF_TIME * p->time_limit;
+    uint64_t first = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
+    p->planned = 2 * p->seeds;
+    for (int64_t i = 0; i < p->planned && (i == 0 || seconds_now() < until); i++)
+        if (!check_once(p, first + (uint64_t)i / 2, i % 2, &status))
+            break;
+    return status;
+}
+
+static void json_check(const struct ptx_command *p, bool ok)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    json_head(p, &j);
+    json_key(&j, "runs");
+    json_integer(&j, p->runs);
+    json_key(&j, "warp_instructions");
+    json_integer(&j, p->warp_instructions);
+    json_key(&j, "ok");
+    json_bool(&j, ok);
+    findings_json(&p->findings, &j, p->file.shown);
+    if (p->counters_json) {
+        json_key(&j, "counters");
+        json_number(&j, p->counters_json);
+    }
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+static int check_and_report(struct ptx_command *p)
+{
+    int status = check_orders(p);
+    if (status == STATUS_USAGE)
+        return status;
+    p->done = true;
+    if (p->to_json) {
+        json_check(p, status == STATUS_OK);
+        return status;
+    }
+    findings_print(&p->findings, stderr);
+    if (status == STATUS_OK && p->verbose)
+        printf("%s: ok (%lld run%s: other orders of warps, asynchronous copies early and late; "
+               "%lld warp instructions)\n",
+               p->file.shown, (long long)p->runs, p->runs == 1 ? "" : "s",
+               (long long)p->warp_instructions);
+    if (p->runs && p->runs < p->planned && status == STATUS_OK)
+        complain(&p->complaints, "%s: %lld of %lld runs, time is up (--time-limit)", p->file.shown,
+                 (long long)p->runs, (long long)p->planned);
+    if (p->counters)
+        fputs(p->counters, stdout);
+    return status;
+}
+
+int check_ptx(const struct command *self, const struct options *given)
+{
+    struct ptx_command p = {.seeds = SEEDS,
+                            .verbose = options_has(given, "verbose") || on_terminal(stdout)};
+    int status = begin(&p, self, given, NULL);
+    if (status == STATUS_OK && (!options_integer(given, "seeds", 1, 100000, &p.seeds) ||
+                                !options_seconds(given, "time-limit", &p.time_limit)))
+        status = STATUS_USAGE;
+    return finish(&p, status == STATUS_OK ? check_and_report(&p) : status);
+}

@@ -1,0 +1,290 @@
+/* Everything that the compiler reads and writes besides the user's file lies in a folder of its own that goes again. */
+#include "cuda_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_ARGUMENTS = 64 };
+
+struct compilation {
+    const char *path;
+    const struct options *given;
+    struct complaints *complaints;
+    char *folder;
+    char *program; /* of the compiler */
+    bool is_nvcc;
+    char *arguments[MOST_ARGUMENTS + 1];
+    int count;
+};
+
+/* --- files --- */
+
+static bool write_file(const char *folder, const char *name, const void *data, size_t length)
+{
+    char *path = need_text("%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(data, 1, length, f) == length;
+    if (f && fclose(f) != 0)
+        ok = false;
+    free(path);
+    return ok;
+}
+
+/* The text of a file in the folder; NULL if there is none. */
+static char *read_text(const char *folder, const char *name)
+{
+    char *path = need_text("%s/%s", folder, name);
+    FILE *f = fopen(path, "rb");
+    free(path);
+    if (!f)
+        return NULL;
+    size_t length = 0, room = 1 << 16, got;
+    char *text = need_memory(room);
+    while ((got = fread(text + length, 1, room - length - 1, f)) > 0) {
+        length += got;
+        if (room - length < 2)
+            text = need_more_memory(text, room *= 2);
+    }
+    text[length] = '\0';
+    fclose(f);
+    return text;
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *all = opendir(folder);
+    for (struct dirent *e; all && (e = readdir(all));) {
+        char *path = need_text("%s/%s", folder, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            unlink(path);
+        free(path);
+    }
+    if (all)
+        closedir(all);
+    rmdir(folder);
+}
+
+static bool make_folder(struct compilation *x)
+{
+    /* what CUDA sources include of the toolkit; our header has it all */
+    static const char *const empty[] = {"cuda_runtime.h", "cuda_runtime_api.h", "cuda_pipeline.h",
+                                        "cuda_pipeline_primitives.h", "device_launch_parameters.h"};
+    const char *base = getenv("TMPDIR");
+    x->folder = need_text("%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(x->folder)) {
+        complain(x->complaints, "%s: %s", x->folder, strerror(errno));
+        free(x->folder);
+        x->folder = NULL;
+        return false;
+    }
+    bool ok = write_file(x->folder, "tilewright_cuda.h", cuda_header, cuda_header_length);
+    for (size_t i = 0; i < sizeof empty / sizeof *empty && !x->is_nvcc; i++)
+        ok = ok && write_file(x->folder, empty[i], "\n", 1);
+    if (!ok)
+        complain(x->complaints, "%s: its files cannot be written", x->folder);
+    return ok;
+}
+
+/* --- the compiler --- */
+
+/* Where a program is, as the shell finds it; NULL: nowhere. The caller frees. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? need_text("%s", name) : NULL;
+    const char *at = getenv("PATH");
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        char *path = need_text("%.*s/%s", (int)length, at, name);
+        if (access(path, X_OK) == 0)
+            return path;
+        free(path);
+        at += length + (at[length] == ':');
+    }
+    return NULL;
+}
+
+static bool find_compiler(struct compilation *x)
+{
+    static const char *const names[] = {"nvcc",     "/usr/local/cuda/bin/nvcc",
+                                        "clang",    "clang-20",
+                                        "clang-19", "clang-18",
+                                        "clang-17", "clang-16",
+                                        "clang-15", "clang-14"};
+    const char *wanted = options_value(x->given, "compiler");
+    if (wanted)
+        x->program = find_program(wanted);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !x->program; i++)
+        if (!wanted || (strcmp(wanted, "nvcc") == 0 && strstr(names[i], "nvcc")) ||
+            (strcmp(wanted, "clang") == 0 && strstr(names[i], "clang")))
+            x->program = find_program(names[i]);
+    if (!x->program) {
+        if (wanted)
+            complain(x->complaints, "%s: there is no such program", wanted);
+        else
+            complain(x->complaints,
+                     "%s needs a compiler of CUDA C, and neither nvcc nor clang is here", x->path);
+        complain_more(x->complaints, "Debian, Ubuntu: apt install clang; or NVIDIA's CUDA toolkit, "
+                                     "https://developer.nvidia.com/cuda-downloads");
+        return false;
+    }
+    const char *base = strrchr(x->program, '/');
+    x->is_nvcc = strncmp(base ? base + 1 : x->program, "nvcc", 4) == 0;
+    return true;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(struct compilation *x, const char *format,
+                                                      ...)
+{
+    va_list args;
+    if (x->count == MOST_ARGUMENTS)
+        return;
+    va_start(args, format);
+    x->arguments[x->count++] = need_text_list(format, args);
+    va_end(args);
+}
+
+static void add_list(struct compilation *x, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add(x, "%s", list[i]);
+}
+
+static void make_command(struct compilation *x)
+{
+    static const char *const nvcc[] = {"-ptx", "-lineinfo", "-O3"};
+    static const char *const clang[] = {"-x",
+                                        "cuda",
+                                        "--cuda-device-only",
+                                        "-nocudainc",
+                                        "-nocudalib",
+                                        "-Wno-unknown-cuda-version",
+                                        "-fdeclspec",
+                                        "-Xclang",
+                                        "-target-feature",
+                                        "-Xclang",
+                                        "+ptx72",
+                                        "-O2",
+                                        "-gline-tables-only",
+                                        "-S"};
+    const char *sm = options_value(x->given, "sm");
+    add(x, "%s", x->program);
+    if (x->is_nvcc) {
+        add_list(x, nvcc, sizeof nvcc / sizeof *nvcc);
+        add(x, "-arch=%s", sm ? sm : "sm_80");
+    } else {
+        add_list(x, clang, sizeof clang / sizeof *clang);
+        add(x, "--cuda-gpu-arch=%s", sm ? sm : "sm_80");
+        add(x, "-I%s", x->folder);
+        add(x, "-include");
+        add(x, "%s/tilewright_cuda.h", x->folder);
+    }
+    for (const struct option_use *u = NULL; (u = options_next(x->given, "compiler-arg", u));)
+        add(x, "%s", u->values[0]);
+    add(x, "-o");
+    add(x, "%s/out.ptx", x->folder);
+    add(x, "%s", x->path);
+}
+
+/* Its exit status, -1: it could not be started. What it says goes to said.txt. */
+static int run_compiler(struct compilation *x)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = -1;
+    char *said = need_text("%s/said.txt", x->folder);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, said, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    int error = posix_spawn(&child, x->program, &actions, NULL, x->arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    free(said);
+    if (error)
+        return -1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void explain(struct compilation *x, const char *said)
+{
+    complain(x->complaints, "%s does not compile (%s)", x->path, x->program);
+    if (strstr(said, "No available targets"))
+        complain_more(x->complaints,
+                      "this clang makes no PTX; Debian's and LLVM's own do: apt install clang");
+    else if (strstr(said, "file not found") && !x->is_nvcc)
+        complain_more(x->complaints, "headers of the CUDA toolkit are found by nvcc, where the "
+                                     "toolkit is; with clang, --compiler-arg=-I… adds a folder");
+    else if (strstr(said, "Unsupported CUDA gpu architecture") ||
+             strstr(said, "unsupported CUDA gpu architecture"))
+        complain_more(x->complaints, "this compiler knows no such target: --sm sm_80");
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Compilers write the file's whole path into .file; messages say what was given. */
+static char *with_given_name(char *ptx, const char *path)
+{
+    for (const char *at = ptx; (at = strstr(at, ".file")); at++) {
+        size_t line = strcspn(at, "\n"), from = strcspn(at, "\"");
+        size_t length = from < line ? strcspn(at + from + 1, "\"\n") : 0;
+        const char *name_at = at + from + 1;
+        char *name = need_text("%.*s", (int)length, length ? name_at : "");
+        bool same = length && is_same_file(name, path);
+        free(name);
+        if (!same)
+            continue;
+        char *renamed = need_text("%.*s%s%s", (int)(name_at - ptx), ptx, path, name_at + length);
+        free(ptx);
+        return renamed;
+    }
+    return ptx;
+}
+
+static int compile(struct compilation *x, char **ptx)
+{
+    make_command(x);
+    int status = run_compiler(x);
+    char *said = read_text(x->folder, "said.txt");
+    if (said)
+        fputs(said, stderr);
+    *ptx = status == 0 ? read_text(x->folder, "out.ptx") : NULL;
+    if (*ptx)
+        *ptx = with_given_name(*ptx, x->path);
+    else
+        explain(x, said ? said : "");
+    free(said);
+    return *ptx ? STATUS_OK : STATUS_USAGE;
+}
+
+int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx)
+{
+    struct compilation x = {.path = path, .given = o, .complaints = c};
+    int status = STATUS_USAGE;
+    if (access(path, R_OK) != 0)
+        complain(c, "cannot read `%s`: %s", path, strerror(errno));
+    else if (find_compiler(&x) && make_folder(&x))
+        status = compile(&x, ptx);
+    if (x.folder)
+        remove_folder(x.folder);
+    for (int i = 0; i < x.count; i++)
+        free(x.arguments[i]);
+    free(x.folder);
+    free(x.program);
+    return status;
+}

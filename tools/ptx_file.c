@@ -1,0 +1,221 @@
+#include "ptx_file.h"
+#include "cuda_source.h"
+#include "target.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LARGEST_SOURCE = 16 << 20 };
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t n = strlen(end);
+    return length > n && memcmp(text + length - n, end, n) == 0;
+}
+
+/* Bytes of the word that are the file's name. */
+static size_t file_length(const char *word)
+{
+    const char *colon = strrchr(word, ':');
+    size_t length = colon ? (size_t)(colon - word) : 0;
+    if (colon && (ends_with(word, length, ".ptx") || ends_with(word, length, ".cu")))
+        return length;
+    return strlen(word);
+}
+
+static bool is_cuda(const char *path)
+{
+    return ends_with(path, strlen(path), ".cu");
+}
+
+bool is_ptx_file(const char *word)
+{
+    size_t length = file_length(word);
+    return ends_with(word, length, ".ptx") || ends_with(word, length, ".cu");
+}
+
+static void print_to_file(void *user, const char *text, size_t length)
+{
+    fwrite(text, 1, length, user);
+}
+
+/* --- the kernel --- */
+
+/* What C++ called a function, in no namespace or in any: "name" of _Z4nameif and of _ZN2ns4nameEif; the whole for
+ * others. The caller frees. */
+static char *plain_name(const char *mangled)
+{
+    const char *at = mangled + 2, *last = mangled;
+    size_t length = strlen(mangled);
+    if (strncmp(mangled, "_Z", 2) != 0)
+        return need_text("%s", mangled);
+    bool nested = *at == 'N';
+    at += nested;
+    while (isdigit((unsigned char)*at)) {
+        char *end;
+        unsigned long n = strtoul(at, &end, 10);
+        if (n > strlen(end))
+            break;
+        last = end;
+        length = n;
+        at = end + n;
+        if (!nested)
+            break;
+    }
+    return need_text("%.*s", (int)length, last);
+}
+
+static bool is_mangled(const char *mangled, const char *name)
+{
+    char *plain = plain_name(mangled);
+    bool same = strcmp(plain, name) == 0;
+    free(plain);
+    return same;
+}
+
+static int list_kernels(const struct ptx_file *f)
+{
+    for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++)
+        complain_more(f->complaints, "--kernel %s", tw_ptx_kernel_at(f->ptx, i));
+    return STATUS_USAGE;
+}
+
+static int no_kernel(const struct ptx_file *f, const char *name)
+{
+    int count = tw_ptx_kernel_count(f->ptx);
+    const char **names = need_memory(((size_t)count + 1) * sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = tw_ptx_kernel_at(f->ptx, i);
+    const char *near = closest_name(name, names);
+    complain(f->complaints, "%s has no kernel '%s'%s%s%s", f->path, name,
+             near    ? "; did you mean '"
+             : count ? "; it has"
+                     : "",
+             near ? near : "", near ? "'?" : "");
+    free(names);
+    return near ? STATUS_USAGE : list_kernels(f);
+}
+
+static int find_kernel(struct ptx_file *f, const char *name)
+{
+    int count = tw_ptx_kernel_count(f->ptx), found = -1, alike = 0;
+    if (count == 0) {
+        complain(f->complaints, "%s has no kernel", f->path);
+        return STATUS_USAGE;
+    }
+    if (!name && count > 1) {
+        complain(f->complaints, "%s has %d kernels; say which:", f->path, count);
+        return list_kernels(f);
+    }
+    for (int i = 0; i < count; i++) {
+        const char *have = tw_ptx_kernel_at(f->ptx, i);
+        bool exact = !name || strcmp(have, name) == 0;
+        if (!exact && !is_mangled(have, name))
+            continue;
+        found = i;
+        alike = exact ? 1 : alike + 1;
+        if (exact)
+            break;
+    }
+    if (alike == 0)
+        return no_kernel(f, name);
+    if (alike > 1) {
+        complain(f->complaints, "%s has %d kernels called '%s'; say which:", f->path, alike, name);
+        return list_kernels(f);
+    }
+    f->kernel = need_text("%s", tw_ptx_kernel_at(f->ptx, found));
+    f->shown = plain_name(f->kernel);
+    return STATUS_OK;
+}
+
+/* --- the file --- */
+
+/* The whole of a file, for carets; NULL if it is not to be had. */
+static char *read_source(const char *path, size_t *length)
+{
+    struct stat info;
+    FILE *in = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_SOURCE
+                   ? fopen(path, "rb")
+                   : NULL;
+    if (!in)
+        return NULL;
+    char *text = need_memory((size_t)info.st_size + 1);
+    *length = fread(text, 1, (size_t)info.st_size, in);
+    fclose(in);
+    return text;
+}
+
+static void add_sources(struct ptx_file *f)
+{
+    const char *name;
+    for (int i = 0; (name = tw_ptx_source_at(f->ptx, i)); i++) {
+        size_t length;
+        char *text = read_source(name, &length);
+        if (text)
+            tw_ptx_source(f->ptx, name, text, length);
+        free(text);
+    }
+}
+
+static int read_program(struct ptx_file *f, const struct options *o)
+{
+    tw_status s;
+    if (is_cuda(f->path)) {
+        char *text = NULL;
+        int status = cuda_compile(f->path, o, f->complaints, &text);
+        if (status != STATUS_OK)
+            return status;
+        char *name = need_text("%s.ptx", f->path);
+        s = tw_ptx_from_text(f->ctx, name, text, strlen(text), &f->ptx);
+        free(name);
+        free(text);
+    } else {
+        s = tw_ptx_from_file(f->ctx, f->path, &f->ptx);
+    }
+    if (s != TW_OK) {
+        complain_library(f->complaints, f->ctx, s);
+        return s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+    }
+    add_sources(f);
+    return STATUS_OK;
+}
+
+static bool past_deadline(void *user)
+{
+    const struct deadline *d = user;
+    return d->at > 0 && seconds_now() > d->at;
+}
+
+int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
+                  const struct ptx_file_config *config)
+{
+    size_t length = file_length(word);
+    *f = (struct ptx_file){.complaints = config->complaints,
+                           .path = need_text("%.*s", (int)length, word)};
+    tw_config settings = {.colour = config->colour,
+                          .print = config->print ? print_to_file : NULL,
+                          .print_user = config->print,
+                          .cancelled = config->deadline ? past_deadline : NULL,
+                          .cancelled_user = config->deadline};
+    tw_status s = tw_context_new(&settings, &f->ctx);
+    if (s != TW_OK) {
+        complain(f->complaints, "%s", tw_status_text(s));
+        return STATUS_FAILED;
+    }
+    int status = read_program(f, o);
+    if (status != STATUS_OK)
+        return status;
+    const char *kernel = options_value(o, "kernel");
+    return find_kernel(f, kernel ? kernel : word[length] ? word + length + 1 : NULL);
+}
+
+void ptx_file_close(struct ptx_file *f)
+{
+    tw_context_free(f->ctx);
+    free(f->path);
+    free(f->kernel);
+    free(f->shown);
+    *f = (struct ptx_file){0};
+}

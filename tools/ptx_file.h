@@ -1,0 +1,32 @@
+/* A PTX program opened for a command: k.ptx, or k.cu through a compiler. */
+#ifndef TW_PTX_FILE_H
+#define TW_PTX_FILE_H
+
+#include "tool.h"
+
+struct deadline;
+
+struct ptx_file {
+    tw_context *ctx;
+    tw_ptx *ptx;
+    char *path;
+    char *kernel; /* as the PTX calls it */
+    char *shown;  /* as the source does */
+    struct complaints *complaints;
+};
+
+/* "k.ptx", "k.cu", "k.ptx:NAME" */
+bool is_ptx_file(const char *word);
+
+struct ptx_file_config {
+    FILE *print; /* what the kernels print; NULL: dropped */
+    bool colour;
+    struct deadline *deadline; /* NULL: none */
+    struct complaints *complaints;
+};
+/* Opens the file and finds the kernel. STATUS_OK, or a status after a message; ptx_file_close in either case. */
+int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
+                  const struct ptx_file_config *config);
+void ptx_file_close(struct ptx_file *f);
+
+#endif
