@@ -10,14 +10,14 @@ WATCHES = ["plain", "races", "barriers", "memory", "counters", "all"]
 
 def bench(tool, status, *arguments):
     result = call([tool, "bench", "sim", *arguments])
-    if result.returncode != status:
+    if result.status != status:
         fail(f"bench sim {arguments}: expected status {status}: {result}")
-    return result.stdout
+    return result.out
 
 
 def main():
     tool = sys.argv[1]
-    if "bench sim" not in call([tool, "help", "bench"]).stdout:
+    if "bench sim" not in call([tool, "help", "bench"]).out:
         print("built without the simulator")
         return
     speeds = json.loads(bench(tool, 0, "-s", "64", "--repeat", "2", "--json"))

@@ -98,7 +98,7 @@ static void loop_open(struct loop *f, int64_t start, const struct value *end,
     frame_open(&lower, &f->frame);
     f->head = ptx_new_label(&lower.b, "loop");
     ptx_place(&lower.b, f->head);
-    f->counter = frame_counter(&lower, DT_I32, reg, number(start), step);
+    f->counter = frame_counter(&lower, DT_I32, reg, number(start), step, false);
     value_learn(&lower, f->counter, 1, INT32_MIN, INT32_MAX - 1);
 }
 
