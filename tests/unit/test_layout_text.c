@@ -186,15 +186,17 @@ static void a_fragment_drawn(void **state)
     layout_mma_tile(&tiling, MATRIX_A, (const int32_t[]){32, 16}, &l);
     text_init(&t, &arena);
     layout_draw(&t, &l, (struct draw_limits){4, 4});
-    assert_string_equal(t.data, "             0       1       2       3 ...\n"
-                                "      +-warp 0------------------------\n"
-                                "    0 |  T0:R0   T0:R1   T1:R0   T1:R1\n"
-                                "    1 |  T4:R0   T4:R1   T5:R0   T5:R1\n"
-                                "    2 |  T8:R0   T8:R1   T9:R0   T9:R1\n"
-                                "    3 | T12:R0  T12:R1  T13:R0  T13:R1\n"
-                                "  ...\n"
-                                "4 x 4 of 32 x 16 elements\n"
-                                "up to 2 registers hold the same element; the first is shown\n");
+    assert_string_equal(
+        t.data,
+        "             0       1       2       3 ...\n"
+        "      +-warp 0------------------------\n"
+        "    0 |  T0:R0   T0:R1   T1:R0   T1:R1\n"
+        "    1 |  T4:R0   T4:R1   T5:R0   T5:R1\n"
+        "    2 |  T8:R0   T8:R1   T9:R0   T9:R1\n"
+        "    3 | T12:R0  T12:R1  T13:R0  T13:R1\n"
+        "  ...\n"
+        "4 x 4 of 32 x 16 elements\n"
+        "an element is held up to 2 times, by as many threads or registers; the first is shown\n");
 }
 
 static void places_drawn(void **state)
