@@ -131,6 +131,9 @@ static tw_status run_simulation(struct simulate_call *call, const struct launch_
         if (params->grid[i] <= 0) /* nothing to do, on a GPU too */
             return TW_OK;
     }
+    int64_t blocks = params->grid[0] * params->grid[1] * params->grid[2];
+    if (l->variant->ir->cooperative)
+        launch.options.resident_blocks = blocks < INT32_MAX ? (int)blocks : INT32_MAX;
     return simulation_run(&call->simulation, &launch, &l->simulated, call->result);
 }
 

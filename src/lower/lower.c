@@ -322,7 +322,7 @@ static void emit_kernel(struct lower *l)
     make_prologue(l, variables, &ticket);
     learn_facts(l);
     normalise_assignments(l);
-    if (!plan_make(l) || !limits_of_code(l) || !limits_of_registers(l))
+    if (!plan_make(l) || !limits_of_registers(l) || !limits_of_code(l))
         return;
     memory_init(l);
     if (ticket)

@@ -65,14 +65,15 @@ static int64_t moved_from(const struct expr *e, const int64_t *at)
         return number_of(to, at);
     if (e->op == OP_BROADCAST)
         return broadcast_number(from, to, at);
-    for (int i = 0; i < from->rank; i++) {
-        int64_t here = at[i + shift], n = from->extent[i];
-        source[i] = e->op == OP_REPEAT ? here % n : here / (to->extent[i + shift] / n);
-    }
     if (e->op == OP_TRANS) {
         memcpy(source, at, sizeof source);
         source[from->rank - 1] = at[from->rank - 2];
         source[from->rank - 2] = at[from->rank - 1];
+        return number_of(from, source);
+    }
+    for (int i = 0; i < from->rank; i++) {
+        int64_t here = at[i + shift], n = from->extent[i];
+        source[i] = e->op == OP_REPEAT ? here % n : here / (to->extent[i + shift] / n);
     }
     return number_of(from, source);
 }

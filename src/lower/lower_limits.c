@@ -219,10 +219,24 @@ static void refuse_products(struct lower *l, const struct expr *e, int64_t count
                 "most",
                 type_text(l->arena, &a->type), type_text(l->arena, &b->type), (long long)count,
                 what, l->threads, MOST_PRODUCTS);
-    diag_note(l->diag, e->loc,
-              "take k = %lld in slices, in a loop that adds up their products%s",
+    diag_note(l->diag, e->loc, "take k = %lld in slices, in a loop that adds up their products%s",
               (long long)a->type.extent[a->type.rank - 1],
               own ? "" : "; with more threads each has fewer");
+}
+
+/* The sum is held from the first product to the last. */
+static void check_sum(struct lower *l, const struct expr *e, int64_t sums)
+{
+    int64_t bytes = sums * (int64_t)dtype_size(e->type.dtype);
+    int64_t words = (bytes + WORD_BYTES - 1) / WORD_BYTES;
+    if (words <= l->target->register_limit)
+        return;
+    l->out->excess = LOWER_MANY_REGISTERS;
+    lower_error(l, e->loc,
+                "the sum of this `dot` takes %lld registers of each of %d threads, and a thread "
+                "has %d",
+                (long long)words, l->threads, l->target->register_limit);
+    diag_note(l->diag, e->loc, "take smaller tiles, or more warps: each then holds less of it");
 }
 
 static void check_product(struct lower *l, const struct expr *e)
@@ -231,6 +245,7 @@ static void check_product(struct lower *l, const struct expr *e)
     if (!p || l->failed)
         return;
     int64_t sums = layout_in_extent(p->c, AXIS_REG);
+    check_sum(l, e, sums);
     const struct mma_shape *s = &p->mma.shape;
     bool mma = p->kind == DOT_MMA;
     int64_t count = mma ? sums * WARP_LANES / (s->m * s->n) * (p->k / s->k)
