@@ -95,8 +95,11 @@ static int show_run(const struct command *self, const struct options *given)
     int stage = stage_asked(self, given);
     if (stage < 0 || (after && !is_pass(after)))
         return STATUS_USAGE;
-    if (stage != STAGE_TILE && options_value(given, "target") && !strcmp(options_value(given, "target"), "cpu"))
-        return usage_error(NULL, self, "--stage %s is of a GPU: say --target sm_90, or leave --target cpu out", stages[stage]);
+    if (stage != STAGE_TILE && options_value(given, "target") &&
+        !strcmp(options_value(given, "target"), "cpu"))
+        return usage_error(NULL, self,
+                           "--stage %s is of a GPU: say --target sm_90, or leave --target cpu out",
+                           stages[stage]);
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;

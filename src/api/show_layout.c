@@ -88,7 +88,8 @@ void show_layout(struct text *out, const struct lowered *lowered, const char *ta
                 "registers a thread%s\n\n",
                 lowered->function->name, target, b[0], b[1], b[2], lowered->shared_bytes,
                 lowered->registers,
-                lowered->registers > 255 ? ", more than the 255 there are: the rest goes to memory" : "");
+                lowered->registers > 255 ? ", more than the 255 there are: the rest goes to memory"
+                                         : "");
     for (size_t i = 0; i < lowered->placed.count; i++)
         add_placed(out, &lowered->placed.data[i]);
     add_accesses(out, lowered, false);

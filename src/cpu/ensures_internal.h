@@ -192,7 +192,7 @@ bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *h
 bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
                struct oracle_tile *out);
 bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-                 struct oracle_tile *out);
+                        struct oracle_tile *out);
 bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
                struct oracle_tile *out);
 

@@ -50,8 +50,8 @@ struct cuda_launch {
     int64_t grid[3];
     int block[3];
     int64_t shared_bytes;
-    void **arguments;  /* a pointer to each parameter's value */
-    bool cooperative;  /* all blocks at the same time: refused if the device cannot hold them */
+    void **arguments; /* a pointer to each parameter's value */
+    bool cooperative; /* all blocks at the same time: refused if the device cannot hold them */
 };
 /* Starts the kernel on the default stream. */
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,

@@ -76,7 +76,8 @@ static void wish_scratch(const struct convert_wish *wish, const struct layout *f
     *out = (struct shared_wish){.bits = wish->bits, .count = 2};
     for (int j = 0; j < to->out_count; j++)
         out->extents[out->rank++] = to->outs[j].extent;
-    out->access[0] = (struct shared_access){from, wish->store_kinds | 1u << ACCESS_LANES, 16, 0, 1, 0};
+    out->access[0] =
+        (struct shared_access){from, wish->store_kinds | 1u << ACCESS_LANES, 16, 0, 1, 0};
     out->access[1] = (struct shared_access){to, wish->load_kinds | 1u << ACCESS_LANES, 16, 0, 1, 0};
     out->may_pad = out->may_be_linear = true;
 }

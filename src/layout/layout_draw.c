@@ -180,7 +180,9 @@ void layout_draw(struct text *out, const struct layout *regs, struct draw_limits
     }
     add_footer(out, &h.frame);
     if (most > 1)
-        text_printf(out, "an element is held up to %d times, by as many threads or registers; the first is shown\n",
+        text_printf(out,
+                    "an element is held up to %d times, by as many threads or registers; the first "
+                    "is shown\n",
                     (int)most);
 }
 

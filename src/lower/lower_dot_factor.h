@@ -13,7 +13,7 @@ struct dot_factor {
     const struct value *scratch;  /* staged: where, and how it lies there */
     const struct layout *memory;
     bool right, paired;
-    int apart; /* the axis along which it is not to be read in vectors, from 1 */
+    int apart;                   /* the axis along which it is not to be read in vectors, from 1 */
     const struct expr *again;    /* staged: read anew */
     int deep;                    /* paired: k of an instruction in sixteens */
     struct regtile raw;          /* in registers as it comes: of source.type */

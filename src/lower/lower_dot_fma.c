@@ -75,8 +75,8 @@ static struct ahead ahead_of(struct dot_factor *f, int32_t end)
 
 static void read_part(struct lower *l, const struct ahead *x, int32_t part, int32_t parts)
 {
-    dot_factor_read_some(l, x->f, divide_up(x->count * (part + 1), parts) -
-                                      divide_up(x->count * part, parts));
+    dot_factor_read_some(
+        l, x->f, divide_up(x->count * (part + 1), parts) - divide_up(x->count * part, parts));
 }
 
 /* Products of one k; between its rows what the next step needs is read. */
@@ -116,7 +116,8 @@ static void emit_chunk(struct lower *l, const struct dot_plan *p, struct dot_fac
     now_b.read = b->read;
     for (int32_t k = 0; k < p->chunk; k++) {
         bool last = k + 1 == p->chunk;
-        emit_step(l, p, &now_a, &now_b, sum, NULL, k, last ? ahead_of(&then_a, 1) : ahead_of(&now_a, k + 2),
+        emit_step(l, p, &now_a, &now_b, sum, NULL, k,
+                  last ? ahead_of(&then_a, 1) : ahead_of(&now_a, k + 2),
                   last ? ahead_of(&then_b, 1) : ahead_of(&now_b, k + 2));
     }
 }
@@ -137,8 +138,8 @@ static void emit_chunks(struct lower *l, const struct dot_plan *p, struct dot_fa
     value_learn(l, chunk, 1, 0, count - 1);
     emit_chunk(l, p, a, b, sum, chunk);
     frame_latch(l);
-    const struct value *more = value_apply2(l, OP_LT, DT_BOOL, frame_counter_next(l, chunk),
-                                            value_int(l, DT_I32, count));
+    const struct value *more =
+        value_apply2(l, OP_LT, DT_BOOL, frame_counter_next(l, chunk), value_int(l, DT_I32, count));
     branch_on(l, more, true, &head, "products");
     frame_close(l, &frame);
 }

@@ -678,7 +678,8 @@ static int64_t trips_in_loop(struct lower *l, const struct loop *p, int copies)
     enum { ROUNDS_LEAST = 2 };
     int64_t last = fills_stages(p->s->body) ? copies - 1 : 0;
     if (kernel_thread_level(l->kernel) || copies == 1 || copies > MOST_PERIOD ||
-        p->trips > INT32_MAX || p->trips < ROUNDS_LEAST * copies + last || look_at(p->s->body, NULL).loops)
+        p->trips > INT32_MAX || p->trips < ROUNDS_LEAST * copies + last ||
+        look_at(p->s->body, NULL).loops)
         return 0;
     int64_t rest = (p->trips - last) % copies + last;
     bool brief = (copies + rest) * dot_instructions_in(l, p->s->body) <= MOST_REPEATED;

@@ -37,7 +37,8 @@ struct ptx_operand op_cast_pair(struct lower *l, enum dtype to, struct ptx_opera
                                 struct ptx_operand high);
 /* Four f32 -> e4m3 or e5m2 in a .b32, and such four as two f16x2, which is exact. */
 struct ptx_operand op_cast_four(struct lower *l, enum dtype to, const struct ptx_operand *x);
-void op_halves(struct lower *l, enum dtype from, struct ptx_operand word, struct ptx_operand *halves);
+void op_halves(struct lower *l, enum dtype from, struct ptx_operand word,
+               struct ptx_operand *halves);
 struct ptx_operand op_bits(struct lower *l, enum dtype to, enum dtype from, struct ptx_operand x);
 /* A constant of type t as an operand: an immediate where instructions take one (f16, bool: a
  * register). */

@@ -28,18 +28,22 @@ struct dot_plan {
     /* [m][k], [k][n], [m][n]: what shared factors are read in, and register factors wanted in. Of a staged factor: the
      * layout in which it is best had before. */
     const struct layout *a, *b, *c;
-    enum dtype a_type, b_type; /* elements as the products take them: u8 and i8 may meet in one product */
+    enum dtype a_type,
+        b_type; /* elements as the products take them: u8 and i8 may meet in one product */
     /* A register factor of which a thread would need too much: it goes through scratch and is read in
      * fragment_a, fragment_b (else the same as a, b). */
     bool a_staged, b_staged;
     const struct layout *fragment_a, *fragment_b;
-    const struct expr *a_again, *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
+    const struct expr *a_again,
+        *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
     /* By multiply-adds, where all of k would be too long: a loop over so many steps of k at once, and its fragments, with the
      * trip as AXIS_STAGE; 0, NULL: no loop. */
     int32_t chunk;
     const struct layout *chunk_a, *chunk_b;
-    bool a_paired, b_paired; /* bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c) */
-    bool halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
+    bool a_paired,
+        b_paired; /* bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c) */
+    bool
+        halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
 };
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
 
@@ -55,7 +59,8 @@ const struct layout *plan_symbol(struct lower *l, const struct sym *s);
 /* Of a ST_SHARED symbol: d0, d1, … -> at, in elements. */
 const struct layout *plan_shared(struct lower *l, const struct sym *s);
 /* How the threads divide a copy global -> shared between them, for the statement's target. */
-const struct layout *plan_copy(struct lower *l, const struct expr *target, const struct expr *value);
+const struct layout *plan_copy(struct lower *l, const struct expr *target,
+                               const struct expr *value);
 /* The layout in which a tile is best stored to (or loaded from) a view: `natural` itself, or one with wider vectors.
  * natural NULL, or of another shape (a value that is yet to be broadcast): coalesced. */
 const struct layout *plan_view(struct lower *l, const struct expr *access,

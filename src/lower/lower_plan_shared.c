@@ -211,10 +211,9 @@ static void make_wishes(struct lower *l, struct planned_shared *t, int lead, str
         int64_t aligned = part_alignment(l, u, t, lead);
         if (!regs)
             continue;
-        add_wish(&w->wish,
-                 (struct shared_access){regs, kinds_of(l, u, type->dtype, aligned),
-                                        u->most < aligned ? u->most : (int)aligned, 0, u->weight,
-                                        u->apart});
+        add_wish(&w->wish, (struct shared_access){regs, kinds_of(l, u, type->dtype, aligned),
+                                                  u->most < aligned ? u->most : (int)aligned, 0,
+                                                  u->weight, u->apart});
     }
 }
 

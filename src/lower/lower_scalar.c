@@ -278,7 +278,8 @@ static const struct value *reduce_own(struct lower *l, const struct expr *e)
     struct ptx_operand *element = array_eval(l, x);
     struct ptx_operand sum = op_cast(l, t, x->type.dtype, element[0]);
     for (int64_t i = 1; i < count; i++)
-        sum = op_emit2(l, op_of_reduction(e->op), t, t, sum, op_cast(l, t, x->type.dtype, element[i]));
+        sum = op_emit2(l, op_of_reduction(e->op), t, t, sum,
+                       op_cast(l, t, x->type.dtype, element[i]));
     return value_of_register(l, t, sum);
 }
 

@@ -13,7 +13,7 @@ struct memory; /* barriers, scratch, pending accesses: lower_memory.h */
 struct bodies; /* statements: lower_body.h */
 struct arrays; /* of a thread: lower_array.c; made at the first use */
 struct recent;
-struct tiles;  /* layouts interned, tiles of symbols: lower_holders.c */
+struct tiles; /* layouts interned, tiles of symbols: lower_holders.c */
 
 struct lower {
     struct arena *arena;
@@ -31,7 +31,7 @@ struct lower {
     struct memory *memory;
     struct bodies *bodies;
     struct arrays *arrays;       /* NULL: none yet */
-    struct recent *recent; /* loads just made: lower_recent.c; NULL: none yet */
+    struct recent *recent;       /* loads just made: lower_recent.c; NULL: none yet */
     struct tiles *tiles;         /* NULL until the first layout is kept */
     struct ptx_variable *shared; /* the block's dynamic shared memory, aligned to 1024 */
     bool failed;                 /* an error was reported; what is emitted is of no use */

@@ -270,8 +270,7 @@ static void emit_loop(int size)
     frame_open(&lower, &f);
     struct ptx_label *head = ptx_new_label(&lower.b, "loop");
     ptx_place(&lower.b, head);
-    counters[depth] =
-        frame_counter(&lower, DT_I32, reg, s->node->value, s->node3->value, false);
+    counters[depth] = frame_counter(&lower, DT_I32, reg, s->node->value, s->node3->value, false);
     if (below(2))
         value_learn(&lower, counters[depth], 1, 0, value_greatest(s->node2->value));
     depth++;
