@@ -26,9 +26,8 @@ struct bench_row {
     char why[400]; /* BENCH_SKIPPED, BENCH_FAIL */
 };
 
-/* bench sim: the speed of the simulator; file NULL: the tiled product; size 0: the usual one. */
-int bench_simulator(const struct command *self, const struct options *given, const char *file,
-                    int64_t size);
+/* bench sim [FILE[:KERNEL]]: the speed of the simulator. */
+int bench_simulator(const struct command *self, const struct options *given);
 
 void bench_header(bool products, int name_width);
 void bench_print(const struct bench_row *row, int name_width);

@@ -51,7 +51,7 @@ static double processor_seconds(void)
 }
 
 /* The file here, or beside the folder that the program was built in; the caller frees. */
-static char *find_kernel(void)
+static char *default_file(void)
 {
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -174,17 +174,21 @@ static void print_table(const struct simulated *b, const char *cpu)
                millions(&b->speed[i]), watches[i].what);
 }
 
-int bench_simulator(const struct command *self, const struct options *given, const char *file,
-                    int64_t size)
+int bench_simulator(const struct command *self, const struct options *given)
 {
-    struct simulated b = {.size = size ? size : SIZE, .repeat = REPEAT};
+    static const char *const others[] = {"dims",       "all-sizes", "warmup",
+                                         "time-limit", "threads",   NULL};
+    struct simulated b = {.size = SIZE, .repeat = REPEAT};
     tw_device d = {.description = "unknown"};
-    if (b.size < SIZE_LEAST || b.size > SIZE_MOST)
-        return usage_error(NULL, self, "bench sim takes sizes from %d to %d", SIZE_LEAST,
-                           SIZE_MOST);
-    if (!options_integer(given, "repeat", 1, 1000, &b.repeat))
+    const char *other = options_any(given, others);
+    if (other)
+        return usage_error(NULL, self, "--%s is not for bench sim", other);
+    if (given->word_count > 2)
+        return usage_error(NULL, self, "bench sim takes one FILE");
+    if (!options_integer(given, "size", SIZE_LEAST, SIZE_MOST, &b.size) ||
+        !options_integer(given, "repeat", 1, 1000, &b.repeat))
         return STATUS_USAGE;
-    char *path = file ? need_text("%s", file) : find_kernel();
+    char *path = given->word_count > 1 ? need_text("%s", given->words[1]) : default_file();
     int status = program_open(
         &b.program, path, &(struct program_config){.threads = 1, .colour = on_terminal(stderr)});
     if (status == STATUS_OK)

@@ -6,7 +6,10 @@
 #include "findings.h"
 #include "progress.h"
 #include "settings.h"
+#include "sim_options.h"
 #include "space.h"
+
+enum { CHECK_CONFIGURATIONS = 20000 }; /* more than that are not looked at; said so */
 
 struct check {
     const struct command *self;
@@ -21,6 +24,7 @@ struct check {
     struct progress progress;
     struct json json;
     bool to_json, all, verbose, no_run, no_sim;
+    struct sim_options sim;
     /* of the kernel at hand */
     const char *name;
     tw_kernel *kernel;
@@ -35,7 +39,7 @@ struct check {
 
 /* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content with.
  * Parameters that are axes take them in turn. */
-enum { CHECK_SHAPES = 6 };
+enum { CHECK_SHAPES = 6, CHECK_RAGGED = 4 };
 extern const int64_t check_shapes[CHECK_SHAPES][3];
 
 void check_worse(struct check *c, int status);

@@ -8,15 +8,13 @@
 #include <string.h>
 
 enum {
-    OTHERS = 4,  /* configurations besides the default */
-    RAGGED = 4,  /* their shape */
+    OTHERS = 4,  /* configurations besides the default, in a ragged shape */
     ORDERS = 3,  /* of warps, for the default configuration, */
     PATIENCE = 4 /* for that many seconds; from then on it is the last alone */
 };
 
 static const char *const targets[] = {"sm_80", "sm_90"};
 
-/* What a run found; whether others should follow. */
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
                         const char *where)
 {
@@ -37,7 +35,10 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
 
 static void simulate_once(struct check *c, const char *target, uint64_t seed, bool late)
 {
-    tw_sim_options options = {.watch = TW_WATCH_CHECKS, .seed = seed, .late = late};
+    tw_sim_options options = c->sim.options;
+    options.watch = TW_WATCH_CHECKS;
+    options.seed = seed;
+    options.late = late;
     tw_sim_result result;
     char *sizes = check_describe_run(c);
     char *where = need_text("%s%s%s, seed %d, copies %s", sizes, *sizes ? ", " : "", target,
@@ -68,18 +69,11 @@ static void simulate_shape(struct check *c, const char *target, int shape, int o
     }
 }
 
-static bool is_default(const struct space *space)
-{
-    for (int i = 0; i < space->axis_count; i++)
-        if (!space->axes[i].is_type && space->axes[i].at != 0)
-            return false;
-    return true;
-}
-
+/* Of this target: its tuned values are its own. */
 static int count_configurations(struct check *c)
 {
     int count = 0;
-    for (bool more = space_next(&c->space, true); more && count < 20000;
+    for (bool more = space_next(&c->space, true); more && count < CHECK_CONFIGURATIONS;
          more = space_next(&c->space, false))
         count++;
     return count;
@@ -91,11 +85,11 @@ static void simulate_configurations(struct check *c, const char *target)
     int step = c->all ? 1 : count_configurations(c) / OTHERS + 1, index = 0;
     for (bool more = space_next(&c->space, true); more && c->status == STATUS_OK;
          more = space_next(&c->space, false), index++) {
-        bool all_shapes = is_default(&c->space);
+        bool all_shapes = space_is_default(&c->space);
         if ((!all_shapes && index % step != 0) || space_apply(&c->space, c->launch) != TW_OK)
             continue;
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
-            if (all_shapes || shape == RAGGED)
+            if (all_shapes || shape == CHECK_RAGGED)
                 simulate_shape(c, target, shape, all_shapes ? ORDERS : 1);
     }
 }

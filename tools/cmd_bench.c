@@ -642,23 +642,10 @@ static bool is_of_simulator(const struct options *given)
     return given->word_count > 0 && strcmp(given->words[0], "sim") == 0;
 }
 
-/* bench sim [FILE[:KERNEL]] */
-static int bench_sim(const struct command *self, const struct options *given)
-{
-    int64_t size = 0;
-    if (given->word_count > 2)
-        return usage_error(NULL, self, "bench sim takes one FILE");
-    for (int i = 0; i < given->use_count; i++)
-        if (strcmp(given->uses[i].spec->name, "size") == 0 &&
-            !parse_integer(given->uses[i].values[0], &size))
-            return usage_error(NULL, self, "--size needs an integer");
-    return bench_simulator(self, given, given->word_count > 1 ? given->words[1] : NULL, size);
-}
-
 static int bench_run(const struct command *self, const struct options *given)
 {
     if (is_of_simulator(given))
-        return bench_sim(self, given);
+        return bench_simulator(self, given);
     struct bench b = {.self = self,
                       .given = given,
                       .warmup = 5,

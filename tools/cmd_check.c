@@ -9,13 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    RUNS_OF_OTHERS =
-        8, /* configurations besides the default that are run, evenly chosen, without --all */
-    CONFIGURATIONS_MAX = 20000 /* more than that are not looked at; said so */
-};
+/* Configurations besides the default that are run, evenly chosen, without --all. */
+enum { RUNS_OF_OTHERS = 8 };
 
-enum { RAGGED_SHAPE = 4 }; /* of check_shapes */
 const int64_t check_shapes[CHECK_SHAPES][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
                                                {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
 
@@ -59,9 +55,9 @@ static void take_undecided(struct check *c)
 static void check_configurations(struct check *c)
 {
     for (bool more = space_next(&c->space, true); more; more = space_next(&c->space, false)) {
-        if (c->configurations == CONFIGURATIONS_MAX) {
+        if (c->configurations == CHECK_CONFIGURATIONS) {
             complain(NULL, "%s: more than %d configurations; the rest is not looked at",
-                     tw_kernel_name(c->kernel), CONFIGURATIONS_MAX);
+                     tw_kernel_name(c->kernel), CHECK_CONFIGURATIONS);
             return;
         }
         c->configurations++;
@@ -214,16 +210,14 @@ static void run_configurations(struct check *c)
     for (bool more = space_next(&c->space, true);
          more && index < c->configurations && c->status == STATUS_OK;
          more = space_next(&c->space, false), index++) {
-        bool is_default = true;
-        for (int i = 0; i < c->space.axis_count; i++)
-            is_default &= c->space.axes[i].is_type || c->space.axes[i].at == 0;
+        bool is_default = space_is_default(&c->space);
         if (!is_default && index % step != 0)
             continue;
         if (space_apply(&c->space, c->launch) != TW_OK)
             continue;
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
             progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
-            if (is_default || index == 0 || shape == RAGGED_SHAPE)
+            if (is_default || index == 0 || shape == CHECK_RAGGED)
                 run_shape(c, shape);
         }
     }
@@ -403,6 +397,11 @@ static int check_run(const struct command *self, const struct options *given)
             return check_ptx(self, given);
     if (has_ptx_options(given, given->words[0]))
         return STATUS_USAGE;
+    static const char *const of_ptx[] = {"seed", "sm", "counters", NULL};
+    const char *other = options_any(given, of_ptx);
+    if (other)
+        return usage_error(NULL, self, "check --%s is for PTX and CUDA C, not for %s", other,
+                           given->words[0]);
     struct check c = {.self = self,
                       .given = given,
                       .json = {.out = stdout},
@@ -414,13 +413,16 @@ static int check_run(const struct command *self, const struct options *given)
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
     if (!options_seconds(given, "time-limit", &c.time_limit))
         return STATUS_USAGE;
-    int status = open_programs(&c);
+    int status = sim_options_read(&c.sim, given);
+    if (status == STATUS_OK)
+        status = open_programs(&c);
     if (status == STATUS_OK)
         check_all(&c);
-    for (int i = 0; i < given->word_count; i++) {
+    for (int i = 0; c.programs && i < given->word_count; i++) {
         program_close(&c.programs[i]);
         complaints_free(&c.said[i]);
     }
+    sim_options_free(&c.sim);
     free(c.said);
     free(c.programs);
     free(c.opened);

@@ -2,9 +2,8 @@
 #include "cmd_ptx.h"
 #include "findings.h"
 #include "ptx_launch.h"
-#include "target.h"
+#include "sim_options.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +17,7 @@ struct ptx_command {
     struct ptx_file file;
     struct ptx_given launch;
     struct findings findings;
-    tw_sim_options options;
-    char *suppressions;
+    struct sim_options sim;
     double time_limit; /* of one run */
     int64_t seed, seeds, runs, planned;
     bool to_json, verbose, simulated, done;
@@ -30,52 +28,26 @@ struct ptx_command {
     char *counters, *counters_json;
 };
 
-bool read_suppressions(const struct options *o, char **text)
-{
-    const char *path = options_value(o, "suppress");
-    *text = NULL;
-    if (!path)
-        return true;
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        complain(o->complaints, "%s: %s", path, strerror(errno));
-        return false;
-    }
-    char line[4096];
-    size_t length;
-    while ((length = fread(line, 1, sizeof line - 1, f)) > 0) {
-        line[length] = '\0';
-        append_text(text, "%s", line);
-    }
-    fclose(f);
-    if (!*text)
-        *text = need_text("%s", "");
-    return true;
-}
-
 bool has_ptx_options(const struct options *o, const char *file)
 {
-    static const char *const of_ptx[] = {"kernel", "grid",     "block",        "cluster", "shared",
-                                         "arg",    "compiler", "compiler-arg", "seeds"};
-    for (size_t i = 0; i < sizeof of_ptx / sizeof *of_ptx; i++)
-        if (options_has(o, of_ptx[i])) {
-            usage_error(o->complaints, o->command, "--%s is for PTX and CUDA C, not for %s",
-                        of_ptx[i], file);
-            return true;
-        }
-    return false;
+    static const char *const of_ptx[] = {"kernel", "grid",  "block",    "cluster",      "shared",
+                                         "arg",    "seeds", "compiler", "compiler-arg", NULL};
+    const char *other = options_any(o, of_ptx);
+    if (other)
+        usage_error(o->complaints, o->command, "--%s is for PTX and CUDA C, not for %s", other,
+                    file);
+    return other;
 }
 
 /* Many options are for .tile files alone. */
 static int refuse_others(struct ptx_command *p)
 {
     static const char *const of_tile[] = {"set",    "tune",    "type",   "in",     "fill", "verify",
-                                          "repeat", "threads", "no-run", "no-sim", "all"};
-    for (size_t i = 0; i < sizeof of_tile / sizeof *of_tile; i++)
-        if (options_has(&p->given, of_tile[i]))
-            return usage_error(&p->complaints, p->self, "--%s is for .tile files; %s takes --arg",
-                               of_tile[i], p->given.words[0]);
-    return STATUS_OK;
+                                          "repeat", "threads", "no-run", "no-sim", "all",  NULL};
+    const char *other = options_any(&p->given, of_tile);
+    return other ? usage_error(&p->complaints, p->self, "--%s is for .tile files; %s takes --arg",
+                               other, p->given.words[0])
+                 : STATUS_OK;
 }
 
 static int begin(struct ptx_command *p, const struct command *self, const struct options *given,
@@ -94,15 +66,12 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     if (status != STATUS_OK)
         return status;
     if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
-        !options_integer(o, "step-limit", 1, INT64_MAX / 2, &p->options.step_limit) ||
-        !read_suppressions(o, &p->suppressions))
+        sim_options_read(&p->sim, o) != STATUS_OK)
         return STATUS_USAGE;
-    p->options.suppressions = p->suppressions;
-    p->options.suppressions_name = options_value(o, "suppress");
-    struct ptx_file_config config = {.print = print,
-                                     .colour = on_terminal(stderr),
-                                     .deadline = &p->deadline,
-                                     .complaints = &p->complaints};
+    struct program_config config = {.print = print,
+                                    .colour = on_terminal(stderr),
+                                    .deadline = &p->deadline,
+                                    .complaints = &p->complaints};
     status = ptx_file_open(&p->file, o->words[0], o, &config);
     return status == STATUS_OK ? ptx_given_read(&p->launch, &p->file, o, (uint64_t)p->seed)
                                : status;
@@ -134,7 +103,7 @@ static int finish(struct ptx_command *p, int status)
     ptx_file_close(&p->file);
     findings_free(&p->findings);
     complaints_free(&p->complaints);
-    free(p->suppressions);
+    sim_options_free(&p->sim);
     free(p->counters);
     free(p->counters_json);
     return status;
@@ -235,9 +204,9 @@ static tw_status launch_once(struct ptx_command *p)
 {
     if (!p->simulated)
         return tw_ptx_run(p->file.ptx, &p->launch.launch, &p->milliseconds);
-    p->options.watch = options_has(&p->given, "counters") ? TW_WATCH_COUNTERS : 0;
-    p->options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
-    return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->options, &p->result);
+    p->sim.options.watch = options_has(&p->given, "counters") ? TW_WATCH_COUNTERS : 0;
+    p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
+    return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
 }
 
 static int choose_device(struct ptx_command *p)
@@ -249,10 +218,6 @@ static int choose_device(struct ptx_command *p)
                            "--device %s: PTX runs on sim, the simulator, or on cuda", p->device);
     if (!p->simulated && options_has(&p->given, "counters"))
         return usage_error(&p->complaints, p->self, "--counters is for --device sim");
-    const char *copies = options_value(&p->given, "copies");
-    p->options.late = copies && strcmp(copies, "late") == 0;
-    if (copies && !p->options.late && strcmp(copies, "early") != 0)
-        return usage_error(&p->complaints, p->self, "--copies %s: expected early or late", copies);
     return STATUS_OK;
 }
 
@@ -294,8 +259,7 @@ int run_ptx(const struct command *self, const struct options *given)
 static void take_result(struct ptx_command *p, const char *where)
 {
     for (int i = 0; i < p->result.finding_count; i++)
-        if (!p->result.findings[i].suppressed)
-            findings_take_simulated(&p->findings, &p->result.findings[i], p->file.shown, where);
+        findings_take_simulated(&p->findings, &p->result.findings[i], p->file.shown, where);
     p->warp_instructions += p->result.warp_instructions;
     if (p->result.counters_json && !p->counters) {
         p->counters = need_text("%s", p->result.counters);
@@ -310,13 +274,13 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
     snprintf(where, sizeof where, "seed %llu, copies %s", (unsigned long long)seed,
              late ? "late" : "early");
     ptx_given_restore(&p->launch);
-    p->options.watch = TW_WATCH_CHECKS;
-    if (p->runs == 0 && options_has(&p->given, "counters"))
-        p->options.watch = TW_WATCH_ALL;
-    p->options.seed = seed;
-    p->options.late = late;
+    tw_sim_options options = p->sim.options;
+    options.watch =
+        p->runs == 0 && options_has(&p->given, "counters") ? TW_WATCH_ALL : TW_WATCH_CHECKS;
+    options.seed = seed;
+    options.late = late;
     p->deadline.at = seconds_now() + p->time_limit;
-    tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->options, &p->result);
+    tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &options, &p->result);
     p->deadline.at = 0;
     if (s == TW_CANCELLED) {
         findings_add(&p->findings, p->file.shown, p->file.path,

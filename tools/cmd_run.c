@@ -6,6 +6,7 @@
 #include "npy.h"
 #include "operands.h"
 #include "settings.h"
+#include "sim_options.h"
 #include "tensor.h"
 #include "verdict.h"
 
@@ -41,9 +42,8 @@ struct run {
     char *view; /* the verdict's, kept */
     bool reported;
     bool simulated;
-    tw_sim_options sim;
+    struct sim_options sim;
     tw_sim_result found;
-    char *suppressions;
 };
 
 static struct given_array *array_by_name(struct run *r, const char *name)
@@ -353,7 +353,7 @@ static int make_arrays(struct run *r)
 static tw_status launch_timed(struct run *r, double *seconds)
 {
     if (r->simulated) {
-        tw_status s = tw_launch_simulate(r->launch, &r->sim, &r->found);
+        tw_status s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
         *seconds = r->found.seconds;
         return s;
     }
@@ -640,32 +640,21 @@ static int run_steps(struct run *r)
 /* --device sim: the kernel is compiled for a GPU, and simulated. */
 static int choose_simulator(struct run *r, const char **device)
 {
-    static const char *const of_simulator[] = {"counters", "copies", "step-limit", "suppress",
-                                               "sm"};
+    static const char *const of_simulator[] = {"counters", "copies", "step-limit",
+                                               "suppress", "sm",     NULL};
     const struct options *o = r->given;
     r->simulated = *device && strcmp(*device, "sim") == 0;
     if (has_ptx_options(o, r->program.path))
         return STATUS_USAGE;
-    for (size_t i = 0; i < sizeof of_simulator / sizeof *of_simulator && !r->simulated; i++)
-        if (options_has(o, of_simulator[i]))
-            return usage_error(&r->complaints, o->command, "--%s is for --device sim",
-                               of_simulator[i]);
+    const char *other = options_any(o, of_simulator), *sm = options_value(o, "sm");
     if (!r->simulated)
-        return STATUS_OK;
-    const char *copies = options_value(o, "copies"), *sm = options_value(o, "sm");
+        return other ? usage_error(&r->complaints, o->command, "--%s is for --device sim", other)
+                     : STATUS_OK;
+    int status = sim_options_read(&r->sim, o);
     *device = sm ? sm : "sm_80";
-    r->sim.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
-    r->sim.seed = options_has(o, "seed") && r->seed > 0 ? (uint64_t)r->seed : 0;
-    r->sim.late = copies && strcmp(copies, "late") == 0;
-    if (copies && !r->sim.late && strcmp(copies, "early") != 0)
-        return usage_error(&r->complaints, o->command, "--copies %s: expected early or late",
-                           copies);
-    if (!options_integer(o, "step-limit", 1, INT64_MAX / 2, &r->sim.step_limit) ||
-        !read_suppressions(o, &r->suppressions))
-        return STATUS_USAGE;
-    r->sim.suppressions = r->suppressions;
-    r->sim.suppressions_name = options_value(o, "suppress");
-    return STATUS_OK;
+    r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
+    r->sim.options.seed = options_has(o, "seed") && r->seed > 0 ? (uint64_t)r->seed : 0;
+    return status;
 }
 
 static int open_and_run(struct run *r, const struct command *self)
@@ -726,7 +715,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.arrays);
     free(r.seconds);
     free(r.view);
-    free(r.suppressions);
+    sim_options_free(&r.sim);
     program_close(&r.program);
     complaints_free(&r.complaints);
     return status;
@@ -763,10 +752,7 @@ static const struct option_spec run_options[] = {
              "PTX that a GPU would get (--sm TARGET)"},
     OPTION_THREADS,
     OPTION_COUNTERS,
-    {.name = "copies",
-     .values = 1,
-     .value = "WHEN",
-     .help = "sim: asynchronous copies land early (default), or late, when waited for"},
+    OPTION_COPIES,
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,
     OPTIONS_PTX_LAUNCH,

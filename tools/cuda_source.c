@@ -43,19 +43,8 @@ static bool write_file(const char *folder, const char *name, const void *data, s
 static char *read_text(const char *folder, const char *name)
 {
     char *path = need_text("%s/%s", folder, name);
-    FILE *f = fopen(path, "rb");
+    char *text = read_whole_file(path, NULL);
     free(path);
-    if (!f)
-        return NULL;
-    size_t length = 0, room = 1 << 16, got;
-    char *text = need_memory(room);
-    while ((got = fread(text + length, 1, room - length - 1, f)) > 0) {
-        length += got;
-        if (room - length < 2)
-            text = need_more_memory(text, room *= 2);
-    }
-    text[length] = '\0';
-    fclose(f);
     return text;
 }
 

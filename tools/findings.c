@@ -157,6 +157,8 @@ static char *key_of(const tw_sim_finding *x)
 void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where)
 {
+    if (found->suppressed)
+        return;
     char *key = key_of(found);
     for (int i = 0; i < f->count; i++) {
         struct finding *x = &f->list[i];

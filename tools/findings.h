@@ -37,7 +37,7 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);
-/* One of the simulator's; the same kind with the same two places is the same. */
+/* One of the simulator's, unless it is suppressed; the same kind with the same two places is the same. */
 void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
 void findings_note(struct findings *f, const char *text); /* behind the latest */

@@ -122,6 +122,13 @@ bool options_has(const struct options *o, const char *name)
     return options_next(o, name, NULL) != NULL;
 }
 
+const char *options_any(const struct options *o, const char *const *names)
+{
+    while (*names && !options_has(o, *names))
+        names++;
+    return *names;
+}
+
 const char *options_value(const struct options *o, const char *name)
 {
     const char *value = NULL;

@@ -35,6 +35,8 @@ bool options_parse(struct options *o, const struct command *c, int argc, char **
 void options_free(struct options *o);
 
 bool options_has(const struct options *o, const char *name);
+/* The first of the names (NULL at the end) that is given, or NULL. */
+const char *options_any(const struct options *o, const char *const *names);
 /* The value of the last use, or NULL. */
 const char *options_value(const struct options *o, const char *name);
 /* The use after `previous` (NULL: the first) of that option, or NULL. */

@@ -1,6 +1,5 @@
 #include "ptx_file.h"
 #include "cuda_source.h"
-#include "target.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -34,11 +33,6 @@ bool is_ptx_file(const char *word)
 {
     size_t length = file_length(word);
     return ends_with(word, length, ".ptx") || ends_with(word, length, ".cu");
-}
-
-static void print_to_file(void *user, const char *text, size_t length)
-{
-    fwrite(text, 1, length, user);
 }
 
 /* --- the kernel --- */
@@ -136,15 +130,8 @@ static int find_kernel(struct ptx_file *f, const char *name)
 static char *read_source(const char *path, size_t *length)
 {
     struct stat info;
-    FILE *in = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_SOURCE
-                   ? fopen(path, "rb")
-                   : NULL;
-    if (!in)
-        return NULL;
-    char *text = need_memory((size_t)info.st_size + 1);
-    *length = fread(text, 1, (size_t)info.st_size, in);
-    fclose(in);
-    return text;
+    bool fit = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_SOURCE;
+    return fit ? read_whole_file(path, length) : NULL;
 }
 
 static void add_sources(struct ptx_file *f)
@@ -182,29 +169,15 @@ static int read_program(struct ptx_file *f, const struct options *o)
     return STATUS_OK;
 }
 
-static bool past_deadline(void *user)
-{
-    const struct deadline *d = user;
-    return d->at > 0 && seconds_now() > d->at;
-}
-
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
-                  const struct ptx_file_config *config)
+                  const struct program_config *config)
 {
     size_t length = file_length(word);
     *f = (struct ptx_file){.complaints = config->complaints,
                            .path = need_text("%.*s", (int)length, word)};
-    tw_config settings = {.colour = config->colour,
-                          .print = config->print ? print_to_file : NULL,
-                          .print_user = config->print,
-                          .cancelled = config->deadline ? past_deadline : NULL,
-                          .cancelled_user = config->deadline};
-    tw_status s = tw_context_new(&settings, &f->ctx);
-    if (s != TW_OK) {
-        complain(f->complaints, "%s", tw_status_text(s));
-        return STATUS_FAILED;
-    }
-    int status = read_program(f, o);
+    int status = context_open(&f->ctx, config);
+    if (status == STATUS_OK)
+        status = read_program(f, o);
     if (status != STATUS_OK)
         return status;
     const char *kernel = options_value(o, "kernel");

@@ -2,9 +2,7 @@
 #ifndef TW_PTX_FILE_H
 #define TW_PTX_FILE_H
 
-#include "tool.h"
-
-struct deadline;
+#include "target.h"
 
 struct ptx_file {
     tw_context *ctx;
@@ -18,15 +16,9 @@ struct ptx_file {
 /* "k.ptx", "k.cu", "k.ptx:NAME" */
 bool is_ptx_file(const char *word);
 
-struct ptx_file_config {
-    FILE *print; /* what the kernels print; NULL: dropped */
-    bool colour;
-    struct deadline *deadline; /* NULL: none */
-    struct complaints *complaints;
-};
 /* Opens the file and finds the kernel. STATUS_OK, or a status after a message; ptx_file_close in either case. */
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
-                  const struct ptx_file_config *config);
+                  const struct program_config *config);
 void ptx_file_close(struct ptx_file *f);
 
 #endif

@@ -150,6 +150,14 @@ tw_status space_apply(const struct space *s, tw_launch *l)
     return status;
 }
 
+bool space_is_default(const struct space *s)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        if (!s->axes[i].is_type && s->axes[i].at != 0)
+            return false;
+    return true;
+}
+
 char *space_text(const struct space *s)
 {
     char *text = need_text("%s", "");

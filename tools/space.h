@@ -29,6 +29,8 @@ void space_close(struct space *s);
 bool space_next(struct space *s, bool first);
 /* Gives the launch the current configuration. */
 tw_status space_apply(const struct space *s, tw_launch *l);
+/* Whether every tuned value that varies is the first of its list, whatever the types. */
+bool space_is_default(const struct space *s);
 /* "T = f16, BM = 64, BN = 128"; "" when there is nothing to choose. The caller frees. */
 char *space_text(const struct space *s);
 

@@ -1,6 +1,7 @@
-/* Small services: nearest names, memory, the clock. */
+/* Small services: nearest names, memory, the clock, texts of files. */
 #include "tool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -56,6 +57,31 @@ double seconds_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+char *read_whole_file(const char *path, size_t *length)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    size_t held = 0, room = 1 << 12, got;
+    char *text = need_memory(room);
+    while ((got = fread(text + held, 1, room - held - 1, f)) > 0) {
+        held += got;
+        if (room - held < 2)
+            text = need_more_memory(text, room *= 2);
+    }
+    text[held] = '\0';
+    int error = ferror(f) ? errno : 0;
+    fclose(f);
+    if (error) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    if (length)
+        *length = held;
+    return text;
 }
 
 static void *checked(void *p)

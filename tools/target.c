@@ -45,6 +45,21 @@ static bool is_text(const char *path)
     return !memchr(start, '\0', length) && !(length && start[0] == '\x93');
 }
 
+int context_open(tw_context **ctx, const struct program_config *config)
+{
+    tw_config settings = {.threads = config->threads,
+                          .colour = config->colour,
+                          .print = config->print ? print_to_file : NULL,
+                          .print_user = config->print,
+                          .cancelled = config->deadline ? past_deadline : NULL,
+                          .cancelled_user = config->deadline};
+    tw_status s = tw_context_new(&settings, ctx);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain(config->complaints, "%s", tw_status_text(s));
+    return STATUS_FAILED;
+}
+
 int program_open(struct program *p, const char *target, const struct program_config *config)
 {
     *p = (struct program){.complaints = config->complaints};
@@ -53,18 +68,10 @@ int program_open(struct program *p, const char *target, const struct program_con
         complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);
         return STATUS_USAGE;
     }
-    tw_config settings = {.threads = config->threads,
-                          .colour = config->colour,
-                          .print = config->print ? print_to_file : NULL,
-                          .print_user = config->print,
-                          .cancelled = config->deadline ? past_deadline : NULL,
-                          .cancelled_user = config->deadline};
-    tw_status s = tw_context_new(&settings, &p->ctx);
-    if (s != TW_OK) {
-        complain(p->complaints, "%s", tw_status_text(s));
-        return STATUS_FAILED;
-    }
-    s = tw_module_from_file(p->ctx, p->path, &p->module);
+    int status = context_open(&p->ctx, config);
+    if (status != STATUS_OK)
+        return status;
+    tw_status s = tw_module_from_file(p->ctx, p->path, &p->module);
     if (s == TW_NO_FILE && !*tw_context_messages(p->ctx))
         complain(p->complaints, "%s: %s", p->path, tw_status_text(s));
     else if (s != TW_OK || *tw_context_messages(p->ctx))

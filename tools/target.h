@@ -17,15 +17,16 @@ struct deadline {
     double at;
 };
 
-/* Opens "FILE" or "FILE:KERNEL". print gets what print() of kernels says; colour: in messages. Returns STATUS_OK, or a
- * status after a message; program_close in either case. */
 struct program_config {
-    FILE *print;
-    int threads; /* 0: one a core */
-    bool colour;
+    FILE *print;                   /* what print() of kernels says; NULL: dropped */
+    int threads;                   /* 0: one a core */
+    bool colour;                   /* in messages */
     struct deadline *deadline;     /* NULL: none */
     struct complaints *complaints; /* NULL: they are only printed */
 };
+/* STATUS_OK, or a status after a message. */
+int context_open(tw_context **ctx, const struct program_config *config);
+/* Opens "FILE" or "FILE:KERNEL". Returns STATUS_OK, or a status after a message; program_close in either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
 void program_close(struct program *p);
 

@@ -34,6 +34,8 @@ const char *closest_name(const char *name, const char *const *names);
 
 bool on_terminal(FILE *f); /* and the terminal can do colours */
 double seconds_now(void);  /* monotonic */
+/* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read. The caller frees. */
+char *read_whole_file(const char *path, size_t *length);
 /* malloc and friends that end the program with a message when there is no memory. */
 void *need_memory(size_t size); /* zeroed */
 void *need_more_memory(void *old, size_t size);
