@@ -96,10 +96,24 @@ static bool part_fits(const struct convert_wish *wish, int axis, int32_t part,
            plan->scratch.bytes <= wish->shared_bytes;
 }
 
-/* The tile in the fewest parts that fit, along one axis. */
-static bool find_parts(const struct convert_wish *wish, struct convert_plan *plan)
+static int64_t barriers_cost(const struct convert_costs *costs, const struct convert_plan *plan)
 {
-    for (int passes = 1; passes <= 64; passes++)
+    return (int64_t)plan->barriers * (plan->within_warps ? costs->warp_barrier : costs->barrier);
+}
+
+/* Every byte is written once and read once, 128 a wavefront. */
+static bool may_cost_less(const struct convert_wish *wish, struct convert_plan *plan, int passes,
+                          int64_t limit)
+{
+    int64_t wavefronts = layout_size_out(wish->to) * wish->bits / 8 / 128 * 2;
+    plan->barriers = 2 * passes - 1;
+    return wavefronts * wish->costs->wavefront + barriers_cost(wish->costs, plan) < limit;
+}
+
+/* The tile in the fewest parts that fit, along one axis. */
+static bool find_parts(const struct convert_wish *wish, int64_t limit, struct convert_plan *plan)
+{
+    for (int passes = 1; passes <= 64 && may_cost_less(wish, plan, passes, limit); passes++)
         for (int axis = 0; axis < wish->to->out_count; axis++) {
             int32_t extent = wish->to->outs[axis].extent;
             if (extent % passes || (passes == 1 && axis > 0))
@@ -115,21 +129,20 @@ static bool find_parts(const struct convert_wish *wish, struct convert_plan *pla
     return false;
 }
 
-static bool plan_shared(const struct convert_wish *wish, const struct convert_costs *costs,
-                        bool within_warps, struct convert_plan *out)
+/* False: it cannot be, or would cost `limit` at least. */
+static bool plan_shared(const struct convert_wish *wish, bool within_warps, int64_t limit,
+                        struct convert_plan *out)
 {
     int32_t warps = layout_in_extent(wish->to, AXIS_WARP);
     if (layout_in_extent(wish->from, AXIS_WARP) > warps)
         warps = layout_in_extent(wish->from, AXIS_WARP);
     *out =
         (struct convert_plan){.kind = CONVERT_SHARED, .within_warps = within_warps || warps == 1};
-    if (!find_parts(wish, out))
+    if (!find_parts(wish, limit, out))
         return false;
-    out->barriers = 2 * out->passes - 1;
     int64_t wavefronts = out->scratch.access[0].wavefronts + out->scratch.access[1].wavefronts;
-    out->cost = wavefronts * out->passes * costs->wavefront +
-                (int64_t)out->barriers * (out->within_warps ? costs->warp_barrier : costs->barrier);
-    return true;
+    out->cost = wavefronts * out->passes * wish->costs->wavefront + barriers_cost(wish->costs, out);
+    return out->cost < limit;
 }
 
 bool layout_plan_conversion(const struct convert_wish *wish_in, struct arena *arena,
@@ -144,10 +157,8 @@ bool layout_plan_conversion(const struct convert_wish *wish_in, struct arena *ar
     bool by_shuffles = within_warps && layout_plan_shuffles(&travel, &wish, arena, out);
     if (by_shuffles && out->kind <= CONVERT_MOVES)
         return true;
-    if (plan_shared(&wish, wish.costs, within_warps, &shared) &&
-        (!by_shuffles || shared.cost < out->cost))
+    bool by_memory = plan_shared(&wish, within_warps, by_shuffles ? out->cost : INT64_MAX, &shared);
+    if (by_memory)
         *out = shared;
-    else if (!by_shuffles)
-        return false;
-    return true;
+    return by_memory || by_shuffles;
 }

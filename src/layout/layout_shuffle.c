@@ -161,12 +161,28 @@ static bool find_exchange(const struct layout *travel, const struct layout *from
     return true;
 }
 
+/* Does each bit of the new number lead to bits of the old one that are its own, so that nothing is
+ * carried and exclusive or is addition? */
+static bool bits_are_own(const struct exchange *x)
+{
+    uint32_t taken = x->constant;
+    for (int b = 0; b < x->old.count; b++)
+        if (x->old.weight[b] & (x->old.weight[b] - 1))
+            return false;
+    for (int b = 0; b < LANE_BITS + x->new.count; b++) {
+        if (x->image[b] & taken)
+            return false;
+        taken |= x->image[b];
+    }
+    return true;
+}
+
 /* Does the number of bits say the same as the layout, everywhere? Digits that are no bits could
  * meet. */
 static bool is_right(const struct layout *travel, const struct exchange *x)
 {
     int32_t old_reg, old_lane;
-    for (int o = 0; o < x->outers; o++)
+    for (int o = 0; o < x->outers && !bits_are_own(x); o++)
         for (int32_t n = 0; n < 1 << x->new.count; n++)
             for (int32_t lane = 0; lane <= LANE_MASK; lane++) {
                 uint32_t number = x->constant;
