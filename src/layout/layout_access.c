@@ -90,7 +90,7 @@ int global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int by
 
 /* --- Vectors --- */
 
-static bool moves_only(const struct layout *l, const struct layout_digit *d, int j, int32_t value)
+bool layout_moves_only(const struct layout *l, const struct layout_digit *d, int j, int32_t value)
 {
     for (int o = 0; o < l->out_count; o++)
         if (d->xor [o] + d->add[o] != (o == j ? value : 0) || (d->xor [o] && d->add[o]))
@@ -116,7 +116,7 @@ int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int
     for (*bits = 0; width * 2 <= most && *bits < ACCESS_VECTOR_BITS; width *= 2) {
         int found = -1;
         for (int d = 0; d < l->digit_count && found < 0; d++)
-            if (l->digits[d].in == reg && moves_only(l, &l->digits[d], j, width))
+            if (l->digits[d].in == reg && layout_moves_only(l, &l->digits[d], j, width))
                 found = d;
         if (found < 0)
             break;

@@ -53,6 +53,11 @@ struct access {
  * `most` values. weights: theirs in reg. For global accesses take the register layout itself and
  * its last axis. */
 int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int *bits);
+/* Is the digit a bit that moves result j by `value` and nothing else? */
+bool layout_moves_only(const struct layout *l, const struct layout_digit *d, int j, int32_t value);
+/* The register layout with vectors of `vector` values along result j, each warp holding what it did
+ * (layout_widen.c). False: there is none. */
+bool layout_widen(const struct layout *l, int j, int vector, struct layout *out);
 
 /* One counter's share of a place, for one of its values. */
 struct place_share {

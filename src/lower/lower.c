@@ -4,6 +4,7 @@
 
 #include "lower/lower_flow.h"
 #include "lower/lower_limits.h"
+#include "lower/lower_plan.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -355,15 +356,16 @@ static void check_module(const struct lower *l)
     (void)l;
 }
 
-/* For sm_100 and up ptxas (13.0) spills a little so that one more block fits; a kernel with
- * registers to spare says how many blocks are meant, and keeps all in registers. Elsewhere, and for
- * larger kernels, its own choice is the better one. */
+/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels: for sm_100 and up it spills a little for
+ * one more; of a product by multiply-adds it then has too few registers to read the factors ahead (12 warps
+ * with 168 registers are faster than 16 with 128: docs/performance.md). Such a kernel, if it has registers to spare,
+ * says how many blocks are meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. */
 static void ask_for_registers(struct lower *l)
 {
     enum { FIRST = 100, LARGE = 180, MOST_BLOCKS = 4, GRAIN = 8, OWN_SHARED = 1024 };
     const struct lowered *out = l->out;
-    if (!lower_has(l, FIRST) || out->registers == 0 || out->registers > LARGE ||
-        kernel_thread_level(l->kernel))
+    if (kernel_thread_level(l->kernel) || out->registers == 0 || out->registers > LARGE ||
+        !(lower_has(l, FIRST) || plan_multiplies_elements(l)))
         return;
     int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
     int64_t blocks = l->target->registers / (registers * l->threads);

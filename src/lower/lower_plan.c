@@ -67,6 +67,7 @@ static void note_all(struct lower *l)
 bool plan_make(struct lower *l)
 {
     l->plan = arena_new(l->arena, struct plan);
+    plan_settle_sums(l);
     collect(l, l->kernel->body, 1);
     plan_scalars(l);
     plan_find_symbols(l);
@@ -85,6 +86,14 @@ const struct dot_plan *plan_dot(struct lower *l, const struct expr *e)
 {
     struct planned_dot *d = planned_dot_of(l, e);
     return d ? &d->plan : NULL;
+}
+
+bool plan_multiplies_elements(const struct lower *l)
+{
+    for (size_t i = 0; l->plan && i < l->plan->dots.count; i++)
+        if (l->plan->dots.data[i].plan.kind == DOT_FMA)
+            return true;
+    return false;
 }
 
 const struct layout *plan_symbol(struct lower *l, const struct sym *s)

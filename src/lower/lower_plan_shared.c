@@ -142,20 +142,7 @@ static void add_wish(struct shared_wish *w, struct shared_access a)
     w->access[at] = a;
 }
 
-/* Does a product want the columns of what the copy brings row by row? */
-static bool wants_columns(const struct planned_shared *t)
-{
-    int last = t->sym->type.rank;
-    for (size_t i = 0; i < t->uses.count; i++) {
-        const struct shared_use *u = &t->uses.data[i];
-        if (u->apart > 0 && u->access && leading_elements(u->access) + u->apart == last)
-            return true;
-    }
-    return false;
-}
-
-/* All copies of the whole part together: in the narrowest vectors that one of them can have. Into
- * columns only single elements can be copied in the background. */
+/* All copies of the whole part together: in the narrowest vectors that one of them can have. */
 static void add_copies(const struct planned_shared *t, int lead, struct wishes *w)
 {
     struct shared_access copy = {
@@ -174,10 +161,6 @@ static void add_copies(const struct planned_shared *t, int lead, struct wishes *
     }
     if (!any_async)
         copy.needed = 0;
-    else if (wants_columns(t) && dtype_size(t->sym->type.dtype) >= 4) {
-        copy.needed = (int)dtype_size(t->sym->type.dtype);
-        w->copy_vector = 1;
-    }
     if (w->copy_vector > 0)
         w->wish.access[w->wish.count++] = copy;
 }
@@ -205,6 +188,7 @@ static void make_wishes(struct lower *l, struct planned_shared *t, int lead, str
         w->wish.extents[i - lead] = (int32_t)type->extent[i];
     add_copies(t, lead, w);
     deal_parts(l, t, lead);
+    bool in_vectors = w->wish.count > 0 && w->wish.access[0].needed > (int)dtype_size(type->dtype);
     for (size_t i = 0; i < t->uses.count; i++) {
         const struct shared_use *u = &t->uses.data[i];
         const struct layout *regs = u->regs ? regs_of_part(l, u, t, lead) : NULL;
@@ -213,7 +197,7 @@ static void make_wishes(struct lower *l, struct planned_shared *t, int lead, str
             continue;
         add_wish(&w->wish, (struct shared_access){regs, kinds_of(l, u, type->dtype, aligned),
                                                   u->most < aligned ? u->most : (int)aligned, 0,
-                                                  u->weight, u->apart});
+                                                  u->weight, in_vectors ? 0 : u->apart});
     }
 }
 

@@ -384,6 +384,14 @@ static void settle_factors(struct lower *l, struct dot_plan *d)
     }
 }
 
+/* What only meets global memory lies as its accesses want it. */
+static void settle_symbol(struct lower *l, struct planned_symbol *s)
+{
+    const struct expr *access = s->is.firm ? plan_settled(l, s->sym) : NULL;
+    if (access)
+        s->is.layout = plan_view(l, access, s->is.layout, false);
+}
+
 void plan_symbols(struct lower *l)
 {
     struct plan *p = l->plan;
@@ -392,9 +400,12 @@ void plan_symbols(struct lower *l)
         continue;
     for (int n = 0; p->symbols.count > 0 && n < ROUNDS && vote_once(l, false); n++)
         continue;
-    for (size_t i = 0; i < p->symbols.count; i++)
-        if (!p->symbols.data[i]->is.layout)
-            p->symbols.data[i]->is.layout = plan_blocked(l, &p->symbols.data[i]->sym->type, 0);
+    for (size_t i = 0; i < p->symbols.count; i++) {
+        struct planned_symbol *s = p->symbols.data[i];
+        settle_symbol(l, s);
+        if (!s->is.layout)
+            s->is.layout = plan_blocked(l, &s->sym->type, 0);
+    }
     p->settled = true;
     for (size_t i = 0; i < p->dots.count; i++)
         settle_factors(l, &p->dots.data[i].plan);

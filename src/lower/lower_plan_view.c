@@ -4,6 +4,7 @@
  * program itself: constants, assume(n % 16 == 0), counters by what they start at and step by.
  */
 #include "lower/lower_plan_own.h"
+#include "lower/lower_tile.h"
 
 enum { ROUNDS = 8, VECTOR_BYTES = 16, LARGEST = 1 << 20 };
 
@@ -247,7 +248,8 @@ static int64_t access_cost(const struct layout *regs, const struct type *t)
     return SECTOR * sectors + INSTRUCTION * instructions;
 }
 
-static int64_t conversion_cost(const struct layout *natural, const struct type *t)
+/* Through shared memory. */
+static int64_t exchange_cost(const struct layout *natural, const struct type *t)
 {
     int64_t bits = dtype_table[t->dtype].bits;
     int64_t held = layout_size_in(natural) * bits / 8 / WAVEFRONT_BYTES;
@@ -255,12 +257,21 @@ static int64_t conversion_cost(const struct layout *natural, const struct type *
     return WAVEFRONT * (held + once) + BARRIER;
 }
 
+static const struct layout *widened(struct lower *l, const struct layout *natural, int rank,
+                                    int vector)
+{
+    struct layout out;
+    return layout_widen(natural, rank - 1, vector, &out) ? layout_keep(l, &out) : NULL;
+}
+
+/* Accesses are of 16 bytes wherever rows allow it and a thread makes more than one; narrower ones are
+ * as wide as is worth the way. */
 static const struct layout *choose_view(struct lower *l, const struct expr *access,
                                         const struct layout *natural)
 {
     const struct type *t = &access->type;
     int32_t weights[ACCESS_VECTOR_BITS];
-    int vector = plan_copy_vector(l, access, t), bits;
+    int widest = plan_copy_vector(l, access, t), vector = widest, bits;
     while (vector > 1 && (int64_t)vector * l->warps * WARP_LANES > type_elements(t))
         vector /= 2;
     const struct layout *blocked = plan_blocked(l, t, vector);
@@ -268,12 +279,20 @@ static const struct layout *choose_view(struct lower *l, const struct expr *acce
         natural = NULL;
     if (!natural || !blocked || natural == blocked)
         return natural ? natural : blocked;
-    if (layout_vector(natural, t->rank - 1, vector, weights, &bits) >= vector &&
-        layout_size_in(natural) <= layout_size_in(blocked))
+    int own = layout_vector(natural, t->rank - 1, widest, weights, &bits);
+    if (own >= vector && layout_size_in(natural) <= layout_size_in(blocked))
         return natural;
-    return access_cost(blocked, t) + conversion_cost(natural, t) < access_cost(natural, t)
-               ? blocked
-               : natural;
+    bool whole = widest * (int)dtype_size(t->dtype) == VECTOR_BYTES &&
+                 layout_in_extent(natural, AXIS_REG) > own && own < widest;
+    const struct layout *wide = whole ? widened(l, natural, t->rank, widest) : NULL;
+    int64_t by_shuffles =
+        wide ? tile_convert_cost(l, natural, wide, dtype_table[t->dtype].bits) : -1;
+    int64_t through = access_cost(blocked, t) + exchange_cost(natural, t);
+    bool narrow =
+        vector < widest; /* too small a tile for all threads: there each warp has it all */
+    if (by_shuffles >= 0 && (narrow || access_cost(wide, t) + by_shuffles < through))
+        return wide;
+    return (whole && !narrow) || through < access_cost(natural, t) ? blocked : natural;
 }
 
 const struct layout *plan_view(struct lower *l, const struct expr *access,

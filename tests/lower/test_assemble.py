@@ -7,7 +7,8 @@ Every kernel × type × tuned configuration × target is lowered and assembled w
 takes every configuration once, with target and type going round, and the defaults on every target; --all takes the whole
 product. The goldens' PTX is assembled too. The defaults' registers, spills, shared memory and instruction counts must be those
 of kernels.csv (--bless writes it) where ptxas is of the version it was made with: a change of the code shows in the difference.
-Shared accesses of the tile-level kernels must have the fewest wavefronts. Without ptxas nothing is assembled, which is said.
+Shared accesses of the tile-level kernels must have the fewest wavefronts, and accesses of global memory, whose rows all
+divide by 16 bytes here, must be 16 bytes wide. Without ptxas nothing is assembled, which is said.
 """
 import concurrent.futures
 import csv
@@ -101,6 +102,8 @@ def measure(tool, case, said, cubin):
     waves = [(int(w), int(l)) for w, l in re.findall(r" (\d+) +(\d+)(?:  conflicts)?$", accesses, re.M)]
     if shared and not case.kernel.thread_level and not waves:
         raise RuntimeError(f"{case}: no wavefronts in the layout:\n{layout[-800:]}")
+    if not case.kernel.thread_level:
+        check_widths(case, layout.partition("\nglobal memory")[2])
     return {
         "kernel": case.kernel.name, "type": case.type or "", "target": case.target,
         "registers": number(r"Used (\d+) registers"),
@@ -110,6 +113,25 @@ def measure(tool, case, said, cubin):
         "loop_shared": kinds["shared"], "loop_global": kinds["global"],
         "wavefronts": sum(w for w, _ in waves), "least": sum(l for _, l in waves),
     }
+
+
+def bytes_of(instruction):
+    """Of "ld.global.nc.v4.b32", "cp.async 16"; None: no access of global memory."""
+    if instruction.startswith("cp.async"):
+        return int(instruction.split()[1])
+    parts = instruction.split(".")
+    if parts[1] != "global":
+        return None
+    vector = next((int(p[1:]) for p in parts if re.fullmatch(r"v\d", p)), 1)
+    return vector * int(re.search(r"\d+$", parts[-1]).group()) // 8
+
+
+def check_widths(case, accesses):
+    found = re.findall(r"((?:cp\.async \d+|(?:ld|st|atom|red)\.[\w.]+)) ", accesses)
+    widths = {i: bytes_of(i) for i in found if bytes_of(i)}
+    narrow = [i for i, width in widths.items() if width < 16]
+    if narrow or not widths:
+        raise RuntimeError(f"{case}: of 16 bytes could be: {', '.join(narrow) or 'nothing found'}\n{accesses}")
 
 
 def golden_cases():

@@ -1,6 +1,7 @@
 /* What accesses cost: wavefronts, vectors, sectors, matrix accesses, against enumeration lane by
  * lane. */
 #include "layout/layout_access.h"
+#include "layout/layout_named.h"
 #include "layout/layout_text.h"
 
 #include <setjmp.h>
@@ -314,6 +315,54 @@ static void sectors_of_blocked_layouts(void **state)
     assert_int_equal(layout_sectors(&l, strides, 16, &instructions), 96 * 11);
 }
 
+/* Elements that a warp holds, a bit each. */
+static void held_by_warp(const struct layout *l, int warp, unsigned char *held)
+{
+    memset(held, 0, 64 * 64);
+    for (int lane = 0; lane < LAYOUT_LANES; lane++)
+        for (int reg = 0; reg < layout_in_extent(l, AXIS_REG); reg++) {
+            int32_t at[LAYOUT_OUTS];
+            layout_element(l, reg, lane, warp, at);
+            held[at[0] * 64 + at[1]]++;
+        }
+}
+
+static void check_widened(const struct layout *l, int vector)
+{
+    static unsigned char before[64 * 64], after[64 * 64];
+    struct layout wide;
+    int32_t weights[ACCESS_VECTOR_BITS];
+    int bits, warps = layout_in_extent(l, AXIS_WARP);
+    assert_true(layout_widen(l, 1, vector, &wide));
+    assert_true(layout_vector(&wide, 1, vector, weights, &bits) == vector);
+    assert_int_equal(layout_in_extent(&wide, AXIS_REG), layout_in_extent(l, AXIS_REG));
+    for (int warp = 0; warp < warps; warp++) {
+        held_by_warp(l, warp, before);
+        held_by_warp(&wide, warp, after);
+        assert_memory_equal(before, after, sizeof before);
+    }
+}
+
+/* Sums of products: two elements of a row in a thread, then four or eight; each warp keeps what it has. */
+static void vectors_are_widened_within_warps(void **state)
+{
+    (void)state;
+    const int32_t extents[2] = {64, 64};
+    for (int warps_m = 1; warps_m <= 4; warps_m *= 2)
+        for (int warps_n = 1; warps_n <= 4; warps_n *= 2) {
+            struct mma_tiling t = {{16, 8, 16, 16}, warps_m, warps_n, false};
+            struct layout sum, none;
+            assert_true(layout_mma_tile(&t, MATRIX_C, extents, &sum));
+            check_widened(&sum, 2);
+            check_widened(&sum, 4);
+            check_widened(&sum, 8);
+            assert_false(layout_widen(&sum, 1, 64 * 2, &none)); /* longer than a row */
+        }
+    struct layout rows; /* a thread has one element: nothing to give for its neighbours' */
+    assert_true(layout_blocked((const int32_t[2]){1, 64}, 2, 32, 1, 2, &rows));
+    assert_false(layout_widen(&rows, 1, 4, &(struct layout){0}));
+}
+
 static void addresses_split_into_pointers_and_constants(void **state)
 {
     (void)state;
@@ -370,6 +419,7 @@ int main(void)
         cmocka_unit_test(odd_registers_are_no_fragment),
         cmocka_unit_test(a_factor_in_plain_rows_conflicts),
         cmocka_unit_test(sectors_of_blocked_layouts),
+        cmocka_unit_test(vectors_are_widened_within_warps),
         cmocka_unit_test(addresses_split_into_pointers_and_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

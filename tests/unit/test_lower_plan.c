@@ -469,8 +469,9 @@ static const struct layout *stored_in(struct planned *p, const struct stmt *s)
     return plan_view(&p->l, s->target, natural, true);
 }
 
-/* Fragments of f16 are 4 bytes a lane; those of f32 fill their sectors. */
-static void sums_are_stored_in_whole_sectors(void **state)
+/* Fragments are 4 bytes of f16 a lane, 8 of f32; stores are of 16, and turned over among a warp's lanes where that is
+ * cheaper than through shared memory. */
+static void sums_are_stored_in_wide_vectors(void **state)
 {
     (void)state;
     struct planned p;
@@ -485,7 +486,36 @@ static void sums_are_stored_in_whole_sectors(void **state)
                   "    C[0 +: 64][0 +: 64] = dot(A[0 +: 64][0 +: 64], A[0 +: 64][0 +: 64]);\n"
                   "}\n");
     make_plan(&p);
-    assert_ptr_equal(stored_in(&p, store(&p)), dot_of(&p, 0)->c);
+    const struct layout *stored = stored_in(&p, store(&p)), *sum = dot_of(&p, 0)->c;
+    assert_int_equal(vector_of(sum), 2);
+    assert_int_equal(vector_of(stored), 4);
+    assert_int_equal(layout_in_extent(stored, AXIS_REG), layout_in_extent(sum, AXIS_REG));
+    close_plan(&p);
+}
+
+/* A sum that blocks add to memory in turn is turned over once, behind the last product. */
+static void sums_that_meet_memory_are_settled(void **state)
+{
+    (void)state;
+    struct planned p;
+    open_file(&p, "kernels/matmul/split_k.tile", DT_F16);
+    make_plan(&p);
+    const struct layout *sum = dot_of(&p, 0)->c, *settled = NULL;
+    int wide = 0;
+    for (size_t i = 0; i < p.l.plan->symbols.count; i++) {
+        const struct planned_symbol *s = p.l.plan->symbols.data[i];
+        if (plan_settled(&p.l, s->sym))
+            settled = s->is.layout;
+        wide += s->is.layout == sum;
+    }
+    assert_non_null(settled);
+    assert_int_equal(wide, 1);
+    assert_int_equal(vector_of(settled), 4);
+    close_plan(&p);
+    open_file(&p, "kernels/fused/linear_gelu.tile", DT_F16); /* one store, nothing to add */
+    make_plan(&p);
+    for (size_t i = 0; i < p.l.plan->symbols.count; i++)
+        assert_null(plan_settled(&p.l, p.l.plan->symbols.data[i]->sym));
     close_plan(&p);
 }
 
@@ -752,7 +782,8 @@ int main(void)
         cmocka_unit_test(factors_lie_as_the_product_takes_them),
         cmocka_unit_test(sums_that_meet_agree),
         cmocka_unit_test(stages_are_copied_alike),
-        cmocka_unit_test(sums_are_stored_in_whole_sectors),
+        cmocka_unit_test(sums_are_stored_in_wide_vectors),
+        cmocka_unit_test(sums_that_meet_memory_are_settled),
         cmocka_unit_test(factors_are_loaded_in_wide_vectors),
         cmocka_unit_test(vectors_are_as_wide_as_rows_are_aligned),
         cmocka_unit_test(scalars_have_divisors),
