@@ -8,6 +8,7 @@ one name (test data aside). Warnings: files of more than 1000 lines, functions o
 """
 import os
 import re
+import subprocess
 import sys
 from collections import defaultdict
 
@@ -37,6 +38,12 @@ def sources(root, *tops):
             folders[:] = sorted(f for f in folders if not f.startswith((".", "build", "__")))
             for name in sorted(files):
                 yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def tracked(root):
+    """The project's own files; None where git does not know them."""
+    done = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True)
+    return done.stdout.splitlines() if done.returncode == 0 else None
 
 
 def line_of(text, at):
@@ -76,7 +83,7 @@ def check_tools(root, errors):
 
 def check_names(root, errors):
     seen = defaultdict(list)
-    for path in sources(root, "."):
+    for path in tracked(root) or sources(root, "."):
         path = os.path.normpath(path)
         if not path.startswith("tests/") or path.endswith((".c", ".h", ".py")):
             seen[os.path.basename(path)].append(path)
