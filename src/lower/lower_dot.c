@@ -163,7 +163,6 @@ static struct dot_factor factor_of(const struct dot_plan *p, const struct expr *
                  : side    ? p->chunk_b
                            : p->chunk_a,
         .right = side == 1,
-        .apart = dot_goes_by_columns(p, side ? p->b_type : p->a_type) ? 2 - side : 0,
         .again = side ? p->b_again : p->a_again,
         .paired = paired,
         .deep = p->mma.shape.k / 16};

@@ -4,6 +4,11 @@
 
 #include "lower/lower_dot.h"
 
+static inline int32_t divide_up(int32_t a, int32_t b)
+{
+    return (a + b - 1) / b;
+}
+
 struct dot_factor {
     struct dot_source source;
     enum dtype written, type;     /* of the operand as the program has it; that the product takes */
@@ -13,7 +18,6 @@ struct dot_factor {
     const struct value *scratch;  /* staged: where, and how it lies there */
     const struct layout *memory;
     bool right, paired;
-    int apart;                   /* the axis along which it is not to be read in vectors, from 1 */
     const struct expr *again;    /* staged: read anew */
     int deep;                    /* paired: k of an instruction in sixteens */
     struct regtile raw;          /* in registers as it comes: of source.type */

@@ -1,7 +1,7 @@
 /* dot by multiply-adds of single elements: for each k a column of A times a row of B.
  *
- * Sums go in order of increasing k with one rounding a step, as the CPU engine's do, so f32 and f64 products
- * are the same bits. Registers are counted as layout_fma_tile does: of A element i of step k at
+ * Sums go in order of increasing k with one rounding a step, as the CPU engine's do, so f32 products,
+ * and those of f64 that no matrix unit takes, are the same bits. Registers are counted as layout_fma_tile does: of A element i of step k at
  * k * rows + i, i within a vector, then further vectors; of B likewise; of the sum a vector_m x vector_n block row by
  * row, then further ones along n, then along m.
  */
@@ -13,11 +13,6 @@ struct block {
     int vector_m, vector_n;
     int32_t reps_n;
 };
-
-static int32_t divide_up(int32_t a, int32_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static struct block block_of(const struct dot_plan *p)
 {

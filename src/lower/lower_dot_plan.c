@@ -17,11 +17,6 @@ enum {
     SLOTS_OF_WAVEFRONT = 4
 };
 
-static int32_t divide_up(int32_t a, int32_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* 32-bit registers that so many elements of a thread take. */
 static int64_t registers_of(enum dtype t, int64_t elements)
 {
@@ -392,7 +387,7 @@ static void stage_factors(struct lower *l, struct dot_plan *p, const struct dot_
 
 /* --- In chunks of k --- */
 
-enum { MOST_PRODUCTS = 2048, CHUNK_PRODUCTS = 1024 };
+enum { UNROLLED_PRODUCTS = 2048, CHUNK_PRODUCTS = 1024 };
 
 static const struct layout *chunk_layout(struct lower *l, const struct dot_plan *p,
                                          enum matrix_operand operand)
@@ -418,7 +413,7 @@ void dot_choose_chunk(struct lower *l, struct dot_plan *p)
     struct dot_source source[2] = {dot_source_of(p->e, 0), dot_source_of(p->e, 1)};
     int64_t sums = elements_of(p->c), products = (int64_t)l->plan->dots.count;
     p->chunk = 0;
-    if (p->kind != DOT_FMA || sums * p->k * products <= MOST_PRODUCTS ||
+    if (p->kind != DOT_FMA || sums * p->k * products <= UNROLLED_PRODUCTS ||
         !(p->a_staged || source[0].shared) || !(p->b_staged || source[1].shared) ||
         tile_per_word(source[0].type) != 1 || tile_per_word(source[1].type) != 1)
         return;
