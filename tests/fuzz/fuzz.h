@@ -1,9 +1,11 @@
-/* The language fuzzer's parts.
+/* The fuzzers' parts.
  *
- *   fuzz_language.c  the driver: workers, watchdog, statistics
+ *   fuzz_driver.c    workers, watchdog, statistics
+ *   fuzz_language.c  programs of the language, whole
  *   fuzz_generate.c  random modules from the grammar, most of them well typed; fuzz_expr.c: their expressions
  *   fuzz_mutate.c    damaged copies of texts, by token and by byte
  *   fuzz_pipeline.c  what is done with a text, and what must hold
+ *   fuzz_ptx.c       PTX, through the parser and the simulator; fuzz_ptx_mutate.c: damaged copies
  */
 #ifndef TW_FUZZ_H
 #define TW_FUZZ_H
@@ -18,15 +20,41 @@ uint64_t rng_next(struct rng *r);
 int rng_below(struct rng *r, int n); /* 0 … n-1 */
 bool rng_chance(struct rng *r, int percent);
 
-/* How far a text came. */
-enum reached { NOT_PARSED, PARSED, CHECKED, PASSED, RAN, REACHED_COUNT };
+struct sample {
+    char *text;
+    size_t length;
+};
+struct corpus {
+    struct sample *samples;
+    size_t count;
+};
 
-/* Takes a text through everything there is: parse, check, passes, print and parse again, run. Aborts with a message on
- * standard error when something does not hold that always must. */
-enum reached fuzz_one(const char *text, size_t n);
+enum { FUZZ_STAGES = 6, FUZZ_FOLDERS = 6 };
+
+/* What is fuzzed. */
+struct fuzz_subject {
+    const char *name;                  /* of the program */
+    const char *endings[2];            /* of the corpus's files; the second may be NULL */
+    const char *folders[FUZZ_FOLDERS]; /* where they are; NULL at the end */
+    const char *stages[FUZZ_STAGES];   /* how far a text comes; NULL at the end */
+    /* The text of case `number`: the same for the same number and corpus. */
+    void (*make)(struct text *out, const struct corpus *c, uint64_t number);
+    /* Takes it as far as it goes: a stage. Aborts with a message on standard error when something
+     * does not hold that always must. */
+    int (*run)(const char *text, size_t n);
+};
+int fuzz_main(int argc, char **argv, const struct fuzz_subject *subject);
+
+/* How far a program of the language came. */
+enum reached { NOT_PARSED, PARSED, CHECKED, PASSED, RAN };
+
+/* Takes a text through everything there is: parse, check, passes, print and parse again, run. */
+int fuzz_one(const char *text, size_t n);
 
 void generate_module(struct text *out, struct rng *r);
 void mutate_tokens(struct text *out, struct rng *r, const char *text, size_t n, int edits);
+void mutate_lines(struct text *out, struct rng *r, const char *text, size_t n, int edits,
+                  const struct corpus *others);
 void mutate_bytes(struct text *out, struct rng *r, const char *text, size_t n, int edits);
 
 #endif

@@ -523,7 +523,7 @@ static enum reached whole_text(struct fuzz_case *c, const char *text, size_t n)
     return best;
 }
 
-enum reached fuzz_one(const char *text, size_t n)
+int fuzz_one(const char *text, size_t n)
 {
     jmp_buf no_memory;
     struct rng r = {n};
