@@ -350,7 +350,11 @@ typedef struct tw_sim_result {
     const char *ended;    /* what ended it before its end, with the place; NULL: it was done */
     const char *report;   /* all of it to be read; "" if there is nothing to say */
     const char *counters; /* a table to be read, "" without TW_WATCH_COUNTERS; the same in JSON: */
-    const char *counters_json; /* an object: in all, and by line in "lines"; NULL without */
+    /* An object: in all, and by line in "lines"; NULL without. Of tw_ptx_simulate it has besides
+     * "as_assembled", what they are for the machine code: "exact", whether that is known, a pair
+     * [least, most] (null: nobody knows) for each counter of memory, "lines" with those that are
+     * not exact and "why"; "assembler", null if tw_ptx_machine_code was not given any. */
+    const char *counters_json;
     /* An object: "findings" (each kind, message, accesses, …), "ended", "warp_instructions" and,
      * where they were asked for, "counters". */
     const char *json;
@@ -388,6 +392,12 @@ TW_API tw_status tw_ptx_param_at(const tw_ptx *p, const char *kernel, int index,
 TW_API const char *tw_ptx_source_at(const tw_ptx *p, int index);
 /* The text of such a file, copied, so that reports show its lines. */
 TW_API tw_status tw_ptx_source(tw_ptx *p, const char *name, const char *text, size_t length);
+/* What it says it is for: "sm_90". */
+TW_API const char *tw_ptx_target(const tw_ptx *p);
+/* What `ptxas -lineinfo` made of the text: a cubin, copied. An assembler may merge accesses, or move
+ * them; with it counters are those of the accesses that the machine code has. TW_BAD_PROGRAM: it is
+ * none, or has no lines. */
+TW_API tw_status tw_ptx_machine_code(tw_ptx *p, const void *cubin, size_t length);
 
 /* What a kernel is given for a parameter: a value (`data` has as many bytes as the parameter), or
  * the address of memory that is the caller's and is used in place. */

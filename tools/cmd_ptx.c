@@ -1,5 +1,6 @@
 /* PTX and CUDA C, run once or checked in many orders of warps. */
 #include "cmd_ptx.h"
+#include "assembler.h"
 #include "findings.h"
 #include "ptx_launch.h"
 #include "sim_options.h"
@@ -202,9 +203,12 @@ static void json_run(const struct ptx_command *p, bool ok)
 
 static tw_status launch_once(struct ptx_command *p)
 {
+    bool counted = options_has(&p->given, "counters");
     if (!p->simulated)
         return tw_ptx_run(p->file.ptx, &p->launch.launch, &p->milliseconds);
-    p->sim.options.watch = options_has(&p->given, "counters") ? TW_WATCH_COUNTERS : 0;
+    if (counted)
+        assemble(&p->file, &p->given);
+    p->sim.options.watch = counted ? TW_WATCH_COUNTERS : 0;
     p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
     return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
 }
@@ -307,6 +311,8 @@ static int check_orders(struct ptx_command *p)
     int status = STATUS_OK;
     double until = seconds_now() + ROUNDS_OF_TIME * p->time_limit;
     uint64_t first = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
+    if (options_has(&p->given, "counters"))
+        assemble(&p->file, &p->given);
     p->planned = 2 * p->seeds;
     for (int64_t i = 0; i < p->planned && (i == 0 || seconds_now() < until); i++)
         if (!check_once(p, first + (uint64_t)i / 2, i % 2, &status))

@@ -1,17 +1,11 @@
-/* Everything that the compiler reads and writes besides the user's file lies in a folder of its own that goes again. */
 #include "cuda_source.h"
+#include "toolchain.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { MOST_ARGUMENTS = 64 };
 
@@ -28,79 +22,25 @@ struct compilation {
 
 /* --- files --- */
 
-static bool write_file(const char *folder, const char *name, const void *data, size_t length)
-{
-    char *path = need_text("%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fwrite(data, 1, length, f) == length;
-    if (f && fclose(f) != 0)
-        ok = false;
-    free(path);
-    return ok;
-}
-
-/* The text of a file in the folder; NULL if there is none. */
-static char *read_text(const char *folder, const char *name)
-{
-    char *path = need_text("%s/%s", folder, name);
-    char *text = read_whole_file(path, NULL);
-    free(path);
-    return text;
-}
-
-static void remove_folder(const char *folder)
-{
-    DIR *all = opendir(folder);
-    for (struct dirent *e; all && (e = readdir(all));) {
-        char *path = need_text("%s/%s", folder, e->d_name);
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlink(path);
-        free(path);
-    }
-    if (all)
-        closedir(all);
-    rmdir(folder);
-}
-
 static bool make_folder(struct compilation *x)
 {
     /* what CUDA sources include of the toolkit; our header has it all */
     static const char *const empty[] = {"cuda_runtime.h", "cuda_runtime_api.h", "cuda_pipeline.h",
                                         "cuda_pipeline_primitives.h", "device_launch_parameters.h"};
-    const char *base = getenv("TMPDIR");
-    x->folder = need_text("%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(x->folder)) {
-        complain(x->complaints, "%s: %s", x->folder, strerror(errno));
-        free(x->folder);
-        x->folder = NULL;
+    x->folder = folder_make();
+    if (!x->folder) {
+        complain(x->complaints, "no folder for the compiler's files: %s", strerror(errno));
         return false;
     }
-    bool ok = write_file(x->folder, "tilewright_cuda.h", cuda_header, cuda_header_length);
+    bool ok = folder_write(x->folder, "tilewright_cuda.h", cuda_header, cuda_header_length);
     for (size_t i = 0; i < sizeof empty / sizeof *empty && !x->is_nvcc; i++)
-        ok = ok && write_file(x->folder, empty[i], "\n", 1);
+        ok = ok && folder_write(x->folder, empty[i], "\n", 1);
     if (!ok)
         complain(x->complaints, "%s: its files cannot be written", x->folder);
     return ok;
 }
 
 /* --- the compiler --- */
-
-/* Where a program is, as the shell finds it; NULL: nowhere. The caller frees. */
-static char *find_program(const char *name)
-{
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? need_text("%s", name) : NULL;
-    const char *at = getenv("PATH");
-    while (at && *at) {
-        size_t length = strcspn(at, ":");
-        char *path = need_text("%.*s/%s", (int)length, at, name);
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
-        at += length + (at[length] == ':');
-    }
-    return NULL;
-}
 
 static bool find_compiler(struct compilation *x)
 {
@@ -184,28 +124,6 @@ static void make_command(struct compilation *x)
     add(x, "%s", x->path);
 }
 
-/* Its exit status, -1: it could not be started. What it says goes to said.txt. */
-static int run_compiler(struct compilation *x)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status = -1;
-    char *said = need_text("%s/said.txt", x->folder);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, said, O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    int error = posix_spawn(&child, x->program, &actions, NULL, x->arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    free(said);
-    if (error)
-        return -1;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void explain(struct compilation *x, const char *said)
 {
     complain(x->complaints, "%s does not compile (%s)", x->path, x->program);
@@ -248,11 +166,11 @@ static char *with_given_name(char *ptx, const char *path)
 static int compile(struct compilation *x, char **ptx)
 {
     make_command(x);
-    int status = run_compiler(x);
-    char *said = read_text(x->folder, "said.txt");
+    int status = run_program(x->arguments, x->folder, "said.txt");
+    char *said = folder_read(x->folder, "said.txt", NULL);
     if (said)
         fputs(said, stderr);
-    *ptx = status == 0 ? read_text(x->folder, "out.ptx") : NULL;
+    *ptx = status == 0 ? folder_read(x->folder, "out.ptx", NULL) : NULL;
     if (*ptx)
         *ptx = with_given_name(*ptx, x->path);
     else
@@ -269,11 +187,9 @@ int cuda_compile(const char *path, const struct options *o, struct complaints *c
         complain(c, "cannot read `%s`: %s", path, strerror(errno));
     else if (find_compiler(&x) && make_folder(&x))
         status = compile(&x, ptx);
-    if (x.folder)
-        remove_folder(x.folder);
+    folder_remove(x.folder);
     for (int i = 0; i < x.count; i++)
         free(x.arguments[i]);
-    free(x.folder);
     free(x.program);
     return status;
 }

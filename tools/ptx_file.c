@@ -150,14 +150,12 @@ static int read_program(struct ptx_file *f, const struct options *o)
 {
     tw_status s;
     if (is_cuda(f->path)) {
-        char *text = NULL;
-        int status = cuda_compile(f->path, o, f->complaints, &text);
+        int status = cuda_compile(f->path, o, f->complaints, &f->text);
         if (status != STATUS_OK)
             return status;
         char *name = need_text("%s.ptx", f->path);
-        s = tw_ptx_from_text(f->ctx, name, text, strlen(text), &f->ptx);
+        s = tw_ptx_from_text(f->ctx, name, f->text, strlen(f->text), &f->ptx);
         free(name);
-        free(text);
     } else {
         s = tw_ptx_from_file(f->ctx, f->path, &f->ptx);
     }
@@ -188,6 +186,7 @@ void ptx_file_close(struct ptx_file *f)
 {
     tw_context_free(f->ctx);
     free(f->path);
+    free(f->text);
     free(f->kernel);
     free(f->shown);
     *f = (struct ptx_file){0};

@@ -8,6 +8,7 @@ struct ptx_file {
     tw_context *ctx;
     tw_ptx *ptx;
     char *path;
+    char *text;   /* of the PTX, where it is a compiler's; NULL: it is the file */
     char *kernel; /* as the PTX calls it */
     char *shown;  /* as the source does */
     struct complaints *complaints;

@@ -63,7 +63,8 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
     {.name = "sm",                                                                                 \
      .values = 1,                                                                                  \
      .value = "TARGET",                                                                            \
-     .help = "what is compiled for: sm_80 (default), sm_90 …"},                                    \
+     .help = "what is compiled for: sm_80 (default), sm_90 …; PTX, with --counters:\n"           \
+             "what it is assembled for (default: as it says)"},                                    \
         {.name = "compiler",                                                                       \
          .values = 1,                                                                              \
          .value = "PROGRAM",                                                                       \

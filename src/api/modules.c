@@ -1,7 +1,5 @@
 /* Modules and kernels: text in, and what a kernel takes out. */
-#include "api/objects.h"
-
-#include "base/platform.h"
+#include "api/source_object.h"
 
 #include <string.h>
 
@@ -70,15 +68,20 @@ static void describe_kernel(tw_module *m, tw_kernel *k, int index, const char *t
     }
 }
 
-struct module_call {
-    tw_module *module;
-    const char *name, *text; /* text NULL: name is a path */
-    size_t length;
-};
-
-static tw_status compile_module(tw_module *m)
+static void open_module(void *object, tw_context *ctx)
 {
+    tw_module *m = object;
+    m->ctx = ctx;
+    context_arena(ctx, &m->arena);
+}
+
+static tw_status read_module(void *object, const struct source_given *given)
+{
+    tw_module *m = object;
     struct diag *d = &m->ctx->diag;
+    tw_status status = source_read(given, &m->arena, d, &m->source);
+    if (status != TW_OK)
+        return status;
     m->parsed = lang_parse(&m->arena, d, &m->source);
     if (!m->parsed || d->errors)
         return TW_BAD_PROGRAM;
@@ -90,66 +93,37 @@ static tw_status compile_module(tw_module *m)
     return TW_OK;
 }
 
-static tw_status read_module(void *user)
+static void destroy_module(void *object)
 {
-    struct module_call *call = user;
-    tw_module *m = call->module;
-    m->source.name = arena_string(&m->arena, call->name, strlen(call->name));
-    if (call->text) {
-        m->source.text = arena_string(&m->arena, call->text, call->length);
-        m->source.length = call->length;
-        return compile_module(m);
-    }
-    const char *why = "";
-    m->source.text = platform_read_file(&m->arena, call->name, &m->source.length, &why);
-    if (!m->source.text) {
-        diag_error(&m->ctx->diag, LOC_NONE, "cannot read `%s`: %s", call->name, why);
-        return TW_NO_FILE;
-    }
-    return compile_module(m);
+    module_destroy(object);
 }
 
-static tw_status module_new(tw_context *ctx, struct module_call *call, tw_module **out)
+static tw_status module_new(tw_context *ctx, const struct source_given *given, tw_module **out)
 {
-    tw_module *m = context_object(ctx, sizeof *m);
+    static const struct source_kind kind = {sizeof(tw_module), open_module, read_module,
+                                            destroy_module};
+    tw_status status;
+    tw_module *m = source_object(ctx, &kind, given, &status);
+    if (out)
+        *out = m;
     if (!m)
-        return context_no_memory(ctx);
-    m->ctx = ctx;
-    context_arena(ctx, &m->arena);
-    call->module = m;
-    tw_status status = context_call(ctx, read_module, call);
-    if (status != TW_OK) {
-        module_destroy(m);
         return status;
-    }
     m->next = ctx->modules;
     ctx->modules = m;
-    *out = m;
     return TW_OK;
 }
 
 tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text, size_t length,
                               tw_module **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!name || !text || !out)
-        return context_refuse(ctx, "tw_module_from_text: `name`, `text` or `out` is NULL");
-    return module_new(ctx, &(struct module_call){.name = name, .text = text, .length = length},
-                      out);
+    const struct source_given given = {"tw_module_from_text", name, text, length, false, out};
+    return module_new(ctx, &given, out);
 }
 
 tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!path || !out)
-        return context_refuse(ctx, "tw_module_from_file: `path` or `out` is NULL");
-    return module_new(ctx, &(struct module_call){.name = path}, out);
+    const struct source_given given = {"tw_module_from_file", path, NULL, 0, true, out};
+    return module_new(ctx, &given, out);
 }
 
 /* --- kernels --- */

@@ -1,39 +1,40 @@
 #include "api/ptx_program.h"
 
 #include "api/simulation.h"
-#include "base/platform.h"
+#include "api/source_object.h"
 
 #include <string.h>
 
 /* --- made and freed --- */
 
-struct read_call {
-    tw_ptx *program;
-    const char *name, *text; /* text NULL: name is a path */
-    size_t length;
-};
-
-static tw_status read_program(void *user)
+/* "sm_90a" */
+static const char *target_name(struct arena *a, struct ptx_target t)
 {
-    struct read_call *call = user;
-    tw_ptx *p = call->program;
+    const char suffix[2] = {t.suffix, 0};
+    return arena_printf(a, "sm_%d%s", t.number, suffix);
+}
+
+static void open_program(void *object, tw_context *ctx)
+{
+    tw_ptx *p = object;
+    p->ctx = ctx;
+    context_arena(ctx, &p->arena);
+    context_arena(ctx, &p->assembled);
+    context_arena(ctx, &p->simulated);
+}
+
+static tw_status read_program(void *object, const struct source_given *given)
+{
+    tw_ptx *p = object;
     struct diag *d = &p->ctx->diag;
-    const char *why = "";
-    p->source.name = arena_string(&p->arena, call->name, strlen(call->name));
-    if (call->text) {
-        p->source.text = arena_string(&p->arena, call->text, call->length);
-        p->source.length = call->length;
-    } else {
-        p->source.text = platform_read_file(&p->arena, call->name, &p->source.length, &why);
-        if (!p->source.text) {
-            diag_error(d, LOC_NONE, "cannot read `%s`: %s", call->name, why);
-            return TW_NO_FILE;
-        }
-    }
+    tw_status status = source_read(given, &p->arena, d, &p->source);
+    if (status != TW_OK)
+        return status;
     struct ptx_module *module = ptx_parse(&p->arena, &p->source, d);
     if (!module || !ptx_verify(module, d))
         return TW_BAD_PROGRAM;
     p->module = module;
+    p->target = target_name(&p->arena, module->target);
     for (size_t i = 0; i < module->items.count; i++) {
         const struct ptx_item *item = &module->items.data[i];
         if (item->kind == PTX_ITEM_FUNCTION && item->function->entry)
@@ -44,55 +45,41 @@ static tw_status read_program(void *user)
     return TW_OK;
 }
 
-static void destroy(tw_ptx *p)
+static void destroy(void *object)
 {
+    tw_ptx *p = object;
     cuda_unload(p->ctx->cuda, p->loaded);
     arena_free(&p->simulated);
+    arena_free(&p->assembled);
     arena_free(&p->arena);
     context_object_free(p->ctx, p, sizeof *p);
 }
 
-static tw_status make(tw_context *ctx, struct read_call *call, tw_ptx **out)
+static tw_status program_new(tw_context *ctx, const struct source_given *given, tw_ptx **out)
 {
-    tw_ptx *p = context_object(ctx, sizeof *p);
+    static const struct source_kind kind = {sizeof(tw_ptx), open_program, read_program, destroy};
+    tw_status status;
+    tw_ptx *p = source_object(ctx, &kind, given, &status);
+    if (out)
+        *out = p;
     if (!p)
-        return context_no_memory(ctx);
-    p->ctx = ctx;
-    context_arena(ctx, &p->arena);
-    context_arena(ctx, &p->simulated);
-    call->program = p;
-    tw_status status = context_call(ctx, read_program, call);
-    if (status != TW_OK) {
-        destroy(p);
         return status;
-    }
     p->next = ctx->programs;
     ctx->programs = p;
-    *out = p;
     return TW_OK;
 }
 
 tw_status tw_ptx_from_text(tw_context *ctx, const char *name, const char *text, size_t length,
                            tw_ptx **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!name || !text || !out)
-        return context_refuse(ctx, "tw_ptx_from_text: `name`, `text` or `out` is NULL");
-    return make(ctx, &(struct read_call){.name = name, .text = text, .length = length}, out);
+    const struct source_given given = {"tw_ptx_from_text", name, text, length, false, out};
+    return program_new(ctx, &given, out);
 }
 
 tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!path || !out)
-        return context_refuse(ctx, "tw_ptx_from_file: `path` or `out` is NULL");
-    return make(ctx, &(struct read_call){.name = path}, out);
+    const struct source_given given = {"tw_ptx_from_file", path, NULL, 0, true, out};
+    return program_new(ctx, &given, out);
 }
 
 void tw_ptx_free(tw_ptx *p)
@@ -193,13 +180,20 @@ const char *tw_ptx_source_at(const tw_ptx *p, int index)
     return p && index >= 0 && index < (int)p->files.count ? p->files.data[index]->name : NULL;
 }
 
+struct text_call {
+    tw_ptx *program;
+    const char *name;
+    const void *data;
+    size_t length;
+};
+
 static tw_status add_source(void *user)
 {
-    struct read_call *call = user;
+    const struct text_call *call = user;
     tw_ptx *p = call->program;
     struct source *s = arena_new(&p->arena, struct source);
     *s = (struct source){.name = arena_string(&p->arena, call->name, strlen(call->name)),
-                         .text = arena_string(&p->arena, call->text, call->length),
+                         .text = arena_string(&p->arena, call->data, call->length),
                          .length = call->length};
     vec_push(&p->arena, &p->sources, s);
     return TW_OK;
@@ -211,8 +205,42 @@ tw_status tw_ptx_source(tw_ptx *p, const char *name, const char *text, size_t le
         return TW_BAD_ARGUMENT;
     if (!name || !text)
         return context_refuse(p->ctx, "tw_ptx_source: `name` or `text` is NULL");
-    return context_call(p->ctx, add_source,
-                        &(struct read_call){p, .name = name, .text = text, .length = length});
+    return context_call(p->ctx, add_source, &(struct text_call){p, name, text, length});
+}
+
+const char *tw_ptx_target(const tw_ptx *p)
+{
+    return p ? p->target : "";
+}
+
+/* Whether it fits is seen for each kernel when that runs; that it is a cubin at all, now. */
+static tw_status keep_machine_code(void *user)
+{
+    const struct text_call *call = user;
+    tw_ptx *p = call->program;
+    const char *why = "it has no kernel";
+    struct sass sass;
+    for (size_t i = 0; i < p->kernels.count && why; i++)
+        why = sass_read(&p->ctx->scratch, call->data, call->length, p->module,
+                        p->kernels.data[i]->name, &sass);
+    if (why) {
+        diag_error(&p->ctx->diag, LOC_NONE, "%s: %s", p->source.name, why);
+        return TW_BAD_PROGRAM;
+    }
+    arena_free(&p->assembled);
+    p->machine_code = NULL;
+    p->machine_code = arena_copy(&p->assembled, call->data, call->length);
+    p->machine_code_length = call->length;
+    return TW_OK;
+}
+
+tw_status tw_ptx_machine_code(tw_ptx *p, const void *cubin, size_t length)
+{
+    if (!p)
+        return TW_BAD_ARGUMENT;
+    if (!cubin)
+        return context_refuse(p->ctx, "tw_ptx_machine_code: `cubin` is NULL");
+    return context_call(p->ctx, keep_machine_code, &(struct text_call){p, NULL, cubin, length});
 }
 
 /* --- launches --- */
@@ -326,6 +354,16 @@ static void copy_back(struct simulate_ptx_call *call, const uint64_t *addresses)
     }
 }
 
+/* For counters: the machine code, where there is some that fits. */
+static void look_assembled(struct simulate_ptx_call *call, const struct ptx_function *f)
+{
+    const tw_ptx *p = call->program;
+    struct sass *sass = arena_new(&call->simulation.arena, struct sass);
+    bool fits = p->machine_code && !sass_read(&call->simulation.arena, p->machine_code,
+                                              p->machine_code_length, p->module, f->name, sass);
+    simulation_as_assembled(&call->simulation, fits ? sass : NULL);
+}
+
 static tw_status simulate_ptx(void *user)
 {
     struct simulate_ptx_call *call = user;
@@ -340,6 +378,7 @@ static tw_status simulate_ptx(void *user)
         return status;
     for (size_t i = 0; i < p->sources.count; i++)
         sim_report_add_source(&call->simulation.report, p->sources.data[i]);
+    look_assembled(call, f);
     size_t count = (size_t)l->argument_count + 1;
     uint64_t *addresses = arena_array(&p->ctx->scratch, uint64_t, count);
     const void **values = arena_array(&p->ctx->scratch, const void *, count);

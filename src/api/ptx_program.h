@@ -12,10 +12,14 @@ struct tw_ptx {
     struct arena simulated; /* result of the latest tw_ptx_simulate */
     struct source source;
     const struct ptx_module *module;
+    const char *target; /* "sm_90" */
     VEC(const struct ptx_function *) kernels;
     VEC(const struct ptx_file *) files;
     VEC(const struct source *) sources; /* texts of those */
-    struct cuda_module *loaded;         /* on the GPU, with its kernel */
+    struct arena assembled;
+    const void *machine_code; /* what ptxas made of it; NULL: not known */
+    size_t machine_code_length;
+    struct cuda_module *loaded; /* on the GPU, with its kernel */
     const struct ptx_function *loaded_kernel;
 };
 

@@ -1,8 +1,8 @@
 #include "api/simulation.h"
 
 #include "base/platform.h"
+#include "sim/sim_assembled.h"
 #include "sim/sim_barrier_check.h"
-#include "sim/sim_counters.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
 
@@ -114,6 +114,15 @@ tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
     return sim_load(s->sim, module, source, &s->ctx->diag) ? TW_OK : TW_BAD_PROGRAM;
 }
 
+void simulation_as_assembled(struct simulation *s, const struct sass *sass)
+{
+    if (!s->counters)
+        return;
+    s->as_assembled = true;
+    s->sass = sass;
+    sim_counters_merge(s->counters);
+}
+
 /* --- behind it --- */
 
 static const char *keep(struct arena *a, const char *text)
@@ -161,8 +170,6 @@ static void report_finding(struct simulation *s, const struct sim_finding *f)
         diag_note(diag, n->loc, "%s", n->message);
 }
 
-static void write_json_text(struct text *out, const char *s);
-
 static const char *end_name(enum sim_end end)
 {
     switch (end) {
@@ -189,7 +196,7 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
     text_init(&json, results);
     text_printf(&json,
                 "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", end_name(end));
-    write_json_text(&json, result->ended);
+    sim_json_string(&json, result->ended);
     text_add(&json, ", \"accesses\": [], \"steps\": []}");
     *out = (tw_sim_finding){
         .kind = end_name(end),
@@ -221,20 +228,6 @@ static void keep_findings(struct simulation *s, enum sim_end end, struct arena *
     keep_end(s, end, results, result, list);
 }
 
-static void write_json_text(struct text *out, const char *s)
-{
-    text_add_char(out, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            text_printf(out, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            text_printf(out, "\\u%04x", (unsigned)(unsigned char)*s);
-        else
-            text_add_char(out, *s);
-    }
-    text_add_char(out, '"');
-}
-
 static void write_json(struct arena *results, tw_sim_result *result)
 {
     struct text out;
@@ -244,7 +237,7 @@ static void write_json(struct arena *results, tw_sim_result *result)
         text_printf(&out, "%s\n  %s", i ? "," : "", result->findings[i].json);
     text_add(&out, result->finding_count ? "\n], \"ended\": " : "], \"ended\": ");
     if (result->ended)
-        write_json_text(&out, result->ended);
+        sim_json_string(&out, result->ended);
     else
         text_add(&out, "null");
     text_printf(&out, ", \"warp_instructions\": %lld", (long long)result->warp_instructions);
@@ -257,10 +250,15 @@ static void write_json(struct arena *results, tw_sim_result *result)
 static void write_counters(struct simulation *s, struct arena *results, tw_sim_result *result)
 {
     struct text table, json;
+    struct sim_assembled assembled;
     text_init(&table, results);
     text_init(&json, results);
     sim_counters_table(&table, s->counters, s->module);
-    sim_counters_json(&json, s->counters, s->module);
+    if (s->as_assembled) {
+        sim_assembled_find(&s->arena, s->counters, s->module, s->sass, &assembled);
+        sim_assembled_text(&table, &assembled);
+    }
+    sim_counters_json(&json, s->counters, s->module, s->as_assembled ? &assembled : NULL);
     result->counters = table.data;
     result->counters_json = json.data;
 }

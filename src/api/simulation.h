@@ -3,6 +3,7 @@
 #define TW_SIMULATION_H
 
 #include "api/objects.h"
+#include "ptx/sass.h"
 #include "sim/sim.h"
 #include "sim/sim_report.h"
 
@@ -18,6 +19,8 @@ struct simulation {
     struct sim_report report;
     struct sim_barrier_check *barriers;
     struct sim_counters *counters;
+    bool as_assembled;       /* counters as assembled are asked for too, */
+    const struct sass *sass; /* by this machine code; NULL: by the rules alone */
     struct source suppressions;
     const struct ptx_module *module;
 };
@@ -32,6 +35,8 @@ void simulation_close(struct simulation *s);
 /* Within context_call: the machine, with the module loaded and the checks that the options ask for. TW_OK, or reported. */
 tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
                           const struct source *source);
+/* Counters, where they are asked for, come with those as assembled. sass may be NULL. */
+void simulation_as_assembled(struct simulation *s, const struct sass *sass);
 /* Runs it; the result lives in `results`, which is emptied first. The findings are reported too. The options of the
  * simulator that the caller's options have are filled in. */
 tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct arena *results,

@@ -86,7 +86,7 @@ struct ptx_instruction {
     uint32_t guard;              /* register */
     uint16_t mods[PTX_MOST_MODS];
     struct ptx_operand *operands;
-    const struct ptx_line *line; /* the .loc in force, NULL before the first */
+    const struct ptx_line *line; /* the latest .loc of a line (not 0), NULL before the first */
 };
 
 /* Has it this modifier? */

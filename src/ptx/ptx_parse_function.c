@@ -257,7 +257,8 @@ static bool read_line(struct ptx_parser *p, struct loc where)
                 return false;
         }
     }
-    p->line = line;
+    if (line->line) /* 0: made up by the compiler, of no line; the one before will do */
+        p->line = line;
     ptx_push(p, (struct ptx_statement){.kind = PTX_AT_LINE, .where = where, .line = line});
     return true;
 }

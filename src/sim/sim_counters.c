@@ -3,24 +3,28 @@
  */
 #include "sim/sim_counters.h"
 
+#include "sim/sim_assembled.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_CAPACITY = 1024 };
 
-struct entry {
-    const struct ptx_instruction *ins;
-    struct loc where;
-    struct sim_counts counts;
+/* What may be merged in a function. */
+struct merges_of {
+    const struct ptx_function *function;
+    struct sim_merges merges;
 };
 
 struct sim_counters {
     struct arena *arena;
     struct sim_observer observer;
-    struct entry *entries; /* room for half the capacity */
-    uint32_t *table;       /* a hash of their instructions: number + 1 */
-    size_t capacity, used; /* capacity: a power of two */
-    size_t last;           /* looked up */
+    struct sim_counted *entries; /* room for half the capacity */
+    uint32_t *table;             /* a hash of their instructions: number + 1 */
+    size_t capacity, used;       /* capacity: a power of two */
+    size_t last;                 /* looked up */
+    bool merging;
+    VEC(struct merges_of) merges;
 };
 
 /* --- kinds --- */
@@ -164,14 +168,37 @@ static uint32_t *slot_of(const struct sim_counters *c, const struct ptx_instruct
 
 static void grow(struct sim_counters *c)
 {
-    const struct entry *old = c->entries;
+    const struct sim_counted *old = c->entries;
     c->capacity = c->capacity ? 2 * c->capacity : FIRST_CAPACITY;
     c->table = arena_array(c->arena, uint32_t, c->capacity);
-    c->entries = arena_array(c->arena, struct entry, c->capacity / 2);
+    c->entries = arena_array(c->arena, struct sim_counted, c->capacity / 2);
     for (size_t i = 0; i < c->used; i++) {
         c->entries[i] = old[i];
         *slot_of(c, old[i].ins) = (uint32_t)i + 1;
     }
+}
+
+static const struct sim_merges *merges_of(struct sim_counters *c, const struct ptx_function *f)
+{
+    for (size_t i = 0; i < c->merges.count; i++)
+        if (c->merges.data[i].function == f)
+            return &c->merges.data[i].merges;
+    struct merges_of new = {.function = f};
+    sim_merges_find(c->arena, f, &new.merges);
+    vec_push(c->arena, &c->merges, new);
+    return &c->merges.data[c->merges.count - 1].merges;
+}
+
+static struct sim_merge *merge_of(struct sim_counters *c, const struct sim_place *at)
+{
+    if (!c->merging || !at->function)
+        return NULL;
+    const struct sim_merges *m = merges_of(c, at->function);
+    for (size_t i = 0; i < m->count; i++)
+        for (size_t k = 0; k < m->list[i].count; k++)
+            if (m->list[i].list[k].ins == at->ins)
+                return &m->list[i];
+    return NULL;
 }
 
 static size_t look_up(struct sim_counters *c, const struct sim_place *at)
@@ -180,13 +207,14 @@ static size_t look_up(struct sim_counters *c, const struct sim_place *at)
         grow(c);
     uint32_t *slot = slot_of(c, at->ins);
     if (!*slot) {
-        c->entries[c->used] = (struct entry){.ins = at->ins, .where = at->where};
+        c->entries[c->used] = (struct sim_counted){
+            .ins = at->ins, .function = at->function, .where = at->where, .merge = merge_of(c, at)};
         *slot = (uint32_t)++c->used;
     }
     return *slot - 1;
 }
 
-static inline struct sim_counts *counts_of(struct sim_counters *c, const struct sim_place *at)
+static inline struct sim_counted *entry_of(struct sim_counters *c, const struct sim_place *at)
 {
     size_t i = c->last;
     if (i >= c->used || c->entries[i].ins != at->ins) {
@@ -195,12 +223,12 @@ static inline struct sim_counts *counts_of(struct sim_counters *c, const struct 
             i = look_up(c, at);
         c->last = i;
     }
-    return &c->entries[i].counts;
+    return &c->entries[i];
 }
 
 static void see_executed(void *user, const struct sim_place *at, int64_t warps, int64_t lanes)
 {
-    struct sim_counts *n = counts_of(user, at);
+    struct sim_counts *n = &entry_of(user, at)->counts;
     n->warp_instructions += warps;
     n->thread_instructions += lanes;
 }
@@ -239,9 +267,8 @@ static void see_global(struct sim_counts *n, const struct sim_access *access)
         n->global_loads++;
 }
 
-static bool see_access(void *user, const struct sim_access *access)
+static void count(struct sim_counts *n, const struct sim_access *access)
 {
-    struct sim_counts *n = counts_of(user, &access->at);
     switch (access->space) {
     case SIM_SHARED: see_shared(n, access); break;
     case SIM_GLOBAL: see_global(n, access); break;
@@ -249,6 +276,20 @@ static bool see_access(void *user, const struct sim_access *access)
     case SIM_CONST:
     case SIM_PARAM: break;
     }
+}
+
+static void count_piece(void *user, const struct sim_access *piece)
+{
+    count(&((struct sim_counted *)user)->merged, piece);
+}
+
+static bool see_access(void *user, const struct sim_access *access)
+{
+    struct sim_counters *c = user;
+    struct sim_counted *e = entry_of(c, &access->at);
+    count(&e->counts, access);
+    if (e->merge && e->merge->list[0].ins == e->ins)
+        sim_merge_pieces(c->arena, e->merge, access, count_piece, e);
     return true;
 }
 
@@ -258,6 +299,11 @@ struct sim_counters *sim_counters_new(struct arena *arena)
     c->arena = arena;
     c->observer = (struct sim_observer){.user = c, .executed = see_executed, .access = see_access};
     return c;
+}
+
+void sim_counters_merge(struct sim_counters *c)
+{
+    c->merging = true;
 }
 
 struct sim_observer *sim_counters_observer(struct sim_counters *c)
@@ -270,6 +316,12 @@ void sim_counters_clear(struct sim_counters *c)
     if (c->capacity)
         memset(c->table, 0, c->capacity * sizeof *c->table);
     c->used = c->last = 0;
+}
+
+const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t *count)
+{
+    *count = c->used;
+    return c->entries;
 }
 
 /* --- sums --- */
@@ -304,19 +356,18 @@ static const char *file_name(const struct ptx_module *module, uint32_t number)
     return "?";
 }
 
-static void place_line(const struct entry *e, const struct ptx_module *module,
-                       struct sim_line_counts *out)
+uint32_t sim_counted_line(const struct sim_counted *e, const struct ptx_module *module,
+                          const char **file)
 {
     int line = 0, column = 0;
     if (e->ins->line) {
-        out->file = file_name(module, e->ins->line->file);
-        out->line = e->ins->line->line;
-        return;
+        *file = file_name(module, e->ins->line->file);
+        return e->ins->line->line;
     }
     if (e->where.source)
         loc_line_column(e->where, &line, &column);
-    out->file = e->where.source ? e->where.source->name : "?";
-    out->line = (uint32_t)line;
+    *file = e->where.source ? e->where.source->name : "?";
+    return (uint32_t)line;
 }
 
 static int by_place(const void *left, const void *right)
@@ -332,7 +383,7 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
     struct sim_line_counts *all = arena_array(arena, struct sim_line_counts, c->used + 1);
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < c->used; i++) {
-        place_line(&c->entries[i], module, &all[count]);
+        all[count].line = sim_counted_line(&c->entries[i], module, &all[count].file);
         all[count++].counts = c->entries[i].counts;
     }
     qsort(all, count, sizeof *all, by_place);
@@ -348,7 +399,7 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 
 /* --- texts --- */
 
-static void json_string(struct text *out, const char *s)
+void sim_json_string(struct text *out, const char *s)
 {
     text_add_char(out, '"');
     for (; *s; s++) {
@@ -375,7 +426,7 @@ static void json_counts(struct text *out, const struct sim_counts *n, bool zeros
 }
 
 void sim_counters_json(struct text *out, const struct sim_counters *c,
-                       const struct ptx_module *module)
+                       const struct ptx_module *module, const struct sim_assembled *assembled)
 {
     struct sim_counts total;
     struct sim_line_counts *lines;
@@ -396,12 +447,17 @@ void sim_counters_json(struct text *out, const struct sim_counters *c,
     text_add(out, "}, \"lines\": [");
     for (size_t i = 0; i < count; i++) {
         text_add(out, i ? ", {\"file\": " : "{\"file\": ");
-        json_string(out, lines[i].file);
+        sim_json_string(out, lines[i].file);
         text_printf(out, ", \"line\": %u, ", lines[i].line);
         json_counts(out, &lines[i].counts, false);
         text_add(out, "}");
     }
-    text_add(out, "]}");
+    text_add(out, "]");
+    if (assembled) {
+        text_add(out, ", \"as_assembled\": ");
+        sim_assembled_json(out, assembled);
+    }
+    text_add(out, "}");
 }
 
 /* The end of a path, as much as fits. */

@@ -1,10 +1,11 @@
-/* Counters: an observer that counts what the hardware counts for the accesses as the PTX has them, in all and by line of
- * the source. The assembler may merge or widen accesses; what it makes of them is not looked at.
+/* Counters: an observer that counts what the hardware counts for the accesses as the PTX has them, in
+ * all and by line of the source. What an assembler may make of them stands in sim_assembled.h.
  */
 #ifndef TW_SIM_COUNTERS_H
 #define TW_SIM_COUNTERS_H
 
 #include "base/text.h"
+#include "sim/sim_merge.h"
 #include "sim/sim_traffic.h"
 
 /* Name in JSON, and what it counts. Warp instructions are those with at least one lane. */
@@ -70,12 +71,31 @@ struct sim_line_counts {
     struct sim_counts counts;
 };
 
+/* The counts of one instruction. */
+struct sim_counted {
+    const struct ptx_instruction *ins;
+    const struct ptx_function *function;
+    struct loc where;
+    struct sim_counts counts;
+    struct sim_merge *merge; /* with which others it may become fewer; NULL: with none */
+    struct sim_counts
+        merged; /* of the first of those: what they all become, their accesses alone */
+};
+
 struct sim_counters;
+struct sim_assembled;
 
 /* All of it lives in the arena. Counts add up over launches until they are cleared. */
 struct sim_counters *sim_counters_new(struct arena *arena);
 struct sim_observer *sim_counters_observer(struct sim_counters *c);
 void sim_counters_clear(struct sim_counters *c);
+/* From now on what accesses may become is counted too. */
+void sim_counters_merge(struct sim_counters *c);
+
+/* Every instruction that was come to, and the line that it is of. */
+const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t *count);
+uint32_t sim_counted_line(const struct sim_counted *counted, const struct ptx_module *module,
+                          const char **file);
 
 void sim_counters_total(const struct sim_counters *c, struct sim_counts *total);
 /* Instructions of each kind, once a warp. */
@@ -84,9 +104,11 @@ void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COU
 size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module *module,
                           struct arena *arena, struct sim_line_counts **lines);
 
-/* One JSON object: the counters, "instructions" by kind, "lines". */
+/* One JSON object: the counters, "instructions" by kind, "lines", and "as_assembled" if that is not
+ * NULL. */
 void sim_counters_json(struct text *out, const struct sim_counters *c,
-                       const struct ptx_module *module);
+                       const struct ptx_module *module, const struct sim_assembled *assembled);
+void sim_json_string(struct text *out, const char *s);
 /* The same to be read: totals, then a row a line. */
 void sim_counters_table(struct text *out, const struct sim_counters *c,
                         const struct ptx_module *module);

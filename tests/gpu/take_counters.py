@@ -27,18 +27,22 @@ METRICS = {
 }
 
 
-def read(tool, path, size):
+def profile(words):
+    """The metrics of the first kernel that the command launches, as text, in the order of METRICS; None where there are none."""
     command = ["ncu", "--csv", "--page", "raw", "--target-processes", "all", "--launch-count", "1", "--section", "SourceCounters",
-               "--metrics", ",".join(METRICS.values()),
-               tool, "run", path, f"--set=m={size},n={size},k={size}", "--fill=rand", "--device=cuda"]
+               "--metrics", ",".join(METRICS.values()), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     text = done.stdout[done.stdout.find('"ID"'):]
     rows = list(csv.DictReader(io.StringIO(text)))
     if len(rows) < 2:
-        print(path, done.stdout[-600:], done.stderr[-600:])
+        print(" ".join(words), done.stdout[-600:], done.stderr[-600:])
         return None
     row = rows[1]
     return [row.get(name, "").replace(",", "").split(".")[0] for name in METRICS.values()]
+
+
+def read(tool, path, size):
+    return profile([tool, "run", path, f"--set=m={size},n={size},k={size}", "--fill=rand", "--device=cuda"])
 
 
 def main():

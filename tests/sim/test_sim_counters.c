@@ -305,6 +305,7 @@ static const char program[] = ".version 8.0\n"
                               "    st.global.f32 [%rd1], %f2;\n"
                               "    .loc 1 7 8\n"
                               "    add.s32 %r2, %r1, %r1;\n"
+                              "    .loc 1 0 0\n" /* what the compiler made up, of the line before */
                               "    ret;\n"
                               "}\n";
 
@@ -366,7 +367,7 @@ static void by_line_and_kind(void **state)
     assert_string_equal(lines[2].file, "k.ptx"); /* in front of the first .loc */
     assert_int_equal(lines[2].line, 10);
     text_init(&out, &arena);
-    sim_counters_json(&out, c, module);
+    sim_counters_json(&out, c, module, NULL);
     assert_non_null(strstr(out.data, "{\"warp_instructions\": 14, \"thread_instructions\": 231, "));
     assert_non_null(strstr(out.data, "\"instructions\": {\"f32\": 2, \"integer\": 2, \"move\": 4, "
                                      "\"shared\": 2, \"global\": 2, \"control\": 2}"));

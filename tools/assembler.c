@@ -1,0 +1,44 @@
+#include "assembler.h"
+#include "toolchain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A program that was compiled to a text has no file. */
+static char *source_of(const struct ptx_file *f, const char *folder)
+{
+    if (!f->text)
+        return need_text("%s", f->path);
+    return folder_write(folder, "in.ptx", f->text, strlen(f->text)) ? need_text("%s/in.ptx", folder)
+                                                                    : NULL;
+}
+
+static void assemble_in(const struct ptx_file *f, const char *ptxas, const char *target,
+                        const char *folder)
+{
+    char *source = source_of(f, folder), *cubin = need_text("%s/out.cubin", folder);
+    char *program = need_text("%s", ptxas), *arch = need_text("-arch=%s", target);
+    char *arguments[] = {program, (char[]){"-lineinfo"}, arch, (char[]){"-o"}, cubin, source, NULL};
+    size_t length;
+    if (source && run_program(arguments, folder, "said.txt") == 0) {
+        char *code = folder_read(folder, "out.cubin", &length);
+        if (code)
+            tw_ptx_machine_code(f->ptx, code, length);
+        free(code);
+    }
+    free(source);
+    free(cubin);
+    free(program);
+    free(arch);
+}
+
+void assemble(const struct ptx_file *f, const struct options *o)
+{
+    static const char *const names[] = {"ptxas", "/usr/local/cuda/bin/ptxas", NULL};
+    const char *target = options_value(o, "sm");
+    char *ptxas = find_program_of(names), *folder = ptxas ? folder_make() : NULL;
+    if (folder)
+        assemble_in(f, ptxas, target ? target : tw_ptx_target(f->ptx), folder);
+    folder_remove(folder);
+    free(ptxas);
+}

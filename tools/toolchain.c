@@ -1,0 +1,106 @@
+#include "toolchain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* --- programs --- */
+
+char *find_program(const char *name)
+{
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? need_text("%s", name) : NULL;
+    const char *at = getenv("PATH");
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        char *path = need_text("%.*s/%s", (int)length, at, name);
+        if (access(path, X_OK) == 0)
+            return path;
+        free(path);
+        at += length + (at[length] == ':');
+    }
+    return NULL;
+}
+
+char *find_program_of(const char *const *names)
+{
+    char *found = NULL;
+    for (; *names && !found; names++)
+        found = find_program(*names);
+    return found;
+}
+
+int run_program(char *const *arguments, const char *folder, const char *said)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = -1;
+    char *path = need_text("%s/%s", folder, said);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    int error = posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    free(path);
+    if (error)
+        return -1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* --- their files --- */
+
+char *folder_make(void)
+{
+    const char *base = getenv("TMPDIR");
+    char *folder = need_text("%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(folder))
+        return folder;
+    free(folder);
+    return NULL;
+}
+
+void folder_remove(char *folder)
+{
+    DIR *all = folder ? opendir(folder) : NULL;
+    for (struct dirent *e; all && (e = readdir(all));) {
+        char *path = need_text("%s/%s", folder, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            unlink(path);
+        free(path);
+    }
+    if (all)
+        closedir(all);
+    if (folder)
+        rmdir(folder);
+    free(folder);
+}
+
+bool folder_write(const char *folder, const char *name, const void *data, size_t length)
+{
+    char *path = need_text("%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(data, 1, length, f) == length;
+    if (f && fclose(f) != 0)
+        ok = false;
+    free(path);
+    return ok;
+}
+
+char *folder_read(const char *folder, const char *name, size_t *length)
+{
+    char *path = need_text("%s/%s", folder, name);
+    char *text = read_whole_file(path, length);
+    free(path);
+    return text;
+}

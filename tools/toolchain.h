@@ -1,0 +1,24 @@
+/* Other people's programs that commands run: compilers, assemblers. Everything that they read and
+ * write besides the user's files lies in a folder of its own that goes again. */
+#ifndef TW_TOOLCHAIN_H
+#define TW_TOOLCHAIN_H
+
+#include "tool.h"
+
+/* Where a program is, as the shell finds it; NULL: nowhere. The caller frees. */
+char *find_program(const char *name);
+/* The first of several, up to NULL. */
+char *find_program_of(const char *const *names);
+
+/* A new folder; NULL, and errno, where none can be made. folder_remove frees the name too. */
+char *folder_make(void);
+void folder_remove(char *folder);
+bool folder_write(const char *folder, const char *name, const void *data, size_t length);
+/* All of a file with a 0 behind it; length may be NULL. NULL: there is none. The caller frees. */
+char *folder_read(const char *folder, const char *name, size_t *length);
+
+/* Runs arguments[0] (NULL behind the last) and waits. Its exit status, -1: it could not be started.
+ * What it says goes to the file `said` of the folder. */
+int run_program(char *const *arguments, const char *folder, const char *said);
+
+#endif
