@@ -84,11 +84,11 @@ static const struct conversion *conversion_of(struct lower *l, const struct layo
     return c;
 }
 
-int64_t tile_convert_cost(struct lower *l, const struct layout *from, const struct layout *to,
+int64_t tile_shuffle_cost(struct lower *l, const struct layout *from, const struct layout *to,
                           int bits)
 {
     const struct conversion *c = conversion_of(l, from, to, bits);
-    return c->possible ? c->plan.cost : -1;
+    return c->possible && c->plan.kind != CONVERT_SHARED ? c->plan.cost : -1;
 }
 
 /* --- Shuffles --- */

@@ -88,6 +88,16 @@ const struct dot_plan *plan_dot(struct lower *l, const struct expr *e)
     return d ? &d->plan : NULL;
 }
 
+bool plan_reads_again(const struct lower *l, const struct expr *value)
+{
+    for (size_t i = 0; value && i < l->plan->dots.count; i++) {
+        const struct dot_plan *d = &l->plan->dots.data[i].plan;
+        if (d->a_again == value || d->b_again == value)
+            return true;
+    }
+    return false;
+}
+
 bool plan_multiplies_elements(const struct lower *l)
 {
     for (size_t i = 0; l->plan && i < l->plan->dots.count; i++)

@@ -46,6 +46,8 @@ struct dot_plan {
         halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
 };
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
+/* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses it. */
+bool plan_reads_again(const struct lower *l, const struct expr *value);
 /* Is any product made of multiply-adds of single elements? */
 bool plan_multiplies_elements(const struct lower *l);
 

@@ -286,7 +286,7 @@ static const struct layout *choose_view(struct lower *l, const struct expr *acce
                  layout_in_extent(natural, AXIS_REG) > own && own < widest;
     const struct layout *wide = whole ? widened(l, natural, t->rank, widest) : NULL;
     int64_t by_shuffles =
-        wide ? tile_convert_cost(l, natural, wide, dtype_table[t->dtype].bits) : -1;
+        wide ? tile_shuffle_cost(l, natural, wide, dtype_table[t->dtype].bits) : -1;
     int64_t through = access_cost(blocked, t) + exchange_cost(natural, t);
     bool narrow =
         vector < widest; /* too small a tile for all threads: there each warp has it all */

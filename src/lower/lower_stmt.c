@@ -153,6 +153,8 @@ static void declare_tile(struct lower *l, const struct stmt *s)
         limits_ragged(l, s->loc, "a register tile");
         return;
     }
+    if (plan_reads_again(l, s->value))
+        return;
     if (!is_assigned(l, s->sym))
         tile_declare(l, s->sym, s->value);
     else if (s->value)
