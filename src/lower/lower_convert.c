@@ -84,13 +84,6 @@ static const struct conversion *conversion_of(struct lower *l, const struct layo
     return c;
 }
 
-int64_t tile_shuffle_cost(struct lower *l, const struct layout *from, const struct layout *to,
-                          int bits)
-{
-    const struct conversion *c = conversion_of(l, from, to, bits);
-    return c->possible && c->plan.kind != CONVERT_SHARED ? c->plan.cost : -1;
-}
-
 /* --- Shuffles --- */
 
 /* A number computed from the lane: constant ^ (basis of its set bits). The part without the

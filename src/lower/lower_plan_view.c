@@ -4,7 +4,8 @@
  * program itself: constants, assume(n % 16 == 0), counters by what they start at and step by.
  */
 #include "lower/lower_plan_own.h"
-#include "lower/lower_tile.h"
+
+#include "layout/layout_convert.h"
 
 enum { ROUNDS = 8, VECTOR_BYTES = 16, LARGEST = 1 << 20 };
 
@@ -257,6 +258,15 @@ static int64_t exchange_cost(const struct layout *natural, const struct type *t)
     return WAVEFRONT * (held + once) + BARRIER;
 }
 
+/* By shuffles; -1: they do not do it. */
+static int64_t shuffle_cost(struct lower *l, const struct layout *from, const struct layout *to,
+                            const struct type *t)
+{
+    struct convert_plan plan;
+    struct convert_wish wish = {.from = from, .to = to, .bits = dtype_table[t->dtype].bits};
+    return layout_plan_conversion(&wish, l->arena, &plan) ? plan.cost : -1;
+}
+
 static const struct layout *widened(struct lower *l, const struct layout *natural, int rank,
                                     int vector)
 {
@@ -285,8 +295,7 @@ static const struct layout *choose_view(struct lower *l, const struct expr *acce
     bool whole = widest * (int)dtype_size(t->dtype) == VECTOR_BYTES &&
                  layout_in_extent(natural, AXIS_REG) > own && own < widest;
     const struct layout *wide = whole ? widened(l, natural, t->rank, widest) : NULL;
-    int64_t by_shuffles =
-        wide ? tile_shuffle_cost(l, natural, wide, dtype_table[t->dtype].bits) : -1;
+    int64_t by_shuffles = wide ? shuffle_cost(l, natural, wide, t) : -1;
     int64_t through = access_cost(blocked, t) + exchange_cost(natural, t);
     bool narrow =
         vector < widest; /* too small a tile for all threads: there each warp has it all */

@@ -54,10 +54,6 @@ void tile_assign(struct lower *l, const struct sym *s, const struct expr *value)
 /* The same tile in another layout: nothing, moves, shuffles, or through scratch, whichever is
  * cheapest. */
 struct regtile tile_convert(struct lower *l, const struct regtile *t, const struct layout *to);
-/* What that costs, in units of convert_costs, where no more than shuffles are needed; -1: it goes through
- * scratch. */
-int64_t tile_shuffle_cost(struct lower *l, const struct layout *from, const struct layout *to,
-                          int bits);
 
 /* --- lower_reduce.c: REDUCE_*, SCAN --- */
 /* Result in the layout that is left of x's when the axis is reduced (tile_reduced_layout), axis
