@@ -273,6 +273,26 @@ static void name_arguments(struct ptx_given *g, const struct ptx_file *f)
     free(made_up);
 }
 
+/* A float for an integer, or the other way round; of .b32 nobody knows. */
+static int check_values(const struct ptx_given *g, const struct ptx_file *f,
+                        const struct options *o)
+{
+    tw_ptx_param param;
+    for (int i = 0; i < g->count; i++) {
+        const tw_array *given = &g->list[i].array;
+        if (g->list[i].is_array || tw_ptx_param_at(f->ptx, f->kernel, i, &param) != TW_OK)
+            continue;
+        bool is_float = is_float_type(given->dtype), wants_float = param.type[1] == 'f';
+        bool wants_integer = param.type[1] == 'u' || param.type[1] == 's';
+        if ((is_float && wants_integer) || (!is_float && wants_float))
+            return usage_error(o->complaints, o->command, "%s is %s, and %s is given: --arg %c%d:…",
+                               g->list[i].name, param.type, tw_dtype_name(given->dtype),
+                               wants_float ? 'f' : param.type[1] == 'u' ? 'u' : 'i',
+                               (int)param.bytes * 8);
+    }
+    return STATUS_OK;
+}
+
 int ptx_given_read(struct ptx_given *g, const struct ptx_file *f, const struct options *o,
                    uint64_t seed)
 {
@@ -283,7 +303,8 @@ int ptx_given_read(struct ptx_given *g, const struct ptx_file *f, const struct o
     if (status != STATUS_OK)
         return status;
     name_arguments(g, f);
-    return read_outs(g, o);
+    status = check_values(g, f, o);
+    return status == STATUS_OK ? read_outs(g, o) : status;
 }
 
 void ptx_given_free(struct ptx_given *g)

@@ -139,8 +139,9 @@ static bool out_of_steps(struct sim *sim)
         return false;
     if (!sim->over)
         sim_over(sim, SIM_ENDLESS,
-                 arena_printf(sim->arena, "it does not end: stopped after %lld instructions",
-                              (long long)sim->steps));
+                 arena_printf(sim->arena,
+                              "it does not end within %lld warp instructions, its step limit",
+                              (long long)sim->step_limit));
     return true;
 }
 
