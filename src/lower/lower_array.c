@@ -13,8 +13,7 @@
 #include <assert.h>
 
 enum {
-    MOST_SEARCHED = 16,   /* elements among which an index is looked for */
-    MOST_REGISTERS = 256, /* more elements than a thread has registers */
+    MOST_SEARCHED = 16, /* elements among which an index is looked for */
     LOCAL_ALIGNMENT = 16
 };
 
@@ -129,7 +128,7 @@ static struct arrays *arrays_of(struct lower *l)
 static enum home home_for(const struct array *a)
 {
     bool searched = a->elements <= MOST_SEARCHED;
-    if (a->elements > MOST_REGISTERS || (a->wandering && !searched))
+    if (a->elements > ARRAY_MOST_REGISTERS || (a->wandering && !searched))
         return HOME_LOCAL;
     return a->assigned ? HOME_REGISTERS : HOME_VALUES;
 }

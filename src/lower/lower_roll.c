@@ -10,8 +10,6 @@
 #include "lower/lower_element.h"
 #include "lower/lower_flow.h"
 
-enum { ROLLED = 256 }; /* more elements than this: none of such an array is in a register */
-
 struct roll {
     struct lower *l;
     struct stmt **end;             /* where the next statement ahead of the loops goes */
@@ -98,8 +96,10 @@ static bool to_be_rolled(const struct lower *l, const struct stmt *s, const stru
     if (s->kind == STMT_ASSIGN && (sym->storage == ST_VIEW || sym->storage == ST_SHARED))
         own = expr_is_own(l, s->target) ||
               (kernel_thread_level(l->kernel) && expr_is_own(l, s->value));
-    return own && to->rank > 0 && type_elements(to) > ROLLED && has_elements(s->value) &&
-           has_elements(s->target) && !expr_has_atomic(s->target) && !may_read(&w, s->value);
+    /* Of so many elements no array is in registers. */
+    return own && to->rank > 0 && type_elements(to) > ARRAY_MOST_REGISTERS &&
+           has_elements(s->value) && has_elements(s->target) && !expr_has_atomic(s->target) &&
+           !may_read(&w, s->value);
 }
 
 /* --- elements --- */
