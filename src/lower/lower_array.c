@@ -10,8 +10,6 @@
 #include "lower/lower_flow.h"
 #include "lower/lower_limits.h"
 
-#include <assert.h>
-
 enum {
     MOST_SEARCHED = 16, /* elements among which an index is looked for */
     LOCAL_ALIGNMENT = 16
@@ -21,7 +19,6 @@ enum home { HOME_NONE, HOME_REGISTERS, HOME_VALUES, HOME_LOCAL };
 
 struct array {
     const struct sym *sym;
-    bool assigned;  /* besides its declaration */
     bool wandering; /* by an index that unrolling does not make a constant */
     enum home home;
     int64_t elements;
@@ -33,7 +30,6 @@ struct array {
 struct arrays {
     struct map by_sym;
     struct map steady; /* sym -> sym: scalars that are constants where loops are unrolled */
-    struct map moving; /* sym -> sym: scalars that are assigned besides their declaration */
     VEC(const struct sym *) local; /* those in .local memory */
     struct lower *l;
 };
@@ -66,20 +62,9 @@ static bool is_steady(const struct arrays *all, const struct expr *e)
     return true;
 }
 
-static void put_sym(struct arrays *all, struct map *map, struct sym *s)
+static void note_steady(struct arrays *all, struct sym *s)
 {
-    map_put(all->l->arena, map, s, s);
-}
-
-static void find_moving(void *user, struct stmt *s)
-{
-    struct arrays *all = user;
-    if (s->kind != STMT_ASSIGN)
-        return;
-    if (s->target->sym->storage == ST_ARRAY)
-        array_of(all, s->target->sym)->assigned = true;
-    if (s->target->sym->storage == ST_SCALAR)
-        put_sym(all, &all->moving, s->target->sym);
+    map_put(all->l->arena, &all->steady, s, s);
 }
 
 static void find_access(void *user, struct expr **at)
@@ -105,10 +90,10 @@ static void find_steady(void *user, struct stmt *s)
     if (s->kind == STMT_FOR && s->unroll == UNROLL_FULL)
         for (struct stmt *i = s->init; i; i = i->next)
             if (i->kind == STMT_DECL)
-                put_sym(all, &all->steady, i->sym);
+                note_steady(all, i->sym);
     if (s->kind == STMT_DECL && s->sym->storage == ST_SCALAR && s->value &&
-        !map_get(&all->moving, s->sym) && is_steady(all, s->value))
-        put_sym(all, &all->steady, s->sym);
+        !is_assigned(all->l, s->sym) && is_steady(all, s->value))
+        note_steady(all, s->sym);
     stmt_expressions(s, find_root, all);
 }
 
@@ -117,7 +102,6 @@ static struct arrays *arrays_of(struct lower *l)
     if (!l->arrays) {
         l->arrays = arena_new(l->arena, struct arrays);
         l->arrays->l = l;
-        stmt_walk(l->kernel->body, find_moving, l->arrays);
         stmt_walk(l->kernel->body, find_steady, l->arrays);
     }
     return l->arrays;
@@ -125,12 +109,12 @@ static struct arrays *arrays_of(struct lower *l)
 
 /* --- homes --- */
 
-static enum home home_for(const struct array *a)
+static enum home home_for(const struct lower *l, const struct array *a)
 {
     bool searched = a->elements <= MOST_SEARCHED;
     if (a->elements > ARRAY_MOST_REGISTERS || (a->wandering && !searched))
         return HOME_LOCAL;
-    return a->assigned ? HOME_REGISTERS : HOME_VALUES;
+    return is_assigned(l, a->sym) ? HOME_REGISTERS : HOME_VALUES;
 }
 
 static void make_local(struct lower *l, struct array *a)
@@ -159,7 +143,7 @@ static struct array *settle(struct lower *l, const struct sym *s)
     struct array *a = array_of(arrays_of(l), s);
     if (a->home != HOME_NONE)
         return a;
-    a->home = home_for(a);
+    a->home = home_for(l, a);
     if (a->home == HOME_LOCAL)
         make_local(l, a);
     else if (a->home == HOME_REGISTERS)
@@ -195,14 +179,19 @@ static const struct value *element(struct lower *l, const struct array *a, int64
     return a->value ? a->value[i] : zero(l, a->sym->type.dtype);
 }
 
+/* The array as an access, which goes to memory. */
+static struct expr *whole_array(struct lower *l, const struct sym *s, struct loc loc)
+{
+    struct expr *whole = expr_access(l->kernel, (struct sym *)s, 0, loc);
+    whole->type = s->type;
+    return whole;
+}
+
 const struct value **array_elements(struct lower *l, const struct sym *s)
 {
     const struct array *a = settle(l, s);
-    if (a->home == HOME_LOCAL) {
-        struct expr *whole = expr_access(l->kernel, (struct sym *)s, 0, s->loc);
-        whole->type = s->type;
-        return own_load(l, whole);
-    }
+    if (a->home == HOME_LOCAL)
+        return own_load(l, whole_array(l, s, s->loc));
     const struct value **v = arena_array(l->arena, const struct value *, a->elements);
     for (int64_t i = 0; i < a->elements; i++)
         v[i] = element(l, a, i);
@@ -337,14 +326,13 @@ static const struct value **assigned_values(struct lower *l, const struct expr *
 }
 
 /* Where `when` holds; of a declaration, always. */
-static void assign_whole(struct lower *l, struct array *a, const struct expr *value, bool declared,
+static void assign_whole(struct lower *l, struct array *a, const struct expr *value,
                          struct guard when)
 {
     if (when.never || (!when.always && load_into_when(l, a->sym, a->reg, value, when)))
         return;
     const struct value **v = assigned_values(l, value, &a->sym->type);
-    if (a->home == HOME_VALUES) {
-        assert(declared && "assigned again");
+    if (a->home == HOME_VALUES) { /* the declaration: nothing else assigns it */
         keep_values(l, v, a->elements);
         a->value = v;
         return;
@@ -356,7 +344,6 @@ static void assign_whole(struct lower *l, struct array *a, const struct expr *va
             value_into(l, v[i], a->reg[i]);
         else
             move_when(l, a->sym->type.dtype, a->reg[i], value_operand(l, v[i]), when);
-    (void)declared;
 }
 
 static void assign_part(struct lower *l, const struct expr *target, const struct expr *value,
@@ -381,13 +368,8 @@ void array_assign(struct lower *l, const struct stmt *s)
     if (!s->value)
         return;
     if (whole && a->home != HOME_LOCAL) {
-        assign_whole(l, a, s->value, s->kind == STMT_DECL, when);
+        assign_whole(l, a, s->value, when);
         return;
     }
-    struct expr *target = s->target;
-    if (whole) {
-        target = expr_access(l->kernel, (struct sym *)sym, 0, s->loc);
-        target->type = sym->type;
-    }
-    assign_part(l, target, s->value, when);
+    assign_part(l, whole ? whole_array(l, sym, s->loc) : s->target, s->value, when);
 }

@@ -44,6 +44,8 @@ struct bodies {
 
 /* --- lower_stmt.c --- */
 
+/* Besides its declaration. */
+bool is_assigned(const struct lower *l, const struct sym *s);
 struct variable *variable_of(struct lower *l, const struct sym *s);
 /* The value of an assigned variable from here on: what its register holds. */
 void variable_refresh(struct lower *l, struct variable *v);

@@ -19,7 +19,7 @@ void bodies_init(struct lower *l)
     stmt_walk(l->kernel->body, note_assigned, l);
 }
 
-static bool is_assigned(const struct lower *l, const struct sym *s)
+bool is_assigned(const struct lower *l, const struct sym *s)
 {
     return map_get(&l->bodies->assigned, s) != NULL;
 }
