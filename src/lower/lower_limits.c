@@ -53,15 +53,22 @@ static void check_grid(struct lower *l)
 
 /* --- shared memory --- */
 
+static int64_t bytes_of(const struct sym *s)
+{
+    return type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
+}
+
+static void note_bytes(struct lower *l, const struct sym *s)
+{
+    diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
+              (long long)bytes_of(s));
+}
+
 static void note_buffers(struct lower *l)
 {
-    for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
-        if (s->storage != ST_SHARED)
-            continue;
-        int64_t bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
-        diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
-                  (long long)bytes);
-    }
+    for (const struct sym *s = l->kernel->symbols; s; s = s->next)
+        if (s->storage == ST_SHARED)
+            note_bytes(l, s);
 }
 
 static void note_way_out(struct lower *l)
@@ -146,11 +153,6 @@ void limits_ragged(struct lower *l, struct loc loc, const char *what)
 /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": of every target. */
 enum { LOCAL_BYTES = 512 * 1024 };
 
-static int64_t bytes_of(const struct sym *s)
-{
-    return type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
-}
-
 void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t count)
 {
     int64_t all = 0;
@@ -163,8 +165,7 @@ void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t co
                 "the arrays of `%s` take %lld bytes of memory a thread, and a thread has %d",
                 l->kernel->name, (long long)all, LOCAL_BYTES);
     for (size_t i = 0; i < count; i++)
-        diag_note(l->diag, arrays[i]->loc, "`%s` is %s: %lld bytes", arrays[i]->name,
-                  type_text(l->arena, &arrays[i]->type), (long long)bytes_of(arrays[i]));
+        note_bytes(l, arrays[i]);
     diag_note(l->diag, LOC_NONE,
               "a `global` view without a pointer is memory for all threads: give it an axis for "
               "them");
@@ -227,8 +228,7 @@ static void refuse_products(struct lower *l, const struct expr *e, int64_t count
 /* The sum is held from the first product to the last. */
 static void check_sum(struct lower *l, const struct expr *e, int64_t sums)
 {
-    int64_t bytes = sums * (int64_t)dtype_size(e->type.dtype);
-    int64_t words = (bytes + WORD_BYTES - 1) / WORD_BYTES;
+    int64_t words = tile_registers(e->type.dtype, sums);
     if (words <= l->target->register_limit)
         return;
     l->out->excess = LOWER_MANY_REGISTERS;
@@ -328,13 +328,7 @@ static struct life *life_of(struct lives *x, const struct sym *s)
 
 static int words_of(struct lower *l, const struct sym *s)
 {
-    if (s->type.dtype == DT_BOOL)
-        return 0; /* predicates */
-    int elements = layout_in_extent(plan_symbol(l, s), AXIS_REG), per_word;
-    if (dtype_table[s->type.dtype].bits == 64)
-        return 2 * elements;
-    per_word = tile_per_word(s->type.dtype);
-    return (elements + per_word - 1) / per_word;
+    return (int)tile_registers(s->type.dtype, layout_in_extent(plan_symbol(l, s), AXIS_REG));
 }
 
 static void touch(struct lives *x, const struct sym *s)
