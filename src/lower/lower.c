@@ -183,17 +183,11 @@ static void note_symbol(void *user, struct expr **at)
         map_put(u->arena, &u->symbols, s->base, s->base);
 }
 
-static void note_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, note_symbol, user);
-}
-
 static void note_statement(void *user, struct stmt *s)
 {
     bool is_assume = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME;
     if (s->kind != STMT_ENSURES && !is_assume)
-        stmt_expressions(s, note_root, user);
+        statement_expressions(s, note_symbol, user);
 }
 
 /* --- block index by ticket --- */

@@ -78,12 +78,6 @@ static void find_access(void *user, struct expr **at)
             array_of(all, e->sym)->wandering = true;
 }
 
-static void find_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, find_access, user);
-}
-
 static void find_steady(void *user, struct stmt *s)
 {
     struct arrays *all = user;
@@ -94,7 +88,7 @@ static void find_steady(void *user, struct stmt *s)
     if (s->kind == STMT_DECL && s->sym->storage == ST_SCALAR && s->value &&
         !is_assigned(all->l, s->sym) && is_steady(all, s->value))
         note_steady(all, s->sym);
-    stmt_expressions(s, find_root, all);
+    statement_expressions(s, find_access, all);
 }
 
 static struct arrays *arrays_of(struct lower *l)

@@ -22,16 +22,10 @@ static void refuse_byte_floats(void *user, struct expr **at)
     diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
 }
 
-static void refuse_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, refuse_byte_floats, user);
-}
-
 static void refuse_statement(void *user, struct stmt *s)
 {
     if (s->kind != STMT_ENSURES)
-        stmt_expressions(s, refuse_root, user);
+        statement_expressions(s, refuse_byte_floats, user);
 }
 
 /* Of what is known now; a launch looks again. */
@@ -274,12 +268,6 @@ static void check_node(void *user, struct expr **at)
         refuse_products(l, e, own, "multiply-adds", true);
 }
 
-static void check_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, check_node, user);
-}
-
 static void check_statement(void *user, struct stmt *s)
 {
     struct code x = {user, false};
@@ -290,7 +278,7 @@ static void check_statement(void *user, struct stmt *s)
             (s->value && kernel_thread_level(x.l->kernel) && expr_is_own(x.l, s->value));
     if (array && s->value)
         check_elements(x.l, &s->sym->type, s->loc, true);
-    stmt_expressions(s, check_root, &x);
+    statement_expressions(s, check_node, &x);
 }
 
 bool limits_of_code(struct lower *l)
@@ -350,12 +338,6 @@ static void touch_expr(void *user, struct expr **at)
     touch(user, (*at)->sym);
 }
 
-static void touch_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, touch_expr, user);
-}
-
 static void walk(struct lives *x, struct stmt *first);
 
 static void walk_loop(struct lives *x, struct stmt *s)
@@ -376,7 +358,7 @@ static void walk(struct lives *x, struct stmt *first)
         if (s->kind == STMT_ENSURES)
             continue;
         x->now++;
-        stmt_expressions(s, touch_root, x);
+        statement_expressions(s, touch_expr, x);
         if (s->kind == STMT_DECL)
             touch(x, s->sym);
         if (s->kind == STMT_FOR || s->kind == STMT_WHILE) {

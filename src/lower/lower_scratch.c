@@ -51,12 +51,6 @@ static void use_expr(void *user, struct expr **at)
         use_symbol(user, (*at)->sym);
 }
 
-static void use_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, use_expr, user);
-}
-
 static int count_list(const struct stmt *first)
 {
     int n = 0;
@@ -75,7 +69,7 @@ static void number_list(struct numbering *n, struct stmt *first, int end)
         if (loops && end == 0)
             inner = number + count_list(s->body);
         struct use_walk w = {n->l, inner ? inner : number};
-        stmt_expressions(s, use_root, &w);
+        statement_expressions(s, use_expr, &w);
         if (s->kind == STMT_DECL && s->value)
             use_symbol(&w, s->sym);
         if (s->kind == STMT_EFFECT && s->value->op == OP_ASYNC_WAIT)
