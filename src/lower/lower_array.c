@@ -267,16 +267,10 @@ void array_put(struct lower *l, const struct sym *s, const struct value *number,
 /* How an expression uses the array that it is assigned to. */
 enum self_use { SELF_UNUSED, SELF_IN_PLACE, SELF_MIXED };
 
-static bool elementwise(enum op op)
+static bool keeps_place(enum op op)
 {
-    switch (op_table[op].class) {
-    case CLASS_ARITH:
-    case CLASS_COMPARE:
-    case CLASS_LOGIC:
-    case CLASS_FLOAT:
-    case CLASS_BITWISE: return true;
-    default: return op == OP_CAST || op == OP_BITS || op == OP_WHERE || op == OP_PHILOX;
-    }
+    return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
+           op == OP_PHILOX;
 }
 
 /* In place: each element depends on that same element only. */
@@ -292,7 +286,7 @@ static enum self_use use_of(const struct expr *e, const struct sym *s)
         use = SELF_MIXED;
     for (int i = 0; i < e->count; i++) {
         enum self_use part = use_of(e->args[i], s);
-        bool kept = elementwise(e->op) && type_same_shape(&e->args[i]->type, &s->type);
+        bool kept = keeps_place(e->op) && type_same_shape(&e->args[i]->type, &s->type);
         if (part != SELF_UNUSED)
             use = kept && part == SELF_IN_PLACE && use != SELF_MIXED ? SELF_IN_PLACE : SELF_MIXED;
     }

@@ -5,6 +5,18 @@
 #include <math.h>
 #include <string.h>
 
+bool op_is_elementwise(enum op op)
+{
+    switch (op_table[op].class) {
+    case CLASS_ARITH:
+    case CLASS_COMPARE:
+    case CLASS_LOGIC:
+    case CLASS_FLOAT:
+    case CLASS_BITWISE: return true;
+    default: return false;
+    }
+}
+
 struct ptx_operand op_register(struct lower *l, enum dtype t)
 {
     return ptx_reg(&l->b, lower_register_type(t));

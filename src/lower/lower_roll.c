@@ -19,18 +19,10 @@ struct roll {
 
 /* --- which --- */
 
-static bool spreads(const struct expr *e)
+static bool spreads(enum op op)
 {
-    switch (op_table[e->op].class) {
-    case CLASS_ARITH:
-    case CLASS_COMPARE:
-    case CLASS_LOGIC:
-    case CLASS_FLOAT:
-    case CLASS_BITWISE: return true;
-    default: break;
-    }
-    return e->op == OP_CAST || e->op == OP_BITS || e->op == OP_WHERE || e->op == OP_PHILOX ||
-           e->op == OP_BROADCAST || e->op == OP_IOTA || e->op == OP_TRANS;
+    return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
+           op == OP_PHILOX || op == OP_BROADCAST || op == OP_IOTA || op == OP_TRANS;
 }
 
 /* Has each element of e a form of its own? */
@@ -46,7 +38,7 @@ static bool has_elements(const struct expr *e)
             good = good && has_elements(e->index[i].value);
         return good;
     }
-    bool good = spreads(e);
+    bool good = spreads(e->op);
     for (int i = 0; i < e->count; i++)
         good = good && has_elements(e->args[i]);
     return good;
@@ -279,21 +271,22 @@ static struct stmt *rolled(struct lower *l, const struct stmt *s, struct expr *t
 static void roll(void *user, struct stmt *s)
 {
     struct lower *l = user;
-    bool stores = (s->kind == STMT_DECL || s->kind == STMT_ASSIGN) && s->value;
-    struct sym *sym = !stores ? NULL : s->kind == STMT_DECL ? s->sym : s->target->sym;
-    const struct type *to = !sym ? NULL : s->kind == STMT_DECL ? &sym->type : &s->target->type;
-    if (!sym || !to_be_rolled(l, s, sym, to))
+    bool declares = s->kind == STMT_DECL;
+    if ((!declares && s->kind != STMT_ASSIGN) || !s->value)
         return;
-    struct expr *target = s->kind == STMT_DECL ? expr_ref(l->kernel, sym, s->loc) : s->target;
+    struct sym *sym = declares ? s->sym : s->target->sym;
+    const struct type *to = declares ? &sym->type : &s->target->type;
+    if (!to_be_rolled(l, s, sym, to))
+        return;
+    struct expr *target = declares ? expr_ref(l->kernel, sym, s->loc) : s->target;
     struct stmt *scope = rolled(l, s, target, to);
-    if (s->kind == STMT_DECL) {
-        scope->next = s->next;
+    scope->next = s->next;
+    if (declares) {
         s->next = scope;
         s->value = NULL;
-        return;
+    } else {
+        *s = *scope;
     }
-    scope->next = s->next;
-    *s = *scope;
 }
 
 void roll_assignments(struct lower *l)

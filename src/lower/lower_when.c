@@ -4,6 +4,7 @@
 #include "lower/lower_element.h"
 #include "lower/lower_flow.h"
 
+/* Instructions of both arms, as scalar_cost counts them: more are worth a branch. */
 enum { MOST_COST = 24, TOO_MUCH = 1 << 20 };
 
 /* --- which --- */
@@ -24,15 +25,7 @@ static bool is_light_op(const struct expr *e)
     case OP_BITS:
     case OP_WHERE:
     case OP_BROADCAST: return true;
-    default: break;
-    }
-    switch (op_table[e->op].class) {
-    case CLASS_ARITH:
-    case CLASS_COMPARE:
-    case CLASS_LOGIC:
-    case CLASS_FLOAT:
-    case CLASS_BITWISE: return true;
-    default: return false;
+    default: return op_is_elementwise(e->op);
     }
 }
 
@@ -82,9 +75,7 @@ static int64_t cost_of_arm(const struct stmt *first)
 static void emit_arm_when(struct lower *l, const struct value *condition, const struct stmt *arm)
 {
     const struct value *outer = l->bodies->lazy;
-    const struct value *both =
-        outer ? value_apply2(l, OP_LAND, DT_BOOL, outer, condition) : condition;
-    l->bodies->lazy = both;
+    l->bodies->lazy = outer ? value_apply2(l, OP_LAND, DT_BOOL, outer, condition) : condition;
     body_emit(l, arm);
     l->bodies->lazy = outer;
 }
