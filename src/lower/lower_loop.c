@@ -424,11 +424,6 @@ static void leave_unless(struct lower *l, const struct loop *p, const struct val
     branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), is_uniform(l, p), to, name);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    return a == INT64_MAX ? b : b == INT64_MAX ? a : greatest_common_divisor(a, b);
-}
-
 static int64_t multiple_below(int64_t v, int64_t divisor)
 {
     if (v == INT64_MAX || v < 0 || divisor == INT64_MAX)
@@ -469,29 +464,20 @@ static bool stays_in_type(const struct loop *p, const struct loop_variable *v)
 }
 
 /* Within a trip the counted variable is within `bound`. */
-static void learn_counter(struct lower *l, const struct loop *p, const struct loop_variable *v,
-                          const struct value *bound)
+static void learn_bound(struct lower *l, const struct loop *p, const struct value *bound)
 {
-    int64_t step, least = INT64_MIN, greatest = INT64_MAX;
-    int64_t divisor = common_divisor(value_divisor(v->start), value_divisor(v->step));
-    bool known = value_known(v->step, &step), stays = stays_in_type(p, v);
-    if (!stays) /* powers of two divide what wraps, too */
-        divisor &= -divisor;
-    known = known && stays;
-    if (known && step >= 0 && dtype_is_signed(v->variable->sym->type.dtype))
-        least = value_least(v->start);
-    if (known && step <= 0 && dtype_is_signed(v->variable->sym->type.dtype))
-        greatest = value_greatest(v->start);
-    if (v == p->counted && (p->op == OP_LT || p->op == OP_LE)) {
+    const struct loop_variable *v = p->counted;
+    int64_t least = INT64_MIN, greatest = INT64_MAX;
+    if (p->op == OP_LT || p->op == OP_LE) {
         greatest = value_greatest(bound);
         greatest -= p->op == OP_LT && greatest != INT64_MAX;
-        greatest = multiple_below(greatest, divisor);
-    }
-    if (v == p->counted && (p->op == OP_GT || p->op == OP_GE)) {
+        greatest = multiple_below(
+            greatest, facts_common_divisor(value_divisor(v->start), value_divisor(v->step)));
+    } else {
         least = value_least(bound);
         least += p->op == OP_GT && least != INT64_MIN;
     }
-    value_learn(l, v->base, divisor, least, greatest);
+    value_learn(l, v->base, 1, least, greatest);
 }
 
 static void open_counters(struct lower *l, struct loop *p, int copies, const struct value *bound)
@@ -503,8 +489,9 @@ static void open_counters(struct lower *l, struct loop *p, int copies, const str
         enum dtype t = v->variable->sym->type.dtype;
         const struct value *step = value_affine(l, v->step, copies, 0);
         v->base = frame_counter(l, t, v->reg, v->start, step, !stays_in_type(p, v));
-        learn_counter(l, p, v, bound);
     }
+    if (p->counted)
+        learn_bound(l, p, bound);
 }
 
 static void latch_counters(struct lower *l, struct loop *p, int copies)
@@ -560,20 +547,19 @@ static void load_counters(struct lower *l, struct loop *p)
     }
 }
 
-/* From now on the loop goes on from what the registers hold. */
+/* From now on the loop goes on from what the registers hold: of the counters as they were in it what
+ * holds after any number of steps. */
 static void resume_counters(struct lower *l, struct loop *p)
 {
     for (int i = 0; i < p->count; i++) {
         struct loop_variable *v = &p->variables[i];
         if (v->role != ROLE_COUNTER)
             continue;
-        const struct value *start = v->start;
+        const struct value *within = v->base;
+        bool up = value_least(v->step) >= 0;
         v->start = v->base = value_of_variable(l, v->variable->sym->type.dtype, v->reg);
-        int64_t step, least = INT64_MIN;
-        if (value_known(v->step, &step) && step > 0)
-            least = value_least(start);
-        value_learn(l, v->start, common_divisor(value_divisor(start), value_divisor(v->step)),
-                    least, INT64_MAX);
+        value_learn(l, v->start, value_divisor(within), up ? value_least(within) : INT64_MIN,
+                    INT64_MAX);
         v->variable->value = v->start;
     }
 }

@@ -159,7 +159,6 @@ struct facts facts_wrapped(struct facts f, enum dtype t, bool *exact);
 bool facts_fit(const struct facts *f, enum dtype t);
 /* What is known if both are. */
 struct facts facts_both(const struct facts *a, const struct facts *b);
-int64_t facts_common_divisor(int64_t a, int64_t b); /* INT64_MAX: of 0 */
 /* Most blocks that the grid can have along an axis. */
 int64_t facts_grid(const struct lower *l, int axis);
 
