@@ -34,7 +34,7 @@ static bool from_anchor(struct lower *l, const struct value *v, struct ptx_opera
         const struct value *step = near_step(l, v, anchor);
         if (!step)
             continue;
-        *reg = ptx_reg(&l->b, value_wide(v->dtype) ? MOD_B64 : MOD_B32);
+        *reg = op_register(l, v->dtype);
         sum_step(l, v->dtype, *reg, anchor->place, step);
         return true;
     }
@@ -47,9 +47,7 @@ static struct ptx_operand far_address(struct lower *l, const struct value *v)
     struct poly p = v->sum;
     p.constant = 0;
     struct ptx_operand base = address_register(l, value_of_poly(l, v->dtype, &p));
-    struct ptx_operand reg = ptx_reg(&l->b, value_wide(v->dtype) ? MOD_B64 : MOD_B32);
-    sum_step(l, v->dtype, reg, base, value_int(l, v->dtype, v->sum.constant));
-    return reg;
+    return sum_plus(l, v->dtype, base, v->sum.constant);
 }
 
 static struct ptx_operand make_address(struct lower *l, const struct value *v)

@@ -68,7 +68,7 @@ static struct ptx_operand immediate(struct lower *l, const struct value *v)
 
 static struct ptx_operand emit_special(struct lower *l, const struct value *v)
 {
-    struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(v->dtype));
+    struct ptx_operand reg = op_register(l, v->dtype);
     ptx_emit(&l->b, "mov.u32", reg, v->reg);
     return reg;
 }
@@ -164,7 +164,7 @@ struct ptx_operand value_register(struct lower *l, const struct value *v)
     if (v->placed)
         return v->place;
     struct detour d = detour_to(l, 0);
-    struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(v->dtype));
+    struct ptx_operand reg = op_register(l, v->dtype);
     op_move(l, v->dtype, reg, immediate(l, v));
     value_place(l, v, reg);
     detour_end(l, &d);
@@ -173,7 +173,7 @@ struct ptx_operand value_register(struct lower *l, const struct value *v)
 
 struct ptx_operand value_in_new_register(struct lower *l, const struct value *v)
 {
-    struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(v->dtype));
+    struct ptx_operand reg = op_register(l, v->dtype);
     value_into(l, v, reg);
     return reg;
 }

@@ -221,7 +221,7 @@ static struct ptx_operand begin_stream(struct lower *l, const struct value *star
     int64_t constant = p.constant;
     p.constant = 0;
     const struct value *base = value_of_poly(l, start->dtype, &p);
-    struct ptx_operand reg = ptx_reg(&l->b, value_wide(start->dtype) ? MOD_B64 : MOD_B32);
+    struct ptx_operand reg = op_register(l, start->dtype);
     if (p.count == 0)
         op_move(l, start->dtype, reg, ptx_int(constant));
     else if (constant == 0)
@@ -233,6 +233,13 @@ static struct ptx_operand begin_stream(struct lower *l, const struct value *star
     return reg;
 }
 
+/* Anew in each trip: of too high a degree to be followed. */
+static struct ptx_operand sum_anew(struct lower *l, const struct value *v, const struct poly *p)
+{
+    struct ptx_operand sum = sum_chain(l, v->dtype, NULL, p);
+    return p->constant == 0 ? sum : sum_plus(l, v->dtype, sum, p->constant);
+}
+
 struct ptx_operand frame_stream(struct lower *l, const struct value *v)
 {
     struct frame *f = l->frame;
@@ -242,14 +249,8 @@ struct ptx_operand frame_stream(struct lower *l, const struct value *v)
     struct poly p = poly_of(l, v);
     const struct value *start = with_counters(l, v->dtype, &p, false);
     const struct value *step = with_counters(l, v->dtype, &p, true);
-    if (!start || !step) { /* of too high a degree */
-        struct ptx_operand sum = sum_chain(l, v->dtype, NULL, &p);
-        struct ptx_operand reg = ptx_reg(&l->b, value_wide(v->dtype) ? MOD_B64 : MOD_B32);
-        if (p.constant == 0)
-            return sum;
-        sum_step(l, v->dtype, reg, sum, value_int(l, v->dtype, p.constant));
-        return reg;
-    }
+    if (!start || !step)
+        return sum_anew(l, v, &p);
     start = value_affine(l, start, 1, p.constant);
     struct stream *s = arena_new(l->arena, struct stream);
     *s = (struct stream){f->streams, v, step, begin_stream(l, start)};

@@ -194,6 +194,9 @@ struct ptx_operand sum_chain(struct lower *l, enum dtype t, const struct ptx_ope
 /* start + (value of step), in `to`, with as few instructions as can be. */
 void sum_step(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_operand start,
               const struct value *step);
+/* start + constant, in a new register. */
+struct ptx_operand sum_plus(struct lower *l, enum dtype t, struct ptx_operand start,
+                            int64_t constant);
 /* Can x + d be had from x with one instruction that has d's factor in it? */
 bool sum_is_near(const struct value *d);
 

@@ -434,6 +434,14 @@ struct ptx_operand sum_emit(struct lower *l, const struct value *v)
 
 /* --- one instruction more --- */
 
+struct ptx_operand sum_plus(struct lower *l, enum dtype t, struct ptx_operand start,
+                            int64_t constant)
+{
+    struct ptx_operand reg = op_register(l, t);
+    sum_step(l, t, reg, start, value_int(l, t, constant));
+    return reg;
+}
+
 bool sum_is_near(const struct value *d)
 {
     struct poly one = d->sum;
