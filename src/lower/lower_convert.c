@@ -307,7 +307,7 @@ static void merge(struct lower *l, struct regtile *whole, const struct regtile *
     struct ptx_operand *new = tile_elements(l, part), *all = tile_elements(l, whole);
     for (int r = 0; r < part->elements; r++) {
         const struct value *inside = tile_inside_of(l, part->layout, r);
-        struct guard g = inside ? guard_of(l, inside) : guard_always();
+        struct guard g = guard_of(l, inside);
         if (g.always)
             all[registers[r]] = new[r];
         else if (!g.never)

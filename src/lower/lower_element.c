@@ -89,7 +89,7 @@ struct guard guard_of_effect(struct lower *l)
 
 struct guard guard_of_lazy(struct lower *l)
 {
-    return l->bodies->lazy ? guard_of(l, l->bodies->lazy) : guard_always();
+    return guard_of(l, l->bodies->lazy);
 }
 
 /* --- where it is --- */
@@ -399,6 +399,17 @@ static void take_move(struct lower *l, const struct move *m, enum dtype t, const
         to[i] = value_of_register(l, t, t == DT_BOOL ? bool_of_number(l, element[i]) : element[i]);
 }
 
+static struct ptx_instruction *emit_load(struct lower *l, const struct own_place *p,
+                                         const struct own_piece *piece, const struct move *m,
+                                         struct ptx_operand address, struct guard guard)
+{
+    const char *name = load_names[space_of(p->access->sym)][log2_of(m->registers)];
+    struct ptx_instruction *ins =
+        ptx_emit_for(&l->b, PTX_TYPES((uint16_t)m->type), name, registers_of(l, m), address);
+    note(l, p, name, piece->count, false);
+    return guard_apply(ins, guard);
+}
+
 /* Loads a piece; `otherwise`: what its elements are where it is not loaded. */
 static void load_piece(struct lower *l, const struct own_place *p, const struct own_piece *piece,
                        struct guard when, const struct value *const *otherwise,
@@ -421,11 +432,7 @@ static void load_piece(struct lower *l, const struct own_place *p, const struct 
         m.reg[i] = word_register(l, &m);
     if (!guard.always && otherwise)
         preset_move(l, &m, t, otherwise, piece->count);
-    const char *name = load_names[space_of(s)][log2_of(m.registers)];
-    struct ptx_instruction *ins =
-        ptx_emit_for(&l->b, PTX_TYPES((uint16_t)m.type), name, registers_of(l, &m), address);
-    guard_apply(ins, guard);
-    note(l, p, name, piece->count, false);
+    struct ptx_instruction *ins = emit_load(l, p, piece, &m, address, guard);
     take_move(l, &m, t, to, piece->count);
     if (plain)
         recent_add(l, stems[space_of(s)], m.type, (int)dtype_size(t), s->is_const, piece->address,
@@ -436,18 +443,12 @@ static void load_piece(struct lower *l, const struct own_place *p, const struct 
 static void load_into(struct lower *l, const struct own_place *p, const struct own_piece *piece,
                       const struct ptx_operand *reg, struct guard guard)
 {
-    const struct sym *s = p->access->sym;
-    struct move m = move_of(s->type.dtype, piece->count);
+    struct move m = move_of(p->access->sym->type.dtype, piece->count);
     if (guard.never)
         return;
     for (int i = 0; i < m.registers; i++)
         m.reg[i] = reg[i];
-    const char *name = load_names[space_of(s)][log2_of(m.registers)];
-    struct ptx_operand address = value_address(l, piece->address);
-    guard_apply(
-        ptx_emit_for(&l->b, PTX_TYPES((uint16_t)m.type), name, registers_of(l, &m), address),
-        guard);
-    note(l, p, name, piece->count, false);
+    emit_load(l, p, piece, &m, value_address(l, piece->address), guard);
 }
 
 static void store_piece(struct lower *l, const struct own_place *p, const struct own_piece *piece,

@@ -400,7 +400,7 @@ struct guard places_guard(struct lower *l, const struct element_place *e)
 {
     if (e->never)
         return (struct guard){.never = true};
-    return e->inside ? guard_of(l, e->inside) : guard_always();
+    return guard_of(l, e->inside);
 }
 
 /* --- vectors --- */

@@ -121,7 +121,7 @@ static struct regtile get_elements(struct lower *l, const struct value *base,
     struct transfer x = transfer_load(l, t, wanted, &one, NULL);
     for (int32_t r = 0; r < layout_registers(wanted); r++) {
         const struct value *inside = tile_inside_of(l, wanted, r), *counter[LAYOUT_INS] = {NULL};
-        struct guard guard = inside ? guard_of(l, inside) : guard_always();
+        struct guard guard = guard_of(l, inside);
         if (!transfer_moves(&x, r))
             continue;
         for (int j = 0; j < wanted->out_count; j++) {

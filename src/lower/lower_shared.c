@@ -296,8 +296,7 @@ static void note(struct lower *l, struct loc loc, const struct sym *s, const str
 static struct guard mask_of(struct lower *l, const struct layout *regs, int32_t reg,
                             const struct value *also)
 {
-    const struct value *c = both(l, also, tile_inside_of(l, regs, reg));
-    return c ? guard_of(l, c) : guard_always();
+    return guard_of(l, both(l, also, tile_inside_of(l, regs, reg)));
 }
 
 static struct regtile way_load(struct lower *l, struct way *w, struct transfer x, struct loc loc,
@@ -387,7 +386,7 @@ static void store_elements(struct lower *l, const struct expr *access, const str
     for (int32_t reg = 0; reg < t.tile.elements; reg++) {
         struct element_place e = places_at(l, p, reg);
         const struct value *condition = both(l, first, e.inside);
-        struct guard guard = condition ? guard_of(l, condition) : guard_always();
+        struct guard guard = guard_of(l, condition);
         if (!e.never && !e.copy && !guard.never)
             transfer_out(l, &t, IN_SHARED, reg, value_address(l, e.address), guard);
     }

@@ -13,6 +13,7 @@ struct turns {
     const struct expr *target, *value;
     struct place to, from;
     int64_t elements;
+    bool slice;                  /* value is one, read from `from`; else */
     struct ptx_operand constant; /* a scalar value */
 };
 
@@ -27,7 +28,7 @@ static void coordinates_of(struct lower *l, const struct type *t, const struct v
     }
 }
 
-/* The index of a gathered row: known only to whoever holds it, so gathers are of no use here. */
+/* The index along the symbol's axis i, which is no gather; *inside: and it is within the axis. */
 static const struct value *index_at(struct lower *l, const struct place *p, int i,
                                     const struct value *const *coordinate,
                                     const struct value **inside)
@@ -69,11 +70,6 @@ static enum memory_space space_of(const struct sym *s)
     return s->storage != ST_VIEW ? IN_SHARED : s->is_const ? IN_GLOBAL_CONST : IN_GLOBAL;
 }
 
-static struct guard guard_where(struct lower *l, const struct value *condition)
-{
-    return condition ? guard_of(l, condition) : guard_always();
-}
-
 /* One element of one thread; mine: NULL, it surely is there. */
 static void take_element(struct lower *l, const struct turns *x, const struct value *number,
                          const struct value *mine)
@@ -88,20 +84,20 @@ static void take_element(struct lower *l, const struct turns *x, const struct va
     layout_add_free(&one, AXIS_REG, 1);
     const struct layout *layout = layout_keep(l, &one);
     struct regtile t;
-    if (x->value->op == OP_ACCESS && x->value->type.rank > 0) {
+    if (x->slice) {
         const struct value *otherwise =
             x->value->otherwise ? scalar_eval(l, x->value->otherwise) : NULL;
         struct ptx_operand address = address_at(l, &x->from, type, coordinate, &inside);
         struct transfer load =
             transfer_load(l, x->value->sym->type.dtype, layout, &single, otherwise);
-        transfer_in(l, &load, space_of(x->value->sym), 0, address, guard_where(l, inside));
+        transfer_in(l, &load, space_of(x->value->sym), 0, address, guard_of(l, inside));
         t = transfer_finish(l, &load);
     } else {
         t = tile_of_elements(l, type->dtype, layout, &x->constant);
     }
     struct ptx_operand address = address_at(l, &x->to, type, coordinate, &stored);
     struct transfer store = transfer_store(l, &t, &single);
-    transfer_out(l, &store, space_of(x->target->sym), 0, address, guard_where(l, stored));
+    transfer_out(l, &store, space_of(x->target->sym), 0, address, guard_of(l, stored));
 }
 
 static const struct value *is_below(struct lower *l, const struct value *number, int64_t count)
@@ -140,26 +136,27 @@ static bool gathers(const struct expr *e)
 }
 
 /* Threads in turn copy slices and scalars; all else takes layouts, which have whole warps. */
-static bool taken_in_turns(struct lower *l, const struct expr *target, const struct expr *value)
+static bool may_take_turns(struct lower *l, const struct turns *x)
 {
-    bool slice = value->op == OP_ACCESS && value->type.rank > 0;
-    const char *what = gathers(target) || (slice && gathers(value)) ? "a gather"
-                       : !slice && value->type.rank > 0             ? "an expression of whole tiles"
-                                                                    : NULL;
+    const char *what = NULL;
+    if (gathers(x->target) || (x->slice && gathers(x->value)))
+        what = "a gather";
+    else if (!x->slice && x->value->type.rank > 0)
+        what = "an expression of whole tiles";
     if (what)
-        limits_ragged(l, value->loc, what);
+        limits_ragged(l, x->value->loc, what);
     return !what;
 }
 
 void copy_elements(struct lower *l, const struct expr *target, const struct expr *value)
 {
     struct turns x = {.target = target, .value = value};
-    bool access = value->op == OP_ACCESS && value->type.rank > 0;
-    if (!taken_in_turns(l, target, value))
+    x.slice = value->op == OP_ACCESS && value->type.rank > 0;
+    if (!may_take_turns(l, &x))
         return;
     x.to = place_of(l, target);
     x.elements = type_elements(&target->type);
-    if (access) {
+    if (x.slice) {
         x.from = place_of(l, value);
         if (value->sym->storage == ST_SHARED)
             sync_shared_read(l, value, NULL);

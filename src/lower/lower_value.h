@@ -153,7 +153,7 @@ struct guard {
     bool always, never;
     struct ptx_operand predicate; /* may be negated (ptx_when takes it) */
 };
-struct guard guard_of(struct lower *l, const struct value *condition);
+struct guard guard_of(struct lower *l, const struct value *condition); /* NULL: always */
 struct guard guard_always(void);
 /* ptx_when(ins, …) if the guard is not `always`. Never: do not emit at all, ask guard.never
  * before. */
