@@ -1,5 +1,9 @@
+/* One GPU through NVIDIA's driver: modules, memory, launches. */
 #include "cuda/cuda_driver.h"
 
+#include "base/grid.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -251,6 +255,7 @@ static bool start(struct cuda *c, struct cuda_module *m, const struct cuda_launc
     enum { COOPERATIVE_LAUNCH_TOO_LARGE = 720 };
     unsigned g[3], b[3], shared = (unsigned)launch->shared_bytes;
     for (int i = 0; i < 3; i++) {
+        assert(launch->grid[i] <= grid_limits[i]);
         g[i] = (unsigned)launch->grid[i];
         b[i] = (unsigned)launch->block[i];
     }
@@ -277,12 +282,6 @@ bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch 
     const int64_t *g = launch->grid;
     if (g[0] <= 0 || g[1] <= 0 || g[2] <= 0)
         return true; /* no blocks */
-    if (g[0] > INT32_MAX || g[1] > 65535 || g[2] > 65535) {
-        snprintf(why, CUDA_WHY,
-                 "a grid of %lld x %lld x %lld blocks: GPUs take 2147483647 x 65535 x 65535",
-                 (long long)g[0], (long long)g[1], (long long)g[2]);
-        return false;
-    }
     if (!enter(c, why))
         return false;
     bool done = allow_shared(c, m, launch->shared_bytes, why) && start(c, m, launch, why);

@@ -47,7 +47,7 @@ bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, char w
 bool cuda_zero(struct cuda *c, uint64_t to, size_t bytes, char why[CUDA_WHY]);
 
 struct cuda_launch {
-    int64_t grid[3];
+    int64_t grid[3]; /* 0 along an axis: nothing is started; else within grid_limits */
     int block[3];
     int64_t shared_bytes;
     void **arguments; /* a pointer to each parameter's value */

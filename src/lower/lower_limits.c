@@ -5,6 +5,8 @@
 #include "lower/lower_flow.h"
 #include "lower/lower_plan.h"
 
+#include "base/grid.h"
+
 #include <string.h>
 
 /* --- what stands in the program: types, threads, blocks --- */
@@ -34,14 +36,14 @@ static void check_grid(struct lower *l)
     for (int axis = 0; axis < 3; axis++) {
         const struct expr *e = l->kernel->grid[axis];
         struct scalar_env nothing = {0};
-        int64_t blocks, most = lower_grid_limits[axis];
+        int64_t blocks, most = grid_limits[axis];
         if (!e || !eval_int(e, &nothing, &blocks) || blocks <= most)
             continue;
         lower_error(l, e->loc, "a grid of %lld blocks along %c: GPUs have %lld at most",
                     (long long)blocks, "xyz"[axis], (long long)most);
         if (axis > 0)
             diag_note(l->diag, e->loc, "along x there may be %lld: let the longest axis be that",
-                      (long long)lower_grid_limits[0]);
+                      (long long)grid_limits[0]);
     }
 }
 

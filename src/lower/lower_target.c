@@ -2,7 +2,7 @@
  *
  * CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per Compute
  * Capability": shared memory of a multiprocessor and of a block (opted in; the system keeps 1 KB of
- * each block for itself), registers, threads, blocks of a grid.
+ * each block for itself), registers, threads.
  */
 #include "lower/lower.h"
 
@@ -53,5 +53,3 @@ const struct lower_target *lower_target_at(int index)
     int count = (int)(sizeof targets / sizeof targets[0]);
     return index >= 0 && index < count ? &targets[index] : NULL;
 }
-
-const int64_t lower_grid_limits[3] = {INT32_MAX, 65535, 65535};

@@ -1,6 +1,8 @@
 /* What is known of integers: a divisor, a range, bits that are surely 0. */
-#include "base/arithmetic.h"
 #include "lower/lower_value_graph.h"
+
+#include "base/arithmetic.h"
+#include "base/grid.h"
 
 static int64_t lowest_bit(int64_t v)
 {
@@ -384,7 +386,7 @@ static struct range expr_range(const struct expr *e)
 
 int64_t facts_grid(const struct lower *l, int axis)
 {
-    const int64_t most = axis == 0 ? INT32_MAX : 65535;
+    const int64_t most = grid_limits[axis];
     if (!l->kernel->grid[axis])
         return 1;
     int64_t greatest = expr_range(l->kernel->grid[axis]).greatest;

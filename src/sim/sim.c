@@ -1,6 +1,8 @@
 /* A machine: its allocations and its launches. */
 #include "sim/sim_machine.h"
 
+#include "base/grid.h"
+
 #include <string.h>
 
 struct sim *sim_new(struct arena *arena)
@@ -192,12 +194,12 @@ static bool limits_hold(const struct sim_launch *l, struct diag *diag)
                    l->block[1], l->block[2]);
         return false;
     }
-    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[1] > 65535 || l->grid[2] > 65535 ||
-        l->grid[0] > INT32_MAX) {
-        diag_error(diag, LOC_NONE, "a grid of %u x %u x %u blocks cannot be launched", l->grid[0],
-                   l->grid[1], l->grid[2]);
-        return false;
-    }
+    for (int axis = 0; axis < 3; axis++)
+        if (!l->grid[axis] || l->grid[axis] > grid_limits[axis]) {
+            diag_error(diag, LOC_NONE, "a grid of %u x %u x %u blocks cannot be launched",
+                       l->grid[0], l->grid[1], l->grid[2]);
+            return false;
+        }
     if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
         diag_error(diag, LOC_NONE, "clusters of several blocks are not simulated");
         return false;

@@ -1,0 +1,11 @@
+/* Grids of blocks. */
+#ifndef TW_GRID_H
+#define TW_GRID_H
+
+#include <stdint.h>
+
+/* Blocks that a grid has at most along x, y and z, on every GPU: CUDA C++ Programming Guide,
+ * "Compute Capabilities", table "Technical Specifications per Compute Capability". */
+static const int64_t grid_limits[3] = {INT32_MAX, 65535, 65535};
+
+#endif
