@@ -296,7 +296,7 @@ static void start(struct lower *l)
     ptx_build_start(&l->b, l->arena, l->target->ptx);
     if (l->options->lines && k->loc.source)
         find_lines(l, k->loc.source);
-    l->shared = ptx_dynamic_shared(&l->b, "$smem", 1024);
+    l->shared = ptx_dynamic_shared(&l->b, "$smem", SHARED_ALIGNMENT);
     ptx_begin_kernel(&l->b, k->name);
     out->module = l->b.module;
     out->function = l->b.function;
@@ -356,7 +356,13 @@ static void check_module(const struct lower *l)
  * says how many blocks are meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. */
 static void ask_for_registers(struct lower *l)
 {
-    enum { FIRST = 100, LARGE = 180, MOST_BLOCKS = 4, GRAIN = 8, OWN_SHARED = 1024 };
+    enum {
+        FIRST = 100, /* sm_100 */
+        LARGE = 180,
+        MOST_BLOCKS = 4,
+        GRAIN = 8,        /* a thread's registers are given out by so many */
+        OWN_SHARED = 1024 /* bytes that the system keeps of each block */
+    };
     const struct lowered *out = l->out;
     if (kernel_thread_level(l->kernel) || out->registers == 0 || out->registers > LARGE ||
         !(lower_has(l, FIRST) || plan_multiplies_elements(l)))

@@ -15,6 +15,11 @@ struct arrays; /* of a thread: lower_array.c; made at the first use */
 struct recent;
 struct tiles; /* layouts interned, tiles of symbols: lower_holders.c */
 
+enum {
+    SHARED_ALIGNMENT = 1024, /* of the block's dynamic shared memory */
+    SHARED_WINDOW = 1 << 24  /* bytes that addresses in .shared lie within */
+};
+
 struct lower {
     struct arena *arena;
     struct kernel *kernel;
@@ -33,7 +38,7 @@ struct lower {
     struct arrays *arrays;       /* NULL: none yet */
     struct recent *recent;       /* loads just made: lower_recent.c; NULL: none yet */
     struct tiles *tiles;         /* NULL until the first layout is kept */
-    struct ptx_variable *shared; /* the block's dynamic shared memory, aligned to 1024 */
+    struct ptx_variable *shared; /* the block's dynamic shared memory */
     bool failed;                 /* an error was reported; what is emitted is of no use */
 };
 

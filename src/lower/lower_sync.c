@@ -42,7 +42,7 @@ void memory_init(struct lower *l)
     m->home = l->b.function->body.count;
     m->window_register = ptx_reg(&l->b, MOD_U32);
     m->window = value_of_register(l, DT_I32, m->window_register);
-    value_learn(l, m->window, 1024, 0, 1 << 24);
+    value_learn(l, m->window, SHARED_ALIGNMENT, 0, SHARED_WINDOW);
     m->tiles_used = -1;
     scratch_init(l);
 }
