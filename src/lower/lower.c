@@ -1,5 +1,4 @@
-/* One kernel as a whole: what a launch passes, what stands ahead of the body, what the target has.
- */
+/* One kernel as a whole: what a launch passes, what stands ahead of the body. */
 #include "lower/lower.h"
 
 #include "lower/lower_flow.h"

@@ -54,8 +54,7 @@ const struct value **array_broadcast(struct lower *l, const struct value *const 
     return spread;
 }
 
-/* TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE, BROADCAST: which element of the operand stands there.
- */
+/* TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE, BROADCAST: the operand's element that stands there. */
 static int64_t moved_from(const struct expr *e, const int64_t *at)
 {
     const struct type *from = &e->args[0]->type, *to = &e->type;

@@ -357,8 +357,7 @@ static struct regtile convert_bool(struct lower *l, const struct regtile *t,
     return tile_as_bool(l, &bytes);
 }
 
-/* The layout without registers that hold what another holds, and which of its registers each was.
- */
+/* The layout without registers that hold what another holds, and which of its own each was. */
 static const struct layout *without_copies(struct lower *l, const struct layout *layout,
                                            const int32_t **registers)
 {

@@ -33,8 +33,7 @@ struct own_place {
         bool guarded;                     /* may reach past the edge */
     } axis[MAX_RANK];
     int64_t elements;
-    int64_t
-        run; /* neighbours along the last axis, which lie one behind the other in memory; else 1 */
+    int64_t run; /* neighbours along the last axis, if they are neighbours in memory; else 1 */
 };
 /* Evaluates the indices. */
 struct own_place own_place_of(struct lower *l, const struct expr *access);
@@ -99,8 +98,7 @@ void move_when(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_
 
 /* --- lower_when.c --- */
 
-/* s = value, by loads right into its registers: false, and nothing emitted, if it is not just that.
- */
+/* s = value, by loads right into its registers; false, and nothing emitted, if it is more. */
 bool load_into_when(struct lower *l, const struct sym *s, const struct ptx_operand *reg,
                     const struct expr *value, struct guard when);
 

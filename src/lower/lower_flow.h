@@ -33,8 +33,8 @@ struct bodies {
     const struct value *block[3]; /* drawn by ticket; NULL: as launched */
     struct loop_target *loop;
     int depth; /* loops and conditions around what is being emitted */
-    const struct value
-        *lazy;           /* loads and assignments are for threads where this holds; NULL: all */
+    /* loads and assignments are for threads where this holds; NULL: all */
+    const struct value *lazy;
     struct map assigned; /* sym -> sym: assigned besides its declaration */
     /* lines of the source */
     const struct source *source;

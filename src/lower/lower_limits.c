@@ -146,7 +146,7 @@ void limits_ragged(struct lower *l, struct loc loc, const char *what)
 
 /* --- local memory --- */
 
-/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": of every target. */
+/* Of every target. CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
 enum { LOCAL_BYTES = 512 * 1024 };
 
 void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t count)

@@ -10,11 +10,12 @@
  *   exit:
  *
  * A variable of the loop is a counter, v = v + what does not change; or it goes round among a few
- * constants, s = (s + 1) % 3: then the body is repeated that often, with the constant in each copy, unless
- * that would be more than the instruction caches hold; or a variable as any other.
+ * constants, s = (s + 1) % 3: then the body is repeated that often, with the constant in each copy,
+ * unless that would be more than the instruction caches hold; or a variable as any other.
  *
- * `unroll for` repeats the body for each trip, with constants in place of the variables. unroll(n), and short
- * innermost loops at thread level, go n trips at a time while so many are left, then one at a time:
+ * `unroll for` repeats the body for each trip, with constants in place of the variables. unroll(n),
+ * and short innermost loops at thread level, go n trips at a time while so many are left, then one
+ * at a time:
  *
  *       while (v < bound - (n - 1) * step) { body(v) … body(v + (n - 1) * step); v += n * step; }
  *       while (v < bound) { body(v); v += step; }
@@ -349,8 +350,8 @@ static void set_variables(struct lower *l, const struct loop *p, int steps)
         set_variable(l, &p->variables[i], steps);
 }
 
-/* In a loop that is to be a pipeline and has not been made one: a barrier behind the copies, and one behind
- * the body. */
+/* In a loop that is to be a pipeline and has not been made one: a barrier behind the copies, and
+ * one behind the body. */
 static void emit_stages(struct lower *l, const struct stmt *body)
 {
     bool copied = false;
@@ -506,8 +507,8 @@ static void latch_counters(struct lower *l, struct loop *p, int copies)
     }
 }
 
-/* The loop itself, without its guard. between: test between copies. limit: another bound, for the first
- * of two loops. */
+/* The loop itself, without its guard. between: test between copies. limit: another bound, for the
+ * first of two loops. */
 static void emit_frame(struct lower *l, struct loop *p, int copies, bool between,
                        const struct value *limit)
 {
@@ -528,7 +529,8 @@ static void emit_frame(struct lower *l, struct loop *p, int copies, bool between
     }
     sync_leave_loop(l);
     latch_counters(l, p, copies);
-    /* Short loops the assembler may go on unrolling, as it does with nvcc's; bra.uni keeps it from that. */
+    /* Short loops the assembler may go on unrolling, as it does with nvcc's; bra.uni keeps it from
+     * that. */
     bool whole = is_uniform(l, p) && !kernel_thread_level(l->kernel);
     branch_on(l, condition_value(l, p, limit), whole, &head, "loop");
     frame_close(l, &frame);
@@ -547,8 +549,8 @@ static void load_counters(struct lower *l, struct loop *p)
     }
 }
 
-/* From now on the loop goes on from what the registers hold: of the counters as they were in it what
- * holds after any number of steps. */
+/* From now on the loop goes on from what the registers hold. Of them is known what holds of the
+ * counters after any number of steps. */
 static void resume_counters(struct lower *l, struct loop *p)
 {
     for (int i = 0; i < p->count; i++) {
@@ -707,7 +709,7 @@ static int cycle_period(const struct loop *p)
     return (int)period;
 }
 
-/* Of our own accord, of a body of that cost: the smaller, the more the loop around it would weigh. */
+/* Of our own accord, of a body of that cost: the smaller, the more the loop around it counts. */
 static int own_factor(const struct loop *p, int64_t cost)
 {
     int factor = cost <= OWN_BODY / 8 ? 16 : cost <= OWN_BODY / 4 ? 8 : 4;
@@ -730,7 +732,8 @@ static int wanted_copies(const struct lower *l, const struct loop *p)
     return small ? own_factor(p, f.cost) : 1;
 }
 
-/* Does bound - (copies - 1) * step stay in its type? Where the first trip is taken, bound is beyond start. */
+/* Does bound - (copies - 1) * step stay in its type? Where the first trip is taken, bound is beyond
+ * start. */
 static bool limit_fits(const struct loop *p, int copies)
 {
     int64_t step;

@@ -28,8 +28,7 @@ struct ptx_operand op_emit1(struct lower *l, enum op op, enum dtype result, enum
                             struct ptx_operand a);
 struct ptx_operand op_emit2(struct lower *l, enum op op, enum dtype result, enum dtype t,
                             struct ptx_operand a, struct ptx_operand b);
-/* The same on two f16 or bf16 in a .b32 each; false: there is no such instruction, take them apart.
- */
+/* The same on two f16 or bf16 in a .b32 each; false: no instruction does it, take them apart. */
 bool op_emit_pair(struct lower *l, enum op op, enum dtype t, const struct ptx_operand *args,
                   int count, struct ptx_operand *result);
 /* (to) x as the CPU engine does it: floats round to nearest even, to integers truncate, saturate,

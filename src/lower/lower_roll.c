@@ -1,4 +1,4 @@
-/* Large assignments of a thread to its own arrays, or from them, are written as loops over elements.
+/* Large assignments of a thread to its own arrays, or from them, become loops over elements.
  *
  *     x[i +: 1000] = y * a[3];      f32 t = a[3];
  *                                   for (i32 e = 0; e < 1000; e++) x[(i64) i + e] = y[e] * t;

@@ -56,8 +56,7 @@ static bool reshaped(const struct layout *layout, const struct type *from, const
            layout_compose(&rows, layout, &places) && layout_compose(&back, &places, out);
 }
 
-/* The result's coordinates -> the operand's; for memory: -> the operand's place in order of rows.
- */
+/* The result's coordinates -> the operand's; for memory: -> its place in order of rows. */
 static void repetition(const struct expr *e, bool places, struct layout *out)
 {
     const struct type *from = &e->args[0]->type;

@@ -98,8 +98,7 @@ const struct value *tile_inside_axes(struct lower *l, const struct layout *layou
  * whole are the same. */
 struct regtile tile_pick(struct lower *l, const struct regtile *x, const struct layout *layout,
                          const int32_t *source);
-/* A .b32 word of element e[0], e[1], … of x, lowest first; -1: anything. Of types that share words.
- */
+/* A .b32 word of elements e[0], e[1], … of x, lowest first; -1: anything. x's type shares words. */
 struct ptx_operand tile_word(struct lower *l, const struct regtile *x, const int32_t *e, int count);
 /* The operand itself if it is a register, else a new register with it. */
 struct ptx_operand op_in_register(struct lower *l, enum dtype t, struct ptx_operand x);

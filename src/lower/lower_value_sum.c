@@ -123,7 +123,7 @@ static struct ptx_operand short_operand(struct lower *l, const struct value *v)
     return value_operand(l, v);
 }
 
-/* An atom of 64 bits is what it is: as an index, a u64 would become the sum that is being emitted. */
+/* An atom of 64 bits is what it is: a u64's index would be the sum that is being emitted. */
 static struct ptx_operand long_operand(struct lower *l, const struct value *v)
 {
     if (value_wide(v->dtype))

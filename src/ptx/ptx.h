@@ -1,9 +1,9 @@
 /* A PTX program as data.
  *
  * A module has items in the order of its text: variables, functions and so on. A function's body is
- *   a flat list of
- * statements; braces are statements too, and everything that a statement names (registers, labels,
- * variables, functions) is resolved, so that a reader need not look at scopes or names.
+ * a flat list of statements; braces are statements too, and everything that a statement names
+ * (registers, labels, variables, functions) is resolved, so that a reader need not look at scopes
+ * or names.
  *
  * All of it lives in the arena that the module was made with.
  */
@@ -45,8 +45,8 @@ struct ptx_operand {
     bool negated; /* !p */
     bool joined;  /* written behind the one before and `|` */
     bool unified; /* of an address: [a].unified */
-    bool
-        plus_zero; /* of an address: an offset of 0 is written: [a+0]; code for debuggers differs */
+    /* of an address: an offset of 0 is written, [a+0]; code for debuggers differs */
+    bool plus_zero;
     uint16_t special; /* enum ptx_special */
     uint32_t reg;     /* index into the function's registers */
     uint32_t count;   /* of elements */
@@ -69,7 +69,7 @@ struct ptx_line {
     uint32_t file; /* index of a .file directive */
     uint32_t line, column;
     /* Of a function that was inlined: its name as a label of a section plus an offset, and where it
-     *   was called. */
+     * was called. */
     const char *function_name; /* NULL: not inlined */
     int64_t function_offset;
     bool has_call;
@@ -106,8 +106,8 @@ struct ptx_label {
     const char *name;
     struct loc where;
     bool defined;
-    uint32_t
-        statement; /* index of what defines it: PTX_AT_LABEL, PTX_AT_TARGETS, PTX_AT_PROTOTYPE */
+    /* index of what defines it: PTX_AT_LABEL, PTX_AT_TARGETS, PTX_AT_PROTOTYPE */
+    uint32_t statement;
     struct ptx_label *same; /* while parsing: the label of a scope around that is meant */
 };
 
@@ -205,7 +205,7 @@ struct ptx_variable {
     const struct ptx_initial *initial;    /* NULL: zeros, or undefined */
     const char *attribute;                /* what stands in .attribute(…), NULL if nothing */
     /* Of a parameter: .ptr, what it points to (MOD_NONE: generic) and how it is aligned (0: not
-     *   said). */
+     * said). */
     bool pointer;
     uint16_t pointer_space;
     uint32_t pointer_alignment;
@@ -218,8 +218,7 @@ int64_t ptx_variable_extent(const struct ptx_variable *v, int dimension);
 uint64_t ptx_variable_size(const struct ptx_variable *v);
 uint32_t ptx_variable_alignment(const struct ptx_variable *v);
 
-/* Where something lies: the address of a variable in its space or, if asked, generic; a function's.
- */
+/* The address of a variable, in its space or, if asked, generic; or of a function. */
 typedef uint64_t ptx_locate(void *user, const struct ptx_variable *variable,
                             const struct ptx_function *function, bool generic);
 /* Writes what a variable holds at the start into ptx_variable_size(v) bytes: its initialiser, zeros
@@ -335,8 +334,8 @@ enum ptx_item_kind {
 };
 struct ptx_item {
     enum ptx_item_kind kind;
-    struct ptx_function *
-        function; /* of a definition or declaration: what a name means, defined here or elsewhere */
+    /* of a definition or declaration: what a name means, defined here or elsewhere */
+    struct ptx_function *function;
     const struct ptx_function *declared; /* of a declaration: as it stands here */
     union {
         struct ptx_variable *variable;
@@ -383,9 +382,8 @@ struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, s
 /* --- checking --- */
 
 /* Reports what is wrong with the module to diag: types, spaces, alignment, operands, what the
- *   target lacks. True if
- * nothing is. Places are those of the parsed text; a module made by the compiler has none, and
- * messages quote the instruction. */
+ * target lacks. True if nothing is. Places are those of the parsed text; a module made by the
+ * compiler has none, and messages quote the instruction. */
 bool ptx_verify(const struct ptx_module *m, struct diag *diag);
 
 #endif

@@ -59,8 +59,7 @@ struct ptx_variable *ptx_parameter_bytes(struct ptx_builder *b, const char *name
 void ptx_limit(struct ptx_builder *b, enum ptx_directive directive, uint32_t count, uint32_t x,
                uint32_t y, uint32_t z);
 /* Ends the function: puts its declarations in front and numbers its registers anew, by type.
- *   Operands made for it are of
- * no use afterwards. */
+ * Operands made for it are of no use afterwards. */
 void ptx_end(struct ptx_builder *b);
 
 /* --- memory --- */

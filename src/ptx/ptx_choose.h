@@ -26,7 +26,7 @@ bool ptx_slot_takes(const struct ptx_function *f, const struct ptx_instruction *
                     const struct ptx_slot *slot, const struct ptx_operand *operand);
 
 /* The type of a slot for these modifiers: TYPE_NTH and the like resolved. MOD_NONE where it has
- *   none. */
+ * none. */
 enum ptx_mod ptx_slot_type(const struct ptx_slot *slot, const uint16_t *mods, size_t count);
 
 #endif

@@ -16,7 +16,7 @@ const char *ptx_mnemonic(struct arena *a, const struct ptx_instruction *ins)
 /* --- modifiers --- */
 
 /* How near a form comes: modifiers that it takes, the first that it does not, the first group that
- *   finds none. */
+ * finds none. */
 struct nearness {
     const struct ptx_form *form;
     int taken, missing;

@@ -1,4 +1,4 @@
-/* Vectors of registers. PTX ISA, vectors; the special registers %tid and their like; mov of vectors.
+/* Vectors of registers (PTX ISA, vectors), special registers like %tid, mov of vectors.
  *
  * A vector is taken apart as it is read: what is behind the parser knows registers only.
  */
