@@ -22,6 +22,11 @@ bool ptx_is_at(const struct ptx_parser *p, int punctuation)
     return p->token.kind == PTX_TOKEN_PUNCTUATION && p->token.punctuation == punctuation;
 }
 
+bool ptx_is_ahead(const struct ptx_parser *p, int punctuation)
+{
+    return p->ahead.kind == PTX_TOKEN_PUNCTUATION && p->ahead.punctuation == punctuation;
+}
+
 bool ptx_accept(struct ptx_parser *p, int punctuation)
 {
     if (!ptx_is_at(p, punctuation))
@@ -55,6 +60,18 @@ bool ptx_expected(struct ptx_parser *p, const char *what)
     return false;
 }
 
+bool ptx_expected_type(struct ptx_parser *p, const char *what)
+{
+    static const char *const textures[] = {"tex", "texref", "samplerref", "surfref"};
+    for (size_t i = 0; i < sizeof textures / sizeof *textures; i++)
+        if (ptx_is_dot(p, textures[i])) {
+            diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported: .%s",
+                       textures[i]);
+            return false;
+        }
+    return ptx_expected(p, what);
+}
+
 bool ptx_expect(struct ptx_parser *p, int punctuation, const char *where)
 {
     if (ptx_accept(p, punctuation))
@@ -62,10 +79,27 @@ bool ptx_expect(struct ptx_parser *p, int punctuation, const char *where)
     return ptx_expected(p, arena_printf(p->arena, "`%c` %s", punctuation, where));
 }
 
+static bool is_text(const struct ptx_token *token, const char *word)
+{
+    return token->length == strlen(word) && memcmp(token->text, word, token->length) == 0;
+}
+
 bool ptx_is_dot(const struct ptx_parser *p, const char *word)
 {
-    return p->token.kind == PTX_TOKEN_DOT && strlen(word) == p->token.length &&
-           memcmp(p->token.text, word, p->token.length) == 0;
+    return p->token.kind == PTX_TOKEN_DOT && is_text(&p->token, word);
+}
+
+bool ptx_is_word(const struct ptx_parser *p, const char *word)
+{
+    return p->token.kind == PTX_TOKEN_NAME && is_text(&p->token, word);
+}
+
+bool ptx_accept_word(struct ptx_parser *p, const char *word)
+{
+    if (!ptx_is_word(p, word))
+        return false;
+    ptx_advance(p);
+    return true;
 }
 
 bool ptx_accept_dot(struct ptx_parser *p, const char *word)
@@ -307,12 +341,7 @@ static bool read_linked(struct ptx_parser *p)
         return ptx_read_function(p, linkage);
     if (ptx_space_here(p))
         return ptx_read_variables(p, linkage);
-    if (ptx_is_dot(p, "tex") || ptx_is_dot(p, "texref") || ptx_is_dot(p, "surfref")) {
-        diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported: .%s",
-                   ptx_token_text(p));
-        return false;
-    }
-    return ptx_expected(p, "a variable or a function");
+    return ptx_expected_type(p, "a variable or a function");
 }
 
 static bool read_item(struct ptx_parser *p)

@@ -88,7 +88,7 @@ static bool read_primary(struct reader *r, struct ptx_constant *c)
     case PTX_TOKEN_FLOAT: c->kind = PTX_CONSTANT_FLOAT; break;
     case PTX_TOKEN_DOUBLE: c->kind = PTX_CONSTANT_DOUBLE; break;
     case PTX_TOKEN_NAME:
-        if (p->token.length != 7 || memcmp(p->token.text, "WARP_SZ", 7) != 0)
+        if (!ptx_is_word(p, "WARP_SZ"))
             return ptx_expected(p, "a constant");
         *c = (struct ptx_constant){PTX_CONSTANT_INTEGER, false, WARP_SIZE};
         break;

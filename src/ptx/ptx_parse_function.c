@@ -228,15 +228,6 @@ static bool read_place(struct ptx_parser *p, uint32_t *file, uint32_t *line, uin
     return true;
 }
 
-static bool accept_word(struct ptx_parser *p, const char *word)
-{
-    if (p->token.kind != PTX_TOKEN_NAME || p->token.length != strlen(word) ||
-        memcmp(p->token.text, word, p->token.length) != 0)
-        return false;
-    ptx_advance(p);
-    return true;
-}
-
 /* .loc file line column [, function_name label [+ N] [, inlined_at file line column]] */
 static bool read_line(struct ptx_parser *p, struct loc where)
 {
@@ -244,14 +235,14 @@ static bool read_line(struct ptx_parser *p, struct loc where)
     if (!read_place(p, &line->file, &line->line, &line->column))
         return false;
     if (ptx_accept(p, ',')) {
-        if (!accept_word(p, "function_name"))
+        if (!ptx_accept_word(p, "function_name"))
             return ptx_expected(p, "function_name");
         if (!ptx_read_name(p, "the label of a function's name", &line->function_name) ||
             !ptx_read_offset(p, &line->function_offset))
             return false;
         if (ptx_accept(p, ',')) {
             line->has_call = true;
-            if (!accept_word(p, "inlined_at"))
+            if (!ptx_accept_word(p, "inlined_at"))
                 return ptx_expected(p, "inlined_at");
             if (!read_place(p, &line->call_file, &line->call_line, &line->call_column))
                 return false;
@@ -305,7 +296,7 @@ static bool read_prototype(struct ptx_parser *p, struct ptx_label *label)
     t->name = label;
     if (ptx_accept(p, '(') && !read_list(p, false, true, &t->signature))
         return false;
-    if (!accept_word(p, "_"))
+    if (!ptx_accept_word(p, "_"))
         return ptx_expected(p, "`_`, where a function has its name");
     if (!ptx_read_signature_parameters(p, &t->signature, false))
         return false;
@@ -335,8 +326,7 @@ static bool read_label(struct ptx_parser *p, struct loc where)
 
 static bool is_label(const struct ptx_parser *p)
 {
-    return p->token.kind == PTX_TOKEN_NAME && p->ahead.kind == PTX_TOKEN_PUNCTUATION &&
-           p->ahead.punctuation == ':';
+    return p->token.kind == PTX_TOKEN_NAME && ptx_is_ahead(p, ':');
 }
 
 static bool read_directive(struct ptx_parser *p, struct loc where)

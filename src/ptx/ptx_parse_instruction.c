@@ -53,11 +53,6 @@ static bool read_number_operand(struct ptx_parser *p, struct ptx_operand *o)
     return true;
 }
 
-static bool token_is(const struct ptx_parser *p, const char *word)
-{
-    return p->token.length == strlen(word) && memcmp(p->token.text, word, p->token.length) == 0;
-}
-
 /* %tid.x: a name and the word behind it; or %laneid. */
 static bool read_special(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -82,14 +77,12 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
 {
     uint32_t reg;
     struct loc where = ptx_here(p);
-    if (token_is(p, "_")) {
+    if (ptx_accept_word(p, "_")) {
         o->kind = PTX_SINK;
-        ptx_advance(p);
         return true;
     }
-    if (token_is(p, "WARP_SZ")) {
+    if (ptx_accept_word(p, "WARP_SZ")) {
         o->kind = PTX_WARP_SZ;
-        ptx_advance(p);
         return true;
     }
     const struct ptx_name *name = ptx_lookup(p, p->token.text, p->token.length, &reg);

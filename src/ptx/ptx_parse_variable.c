@@ -41,9 +41,7 @@ static bool read_symbol(struct ptx_parser *p, struct ptx_initial *init)
 static bool read_address(struct ptx_parser *p, struct ptx_initial *init)
 {
     init->kind = PTX_INIT_ADDRESS;
-    bool generic = p->token.length == 7 && memcmp(p->token.text, "generic", 7) == 0 &&
-                   p->ahead.kind == PTX_TOKEN_PUNCTUATION && p->ahead.punctuation == '(';
-    if (generic) {
+    if (ptx_is_word(p, "generic") && ptx_is_ahead(p, '(')) {
         init->generic = true;
         ptx_advance(p);
         ptx_advance(p);
@@ -58,16 +56,13 @@ static bool read_address(struct ptx_parser *p, struct ptx_initial *init)
 static bool read_value(struct ptx_parser *p, struct ptx_initial *init)
 {
     struct ptx_constant c;
-    bool masked = p->token.kind == PTX_TOKEN_INTEGER && p->ahead.kind == PTX_TOKEN_PUNCTUATION &&
-                  p->ahead.punctuation == '(';
-    if (masked) {
+    if (p->token.kind == PTX_TOKEN_INTEGER && ptx_is_ahead(p, '(')) {
         init->mask = p->token.bits;
         ptx_advance(p);
         ptx_advance(p);
         return read_address(p, init) && ptx_expect(p, ')', "behind a part of an address");
     }
-    bool warp_size = p->token.length == 7 && memcmp(p->token.text, "WARP_SZ", 7) == 0;
-    if (p->token.kind == PTX_TOKEN_NAME && !warp_size)
+    if (p->token.kind == PTX_TOKEN_NAME && !ptx_is_word(p, "WARP_SZ"))
         return read_address(p, init);
     if (!ptx_read_constant(p, &c))
         return false;
@@ -131,11 +126,6 @@ static bool read_alignment(struct ptx_parser *p, uint32_t *alignment)
     return true;
 }
 
-static bool is_texture(const struct ptx_parser *p)
-{
-    return ptx_is_dot(p, "texref") || ptx_is_dot(p, "samplerref") || ptx_is_dot(p, "surfref");
-}
-
 /* Alignment, attribute, vector and type, in the orders that compilers write them in. */
 static bool read_description(struct ptx_parser *p, struct ptx_variable *v)
 {
@@ -155,12 +145,8 @@ static bool read_description(struct ptx_parser *p, struct ptx_variable *v)
         } else if ((type = ptx_accept_type(p))) {
             v->type = (uint16_t)type;
             return true;
-        } else if (is_texture(p)) {
-            diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported: .%s",
-                       ptx_token_text(p));
-            return false;
         } else {
-            return ptx_expected(p, "the type of a variable");
+            return ptx_expected_type(p, "the type of a variable");
         }
     }
 }

@@ -51,6 +51,7 @@ struct ptx_parser {
 
 void ptx_advance(struct ptx_parser *p);
 bool ptx_is_at(const struct ptx_parser *p, int punctuation);
+bool ptx_is_ahead(const struct ptx_parser *p, int punctuation); /* behind the token */
 /* Takes the character if it is there. */
 bool ptx_accept(struct ptx_parser *p, int punctuation);
 /* Takes it or reports "expected `,` behind what". */
@@ -58,10 +59,15 @@ bool ptx_expect(struct ptx_parser *p, int punctuation, const char *where);
 /* Is the token .word? ptx_accept_dot takes it then. */
 bool ptx_is_dot(const struct ptx_parser *p, const char *word);
 bool ptx_accept_dot(struct ptx_parser *p, const char *word);
+/* The same of a name. */
+bool ptx_is_word(const struct ptx_parser *p, const char *word);
+bool ptx_accept_word(struct ptx_parser *p, const char *word);
 struct loc ptx_here(const struct ptx_parser *p);
 char *ptx_token_text(struct ptx_parser *p);
 /* Reports "expected what, found …" at the token; false. */
 bool ptx_expected(struct ptx_parser *p, const char *what);
+/* The same where a type may stand: textures are refused by their names. */
+bool ptx_expected_type(struct ptx_parser *p, const char *what);
 /* Takes a name. */
 bool ptx_read_name(struct ptx_parser *p, const char *what, const char **name);
 bool ptx_read_number(struct ptx_parser *p, const char *what, uint64_t most, uint64_t *number);
@@ -70,8 +76,7 @@ bool ptx_read_string(struct ptx_parser *p, const char **text);
 enum ptx_mod ptx_accept_type(struct ptx_parser *p);
 /* The state space that the token names, MOD_NONE if none. */
 enum ptx_mod ptx_space_here(const struct ptx_parser *p);
-/* To the end of what cannot be read: behind the next `;`, in front of the next brace that closes.
- *   */
+/* To the end of what cannot be read: behind the next `;`, or in front of the next `}`. */
 void ptx_skip_statement(struct ptx_parser *p);
 
 /* --- names --- */
