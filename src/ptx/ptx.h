@@ -209,7 +209,7 @@ struct ptx_variable {
     bool pointer;
     uint16_t pointer_space;
     uint32_t pointer_alignment;
-    uint32_t reg; /* of a parameter in a register */
+    uint32_t reg; /* of a parameter in a register, or its first element */
 };
 
 /* Elements along a dimension, PTX_UNKNOWN_EXTENT if nothing says. */
@@ -291,6 +291,9 @@ struct ptx_function {
 
 /* The name of a register as text; its type. */
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg);
+/* Is the register an element of a vector? Is the operand all of one, in order? */
+bool ptx_register_is_element(const struct ptx_function *f, uint32_t reg);
+bool ptx_whole_vector(const struct ptx_function *f, const struct ptx_operand *o);
 enum ptx_mod ptx_register_type(const struct ptx_function *f, uint32_t reg);
 
 /* --- modules --- */

@@ -177,10 +177,8 @@ static void add_left_out(struct text *out)
     }
     text_add(out,
              "- modules with 32-bit addresses\n"
-             "- a `mov.v2` or `mov.v4` that exchanges registers (others are read as a `mov` for "
-             "each element)\n"
-             "- parameters `.reg .v2` and `.reg .v4` of functions; vectors elsewhere are read "
-             "as their elements `v.x`, `v.y`, …\n");
+             "\nVectors of registers are read as their elements `v.x`, `v.y`, …; a `mov.v2` or "
+             "`mov.v4` as a `mov` for each.\n");
 }
 
 void ptx_coverage(struct text *out)

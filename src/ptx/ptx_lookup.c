@@ -22,6 +22,11 @@ const struct ptx_form *ptx_forms_of(enum ptx_op op, size_t *count)
     return ptx_forms + low;
 }
 
+bool ptx_vector_exists(enum ptx_mod type, uint32_t count)
+{
+    return type != MOD_PRED && ptx_mods[type].bits * count <= PTX_MOST_VECTOR_BITS;
+}
+
 static bool group_has(const struct ptx_group *group, uint16_t mod, uint16_t first_type)
 {
     for (int i = 0; i < group->count; i++)

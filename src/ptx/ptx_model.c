@@ -64,6 +64,24 @@ uint32_t ptx_registers_width(const struct ptx_registers *r)
     return r->vector ? r->vector : 1;
 }
 
+bool ptx_register_is_element(const struct ptx_function *f, uint32_t reg)
+{
+    return f->ranges.data[f->registers.data[reg].range]->vector != 0;
+}
+
+bool ptx_whole_vector(const struct ptx_function *f, const struct ptx_operand *o)
+{
+    if (o->kind != PTX_VECTOR || o->elements[0].kind != PTX_REGISTER)
+        return false;
+    uint32_t first = o->elements[0].reg;
+    const struct ptx_register *r = &f->registers.data[first];
+    const struct ptx_registers *range = f->ranges.data[r->range];
+    bool whole = range->vector == o->count && r->number % o->count == 0;
+    for (uint32_t i = 1; i < o->count; i++)
+        whole = whole && o->elements[i].kind == PTX_REGISTER && o->elements[i].reg == first + i;
+    return whole;
+}
+
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
 {
     const struct ptx_register *r = &f->registers.data[reg];

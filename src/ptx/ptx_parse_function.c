@@ -376,18 +376,30 @@ static void read_statements(struct ptx_parser *p)
     }
 }
 
-static bool read_block(struct ptx_parser *p, struct loc where)
+bool ptx_open_block(struct ptx_parser *p, struct loc where)
 {
     if (p->depth >= PTX_MOST_DEPTH) {
         diag_error(p->diag, where, "braces are nested too deeply");
         return false;
     }
     ptx_enter_scope(p);
-    ptx_advance(p);
     ptx_push(p, (struct ptx_statement){.kind = PTX_AT_OPEN, .where = where});
-    read_statements(p);
+    return true;
+}
+
+void ptx_close_block(struct ptx_parser *p)
+{
     ptx_push(p, (struct ptx_statement){.kind = PTX_AT_CLOSE, .where = ptx_here(p)});
     ptx_leave_scope(p);
+}
+
+static bool read_block(struct ptx_parser *p, struct loc where)
+{
+    if (!ptx_open_block(p, where))
+        return false;
+    ptx_advance(p);
+    read_statements(p);
+    ptx_close_block(p);
     return ptx_expect(p, '}', "behind the statements");
 }
 

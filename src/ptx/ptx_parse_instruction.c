@@ -26,6 +26,8 @@ static bool read_elements(struct ptx_parser *p, struct ptx_operand *o, int close
     ptx_advance(p);
     while (!ptx_is_at(p, close)) {
         struct ptx_operand element = {0};
+        if (close == ')' && ptx_is_at(p, '{')) /* vectors are passed by their names */
+            return ptx_expected(p, "an argument");
         if (!read_operand(p, &element, depth + 1))
             return false;
         vec_push(p->arena, &elements, element);
@@ -111,11 +113,6 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
     return ptx_read_offset(p, &o->offset);
 }
 
-static bool is_element(const struct ptx_function *f, uint32_t reg)
-{
-    return f->ranges.data[f->registers.data[reg].range]->vector != 0;
-}
-
 static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct loc where = ptx_here(p);
@@ -125,7 +122,7 @@ static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     switch (base.kind) {
     case PTX_REGISTER:
-        if (is_element(p->function, base.reg)) {
+        if (ptx_register_is_element(p->function, base.reg)) {
             diag_error(p->diag, where, "an element of a vector is no address");
             return false;
         }

@@ -233,6 +233,16 @@ bool ptx_read_variables(struct ptx_parser *p, enum ptx_linkage linkage)
 
 /* --- parameters --- */
 
+/* vector: 2 or 4; 0: no vectors, which is fine. */
+static bool vectors_exist(struct ptx_parser *p, struct loc where, enum ptx_mod type, uint8_t vector)
+{
+    if (!vector || ptx_vector_exists(type, vector))
+        return true;
+    diag_error(p->diag, where, "there are no registers of type .v%d .%s", vector,
+               ptx_mods[type].text);
+    return false;
+}
+
 /* .ptr, the space that it points to, the alignment there. */
 static bool read_pointer(struct ptx_parser *p, struct ptx_variable *v)
 {
@@ -259,16 +269,16 @@ bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **
     v->where = ptx_here(p);
     if (!ptx_read_name(p, "the name of a parameter", &v->name) || !read_dimensions(p, v))
         return false;
+    uint8_t vector = v->vector > 1 ? v->vector : 0;
+    if (!v->space && !vectors_exist(p, v->where, (enum ptx_mod)v->type, vector))
+        return false;
     if (!named)
         return true;
     if (v->space)
         return ptx_declare(p, v->name, v->where, PTX_NAME_VARIABLE, v) != NULL;
-    if (v->vector > 1) {
-        diag_error(p->diag, v->where, "parameters in registers that are vectors are not supported");
-        return false;
-    }
     struct ptx_registers *range = arena_new(p->arena, struct ptx_registers);
-    *range = (struct ptx_registers){.name = v->name, .type = v->type, .count = 1};
+    *range = (struct ptx_registers){
+        .name = v->name, .type = v->type, .count = v->vector, .vector = vector};
     if (!ptx_new_registers(p, v->where, range))
         return false;
     v->reg = range->first;
@@ -319,6 +329,15 @@ bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_regist
     return name != NULL;
 }
 
+bool ptx_declare_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range)
+{
+    if (!ptx_new_registers(p, where, range))
+        return false;
+    ptx_push(p,
+             (struct ptx_statement){.kind = PTX_AT_REGISTERS, .where = where, .registers = range});
+    return true;
+}
+
 static bool read_register(struct ptx_parser *p, enum ptx_mod type, uint8_t vector)
 {
     struct ptx_registers *range = arena_new(p->arena, struct ptx_registers);
@@ -336,16 +355,11 @@ static bool read_register(struct ptx_parser *p, enum ptx_mod type, uint8_t vecto
     }
     count *= ptx_registers_width(range);
     range->count = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count; /* far too many */
-    if (!ptx_new_registers(p, where, range))
-        return false;
-    ptx_push(p,
-             (struct ptx_statement){.kind = PTX_AT_REGISTERS, .where = where, .registers = range});
-    return true;
+    return ptx_declare_registers(p, where, range);
 }
 
 bool ptx_read_registers(struct ptx_parser *p)
 {
-    enum { MOST_BITS = 128 };
     struct loc where = ptx_here(p);
     uint8_t vector = 0;
     if (ptx_accept_dot(p, "v2"))
@@ -355,11 +369,8 @@ bool ptx_read_registers(struct ptx_parser *p)
     enum ptx_mod type = ptx_accept_type(p);
     if (!type)
         return ptx_expected(p, "the type of registers");
-    if (vector && (type == MOD_PRED || ptx_mods[type].bits * vector > MOST_BITS)) {
-        diag_error(p->diag, where, "there are no registers of type .v%d .%s", vector,
-                   ptx_mods[type].text);
+    if (!vectors_exist(p, where, type, vector))
         return false;
-    }
     do
         if (!read_register(p, type, vector))
             return false;

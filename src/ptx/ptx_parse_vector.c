@@ -65,23 +65,41 @@ bool ptx_read_special_vector(struct ptx_parser *p, struct ptx_operand *o)
     return true;
 }
 
-/* --- mov --- */
+/* --- mov ---
+ *
+ * All elements are read before any is written. So each of the movs that stand for it comes behind
+ * those that read what it writes; where registers change places, one of ours keeps what is written
+ * first. Of elements that go to one register the last one does.
+ */
 
-/* The mov of element i, without the modifier for vectors. */
-static void push_part(struct ptx_parser *p, struct loc where, const struct ptx_instruction *ins,
-                      uint32_t i)
+enum { MOST = 4 };
+
+struct vector_mov {
+    struct ptx_parser *p;
+    struct loc where;
+    const struct ptx_instruction *ins;
+    uint32_t count;
+    struct ptx_operand to[MOST], from[MOST];
+    bool done[MOST];
+    bool opened; /* a block, for registers of ours */
+};
+
+/* With the modifiers of the whole but that for vectors. */
+static struct ptx_instruction *push_part(struct vector_mov *m, struct ptx_operand to,
+                                         struct ptx_operand from)
 {
-    struct ptx_instruction *part = arena_new(p->arena, struct ptx_instruction);
-    *part = *ins;
+    struct ptx_instruction *part = arena_new(m->p->arena, struct ptx_instruction);
+    *part = *m->ins;
     part->mod_count = 0;
     memset(part->mods, 0, sizeof part->mods);
-    for (int k = 0; k < ins->mod_count; k++)
-        if (ptx_mods[ins->mods[k]].class != PTX_CLASS_VECTOR)
-            part->mods[part->mod_count++] = ins->mods[k];
-    part->operands = arena_array(p->arena, struct ptx_operand, 2);
-    part->operands[0] = ins->operands[0].elements[i];
-    part->operands[1] = ins->operands[1].elements[i];
-    ptx_push_instruction(p, where, part);
+    for (int k = 0; k < m->ins->mod_count; k++)
+        if (ptx_mods[m->ins->mods[k]].class != PTX_CLASS_VECTOR)
+            part->mods[part->mod_count++] = m->ins->mods[k];
+    part->operands = arena_array(m->p->arena, struct ptx_operand, 2);
+    part->operands[0] = to;
+    part->operands[1] = from;
+    ptx_push_instruction(m->p, m->where, part);
+    return part;
 }
 
 static bool is_register(const struct ptx_operand *o, uint32_t reg)
@@ -89,26 +107,87 @@ static bool is_register(const struct ptx_operand *o, uint32_t reg)
     return o->kind == PTX_REGISTER && o->reg == reg;
 }
 
-/* Is what element i writes read by another one that is still to come? */
-static bool is_needed(const struct ptx_instruction *ins, uint32_t i, const bool *done)
+static bool is_lost(const struct vector_mov *m, uint32_t i)
 {
-    const struct ptx_operand *to = &ins->operands[0], *from = &ins->operands[1];
-    if (to->elements[i].kind != PTX_REGISTER)
+    bool lost = m->to[i].kind == PTX_SINK;
+    for (uint32_t k = i + 1; k < m->count && m->to[i].kind == PTX_REGISTER; k++)
+        lost = lost || is_register(&m->to[k], m->to[i].reg);
+    return lost;
+}
+
+/* Is what element i writes read by another one that is still to come? */
+static bool is_needed(const struct vector_mov *m, uint32_t i)
+{
+    bool needed = false;
+    for (uint32_t k = 0; k < m->count && m->to[i].kind == PTX_REGISTER; k++)
+        needed = needed || (k != i && !m->done[k] && is_register(&m->from[k], m->to[i].reg));
+    return needed;
+}
+
+static const char *new_name(const struct ptx_parser *p)
+{
+    uint32_t reg;
+    for (int n = 0;; n++) {
+        const char *name = arena_printf(p->arena, "%%kept%d", n);
+        if (!ptx_lookup(p, name, strlen(name), &reg))
+            return name;
+    }
+}
+
+/* Of a type that takes all that a mov of this type does. */
+static bool new_register(struct vector_mov *m, struct ptx_operand *o)
+{
+    struct ptx_registers *range = arena_new(m->p->arena, struct ptx_registers);
+    int bits = ptx_mods[ptx_type(m->ins, 0)].bits;
+    *range = (struct ptx_registers){.name = new_name(m->p), .count = 1};
+    range->type = bits == 16 ? MOD_B16 : bits == 32 ? MOD_B32 : MOD_B64;
+    if (!ptx_declare_registers(m->p, m->where, range))
         return false;
-    for (uint32_t k = 0; k < from->count; k++)
-        if (k != i && !done[k] && is_register(&from->elements[k], to->elements[i].reg))
-            return true;
-    return false;
+    *o = (struct ptx_operand){.kind = PTX_REGISTER, .reg = range->first};
+    return true;
+}
+
+/* What the register that element i writes has now is read elsewhere from now on. */
+static bool keep(struct vector_mov *m, uint32_t i)
+{
+    struct ptx_operand kept;
+    m->opened = m->opened || ptx_open_block(m->p, m->where);
+    if (!m->opened || !new_register(m, &kept))
+        return false;
+    push_part(m, kept, m->to[i])->guarded = false;
+    for (uint32_t k = 0; k < m->count; k++)
+        if (k != i && is_register(&m->from[k], m->to[i].reg))
+            m->from[k] = kept;
+    return true;
+}
+
+static bool push_parts(struct vector_mov *m)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        m->done[i] = is_lost(m, i);
+        left += !m->done[i];
+    }
+    for (; left; left--) {
+        uint32_t i = 0, first = 0;
+        while (m->done[first])
+            first++;
+        while (i < m->count && (m->done[i] || is_needed(m, i)))
+            i++;
+        if (i == m->count && !keep(m, i = first))
+            return false;
+        push_part(m, m->to[i], m->from[i]);
+        m->done[i] = true;
+    }
+    return true;
 }
 
 bool ptx_push_vector_mov(struct ptx_parser *p, struct loc where, const struct ptx_instruction *ins)
 {
-    enum { MOST = 4, MOST_BITS = 128 };
     const struct ptx_operand *o = ins->operands;
-    uint32_t count = (uint32_t)ptx_vector_length(ins), left = count;
-    bool done[MOST] = {false};
+    uint32_t count = (uint32_t)ptx_vector_length(ins);
     enum ptx_mod type = ptx_type(ins, 0);
-    if (type == MOD_PRED || ptx_mods[type].bits * count > MOST_BITS) {
+    if (!ptx_vector_exists(type, count)) {
         diag_error(p->diag, where, "there is no `mov` of .v%u .%s", (unsigned)count,
                    ptx_mods[type].text);
         return false;
@@ -120,18 +199,11 @@ bool ptx_push_vector_mov(struct ptx_parser *p, struct loc where, const struct pt
                    (unsigned)count);
         return false;
     }
-    while (left) {
-        uint32_t i = 0;
-        while (i < count && (done[i] || is_needed(ins, i, done)))
-            i++;
-        if (i == count) {
-            diag_error(p->diag, where, "a mov that exchanges registers is not supported");
-            return false;
-        }
-        if (o[0].elements[i].kind != PTX_SINK)
-            push_part(p, where, ins, i);
-        done[i] = true;
-        left--;
-    }
-    return true;
+    struct vector_mov m = {.p = p, .where = where, .ins = ins, .count = count};
+    memcpy(m.to, o[0].elements, count * sizeof *m.to);
+    memcpy(m.from, o[1].elements, count * sizeof *m.from);
+    fine = push_parts(&m);
+    if (m.opened)
+        ptx_close_block(p);
+    return fine;
 }

@@ -38,14 +38,21 @@ static void indent(struct printer *p)
 
 /* --- operands --- */
 
-static void print_register(struct printer *p, uint32_t reg)
+/* Of an element, the name of its vector. */
+static void print_register_name(struct printer *p, uint32_t reg)
 {
     const struct ptx_register *r = &p->function->registers.data[reg];
     const struct ptx_registers *range = p->function->ranges.data[r->range];
-    uint32_t width = ptx_registers_width(range);
     text_add(p->out, range->name);
     if (range->numbered)
-        add_number(p->out, r->number / width);
+        add_number(p->out, r->number / ptx_registers_width(range));
+}
+
+static void print_register(struct printer *p, uint32_t reg)
+{
+    const struct ptx_register *r = &p->function->registers.data[reg];
+    uint32_t width = ptx_registers_width(p->function->ranges.data[r->range]);
+    print_register_name(p, reg);
     if (width > 1) {
         text_add_char(p->out, '.');
         text_add_char(p->out, "xyzw"[r->number % width]);
@@ -76,14 +83,28 @@ static void print_base(struct printer *p, const struct ptx_operand *o)
 
 static void print_operand(struct printer *p, const struct ptx_operand *o);
 
-static void print_elements(struct printer *p, const struct ptx_operand *o, const char *around)
+static void print_elements(struct printer *p, const struct ptx_operand *o)
 {
-    text_add_char(p->out, around[0]);
+    text_add_char(p->out, '{');
     for (uint32_t i = 0; i < o->count; i++) {
         text_add(p->out, i ? ", " : "");
         print_operand(p, &o->elements[i]);
     }
-    text_add_char(p->out, around[1]);
+    text_add_char(p->out, '}');
+}
+
+/* What a call passes: vectors by their names. */
+static void print_list(struct printer *p, const struct ptx_operand *o)
+{
+    text_add_char(p->out, '(');
+    for (uint32_t i = 0; i < o->count; i++) {
+        text_add(p->out, i ? ", " : "");
+        if (ptx_whole_vector(p->function, &o->elements[i]))
+            print_register_name(p, o->elements[i].elements[0].reg);
+        else
+            print_operand(p, &o->elements[i]);
+    }
+    text_add_char(p->out, ')');
 }
 
 static void print_address(struct printer *p, const struct ptx_operand *o)
@@ -92,7 +113,7 @@ static void print_address(struct printer *p, const struct ptx_operand *o)
     print_base(p, o);
     if (o->elements) {
         text_add(p->out, ", ");
-        print_elements(p, o, "{}");
+        print_elements(p, o);
     }
     text_add(p->out, o->unified ? "].unified" : "]");
 }
@@ -112,8 +133,8 @@ static void print_operand(struct printer *p, const struct ptx_operand *o)
     case PTX_SINK: text_add_char(p->out, '_'); break;
     case PTX_ADDRESS: print_address(p, o); break;
     case PTX_SYMBOL: print_base(p, o); break;
-    case PTX_VECTOR: print_elements(p, o, "{}"); break;
-    case PTX_LIST: print_elements(p, o, "()"); break;
+    case PTX_VECTOR: print_elements(p, o); break;
+    case PTX_LIST: print_list(p, o); break;
     case PTX_LABEL: text_add(p->out, o->label->name); break;
     }
 }

@@ -91,6 +91,10 @@ static inline bool ptx_is_type(enum ptx_mod m)
 {
     return m > MOD_NONE && m < MOD_COUNT && ptx_mods[m].class <= PTX_CLASS_ELEMENT;
 }
+
+/* PTX ISA, vectors: are there any of so many elements of the type? Not of predicates. */
+enum { PTX_MOST_VECTOR_BITS = 128 };
+bool ptx_vector_exists(enum ptx_mod type, uint32_t count);
 /* Matrix shapes: m, n, k of "m16n8k16" (k 0 where the text has none); false for other modifiers. */
 bool ptx_shape(enum ptx_mod shape, int *m, int *n, int *k);
 

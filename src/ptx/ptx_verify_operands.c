@@ -362,6 +362,18 @@ void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice
 
 /* --- calls --- */
 
+/* `count` registers from `reg` on: it is their bits that count, but a vector takes a vector. */
+static void check_passed(struct ptx_verifier *v, uint32_t reg, uint32_t count,
+                         const struct ptx_variable *parameter)
+{
+    uint32_t length = parameter->vector;
+    uint32_t bits = ptx_mods[ptx_register_type(v->function, reg)].bits * count;
+    const char *vector = length > 1 ? arena_printf(v->arena, ".v%" PRIu32 " ", length) : "";
+    if ((count == 1 && length > 1) || bits != ptx_mods[parameter->type].bits * length)
+        ptx_complain(v, "register %s does not hold parameter `%s`, a %s.%s", register_text(v, reg),
+                     parameter->name, vector, ptx_mods[parameter->type].text);
+}
+
 static void check_argument(struct ptx_verifier *v, const struct ptx_operand *o,
                            const struct ptx_variable *parameter)
 {
@@ -372,11 +384,15 @@ static void check_argument(struct ptx_verifier *v, const struct ptx_operand *o,
                          o->variable->name, ptx_variable_size(o->variable), name,
                          ptx_variable_size(parameter));
     } else if (o->kind == PTX_REGISTER) {
-        if (ptx_mods[ptx_register_type(v->function, o->reg)].bits != ptx_mods[parameter->type].bits)
-            ptx_complain(v, "register %s does not hold parameter `%s`, a .%s",
-                         register_text(v, o->reg), name, ptx_mods[parameter->type].text);
-    } else if (o->kind != PTX_IMMEDIATE && o->kind != PTX_FLOAT && o->kind != PTX_DOUBLE &&
-               o->kind != PTX_SINK) {
+        check_passed(v, o->reg, 1, parameter);
+        if (ptx_register_is_element(v->function, o->reg))
+            ptx_complain(v, "an element of a vector, %s, is not passed", register_text(v, o->reg));
+    } else if (ptx_whole_vector(v->function, o)) {
+        check_passed(v, o->elements[0].reg, o->count, parameter);
+    } else if (o->kind == PTX_IMMEDIATE || o->kind == PTX_FLOAT || o->kind == PTX_DOUBLE) {
+        if (parameter->vector > 1)
+            ptx_complain(v, "parameter `%s` is a vector, which no constant is", name);
+    } else if (o->kind != PTX_SINK) {
         ptx_complain(v, "parameter `%s` is given neither a variable, a register nor a constant",
                      name);
     }

@@ -81,7 +81,6 @@ static void check_initial(struct ptx_verifier *v, const struct ptx_variable *x)
 
 void ptx_verify_variable(struct ptx_verifier *v, const struct ptx_variable *x)
 {
-    enum { MOST_BITS = 128 };
     v->where = x->where;
     bool open = x->dimensions && x->extents[0] == PTX_UNKNOWN_EXTENT;
     if (open && !x->initial && x->linkage != PTX_EXTERN)
@@ -91,8 +90,10 @@ void ptx_verify_variable(struct ptx_verifier *v, const struct ptx_variable *x)
             ptx_complain(v, "`%s`: only the first extent may be left out", x->name);
     if (x->type == MOD_PRED)
         ptx_complain(v, "`%s` is a predicate, which has no place in memory", x->name);
-    if (x->vector > 1 && ptx_mods[x->type].bits * x->vector > MOST_BITS)
-        ptx_complain(v, "`%s`: a vector has at most %d bits", x->name, MOST_BITS);
+    else if (x->vector > 1 && !ptx_vector_exists((enum ptx_mod)x->type, x->vector))
+        ptx_complain(v, "`%s`: a vector has at most %d bits", x->name, PTX_MOST_VECTOR_BITS);
+    if (x->vector > 1 && x->space == MOD_PARAM) /* as ptxas has it */
+        ptx_complain(v, "`%s`: there are no vectors in .param", x->name);
     if (x->initial)
         check_initial(v, x);
 }

@@ -361,6 +361,22 @@ static void vectors_of_registers(void **state)
         {".reg .v2 .b32 v, w; mov.v2.b32 v, w;", "mov.b32 v.x, w.x;\n    mov.b32 v.y, w.y;"},
         {".reg .v2 .b32 v; mov.v2.b32 v, {v.y, r};", "mov.b32 v.x, v.y;\n    mov.b32 v.y, r;"},
         {".reg .v2 .b32 v; mov.v2.b32 v, {r, v.x};", "mov.b32 v.y, v.x;\n    mov.b32 v.x, r;"},
+        {".reg .v2 .b32 v; mov.v2.b32 v, {v.y, v.x};",
+         "    {\n        .reg .b32 %kept0;\n        mov.b32 %kept0, v.x;\n        mov.b32 v.x, "
+         "v.y;\n"
+         "        mov.b32 v.y, %kept0;\n    }\n"},
+        {".reg .b32 a, b, c; mov.v4.b32 {r, a, b, c}, {a, r, c, b};",
+         "        mov.b32 a, %kept0;\n        .reg .b32 %kept1;\n        mov.b32 %kept1, b;\n"
+         "        mov.b32 b, c;\n        mov.b32 c, %kept1;\n    }\n"},
+        {".reg .b32 a, b, c; mov.v4.b32 {r, a, b, c}, {a, b, c, r};",
+         "        mov.b32 r, a;\n        mov.b32 a, b;\n        mov.b32 b, c;\n"
+         "        mov.b32 c, %kept0;\n    }\n"},
+        {".reg .b16 %kept<2>; mov.v2.u16 {%kept0, %kept1}, {%kept1, %kept0};",
+         ".reg .b16 %kept2;\n        mov.u16 %kept2, %kept0;"},
+        {".reg .pred p; .reg .b32 a; @p mov.v2.b32 {r, a}, {a, r};",
+         "mov.b32 %kept0, r;\n        @p mov.b32 r, a;\n        @p mov.b32 a, %kept0;"},
+        {".reg .b32 a; mov.v4.b32 {r, a, r, _}, {a, r, 5, 7};",
+         ".reg .b32 a;\n    mov.b32 a, r;\n    mov.b32 r, 5;\n}"},
         {".reg .v2 .b32 v; { .reg .b32 v; mov.b32 v, 3; }", "mov.b32 v, 3;"},
         {".reg .v4 .u32 v; mov.v4.u32 {r, _, _, v.x}, %tid;",
          "    mov.u32 r, %tid.x;\n    mov.u32 v.x, 0;\n"},
@@ -379,6 +395,37 @@ static void vectors_of_registers(void **state)
             fail_msg("%s\n is not in\n%s", cases[i][1], text);
         assert_string_equal(print_again(text), text);
     }
+}
+
+/* As parameters they are passed whole, by their names. */
+static void vectors_as_parameters(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        ".func (.reg .v2 .f32 o) f(\n    .reg .v2 .f32 i\n);",
+        ".func (.reg .v2 .f32 o) f(\n    .reg .v2 .f32 i\n)\n{\n",
+        "mov.f32 o.x, i.y;",
+        "call (v1), f, (w);",
+        "call (v0), q, (v1), p;",
+        "p: .callprototype (.reg .v2 .f32 _) _ (.reg .v2 .f32 _);",
+    };
+    struct diag d;
+    struct ptx_module *m =
+        parse(HEAD ".func (.reg .v2 .f32 o) f(.reg .v2 .f32 i);\n"
+                   ".func (.reg .v2 .f32 o) f(.reg .v2 .f32 i)\n"
+                   "{ mov.f32 o.x, i.y; mov.f32 o.y, i.x; ret; }\n"
+                   ".entry k() { .reg .v2 .f32 v<2>; .reg .v2 .u32 w; .reg .b64 q;\n"
+                   "call (v1), f, (w); mov.b64 q, f;\n"
+                   "p: .callprototype (.reg .v2 .f32 _) _ (.reg .v2 .f32 _);\n"
+                   "call (v0), q, (v1), p; }",
+              &d);
+    if (!m || !ptx_verify(m, &d))
+        fail_msg("%s", messages(&d));
+    const char *text = printed(m);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(text, wanted[i]))
+            fail_msg("%s\n is not in\n%s", wanted[i], text);
+    assert_string_equal(print_again(text), text);
 }
 
 static void other_ways_to_write(void **state)
@@ -450,9 +497,9 @@ static void refused(void **state)
          "t.ptx:4:45: error: `a` is a vector of 2 registers"},
         {HEAD ".entry k() { .reg .v2 .b64 a; prefetch.global.L1 [a.x]; }",
          "an element of a vector is no address"},
-        {HEAD ".func f(.reg .v2 .b32 a) { ret; }", "that are vectors are not supported"},
-        {HEAD ".entry k() { .reg .v2 .b32 a; mov.v2.b32 a, {a.y, a.x}; }",
-         "a mov that exchanges registers is not supported"},
+        {HEAD ".func f(.reg .v2 .pred a) { ret; }", "there are no registers of type .v2 .pred"},
+        {HEAD ".func f(.reg .v2 .b32 a) { call f, ({a.x, a.y}); }",
+         "expected an argument, found `{`"},
         {HEAD ".entry k() { .reg .v2 .b32 a; mov.v2.b32 a, %tid; }", "`mov.v2` takes two vectors"},
         {HEAD ".entry k() { .reg .v2 .pred a; mov.v4.b64 a, %tid; }", "of type .v2 .pred"},
         {HEAD ".entry k() { .reg .f64 d; mov.f64 d, .e5; }", "found `.e5`"},
@@ -537,6 +584,7 @@ int main(void)
         cmocka_unit_test(modifiers_are_put_in_order),
         cmocka_unit_test(versions),
         cmocka_unit_test(vectors_of_registers),
+        cmocka_unit_test(vectors_as_parameters),
         cmocka_unit_test(other_ways_to_write),
         cmocka_unit_test(refused),
         cmocka_unit_test(several_errors_at_once),

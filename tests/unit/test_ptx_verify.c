@@ -271,6 +271,7 @@ static void calls(void **state)
         ".func (.param .b32 r) f(.param .b32 a, .param .align 8 .b8 b[16]) { ret; }\n"
         ".func (.reg .b32 r) g(.reg .b64 a) { mov.b32 r, 1; ret; }\n"
         ".func h() { ret; }\n"
+        ".func (.reg .v2 .f32 r) v(.reg .v2 .f32 a) { mov.v2.f32 r, a; ret; }\n"
         ".global .u64 table[2] = {0, g}; .global .u64 numbers[1] = {1};\n";
     static const struct twin twins[] = {
         {".param .b32 r; .param .b32 a; .param .align 8 .b8 b[16]; call (r), f, (a, b);",
@@ -294,6 +295,17 @@ static void calls(void **state)
          "`numbers` is not initialised with functions"},
         {"call (%r0), %rd0, (%rd1), table;", "call (%r0), %rd0, (%rd1), table+8;",
          "for a register its targets"},
+        {".reg .v2 .f32 x; .reg .v2 .b32 y; call (x), v, (y);",
+         ".reg .v2 .f32 x; .reg .v4 .f32 y; call (x), v, (y);",
+         "register y.x (.f32) does not hold parameter `a`, a .v2 .f32"},
+        {".reg .v2 .f32 x; call (_), v, (x);", ".reg .v2 .f32 x; call (%rd0), v, (x);",
+         "register %rd0 (.b64) does not hold parameter `r`, a .v2 .f32"},
+        {".reg .v2 .f32 x; call (x), v, (x);", ".reg .v2 .f32 x; call (x), v, (1.0);",
+         "parameter `a` is a vector, which no constant is"},
+        {".reg .v2 .f32 x; call (x), v, (x);", ".reg .v2 .f32 x; call (x), v, (%tid);",
+         "parameter `a` is given neither a variable, a register nor a constant"},
+        {".reg .v2 .b32 x; call (%r0), g, (x);", ".reg .v2 .b64 x; call (%r0), g, (x.y);",
+         "an element of a vector, x.y (.b64), is not passed"},
     };
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
         assert_string_equal(verdict("sm_90", "9.0", functions, twins[i].good), "");
@@ -344,6 +356,8 @@ static void declarations(void **state)
          ".maxntid takes numbers from 1"},
         {".func a() .noreturn { ret; }", ".func a() .maxntid 32 { ret; }",
          ".maxntid is for kernels"},
+        {".func a(.reg .v2 .f32 x) { ret; }", ".func a(.param .v2 .f32 x) { ret; }",
+         "`x`: there are no vectors in .param"},
         {".func a(.reg .b32 x) { ret; }", ".entry a(.reg .b32 x) { ret; }",
          "parameter `x` of a kernel must be a .param"},
     };
