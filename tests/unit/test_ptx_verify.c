@@ -69,6 +69,8 @@ static void modifiers(void **state)
         {"setp.lo.u32 %p0, %r1, %r2;", "setp.lo.s32 %p0, %r1, %r2;",
          "`.s32` does not go here; expected one of .u16 .u32 .u64"},
         {"cvt.rn.f16.f32 %rs0, %f0;", "cvt.f16.f32 %rs0, %f0;", "lacks one of"},
+        {"cvt.rn.f16x2.f32 %rd0, %f0, %f1;", "cvt.rn.bf16x2.f32 %rd0, %f0, %f1;",
+         "register %rd0 (.b64) does not hold a .bf16x2"},
         {"cvt.sat.u8.s32 %rs0, %r0;", "cvt.sat.u64.u32 %rd0, %r0;", "cvt.sat.u64.u32"},
         {"ld.global.v2.b64 {%rd0, %rd1}, [%rd2];",
          "ld.global.v4.b64 {%rd0, %rd1, %rd2, %rd3}, [%rd2];", "ld.global.v4.b64"},
