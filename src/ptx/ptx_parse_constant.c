@@ -242,6 +242,25 @@ static bool combine_floats(int sign, struct ptx_constant *c, const struct ptx_co
     return true;
 }
 
+static bool calculate(struct ptx_parser *p, struct loc where, int sign, struct ptx_constant *c,
+                      const struct ptx_constant *right)
+{
+    bool integers = c->kind == PTX_CONSTANT_INTEGER && right->kind == PTX_CONSTANT_INTEGER;
+    bool doubles = c->kind == PTX_CONSTANT_DOUBLE && right->kind == PTX_CONSTANT_DOUBLE;
+    if (integers && (sign == '/' || sign == '%') && right->bits == 0) {
+        diag_error(p->diag, where, "division by zero in a constant");
+        return false;
+    }
+    if (integers) {
+        combine(sign, c, right);
+        return true;
+    }
+    if (doubles && combine_floats(sign, c, right))
+        return true;
+    diag_error(p->diag, where, "these constants cannot be calculated with like this");
+    return false;
+}
+
 static bool read_binary(struct reader *r, int level, struct ptx_constant *c)
 {
     struct ptx_parser *p = r->p;
@@ -256,20 +275,8 @@ static bool read_binary(struct reader *r, int level, struct ptx_constant *c)
         int sign = p->token.punctuation;
         struct ptx_constant right;
         ptx_advance(p);
-        if (!read_binary(r, level + 1, &right))
+        if (!read_binary(r, level + 1, &right) || !calculate(p, where, sign, c, &right))
             return false;
-        bool integers = c->kind == PTX_CONSTANT_INTEGER && right.kind == PTX_CONSTANT_INTEGER;
-        bool doubles = c->kind == PTX_CONSTANT_DOUBLE && right.kind == PTX_CONSTANT_DOUBLE;
-        if (integers && (sign == '/' || sign == '%') && right.bits == 0) {
-            diag_error(p->diag, where, "division by zero in a constant");
-            return false;
-        }
-        if (integers) {
-            combine(sign, c, &right);
-        } else if (!doubles || !combine_floats(sign, c, &right)) {
-            diag_error(p->diag, where, "these constants cannot be calculated with like this");
-            return false;
-        }
     }
     r->depth -= level == 0;
     return true;

@@ -180,8 +180,7 @@ static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
     }
     if (p->token.kind == PTX_TOKEN_NAME)
         return read_named(p, o);
-    bool constant = p->token.kind == PTX_TOKEN_INTEGER || p->token.kind == PTX_TOKEN_FLOAT ||
-                    p->token.kind == PTX_TOKEN_DOUBLE || ptx_is_at(p, '-') || ptx_is_at(p, '+') ||
+    bool constant = ptx_token_is_number(&p->token) || ptx_is_at(p, '-') || ptx_is_at(p, '+') ||
                     ptx_is_at(p, '~') || ptx_is_at(p, '!') || ptx_is_at(p, '(');
     return constant ? read_number_operand(p, o) : ptx_expected(p, "an operand");
 }

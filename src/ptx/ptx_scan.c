@@ -137,17 +137,22 @@ static void scan_decimal_float(struct ptx_scanner *s, struct ptx_token *t)
         fail(s, t, "this is not a number");
 }
 
+static bool is_exponent(const struct ptx_scanner *s, size_t at)
+{
+    int c = peek(s, at), next = peek(s, at + 1);
+    return (c == 'e' || c == 'E') && (is_digit(next) || next == '+' || next == '-');
+}
+
 static bool looks_like_float(const struct ptx_scanner *s)
 {
     size_t i = 0;
     while (is_digit(peek(s, i)))
         i++;
-    if (peek(s, i) == '.' && (is_digit(peek(s, i + 1)) || !is_letter(peek(s, i + 1))))
+    if (peek(s, i) == '.' && !is_letter(peek(s, i + 1)))
         return true;
     if (i && peek(s, i) == '.') /* 1.e3; but not the dot of 8.b32 */
         i++;
-    int c = peek(s, i), next = peek(s, i + 1);
-    return (c == 'e' || c == 'E') && (is_digit(next) || next == '+' || next == '-');
+    return is_exponent(s, i);
 }
 
 static void scan_integer(struct ptx_scanner *s, struct ptx_token *t)
@@ -204,9 +209,7 @@ static bool is_fraction(const struct ptx_scanner *s)
     size_t i = 1;
     while (is_digit(peek(s, i)))
         i++;
-    int c = peek(s, i), next = peek(s, i + 1);
-    bool exponent = (c == 'e' || c == 'E') && (is_digit(next) || next == '+' || next == '-');
-    return i > 1 && (exponent || !is_letter(c));
+    return i > 1 && (is_exponent(s, i) || !is_letter(peek(s, i)));
 }
 
 /* --- the rest --- */
@@ -298,7 +301,6 @@ void ptx_scan_next(struct ptx_scanner *s, struct ptx_token *t)
         t->text++;
         t->length -= 2;
     }
-    s->behind_value = t->kind == PTX_TOKEN_INTEGER || t->kind == PTX_TOKEN_FLOAT ||
-                      t->kind == PTX_TOKEN_DOUBLE ||
-                      (t->kind == PTX_TOKEN_PUNCTUATION && t->punctuation == ')');
+    s->behind_value =
+        ptx_token_is_number(t) || (t->kind == PTX_TOKEN_PUNCTUATION && t->punctuation == ')');
 }

@@ -25,6 +25,11 @@ struct ptx_token {
     int punctuation;  /* the character; of << >> == != <= >= && ||: PTX_TWO */
     uint32_t offset;  /* in the source */
 };
+static inline bool ptx_token_is_number(const struct ptx_token *t)
+{
+    return t->kind == PTX_TOKEN_INTEGER || t->kind == PTX_TOKEN_FLOAT ||
+           t->kind == PTX_TOKEN_DOUBLE;
+}
 #define PTX_TWO(a, b) ((a)*256 + (b)) /* of two characters */
 
 struct ptx_scanner {
