@@ -5,9 +5,10 @@
 
 Every kernel of kernels/ × type × shape, ragged and tiny ones too, and every tuned configuration at one shape, is run on the
 GPU and compared with its own `ensures`; every kernel of tests/parity with its comments (run_parity.py), and where it has
-no `ensures` with what the CPU engine computes. --all: every configuration with every type. --sanitize: the
-default configurations once more under compute-sanitizer's four tools. -k: only cases with that text. --few: of the tuned
-configurations three, the first, the middle and the last; the default one with the first type in all shapes, with the others in one. Without a GPU nothing is run, which is said.
+no `ensures` with what the CPU engine computes, which is to be the same: what may round differently says so by `ensures`.
+--all: every configuration with every type. --sanitize: the default configurations once more under compute-sanitizer's four
+tools. -k: only cases with that text. --few: of the tuned configurations three, the first, the middle and the last; the
+default one with the first type in all shapes, with the others in one. Without a GPU nothing is run, which is said.
 
 A driver that executes PTX on the host serves as well, in front in LD_LIBRARY_PATH: sim_driver.c, with its own checks on.
 """
@@ -44,8 +45,8 @@ def shapes(kernel):
 
 
 class Case:
-    def __init__(self, name, arguments, status=0, wanted=()):
-        self.name, self.arguments, self.status, self.wanted = name, arguments, status, list(wanted)
+    def __init__(self, name, arguments, wanted=()):
+        self.name, self.arguments, self.wanted = name, arguments, list(wanted)
 
     def __str__(self):
         return f"{self.name} {' '.join(self.arguments)}"
@@ -83,15 +84,13 @@ def kernel_cases(everything, few=False):
                     turn += 1
 
 
-def parity_cases(prints):
+def parity_cases():
     for name in sorted(os.listdir("tests/parity")):
         path = f"tests/parity/{name}"
         text = open(path).read()
         if not name.endswith(".tile") or comments(text, "expect-error"):
             continue
         for kernel, before, body in parity_kernels(text):
-            if "print(" in body and not prints:
-                continue
             if comments(before, "expect-fault"):
                 continue  # faults of the program: the CPU engine and the simulator find them
             verify = ["--verify"] if re.search(r"^\s*ensures\b", body, re.M) else []
@@ -112,7 +111,7 @@ def run(tool, case, prefix=()):
     if done.returncode == 2 and "note: with these tuned values it fits" in done.stderr:
         refused.append(str(case))  # this GPU has no room for it, and the compiler names values with which it has
         return None
-    if done.returncode != case.status:
+    if done.returncode != 0:
         return f"{case}: status {done.returncode}\n{(done.stderr + done.stdout).strip()[-1500:]}"
     for text in case.wanted:
         if text not in done.stdout:
@@ -123,35 +122,23 @@ def run(tool, case, prefix=()):
 
 
 def same_as_cpu(tool, case, out):
-    """Kernels without `ensures` print what they wrote; floats may differ in the last digit that is printed."""
+    """Kernels without `ensures` print what they wrote."""
     host = subprocess.run([tool, "run", case.name, *case.arguments], capture_output=True, text=True, timeout=300)
     if host.stdout == out:
         return None
-    words, others = re.split(r"[\s,\[\]]+", out), re.split(r"[\s,\[\]]+", host.stdout)
-    if len(words) == len(others) and all(near(a, b) for a, b in zip(words, others)):
-        return None
     return f"{case}: on the GPU\n{out[-800:]}\non the CPU\n{host.stdout[-800:]}"
-
-
-def near(a, b):
-    if a == b:
-        return True
-    try:
-        return abs(float(a) - float(b)) <= 1e-5 * max(abs(float(a)), abs(float(b))) + 1e-7
-    except ValueError:
-        return False
 
 
 def main():
     tool = os.path.abspath(sys.argv[1])
     os.chdir(ROOT)
-    devices = subprocess.run([tool, "devices"], capture_output=True, text=True).stdout
-    if "cuda " not in devices:
+    if "cuda " not in subprocess.run([tool, "devices"], capture_output=True, text=True).stdout:
         print("skipped: there is no GPU")
         return
     jobs = int(sys.argv[sys.argv.index("-j") + 1]) if "-j" in sys.argv else min(8, os.cpu_count())
     text = sys.argv[sys.argv.index("-k") + 1] if "-k" in sys.argv else ""
-    work = [c for c in [*kernel_cases("--all" in sys.argv, "--few" in sys.argv), *parity_cases("lockstep" not in devices)] if text in str(c)]
+    cases = [*kernel_cases("--all" in sys.argv, "--few" in sys.argv), *parity_cases()]
+    work = [c for c in cases if text in str(c)]
     prefixes = {c: [()] for c in work}
     if "--sanitize" in sys.argv and shutil.which("compute-sanitizer"):
         seen = set()
@@ -163,7 +150,7 @@ def main():
         results = [pool.submit(run, tool, c, p) for c in work for p in prefixes[c]]
         problems = [r for r in (future.result() for future in results) if r]
     print(f"{len(results)} runs on the GPU, {len(problems)} wrong, {len(refused)} refused")
-    if 20 * len(refused) > len(results) + 100:
+    if len(refused) > 5 + len(results) / 20:  # few of many
         fail("too many are refused:\n" + "\n".join(refused))
     if problems:
         fail("\n\n".join(problems[:30]) + ("\n" + "\n".join(p.split("\n")[0] for p in problems[30:]) if problems[30:] else ""))
