@@ -349,10 +349,11 @@ static void check_module(const struct lower *l)
     (void)l;
 }
 
-/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels: for sm_100 and up it spills a little for
- * one more; of a product by multiply-adds it then has too few registers to read the factors ahead (12 warps
- * with 168 registers are faster than 16 with 128: docs/performance.md). Such a kernel, if it has registers to spare,
- * says how many blocks are meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. */
+/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels: for sm_100 and
+ * up it spills a little for one more; of a product by multiply-adds it then has too few registers
+ * to read the factors ahead (12 warps with 168 registers are faster than 16 with 128:
+ * docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are
+ * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. */
 static void ask_for_registers(struct lower *l)
 {
     enum {
