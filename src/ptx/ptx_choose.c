@@ -214,3 +214,13 @@ void ptx_choose(const struct ptx_function *f, const struct ptx_instruction *ins,
             }
         }
 }
+
+const struct ptx_slot *ptx_slot_of(const struct ptx_function *f, const struct ptx_instruction *ins,
+                                   size_t operand)
+{
+    struct ptx_choice choice;
+    ptx_choose(f, ins, false, &choice);
+    if (!choice.form || operand >= ins->operand_count)
+        return NULL;
+    return &choice.form->slots.list[choice.slots[operand]];
+}

@@ -1,6 +1,5 @@
 /* Small questions to the data. */
 #include "ptx/ptx.h"
-#include "ptx/ptx_choose.h"
 
 #include <string.h>
 
@@ -40,16 +39,6 @@ int ptx_vector_length(const struct ptx_instruction *ins)
 {
     enum ptx_mod vector = ptx_find(ins, PTX_CLASS_VECTOR, 0);
     return vector ? ptx_mods[vector].bits : 1;
-}
-
-const struct ptx_slot *ptx_slot_of(const struct ptx_function *f, const struct ptx_instruction *ins,
-                                   size_t operand)
-{
-    struct ptx_choice choice;
-    ptx_choose(f, ins, false, &choice);
-    if (!choice.form || operand >= ins->operand_count)
-        return NULL;
-    return &choice.form->slots.list[choice.slots[operand]];
 }
 
 /* --- registers --- */
