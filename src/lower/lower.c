@@ -6,57 +6,6 @@
 #include "lower/lower_plan.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <string.h>
-
-/* --- errors and places --- */
-
-void lower_error(struct lower *l, struct loc loc, const char *format, ...)
-{
-    struct text t;
-    va_list args;
-    text_init(&t, l->arena);
-    va_start(args, format);
-    text_vprintf(&t, format, args);
-    va_end(args);
-    diag_error(l->diag, loc, "%s", t.data);
-    l->failed = true;
-}
-
-static void find_lines(struct lower *l, const struct source *source)
-{
-    struct bodies *b = l->bodies;
-    b->source = source;
-    b->file = ptx_source_file(&l->b, source->name);
-    b->line_start.count = 0;
-    vec_push(l->arena, &b->line_start, 0);
-    for (uint32_t i = 0; i < source->length; i++)
-        if (source->text[i] == '\n')
-            vec_push(l->arena, &b->line_start, i + 1);
-}
-
-void lower_line(struct lower *l, struct loc loc)
-{
-    struct bodies *b = l->bodies;
-    if (!l->options->lines || !loc.source)
-        return;
-    if (loc.source != b->source)
-        find_lines(l, loc.source);
-    size_t low = 0, high = b->line_start.count;
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-        if (b->line_start.data[middle] <= loc.offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    ptx_source_line(&l->b, b->file, (uint32_t)low + 1, loc.offset - b->line_start.data[low] + 1);
-}
-
-bool lower_ragged_block(const struct lower *l)
-{
-    return kernel_thread_level(l->kernel) && l->threads % WARP_LANES != 0;
-}
 
 /* --- parameters --- */
 
@@ -234,15 +183,6 @@ static void draw_block_index(struct lower *l, const struct value *counter)
     }
 }
 
-const struct value *block_index(struct lower *l, int axis)
-{
-    if (!l->kernel->grid[axis])
-        return value_int(l, DT_I32, 0);
-    if (l->bodies->block[axis])
-        return l->bodies->block[axis];
-    return value_special(l, PTX_SREG_CTAID_X + (unsigned)axis);
-}
-
 /* --- ahead of the body --- */
 
 static void make_prologue(struct lower *l, struct ptx_variable *const *variables,
@@ -294,7 +234,7 @@ static void start(struct lower *l)
     bodies_init(l);
     ptx_build_start(&l->b, l->arena, l->target->ptx);
     if (l->options->lines && k->loc.source)
-        find_lines(l, k->loc.source);
+        lower_source(l, k->loc.source);
     l->shared = ptx_dynamic_shared(&l->b, "$smem", SHARED_ALIGNMENT);
     ptx_begin_kernel(&l->b, k->name);
     out->module = l->b.module;

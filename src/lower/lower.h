@@ -1,6 +1,7 @@
 /* Tile IR -> PTX: one kernel, for one choice of types, tuned values, statics and facts about sizes.
  *
  *   lower.c            the kernel as a whole: parameters, prologue
+ *   lower_state.c      errors, places in the source
  *   lower_limits.c     what the target lacks, refused with what takes it
  *   lower_plan*.c      who holds what: layouts of register tiles, shared tiles, copies
  *   lower_stmt.c …     statements, loops, unrolling; lower_when.c: short ifs as predicates

@@ -116,6 +116,15 @@ bool expr_of_thread(const struct lower *l, const struct expr *e)
 
 /* --- symbols --- */
 
+const struct value *block_index(struct lower *l, int axis)
+{
+    if (!l->kernel->grid[axis])
+        return value_int(l, DT_I32, 0);
+    if (l->bodies->block[axis])
+        return l->bodies->block[axis];
+    return value_special(l, PTX_SREG_CTAID_X + (unsigned)axis);
+}
+
 const struct value *symbol_value(struct lower *l, const struct sym *s)
 {
     if (s->storage == ST_CONST || (s->storage == ST_PARAM && s->has_value))

@@ -44,8 +44,10 @@ struct lower {
 
 /* Reports an error of the user's program at `loc` and marks the lowering failed. */
 void lower_error(struct lower *l, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
-/* The instructions to come belong to this place of the source. */
+/* The instructions to come belong to this place of the source. lower_source: the file, ahead of the
+ * first of them. */
 void lower_line(struct lower *l, struct loc loc);
+void lower_source(struct lower *l, const struct source *source);
 static inline bool lower_has(const struct lower *l, int sm)
 {
     return l->target->ptx.number >= sm;
