@@ -1,5 +1,7 @@
 #include "api/launch_params.h"
 
+#include "base/grid.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -69,9 +71,9 @@ static bool find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
             strcpy(why, "its grid cannot be known");
             return false;
         }
-        if (grid[i] > lower_grid_limits[i]) {
+        if (grid[i] > grid_limits[i]) {
             snprintf(why, CUDA_WHY, "a grid of %lld blocks along %c: GPUs have %lld at most",
-                     (long long)grid[i], "xyz"[i], (long long)lower_grid_limits[i]);
+                     (long long)grid[i], "xyz"[i], (long long)grid_limits[i]);
             return false;
         }
     }

@@ -3,6 +3,8 @@
 #include "api/simulation.h"
 #include "api/source_object.h"
 
+#include "base/grid.h"
+
 #include <string.h>
 
 /* --- made and freed --- */
@@ -309,7 +311,7 @@ const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, 
         return no_kernel(p, l->kernel, status);
     check_arguments(p, f, l);
     for (int i = 0; i < 3; i++)
-        if (l->grid[i] < 0 || l->grid[i] > lower_grid_limits[i] || l->block[i] < 0)
+        if (l->grid[i] < 0 || l->grid[i] > grid_limits[i] || l->block[i] < 0)
             diag_error(d, LOC_NONE, "a grid or block of %lld and %d along %c cannot be launched",
                        (long long)l->grid[i], l->block[i], "xyz"[i]);
     *status = d->errors ? TW_BAD_ARGUMENT : TW_OK;

@@ -18,7 +18,6 @@
 #define TW_LOWER_H
 
 #include "layout/layout.h"
-#include "base/grid.h"
 #include "ptx/ptx.h"
 #include "tile/passes.h"
 
@@ -36,7 +35,6 @@ struct lower_target {
 /* NULL: not a target that kernels are made for (below sm_80, or not known). */
 const struct lower_target *lower_target_find(struct ptx_target t);
 const struct lower_target *lower_target_at(int index); /* in order; NULL past the last */
-#define lower_grid_limits grid_limits
 
 struct lower_options {
     const struct lower_target *target;
