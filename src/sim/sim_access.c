@@ -255,53 +255,34 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
                        (const type *)(const void *)(w->file + op->more[e]) + i, sizeof(type));     \
         }                                                                                          \
     }
+
+/* A whole warp whose places are all in one memory takes the short way, all else goes lane by
+ * lane. */
+#define WHOLE_WARP(name, fits, tell, act, lane_by_lane)                                            \
+    static bool name(struct sim_warp *w, const struct sim_op *op, uint32_t mask)                   \
+    {                                                                                              \
+        struct reached r;                                                                          \
+        if (mask != SIM_ALL || !(fits))                                                            \
+            return lane_by_lane(w, op, mask);                                                      \
+        if (w->watched && !tell(w, op, &r))                                                        \
+            return false;                                                                          \
+        act(w, op, &r);                                                                            \
+        return true;                                                                               \
+    }
+#define IN_SHARED(type, count) reach_shared(w, op, sizeof(type) * count, &r)
+#define IN_GLOBAL(type, count, writes) reach_global(w, op, sizeof(type) * count, writes, &r)
 #define ACCESSES(type, count)                                                                      \
     LOAD(load_##type##_##count, type, count)                                                       \
     STORE(store_##type##_##count, type, count)                                                     \
-    static bool ld_shared_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
-                                           uint32_t mask)                                          \
-    {                                                                                              \
-        struct reached r;                                                                          \
-        if (mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))                     \
-            return ld_lanes(w, op, mask);                                                          \
-        if (w->watched && !tell_load(w, op, &r))                                                   \
-            return false;                                                                          \
-        load_##type##_##count(w, op, &r);                                                          \
-        return true;                                                                               \
-    }                                                                                              \
-    static bool ld_global_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
-                                           uint32_t mask)                                          \
-    {                                                                                              \
-        struct reached r;                                                                          \
-        if (mask != SIM_ALL || !reach_global(w, op, sizeof(type) * count, false, &r))              \
-            return ld_lanes(w, op, mask);                                                          \
-        if (w->watched && !tell_load(w, op, &r))                                                   \
-            return false;                                                                          \
-        load_##type##_##count(w, op, &r);                                                          \
-        return true;                                                                               \
-    }                                                                                              \
-    static bool st_shared_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
-                                           uint32_t mask)                                          \
-    {                                                                                              \
-        struct reached r;                                                                          \
-        if (mask != SIM_ALL || !reach_shared(w, op, sizeof(type) * count, &r))                     \
-            return st_lanes(w, op, mask);                                                          \
-        if (w->watched && !tell_store(w, op, &r))                                                  \
-            return false;                                                                          \
-        store_##type##_##count(w, op, &r);                                                         \
-        return true;                                                                               \
-    }                                                                                              \
-    static bool st_global_##type##_##count(struct sim_warp *w, const struct sim_op *op,            \
-                                           uint32_t mask)                                          \
-    {                                                                                              \
-        struct reached r;                                                                          \
-        if (mask != SIM_ALL || !reach_global(w, op, sizeof(type) * count, true, &r))               \
-            return st_lanes(w, op, mask);                                                          \
-        if (w->watched && !tell_store(w, op, &r))                                                  \
-            return false;                                                                          \
-        store_##type##_##count(w, op, &r);                                                         \
-        return true;                                                                               \
-    }
+    WHOLE_WARP(ld_shared_##type##_##count, IN_SHARED(type, count), tell_load,                      \
+               load_##type##_##count, ld_lanes)                                                    \
+    WHOLE_WARP(ld_global_##type##_##count, IN_GLOBAL(type, count, false), tell_load,               \
+               load_##type##_##count, ld_lanes)                                                    \
+    WHOLE_WARP(st_shared_##type##_##count, IN_SHARED(type, count), tell_store,                     \
+               store_##type##_##count, st_lanes)                                                   \
+    WHOLE_WARP(st_global_##type##_##count, IN_GLOBAL(type, count, true), tell_store,               \
+               store_##type##_##count, st_lanes)
+
 ACCESSES(uint16_t, 1)
 ACCESSES(uint32_t, 1)
 ACCESSES(uint32_t, 2)
