@@ -3,9 +3,10 @@
  * meanwhile, or if the barrier opens without them. */
 #include "sim/sim_barrier_check.h"
 
+#include "sim/sim_blocks.h"
 #include "sim/sim_heap.h"
 
-enum { BARRIERS = 16, BUCKETS = 256, MOST_THREADS = 1024 };
+enum { BARRIERS = 16, MOST_THREADS = 1024 };
 
 /* A warp at an aligned barrier. */
 struct gathering {
@@ -22,8 +23,7 @@ struct used_barrier {
 };
 
 struct watched_block {
-    struct watched_block *next;
-    int64_t number;
+    struct sim_watched of;
     int warps, threads;
     uint32_t *live; /* by warp: lanes */
     struct gathering *gathering;
@@ -31,19 +31,11 @@ struct watched_block {
 };
 
 struct sim_barrier_check {
+    struct sim_blocks blocks;
     struct arena *arena;
     struct sim_report *report;
     struct sim_observer observer;
-    struct watched_block *bucket[BUCKETS];
 };
-
-static struct watched_block *block_of(const struct sim_barrier_check *c, int64_t number)
-{
-    struct watched_block *b = c->bucket[number % BUCKETS];
-    while (b && b->number != number)
-        b = b->next;
-    return b;
-}
 
 /* --- findings --- */
 
@@ -179,7 +171,7 @@ static void exits(struct watched_block *b, const struct sim_sync_event *e)
 static bool sync_told(void *user, const struct sim_sync_event *e)
 {
     struct sim_barrier_check *c = user;
-    struct watched_block *b = block_of(c, e->at.block);
+    struct watched_block *b = sim_blocks_find(&c->blocks, e->at.block);
     if (!b)
         return true;
     if (e->kind == SIM_BARRIER_ARRIVE)
@@ -250,10 +242,10 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
 void sim_barrier_check_deadlock(struct sim_barrier_check *c, const char *why)
 {
     bool explained = false;
-    for (int i = 0; i < BUCKETS; i++)
-        for (struct watched_block *b = c->bucket[i]; b; b = b->next)
+    for (int i = 0; i < SIM_BLOCK_BUCKETS; i++)
+        for (struct sim_watched *b = c->blocks.bucket[i]; b; b = b->next)
             for (int id = 0; id < BARRIERS; id++)
-                explained |= explain(c, b, id);
+                explained |= explain(c, (struct watched_block *)b, id);
     if (explained)
         return;
     struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = why ? why : "nobody can go on"};
@@ -262,8 +254,10 @@ void sim_barrier_check_deadlock(struct sim_barrier_check *c, const char *why)
 
 /* --- launches --- */
 
-static void free_block(struct sim_barrier_check *c, struct watched_block *b)
+static void forget_block(void *user, void *block)
 {
+    struct sim_barrier_check *c = user;
+    struct watched_block *b = block;
     size_t warps = (size_t)b->warps;
     for (int id = 0; id < BARRIERS; id++)
         sim_heap_free(c->arena, b->barrier[id].waiting,
@@ -273,55 +267,19 @@ static void free_block(struct sim_barrier_check *c, struct watched_block *b)
     sim_heap_free(c->arena, b, sizeof *b);
 }
 
-static void free_blocks(struct sim_barrier_check *c)
-{
-    for (int i = 0; i < BUCKETS; i++)
-        while (c->bucket[i]) {
-            struct watched_block *b = c->bucket[i];
-            c->bucket[i] = b->next;
-            free_block(c, b);
-        }
-}
-
-static bool launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
-                   const unsigned block[3])
-{
-    struct sim_barrier_check *c = user;
-    (void)kernel;
-    free_blocks(c);
-    sim_report_launch(c->report, grid, block);
-    return true;
-}
-
 static bool block_begins(void *user, const struct sim_block_event *e)
 {
     struct sim_barrier_check *c = user;
     struct watched_block *b = sim_heap_new(c->arena, sizeof *b);
     size_t warps = (size_t)e->warps;
-    *b = (struct watched_block){.next = c->bucket[e->block % BUCKETS],
-                                .number = e->block,
-                                .warps = e->warps,
-                                .threads = e->threads};
+    *b = (struct watched_block){.warps = e->warps, .threads = e->threads};
     b->live = sim_heap_new(c->arena, warps * sizeof *b->live);
     b->gathering = sim_heap_new(c->arena, warps * sizeof *b->gathering);
     for (int w = 0; w < e->warps; w++) {
         int lanes = e->threads - w * SIM_LANES;
         b->live[w] = lanes >= SIM_LANES ? UINT32_MAX : ((uint32_t)1 << lanes) - 1;
     }
-    c->bucket[e->block % BUCKETS] = b;
-    return true;
-}
-
-static bool block_ends(void *user, const struct sim_block_event *e)
-{
-    struct sim_barrier_check *c = user;
-    for (struct watched_block **p = &c->bucket[e->block % BUCKETS]; *p; p = &(*p)->next)
-        if ((*p)->number == e->block) {
-            struct watched_block *b = *p;
-            *p = b->next;
-            free_block(c, b);
-            break;
-        }
+    sim_blocks_add(&c->blocks, &b->of, e->block);
     return true;
 }
 
@@ -330,17 +288,18 @@ struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_
     struct sim_barrier_check *c = arena_new(arena, struct sim_barrier_check);
     c->arena = arena;
     c->report = report;
+    c->blocks = (struct sim_blocks){.forget = forget_block, .report = report};
     c->observer = (struct sim_observer){.user = c,
-                                        .launch = launch,
+                                        .launch = sim_blocks_launch,
                                         .block_begins = block_begins,
-                                        .block_ends = block_ends,
+                                        .block_ends = sim_blocks_ended,
                                         .sync = sync_told};
     return c;
 }
 
 void sim_barrier_check_free(struct sim_barrier_check *c)
 {
-    free_blocks(c);
+    sim_blocks_forget_all(&c->blocks);
 }
 
 struct sim_observer *sim_barrier_check_observer(struct sim_barrier_check *c)

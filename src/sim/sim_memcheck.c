@@ -3,6 +3,7 @@
  * that is wholly valid is not looked at any more. */
 #include "sim/sim_memcheck.h"
 
+#include "sim/sim_blocks.h"
 #include "sim/sim_heap.h"
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
@@ -26,24 +27,23 @@ struct pending {
 };
 
 struct checked_block {
-    struct checked_block *next;
-    int64_t number;
+    struct sim_watched of;
     int warps;
     struct bits shared;
     struct bits *local;      /* by thread; NULL: none so far */
     struct pending *pending; /* by warp; NULL: none so far */
 };
 
-enum { BUCKETS = 256, LOCAL_BYTES = 1 << 20 };
+enum { LOCAL_BYTES = 1 << 20 };
 
 struct sim_memcheck {
+    struct sim_blocks blocks;
     struct arena *arena;
     struct sim_report *report;
     struct sim_observer observer;
     struct region *regions;
     size_t region_count, region_room;
     size_t last_region;
-    struct checked_block *bucket[BUCKETS], *last_block;
 };
 
 /* --- valid bits --- */
@@ -109,18 +109,6 @@ static void make_valid(struct arena *a, struct bits *b, uint64_t offset, int byt
 }
 
 /* --- blocks, regions --- */
-
-static struct checked_block *block_of(struct sim_memcheck *c, int64_t number)
-{
-    if (c->last_block && c->last_block->number == number)
-        return c->last_block;
-    struct checked_block *b = c->bucket[number % BUCKETS];
-    while (b && b->number != number)
-        b = b->next;
-    if (b)
-        c->last_block = b;
-    return b;
-}
 
 static struct region *region_of(struct sim_memcheck *c, uint64_t address)
 {
@@ -210,7 +198,8 @@ static bool access_told(void *user, const struct sim_access *a)
     struct sim_memcheck *c = user;
     if (a->space > SIM_LOCAL || (a->space == SIM_GLOBAL && !c->region_count))
         return true;
-    struct checked_block *b = a->space == SIM_GLOBAL ? NULL : block_of(c, a->at.block);
+    struct checked_block *b =
+        a->space == SIM_GLOBAL ? NULL : sim_blocks_find(&c->blocks, a->at.block);
     if (a->space == SIM_SHARED && (!b || b->shared.valid == b->shared.bytes))
         return true;
     if (whole_range(c, b, a))
@@ -296,7 +285,7 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
 
 static struct pending *pending_of(struct sim_memcheck *c, const struct sim_place *at, bool make)
 {
-    struct checked_block *b = block_of(c, at->block);
+    struct checked_block *b = sim_blocks_find(&c->blocks, at->block);
     if (!b || (!b->pending && !make))
         return NULL;
     if (!b->pending)
@@ -396,8 +385,10 @@ static bool allocated(void *user, const struct sim_allocation_event *e)
     return true;
 }
 
-static void free_block(struct sim_memcheck *c, struct checked_block *b)
+static void forget_block(void *user, void *block)
 {
+    struct sim_memcheck *c = user;
+    struct checked_block *b = block;
     size_t threads = (size_t)b->warps * SIM_LANES;
     bits_free(c->arena, &b->shared);
     for (size_t i = 0; b->local && i < threads; i++)
@@ -405,51 +396,15 @@ static void free_block(struct sim_memcheck *c, struct checked_block *b)
     sim_heap_free(c->arena, b->local, b->local ? threads * sizeof *b->local : 0);
     sim_heap_free(c->arena, b->pending, b->pending ? (size_t)b->warps * sizeof *b->pending : 0);
     sim_heap_free(c->arena, b, sizeof *b);
-    c->last_block = NULL;
-}
-
-static void free_blocks(struct sim_memcheck *c)
-{
-    for (int i = 0; i < BUCKETS; i++)
-        while (c->bucket[i]) {
-            struct checked_block *b = c->bucket[i];
-            c->bucket[i] = b->next;
-            free_block(c, b);
-        }
-}
-
-static bool launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
-                   const unsigned block[3])
-{
-    struct sim_memcheck *c = user;
-    (void)kernel;
-    free_blocks(c);
-    sim_report_launch(c->report, grid, block);
-    return true;
 }
 
 static bool block_begins(void *user, const struct sim_block_event *e)
 {
     struct sim_memcheck *c = user;
     struct checked_block *b = sim_heap_new(c->arena, sizeof *b);
-    *b = (struct checked_block){.next = c->bucket[e->block % BUCKETS],
-                                .number = e->block,
-                                .warps = e->warps,
-                                .shared = {.bytes = (uint64_t)e->shared_bytes}};
-    c->bucket[e->block % BUCKETS] = b;
-    return true;
-}
-
-static bool block_ends(void *user, const struct sim_block_event *e)
-{
-    struct sim_memcheck *c = user;
-    for (struct checked_block **p = &c->bucket[e->block % BUCKETS]; *p; p = &(*p)->next)
-        if ((*p)->number == e->block) {
-            struct checked_block *b = *p;
-            *p = b->next;
-            free_block(c, b);
-            break;
-        }
+    b->warps = e->warps;
+    b->shared.bytes = (uint64_t)e->shared_bytes;
+    sim_blocks_add(&c->blocks, &b->of, e->block);
     return true;
 }
 
@@ -458,10 +413,11 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
     struct sim_memcheck *c = arena_new(arena, struct sim_memcheck);
     c->arena = arena;
     c->report = report;
+    c->blocks = (struct sim_blocks){.forget = forget_block, .report = report};
     c->observer = (struct sim_observer){.user = c,
-                                        .launch = launch,
+                                        .launch = sim_blocks_launch,
                                         .block_begins = block_begins,
-                                        .block_ends = block_ends,
+                                        .block_ends = sim_blocks_ended,
                                         .access = access_told,
                                         .sync = sync_told,
                                         .async = async_told,
@@ -472,7 +428,7 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
 
 void sim_memcheck_free(struct sim_memcheck *c)
 {
-    free_blocks(c);
+    sim_blocks_forget_all(&c->blocks);
     for (size_t i = 0; i < c->region_count; i++)
         bits_free(c->arena, &c->regions[i].bits);
     sim_heap_free(c->arena, c->regions, c->region_room * sizeof *c->regions);

@@ -96,20 +96,10 @@ const struct race_site *race_site_of(struct sim_races *r, const struct sim_place
 
 /* --- blocks --- */
 
-struct race_block *race_block_of(struct sim_races *r, int64_t number)
+static void forget_block(void *user, void *block)
 {
-    if (r->last_block && r->last_block->number == number)
-        return r->last_block;
-    struct race_block *b = r->bucket[number % RACE_BLOCK_BUCKETS];
-    while (b && b->number != number)
-        b = b->next;
-    if (b)
-        r->last_block = b;
-    return b;
-}
-
-static void free_block(struct sim_races *r, struct race_block *b)
-{
+    struct sim_races *r = user;
+    struct race_block *b = block;
     for (int w = 0; w < b->warps; w++) {
         struct race_warp *warp = &b->warp[w];
         for (struct race_copy *c = warp->copies, *next; c; c = next) {
@@ -128,21 +118,16 @@ static void free_block(struct sim_races *r, struct race_block *b)
         race_resize(r, b->old, 4 * b->words, 0);
     }
     race_resize(r, b, sizeof *b, 0);
-    r->last_block = NULL;
 }
 
 static bool begin_block(void *user, const struct sim_block_event *e)
 {
     struct sim_races *r = user;
     struct race_block *b = race_resize(r, NULL, 0, sizeof *b);
-    struct race_block **bucket = &r->bucket[e->block % RACE_BLOCK_BUCKETS];
-    *b = (struct race_block){.next = *bucket,
-                             .number = e->block,
-                             .warps = e->warps,
-                             .threads = e->threads,
-                             .live = e->threads,
-                             .words = (size_t)(e->shared_bytes + 3) / 4};
-    *bucket = b;
+    b->warps = e->warps;
+    b->threads = b->live = e->threads;
+    b->words = (size_t)(e->shared_bytes + 3) / 4;
+    sim_blocks_add(&r->blocks, &b->of, e->block);
     b->pool = race_pool_take(r);
     b->warp = race_resize(r, NULL, 0, (size_t)e->warps * sizeof *b->warp);
     race_time now = race_tick(r);
@@ -156,28 +141,10 @@ static bool begin_block(void *user, const struct sim_block_event *e)
     return true;
 }
 
-static bool end_block(void *user, const struct sim_block_event *e)
-{
-    struct sim_races *r = user;
-    for (struct race_block **p = &r->bucket[e->block % RACE_BLOCK_BUCKETS]; *p; p = &(*p)->next)
-        if ((*p)->number == e->block) {
-            struct race_block *b = *p;
-            *p = b->next;
-            free_block(r, b);
-            break;
-        }
-    return true;
-}
-
 /* A launch follows all that was before it. */
 static void forget_launch(struct sim_races *r)
 {
-    for (int i = 0; i < RACE_BLOCK_BUCKETS; i++)
-        while (r->bucket[i]) {
-            struct race_block *b = r->bucket[i];
-            r->bucket[i] = b->next;
-            free_block(r, b);
-        }
+    sim_blocks_forget_all(&r->blocks);
     race_pages_free(r);
     race_pool_free(r, &r->pool);
     race_pool_free(r, &r->spare);
@@ -208,10 +175,11 @@ struct sim_races *sim_races_new(struct arena *arena, struct sim_report *report)
     struct sim_races *r = arena_new(arena, struct sim_races);
     r->arena = arena;
     r->report = report;
+    r->blocks = (struct sim_blocks){.forget = forget_block, .report = report};
     r->observer = (struct sim_observer){.user = r,
                                         .launch = launch,
                                         .block_begins = begin_block,
-                                        .block_ends = end_block,
+                                        .block_ends = sim_blocks_ended,
                                         .access = race_access,
                                         .sync = race_sync,
                                         .async = race_async,

@@ -589,7 +589,7 @@ bool race_access(void *user, const struct sim_access *a)
     struct sim_races *r = user;
     if ((a->space != SIM_GLOBAL && a->space != SIM_SHARED) || !a->mask || r->over)
         return true;
-    struct race_try t = {.r = r, .a = a, .block = race_block_of(r, a->at.block)};
+    struct race_try t = {.r = r, .a = a, .block = sim_blocks_find(&r->blocks, a->at.block)};
     if (!t.block || a->at.warp >= t.block->warps)
         return true;
     t.warp = &t.block->warp[a->at.warp];

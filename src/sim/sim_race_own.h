@@ -2,6 +2,7 @@
 #ifndef TW_SIM_RACE_OWN_H
 #define TW_SIM_RACE_OWN_H
 
+#include "sim/sim_blocks.h"
 #include "sim/sim_heap.h"
 #include "sim/sim_race.h"
 
@@ -188,8 +189,7 @@ struct race_locations {
 
 enum { RACE_BARRIERS = 16 };
 struct race_block {
-    struct race_block *next; /* in the hash */
-    int64_t number;
+    struct sim_watched of;
     int warps, threads, live;
     struct race_warp *warp;
     struct race_barrier barrier[RACE_BARRIERS];
@@ -201,14 +201,13 @@ struct race_block {
     uint8_t *old;
 };
 
-enum { RACE_BLOCK_BUCKETS = 256 };
 struct sim_races {
+    struct sim_blocks blocks;
     struct arena *arena;
     struct sim_report *report;
     struct sim_observer observer;
     race_time now;
     size_t memory, most_memory;
-    struct race_block *bucket[RACE_BLOCK_BUCKETS], *last_block;
     struct race_copy *free_copies;
     struct race_pool pool;  /* of global memory */
     struct race_pool spare; /* of a block that has ended, for the next */
@@ -224,7 +223,6 @@ struct sim_races {
 
 void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size);
 const struct race_site *race_site_of(struct sim_races *r, const struct sim_place *at);
-struct race_block *race_block_of(struct sim_races *r, int64_t number);
 race_time race_tick(struct sim_races *r);
 
 /* --- shadow memory --- */

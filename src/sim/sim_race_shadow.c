@@ -197,9 +197,9 @@ void race_collect(struct sim_races *r, struct race_block *block)
             for (size_t i = 0; i < r->page_capacity; i++)
                 if (r->pages[i])
                     mark_cells(p, r->pages[i]->cell, RACE_PAGE_WORDS);
-            for (size_t i = 0; i < RACE_BLOCK_BUCKETS; i++)
-                for (const struct race_block *b = r->bucket[i]; b; b = b->next)
-                    mark_copies(b, p, true);
+            for (size_t i = 0; i < SIM_BLOCK_BUCKETS; i++)
+                for (const struct sim_watched *b = r->blocks.bucket[i]; b; b = b->next)
+                    mark_copies((const struct race_block *)b, p, true);
         }
         sweep(p);
     }

@@ -255,7 +255,7 @@ static void complete_block(struct sim_races *r, struct race_block *b,
                 previous = b->warp[w].view.vc[l];
                 race_vc_add(r, &known, previous);
             }
-    struct race_vc *rest = race_vc_without(r, known, b->number);
+    struct race_vc *rest = race_vc_without(r, known, b->of.number);
     race_vc_drop(r, known);
     race_time now = race_tick(r);
     for (int w = 0; w < b->warps; w++) {
@@ -284,8 +284,8 @@ static void complete_some(struct sim_races *r, struct race_block *b, struct race
         if (!bar->waiting[w])
             continue;
         const struct race_view *v = &b->warp[w].view;
-        struct race_vc *own = race_knowledge(r, race_id(b->number, w), v->block_base, v->warp_base,
-                                             v->vc, bar->waiting[w], now);
+        struct race_vc *own = race_knowledge(r, race_id(b->of.number, w), v->block_base,
+                                             v->warp_base, v->vc, bar->waiting[w], now);
         race_vc_add(r, &known, own);
         race_vc_drop(r, own);
     }
@@ -340,8 +340,9 @@ static void arrive(struct sim_races *r, struct race_block *b, const struct sim_s
     } else {
         bar->partial = true;
         w->epoch = race_tick(r);
-        struct race_vc *own = race_knowledge(r, race_id(b->number, e->at.warp), w->view.block_base,
-                                             w->view.warp_base, w->view.vc, e->mask, w->epoch);
+        struct race_vc *own =
+            race_knowledge(r, race_id(b->of.number, e->at.warp), w->view.block_base,
+                           w->view.warp_base, w->view.vc, e->mask, w->epoch);
         race_vc_add(r, &bar->clock, own);
         race_vc_drop(r, own);
     }
@@ -458,7 +459,7 @@ static void mbarrier_arrive(struct sim_races *r, struct race_block *b,
         int l = __builtin_ctz(m);
         struct race_mbarrier *bar = mbarrier_of(r, b, e->address[l]);
         struct race_vc *out =
-            arrival(r, w, race_id(b->number, e->at.warp), l, e->order == SIM_RELAXED);
+            arrival(r, w, race_id(b->of.number, e->at.warp), l, e->order == SIM_RELAXED);
         race_vc_add(r, &bar->clock, out);
         race_vc_drop(r, out);
         if (ins && ins->op == PTX_MBARRIER_ARRIVE_DROP)
@@ -518,7 +519,7 @@ static void leave_for_good(struct sim_races *r, struct race_block *b, struct rac
 bool race_sync(void *user, const struct sim_sync_event *e)
 {
     struct sim_races *r = user;
-    struct race_block *b = race_block_of(r, e->at.block);
+    struct race_block *b = sim_blocks_find(&r->blocks, e->at.block);
     if (r->over || !b || e->at.warp >= b->warps)
         return true;
     struct race_warp *w = &b->warp[e->at.warp];
@@ -651,7 +652,7 @@ static void wait_for(struct sim_races *r, struct race_block *b, struct race_warp
 bool race_async(void *user, const struct sim_async_event *e)
 {
     struct sim_races *r = user;
-    struct race_block *b = race_block_of(r, e->at.block);
+    struct race_block *b = sim_blocks_find(&r->blocks, e->at.block);
     if (r->over || !b || e->at.warp >= b->warps)
         return true;
     struct race_warp *w = &b->warp[e->at.warp];

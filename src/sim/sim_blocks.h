@@ -1,0 +1,79 @@
+/* The blocks that a check knows of, by number: those that have begun and not ended. It is a check's first member, so that
+ * hooks of observers can be the same for all. */
+#ifndef TW_SIM_BLOCKS_H
+#define TW_SIM_BLOCKS_H
+
+#include "sim/sim_report.h"
+
+/* The first member of what a check knows of a block. */
+struct sim_watched {
+    struct sim_watched *next; /* in its bucket */
+    int64_t number;
+};
+
+enum { SIM_BLOCK_BUCKETS = 256 };
+struct sim_blocks {
+    struct sim_watched *bucket[SIM_BLOCK_BUCKETS], *last; /* that was looked up */
+    /* Gives back what a check knows of a block. */
+    void (*forget)(void *check, void *block);
+    struct sim_report *report;
+};
+
+static inline void sim_blocks_add(struct sim_blocks *b, struct sim_watched *block, int64_t number)
+{
+    struct sim_watched **bucket = &b->bucket[number % SIM_BLOCK_BUCKETS];
+    *block = (struct sim_watched){*bucket, number};
+    *bucket = block;
+}
+
+/* NULL: it has not begun, or has ended. */
+static inline void *sim_blocks_find(struct sim_blocks *b, int64_t number)
+{
+    if (b->last && b->last->number == number)
+        return b->last;
+    struct sim_watched *block = b->bucket[number % SIM_BLOCK_BUCKETS];
+    while (block && block->number != number)
+        block = block->next;
+    if (block)
+        b->last = block;
+    return block;
+}
+
+static inline void sim_blocks_forget(struct sim_blocks *b, int64_t number)
+{
+    struct sim_watched **at = &b->bucket[number % SIM_BLOCK_BUCKETS];
+    while (*at && (*at)->number != number)
+        at = &(*at)->next;
+    struct sim_watched *block = *at;
+    if (!block)
+        return;
+    *at = block->next;
+    b->last = NULL;
+    b->forget(b, block);
+}
+
+static inline void sim_blocks_forget_all(struct sim_blocks *b)
+{
+    for (int i = 0; i < SIM_BLOCK_BUCKETS; i++)
+        while (b->bucket[i])
+            sim_blocks_forget(b, b->bucket[i]->number);
+}
+
+/* Hooks: user is the check. */
+static inline bool sim_blocks_launch(void *user, const struct ptx_function *kernel,
+                                     const unsigned grid[3], const unsigned block[3])
+{
+    struct sim_blocks *b = user;
+    (void)kernel;
+    sim_blocks_forget_all(b);
+    sim_report_launch(b->report, grid, block);
+    return true;
+}
+
+static inline bool sim_blocks_ended(void *user, const struct sim_block_event *e)
+{
+    sim_blocks_forget(user, e->block);
+    return true;
+}
+
+#endif
