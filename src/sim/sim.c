@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+/* Of dynamic shared memory a block, on sm_90 and sm_100: CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability". */
+enum { MOST_SHARED = 227 * 1024 };
+
 struct sim *sim_new(struct arena *arena)
 {
     struct sim *sim = arena_new(arena, struct sim);
@@ -204,9 +208,11 @@ static bool limits_hold(const struct sim_launch *l, struct diag *diag)
         diag_error(diag, LOC_NONE, "clusters of several blocks are not simulated");
         return false;
     }
-    if (l->dynamic_shared < 0 || l->dynamic_shared > 228 * 1024) {
-        diag_error(diag, LOC_NONE, "%lld bytes of dynamic shared memory cannot be had",
-                   (long long)l->dynamic_shared);
+    if (l->dynamic_shared < 0 || l->dynamic_shared > MOST_SHARED) {
+        diag_error(diag, LOC_NONE,
+                   "%lld bytes of dynamic shared memory cannot be had: no GPU gives a block more "
+                   "than %d",
+                   (long long)l->dynamic_shared, MOST_SHARED);
         return false;
     }
     return true;

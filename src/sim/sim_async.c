@@ -3,7 +3,7 @@
  * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read and the destination
  * written. Groups are counted thread by thread.
  */
-#include "sim/sim_machine.h"
+#include "sim/sim_mbarrier.h"
 
 #include <string.h>
 
@@ -101,20 +101,10 @@ static bool land_copy(struct sim_warp *w, const struct copy *c, uint32_t mask)
 
 static bool land_arrival(struct sim_warp *w, const struct copy *c, uint32_t mask)
 {
-    struct sim_sync_event event = {.at = c->at,
-                                   .kind = SIM_MBARRIER_ARRIVE,
-                                   .order = SIM_RELEASE,
-                                   .scope = SIM_CTA,
-                                   .count = 1};
-    memcpy(event.address, c->to_offset, sizeof event.address);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        uint8_t *host = c->to[__builtin_ctz(rest)];
-        event.mask = rest & -rest;
-        if ((w->observed && !sim_tell_sync(w, &event)) ||
-            !sim_mbarrier_arrive_at(w, c->op, host, 1, NULL))
-            return false;
-    }
-    return true;
+    struct sim_mbarriers at;
+    memcpy(at.host, c->to, sizeof at.host);
+    memcpy(at.offset, c->to_offset, sizeof at.offset);
+    return sim_mbarrier_land(w, c->op, &c->at, mask, &at);
 }
 
 /* What has landed leaves the list, whose order stays. */
@@ -174,6 +164,17 @@ bool sim_copies_land_all(struct sim_warp *w)
 }
 
 /* --- issuing --- */
+
+/* So many are under way at most; nothing says that they may not land now. */
+enum { MOST_COPIES = 4096 };
+
+static bool add(struct sim_warp *w, struct sim_copies *copies, const struct copy *c)
+{
+    if (copies->list.count >= MOST_COPIES && !land(w, SIM_ALL, everything))
+        return false;
+    vec_push(w->sim->arena, &copies->list, *c);
+    return true;
+}
 
 /* Of cp.async: the op has the destination's address, small: .cg. */
 struct copied_from {
@@ -246,10 +247,7 @@ static bool issue(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         if (!sim_tell_async(w, &event))
             return false;
     }
-    if (!w->sim->late)
-        return land_copy(w, &c, mask);
-    vec_push(w->sim->arena, &copies->list, c);
-    return true;
+    return w->sim->late ? add(w, copies, &c) : land_copy(w, &c, mask);
 }
 
 static bool commit(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -290,24 +288,18 @@ static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 /* cp.async.mbarrier.arrive; op->small: .noinc */
 static bool arrive(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    struct copy c = {.op = op, .mask = mask, .arrives = true};
+    struct copy c = {.op = op, .arrives = true};
     struct sim_copies *copies = copies_of(w);
-    uint64_t address[SIM_LANES];
-    enum sim_space space;
-    sim_addresses(w, op, address);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        c.to[lane] = sim_resolve(w, lane, op->space, address[lane], 8, &space, &c.to_offset[lane]);
-        if (!c.to[lane] || c.to_offset[lane] % 8 || space != SIM_SHARED)
-            return sim_trap(w, op, lane, "there is no mbarrier at 0x%llx",
-                            (unsigned long long)address[lane]);
-        if (!op->small && !sim_mbarrier_await(w, op, c.to[lane]))
-            return false;
-    }
+    struct sim_mbarriers at;
+    if (!sim_mbarrier_reach(w, op, &mask, &at) ||
+        (!op->small && !sim_mbarrier_expect(w, op, mask, &at)))
+        return false;
+    c.mask = mask;
+    memcpy(c.to, at.host, sizeof c.to);
+    memcpy(c.to_offset, at.offset, sizeof c.to_offset);
     sim_place_of(w, op, &c.at);
-    vec_push(w->sim->arena, &copies->list, c);
     static const uint32_t none[SIM_LANES];
-    return w->sim->late || land(w, mask, none);
+    return add(w, copies, &c) && (w->sim->late || land(w, mask, none));
 }
 
 /* --- choosing --- */

@@ -81,22 +81,13 @@ static bool is_complete(const struct sim_block *block, const struct sim_barrier 
     return b->expected != 0;
 }
 
-void sim_barriers_after_exit(struct sim_warp *w)
-{
-    for (int id = 0; id < 16; id++) {
-        struct sim_barrier *b = &w->block->barriers[id];
-        if (b->expected == -1 && !w->sim->over && is_complete(w->block, b))
-            release(w->block, id);
-    }
-}
-
 /* Lanes come; a warp of which all lanes have come counts as 32 threads. */
-static void count_lanes(struct sim_warp *w, struct sim_barrier *b, uint32_t lanes)
+static void count_lanes(const struct sim_warp *w, struct sim_barrier *b, uint32_t lanes)
 {
     uint32_t *arrived = &b->arrived[w->number];
     int before = __builtin_popcount(*arrived);
     *arrived |= lanes;
-    if (b->expected == -1)
+    if (b->expected == -1 || !*arrived)
         return;
     b->count -= before;
     if (w->alive & ~*arrived) {
@@ -104,6 +95,17 @@ static void count_lanes(struct sim_warp *w, struct sim_barrier *b, uint32_t lane
     } else {
         b->count += SIM_LANES;
         *arrived = 0;
+    }
+}
+
+/* The lanes that are left of a warp may be all that it has now. */
+void sim_barriers_after_exit(struct sim_warp *w)
+{
+    for (int id = 0; id < 16; id++) {
+        struct sim_barrier *b = &w->block->barriers[id];
+        count_lanes(w, b, 0);
+        if (b->expected && !w->sim->over && is_complete(w->block, b))
+            release(w->block, id);
     }
 }
 
@@ -141,13 +143,15 @@ static bool begin(struct sim_warp *w, const struct sim_op *op, struct sim_barrie
 static bool bar(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const uint32_t *ids = sim_u32(w->file, op->slot[1]);
+    const uint32_t *counts = op->slot[2] != SIM_NO_SLOT ? sim_u32(w->file, op->slot[2]) : NULL;
     int first = __builtin_ctz(mask);
-    uint32_t id = ids[first], lanes = 0;
-    for (uint32_t rest = mask; rest; rest &= rest - 1)
-        if (ids[__builtin_ctz(rest)] == id)
+    uint32_t id = ids[first], count = counts ? counts[first] : 0, lanes = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (ids[lane] == id && (!counts || counts[lane] == count))
             lanes |= rest & -rest;
-    uint32_t count = op->slot[2] != SIM_NO_SLOT ? sim_u32(w->file, op->slot[2])[first] : 0;
-    int expected = op->slot[2] == SIM_NO_SLOT ? -1 : count > 1024 ? 0 : (int)count;
+    }
+    int expected = !counts ? -1 : count > 1024 ? 0 : (int)count;
     if (!tell_barrier(w, op, SIM_BARRIER_ARRIVE, lanes, (int)id, expected))
         return false;
     if (id > 15)
@@ -159,7 +163,7 @@ static bool bar(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         reduce_lanes(w, op, b, lanes);
     count_lanes(w, b, lanes);
     w->sim->changes++;
-    const struct sim_op *rest = lanes == mask ? op + 1 : op; /* those with another id come again */
+    const struct sim_op *rest = lanes == mask ? op + 1 : op; /* the others come again */
     sim_split_to(w, rest, lanes, op->small == BAR_ARRIVE ? op + 1 : op);
     if (op->small != BAR_ARRIVE) {
         w->paths[w->path].wait = SIM_WAIT_BARRIER;

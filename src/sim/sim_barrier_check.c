@@ -5,6 +5,7 @@
 
 #include "sim/sim_blocks.h"
 #include "sim/sim_heap.h"
+#include "sim/sim_mbarrier_check.h"
 
 enum { BARRIERS = 16, MOST_THREADS = 1024 };
 
@@ -16,7 +17,8 @@ struct gathering {
 };
 
 struct used_barrier {
-    struct sim_place at; /* of the first arrival since it last opened */
+    struct sim_place at;   /* of the first arrival since it last opened */
+    struct sim_place wait; /* of the first that waits */
     int expected, arrived;
     bool in_use, reduces;
     uint32_t *waiting; /* by warp */
@@ -28,6 +30,7 @@ struct watched_block {
     uint32_t *live; /* by warp: lanes */
     struct gathering *gathering;
     struct used_barrier barrier[BARRIERS];
+    struct sim_mbarrier_check mbarriers;
 };
 
 struct sim_barrier_check {
@@ -114,6 +117,18 @@ static int live_threads(const struct watched_block *b)
     return count;
 }
 
+static void wait_at(struct watched_block *b, struct used_barrier *bar,
+                    const struct sim_sync_event *e)
+{
+    bool first = true;
+    for (int w = 0; w < b->warps && first; w++)
+        first = !bar->waiting[w];
+    if (first)
+        bar->wait = e->at;
+    bar->waiting[e->at.warp] |= e->mask;
+    sim_mbarrier_check_leave(&b->mbarriers, e->at.warp, e->mask);
+}
+
 static void arrive(struct sim_barrier_check *c, struct watched_block *b,
                    const struct sim_sync_event *e)
 {
@@ -136,7 +151,7 @@ static void arrive(struct sim_barrier_check *c, struct watched_block *b,
     }
     bar->arrived += __builtin_popcount(e->mask);
     if (e->waits)
-        bar->waiting[e->at.warp] |= e->mask;
+        wait_at(b, bar, e);
     else if (bar->expected > 0 && bar->arrived >= bar->expected)
         bar->in_use = false; /* opens without anybody that leaves, perhaps */
 }
@@ -164,6 +179,7 @@ static void exits(struct watched_block *b, const struct sim_sync_event *e)
 {
     struct gathering *g = &b->gathering[e->at.warp];
     b->live[e->at.warp] &= ~e->mask;
+    sim_mbarrier_check_leave(&b->mbarriers, e->at.warp, e->mask);
     if (g->mask && (b->live[e->at.warp] & ~g->mask) == 0)
         g->mask = 0;
 }
@@ -174,16 +190,28 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     struct watched_block *b = sim_blocks_find(&c->blocks, e->at.block);
     if (!b)
         return true;
-    if (e->kind == SIM_BARRIER_ARRIVE)
-        arrive(c, b, e);
-    else if (e->kind == SIM_BARRIER_LEAVE)
-        leave(c, b, e);
-    else if (e->kind == SIM_EXIT)
-        exits(b, e);
-    else if (e->kind == SIM_WARP_SYNC && e->mask & ~e->members)
-        found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
-              arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give",
-                           e->mask, e->members));
+    switch (e->kind) {
+    case SIM_BARRIER_ARRIVE: arrive(c, b, e); break;
+    case SIM_BARRIER_LEAVE: leave(c, b, e); break;
+    case SIM_EXIT: exits(b, e); break;
+    case SIM_WARP_SYNC:
+        if (e->mask & ~e->members)
+            found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
+                  arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give",
+                               e->mask & ~e->members, e->members));
+        break;
+    case SIM_FENCE:
+    case SIM_PROXY_FENCE: break;
+    case SIM_MBARRIER_INIT:
+    case SIM_MBARRIER_ARRIVE:
+    case SIM_MBARRIER_BYTES:
+    case SIM_MBARRIER_PHASE:
+    case SIM_MBARRIER_WAIT:
+    case SIM_MBARRIER_FAILED:
+    case SIM_MBARRIER_INVAL:
+    case SIM_MBARRIER_NONE:
+    case SIM_MBARRIER_BROKEN: sim_mbarrier_check_told(&b->mbarriers, e); break;
+    }
     return true;
 }
 
@@ -224,7 +252,7 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
     int expected = bar->expected > 0 ? bar->expected : live_threads(b);
     bool left = bar->expected > 0 && live_threads(b) < bar->expected;
     enum sim_found kind = left ? SIM_FOUND_EXITED : SIM_FOUND_DEADLOCK;
-    struct sim_place at = bar->at;
+    struct sim_place at = bar->wait;
     at.warp = first;
     if (sim_report_again(c->report, kind, &at, NULL))
         return true;
@@ -242,12 +270,17 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
 void sim_barrier_check_deadlock(struct sim_barrier_check *c, const char *why)
 {
     bool explained = false;
-    for (int i = 0; i < SIM_BLOCK_BUCKETS; i++)
-        for (struct sim_watched *b = c->blocks.bucket[i]; b; b = b->next)
-            for (int id = 0; id < BARRIERS; id++)
-                explained |= explain(c, (struct watched_block *)b, id);
+    for (struct watched_block *b = NULL;
+         (b = sim_blocks_next(&c->blocks, b ? b->of.number : -1));) {
+        for (int id = 0; id < BARRIERS; id++)
+            explained |= explain(c, b, id);
+        explained |= sim_mbarrier_check_deadlock(&b->mbarriers);
+    }
     if (explained)
         return;
+    static const char prefix[] = "deadlock: "; /* the kind says so already */
+    if (why && strncmp(why, prefix, sizeof prefix - 1) == 0)
+        why += sizeof prefix - 1;
     struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = why ? why : "nobody can go on"};
     sim_report_add(c->report, &f);
 }
@@ -262,6 +295,7 @@ static void forget_block(void *user, void *block)
     for (int id = 0; id < BARRIERS; id++)
         sim_heap_free(c->arena, b->barrier[id].waiting,
                       b->barrier[id].waiting ? warps * sizeof(uint32_t) : 0);
+    sim_mbarrier_check_free(&b->mbarriers);
     sim_heap_free(c->arena, b->live, warps * sizeof *b->live);
     sim_heap_free(c->arena, b->gathering, warps * sizeof *b->gathering);
     sim_heap_free(c->arena, b, sizeof *b);
@@ -272,7 +306,9 @@ static bool block_begins(void *user, const struct sim_block_event *e)
     struct sim_barrier_check *c = user;
     struct watched_block *b = sim_heap_new(c->arena, sizeof *b);
     size_t warps = (size_t)e->warps;
-    *b = (struct watched_block){.warps = e->warps, .threads = e->threads};
+    *b = (struct watched_block){.warps = e->warps,
+                                .threads = e->threads,
+                                .mbarriers = {c->arena, c->report, e->warps, NULL}};
     b->live = sim_heap_new(c->arena, warps * sizeof *b->live);
     b->gathering = sim_heap_new(c->arena, warps * sizeof *b->gathering);
     for (int w = 0; w < e->warps; w++) {

@@ -1,5 +1,5 @@
-/* The blocks that a check knows of, by number: those that have begun and not ended. It is a check's first member, so that
- * hooks of observers can be the same for all. */
+/* The blocks that a check knows of, by number: those that have begun and not ended. It is a check's
+ * first member, so that hooks of observers can be the same for all. */
 #ifndef TW_SIM_BLOCKS_H
 #define TW_SIM_BLOCKS_H
 
@@ -37,6 +37,17 @@ static inline void *sim_blocks_find(struct sim_blocks *b, int64_t number)
     if (block)
         b->last = block;
     return block;
+}
+
+/* The one with the lowest number above `number`; NULL: there is none. */
+static inline void *sim_blocks_next(const struct sim_blocks *b, int64_t number)
+{
+    struct sim_watched *next = NULL;
+    for (int i = 0; i < SIM_BLOCK_BUCKETS; i++)
+        for (struct sim_watched *w = b->bucket[i]; w; w = w->next)
+            if (w->number > number && (!next || w->number < next->number))
+                next = w;
+    return next;
 }
 
 static inline void sim_blocks_forget(struct sim_blocks *b, int64_t number)

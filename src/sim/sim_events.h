@@ -79,12 +79,17 @@ enum sim_sync {
     SIM_WARP_SYNC, /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory */
     SIM_FENCE,       /* fence, membar: order, scope */
     SIM_PROXY_FENCE, /* fence.proxy.async */
-    SIM_MBARRIER_INIT,
-    SIM_MBARRIER_ARRIVE, /* address, order, scope; count in `count` */
+    /* Of mbarriers: the lanes of a mask are at the same one. */
+    SIM_MBARRIER_INIT,   /* `count`: arrivals of a phase; told lane by lane, before it is done */
+    SIM_MBARRIER_ARRIVE, /* address, order, scope; each lane's count in `count` */
+    SIM_MBARRIER_BYTES,  /* expect_tx, complete_tx: `count` more, or less below 0 */
+    SIM_MBARRIER_PHASE,  /* behind these: the phase is complete */
     SIM_MBARRIER_WAIT,   /* a test or try_wait that succeeded */
-    SIM_MBARRIER_FAILED, /* one that did not */
+    SIM_MBARRIER_FAILED, /* one that did not; pending, bytes */
     SIM_MBARRIER_INVAL,
-    SIM_EXIT /* lanes of mask have left */
+    SIM_MBARRIER_NONE,   /* an operation where there is none: the machine stops then */
+    SIM_MBARRIER_BROKEN, /* one against the rules, `why`: it stops too */
+    SIM_EXIT             /* lanes of mask have left */
 };
 
 struct sim_sync_event {
@@ -102,6 +107,8 @@ struct sim_sync_event {
     enum sim_scope scope;
     uint64_t address[SIM_LANES]; /* of mbarriers: offset in shared memory */
     int64_t count;
+    int64_t pending, bytes; /* SIM_MBARRIER_FAILED: arrivals, bytes still to come in the phase */
+    const char *why;        /* SIM_MBARRIER_BROKEN */
 };
 
 struct sim_async_event {

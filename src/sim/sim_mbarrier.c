@@ -4,13 +4,19 @@
  * come, two's complement (22), a bit that says that there is an mbarrier, the parity of the phase. A state, as arrive gives
  * it, is the object as it was in front of the arrival.
  */
-#include "sim/sim_machine.h"
+#include "sim/sim_mbarrier.h"
 
+#include "base/text.h"
+
+#include <stdarg.h>
 #include <string.h>
 
 enum { COUNT_BITS = 20, BYTES_AT = 40, BYTES_BITS = 22, MOST_COUNT = (1 << COUNT_BITS) - 1 };
 #define IS_THERE (UINT64_C(1) << 62)
 #define PARITY (UINT64_C(1) << 63)
+
+/* What an arrival does besides: op->small2. */
+enum { DROPS = 1, MAY_NOT_COMPLETE = 2 };
 
 static uint32_t expected_of(uint64_t v)
 {
@@ -30,195 +36,355 @@ static uint64_t make(uint32_t expected, uint32_t pending, int64_t bytes, uint64_
     return expected | (uint64_t)pending << COUNT_BITS | field << BYTES_AT | IS_THERE | parity;
 }
 
-static bool load(struct sim_warp *w, const struct sim_op *op, const uint8_t *host, uint64_t *v)
+/* --- lanes at one mbarrier --- */
+
+/* Who does what where. */
+struct visit {
+    struct sim_warp *w;
+    const struct sim_op *op;
+    const struct sim_place *place; /* NULL: where the warp is */
+    const struct sim_mbarriers *at;
+    uint32_t mask;
+};
+
+/* The lanes of v->mask that have the same mbarrier as the lowest of them. */
+static struct visit next_of(const struct visit *v)
 {
-    memcpy(v, host, sizeof *v);
-    return *v & IS_THERE ? true : sim_stop(w, op, "there is no mbarrier");
+    struct visit one = *v;
+    uint64_t offset = v->at->offset[__builtin_ctz(v->mask)];
+    one.mask = 0;
+    for (uint32_t rest = v->mask; rest; rest &= rest - 1)
+        if (v->at->offset[__builtin_ctz(rest)] == offset)
+            one.mask |= rest & -rest;
+    return one;
+}
+
+static struct visit lowest_of(const struct visit *v)
+{
+    struct visit one = *v;
+    one.mask = v->mask & -v->mask;
+    return one;
+}
+
+static uint8_t *host_of(const struct visit *v)
+{
+    return v->at->host[__builtin_ctz(v->mask)];
+}
+
+static bool tell(const struct visit *v, struct sim_sync_event event)
+{
+    if (!v->w->observed)
+        return true;
+    event.mask = v->mask;
+    event.order = v->op->order;
+    event.scope = v->op->scope;
+    if (v->place)
+        event.at = *v->place;
+    else
+        sim_place_of(v->w, v->op, &event.at);
+    memcpy(event.address, v->at->offset, sizeof event.address);
+    return sim_tell_sync(v->w, &event);
+}
+
+static bool tell_count(const struct visit *v, enum sim_sync kind, int64_t count)
+{
+    return tell(v, (struct sim_sync_event){.kind = kind, .count = count});
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static bool
+broken(const struct visit *v, const char *format, ...)
+{
+    struct text why;
+    va_list args;
+    text_init(&why, v->w->sim->arena);
+    va_start(args, format);
+    text_vprintf(&why, format, args);
+    va_end(args);
+    if (!tell(v, (struct sim_sync_event){.kind = SIM_MBARRIER_BROKEN, .why = why.data}))
+        return false;
+    return sim_stop(v->w, v->op, "%s", why.data);
+}
+
+static bool load(const struct visit *v, uint64_t *value)
+{
+    memcpy(value, host_of(v), sizeof *value);
+    if (*value & IS_THERE)
+        return true;
+    return tell_count(v, SIM_MBARRIER_NONE, 0) && sim_stop(v->w, v->op, "there is no mbarrier");
 }
 
 /* The phase is over when nothing is to come; the next one begins. */
-static void store(struct sim_warp *w, uint8_t *host, uint64_t v)
+static bool store(const struct visit *v, uint64_t value)
 {
-    if (!pending_of(v) && !bytes_of(v))
-        v = make(expected_of(v), expected_of(v), 0, (v & PARITY) ^ PARITY);
-    memcpy(host, &v, sizeof v);
-    w->sim->changes++;
+    bool over = !pending_of(value) && !bytes_of(value);
+    if (over)
+        value = make(expected_of(value), expected_of(value), 0, (value & PARITY) ^ PARITY);
+    memcpy(host_of(v), &value, sizeof value);
+    v->w->sim->changes++;
+    return !over || tell_count(v, SIM_MBARRIER_PHASE, 0);
 }
 
-bool sim_mbarrier_arrive_at(struct sim_warp *w, const struct sim_op *op, uint8_t *host,
-                            uint32_t count, uint64_t *state)
+/* `count` arrivals of each lane. */
+static bool arrive_at(const struct visit *v, uint32_t count, int64_t bytes, unsigned how)
 {
-    uint64_t v;
-    if (!load(w, op, host, &v))
+    uint64_t value, all = (uint64_t)count * (uint64_t)__builtin_popcount(v->mask);
+    if (!load(v, &value))
         return false;
-    if (count > pending_of(v))
-        return sim_stop(w, op, "%u arrivals at an mbarrier that waits for %u", count,
-                        pending_of(v));
-    if (state)
-        *state = v;
-    store(w, host, make(expected_of(v), pending_of(v) - count, bytes_of(v), v & PARITY));
-    return true;
-}
-
-bool sim_mbarrier_await(struct sim_warp *w, const struct sim_op *op, uint8_t *host)
-{
-    uint64_t v;
-    if (!load(w, op, host, &v))
+    uint32_t expected = expected_of(value), pending = pending_of(value);
+    int64_t to_come = bytes_of(value) + bytes;
+    if (!count || count > MOST_COUNT)
+        return broken(v, "%u arrivals at once: 1 to %d", count, MOST_COUNT);
+    if (to_come > MOST_COUNT)
+        return broken(v, "%lld bytes to come at an mbarrier: at most %d", (long long)to_come,
+                      MOST_COUNT);
+    if (how & DROPS && expected <= all)
+        return broken(v, "nobody would be expected at the mbarrier");
+    if (all > pending)
+        return broken(v, "%llu arrivals at an mbarrier that waits for %u", (unsigned long long)all,
+                      pending);
+    if (how & MAY_NOT_COMPLETE && all == pending && !to_come)
+        return broken(v, "an arrival with .noComplete completes the phase");
+    if (!tell_count(v, SIM_MBARRIER_ARRIVE, count))
         return false;
-    if (pending_of(v) == MOST_COUNT)
-        return sim_stop(w, op, "too many arrivals are expected");
-    v = make(expected_of(v), pending_of(v) + 1, bytes_of(v), v & PARITY);
-    memcpy(host, &v, sizeof v);
-    return true;
+    if (how & DROPS)
+        expected -= (uint32_t)all;
+    return store(v, make(expected, pending - (uint32_t)all, to_come, value & PARITY));
 }
 
-/* --- events --- */
+/* --- where --- */
 
-/* Hosts and offsets of the lanes' mbarriers. */
-static bool reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
-                  uint8_t *host[SIM_LANES], uint64_t offset[SIM_LANES])
+/* Addresses that cannot be: faults, which observers may let pass. */
+static bool tell_fault(struct sim_warp *w, const struct sim_op *op, int lane,
+                       const uint64_t address[SIM_LANES])
+{
+    struct sim_want want = {.kind = SIM_UPDATE, .bytes = 8, .alignment = 8};
+    uint8_t *host[SIM_LANES];
+    bool watched = w->watched;
+    w->watched = false;
+    struct sim_mbarriers nowhere = {.offset = {0}};
+    struct visit v = {w, op, NULL, &nowhere, UINT32_C(1) << lane};
+    bool fine = sim_reach_at(w, op, v.mask, address, &want, host);
+    w->watched = watched;
+    if (fine && host[lane] != w->sim->nowhere)
+        return broken(&v, "an mbarrier is in shared memory, not at 0x%llx",
+                      (unsigned long long)address[lane]);
+    return fine;
+}
+
+bool sim_mbarrier_reach(struct sim_warp *w, const struct sim_op *op, uint32_t *mask,
+                        struct sim_mbarriers *at)
 {
     uint64_t address[SIM_LANES];
     sim_addresses(w, op, address);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    memset(at, 0, sizeof *at);
+    for (uint32_t rest = *mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         enum sim_space space;
-        host[lane] = sim_resolve(w, lane, op->space, address[lane], 8, &space, &offset[lane]);
-        if (!host[lane] || offset[lane] % 8 || space != SIM_SHARED)
-            return sim_trap(w, op, lane, "there is no mbarrier at 0x%llx",
-                            (unsigned long long)address[lane]);
+        uint8_t *host =
+            sim_resolve(w, lane, op->space, address[lane], 8, &space, &at->offset[lane]);
+        at->host[lane] = host;
+        if (host && space == SIM_SHARED && at->offset[lane] % 8 == 0)
+            continue;
+        if (!tell_fault(w, op, lane, address))
+            return false;
+        *mask &= ~(rest & -rest);
     }
     return true;
 }
 
-/* One event for all lanes of a mask that have the same mbarrier. */
-static bool tell(struct sim_warp *w, const struct sim_op *op, enum sim_sync kind, uint32_t mask,
-                 const uint64_t offset[SIM_LANES], int64_t count)
+/* --- copies --- */
+
+bool sim_mbarrier_expect(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                         const struct sim_mbarriers *at)
 {
-    struct sim_sync_event event = {
-        .kind = kind, .order = op->order, .scope = op->scope, .count = count};
-    if (!w->observed)
-        return true;
-    sim_place_of(w, op, &event.at);
-    memcpy(event.address, offset, sizeof event.address);
-    while (mask) {
-        uint64_t at = offset[__builtin_ctz(mask)];
-        event.mask = 0;
-        for (uint32_t rest = mask; rest; rest &= rest - 1)
-            if (offset[__builtin_ctz(rest)] == at)
-                event.mask |= rest & -rest;
-        mask &= ~event.mask;
-        if (!sim_tell_sync(w, &event))
+    struct visit all = {w, op, NULL, at, mask};
+    while (all.mask) {
+        struct visit v = next_of(&all);
+        uint64_t value, pending;
+        if (!load(&v, &value))
             return false;
+        pending = (uint64_t)pending_of(value) + (uint64_t)__builtin_popcount(v.mask);
+        if (pending > MOST_COUNT)
+            return broken(&v, "%llu arrivals expected at an mbarrier: at most %d",
+                          (unsigned long long)pending, MOST_COUNT);
+        value = make(expected_of(value), (uint32_t)pending, bytes_of(value), value & PARITY);
+        memcpy(host_of(&v), &value, sizeof value);
+        all.mask &= ~v.mask;
+    }
+    return true;
+}
+
+/* Lanes that arrive together do so at once, unless that is more than the phase waits for. */
+static struct visit next_arrival(const struct visit *all, uint32_t count)
+{
+    struct visit v = next_of(all);
+    uint64_t value;
+    memcpy(&value, host_of(&v), sizeof value);
+    bool fits = (uint64_t)count * (uint64_t)__builtin_popcount(v.mask) <= pending_of(value);
+    return fits ? v : lowest_of(&v);
+}
+
+bool sim_mbarrier_land(struct sim_warp *w, const struct sim_op *op, const struct sim_place *place,
+                       uint32_t mask, const struct sim_mbarriers *at)
+{
+    struct visit all = {w, op, place, at, mask};
+    while (all.mask) {
+        struct visit v = next_arrival(&all, 1);
+        if (!arrive_at(&v, 1, 0, 0))
+            return false;
+        all.mask &= ~v.mask;
     }
     return true;
 }
 
 /* --- instructions --- */
 
-static bool init(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+/* The operand behind the address. */
+static uint32_t operand_of(const struct visit *v)
 {
-    uint8_t *host[SIM_LANES];
-    uint64_t offset[SIM_LANES] = {0};
-    const uint32_t *count = sim_u32(w->file, op->slot[1]);
-    if (!reach(w, op, mask, host, offset))
+    return sim_u32(v->w->file, v->op->slot[1])[__builtin_ctz(v->mask)];
+}
+
+/* Lane by lane. */
+static bool each(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                 bool (*act)(const struct visit *v))
+{
+    struct sim_mbarriers at;
+    if (!sim_mbarrier_reach(w, op, &mask, &at))
         return false;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        if (!count[lane] || count[lane] > MOST_COUNT)
-            return sim_stop(w, op, "an mbarrier cannot wait for %u arrivals", count[lane]);
-        uint64_t v = make(count[lane], count[lane], 0, 0);
-        memcpy(host[lane], &v, sizeof v);
-        if (!tell(w, op, SIM_MBARRIER_INIT, rest & -rest, offset, count[lane]))
+    struct visit all = {w, op, NULL, &at, mask};
+    for (; all.mask; all.mask &= all.mask - 1) {
+        struct visit v = lowest_of(&all);
+        if (!act(&v))
             return false;
     }
-    w->sim->changes++;
+    return true;
+}
+
+static bool init_one(const struct visit *v)
+{
+    uint32_t count = operand_of(v);
+    if (!count || count > MOST_COUNT)
+        return broken(v, "an mbarrier cannot wait for %u arrivals: 1 to %d", count, MOST_COUNT);
+    uint64_t value = make(count, count, 0, 0);
+    if (!tell_count(v, SIM_MBARRIER_INIT, count))
+        return false;
+    memcpy(host_of(v), &value, sizeof value);
+    v->w->sim->changes++;
+    return true;
+}
+
+static bool init(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    return each(w, op, mask, init_one);
+}
+
+static bool inval_one(const struct visit *v)
+{
+    uint64_t value;
+    if (!load(v, &value) || !tell_count(v, SIM_MBARRIER_INVAL, 0))
+        return false;
+    memset(host_of(v), 0, sizeof value);
     return true;
 }
 
 static bool inval(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    uint8_t *host[SIM_LANES];
-    uint64_t offset[SIM_LANES] = {0}, v;
-    if (!reach(w, op, mask, host, offset))
-        return false;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        if (!load(w, op, host[__builtin_ctz(rest)], &v))
-            return false;
-        memset(host[__builtin_ctz(rest)], 0, sizeof v);
-    }
-    return tell(w, op, SIM_MBARRIER_INVAL, mask, offset, 0);
+    return each(w, op, mask, inval_one);
 }
 
 /* expect_tx, complete_tx: bytes more, bytes less. op->small: less. */
+static bool count_bytes_one(const struct visit *v)
+{
+    int64_t count = operand_of(v), bytes = v->op->small ? -count : count;
+    uint64_t value;
+    if (!load(v, &value))
+        return false;
+    int64_t to_come = bytes_of(value) + bytes;
+    if (to_come > MOST_COUNT || to_come < -MOST_COUNT)
+        return broken(v, "%lld bytes to come at an mbarrier: -%d to %d", (long long)to_come,
+                      MOST_COUNT, MOST_COUNT);
+    value = make(expected_of(value), pending_of(value), to_come, value & PARITY);
+    return tell_count(v, SIM_MBARRIER_BYTES, bytes) && store(v, value);
+}
+
 static bool count_bytes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    uint8_t *host[SIM_LANES];
-    uint64_t offset[SIM_LANES] = {0}, v;
-    const uint32_t *count = sim_u32(w->file, op->slot[1]);
-    if (!reach(w, op, mask, host, offset))
-        return false;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        int64_t bytes = op->small ? -(int64_t)count[lane] : (int64_t)count[lane];
-        if (!load(w, op, host[lane], &v))
-            return false;
-        v = make(expected_of(v), pending_of(v), bytes_of(v) + bytes, v & PARITY);
-        store(w, host[lane], v);
-    }
-    return true;
+    return each(w, op, mask, count_bytes_one);
 }
 
-/* op->small: .expect_tx, small2: arrive_drop. */
+/* The state that each lane gets: the object as it was in front of its arrival. */
+static void give_states(const struct visit *v, uint32_t count, uint64_t value)
+{
+    uint32_t pending = pending_of(value);
+    if (v->op->slot[0] == SIM_NO_SLOT)
+        return;
+    for (uint32_t rest = v->mask; rest; rest &= rest - 1, pending -= count)
+        sim_u64(v->w->file, v->op->slot[0])[__builtin_ctz(rest)] =
+            make(expected_of(value), pending, bytes_of(value), value & PARITY);
+}
+
+/* op->small: .expect_tx. */
 static bool arrive(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    uint8_t *host[SIM_LANES];
-    uint64_t offset[SIM_LANES] = {0}, v, state;
-    const uint32_t *count = sim_u32(w->file, op->slot[1]);
-    if (!reach(w, op, mask, host, offset))
+    struct sim_mbarriers at;
+    const uint32_t *counts = sim_u32(w->file, op->slot[1]);
+    if (!sim_mbarrier_reach(w, op, &mask, &at))
         return false;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        uint32_t arrivals = op->small ? 1 : count[lane];
-        if (!load(w, op, host[lane], &v))
+    struct visit all = {w, op, NULL, &at, mask};
+    while (all.mask) {
+        uint32_t given = counts[__builtin_ctz(all.mask)], count = op->small ? 1 : given;
+        struct visit same = all, v;
+        for (uint32_t rest = all.mask; rest; rest &= rest - 1)
+            if (counts[__builtin_ctz(rest)] != given)
+                same.mask &= ~(rest & -rest);
+        v = op->small || op->small2 ? lowest_of(&same) : next_arrival(&same, count);
+        uint64_t value;
+        memcpy(&value, host_of(&v), sizeof value);
+        if (!arrive_at(&v, count, op->small ? given : 0, op->small2))
             return false;
-        if (op->small)
-            v = make(expected_of(v), pending_of(v), bytes_of(v) + count[lane], v & PARITY);
-        if (op->small2 && expected_of(v) <= arrivals)
-            return sim_stop(w, op, "nobody would be expected at the mbarrier");
-        if (op->small2)
-            v = make(expected_of(v) - arrivals, pending_of(v), bytes_of(v), v & PARITY);
-        memcpy(host[lane], &v, sizeof v);
-        if (!tell(w, op, SIM_MBARRIER_ARRIVE, rest & -rest, offset, arrivals) ||
-            !sim_mbarrier_arrive_at(w, op, host[lane], arrivals, &state))
-            return false;
-        if (op->slot[0] != SIM_NO_SLOT)
-            sim_u64(w->file, op->slot[0])[lane] = state;
+        give_states(&v, count, value);
+        all.mask &= ~v.mask;
     }
     return true;
 }
 
-/* op->small: by parity. True: the phase of that state or parity is over. */
+/* op->small: by parity. True: the phase of that state or parity is over. Of lanes with a fault it
+ * is. */
 static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    uint8_t *host[SIM_LANES];
-    uint64_t offset[SIM_LANES] = {0}, v;
-    uint32_t *d = sim_u32(w->file, op->slot[0]), over = 0;
-    if (!reach(w, op, mask, host, offset))
+    struct sim_mbarriers at;
+    uint32_t *d = sim_u32(w->file, op->slot[0]), reached = mask, over = 0;
+    if (!sim_mbarrier_reach(w, op, &reached, &at))
         return false;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        if (!load(w, op, host[lane], &v))
+    struct visit all = {w, op, NULL, &at, reached};
+    while (all.mask) {
+        struct visit v = next_of(&all), open;
+        uint64_t value;
+        if (!load(&v, &value))
             return false;
-        bool parity = op->small ? sim_u32(w->file, op->slot[1])[lane] & 1
-                                : sim_u64(w->file, op->slot[1])[lane] >> 63;
-        over |= (uint32_t)(parity != (v >> 63)) << lane;
+        all.mask &= ~v.mask;
+        open = v;
+        for (uint32_t rest = v.mask; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            bool parity = op->small ? sim_u32(w->file, op->slot[1])[lane] & 1
+                                    : sim_u64(w->file, op->slot[1])[lane] >> 63;
+            *(parity != value >> 63 ? &open.mask : &v.mask) &= ~(rest & -rest);
+        }
+        over |= v.mask;
+        struct sim_sync_event failed = {
+            .kind = SIM_MBARRIER_FAILED, .pending = pending_of(value), .bytes = bytes_of(value)};
+        if ((v.mask && !tell_count(&v, SIM_MBARRIER_WAIT, 0)) ||
+            (open.mask && !tell(&open, failed)))
+            return false;
     }
-    *d = (*d & ~mask) | over;
-    if (over != mask)
-        sim_polls(w, op, mask & ~over, true);
-    return tell(w, op, SIM_MBARRIER_WAIT, over, offset, 0) &&
-           tell(w, op, SIM_MBARRIER_FAILED, mask & ~over, offset, 0);
+    *d = (*d & ~mask) | over | (mask & ~reached);
+    if (over != reached)
+        sim_polls(w, op, reached & ~over, true);
+    return true;
 }
 
 static bool pending_count(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -235,13 +401,12 @@ static bool pending_count(struct sim_warp *w, const struct sim_op *op, uint32_t 
 static bool choose_arrive(struct sim_decoder *d, const struct ptx_instruction *ins,
                           struct sim_op *op)
 {
-    if (ptx_has(ins, MOD_NO_COMPLETE))
-        return false;
     if (op->order == SIM_WEAK)
         op->order = SIM_RELEASE;
     op->run = arrive;
     op->small = ptx_has(ins, MOD_EXPECT_TX);
-    op->small2 = ins->op == PTX_MBARRIER_ARRIVE_DROP;
+    op->small2 = ins->op == PTX_MBARRIER_ARRIVE_DROP ? DROPS : 0;
+    op->small2 |= ptx_has(ins, MOD_NO_COMPLETE) ? MAY_NOT_COMPLETE : 0;
     bool state = ins->operands[0].kind != PTX_ADDRESS;
     if (state && ins->operands[0].kind == PTX_REGISTER)
         op->slot[0] = sim_slot_destination(d, &ins->operands[0], MOD_B64);

@@ -26,12 +26,23 @@ struct pending {
     struct sim_place at;      /* of the latest copy */
 };
 
+/* 8 bytes that are an mbarrier. */
+struct held {
+    struct held *next;
+    uint64_t address;
+    struct sim_place at; /* of its init */
+    uint32_t mask;
+};
+enum { MBARRIER_BYTES = 8 };
+
 struct checked_block {
     struct sim_watched of;
     int warps;
     struct bits shared;
     struct bits *local;      /* by thread; NULL: none so far */
     struct pending *pending; /* by warp; NULL: none so far */
+    struct held *mbarriers;
+    struct bits held; /* of every 8 bytes of shared memory: are they one? */
 };
 
 enum { LOCAL_BYTES = 1 << 20 };
@@ -106,6 +117,31 @@ static void make_valid(struct arena *a, struct bits *b, uint64_t offset, int byt
         offset += (uint64_t)count;
         bytes -= count;
     }
+}
+
+static bool any_valid(const struct bits *b, uint64_t offset, uint64_t bytes)
+{
+    uint64_t end = offset + bytes < b->bytes ? offset + bytes : b->bytes;
+    while (offset < end) {
+        uint64_t mask;
+        int most = end - offset < 64 ? (int)(end - offset) : 64;
+        int count = some_bits(offset, most, &mask);
+        const uint64_t *piece = b->piece ? b->piece[offset / PIECE] : NULL;
+        if (piece && piece[offset % PIECE / 64] & mask)
+            return true;
+        offset += (uint64_t)count;
+    }
+    return false;
+}
+
+static void make_invalid(struct bits *b, uint64_t offset)
+{
+    uint64_t mask, *word = word_of(NULL, b, offset, false);
+    some_bits(offset, 1, &mask);
+    if (!word || !(*word & mask))
+        return;
+    *word &= ~mask;
+    b->valid--;
 }
 
 /* --- blocks, regions --- */
@@ -193,13 +229,89 @@ static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const s
     return true;
 }
 
-static bool access_told(void *user, const struct sim_access *a)
+/* --- mbarriers: their memory is theirs alone (PTX ISA, lifecycle of the mbarrier object) --- */
+
+static void hold(struct sim_memcheck *c, struct checked_block *b, const struct sim_sync_event *e)
 {
-    struct sim_memcheck *c = user;
-    if (a->space > SIM_LOCAL || (a->space == SIM_GLOBAL && !c->region_count))
-        return true;
-    struct checked_block *b =
-        a->space == SIM_GLOBAL ? NULL : sim_blocks_find(&c->blocks, a->at.block);
+    uint64_t address = e->address[__builtin_ctz(e->mask)];
+    struct held *h = b->mbarriers;
+    while (h && h->address != address)
+        h = h->next;
+    if (!h) {
+        h = sim_heap_new(c->arena, sizeof *h);
+        h->next = b->mbarriers;
+        b->mbarriers = h;
+    }
+    h->address = address;
+    h->at = e->at;
+    h->mask = e->mask;
+    make_valid(c->arena, &b->held, address / MBARRIER_BYTES, 1);
+}
+
+static bool meets_mbarrier(const struct checked_block *b, uint64_t address, uint64_t bytes)
+{
+    uint64_t first = address / MBARRIER_BYTES, last = (address + bytes - 1) / MBARRIER_BYTES;
+    return any_valid(&b->held, first, last - first + 1);
+}
+
+static void found_mbarrier(struct sim_memcheck *c, const struct checked_block *b,
+                           const struct sim_access *a, int lane, uint64_t bytes)
+{
+    static const char *const kinds[] = {"", "read", "write", "atomic update"};
+    const struct held *h = b->mbarriers;
+    while (h && (h->address + MBARRIER_BYTES <= a->address[lane] ||
+                 h->address >= a->address[lane] + bytes ||
+                 !meets_mbarrier(b, h->address, MBARRIER_BYTES)))
+        h = h->next;
+    if (!h || sim_report_again(c->report, SIM_FOUND_MBARRIER, &a->at, &h->at))
+        return;
+    const struct sim_allocation_event *memory =
+        sim_report_memory(c->report, SIM_SHARED, a->address[lane]);
+    struct sim_finding f = {.kind = SIM_FOUND_MBARRIER, .access_count = 2};
+    f.message =
+        arena_printf(c->arena,
+                     "%s of an mbarrier's bytes: until mbarrier.inval they are for mbarrier "
+                     "instructions alone",
+                     kinds[a->kind]);
+    f.access[0] = (struct sim_finding_access){.at = a->at,
+                                              .lane = lane,
+                                              .does = kinds[a->kind],
+                                              .memory = true,
+                                              .space = SIM_SHARED,
+                                              .address = a->address[lane],
+                                              .bytes = (int)bytes,
+                                              .memory_name = memory ? memory->name : NULL};
+    f.access[1] = f.access[0];
+    f.access[1].at = h->at;
+    f.access[1].lane = __builtin_ctz(h->mask);
+    f.access[1].does = "mbarrier.init";
+    f.access[1].address = h->address;
+    f.access[1].bytes = MBARRIER_BYTES;
+    sim_report_add(c->report, &f);
+}
+
+static void look_for_mbarriers(struct sim_memcheck *c, const struct checked_block *b,
+                               const struct sim_access *a)
+{
+    uint64_t bytes = a->matrix == SIM_LANEWISE ? (uint64_t)a->bytes : 16;
+    bool row = a->pattern == SIM_LINEAR && a->stride == bytes;
+    if (row && !meets_mbarrier(b, a->address[0], bytes * SIM_LANES))
+        return;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int lane = __builtin_ctz(m);
+        if (meets_mbarrier(b, a->address[lane], bytes)) {
+            found_mbarrier(c, b, a, lane, bytes);
+            return;
+        }
+        if (a->pattern == SIM_UNIFORM)
+            return;
+    }
+}
+
+/* --- accesses --- */
+
+static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a)
+{
     if (a->space == SIM_SHARED && (!b || b->shared.valid == b->shared.bytes))
         return true;
     if (whole_range(c, b, a))
@@ -315,6 +427,18 @@ static bool async_told(void *user, const struct sim_async_event *e)
     return true;
 }
 
+static bool access_told(void *user, const struct sim_access *a)
+{
+    struct sim_memcheck *c = user;
+    if (a->space > SIM_LOCAL || (a->space == SIM_GLOBAL && !c->region_count))
+        return true;
+    struct checked_block *b =
+        a->space == SIM_GLOBAL ? NULL : sim_blocks_find(&c->blocks, a->at.block);
+    if (a->space == SIM_SHARED && b && b->held.valid)
+        look_for_mbarriers(c, b, a);
+    return check_valid(c, b, a);
+}
+
 static void left_pending(struct sim_memcheck *c, const struct sim_sync_event *e,
                          const struct pending *p, int lane)
 {
@@ -337,12 +461,19 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     struct sim_memcheck *c = user;
     bool arrives = e->kind == SIM_MBARRIER_ARRIVE && e->at.ins &&
                    e->at.ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
-    if (e->kind == SIM_MBARRIER_INIT) { /* the object's 8 bytes */
-        struct sim_access init = {
-            .at = e->at, .space = SIM_SHARED, .kind = SIM_WRITE, .mask = e->mask, .bytes = 8};
+    struct checked_block *b = sim_blocks_find(&c->blocks, e->at.block);
+    if (b && e->kind == SIM_MBARRIER_INIT) {
+        struct sim_access init = {.at = e->at,
+                                  .space = SIM_SHARED,
+                                  .kind = SIM_WRITE,
+                                  .mask = e->mask,
+                                  .bytes = MBARRIER_BYTES};
         memcpy(init.address, e->address, sizeof init.address);
-        return access_told(c, &init);
+        hold(c, b, e);
+        return check_valid(c, b, &init);
     }
+    if (b && e->kind == SIM_MBARRIER_INVAL)
+        make_invalid(&b->held, e->address[__builtin_ctz(e->mask)] / MBARRIER_BYTES);
     if (e->kind != SIM_EXIT && !arrives)
         return true;
     struct pending *p = pending_of(c, &e->at, false);
@@ -391,6 +522,11 @@ static void forget_block(void *user, void *block)
     struct checked_block *b = block;
     size_t threads = (size_t)b->warps * SIM_LANES;
     bits_free(c->arena, &b->shared);
+    bits_free(c->arena, &b->held);
+    for (struct held *h = b->mbarriers, *next; h; h = next) {
+        next = h->next;
+        sim_heap_free(c->arena, h, sizeof *h);
+    }
     for (size_t i = 0; b->local && i < threads; i++)
         bits_free(c->arena, &b->local[i]);
     sim_heap_free(c->arena, b->local, b->local ? threads * sizeof *b->local : 0);
@@ -404,6 +540,7 @@ static bool block_begins(void *user, const struct sim_block_event *e)
     struct checked_block *b = sim_heap_new(c->arena, sizeof *b);
     b->warps = e->warps;
     b->shared.bytes = (uint64_t)e->shared_bytes;
+    b->held.bytes = (b->shared.bytes + MBARRIER_BYTES - 1) / MBARRIER_BYTES;
     sim_blocks_add(&c->blocks, &b->of, e->block);
     return true;
 }
@@ -411,18 +548,18 @@ static bool block_begins(void *user, const struct sim_block_event *e)
 struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *report)
 {
     struct sim_memcheck *c = arena_new(arena, struct sim_memcheck);
-    c->arena = arena;
-    c->report = report;
-    c->blocks = (struct sim_blocks){.forget = forget_block, .report = report};
-    c->observer = (struct sim_observer){.user = c,
-                                        .launch = sim_blocks_launch,
-                                        .block_begins = block_begins,
-                                        .block_ends = sim_blocks_ended,
-                                        .access = access_told,
-                                        .sync = sync_told,
-                                        .async = async_told,
-                                        .allocated = allocated,
-                                        .fault = fault_told};
+    *c = (struct sim_memcheck){.arena = arena,
+                               .report = report,
+                               .blocks = {.forget = forget_block, .report = report},
+                               .observer = {.user = c,
+                                            .launch = sim_blocks_launch,
+                                            .block_begins = block_begins,
+                                            .block_ends = sim_blocks_ended,
+                                            .access = access_told,
+                                            .sync = sync_told,
+                                            .async = async_told,
+                                            .allocated = allocated,
+                                            .fault = fault_told}};
     return c;
 }
 

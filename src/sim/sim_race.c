@@ -17,19 +17,27 @@
  *                bar.warp.sync of some lanes, release and acquire, mbarriers. Shared and counted; mostly NULL.
  * A warp is no scope: its lanes are threads like any others (iGUARD, Kamath, Basu, SOSP 2021).
  *
- * Shadow memory has 8 bytes for each 4: the number of the record of the last write, and that of a list of the reads
- * since. A record is one access of a warp: who, when, which instruction, and how addresses follow from lanes, so that
- * which lane has a byte is computed when it is asked for. All words of an access that had one history get the same new
- * one: a few comparisons decide for a whole row of words. A list shares its tail with the lists it came from. Words whose
- * bytes have different histories are split into bytes. Records that no cell names any more are collected.
+ * Shadow memory has 8 bytes for each 4: the number of the record of the last write, and that of a
+ * list of the reads since and of all accesses that no order puts before that write: what comes
+ * later may be ordered behind one of two writers of a value, or of two atomic updates, alone. A
+ * record is one access of a warp: who, when, which instruction, and how addresses follow from
+ * lanes, so that which lane has a byte is computed when it is asked for. All words of an access
+ * that had one history get the same new one: a few comparisons decide for a whole row of words. A
+ * list shares its tail with the lists it came from. Words whose bytes have different histories are
+ * split into bytes. Records that no cell names any more are collected.
  *
- * An asynchronous copy is an agent of its own: it knows what its thread knew when it issued it, nobody knows of what it
- * reads and writes until the thread has waited for its group, and from then on it is as if the thread had done it then.
+ * An asynchronous copy is an agent of its own: it knows what its thread knew when it issued it,
+ * nobody knows of what it reads and writes until the thread has waited for its group, and from then
+ * on it is as if the thread had done it then. One that arrives at an mbarrier is known to those
+ * that wait there, its own thread being no exception.
  *
- * Not exact: a list of more than 64 readers is thinned to the newest of each warp and 32 (a write that is ordered behind
- * those and not behind a reader left out passes); threads that left count as having arrived at the barriers of the block;
- * fence.sc orders no more than .acq_rel; lanes of ldmatrix and stmatrix are taken to read and write all rows; a thread
- * whose copies arrived at an mbarrier counts as having waited for them itself; clusters are blocks, and there is one proxy
+ * Not exact: a list of more than 512 reads, or 64 accesses with writes among them, is thinned to
+ * the newest of each warp and half as many (what is ordered behind those and not behind one left
+ * out passes); of two unordered writes of one value what the first one's thread did before it is
+ * not kept, though it may race with the second; a thread that waits for a group of its copies is
+ * taken to wait for all that arrived at mbarriers; threads that left count as having arrived at the
+ * barriers of the whole block; fence.sc orders no more than .acq_rel; lanes of ldmatrix and
+ * stmatrix are taken to read and write all rows; clusters are blocks, and there is one proxy
  * (cp.async is of the generic one).
  */
 #include "sim/sim_race_own.h"

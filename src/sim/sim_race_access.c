@@ -3,11 +3,9 @@
  * is kept and compared with the next word's cell. */
 #include "sim/sim_race_own.h"
 
-enum {
-    MOST_READERS =
-        64, /* a list this long is thinned: the newest of each warp stay, KEPT_READERS at most */
-    KEPT_READERS = 32
-};
+/* A list this long is thinned. One of reads is gone through by the next write alone; one with
+ * writes in it by each access, and where lists are many they had better be short. */
+enum { LONG_LIST = 64, LONG_READS = 512, MANY_NODES = 1 << 19 };
 
 enum result { KNOWN_TO_ALL, ORDERED, STRONG, RACED };
 
@@ -51,26 +49,39 @@ static bool known_to_all(const struct race_try *t, const struct race_record *old
     return true;
 }
 
-/* Lanes of `lanes` whose part of old this lane does not know. */
+/* Lanes of `lanes` whose part of old, of that epoch, this lane does not know. */
+static uint32_t unknown_at(const struct race_try *t, int lane, const struct race_record *old,
+                           uint32_t lanes, race_time epoch)
+{
+    const struct race_view *v = t->view;
+    uint32_t unknown = 0;
+    if (!lanes || (old->id >> 6 == t->self.id >> 6 && epoch < v->block_base[lane]))
+        return 0;
+    if (old->id == t->self.id) {
+        if (epoch < v->warp_base[lane])
+            return 0;
+        if (epoch < v->own)
+            lanes &= ~((uint32_t)1 << lane);
+    }
+    if (race_vc_covers(v->vc[lane], old->id, lanes, epoch))
+        return 0;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (!race_vc_covers(v->vc[lane], old->id, m & -m, epoch))
+            unknown |= m & -m;
+    return unknown;
+}
+
+/* The same at the time that old's lanes have. */
 static uint32_t unknown_to(const struct race_try *t, int lane, const struct race_record *old,
                            uint32_t lanes)
 {
-    const struct race_view *v = t->view;
     uint32_t unknown = old->pending & lanes;
     lanes &= ~unknown;
-    if (!lanes || (old->id >> 6 == t->self.id >> 6 && old->epoch < v->block_base[lane]))
-        return unknown;
-    if (old->id == t->self.id) {
-        if (old->epoch < v->warp_base[lane])
-            return unknown;
-        if (old->epoch < v->own)
-            lanes &= ~((uint32_t)1 << lane);
-    }
-    if (race_vc_covers(v->vc[lane], old->id, lanes, old->epoch))
-        return unknown;
+    if (!old->landed)
+        return unknown | unknown_at(t, lane, old, lanes, old->epoch);
+    const uint64_t *epochs = t->pool->lists[old->landed];
     for (uint32_t m = lanes; m; m &= m - 1)
-        if (!race_vc_covers(v->vc[lane], old->id, m & -m, old->epoch))
-            unknown |= m & -m;
+        unknown |= unknown_at(t, lane, old, m & -m, (race_time)epochs[__builtin_ctz(m)]);
     return unknown;
 }
 
@@ -85,33 +96,76 @@ static bool morally_strong(const struct race_try *t, const struct race_record *o
     return old->scope >= SIM_GPU && self->scope >= SIM_GPU;
 }
 
-static enum result check(struct race_try *t, uint32_t record, uint64_t address, int bytes)
+static bool leaves_value(struct race_try *t, uint64_t address, int bytes)
+{
+    uint64_t key = address << 3 | (uint64_t)bytes;
+    if (t->left_key != key)
+        t->left = race_leaves_value(t, address, bytes);
+    t->left_key = key;
+    return t->left;
+}
+
+/* Lanes of both that meet at a byte, in any pair. A clash, unless it is of one value, ends the
+ * search. */
+static enum result meet_at(struct race_try *t, const struct race_clash *at, uint32_t theirs,
+                           uint32_t ours, struct race_clash *same)
+{
+    bool strong = morally_strong(t, at->old), met = false;
+    for (uint32_t m = ours; m; m &= m - 1) {
+        struct race_clash c = *at;
+        c.lane = __builtin_ctz(m);
+        c.old_lanes = unknown_to(t, c.lane, c.old, theirs);
+        if (!c.old_lanes)
+            continue;
+        met = true;
+        if (strong)
+            break;
+        if (!race_same_value(t, &c)) {
+            race_found(t, &c);
+            return RACED;
+        }
+        *same = same->old_lanes ? *same : c;
+        if (leaves_value(t, at->byte, at->bytes)) /* nor do the other lanes */
+            break;
+    }
+    return met ? STRONG : ORDERED;
+}
+
+/* Of two writes of one value the search goes on: other lanes or bytes may have different ones. */
+static enum result check(struct race_try *t, uint32_t record, enum race_past past, uint64_t address,
+                         int bytes)
 {
     const struct race_record *old = &t->pool->records[record];
     if (known_to_all(t, old))
         return KNOWN_TO_ALL;
-    bool strong = morally_strong(t, old), met = false;
+    if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED && morally_strong(t, old))
+        return STRONG; /* by some lanes or by none: it is kept, that does no harm */
+    enum result worst = ORDERED;
     uint32_t last_old = 0, last_new = 0;
-    for (int b = 0; b < bytes; b++) {
-        uint32_t theirs = race_lanes_at(t->pool, old, address + (uint64_t)b, NULL);
-        uint32_t ours = race_lanes_at(t->pool, &t->self, address + (uint64_t)b, t->a->address);
+    struct race_clash same = {.old_lanes = 0};
+    bool words = bytes == 4 && old->bytes >= 4 && t->self.bytes >= 4; /* so whole words */
+    for (int b = 0; b < bytes; b += words ? 4 : 1) {
+        struct race_clash at = {
+            .old = old, .past = past, .byte = address + (uint64_t)b, .bytes = bytes - b};
+        uint32_t theirs = race_lanes_at(t->pool, old, at.byte, NULL);
+        uint32_t ours = race_lanes_at(t->pool, &t->self, at.byte, t->a->address);
         if (theirs == last_old && ours == last_new)
             continue;
         last_old = theirs;
         last_new = ours;
-        for (uint32_t m = ours; m; m &= m - 1) {
-            int lane = __builtin_ctz(m);
-            uint32_t unknown = unknown_to(t, lane, old, theirs);
-            if (!unknown)
-                continue;
-            met = true;
-            if (strong)
-                break;
-            race_found(t, old, address + (uint64_t)b, bytes - b, unknown, (uint32_t)1 << lane);
+        enum result found = meet_at(t, &at, theirs, ours, &same);
+        if (found == RACED)
             return RACED;
-        }
+        worst = found > worst ? found : worst;
     }
-    return met ? STRONG : ORDERED;
+    if (same.old_lanes)
+        race_found(t, &same);
+    return same.old_lanes ? RACED : worst;
+}
+
+static enum race_past past_of(const struct race_node *node)
+{
+    return node->stands ? RACE_STANDS : RACE_GONE;
 }
 
 static void keep_fine(struct race_try *t, uint32_t record)
@@ -146,32 +200,108 @@ static race_time newest_of(struct race_pool *p, uint32_t list)
     race_time newest = 0;
     for (uint32_t n = list; n; n = p->nodes[n].next) {
         const struct race_record *record = &p->records[p->nodes[n].record];
-        race_time epoch = record->pending ? RACE_NEVER : record->epoch;
+        race_time epoch = record->pending || record->id & RACE_COPIES ? RACE_NEVER : record->epoch;
         newest = epoch > newest ? epoch : newest;
     }
     return head->newest = newest;
 }
 
-/* The newest of each warp (and all atomic writes), in the same order. */
-static uint32_t thin(struct race_try *t, uint32_t list)
+static int longest(const struct race_pool *p, uint32_t list)
 {
-    uint32_t kept[KEPT_READERS];
-    int count = 0;
-    struct race_pool *p = t->pool;
-    for (uint32_t n = list; n && count < KEPT_READERS; n = p->nodes[n].next) {
+    return p->nodes[list].has_writes || p->node_used > MANY_NODES ? LONG_LIST : LONG_READS;
+}
+
+/* Whatever is not ordered behind old is not ordered behind this later access of the same lanes
+ * either, and this one excuses no more. */
+static bool replaces(const struct race_pool *p, const struct race_record *later,
+                     const struct race_record *old)
+{
+    if (later->id != old->id || later->kind != old->kind || later->pending || old->pending)
+        return false;
+    if (later->order != SIM_WEAK && (later->order != old->order || later->scope != old->scope ||
+                                     later->element != old->element))
+        return false;
+    return later->pattern == old->pattern && later->address == old->address &&
+           later->stride == old->stride && later->bytes == old->bytes &&
+           !(old->mask & ~later->mask) && later->whole_warp == old->whole_warp &&
+           (later->pattern != RACE_LISTED ||
+            memcmp(p->lists[later->list], p->lists[old->list], sizeof *p->lists) == 0);
+}
+
+/* Nodes of a list, newest first, and those of one warp as chains. */
+struct thinned {
+    int count;
+    uint32_t node[LONG_READS];
+    uint16_t chain[LONG_READS], before[LONG_READS]; /* by hash of the warp; index + 1 */
+};
+enum { SEARCHED = 4 };
+
+static void keep_node(struct thinned *k, uint16_t *chain, uint32_t node)
+{
+    k->before[k->count] = *chain;
+    k->node[k->count++] = node;
+    *chain = (uint16_t)k->count;
+}
+
+/* Accesses that say no more than newer ones do go; so do reads that this weak read knows: what is
+ * not ordered behind them is not ordered behind it. */
+static void thin_exactly(const struct race_try *t, uint32_t list, struct thinned *k)
+{
+    const struct race_pool *p = t->pool;
+    bool weak_read = t->self.kind == SIM_READ && !t->strong;
+    k->count = 0;
+    memset(k->chain, 0, sizeof k->chain);
+    for (uint32_t n = list; n && k->count < LONG_READS; n = p->nodes[n].next) {
         const struct race_record *record = &p->records[p->nodes[n].record];
+        uint16_t *chain = &k->chain[sim_hash(record->id) % LONG_READS];
+        bool idle = weak_read && record->kind == SIM_READ && known_to_all(t, record);
+        int at = *chain;
+        for (int i = 0; i < SEARCHED && at && !idle; i++, at = k->before[at - 1])
+            idle = replaces(p, &p->records[p->nodes[k->node[at - 1]].record], record);
+        if (!idle)
+            keep_node(k, chain, n);
+    }
+}
+
+/* Of so many the newest of each warp, at most `most`. */
+static void thin_roughly(const struct race_pool *p, struct thinned *k, int most)
+{
+    int count = k->count;
+    k->count = 0;
+    memset(k->chain, 0, sizeof k->chain);
+    for (int n = 0; n < count && k->count < most; n++) {
+        const struct race_record *record = &p->records[p->nodes[k->node[n]].record];
+        uint16_t *chain = &k->chain[sim_hash(record->id) % LONG_READS];
         bool again = false;
-        for (int i = 0; i < count && !again; i++) {
-            const struct race_record *k = &p->records[kept[i]];
-            again = k->id == record->id && k->kind == record->kind && !record->pending &&
-                    (k->order == SIM_WEAK || k->order == record->order);
+        for (int at = *chain; at && !again; at = k->before[at - 1]) {
+            const struct race_record *newer = &p->records[p->nodes[k->node[at - 1]].record];
+            again = newer->id == record->id && newer->kind == record->kind && !record->pending &&
+                    (newer->order == SIM_WEAK || newer->order == record->order);
         }
         if (!again)
-            kept[count++] = p->nodes[n].record;
+            keep_node(k, chain, k->node[n]);
     }
+}
+
+/* A shorter list in the same order, at most half as long; itself if it cannot be and need not be
+ * shorter. */
+static uint32_t thin(struct race_try *t, uint32_t list, int most)
+{
+    struct race_pool *p = t->pool;
+    int depth = p->nodes[list].depth;
+    struct thinned k;
+    if (depth != LONG_LIST && depth < most) /* tried once, then only when it must be */
+        return list;
+    thin_exactly(t, list, &k);
+    if (k.count > depth / 2 && depth < most)
+        return list;
+    if (k.count > most / 2)
+        thin_roughly(p, &k, most / 2);
     uint32_t thinned = 0;
-    while (count > 0)
-        thinned = race_node_new(t->r, p, kept[--count], thinned);
+    while (k.count > 0) {
+        const struct race_node node = p->nodes[k.node[--k.count]];
+        thinned = race_node_new(t->r, p, node.record, thinned, node.stands);
+    }
     return thinned;
 }
 
@@ -180,7 +310,7 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
 {
     struct race_pool *p = t->pool;
     if (!list)
-        return race_node_new(t->r, p, own_record(t), 0);
+        return race_node_new(t->r, p, own_record(t), 0, true);
     const struct race_node *head = &p->nodes[list];
     const struct race_record *first = &p->records[head->record];
     if (head->record == t->record)
@@ -189,31 +319,35 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
      * kept; unless this read is strong and excuses a write that they do not. */
     if (!t->strong && !head->has_writes && head->one_block && first->id >> 6 == t->self.id >> 6 &&
         newest_of(p, list) < t->block_min)
-        return race_node_new(t->r, p, own_record(t), 0);
+        return race_node_new(t->r, p, own_record(t), 0, true);
     if (first->id == t->self.id && first->kind == SIM_READ && !t->copy && !first->async &&
         first->order == t->self.order && first->scope == t->self.scope &&
         same_addresses(t, first)) {
         if (first->epoch == t->self.epoch)
             return list;
-        return race_node_new(t->r, p, own_record(t), head->next);
+        {
+            uint32_t behind = head->next;
+            return race_node_new(t->r, p, own_record(t), behind, true);
+        }
     }
-    if (head->depth >= MOST_READERS)
-        list = thin(t, list);
+    list = thin(t, list, longest(p, list));
     uint32_t record = own_record(t);
-    return race_node_new(t->r, p, record, list);
+    return race_node_new(t->r, p, record, list, true);
 }
 
 static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
 {
     if (cell->write && cell->write != t->write_ok[0] && cell->write != t->write_ok[1] &&
-        check(t, cell->write, address, bytes) == KNOWN_TO_ALL)
+        check(t, cell->write, RACE_LAST, address, bytes) == KNOWN_TO_ALL)
         keep_fine(t, cell->write);
     if (cell->others != t->from) {
         bool whole = true;
         if (cell->others && t->pool->nodes[cell->others].has_writes)
-            for (uint32_t n = cell->others; n; n = t->pool->nodes[n].next)
-                if (t->pool->records[t->pool->nodes[n].record].kind & SIM_WRITE)
-                    whole &= check(t, t->pool->nodes[n].record, address, bytes) == KNOWN_TO_ALL;
+            for (uint32_t n = cell->others; n; n = t->pool->nodes[n].next) {
+                const struct race_node *node = &t->pool->nodes[n];
+                if (t->pool->records[node->record].kind & SIM_WRITE)
+                    whole &= check(t, node->record, past_of(node), address, bytes) == KNOWN_TO_ALL;
+            }
         t->to = with_read(t, cell->others);
         t->from = whole ? cell->others : UINT32_MAX;
     }
@@ -222,36 +356,90 @@ static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t addre
 
 /* --- writes --- */
 
+/* Lanes that write a byte; of stmatrix those whose rows have it. */
+static uint32_t writers_at(const struct race_try *t, uint64_t byte)
+{
+    uint32_t lanes = 0;
+    if (!t->self.whole_warp)
+        return race_lanes_at(t->pool, &t->self, byte, t->a->address);
+    for (int l = 0; l < SIM_LANES; l++)
+        if (t->a->mask >> l & 1 && byte - t->a->address[l] < t->self.bytes)
+            lanes |= (uint32_t)1 << l;
+    return lanes;
+}
+
 static void meet_oneself(struct race_try *t, uint64_t address, int bytes)
 {
+    struct race_clash same = {.old_lanes = 0};
+    uint32_t last = 0;
     if (t->strong || t->self.kind != SIM_WRITE)
         return;
     for (int b = 0; b < bytes; b++) {
-        uint32_t lanes = race_lanes_at(t->pool, &t->self, address + (uint64_t)b, t->a->address);
-        if (t->self.whole_warp) { /* rows are the places here, not who writes */
-            lanes = 0;
-            for (int l = 0; l < SIM_LANES; l++)
-                if (t->a->mask >> l & 1 && address + (uint64_t)b - t->a->address[l] < t->self.bytes)
-                    lanes |= (uint32_t)1 << l;
-        }
-        if (lanes & (lanes - 1)) {
-            race_found(t, NULL, address + (uint64_t)b, bytes - b, lanes & -lanes,
-                       lanes & (lanes - 1));
-            return;
+        uint32_t lanes = writers_at(t, address + (uint64_t)b), first = lanes & -lanes;
+        if (lanes == last)
+            continue;
+        last = lanes;
+        for (uint32_t m = lanes & ~first; m; m &= m - 1) {
+            struct race_clash c = {.byte = address + (uint64_t)b,
+                                   .bytes = bytes - b,
+                                   .old_lanes = first,
+                                   .lane = __builtin_ctz(m)};
+            if (!race_same_value(t, &c)) {
+                race_found(t, &c);
+                return;
+            }
+            same = same.old_lanes ? same : c;
         }
     }
+    if (same.old_lanes)
+        race_found(t, &same);
 }
 
-/* Must old be remembered behind this write? Of accesses that no order puts before it, yes; a strong write moreover excuses
- * later ones that what lies before it may not: the zero that a thread stored in a counter that others then add to. */
+/* Must old be remembered behind this write? Of accesses that no order puts before it, yes: what
+ * comes later may be ordered behind this write alone. A strong write moreover excuses later ones
+ * that what lies before it may not: the zero that a thread stored in a counter that others then add
+ * to. */
 static bool must_stay(const struct race_try *t, const struct race_record *old, enum result found)
 {
-    if (found == STRONG)
+    if (found == STRONG || found == RACED)
         return true;
-    if (found == RACED || !t->strong)
+    if (!t->strong)
         return false;
     return old->order == SIM_WEAK || old->element != t->self.element ||
            old->id >> 6 != t->self.id >> 6 || (old->scope < SIM_GPU && t->self.scope >= SIM_GPU);
+}
+
+/* A cell's accesses that stay. */
+struct stay {
+    int count;
+    bool changed;      /* some go, or what one read or wrote does not stand any more */
+    bool known_to_all; /* all of the cell's, there are none that stay */
+    struct {
+        uint32_t record;
+        bool stands;
+    } of[LONG_READS];
+};
+
+static void stay_of_list(struct race_try *t, const struct race_cell *cell, uint64_t address,
+                         int bytes, struct stay *s)
+{
+    const struct race_pool *p = t->pool;
+    bool asked = false, leaves = false;
+    for (uint32_t n = cell->others; n; n = p->nodes[n].next) {
+        const struct race_node *node = &p->nodes[n];
+        enum result found = check(t, node->record, past_of(node), address, bytes);
+        s->known_to_all &= found == KNOWN_TO_ALL;
+        if (!must_stay(t, &p->records[node->record], found) || s->count == LONG_READS) {
+            s->changed = true;
+            continue;
+        }
+        if (node->stands && !asked)
+            leaves = leaves_value(t, address, bytes);
+        asked |= node->stands;
+        s->changed |= node->stands && !leaves;
+        s->of[s->count].record = node->record;
+        s->of[s->count++].stands = node->stands && leaves;
+    }
 }
 
 /* What stays of a cell's history behind this write. */
@@ -259,32 +447,26 @@ static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64
                         int bytes)
 {
     struct race_pool *p = t->pool;
-    uint32_t stay[MOST_READERS + 2];
-    int count = 0;
+    struct stay s;
     bool write_stays = false;
     if (cell->write) {
-        enum result found = check(t, cell->write, address, bytes);
+        enum result found = check(t, cell->write, RACE_LAST, address, bytes);
         if (found == KNOWN_TO_ALL)
             keep_fine(t, cell->write);
         write_stays = must_stay(t, &p->records[cell->write], found);
-        if (write_stays)
-            stay[count++] = cell->write;
     }
-    bool all = true;
-    for (uint32_t n = cell->others; n && count < MOST_READERS + 2; n = p->nodes[n].next) {
-        enum result found = check(t, p->nodes[n].record, address, bytes);
-        all &= found == KNOWN_TO_ALL;
-        if (must_stay(t, &p->records[p->nodes[n].record], found))
-            stay[count++] = p->nodes[n].record;
-    }
-    if (all && !t->strong)
+    s.count = 0;
+    s.changed = false;
+    s.known_to_all = true;
+    stay_of_list(t, cell, address, bytes, &s);
+    if (s.known_to_all && !t->strong)
         t->others_ok = cell->others;
-    if (cell->others && !write_stays && count == p->nodes[cell->others].depth)
-        return cell->others;
-    uint32_t list = 0;
-    while (count > 0)
-        list = race_node_new(t->r, p, stay[--count], list);
-    return list && p->nodes[list].depth >= MOST_READERS ? thin(t, list) : list;
+    uint32_t list = s.changed ? 0 : cell->others;
+    while (s.changed && s.count-- > 0)
+        list = race_node_new(t->r, p, s.of[s.count].record, list, s.of[s.count].stands);
+    if (write_stays)
+        list = race_node_new(t->r, p, cell->write, list, leaves_value(t, address, bytes));
+    return list ? thin(t, list, LONG_LIST) : 0;
 }
 
 static void write_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
@@ -548,20 +730,27 @@ static void keep_old(struct race_try *t)
     }
 }
 
-uint32_t race_write_at(struct race_try *t, uint64_t address)
+static uint32_t write_of_byte(struct race_try *t, uint64_t byte)
 {
-    if (t->a->space == SIM_SHARED)
-        need_shared(t, address + 4);
     size_t there;
-    struct race_cell cell = *cells_at(t, address & ~(uint64_t)3, &there);
-    if (!(cell.write & RACE_SPLIT))
-        return cell.write;
-    const struct race_cell *s = t->pool->splits[cell.write & ~RACE_SPLIT];
-    int end = t->self.bytes < 4 ? (int)(address & 3) + t->self.bytes : 4;
-    for (int b = (int)(address & 3) + 1; b < end; b++)
-        if (s[b].write != s[address & 3].write)
-            return 0;
-    return s[address & 3].write;
+    const struct race_cell *cell = cells_at(t, byte & ~(uint64_t)3, &there);
+    if (!(cell->write & RACE_SPLIT))
+        return cell->write;
+    return t->pool->splits[cell->write & ~RACE_SPLIT][byte & 3].write;
+}
+
+bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)
+{
+    const struct race_record *write = &t->pool->records[record];
+    uint64_t bytes = write->element;
+    if (!record || !write->kind || write->epoch != epoch) /* it may be another's by now */
+        return false;
+    if (t->a->space == SIM_SHARED)
+        need_shared(t, address + bytes);
+    for (uint64_t b = 0; b < bytes; b++)
+        if (write_of_byte(t, address + b) != record)
+            return false;
+    return true;
 }
 
 static void describe(struct race_try *t)
@@ -570,11 +759,11 @@ static void describe(struct race_try *t)
     t->self = (struct race_record){
         .id = race_id(a->at.block, a->at.warp),
         .site = race_site_of(t->r, &a->at),
-        .barrier = t->warp->barrier,
+        .barrier = t->copy ? t->copy->barrier : t->warp->barrier,
         .epoch = t->copy ? RACE_NEVER : t->warp->epoch,
         .mask = a->mask,
         .pending = t->copy ? a->mask : 0,
-        .passed = t->warp->passed,
+        .passed = t->copy ? t->copy->passed : t->warp->passed,
         .element = (uint16_t)(a->element ? a->element : a->bytes),
         .kind = (uint8_t)a->kind,
         .order = (uint8_t)a->order,

@@ -25,7 +25,7 @@ static const char *does(const struct race_record *record)
 
 static struct sim_place place_of(const struct race_try *t, const struct race_record *record)
 {
-    return (struct sim_place){.block = (int64_t)(record->id >> 6),
+    return (struct sim_place){.block = (int64_t)((record->id & ~RACE_COPIES) >> 6),
                               .warp = (int)(record->id & 63) - 1,
                               .warps = t->a->at.warps,
                               .threads = t->a->at.threads,
@@ -44,7 +44,8 @@ static struct sim_finding_access side(const struct race_try *t, const struct rac
                                    .space = t->a->space,
                                    .address = address_of(t, record, lane),
                                    .bytes = record->bytes,
-                                   .barriers = record->passed};
+                                   .barriers = record->passed,
+                                   .passes = true};
     const struct sim_allocation_event *memory = sim_report_memory(t->r->report, a.space, a.address);
     a.memory_name = memory ? memory->name : NULL;
     if (record->barrier) {
@@ -97,17 +98,6 @@ static const char *value_text(const struct race_try *t, const uint8_t *bytes, in
     return arena_printf(t->r->arena, "0x%s", hex);
 }
 
-static bool same_value(const struct race_try *t, const struct race_record *old, uint64_t byte,
-                       int bytes, uint32_t old_lanes, int lane)
-{
-    const uint8_t *mine = meet(t, byte, bytes, lane).will, *theirs;
-    if (old)
-        theirs = meet(t, byte, bytes, lane).now;
-    else
-        theirs = meet(t, byte, bytes, __builtin_ctz(old_lanes)).will;
-    return mine && theirs && memcmp(mine, theirs, (size_t)bytes) == 0;
-}
-
 /* --- words --- */
 
 static const char *space_name(enum sim_space space)
@@ -115,12 +105,16 @@ static const char *space_name(enum sim_space space)
     return space == SIM_SHARED ? "shared" : "global";
 }
 
-static const char *why(const struct race_record *a, const struct race_record *b)
+static const char *why(const struct race_record *a, int lane, const struct race_record *b)
 {
-    if (a->pending)
+    if (a->pending >> lane & 1)
         return "the copy is under way until its thread has waited for its group "
                "(cp.async.wait_group, "
                "then a barrier for the other threads)";
+    if (a->id & RACE_COPIES)
+        return "the copy arrives at an mbarrier: only who waits there knows that it is done, its "
+               "own "
+               "thread too";
     if (b->async)
         return "the copy was issued before: it may read and write at any time until it is waited "
                "for";
@@ -153,30 +147,45 @@ static void add_scope_step(const struct race_try *t, struct sim_finding *f,
 }
 
 /* What goes wrong in the other order. */
-static const char *outcome(const struct race_try *t, const struct race_record *old,
+static const char *outcome(const struct race_try *t, const struct race_clash *c,
                            const struct meeting *m, const char *first, const char *second)
 {
     struct arena *a = t->r->arena;
     const char *now = value_text(t, m->now, m->bytes), *will = value_text(t, m->will, m->bytes);
-    if (!old)
+    if (!c->old)
         return arena_printf(a, "the bytes end up with the value of either lane");
+    if (t->self.kind == SIM_READ && c->past != RACE_LAST)
+        return arena_printf(a,
+                            "the read (%s) may come first and get what was there before %s wrote",
+                            second, first);
     if (t->self.kind == SIM_READ)
         return arena_printf(a, "the read (%s) may come first: it then gets %s, not the %s of %s",
                             second, value_text(t, m->was, m->bytes), now, first);
-    if (old->kind == SIM_READ)
-        return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s, not %s",
-                            second, first, will, now);
+    if (c->old->kind == SIM_READ)
+        return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s%s%s",
+                            second, first, will, c->past ? ", not " : "", c->past ? now : "");
+    if (!c->past)
+        return arena_printf(a,
+                            "the bytes end up as %s wrote them or as %s (%s), whichever comes last",
+                            first, will, second);
     return arena_printf(a, "the bytes end up as %s (%s) or as %s (%s), whichever comes last", now,
                         first, will, second);
 }
 
-static enum sim_found kind_of(const struct race_try *t, const struct race_record *old, bool same)
+/* A copy that is under way may write at any time, whatever it writes. */
+static bool is_of_copy(const struct race_try *t, const struct race_clash *c)
 {
-    if (!old)
+    return c->old && (t->self.async || c->old->pending & c->old_lanes || c->old->id & RACE_COPIES);
+}
+
+static enum sim_found kind_of(const struct race_try *t, const struct race_clash *c)
+{
+    bool same = race_same_value(t, c);
+    if (!c->old)
         return same ? SIM_FOUND_SAME_VALUE : SIM_FOUND_RACE;
-    if (old->pending || t->self.async)
+    if (is_of_copy(t, c))
         return SIM_FOUND_ASYNC_RACE;
-    if (old->order != SIM_WEAK && t->self.order != SIM_WEAK)
+    if (c->old->order != SIM_WEAK && t->self.order != SIM_WEAK)
         return SIM_FOUND_SCOPE;
     return same ? SIM_FOUND_SAME_VALUE : SIM_FOUND_RACE;
 }
@@ -196,11 +205,53 @@ static int common_bytes(const struct race_try *t, const struct race_record *old,
     return bytes;
 }
 
-static void describe(struct race_try *t, enum sim_found kind, const struct race_record *old,
-                     const struct meeting *m, int old_lane, int lane)
+/* Bytes from where they meet on, and of these the ones of the range that was asked for. */
+static int met_bytes(const struct race_try *t, const struct race_clash *c, int *here)
+{
+    int common =
+        common_bytes(t, c->old ? c->old : &t->self, c->byte, __builtin_ctz(c->old_lanes), c->lane);
+    *here = common < c->bytes ? common : c->bytes;
+    return common;
+}
+
+bool race_same_value(const struct race_try *t, const struct race_clash *c)
+{
+    int here;
+    const uint8_t *mine, *theirs = NULL;
+    if (t->self.kind != SIM_WRITE || (c->old && c->old->kind != SIM_WRITE) || is_of_copy(t, c))
+        return false;
+    met_bytes(t, c, &here);
+    struct meeting m = meet(t, c->byte, here, c->lane);
+    mine = m.will;
+    if (!c->old)
+        theirs = meet(t, c->byte, here, __builtin_ctz(c->old_lanes)).will;
+    else if (c->past)
+        theirs = m.now;
+    return mine && theirs && memcmp(mine, theirs, (size_t)here) == 0;
+}
+
+bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes)
+{
+    if (t->self.kind != SIM_WRITE)
+        return false;
+    for (int b = 0; b < bytes; b++)
+        for (int l = 0; l < SIM_LANES; l++) {
+            uint64_t byte = address + (uint64_t)b, offset = byte - t->a->address[l];
+            if (!(t->a->mask >> l & 1) || offset >= t->self.bytes)
+                continue;
+            if (!t->a->before[l] || !t->a->value[l] ||
+                t->a->before[l][offset] != t->a->value[l][offset])
+                return false;
+        }
+    return true;
+}
+
+static void describe(struct race_try *t, enum sim_found kind, const struct race_clash *c,
+                     const struct meeting *m)
 {
     struct arena *a = t->r->arena;
-    const struct race_record *other = old ? old : &t->self;
+    int old_lane = __builtin_ctz(c->old_lanes), lane = c->lane;
+    const struct race_record *old = c->old, *other = old ? old : &t->self;
     struct sim_finding f = {.kind = kind, .access_count = 2};
     f.access[0] = side(t, other, old_lane);
     f.access[1] = side(t, &t->self, lane);
@@ -222,26 +273,24 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
     if (kind == SIM_FOUND_SCOPE)
         add_scope_step(t, &f, other);
     else if (old)
-        add_step(&f, why(old, &t->self));
+        add_step(&f, why(old, old_lane, &t->self));
     const char *first = sim_thread_text(t->r->report, &f.access[0].at, old_lane);
     const char *second = sim_thread_text(t->r->report, &f.access[1].at, lane);
     if (kind != SIM_FOUND_SAME_VALUE)
-        add_step(&f, outcome(t, old, m, first, second));
+        add_step(&f, outcome(t, c, m, first, second));
     sim_report_add(t->r->report, &f);
 }
 
-void race_found(struct race_try *t, const struct race_record *old, uint64_t byte, int bytes,
-                uint32_t old_lanes, uint32_t new_lanes)
+void race_found(struct race_try *t, const struct race_clash *clash)
 {
-    int old_lane = __builtin_ctz(old_lanes), lane = __builtin_ctz(new_lanes);
-    bool writes = t->self.kind == SIM_WRITE && (!old || old->kind == SIM_WRITE);
-    int common = common_bytes(t, old ? old : &t->self, byte, old_lane, lane);
-    int here = common < bytes ? common : bytes;
-    bool same = writes && same_value(t, old, byte, here, old_lanes, lane);
-    enum sim_found kind = kind_of(t, old, same);
-    struct sim_place first = old ? place_of(t, old) : t->a->at;
+    struct race_clash c = *clash;
+    if (c.old && c.old->pending & c.old_lanes) /* these say most */
+        c.old_lanes &= c.old->pending;
+    int here, common = met_bytes(t, &c, &here);
+    enum sim_found kind = kind_of(t, &c);
+    struct sim_place first = c.old ? place_of(t, c.old) : t->a->at;
     if (sim_report_again(t->r->report, kind, &first, &t->a->at))
         return;
-    struct meeting m = meet(t, byte, common, lane);
-    describe(t, kind, old, &m, old_lane, lane);
+    struct meeting m = meet(t, c.byte, common, c.lane);
+    describe(t, kind, &c, &m);
 }

@@ -12,7 +12,10 @@
 typedef uint32_t race_time;
 #define RACE_NEVER UINT32_MAX /* the epoch of what is not complete yet */
 
-/* Who: a warp as block << 6 | warp + 1; a whole block as block << 6. */
+/* Who: a warp as block << 6 | warp + 1; a whole block as block << 6. What the warp's copies did
+ * that arrived at an mbarrier is RACE_COPIES | its id: their thread knows of it no more than others
+ * do. */
+#define RACE_COPIES (UINT64_C(1) << 63)
 static inline uint64_t race_id(int64_t block, int warp)
 {
     return (uint64_t)block << 6 | (uint64_t)(warp + 1);
@@ -79,20 +82,24 @@ struct race_record {
     uint32_t passed;  /* barriers */
     uint32_t stride;
     uint32_t list; /* of addresses, 0: none */
+    /* List of the lanes' epochs, if they waited for their copy one after the other; 0: none, then
+     * `epoch` is that of all. */
+    uint32_t landed;
     uint16_t bytes, element;
     uint8_t kind, order, scope, pattern;
     bool whole_warp; /* ldmatrix: each row is read by all lanes */
     bool async, mark;
 };
 
-/* A set of accesses as a list that shares its tail: reads since the last write, and atomic writes that later atomic
- * writes do not follow in causality order. */
+/* A set of accesses as a list that shares its tail: reads since the last write, and all accesses
+ * that writes since then do not follow in causality order. */
 struct race_node {
     uint32_t record, next;
     race_time newest; /* of the whole list; RACE_NEVER if one may be pending */
     uint16_t depth;
     bool has_writes; /* in the whole list */
     bool one_block;  /* all of it by the block of its first */
+    bool stands;     /* what the access read or wrote is what the bytes are now */
     bool mark;
 };
 
@@ -144,6 +151,8 @@ struct race_copy {
     uint32_t record[RACE_COPY_RECORDS];
     bool in_global[RACE_COPY_RECORDS];
     int records;
+    uint32_t passed; /* barriers, by its thread */
+    const struct race_site *barrier;
 };
 
 struct race_warp {
@@ -155,7 +164,11 @@ struct race_warp {
     const struct race_site *barrier;
     struct race_fences *fences;
     struct race_copy *copies;
+    int copy_count;
     uint32_t commits[SIM_LANES];
+    /* Copies that the lane waited for lie in epochs below; those of RACE_COPIES that arrived at an
+     * mbarrier do. */
+    race_time waited[SIM_LANES], arrived[SIM_LANES];
 };
 
 struct race_barrier {
@@ -169,14 +182,13 @@ struct race_barrier {
 struct race_mbarrier {
     struct race_mbarrier *next;
     uint64_t address;
-    int64_t expected, arrived;    /* in this phase */
     struct race_vc *clock, *done; /* of this phase's arrivals; of all complete phases' */
 };
 
-/* A word that strong operations met at: what its value carries. */
+/* A place that strong operations met at: what its value carries. */
 struct race_location {
-    uint64_t address; /* | 1: in use */
-    uint32_t record;  /* of the write that it speaks of */
+    uint64_t key;    /* its address + 1; 0: not in use */
+    uint32_t record; /* of the write that it speaks of */
     race_time epoch;
     int64_t block;   /* that `local` is of */
     uint64_t writer; /* the thread, if it was one */
@@ -229,7 +241,11 @@ race_time race_tick(struct sim_races *r);
 
 uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
                          const uint64_t *addresses);
-uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next);
+uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next,
+                       bool stands);
+/* Lanes of a record waited for their copies at this time, others have or will at another. */
+void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
+                        race_time epoch);
 uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_cell all);
 void race_split_free(struct race_pool *p, uint32_t split);
 void race_pool_free(struct sim_races *r, struct race_pool *p);
@@ -260,14 +276,31 @@ struct race_try {
     /* Found fine for all bytes: two writes, a list; and what a list becomes with this read. */
     uint32_t write_ok[2], others_ok, from, to;
     bool strong;
+    /* Does this write leave a cell's bytes as they are? The answer to the last question. */
+    uint64_t left_key;
+    bool left;
 };
 
-/* Reports one; `byte` up to byte + bytes - 1 are where they meet. old NULL: another lane of the same instruction. */
-void race_found(struct race_try *t, const struct race_record *old, uint64_t byte, int bytes,
-                uint32_t old_lanes, uint32_t new_lanes);
+/* What the bytes are now: what an access read or wrote; and that the last write left them so. */
+enum race_past { RACE_GONE, RACE_STANDS, RACE_LAST };
+/* Accesses that meet with no order: `lane` with any of old_lanes, at `byte` and up to byte + bytes
+ * - 1. */
+struct race_clash {
+    const struct race_record *old; /* NULL: another lane of the same instruction */
+    enum race_past past;           /* of old */
+    uint64_t byte;
+    int bytes;
+    uint32_t old_lanes;
+    int lane;
+};
+/* Is it two writes of one value? */
+bool race_same_value(const struct race_try *t, const struct race_clash *c);
+void race_found(struct race_try *t, const struct race_clash *c);
+/* Will the bytes be what they are now behind this write? */
+bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes);
 bool race_access(void *user, const struct sim_access *a);
-uint32_t race_write_at(struct race_try *t,
-                       uint64_t address); /* record of the last write, 0: none or several */
+/* Is a record still the last write of all that it has at an address? */
+bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch);
 
 /* --- synchronisation --- */
 

@@ -28,6 +28,14 @@ static uint32_t list_new(struct sim_races *r, struct race_pool *p, const uint64_
     return list;
 }
 
+static void list_drop(struct race_pool *p, uint32_t list)
+{
+    if (!list)
+        return;
+    p->lists[list][0] = p->list_free;
+    p->list_free = list;
+}
+
 uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
                          const uint64_t *addresses)
 {
@@ -47,7 +55,20 @@ uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct 
     return record;
 }
 
-uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next)
+void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
+                        race_time epoch)
+{
+    static const uint64_t never[SIM_LANES];
+    if (!p->records[record].landed) {
+        uint32_t list = list_new(r, p, never);
+        p->records[record].landed = list;
+    }
+    for (uint32_t m = lanes; m; m &= m - 1)
+        p->lists[p->records[record].landed][__builtin_ctz(m)] = epoch;
+}
+
+uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next,
+                       bool stands)
 {
     uint32_t node = p->node_free;
     if (node) {
@@ -61,9 +82,13 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
     p->node_used++;
     const struct race_record *own = &p->records[record];
     struct race_node *n = &p->nodes[node];
-    *n = (struct race_node){record, next, own->pending ? RACE_NEVER : own->epoch, 1, false,
-                            true,   false};
-    n->has_writes = (own->kind & SIM_WRITE) != 0;
+    *n = (struct race_node){.record = record,
+                            .next = next,
+                            .newest = own->pending ? RACE_NEVER : own->epoch,
+                            .depth = 1,
+                            .has_writes = (own->kind & SIM_WRITE) != 0,
+                            .one_block = true,
+                            .stands = stands};
     if (next) {
         const struct race_node *tail = &p->nodes[next];
         n->newest = tail->newest > n->newest ? tail->newest : n->newest;
@@ -156,10 +181,8 @@ static void sweep(struct race_pool *p)
     for (uint32_t i = 1; i < p->record_count; i++) {
         struct race_record *record = &p->records[i];
         if (!record->mark && record->kind) {
-            if (record->list) {
-                p->lists[record->list][0] = p->list_free;
-                p->list_free = record->list;
-            }
+            list_drop(p, record->list);
+            list_drop(p, record->landed);
             *record = (struct race_record){.epoch = p->record_free};
             p->record_free = i;
             p->record_used--;

@@ -27,7 +27,7 @@ static bool is_wide(enum sim_order order, enum sim_scope scope)
 static struct race_location *slot_of(struct race_location *table, size_t capacity, uint64_t key)
 {
     size_t i = sim_hash(key) & (capacity - 1);
-    while (table[i].address && table[i].address != key)
+    while (table[i].key && table[i].key != key)
         i = (i + 1) & (capacity - 1);
     return &table[i];
 }
@@ -35,24 +35,24 @@ static struct race_location *slot_of(struct race_location *table, size_t capacit
 static struct race_location *location(struct sim_races *r, struct race_locations *l,
                                       uint64_t address, bool make)
 {
-    uint64_t key = (address & ~(uint64_t)3) | 1;
+    uint64_t key = address + 1;
     if (!l->count && !make)
         return NULL;
     if (make && 2 * l->count >= l->capacity) {
         size_t capacity = l->capacity ? 2 * l->capacity : 16;
         struct race_location *table = race_resize(r, NULL, 0, capacity * sizeof *table);
         for (size_t i = 0; i < l->capacity; i++)
-            if (l->table[i].address)
-                *slot_of(table, capacity, l->table[i].address) = l->table[i];
+            if (l->table[i].key)
+                *slot_of(table, capacity, l->table[i].key) = l->table[i];
         race_resize(r, l->table, l->capacity * sizeof *table, 0);
         l->table = table;
         l->capacity = capacity;
     }
     struct race_location *slot = slot_of(l->table, l->capacity, key);
-    if (!slot->address && !make)
+    if (!slot->key && !make)
         return NULL;
-    l->count += !slot->address;
-    slot->address = key;
+    l->count += !slot->key;
+    slot->key = key;
     return slot;
 }
 
@@ -67,7 +67,7 @@ static void forget(struct sim_races *r, struct race_location *l)
 void race_locations_free(struct sim_races *r, struct race_locations *l)
 {
     for (size_t i = 0; i < l->capacity; i++)
-        if (l->table[i].address)
+        if (l->table[i].key)
             forget(r, &l->table[i]);
     race_resize(r, l->table, l->capacity * sizeof *l->table, 0);
     *l = (struct race_locations){0};
@@ -78,16 +78,18 @@ static struct race_locations *locations_of(struct race_try *t)
     return t->a->space == SIM_SHARED ? &t->block->locations : &t->r->locations;
 }
 
-/* Of an address, if its last write is the one it speaks of. */
+/* Of an address, if its last write is the one it speaks of. Of another width it carries nothing
+ * (PTX ISA 8.7: not morally strong), and nothing more behind a write. */
 static struct race_location *valid_location(struct race_try *t, uint64_t address)
 {
     struct race_location *l = location(t->r, locations_of(t), address, false);
     if (!l)
         return NULL;
-    uint32_t write = race_write_at(t, address);
-    if (!write || write != l->record || t->pool->records[write].epoch != l->epoch)
+    bool valid = race_wrote_last(t, address, l->record, l->epoch);
+    bool other = valid && t->pool->records[l->record].element != t->self.element;
+    if (!valid || (other && t->a->kind & SIM_WRITE))
         forget(t->r, l);
-    return l;
+    return other ? NULL : l;
 }
 
 /* --- fences --- */
@@ -172,11 +174,21 @@ void race_acquire(struct race_try *t)
     }
 }
 
+/* What a lane knew at its last releasing fence of that width. A reference; NULL: there was none. */
+static struct race_vc *known_at_fence(struct sim_races *r, const struct race_warp *w, uint64_t id,
+                                      int lane, int wide)
+{
+    const struct race_fences *f = w->fences;
+    if (!f || !f->bound[wide][lane])
+        return NULL;
+    return race_knowledge(r, id, f->block_base[wide], f->warp_base[wide], f->vc[wide],
+                          (uint32_t)1 << lane, f->bound[wide][lane]);
+}
+
 /* What a lane's write carries: [0] among the block, [1] on the device. References. */
 static void let_out(struct race_try *t, int lane, struct race_vc *out[2])
 {
     const struct race_view *v = &t->warp->view;
-    const struct race_fences *f = t->warp->fences;
     uint32_t mask = (uint32_t)1 << lane;
     bool wide = is_wide(t->a->order, t->a->scope);
     out[0] = out[1] = NULL;
@@ -186,11 +198,8 @@ static void let_out(struct race_try *t, int lane, struct race_vc *out[2])
         out[1] = wide ? race_vc_keep(out[0]) : NULL;
         return;
     }
-    for (int s = 0; f && s < 2; s++) {
-        if (!f->bound[s][lane])
-            continue;
-        struct race_vc *k = race_knowledge(t->r, t->self.id, f->block_base[s], f->warp_base[s],
-                                           f->vc[s], mask, f->bound[s][lane]);
+    for (int s = 0; s < 2; s++) {
+        struct race_vc *k = known_at_fence(t->r, t->warp, t->self.id, lane, s);
         race_vc_add(t->r, &out[0], k);
         if (s && wide)
             race_vc_add(t->r, &out[1], k);
@@ -301,7 +310,8 @@ static void complete_some(struct sim_races *r, struct race_block *b, struct race
 
 static void complete(struct sim_races *r, struct race_block *b, struct race_barrier *bar)
 {
-    bool all = !bar->partial;
+    /* Threads that left count for a barrier of all, not for one of some. */
+    bool all = !bar->partial && (bar->expected < 0 || b->live == b->threads);
     for (int w = 0; w < b->warps && all; w++)
         all = (b->warp[w].live & ~bar->waiting[w]) == 0;
     if (all)
@@ -420,72 +430,63 @@ static void mbarrier_init(struct sim_races *r, struct race_block *b, const struc
         race_vc_drop(r, bar->clock);
         race_vc_drop(r, bar->done);
         bar->clock = bar->done = NULL;
-        bar->expected = e->count;
-        bar->arrived = 0;
     }
 }
 
-/* What a lane's arrival lets out. A reference. */
-static struct race_vc *arrival(struct sim_races *r, const struct race_warp *w, uint64_t id,
-                               int lane, bool relaxed)
+/* What lanes' arrival lets out. A reference. */
+static struct race_vc *arrival(struct sim_races *r, struct race_warp *w, uint64_t id, uint32_t mask,
+                               bool relaxed)
 {
-    const struct race_fences *f = w->fences;
-    uint32_t mask = (uint32_t)1 << lane;
-    if (!relaxed)
+    struct race_vc *out = NULL;
+    if (!relaxed) {
+        w->epoch = race_tick(r);
         return race_knowledge(r, id, w->view.block_base, w->view.warp_base, w->view.vc, mask,
                               w->epoch);
-    int s = f && f->bound[0][lane] ? 0 : 1;
-    if (!f || !f->bound[s][lane])
-        return NULL;
-    return race_knowledge(r, id, f->block_base[s], f->warp_base[s], f->vc[s], mask,
-                          f->bound[s][lane]);
+    }
+    for (uint32_t m = mask; m; m &= m - 1)
+        for (int s = 0; s < 2; s++) {
+            struct race_vc *k = known_at_fence(r, w, id, __builtin_ctz(m), s);
+            race_vc_add(r, &out, k);
+            race_vc_drop(r, k);
+        }
+    return out;
 }
 
-/* cp.async.mbarrier.arrive: the copies that have landed are as if their threads had made them now. */
-static void copies_arrive(struct sim_races *r, struct race_block *b, struct race_warp *w,
-                          uint32_t mask);
+static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, struct race_warp *w,
+                                     uint64_t id, uint32_t mask);
 
+/* All lanes are at the same mbarrier. */
 static void mbarrier_arrive(struct sim_races *r, struct race_block *b,
                             const struct sim_sync_event *e)
 {
     struct race_warp *w = &b->warp[e->at.warp];
-    const struct ptx_instruction *ins = e->at.ins;
-    bool copies = ins && ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
-    if (copies)
-        copies_arrive(r, b, w, e->mask);
-    if (e->order != SIM_RELAXED)
-        w->epoch = race_tick(r);
-    for (uint32_t m = e->mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        struct race_mbarrier *bar = mbarrier_of(r, b, e->address[l]);
-        struct race_vc *out =
-            arrival(r, w, race_id(b->of.number, e->at.warp), l, e->order == SIM_RELAXED);
-        race_vc_add(r, &bar->clock, out);
-        race_vc_drop(r, out);
-        if (ins && ins->op == PTX_MBARRIER_ARRIVE_DROP)
-            bar->expected -= e->count;
-        else if (!copies || ptx_has(ins, MOD_NO_INC))
-            bar->arrived += e->count;
-        if (bar->arrived < bar->expected)
-            continue;
-        race_vc_add(r, &bar->done, bar->clock);
-        race_vc_drop(r, bar->clock);
-        bar->clock = NULL;
-        bar->arrived = 0;
-    }
+    struct race_mbarrier *bar = mbarrier_of(r, b, e->address[__builtin_ctz(e->mask)]);
+    uint64_t id = race_id(b->of.number, e->at.warp);
+    bool copies = e->at.ins && e->at.ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
+    struct race_vc *out = copies ? copies_arrive(r, b, w, id, e->mask)
+                                 : arrival(r, w, id, e->mask, e->order == SIM_RELAXED);
+    race_vc_add(r, &bar->clock, out);
+    race_vc_drop(r, out);
+}
+
+/* A phase is complete. */
+static void mbarrier_phase(struct sim_races *r, struct race_block *b,
+                           const struct sim_sync_event *e)
+{
+    struct race_mbarrier *bar = mbarrier_of(r, b, e->address[__builtin_ctz(e->mask)]);
+    race_vc_add(r, &bar->done, bar->clock);
+    race_vc_drop(r, bar->clock);
+    bar->clock = NULL;
 }
 
 static void mbarrier_wait(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e)
 {
     struct race_warp *w = &b->warp[e->at.warp];
-    for (uint32_t m = e->mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        const struct race_mbarrier *bar = mbarrier_of(r, b, e->address[l]);
-        if (e->order == SIM_RELAXED)
-            race_vc_add(r, &fences_of(r, w)->seen[0][l], bar->done);
-        else
-            race_learn(r, w, m & -m, bar->done);
-    }
+    const struct race_mbarrier *bar = mbarrier_of(r, b, e->address[__builtin_ctz(e->mask)]);
+    if (e->order != SIM_RELAXED)
+        race_learn(r, w, e->mask, bar->done);
+    for (uint32_t m = e->mask; m && e->order == SIM_RELAXED; m &= m - 1)
+        race_vc_add(r, &fences_of(r, w)->seen[0][__builtin_ctz(m)], bar->done);
 }
 
 void race_block_sync_free(struct sim_races *r, struct race_block *b)
@@ -542,7 +543,8 @@ bool race_sync(void *user, const struct sim_sync_event *e)
         touch_mbarrier(r, e);
         mbarrier_init(r, b, e);
         break;
-    case SIM_MBARRIER_INVAL: touch_mbarrier(r, e); break;
+    case SIM_MBARRIER_INVAL:
+    case SIM_MBARRIER_BYTES: touch_mbarrier(r, e); break;
     case SIM_MBARRIER_ARRIVE:
         touch_mbarrier(r, e);
         mbarrier_arrive(r, b, e);
@@ -551,9 +553,12 @@ bool race_sync(void *user, const struct sim_sync_event *e)
         touch_mbarrier(r, e);
         mbarrier_wait(r, b, e);
         break;
+    case SIM_MBARRIER_PHASE: mbarrier_phase(r, b, e); break;
     case SIM_EXIT: leave_for_good(r, b, w, e->mask); break;
     case SIM_PROXY_FENCE:
-    case SIM_MBARRIER_FAILED: break;
+    case SIM_MBARRIER_FAILED:
+    case SIM_MBARRIER_NONE:
+    case SIM_MBARRIER_BROKEN: break;
     }
     return true;
 }
@@ -577,35 +582,28 @@ void race_copy_free(struct sim_races *r, struct race_copy *c)
     r->free_copies = c;
 }
 
-static void issue(struct sim_races *r, struct race_warp *w, const struct sim_async_event *e)
-{
-    struct race_copy *c = r->free_copies;
-    if (c)
-        r->free_copies = c->next;
-    else
-        c = race_resize(r, NULL, 0, sizeof *c);
-    w->epoch = race_tick(r); /* what the thread does from now on the copy does not follow */
-    c->view = w->view;
-    c->view.own = w->epoch;
-    for (int l = 0; l < SIM_LANES && !c->view.plain; l++)
-        race_vc_keep(c->view.vc[l]);
-    c->group = e->group;
-    c->mask = e->mask;
-    c->records = 0;
-    memcpy(c->index, w->commits, sizeof c->index);
-    c->next = w->copies;
-    w->copies = c;
-}
-
-/* From here on the copy's accesses are as if its thread had made them now. */
+/* From here on the accesses of lanes' parts of a copy are as if their threads had made them now;
+ * those of one that arrives at an mbarrier are nobody's yet. Lanes that waited for a copy which
+ * arrives for others are left out: rather missed than blamed. */
 static void finish(struct sim_races *r, struct race_block *b, struct race_warp *w,
-                   struct race_copy *c, uint32_t done)
+                   struct race_copy *c, uint32_t done, bool arrives)
 {
     for (int i = 0; i < c->records; i++) {
-        struct race_record *record =
-            &(c->in_global[i] ? &r->pool : &b->pool)->records[c->record[i]];
-        record->pending &= ~done;
+        struct race_pool *p = c->in_global[i] ? &r->pool : &b->pool;
+        struct race_record *record = &p->records[c->record[i]];
+        uint32_t lanes = record->pending & done;
+        if (!lanes)
+            continue;
+        if (arrives && !(record->id & RACE_COPIES)) {
+            record->id |= RACE_COPIES;
+            record->mask &= record->pending;
+        }
+        for (uint32_t m = lanes; m && record->id & RACE_COPIES; m &= m - 1)
+            w->arrived[__builtin_ctz(m)] = w->epoch + 1;
+        record->pending &= ~lanes;
         record->epoch = w->epoch;
+        if (lanes != record->mask)
+            race_record_landed(r, p, c->record[i], lanes, w->epoch);
     }
     c->mask &= ~done;
 }
@@ -620,17 +618,117 @@ static void tidy_copies(struct sim_races *r, struct race_warp *w)
             continue;
         }
         *p = c->next;
+        w->copy_count--;
         race_copy_free(r, c);
     }
 }
 
-static void copies_arrive(struct sim_races *r, struct race_block *b, struct race_warp *w,
-                          uint32_t mask)
+/* Nobody waits for so many: they are let go, as if they had been waited for. */
+enum { MOST_COPIES = 4096 };
+
+static void drop_copies(struct sim_races *r, struct race_block *b, struct race_warp *w)
 {
     for (struct race_copy *c = w->copies; c; c = c->next)
-        if (c->records && c->mask & mask)
-            finish(r, b, w, c, c->mask & mask);
+        finish(r, b, w, c, c->mask, false);
     tidy_copies(r, w);
+}
+
+static void issue(struct sim_races *r, struct race_block *b, struct race_warp *w,
+                  const struct sim_async_event *e)
+{
+    if (w->copy_count == MOST_COPIES)
+        drop_copies(r, b, w);
+    struct race_copy *c = r->free_copies;
+    if (c)
+        r->free_copies = c->next;
+    else
+        c = race_resize(r, NULL, 0, sizeof *c);
+    w->epoch = race_tick(r); /* what the thread does from now on the copy does not follow */
+    c->view = w->view;
+    c->view.own = w->epoch;
+    for (int l = 0; l < SIM_LANES && !c->view.plain; l++)
+        race_vc_keep(c->view.vc[l]);
+    c->group = e->group;
+    c->mask = e->mask;
+    c->records = 0;
+    c->passed = w->passed;
+    c->barrier = w->barrier;
+    memcpy(c->index, w->commits, sizeof c->index);
+    c->next = w->copies;
+    w->copies = c;
+    w->copy_count++;
+}
+
+/* Those of `mask` that have the same time as the lowest. */
+static uint32_t lanes_alike(const race_time *times, uint32_t mask)
+{
+    uint32_t lanes = 0;
+    for (uint32_t m = mask; m; m &= m - 1)
+        if (times[__builtin_ctz(m)] == times[__builtin_ctz(mask)])
+            lanes |= m & -m;
+    return lanes;
+}
+
+/* The copies of lanes that arrived, all at one time. A reference. */
+static struct race_vc *landed(struct sim_races *r, const struct race_warp *w, uint64_t id,
+                              uint32_t lanes)
+{
+    struct race_entry all = {RACE_COPIES | id, lanes, w->arrived[__builtin_ctz(lanes)]};
+    return race_vc_of(r, &all, all.bound != 0);
+}
+
+/* cp.async.mbarrier.arrive: what it lets out are the lanes' copies, those that were waited for too,
+ * and what these follow; not what else their threads did (PTX ISA, asynchronous operations). A
+ * reference. */
+static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, struct race_warp *w,
+                                     uint64_t id, uint32_t mask)
+{
+    struct race_vc *out = NULL;
+    for (struct race_copy *c = w->copies; c; c = c->next) {
+        uint32_t lanes = c->mask & mask;
+        if (!c->records || !lanes)
+            continue;
+        struct race_vc *k = race_knowledge(r, id, c->view.block_base, c->view.warp_base, c->view.vc,
+                                           lanes, c->view.own);
+        race_vc_add(r, &out, k);
+        race_vc_drop(r, k);
+        finish(r, b, w, c, lanes, true);
+    }
+    tidy_copies(r, w);
+    w->epoch = race_tick(r);
+    for (uint32_t m = mask, lanes; m; m &= ~lanes) {
+        lanes = lanes_alike(w->arrived, m);
+        struct race_vc *k = landed(r, w, id, lanes);
+        race_vc_add(r, &out, k);
+        race_vc_drop(r, k);
+    }
+    for (uint32_t m = mask, lanes; m; m &= ~lanes) {
+        lanes = lanes_alike(w->waited, m);
+        race_time bound = w->waited[__builtin_ctz(lanes)];
+        if (!bound)
+            continue;
+        struct race_vc *k =
+            race_knowledge(r, id, w->view.block_base, w->view.warp_base, w->view.vc, lanes, bound);
+        race_vc_add(r, &out, k);
+        race_vc_drop(r, k);
+    }
+    return out;
+}
+
+/* A thread that waits for a group of its copies may wait for those that arrived at an mbarrier
+ * too. */
+static void know_arrived(struct sim_races *r, struct race_warp *w, uint64_t id, uint32_t mask)
+{
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        struct race_vc *k = landed(r, w, id, m & -m);
+        if (!k)
+            continue;
+        race_learn(r, w, m & -m, k);
+        race_vc_drop(r, k);
+        w->arrived[l] = 0;
+        w->waited[l] = w->epoch + 1;
+    }
 }
 
 static void wait_for(struct sim_races *r, struct race_block *b, struct race_warp *w,
@@ -640,13 +738,16 @@ static void wait_for(struct sim_races *r, struct race_block *b, struct race_warp
         uint32_t done = 0;
         for (uint32_t m = c->mask & e->mask; m; m &= m - 1) {
             int l = __builtin_ctz(m);
-            if (e->all || (int64_t)c->index[l] + e->pending < (int64_t)w->commits[l])
-                done |= m & -m;
+            if (!e->all && (int64_t)c->index[l] + e->pending >= (int64_t)w->commits[l])
+                continue;
+            done |= m & -m;
+            w->waited[l] = w->epoch + 1;
         }
         if (done)
-            finish(r, b, w, c, done);
+            finish(r, b, w, c, done, false);
     }
     tidy_copies(r, w);
+    know_arrived(r, w, race_id(e->at.block, e->at.warp), e->mask);
 }
 
 bool race_async(void *user, const struct sim_async_event *e)
@@ -657,7 +758,7 @@ bool race_async(void *user, const struct sim_async_event *e)
         return true;
     struct race_warp *w = &b->warp[e->at.warp];
     switch (e->kind) {
-    case SIM_ASYNC_ISSUE: issue(r, w, e); break;
+    case SIM_ASYNC_ISSUE: issue(r, b, w, e); break;
     case SIM_ASYNC_COMMIT:
         for (uint32_t m = e->mask; m; m &= m - 1)
             w->commits[__builtin_ctz(m)]++;

@@ -133,28 +133,36 @@ static struct sim_report_seen *remember(struct sim_report *r, const struct sim_r
     return slot;
 }
 
-/* A line of a file, or without .loc of the PTX. */
+/* A line of a file, or without .loc of the PTX; of a function that was inlined, with the line that
+ * calls it. */
 struct line_key {
-    bool of_loc;
-    uint32_t file;
-    int line;
+    bool of_loc, called;
+    uint32_t file, call_file;
+    int line, call_line;
 };
 
 static struct line_key line_of(const struct sim_place *at)
 {
-    if (at->ins && at->ins->line)
-        return (struct line_key){true, at->ins->line->file, (int)at->ins->line->line};
+    const struct ptx_line *l = at->ins ? at->ins->line : NULL;
+    if (l)
+        return (struct line_key){.of_loc = true,
+                                 .called = l->has_call,
+                                 .file = l->file,
+                                 .line = (int)l->line,
+                                 .call_file = l->has_call ? l->call_file : 0,
+                                 .call_line = l->has_call ? (int)l->call_line : 0};
     int line, column;
     loc_line_column(at->where, &line, &column);
     if (!at->where.source)
         line = (int)at->where.offset;
-    return (struct line_key){false, 0, line};
+    return (struct line_key){.line = line};
 }
 
 static bool same_line(const struct sim_place *a, const struct sim_place *b)
 {
     struct line_key x = line_of(a), y = line_of(b);
-    return x.of_loc == y.of_loc && x.file == y.file && x.line == y.line;
+    return x.of_loc == y.of_loc && x.file == y.file && x.line == y.line && x.called == y.called &&
+           x.call_file == y.call_file && x.call_line == y.call_line;
 }
 
 static struct sim_finding *find_lines(const struct sim_report *r, enum sim_found kind,
@@ -191,7 +199,7 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
         remember(r, &key);
         return key.finding;
     }
-    if (r->kept < (r->limit > 0 ? r->limit : KEPT))
+    if (r->limited[kinds[kind].fails] < (r->limit > 0 ? r->limit : KEPT))
         return NULL;
     r->dropped++;
     remember(r, &key);
@@ -212,15 +220,10 @@ static bool matches(const char *pattern, const char *text)
     return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
 }
 
-/* "file:line" with the file's whole name or its end after a '/'; or the function. */
-static bool access_matches(const struct sim_report *r, const struct sim_finding_access *access,
-                           const char *pattern)
+/* "file:line" with the file's whole name or its end after a '/'. */
+static bool place_matches(const struct sim_report *r, const char *place, const char *pattern)
 {
-    if (access->at.function && access->at.function->name &&
-        matches(pattern, access->at.function->name))
-        return true;
-    const char *place = sim_place_text(r, access->at.ins, access->at.where);
-    const char *end = strrchr(place, ':');
+    const char *end = place ? strrchr(place, ':') : NULL;
     if (!end)
         return false;
     const char *line = arena_string(r->arena, place, (size_t)(end - place));
@@ -230,6 +233,17 @@ static bool access_matches(const struct sim_report *r, const struct sim_finding_
             return true;
     }
     return false;
+}
+
+/* A line, the one that calls the function that it is of, or the function. */
+static bool access_matches(const struct sim_report *r, const struct sim_finding_access *access,
+                           const char *pattern)
+{
+    if (access->at.function && access->at.function->name &&
+        matches(pattern, access->at.function->name))
+        return true;
+    return place_matches(r, sim_place_text(r, access->at.ins, access->at.where), pattern) ||
+           place_matches(r, sim_call_text(r, access->at.ins), pattern);
 }
 
 static bool is_suppressed(struct sim_report *r, const struct sim_finding *f)
@@ -324,6 +338,7 @@ void sim_report_add(struct sim_report *r, const struct sim_finding *finding)
         r->first = f;
     r->last = f;
     r->kept++;
+    r->limited[kinds[f->kind].fails] += !f->suppressed;
     struct sim_report_seen key =
         seen_of(f->kind, &f->access[0].at, f->access_count > 1 ? &f->access[1].at : NULL);
     key.finding = f;

@@ -50,6 +50,7 @@ struct sim_finding_access {
     const struct ptx_instruction *barrier;
     struct loc barrier_where;
     int64_t barriers; /* passed so far */
+    bool passes;      /* the last three are known */
 };
 
 enum { SIM_FINDING_ACCESSES = 2, SIM_FINDING_STEPS = 6 };
@@ -76,8 +77,11 @@ struct sim_report {
     VEC(struct sim_suppression) suppressions;
     VEC(struct sim_allocation_event) memory; /* for names */
     VEC(const struct source *) sources;      /* texts of the files that .loc names, for carets */
-    int64_t limit; /* kept at most, 0: 200; what is more is counted in `dropped` */
+    /* Kept at most, 0: 200, of those that fail a check and of the others each, suppressed ones
+     * aside; what is more is counted in `dropped`. */
+    int64_t limit;
     int64_t kept, dropped;
+    int64_t limited[2]; /* kept of the others, of those that fail */
 };
 
 struct sim_suppression {
@@ -116,6 +120,9 @@ const struct sim_finding *sim_report_find(const struct sim_report *r, enum sim_f
 /* "k.cu:12:5", from .loc or else the place in the PTX. */
 const char *sim_place_text(const struct sim_report *r, const struct ptx_instruction *ins,
                            struct loc where);
+/* The same of the line that calls the function that an instruction is of, where that was inlined;
+ * else NULL. */
+const char *sim_call_text(const struct sim_report *r, const struct ptx_instruction *ins);
 /* "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
 const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane);
 

@@ -23,15 +23,25 @@ struct shown_place {
     int line, column;
 };
 
+/* More lines no file has: such a place is damage, and nothing is known. */
+enum { MOST_LINES = 1 << 20, MOST_COLUMNS = 1 << 12 };
+
+static struct shown_place place_in_file(const struct sim_report *r, uint32_t file, uint32_t line,
+                                        uint32_t column)
+{
+    if (line > MOST_LINES)
+        return (struct shown_place){NULL, 0, 0};
+    bool good = column > 0 && column <= MOST_COLUMNS;
+    return (struct shown_place){file_name(r, file), (int)line, good ? (int)column : 1};
+}
+
 static struct shown_place place_of(const struct sim_report *r, const struct ptx_instruction *ins,
                                    struct loc where)
 {
     struct shown_place place = {NULL, 0, 0};
-    if (ins && ins->line) {
-        place.file = file_name(r, ins->line->file);
-        place.line = (int)ins->line->line;
-        place.column = ins->line->column ? (int)ins->line->column : 1;
-    } else if (where.source) {
+    if (ins && ins->line)
+        place = place_in_file(r, ins->line->file, ins->line->line, ins->line->column);
+    if (!place.file && where.source) {
         place.file = where.source->name ? where.source->name : "<text>";
         loc_line_column(where, &place.line, &place.column);
     }
@@ -43,6 +53,21 @@ const char *sim_place_text(const struct sim_report *r, const struct ptx_instruct
 {
     struct shown_place p = place_of(r, ins, where);
     return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : "<unknown>";
+}
+
+/* What calls the function that was inlined. */
+static struct shown_place call_of(const struct sim_report *r, const struct ptx_instruction *ins)
+{
+    const struct ptx_line *l = ins ? ins->line : NULL;
+    if (!l || !l->has_call)
+        return (struct shown_place){NULL, 0, 0};
+    return place_in_file(r, l->call_file, l->call_line, l->call_column);
+}
+
+const char *sim_call_text(const struct sim_report *r, const struct ptx_instruction *ins)
+{
+    struct shown_place p = call_of(r, ins);
+    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
 }
 
 /* The n-th of a shape, x fastest. */
@@ -71,13 +96,10 @@ static const char *space_name(enum sim_space space)
 
 /* --- text --- */
 
-/* A source that has the place, so that the renderer shows it: the registered text, the module's, or blank lines up to it. */
-static struct loc loc_of(const struct sim_report *r, const struct ptx_instruction *ins,
-                         struct loc where)
+/* A source that has the place, so that the renderer shows it: the registered text, or blank lines
+ * up to it. */
+static struct loc loc_of_place(const struct sim_report *r, struct shown_place p)
 {
-    if (!ins || !ins->line)
-        return where;
-    struct shown_place p = place_of(r, ins, where);
     for (size_t i = 0; i < r->sources.count; i++) {
         const struct source *s = r->sources.data[i];
         if (strcmp(s->name, p.file) != 0)
@@ -85,7 +107,8 @@ static struct loc loc_of(const struct sim_report *r, const struct ptx_instructio
         size_t offset = 0;
         for (int line = 1; line < p.line && offset < s->length; offset++)
             line += s->text[offset] == '\n';
-        return (struct loc){s, (uint32_t)offset + (uint32_t)p.column - 1, 0};
+        offset += (size_t)p.column - 1;
+        return (struct loc){s, (uint32_t)(offset < s->length ? offset : s->length), 0};
     }
     size_t length = (size_t)p.line - (p.line > 0) + (size_t)p.column - 1;
     char *blank = arena_alloc(r->arena, length + 1);
@@ -94,6 +117,13 @@ static struct loc loc_of(const struct sim_report *r, const struct ptx_instructio
     struct source *made = arena_new(r->arena, struct source);
     *made = (struct source){p.file, blank, length};
     return (struct loc){made, (uint32_t)length, 0};
+}
+
+/* Without .loc the place is the module's own. */
+static struct loc loc_of(const struct sim_report *r, const struct ptx_instruction *ins,
+                         struct loc where)
+{
+    return ins && ins->line ? loc_of_place(r, place_of(r, ins, where)) : where;
 }
 
 /* "tile" of C++'s _ZZ6kernelPfE4tile: a variable within a function. */
@@ -127,21 +157,30 @@ static const char *access_text(const struct sim_report *r, const struct sim_find
     if (a->barrier || a->barrier_where.source)
         text_printf(&t, "; last barrier passed: %s (number %lld)",
                     sim_place_text(r, a->barrier, a->barrier_where), (long long)a->barriers);
-    else if (a->memory && a->space != SIM_LOCAL)
+    else if (a->passes)
         text_add(&t, "; no barrier passed before");
     return t.data;
 }
 
-/* With .loc: where it stands in the PTX too. */
-static void note_ptx(const struct sim_finding_access *a, struct diagnostic ***end,
-                     struct arena *arena)
+static void add_note(const struct sim_report *r, struct diagnostic ***end, struct loc at,
+                     const char *message)
 {
-    if (!a->at.ins || !a->at.ins->line || !a->at.where.source)
-        return;
-    struct diagnostic *note = arena_new(arena, struct diagnostic);
-    *note = (struct diagnostic){.severity = SEV_NOTE, .loc = a->at.where, .message = "in the PTX"};
+    struct diagnostic *note = arena_new(r->arena, struct diagnostic);
+    *note = (struct diagnostic){.severity = SEV_NOTE, .loc = at, .message = message};
     **end = note;
     *end = &note->next;
+}
+
+/* With .loc: what calls it, and where it stands in the PTX too. */
+static void note_places(const struct sim_report *r, const struct sim_finding_access *a,
+                        struct diagnostic ***end)
+{
+    if (!a->at.ins || !a->at.ins->line)
+        return;
+    if (a->at.ins->line->has_call)
+        add_note(r, end, loc_of_place(r, call_of(r, a->at.ins)), "called from here");
+    if (a->at.where.source)
+        add_note(r, end, a->at.where, "in the PTX");
 }
 
 struct loc sim_finding_place(const struct sim_report *r, const struct sim_finding *f, int access)
@@ -167,19 +206,11 @@ const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
         struct loc at = loc_of(r, a->at.ins, a->at.where);
         if (i == 0)
             head->loc = at;
-        struct diagnostic *note = arena_new(r->arena, struct diagnostic);
-        *note = (struct diagnostic){
-            .severity = SEV_NOTE, .loc = i ? at : LOC_NONE, .message = access_text(r, a)};
-        *end = note;
-        end = &note->next;
-        note_ptx(a, &end, r->arena);
+        add_note(r, &end, i ? at : LOC_NONE, access_text(r, a));
+        note_places(r, a, &end);
     }
-    for (int i = 0; i < f->step_count; i++) {
-        struct diagnostic *note = arena_new(r->arena, struct diagnostic);
-        *note = (struct diagnostic){.severity = SEV_NOTE, .message = f->steps[i]};
-        *end = note;
-        end = &note->next;
-    }
+    for (int i = 0; i < f->step_count; i++)
+        add_note(r, &end, LOC_NONE, f->steps[i]);
     return head;
 }
 
@@ -221,6 +252,12 @@ static void json_place(struct text *out, const struct sim_report *r,
     text_add(out, "\"file\": ");
     json_string(out, p.file ? p.file : "");
     text_printf(out, ", \"line\": %d, \"column\": %d", p.line, p.column);
+    struct shown_place call = call_of(r, ins);
+    if (!call.file)
+        return;
+    text_add(out, ", \"called_from\": {\"file\": ");
+    json_string(out, call.file);
+    text_printf(out, ", \"line\": %d, \"column\": %d}", call.line, call.column);
 }
 
 static void json_access(struct text *out, const struct sim_report *r,

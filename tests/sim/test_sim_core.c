@@ -488,7 +488,7 @@ static void deadlocks(void **state)
 static void no_ends(void **state)
 {
     (void)state;
-    assert_int_equal(ends("A:\nbra A;", 32, "it does not end: stopped after 1"), SIM_ENDLESS);
+    assert_int_equal(ends("A:\nbra A;", 32, "it does not end within 1"), SIM_ENDLESS);
     assert_int_equal(
         ends("mov.u32 %r1, 0;\nA:\nadd.u32 %r1, %r1, 1;\n"
              "ld.volatile.global.u32 %r2, [%out];\nsetp.eq.u32 %p0, %r2, 0;\n@%p0 bra A;",

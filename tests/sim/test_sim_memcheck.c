@@ -201,6 +201,152 @@ static void those_who_left(void **state)
     expect(SIM_FOUND_EXITED, 1);
 }
 
+/* bar.arrive is no wait: the report names the instruction that does. */
+static void a_wait_is_where_it_is(void **state)
+{
+    (void)state;
+    watch_barriers(96);
+    feed_arrive(&f, 0, 0, LANES, 1, 96, false);
+    f.line = 40;
+    arrive_aligned(1, LANES, 1, 96, false);
+    sim_barrier_check_deadlock(barriers, NULL);
+    expect(SIM_FOUND_DEADLOCK, 1);
+    assert_int_equal(report.first->access[0].at.where.offset, 40);
+    assert_int_equal(report.first->access[0].at.warp, 1);
+}
+
+static void deadlocks_in_the_order_of_blocks(void **state)
+{
+    (void)state;
+    static const int64_t blocks[] = {256, 3, 255};
+    watch_barriers(64);
+    for (int i = 0; i < 3; i++) {
+        struct sim_block_event begins = {blocks[i], 2, 64, 0};
+        struct sim_sync_event e = {.at = feed_place(&f, 0, 0),
+                                   .kind = SIM_BARRIER_ARRIVE,
+                                   .mask = LANES,
+                                   .expected = -1,
+                                   .waits = true};
+        e.at.block = blocks[i];
+        e.at.where.offset = (uint32_t)(100 + i);
+        assert_true(f.observer->block_begins(f.observer->user, &begins));
+        assert_true(f.observer->sync(f.observer->user, &e));
+    }
+    sim_barrier_check_deadlock(barriers, NULL);
+    expect(SIM_FOUND_DEADLOCK, 3);
+    assert_int_equal(report.first->access[0].at.block, 3);
+    assert_int_equal(report.first->next->access[0].at.block, 255);
+    assert_int_equal(report.last->access[0].at.block, 256);
+}
+
+static void why_does_not_say_it_twice(void **state)
+{
+    (void)state;
+    watch_barriers(64);
+    sim_barrier_check_deadlock(barriers, "deadlock: every thread waits");
+    assert_string_equal(report.first->message, "every thread waits");
+}
+
+static void mbarriers_are_made_once(void **state)
+{
+    (void)state;
+    watch_barriers(64);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 16, 64);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 24, 64);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_ARRIVE, 16, 1);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INVAL, 16, 0);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 16, 32);
+    expect(SIM_FOUND_MBARRIER, 0);
+    f.line = 70;
+    feed_mbarrier(&f, 0, 1, 2, SIM_MBARRIER_INIT, 24, 32);
+    expect(SIM_FOUND_MBARRIER, 1);
+    assert_int_equal(report.first->access[0].at.where.offset, 70);
+    assert_int_equal(report.first->access[0].lane, 1);
+    assert_int_equal(report.first->access[1].at.warp, 0);
+}
+
+static void mbarriers_are_there(void **state)
+{
+    (void)state;
+    watch_barriers(64);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 16, 64);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_FAILED, 16, 0);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INVAL, 16, 0);
+    expect(SIM_FOUND_MBARRIER, 0);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_FAILED, 16, 0);
+    expect(SIM_FOUND_MBARRIER, 1);
+    assert_int_equal(report.first->access_count, 2);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_BYTES, 32, 8);
+    expect(SIM_FOUND_MBARRIER, 2);
+    assert_int_equal(report.last->access_count, 1);
+}
+
+static void each_phase_is_waited_for(void **state)
+{
+    (void)state;
+    watch_barriers(64);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 16, 32);
+    for (int phase = 0; phase < 3; phase++) {
+        feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_ARRIVE, 16, 1);
+        feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_PHASE, 16, 0);
+        feed_mbarrier(&f, 0, 1, 4, SIM_MBARRIER_WAIT, 16, 0);
+    }
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_ARRIVE, 16, 1);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_PHASE, 16, 0);
+    expect(SIM_FOUND_MBARRIER, 0);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_ARRIVE, 16, 1);
+    expect(SIM_FOUND_MBARRIER, 1);
+}
+
+static void who_waits_for_an_mbarrier(void **state)
+{
+    (void)state;
+    struct sim_sync_event wait = {.kind = SIM_MBARRIER_FAILED, .pending = 2, .bytes = 16};
+    watch_barriers(96);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 16, 32);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 0, 32);
+    for (int w = 0; w < 3; w++) {
+        wait.at = feed_place(&f, 0, w);
+        wait.mask = w ? 0xf0 : LANES;
+        for (int l = 0; l < SIM_LANES; l++)
+            wait.address[l] = 16;
+        assert_true(f.observer->sync(f.observer->user, &wait));
+    }
+    arrive_aligned(0, LANES, 1, 96, false); /* this one has given it up */
+    sim_barrier_check_deadlock(barriers, NULL);
+    expect(SIM_FOUND_DEADLOCK, 2);
+    assert_string_equal(
+        report.last->message,
+        "phase 0 of an mbarrier is never complete: 2 arrivals and 16 bytes to come");
+    assert_string_equal(report.last->steps[0],
+                        "waiting: warp 1 (lanes 0x000000f0), warp 2 (lanes 0x000000f0)");
+    assert_int_equal(report.last->access[0].address, 16);
+}
+
+static void mbarriers_are_no_data(void **state)
+{
+    (void)state;
+    watch_memory();
+    feed_access(&f, 0, 0, LANES, SIM_WRITE, 0, 8, 8, 1);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INIT, 64, 32);
+    feed_access(&f, 0, 0, 0xff, SIM_WRITE, 32, 4, 4, 1);
+    feed_access(&f, 0, 0, 0xff, SIM_READ, 72, 8, 8, 1);
+    expect(SIM_FOUND_MBARRIER, 0);
+    feed_access(&f, 0, 1, 0x1ff, SIM_READ, 35, 1, 1, 1);
+    expect(SIM_FOUND_MBARRIER, 0);
+    feed_access(&f, 0, 1, 0x6, SIM_WRITE, 60, 4, 2, 1);
+    expect(SIM_FOUND_MBARRIER, 1);
+    assert_int_equal(report.first->access[0].lane, 1);
+    assert_int_equal(report.first->access[1].address, 64);
+    feed_access(&f, 0, 1, LANES, SIM_READ, 0, 0, 16, 1);
+    expect(SIM_FOUND_MBARRIER, 1);
+    feed_access(&f, 0, 1, LANES, SIM_READ, 64, 0, 4, 1);
+    expect(SIM_FOUND_MBARRIER, 2);
+    feed_mbarrier(&f, 0, 0, 1, SIM_MBARRIER_INVAL, 64, 0);
+    feed_access(&f, 0, 1, LANES, SIM_WRITE, 0, 4, 4, 1);
+    expect(SIM_FOUND_MBARRIER, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -214,6 +360,14 @@ int main(void)
         TEST(mixed),
         TEST(a_deadlock_is_explained),
         TEST(those_who_left),
+        TEST(a_wait_is_where_it_is),
+        TEST(deadlocks_in_the_order_of_blocks),
+        TEST(why_does_not_say_it_twice),
+        TEST(mbarriers_are_made_once),
+        TEST(mbarriers_are_there),
+        TEST(each_phase_is_waited_for),
+        TEST(who_waits_for_an_mbarrier),
+        TEST(mbarriers_are_no_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

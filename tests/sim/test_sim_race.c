@@ -60,6 +60,12 @@ static void expect_kind(enum sim_found kind)
     assert_non_null(sim_report_find(&report, kind));
 }
 
+static void expect_kind_alone(enum sim_found kind)
+{
+    assert_int_equal(report.kept, 1);
+    assert_int_equal(report.first->kind, kind);
+}
+
 static void a_barrier_orders(void **state)
 {
     (void)state;
@@ -173,8 +179,8 @@ static void same_values_apart(void **state)
     feed_access(&f, 0, 0, 1, W, G, 0, 4, 1);
     feed_access(&f, 1, 0, 1, W, G, 0, 4, 1);
     expect_kind(SIM_FOUND_SAME_VALUE);
-    feed_access(&f, 0, 0, 2, W, G, 0, 4, 2);
-    assert_int_equal(sim_report_failures(&report), 1);
+    feed_access(&f, 0, 0, 2, W, G, 0, 4, 2); /* against both */
+    assert_int_equal(sim_report_failures(&report), 2);
 }
 
 static void blocks_are_not_ordered(void **state)
@@ -282,6 +288,93 @@ static void atomics_do_not_race(void **state)
     assert_int_equal(report.first->kind, SIM_FOUND_RACE);
 }
 
+/* Of two unordered writes of one value neither stands for the other. */
+static void both_writers_are_kept(void **state)
+{
+    (void)state;
+    uint64_t address[SIM_LANES] = {0};
+    start(1, 96);
+    feed_access(&f, 0, 0, 1, W, 0, 0, 4, 1);
+    feed_access(&f, 0, 1, 1, W, 0, 0, 4, 1);
+    feed_access(&f, 0, 1, 1, W, 0, 0, 4, 1);
+    assert_int_equal(sim_report_failures(&report), 0);
+    feed_arrive(&f, 0, 1, LANES, 1, 64, false);
+    feed_arrive(&f, 0, 2, LANES, 1, 64, true);
+    feed_leave(&f, 0, 2, LANES, 1, 64);
+    feed_full(&f, 0, 2, 1, SIM_UPDATE, address, 4, 5, SIM_RELAXED, SIM_CTA, 0);
+    assert_int_equal(sim_report_failures(&report), 1);
+    assert_int_equal(report.last->access[0].at.warp, 0);
+}
+
+/* What another write has covered is not the same value, though the bytes are now. */
+static void a_value_that_was_covered(void **state)
+{
+    (void)state;
+    uint64_t address[SIM_LANES] = {0};
+    start(1, 96);
+    feed_full(&f, 0, 0, 1, W, address, 4, 5, SIM_RELAXED, SIM_CTA, 0);
+    feed_full(&f, 0, 1, 1, W, address, 4, 6, SIM_RELAXED, SIM_CTA, 0);
+    feed_access(&f, 0, 2, 1, W, 0, 0, 4, 6);
+    assert_int_equal(sim_report_failures(&report), 1);
+    assert_non_null(sim_report_find(&report, SIM_FOUND_SAME_VALUE));
+}
+
+/* A read for each of 128 warps, and for each of their lanes in turn; the last to count up knows of
+ * all but the first. */
+static void readers_without_end(void **state)
+{
+    (void)state;
+    uint64_t count[SIM_LANES] = {G + 64};
+    start(4, 1024);
+    for (int b = 0; b < 4; b++)
+        for (int w = 0; w < 32; w++) {
+            feed_access(&f, b, w, 1, R, G, 0, 4, 1);
+            if (b || w)
+                feed_full(&f, b, w, 1, SIM_UPDATE, count, 4, 1, SIM_ACQ_REL, SIM_GPU, 0);
+        }
+    feed_full(&f, 3, 31, 1, SIM_UPDATE, count, 4, 1, SIM_ACQ_REL, SIM_GPU, 0);
+    feed_access(&f, 3, 31, 1, W, G, 0, 4, 1);
+    expect_kind(SIM_FOUND_RACE);
+    assert_int_equal(report.first->access[0].at.block, 0);
+    assert_int_equal(report.first->access[0].at.warp, 0);
+}
+
+/* Readers that take turns do not make a list without end, nor do writers of one value. */
+static void lists_stay_short(void **state)
+{
+    (void)state;
+    start(2, 1024);
+    for (int i = 0; i < 20000; i++) {
+        f.line = 1;
+        feed_access(&f, i & 1, i / 2 % 32, LANES, R, G + 128, 0, 4, 1);
+        f.line = 2;
+        feed_access(&f, i & 1, i / 2 % 32, 1u << i % 32, R, G + 256, 0, 4, 1);
+        f.line = 3;
+        feed_access(&f, i & 1, i / 2 % 32, 1u << i % 32, W, G, 0, 4, 1);
+    }
+    assert_int_equal(sim_report_failures(&report), 0);
+    assert_true(sim_races_most_memory(races) < 4 << 20);
+}
+
+static void flags_of_two_bytes(void **state)
+{
+    (void)state;
+    uint64_t flag[2][SIM_LANES] = {{G + 64, G + 64}, {G + 66, G + 66}};
+    start(3, 32);
+    for (int b = 0; b < 2; b++) {
+        feed_access(&f, b, 0, 1, W, G + 4 * (uint64_t)b, 0, 4, 1);
+        feed_full(&f, b, 0, 1, W, flag[b], 2, 1, SIM_RELEASE, SIM_GPU, 0);
+    }
+    feed_full(&f, 2, 0, 1, R, flag[0], 2, 1, SIM_ACQUIRE, SIM_GPU, 0);
+    feed_full(&f, 2, 0, 1, R, flag[1], 2, 1, SIM_ACQUIRE, SIM_GPU, 0);
+    feed_access(&f, 2, 0, 1, R, G, 0, 8, 1);
+    expect(0);
+    feed_full(&f, 2, 0, 2, R, flag[0], 4, 1, SIM_ACQUIRE, SIM_GPU, 0); /* of another width */
+    assert_int_equal(report.first->kind, SIM_FOUND_SCOPE);
+    feed_access(&f, 2, 0, 2, R, G, 0, 8, 1);
+    assert_non_null(sim_report_find(&report, SIM_FOUND_RACE));
+}
+
 static void named_barriers(void **state)
 {
     (void)state;
@@ -297,6 +390,21 @@ static void named_barriers(void **state)
     expect(1);
     feed_access(&f, 0, 2, 1, R, 0, 4, 4, 1); /* took no part */
     expect(2);
+}
+
+/* A barrier of some threads is none of those that have left. */
+static void named_barriers_and_those_who_left(void **state)
+{
+    (void)state;
+    start(1, 96);
+    feed_access(&f, 0, 0, 1, W, 0, 0, 4, 1);
+    feed_sync(&f, 0, 0, LANES, SIM_EXIT, SIM_WEAK, SIM_CTA);
+    for (int w = 1; w < 3; w++)
+        feed_arrive(&f, 0, w, LANES, 1, 64, true);
+    for (int w = 1; w < 3; w++)
+        feed_leave(&f, 0, w, LANES, 1, 64);
+    feed_access(&f, 0, 1, 1, R, 0, 0, 4, 1);
+    expect_kind(SIM_FOUND_RACE);
 }
 
 static void copies_are_agents(void **state)
@@ -340,6 +448,42 @@ static void copies_begin_when_issued(void **state)
     expect_kind(SIM_FOUND_ASYNC_RACE);
 }
 
+/* Lanes that wait for their parts at different times. */
+static void copies_waited_for_apart(void **state)
+{
+    (void)state;
+    uint64_t to[SIM_LANES];
+    for (int l = 0; l < SIM_LANES; l++)
+        to[l] = 4 * (uint64_t)l;
+    start(1, 32);
+    feed_async(&f, 0, 0, LANES, SIM_ASYNC_ISSUE, 1, 0);
+    feed_full(&f, 0, 0, LANES, W, to, 4, 5, SIM_WEAK, SIM_CTA, 1);
+    feed_async(&f, 0, 0, 0xffff, SIM_ASYNC_WAIT, 0, -1);
+    feed_sync(&f, 0, 0, 0xffff, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+    feed_async(&f, 0, 0, 0xffff0000, SIM_ASYNC_WAIT, 0, -1);
+    feed_sync(&f, 0, 0, 0xffff0000, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+    feed_access(&f, 0, 0, 1, R, 4, 0, 4, 1);
+    feed_access(&f, 0, 0, 1u << 16, R, 68, 0, 4, 1);
+    expect(0);
+    feed_access(&f, 0, 0, 1, R, 68, 0, 4, 1);
+    expect_kind(SIM_FOUND_RACE);
+}
+
+/* A kernel that copies on and on and never waits. */
+static void copies_without_end(void **state)
+{
+    (void)state;
+    uint64_t to[SIM_LANES] = {0};
+    start(1, 32);
+    for (uint32_t i = 1; i < 100000; i++) {
+        f.line = 1;
+        feed_async(&f, 0, 0, 1, SIM_ASYNC_ISSUE, i, 0);
+        feed_full(&f, 0, 0, 1, W, to, 4, 5, SIM_WEAK, SIM_CTA, i);
+    }
+    expect_kind_alone(SIM_FOUND_ASYNC_RACE);
+    assert_true(sim_races_most_memory(races) < 16 << 20);
+}
+
 static void mbarriers_order(void **state)
 {
     (void)state;
@@ -348,6 +492,7 @@ static void mbarriers_order(void **state)
     feed_barrier(&f, 0);
     feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
     feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_ARRIVE, 248, 1);
+    feed_mbarrier(&f, 0, 0, LANES, SIM_MBARRIER_PHASE, 248, 0);
     feed_mbarrier(&f, 0, 1, LANES, SIM_MBARRIER_WAIT, 248, 0);
     feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 1);
     expect(0);
@@ -389,6 +534,30 @@ static void findings_are_not_repeated(void **state)
     assert_non_null(strstr(t.data, "\"kind\": \"race\""));
 }
 
+/* However many warnings there are, what fails is not lost; nor is it behind findings that are
+ * suppressed. */
+static void many_findings(void **state)
+{
+    (void)state;
+    struct diag diag;
+    struct source source = {"supp", "scope\n", 6};
+    uint64_t address[SIM_LANES];
+    diag_init(&diag, &arena);
+    start(2, 32);
+    assert_true(sim_report_suppress(&report, &source, &diag));
+    for (uint64_t i = 0; i < 500; i++) {
+        address[0] = G + 8 * i;
+        feed_access(&f, 0, 0, 1, W, address[0], 4, 4, 1);
+        feed_access(&f, 1, 0, 1, W, address[0], 4, 4, 1);
+        address[0] += 4;
+        feed_full(&f, 0, 0, 1, W, address, 4, 1, SIM_RELAXED, SIM_CTA, 0);
+        feed_full(&f, 1, 0, 1, W, address, 4, 1, SIM_RELAXED, SIM_CTA, 0);
+    }
+    assert_int_equal(sim_report_failures(&report), 0);
+    feed_access(&f, 0, 0, 2, R, G, 0, 4, 1);
+    assert_true(sim_report_failures(&report) > 0);
+}
+
 static void suppressions(void **state)
 {
     (void)state;
@@ -425,12 +594,21 @@ int main(void)
         TEST(scope_too_narrow),
         TEST(a_chain_of_updates),
         TEST(atomics_do_not_race),
+        TEST(both_writers_are_kept),
+        TEST(a_value_that_was_covered),
+        TEST(readers_without_end),
+        TEST(lists_stay_short),
+        TEST(flags_of_two_bytes),
         TEST(named_barriers),
+        TEST(named_barriers_and_those_who_left),
         TEST(copies_are_agents),
         TEST(copies_begin_when_issued),
+        TEST(copies_waited_for_apart),
+        TEST(copies_without_end),
         TEST(mbarriers_order),
         TEST(long_runs_stay_small),
         TEST(findings_are_not_repeated),
+        TEST(many_findings),
         TEST(suppressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

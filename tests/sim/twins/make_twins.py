@@ -26,7 +26,8 @@ def compile_twin(name, kind, settings, at, body, broken):
         with open(source, "w") as f:
             f.write('#line %d "twins.cu"\n%s\n#line %d "twins.cu"\n%s\n' % (common_at, "\n".join(common), at, "\n".join(body)))
         out = os.path.join(folder, "out.ptx")
-        flags = ["-ptx", "-arch=sm_80", "-lineinfo", "-Wno-deprecated-gpu-targets", "-diag-suppress=177,550,1650", "-o", out, source]
+        target = re.search(r"sm=(\d+)", settings)
+        flags = ["-ptx", "-arch=sm_" + (target.group(1) if target else "80"), "-lineinfo", "-Wno-deprecated-gpu-targets", "-diag-suppress=177,550,1650", "-o", out, source]
         if broken:
             flags.insert(0, "-DTWIN_BROKEN")
         subprocess.run([nvcc] + flags, check=True)

@@ -1,7 +1,7 @@
 // Twins: small kernels as they should be and with one fault each. make_twins.py compiles each section to NAME.clean.ptx
 // and NAME.broken.ptx, with CLEAN(…) and BROKEN(…) kept or left out.
 //
-//   //# NAME: KIND [grid=1] [block=64] [n=64] [shared=0] [raw]
+//   //# NAME: KIND [grid=1] [block=64] [n=64] [shared=0] [raw] [sm=80]
 //
 // KIND is the finding that the broken one must give and the clean one must not. Every kernel is k(out, in, n): out are 4096
 // ints, 0 (raw: nobody wrote them), in are 4096 random ints.
@@ -221,3 +221,73 @@ K { __shared__ unsigned long long m; __shared__ int s[32]; if (T == 0) mbar_init
 K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, CLEAN(32) BROKEN(33)); __syncthreads(); if (WARP == 0) mbar_arrive(&m); else { mbar_wait(&m, 0); out[T] = 1; } }
 //# mbarrier_used_before_init: race
 K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 64); CLEAN(__syncthreads();) BROKEN(if (WARP == 0) __syncwarp(); else { int f; do LOAD(relaxed.gpu, f, out); while (!f); } if (T == 0) STORE(relaxed.gpu, out, 1);) mbar_arrive(&m); }
+
+//# same_value_then_read: race block=96
+K { __shared__ int s; int f; if (T == 0) { s = n; STORE(relaxed.gpu, out + 9, 1); } if (T == 32) { do LOAD(relaxed.gpu, f, out + 9); while (!f); s = n; } CLEAN(BAR(1, 96);) BROKEN(if (WARP) BAR(1, 64);) if (T == 64) out[0] = s; BAR(0, 96); }
+//# same_value_then_atomic: race block=96
+K { __shared__ int s; int f; if (T == 0) { s = n; STORE(relaxed.gpu, out + 9, 1); } if (T == 32) { do LOAD(relaxed.gpu, f, out + 9); while (!f); s = n; } CLEAN(BAR(1, 96);) BROKEN(if (WARP) BAR(1, 64);) if (T == 64) atomicAdd(&s, 1); BAR(0, 96); }
+//# lanes_write_two_values: race block=32
+K { __shared__ int s; if (T < 3) { CLEAN(if (T == 2)) s = T == 2 ? 7 : 1; } __syncthreads(); out[T] = s; }
+//# bytes_of_a_word_differ: race
+K { __shared__ unsigned char s[32]; CLEAN(if (WARP)) s[LANE] = WARP && (LANE & 3) ? 1 : 0; __syncthreads(); out[T] = s[LANE]; }
+//# value_of_a_write_before: race block=96
+K { __shared__ int s; int f; if (T == 0) { asm volatile("st.relaxed.cta.shared.s32 [%0], 5;" ::"r"(at(&s)) : "memory"); STORE(relaxed.gpu, out + 9, 1); } if (T == 32) { do LOAD(relaxed.gpu, f, out + 9); while (!f); asm volatile("st.relaxed.cta.shared.s32 [%0], 6;" ::"r"(at(&s)) : "memory"); STORE(relaxed.gpu, out + 10, 1); } CLEAN(BAR(1, 96);) BROKEN(if (WARP) BAR(1, 64);) if (T == 64) s = 6; BAR(0, 96); }
+//# barrier_without_those_who_left: race block=96
+K { __shared__ int s[96]; s[T] = in[T]; CLEAN(BAR(1, 96);) BROKEN(if (WARP == 0) return; BAR(1, 64);) if (WARP == 2) out[T] = s[T - 64]; }
+//# readers_of_many_blocks: race grid=80 block=32
+K { if (T) return; out[600 + B] = out[500]; CLEAN(__threadfence();) BROKEN(if (B) __threadfence();) int c = atomicAdd(out, 1); __threadfence(); if (c == 79) out[500] = 1; }
+//# flags_of_two_bytes: race grid=3 block=32
+K { unsigned short *flag = (unsigned short *)out, f; if (T) return; if (B < 2) { out[64 + B] = 7; CLEAN(asm volatile("st.release.gpu.global.u16 [%0], 1;" ::"l"(flag + B) : "memory");) BROKEN(asm volatile("st.relaxed.gpu.global.u16 [%0], 1;" ::"l"(flag + B) : "memory");) } else { for (int i = 0; i < 2; i++) do asm volatile("ld.acquire.gpu.global.u16 %0, [%1];" : "=h"(f) : "l"(flag + i) : "memory"); while (!f); out[70] = out[64] + out[65]; } }
+//# flag_read_in_part: scope grid=2 block=32
+K { int f; unsigned short h; if (T) return; if (B == 0) { out[64] = 7; STORE(release.gpu, out, 0x10001); } else { CLEAN(do LOAD(acquire.gpu, f, out); while (!f);) BROKEN(do asm volatile("ld.acquire.gpu.global.u16 %0, [%1];" : "=h"(h) : "l"(out) : "memory"); while (!h);) out[65] = out[64]; } }
+
+//# copies_waited_for_apart: async-race block=32
+K { __shared__ int s[32]; copy(&s[T], &in[T]); commit(); int v = 0, f; if (T < 16) { WAIT(0); __syncwarp(0xffff); v = s[T ^ 1]; do LOAD(relaxed.gpu, f, out + 9); while (!f); v += s[T ^ 3]; } else { CLEAN(WAIT(0);) if (T == 16) STORE(relaxed.gpu, out + 9, 1); __syncwarp(0xffff0000); v = s[T ^ 1]; WAIT(0); } out[T + 64] = v; }
+//# copies_arrive: async-race
+K { __shared__ unsigned long long m; __shared__ int s[32]; if (T == 0) mbar_init(&m, 32); __syncthreads(); if (WARP == 0) { copy(&s[T], &in[T]); asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(at(&m)) : "memory"); mbar_arrive(&m); } CLEAN(mbar_wait(&m, 0);) BROKEN(__syncthreads();) out[T] = s[31 - LANE]; }
+//# copies_arrive_for_others: async-race
+K { __shared__ unsigned long long m; __shared__ int s[32]; if (T == 0) mbar_init(&m, 32); __syncthreads(); if (WARP == 0) { copy(&s[T], &in[T]); asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at(&m)) : "memory"); } CLEAN(mbar_wait(&m, 0);) BROKEN(if (WARP) mbar_wait(&m, 0);) out[T] = s[LANE]; }
+//# store_behind_the_copies: race
+K { __shared__ unsigned long long m; __shared__ int s[32], t[32]; if (T == 0) mbar_init(&m, 32); __syncthreads(); if (WARP == 0) { CLEAN(t[T] = in[T];) copy(&s[T], &in[T]); BROKEN(t[T] = in[T];) asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at(&m)) : "memory"); } else { mbar_wait(&m, 0); out[T] = s[LANE] + t[LANE]; } }
+
+//# mbarrier_relaxed_arrival: race sm=90
+K { __shared__ unsigned long long m; __shared__ int s; if (T == 0) mbar_init(&m, 1); __syncthreads(); if (T == 0) { __threadfence_block(); *(volatile int *)&s = n; CLEAN(__threadfence();) asm volatile("{ .reg .b64 q; mbarrier.arrive.relaxed.cta.shared.b64 q, [%0]; }" ::"r"(at(&m)) : "memory"); } if (T == 32) { mbar_wait(&m, 0); out[0] = s; } }
+//# mbarrier_never_made: mbarrier
+K { __shared__ unsigned long long m; __shared__ double d; if (T == 0) { CLEAN(mbar_init(&m, 64);) BROKEN(m = 0x4000000000000000ull | 64 | 64 << 20;) d = 1; } __syncthreads(); mbar_arrive(&m); mbar_wait(&m, 0); out[T] = (int)d; }
+//# mbarrier_unmade: mbarrier
+K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 64); __syncthreads(); CLEAN(mbar_arrive(&m); mbar_wait(&m, 0); __syncthreads();) if (T == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at(&m)) : "memory"); BROKEN(__syncthreads(); mbar_arrive(&m);) }
+//# mbarrier_made_twice: mbarrier
+K { __shared__ unsigned long long m; for (int i = 0; i < 2; i++) { if (T == 0) mbar_init(&m, 64); __syncthreads(); mbar_arrive(&m); mbar_wait(&m, 0); __syncthreads(); CLEAN(if (T == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at(&m)) : "memory");) } }
+//# mbarrier_made_by_all: mbarrier
+K { __shared__ unsigned long long m; if (WARP == 0) { CLEAN(if (T == 0)) mbar_init(&m, 64); } __syncthreads(); mbar_arrive(&m); mbar_wait(&m, 0); out[T] = 1; }
+//# mbarrier_read_as_data: mbarrier
+K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 64); __syncthreads(); mbar_arrive(&m); mbar_wait(&m, 0); __syncthreads(); CLEAN(if (T == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at(&m)) : "memory"); __syncthreads();) out[T] = ((volatile int *)&m)[T & 1]; }
+//# mbarrier_written_as_data: mbarrier
+K { __shared__ union { unsigned long long m; int s[64]; } u; if (T == 0) mbar_init(&u.m, 64); __syncthreads(); mbar_arrive(&u.m); mbar_wait(&u.m, 0); __syncthreads(); CLEAN(if (T == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at(&u.m)) : "memory"); __syncthreads();) u.s[T] = in[T]; __syncthreads(); out[T] = u.s[63 - T]; }
+//# mbarrier_for_nobody: mbarrier
+K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, CLEAN(n) BROKEN(n - 64)); __syncthreads(); mbar_arrive(&m); mbar_wait(&m, 0); out[T] = 1; }
+//# mbarrier_with_too_many: mbarrier
+K { __shared__ unsigned long long m; if (T == 0) { mbar_init(&m, 2); CLEAN(mbar_arrive(&m); mbar_arrive(&m);) BROKEN(asm volatile("{ .reg .b64 s; mbarrier.arrive.noComplete.shared.b64 s, [%0], 3; }" ::"r"(at(&m)) : "memory");) } out[T] = 1; }
+//# mbarrier_arrival_of_none: mbarrier sm=90
+K { __shared__ unsigned long long m; int c = CLEAN(n) BROKEN(n - 64); if (T == 0) { mbar_init(&m, 64); asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0], %1; }" ::"r"(at(&m)), "r"(c) : "memory"); } out[T] = 1; }
+//# mbarrier_of_none_left: mbarrier
+K { __shared__ unsigned long long m; if (T == 0) { mbar_init(&m, CLEAN(2) BROKEN(1)); asm volatile("{ .reg .b64 s; mbarrier.arrive_drop.shared.b64 s, [%0]; }" ::"r"(at(&m)) : "memory"); } out[T] = 1; }
+//# mbarrier_may_not_complete: mbarrier
+K { __shared__ unsigned long long m; if (T == 0) { mbar_init(&m, CLEAN(3) BROKEN(2)); asm volatile("{ .reg .b64 s; mbarrier.arrive.noComplete.shared.b64 s, [%0], 2; }" ::"r"(at(&m)) : "memory"); } out[T] = 1; }
+//# mbarrier_of_too_many_bytes: mbarrier sm=90
+K { __shared__ unsigned long long m; unsigned bytes = CLEAN(n) BROKEN(n << 14); if (T == 0) { mbar_init(&m, 1); asm volatile("mbarrier.expect_tx.relaxed.cta.shared.b64 [%0], %1;" ::"r"(at(&m)), "r"(bytes) : "memory"); } out[T] = 1; }
+//# mbarrier_phase_not_waited_for: mbarrier
+K { __shared__ unsigned long long m; __shared__ int s[32]; if (T == 0) mbar_init(&m, 32); __syncthreads(); if (WARP == 0) { for (int i = 0; i < 2; i++) { s[LANE] = in[i]; mbar_arrive(&m); CLEAN(mbar_wait(&m, i);) BROKEN(__syncwarp();) } } }
+//# mbarrier_misaligned: misaligned
+K { __shared__ unsigned long long m[2]; if (T == 0) mbar_init((unsigned long long *)((char *)m CLEAN(+ 8) BROKEN(+ 4)), 1); out[T] = 1; }
+//# mbarrier_in_global_memory: mbarrier
+K { __shared__ unsigned long long m; unsigned long long *p = CLEAN(&m) BROKEN((unsigned long long *)out); if (T == 0) asm volatile("mbarrier.init.b64 [%0], 1;" ::"l"(p) : "memory"); }
+//# mbarrier_bytes_never_come: deadlock sm=90
+K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 1); __syncthreads(); if (T == 0) { asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.shared.b64 s, [%0], 16; }" ::"r"(at(&m)) : "memory"); asm volatile("mbarrier.complete_tx.relaxed.cta.shared.b64 [%0], %1;" ::"r"(at(&m)), "n"(CLEAN(16) BROKEN(8)) : "memory"); } if (T == 32) mbar_wait(&m, 0); }
+//# mbarrier_wrong_parity: deadlock
+K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 64); __syncthreads(); for (int i = 0; i < 3; i++) { mbar_arrive(&m); mbar_wait(&m, CLEAN(i & 1) BROKEN(i == 2 ? 1 : i)); } mbar_wait(&m, CLEAN(0) BROKEN(1)); out[T] = 1; }
+
+//# lanes_that_leave: exited-thread
+K { if (LANE >= 16) { if (WARP == 0) for (int i = 0; i < n; i++) out[T + 64 * (i & 31)] = i; return; } BROKEN(if (WARP) return;) BAR(1, 64); out[T] = 1; }
+//# counts_of_lanes: barrier-count
+K { int c = LANE < 16 ? 64 : CLEAN(64) BROKEN(32); asm volatile("barrier.sync 1, %0;" ::"r"(c) : "memory"); out[T] = 1; }

@@ -1,0 +1,254 @@
+/* The rules of mbarriers (PTX ISA, parallel-synchronization-and-communication-instructions-
+ * mbarrier): made before they are used, unmade before they are made anew, and in each phase waited
+ * for before anybody arrives in the next one. What the machine itself cannot go on with (counts,
+ * widths) it tells as SIM_MBARRIER_NONE and _BROKEN. */
+#include "sim/sim_mbarrier_check.h"
+
+#include "sim/sim_heap.h"
+
+/* A place that is an mbarrier or was one. */
+struct sim_seen_mbarrier {
+    struct sim_seen_mbarrier *next;
+    uint64_t address;
+    bool valid;
+    bool waited;            /* for the phase before this one; before the first there is none */
+    int64_t phase;          /* from 0 */
+    int64_t pending, bytes; /* at the last wait that failed */
+    struct sim_place made, unmade; /* the last time */
+    struct sim_place over, wait;   /* what completed the last phase; the last wait that failed */
+    uint32_t made_by, unmade_by, over_by;
+    uint32_t *waiting; /* by warp: lanes whose last wait, for this one, failed */
+};
+
+static struct sim_seen_mbarrier *seen_at(const struct sim_mbarrier_check *c, uint64_t address)
+{
+    struct sim_seen_mbarrier *m = c->first;
+    while (m && m->address != address)
+        m = m->next;
+    return m;
+}
+
+static struct sim_seen_mbarrier *made_at(struct sim_mbarrier_check *c, uint64_t address)
+{
+    struct sim_seen_mbarrier *m = seen_at(c, address);
+    if (m)
+        return m;
+    m = sim_heap_new(c->arena, sizeof *m);
+    m->waiting = sim_heap_new(c->arena, (size_t)c->warps * sizeof *m->waiting);
+    m->address = address;
+    m->next = c->first;
+    return c->first = m;
+}
+
+void sim_mbarrier_check_free(struct sim_mbarrier_check *c)
+{
+    while (c->first) {
+        struct sim_seen_mbarrier *m = c->first;
+        c->first = m->next;
+        sim_heap_free(c->arena, m->waiting, (size_t)c->warps * sizeof *m->waiting);
+        sim_heap_free(c->arena, m, sizeof *m);
+    }
+}
+
+/* --- findings --- */
+
+static const char *name_of(const struct sim_mbarrier_check *c, uint64_t address)
+{
+    const struct sim_allocation_event *memory = sim_report_memory(c->report, SIM_SHARED, address);
+    return memory && address - memory->address < memory->bytes ? memory->name : NULL;
+}
+
+static struct sim_finding_access side(const struct sim_mbarrier_check *c,
+                                      const struct sim_place *at, uint32_t mask, const char *does,
+                                      uint64_t address)
+{
+    return (struct sim_finding_access){.at = *at,
+                                       .lane = mask ? __builtin_ctz(mask) : -1,
+                                       .does = does,
+                                       .memory = true,
+                                       .space = SIM_SHARED,
+                                       .address = address,
+                                       .bytes = 8,
+                                       .memory_name = name_of(c, address)};
+}
+
+static const char *does(enum sim_sync kind)
+{
+    switch (kind) {
+    case SIM_MBARRIER_INIT: return "mbarrier.init";
+    case SIM_MBARRIER_ARRIVE: return "arrival";
+    case SIM_MBARRIER_BYTES: return "count of bytes";
+    case SIM_MBARRIER_INVAL: return "mbarrier.inval";
+    case SIM_MBARRIER_WAIT:
+    case SIM_MBARRIER_FAILED: return "wait";
+    default: return "operation on an mbarrier";
+    }
+}
+
+/* `before`, by lanes of `mask`: what does not go with the event; NULL: nothing that is known. */
+static void found(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
+                  const struct sim_place *before, uint32_t mask, const char *did,
+                  const char *message)
+{
+    uint64_t address = e->address[__builtin_ctz(e->mask)];
+    if (sim_report_again(c->report, SIM_FOUND_MBARRIER, &e->at, before))
+        return;
+    struct sim_finding f = {
+        .kind = SIM_FOUND_MBARRIER, .message = message, .access_count = before ? 2 : 1};
+    f.access[0] = side(c, &e->at, e->mask, does(e->kind), address);
+    f.access[0].memory =
+        e->kind != SIM_MBARRIER_BROKEN || before; /* else it may be no such address */
+    if (before)
+        f.access[1] = side(c, before, mask, did, address);
+    sim_report_add(c->report, &f);
+}
+
+static void there_is_none(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
+                          const struct sim_seen_mbarrier *m)
+{
+    if (m)
+        found(c, e, &m->unmade, m->unmade_by, "mbarrier.inval",
+              "an mbarrier is used where there is none any more");
+    else
+        found(c, e, NULL, 0, NULL, "an mbarrier is used where none was ever initialised");
+}
+
+/* --- events --- */
+
+static void init(struct sim_mbarrier_check *c, const struct sim_sync_event *e, uint64_t address)
+{
+    struct sim_seen_mbarrier *m = made_at(c, address);
+    if (m->valid)
+        found(c, e, &m->made, m->made_by, "mbarrier.init",
+              "an mbarrier is initialised where there is one: mbarrier.inval must come first");
+    m->valid = m->waited = true;
+    m->phase = 0;
+    m->made = e->at;
+    m->made_by = e->mask;
+}
+
+static void inval(struct sim_seen_mbarrier *m, const struct sim_sync_event *e)
+{
+    m->valid = false;
+    m->unmade = e->at;
+    m->unmade_by = e->mask;
+}
+
+static void arrive(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
+                   struct sim_seen_mbarrier *m)
+{
+    if (m->waited)
+        return;
+    found(c, e, &m->over, m->over_by, "end of the phase before",
+          "arrival in a phase, though nobody waited for the phase before");
+    m->waited = true; /* once */
+}
+
+static void phase(struct sim_seen_mbarrier *m, const struct sim_sync_event *e)
+{
+    m->phase++;
+    m->waited = false;
+    m->over = e->at;
+    m->over_by = e->mask;
+}
+
+void sim_mbarrier_check_leave(struct sim_mbarrier_check *c, int warp, uint32_t mask)
+{
+    for (struct sim_seen_mbarrier *m = c->first; m; m = m->next)
+        m->waiting[warp] &= ~mask;
+}
+
+static void failed(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
+                   struct sim_seen_mbarrier *m)
+{
+    sim_mbarrier_check_leave(c, e->at.warp, e->mask);
+    m->waiting[e->at.warp] |= e->mask;
+    m->wait = e->at;
+    m->pending = e->pending;
+    m->bytes = e->bytes;
+}
+
+/* An operation on one that is there. */
+static void used(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
+                 struct sim_seen_mbarrier *m)
+{
+    switch (e->kind) {
+    case SIM_MBARRIER_ARRIVE: arrive(c, e, m); break;
+    case SIM_MBARRIER_PHASE: phase(m, e); break;
+    case SIM_MBARRIER_INVAL: inval(m, e); break;
+    case SIM_MBARRIER_FAILED: failed(c, e, m); break;
+    case SIM_MBARRIER_WAIT:
+        m->waited = true;
+        sim_mbarrier_check_leave(c, e->at.warp, e->mask);
+        break;
+    case SIM_MBARRIER_BROKEN: found(c, e, &m->made, m->made_by, "mbarrier.init", e->why); break;
+    default: break;
+    }
+}
+
+void sim_mbarrier_check_told(struct sim_mbarrier_check *c, const struct sim_sync_event *e)
+{
+    uint64_t address = e->address[__builtin_ctz(e->mask)];
+    struct sim_seen_mbarrier *m = seen_at(c, address);
+    if (e->kind == SIM_MBARRIER_INIT)
+        init(c, e, address);
+    else if (m && m->valid)
+        used(c, e, m);
+    else if (e->kind == SIM_MBARRIER_BROKEN)
+        found(c, e, NULL, 0, NULL, e->why);
+    else
+        there_is_none(c, e, m);
+}
+
+/* --- deadlock --- */
+
+static const char *who_waits(const struct sim_mbarrier_check *c, const struct sim_seen_mbarrier *m)
+{
+    enum { NAMED = 8 };
+    struct text t;
+    int count = 0;
+    text_init(&t, c->arena);
+    for (int w = 0; w < c->warps; w++)
+        if (m->waiting[w] && count++ < NAMED)
+            text_printf(&t, "%swarp %d (lanes 0x%08x)", count > 1 ? ", " : "waiting: ", w,
+                        m->waiting[w]);
+    if (count > NAMED)
+        text_printf(&t, " and %d more", count - NAMED);
+    return t.data;
+}
+
+static bool explain(struct sim_mbarrier_check *c, const struct sim_seen_mbarrier *m)
+{
+    int first = 0;
+    struct text message;
+    while (first < c->warps && !m->waiting[first])
+        first++;
+    if (first == c->warps)
+        return false;
+    struct sim_place at = m->wait;
+    at.warp = first;
+    if (sim_report_again(c->report, SIM_FOUND_DEADLOCK, &at, &m->made))
+        return true;
+    text_init(&message, c->arena);
+    text_printf(&message, "phase %lld of an mbarrier is never complete: ", (long long)m->phase);
+    if (m->pending)
+        text_printf(&message, "%lld arrival%s%s", (long long)m->pending, m->pending > 1 ? "s" : "",
+                    m->bytes ? " and " : "");
+    if (m->bytes)
+        text_printf(&message, "%lld bytes", (long long)m->bytes);
+    text_add(&message, " to come");
+    struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = message.data, .access_count = 2};
+    f.access[0] = side(c, &at, m->waiting[first], "wait", m->address);
+    f.access[1] = side(c, &m->made, m->made_by, "mbarrier.init", m->address);
+    f.steps[f.step_count++] = who_waits(c, m);
+    sim_report_add(c->report, &f);
+    return true;
+}
+
+bool sim_mbarrier_check_deadlock(struct sim_mbarrier_check *c)
+{
+    bool explained = false;
+    for (const struct sim_seen_mbarrier *m = c->first; m; m = m->next)
+        explained |= explain(c, m);
+    return explained;
+}

@@ -1,0 +1,24 @@
+/* Misuse of mbarriers, and who waits for which when nobody can go on. A part of the barrier
+ * check. */
+#ifndef TW_SIM_MBARRIER_CHECK_H
+#define TW_SIM_MBARRIER_CHECK_H
+
+#include "sim/sim_report.h"
+
+struct sim_seen_mbarrier;
+/* Those of a block. */
+struct sim_mbarrier_check {
+    struct arena *arena;
+    struct sim_report *report;
+    int warps;
+    struct sim_seen_mbarrier *first; /* the latest new one */
+};
+
+void sim_mbarrier_check_told(struct sim_mbarrier_check *c, const struct sim_sync_event *event);
+/* Lanes of a warp wait for something else, or have left. */
+void sim_mbarrier_check_leave(struct sim_mbarrier_check *c, int warp, uint32_t mask);
+/* Reports those that somebody waits for; false: there is none. */
+bool sim_mbarrier_check_deadlock(struct sim_mbarrier_check *c);
+void sim_mbarrier_check_free(struct sim_mbarrier_check *c);
+
+#endif
