@@ -1,5 +1,7 @@
 #include "base/dtype.h"
 
+#include "base/float_bits.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -89,20 +91,6 @@ int64_t dtype_wrap(enum dtype t, int64_t v)
 }
 
 /* --- 16-bit floats --- */
-
-static uint32_t f32_bits(float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static float f32_from_bits(uint32_t bits)
-{
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
 
 float f16_to_f32(uint16_t bits)
 {

@@ -1,5 +1,6 @@
 /* Conversions between element types: to floats rounded once to nearest even; from floats to
  * integers truncated and saturated, NaN 0; integers wrapped; to bool x != 0. */
+#include "base/float_bits.h"
 #include "cpu/routines.h"
 
 #include <string.h>
@@ -9,20 +10,6 @@
 #define HARDWARE_F16 1
 #endif
 
-static inline uint32_t bits_of(float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static inline float float_of(uint32_t bits)
-{
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
 /* --- 16-bit floats, without branches so that the loops vectorise; the values are base/dtype.c's
  * --- */
 
@@ -30,20 +17,21 @@ static inline float from_f16(uint16_t x)
 {
     uint32_t sign = (uint32_t)(x & 0x8000u) << 16, rest = x & 0x7fffu;
     uint32_t normal = (rest << 13) + (112u << 23);
-    uint32_t small = bits_of((float)(int32_t)rest * 0x1p-24f);
+    uint32_t small = f32_bits((float)(int32_t)rest * 0x1p-24f);
     uint32_t special = 0x7f800000u | (rest & 0x3ffu) << 13 | (rest > 0x7c00u ? 0x400000u : 0u);
     uint32_t bits = rest < 0x400u ? small : normal;
     bits = rest >= 0x7c00u ? special : bits;
-    return float_of(sign | bits);
+    return f32_from_bits(sign | bits);
 }
 
 static inline uint16_t to_f16(float x)
 {
-    uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
+    uint32_t bits = f32_bits(x), sign = bits >> 16 & 0x8000u;
     bits &= 0x7fffffffu;
     uint32_t normal = (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13;
     uint32_t kept = bits < 0x38800000u ? bits : 0;
-    uint32_t small = bits_of(float_of(kept) + 0.5f) - bits_of(0.5f); /* the addition rounds */
+    uint32_t small =
+        f32_bits(f32_from_bits(kept) + 0.5f) - f32_bits(0.5f); /* the addition rounds */
     uint32_t result = bits < 0x38800000u ? small : normal;
     result = bits >= 0x477ff000u ? 0x7c00u : result;
     result = bits > 0x7f800000u ? (0x7e00u | (bits >> 13 & 0x3ffu)) : result;
@@ -53,12 +41,12 @@ static inline uint16_t to_f16(float x)
 static inline float from_bf16(uint16_t x)
 {
     uint32_t wide = (uint32_t)x << 16;
-    return float_of((wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide);
+    return f32_from_bits((wide & 0x7fffffffu) > 0x7f800000u ? wide | 0x400000u : wide);
 }
 
 static inline uint16_t to_bf16(float x)
 {
-    uint32_t bits = bits_of(x);
+    uint32_t bits = f32_bits(x);
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 | 0x40u) : rounded);
 }

@@ -12,7 +12,7 @@ enum { FTZ = 1 };
 /* .ftz also takes what is subnormal in the result. */
 static uint32_t finished(float v, bool ftz)
 {
-    uint32_t r = sim_f32_canonical(sim_float_bits(v));
+    uint32_t r = sim_f32_canonical(f32_bits(v));
     return ftz ? sim_f32_flush(r) : r;
 }
 
@@ -30,7 +30,7 @@ static double reciprocal_root(double a)
     static uint32_t name##_lane(uint32_t a, bool ftz)                                              \
     {                                                                                              \
         a = ftz ? sim_f32_flush(a) : a;                                                            \
-        return finished((float)f((double)sim_float(a)), ftz);                                      \
+        return finished((float)f((double)f32_from_bits(a)), ftz);                                  \
     }                                                                                              \
     SIM_RARE1(name##_f32, uint32_t, uint32_t, name##_lane(a, op->small &FTZ))
 APPROXIMATE(rcp, reciprocal)
@@ -46,7 +46,7 @@ APPROXIMATE(tanh, tanh)
 #define APPROXIMATE_HALVES(name, f, widen, narrow)                                                 \
     static uint16_t name##_lane(uint16_t a)                                                        \
     {                                                                                              \
-        return narrow(sim_float_bits((float)f((double)widen(a))));                                 \
+        return narrow(f32_bits((float)f((double)widen(a))));                                       \
     }                                                                                              \
     SIM_RARE1(name, uint16_t, uint16_t, name##_lane(a))                                            \
     SIM_RARE1(name##x2, uint32_t, uint32_t,                                                        \
@@ -71,8 +71,9 @@ static inline uint32_t divided(uint32_t a, uint32_t b, bool ftz, bool full)
     b = ftz ? sim_f32_flush(b) : b;
     uint32_t rest = b & 0x7fffffffu;
     bool vanishes = !full && rest > 0x7e800000u && rest < 0x7f800000u;
-    float r = vanishes ? sim_float(a) * sim_float(b & 0x80000000u) : sim_float(a) / sim_float(b);
-    uint32_t bits = sim_f32_canonical(sim_float_bits(r));
+    float r = vanishes ? f32_from_bits(a) * f32_from_bits(b & 0x80000000u)
+                       : f32_from_bits(a) / f32_from_bits(b);
+    uint32_t bits = sim_f32_canonical(f32_bits(r));
     return ftz ? sim_f32_flush(bits) : bits;
 }
 SIM_BINARY(div_approx, uint32_t, uint32_t, uint32_t, divided(a, b, false, false))
@@ -87,7 +88,7 @@ static uint64_t coarse(uint64_t a, double (*f)(double))
     a &= high;
     if (!(a & infinity))
         a &= 1ull << 63;
-    uint64_t r = sim_double_bits(f(sim_double(a)));
+    uint64_t r = f64_bits(f(f64_from_bits(a)));
     if (sim_f64_nan(r))
         return 0x7fffffff00000000u;
     r += 0x7fffffffu + (r >> 32 & 1);
@@ -95,11 +96,13 @@ static uint64_t coarse(uint64_t a, double (*f)(double))
 }
 SIM_RARE1(rcp_coarse, uint64_t, uint64_t, coarse(a, reciprocal))
 SIM_RARE1(rsqrt_coarse, uint64_t, uint64_t, coarse(a, reciprocal_root))
-SIM_RARE1(rsqrt_f64, uint64_t, uint64_t, sim_double_bits(reciprocal_root(sim_double(a))))
+SIM_RARE1(rsqrt_f64, uint64_t, uint64_t, f64_bits(reciprocal_root(f64_from_bits(a))))
 
 #define APPROX_ROWS(name, ID)                                                                      \
     SIM_ROW(name##_f32, ID, MOD_APPROX, MOD_F32),                                                  \
         SIM_ROW(name##_f32, ID, MOD_APPROX, MOD_FTZ, MOD_F32)
+#define HALF_ROWS(name, ID, TYPE, ...)                                                             \
+    SIM_ROW(name, ID, __VA_ARGS__, MOD_##TYPE), SIM_ROW(name##x2, ID, __VA_ARGS__, MOD_##TYPE##X2)
 static const struct sim_value_row approx_rows[] = {
     APPROX_ROWS(rcp, RCP),
     APPROX_ROWS(sqrt, SQRT),
@@ -109,14 +112,10 @@ static const struct sim_value_row approx_rows[] = {
     APPROX_ROWS(lg2, LG2),
     APPROX_ROWS(ex2, EX2),
     SIM_ROW(tanh_f32, TANH, MOD_APPROX, MOD_F32),
-    SIM_ROW(ex2_f16, EX2, MOD_APPROX, MOD_F16),
-    SIM_ROW(ex2_f16x2, EX2, MOD_APPROX, MOD_F16X2),
-    SIM_ROW(ex2_ftz_bf16, EX2, MOD_APPROX, MOD_FTZ, MOD_BF16),
-    SIM_ROW(ex2_ftz_bf16x2, EX2, MOD_APPROX, MOD_FTZ, MOD_BF16X2),
-    SIM_ROW(tanh_f16, TANH, MOD_APPROX, MOD_F16),
-    SIM_ROW(tanh_f16x2, TANH, MOD_APPROX, MOD_F16X2),
-    SIM_ROW(tanh_bf16, TANH, MOD_APPROX, MOD_BF16),
-    SIM_ROW(tanh_bf16x2, TANH, MOD_APPROX, MOD_BF16X2),
+    HALF_ROWS(ex2_f16, EX2, F16, MOD_APPROX),
+    HALF_ROWS(ex2_ftz_bf16, EX2, BF16, MOD_APPROX, MOD_FTZ),
+    HALF_ROWS(tanh_f16, TANH, F16, MOD_APPROX),
+    HALF_ROWS(tanh_bf16, TANH, BF16, MOD_APPROX),
     SIM_ROW(div_approx, DIV, MOD_APPROX, MOD_F32),
     SIM_ROW(div_approx_ftz, DIV, MOD_APPROX, MOD_FTZ, MOD_F32),
     SIM_ROW(div_full, DIV, MOD_FULL, MOD_F32),

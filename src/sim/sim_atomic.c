@@ -5,6 +5,7 @@
  */
 #include "base/dtype.h"
 #include "sim/sim_machine.h"
+#include "sim/sim_value.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,14 +40,18 @@ static uint64_t add_f32(uint64_t a, uint64_t b, bool flush)
     return flush ? of_f32(flushed(flushed(x) + flushed(y))) : of_f32(x + y);
 }
 
-/* A NaN is handed on as it is, the operand's rather than the one in memory. */
-static uint64_t add_f64(uint64_t a, uint64_t b)
+/* A NaN is handed on as it is, the operand's rather than the one in memory. In shared memory it is an
+ * addition of registers: the one in memory first, and quiet. */
+static uint64_t add_f64(uint64_t a, uint64_t b, bool shared)
 {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    if (isnan(x) || isnan(y))
+    if (isnan(x) || isnan(y)) {
+        if (shared)
+            return sim_f64_quiet(isnan(x) ? a : b);
         return isnan(y) ? b : a;
+    }
     x += y;
     memcpy(&a, &x, sizeof a);
     return isnan(x) ? UINT64_C(0xfff8000000000000) : a;
@@ -100,7 +105,7 @@ static uint64_t combined(const struct sim_op *op, uint64_t a, uint64_t b)
     }
     switch (op->small2) {
     case MOD_F32: return add_f32(a, b, op->space != SIM_IN_SHARED);
-    case MOD_F64: return add_f64(a, b);
+    case MOD_F64: return add_f64(a, b, op->space == SIM_IN_SHARED);
     case MOD_F16:
     case MOD_BF16:
     case MOD_F16X2:

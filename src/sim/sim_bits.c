@@ -26,7 +26,7 @@ LOGIC(64)
 PREDICATES(and_predicates, a &b)
 PREDICATES(or_predicates, a | b)
 PREDICATES(xor_predicates, a ^ b)
-SIM_HANDLER(not_predicate)
+SIM_HANDLER(not_predicates)
 {
     sim_set_predicate(sim_predicate(w, op, 0), ~sim_condition(w, op, 1), mask);
     return true;
@@ -110,12 +110,12 @@ static inline int64_t sar_s64(int64_t a, uint32_t n)
 SIM_BINARY(shl_16, uint16_t, uint16_t, uint32_t, shl_u32(a, b))
 SIM_BINARY(shl_32, uint32_t, uint32_t, uint32_t, shl_u32(a, b))
 SIM_BINARY(shl_64, uint64_t, uint64_t, uint32_t, shl_u64(a, b))
-SIM_BINARY(shr_u16, uint16_t, uint16_t, uint32_t, shr_u32(a, b))
-SIM_BINARY(shr_u32_, uint32_t, uint32_t, uint32_t, shr_u32(a, b))
-SIM_BINARY(shr_u64_, uint64_t, uint64_t, uint32_t, shr_u64(a, b))
-SIM_BINARY(shr_s16, int16_t, int16_t, uint32_t, sar_s32(a, b))
-SIM_BINARY(shr_s32, int32_t, int32_t, uint32_t, sar_s32(a, b))
-SIM_BINARY(shr_s64, int64_t, int64_t, uint32_t, sar_s64(a, b))
+#define RIGHT(bits, wide)                                                                          \
+    SIM_BINARY(right_##bits, uint##bits##_t, uint##bits##_t, uint32_t, shr_u##wide(a, b))          \
+    SIM_BINARY(right_signed_##bits, int##bits##_t, int##bits##_t, uint32_t, sar_s##wide(a, b))
+RIGHT(16, 32)
+RIGHT(32, 32)
+RIGHT(64, 64)
 
 /* Funnel shifts of b:a, n from 0 to 32: the high word, shifted left; the low one, shifted right. */
 static inline uint32_t funnel_left(uint32_t a, uint32_t b, uint32_t n)
@@ -296,77 +296,63 @@ static inline uint32_t szext_s32(uint32_t a, uint32_t length)
     uint32_t sign = 1u << (length - 1);
     return ((a & (uint32_t)field_mask(length)) ^ sign) - sign;
 }
-SIM_BINARY(szext_clamp_u32, uint32_t, uint32_t, uint32_t, a &field_mask(b))
-SIM_BINARY(szext_wrap_u32, uint32_t, uint32_t, uint32_t, a &field_mask(b & 31))
-SIM_BINARY(szext_clamp_s32, uint32_t, uint32_t, uint32_t, szext_s32(a, b))
-SIM_BINARY(szext_wrap_s32, uint32_t, uint32_t, uint32_t, szext_s32(a, b & 31))
+SIM_BINARY(szext_u32_clamp, uint32_t, uint32_t, uint32_t, a &field_mask(b))
+SIM_BINARY(szext_u32_wrap, uint32_t, uint32_t, uint32_t, a &field_mask(b & 31))
+SIM_BINARY(szext_s32_clamp, uint32_t, uint32_t, uint32_t, szext_s32(a, b))
+SIM_BINARY(szext_s32_wrap, uint32_t, uint32_t, uint32_t, szext_s32(a, b & 31))
 
 /* --- choice --- */
 
-#define WIDTHS(handler, id)                                                                        \
-    SIM_ROW(handler##_16, id, MOD_B16), SIM_ROW(handler##_32, id, MOD_B32),                        \
-        SIM_ROW(handler##_64, id, MOD_B64)
+#define LONG_ROWS(handler, id)                                                                     \
+    SIM_ROW(handler##_32, id, MOD_B32), SIM_ROW(handler##_64, id, MOD_B64)
+#define WIDTH_ROWS(handler, id) SIM_ROW(handler##_16, id, MOD_B16), LONG_ROWS(handler, id)
+#define LOGIC_ROWS(handler, id) WIDTH_ROWS(handler, id), SIM_ROW(handler##_predicates, id, MOD_PRED)
+#define RIGHT_ROWS(bits)                                                                           \
+    SIM_ROW(right_##bits, SHR, MOD_B##bits), SIM_ROW(right_##bits, SHR, MOD_U##bits),              \
+        SIM_ROW(right_signed_##bits, SHR, MOD_S##bits)
+#define EDGE_ROWS(handler, id, ...)                                                                \
+    SIM_ROW(handler##_clamp, id, MOD_CLAMP, __VA_ARGS__),                                          \
+        SIM_ROW(handler##_wrap, id, MOD_WRAP, __VA_ARGS__)
+#define PRMT_ROW(mode, MODE) SIM_ROW(prmt_to_##mode, PRMT, MOD_B32, MOD_##MODE)
+/* Of a type: what finds its highest bit, and takes out fields. */
+#define FIELD_ROWS(type, TYPE)                                                                     \
+    SIM_ROW(bfind_##type, BFIND, MOD_##TYPE),                                                      \
+        SIM_ROW(bfind_amount_##type, BFIND, MOD_SHIFT_AMOUNT, MOD_##TYPE),                         \
+        SIM_ROW(bfe_##type, BFE, MOD_##TYPE)
 static const struct sim_value_row bits_rows[] = {
-    WIDTHS(and, AND),
-    WIDTHS(or, OR),
-    WIDTHS(xor, XOR),
-    WIDTHS(not, NOT),
-    WIDTHS(cnot, CNOT),
-    WIDTHS(shl, SHL),
-    SIM_ROW(and_predicates, AND, MOD_PRED),
-    SIM_ROW(or_predicates, OR, MOD_PRED),
-    SIM_ROW(xor_predicates, XOR, MOD_PRED),
-    SIM_ROW(not_predicate, NOT, MOD_PRED),
+    LOGIC_ROWS(and, AND),
+    LOGIC_ROWS(or, OR),
+    LOGIC_ROWS(xor, XOR),
+    LOGIC_ROWS(not, NOT),
+    WIDTH_ROWS(cnot, CNOT),
     SIM_ROW(lop3_any, LOP3, MOD_B32),
     SIM_ROW(lop3_predicate, LOP3, MOD_OR, MOD_B32),
     SIM_ROW(lop3_predicate, LOP3, MOD_AND, MOD_B32),
-    SIM_ROW(shr_u16, SHR, MOD_B16),
-    SIM_ROW(shr_u32_, SHR, MOD_B32),
-    SIM_ROW(shr_u64_, SHR, MOD_B64),
-    SIM_ROW(shr_u16, SHR, MOD_U16),
-    SIM_ROW(shr_u32_, SHR, MOD_U32),
-    SIM_ROW(shr_u64_, SHR, MOD_U64),
-    SIM_ROW(shr_s16, SHR, MOD_S16),
-    SIM_ROW(shr_s32, SHR, MOD_S32),
-    SIM_ROW(shr_s64, SHR, MOD_S64),
-    SIM_ROW(shf_l_clamp, SHF, MOD_LEFT, MOD_CLAMP, MOD_B32),
-    SIM_ROW(shf_r_clamp, SHF, MOD_RIGHT, MOD_CLAMP, MOD_B32),
-    SIM_ROW(shf_l_wrap, SHF, MOD_LEFT, MOD_WRAP, MOD_B32),
-    SIM_ROW(shf_r_wrap, SHF, MOD_RIGHT, MOD_WRAP, MOD_B32),
+    WIDTH_ROWS(shl, SHL),
+    RIGHT_ROWS(16),
+    RIGHT_ROWS(32),
+    RIGHT_ROWS(64),
+    EDGE_ROWS(shf_l, SHF, MOD_LEFT, MOD_B32),
+    EDGE_ROWS(shf_r, SHF, MOD_RIGHT, MOD_B32),
     SIM_ROW(prmt_any, PRMT, MOD_B32),
-    SIM_ROW(prmt_to_f4e, PRMT, MOD_B32, MOD_F4E),
-    SIM_ROW(prmt_to_b4e, PRMT, MOD_B32, MOD_B4E),
-    SIM_ROW(prmt_to_rc8, PRMT, MOD_B32, MOD_RC8),
-    SIM_ROW(prmt_to_ecl, PRMT, MOD_B32, MOD_ECL),
-    SIM_ROW(prmt_to_ecr, PRMT, MOD_B32, MOD_ECR),
-    SIM_ROW(prmt_to_rc16, PRMT, MOD_B32, MOD_RC16),
-    SIM_ROW(popc_32, POPC, MOD_B32),
-    SIM_ROW(popc_64, POPC, MOD_B64),
-    SIM_ROW(clz_32, CLZ, MOD_B32),
-    SIM_ROW(clz_64, CLZ, MOD_B64),
-    SIM_ROW(brev_32, BREV, MOD_B32),
-    SIM_ROW(brev_64, BREV, MOD_B64),
-    SIM_ROW(bfind_u32, BFIND, MOD_U32),
-    SIM_ROW(bfind_u64, BFIND, MOD_U64),
-    SIM_ROW(bfind_s32, BFIND, MOD_S32),
-    SIM_ROW(bfind_s64, BFIND, MOD_S64),
-    SIM_ROW(bfind_amount_u32, BFIND, MOD_SHIFT_AMOUNT, MOD_U32),
-    SIM_ROW(bfind_amount_u64, BFIND, MOD_SHIFT_AMOUNT, MOD_U64),
-    SIM_ROW(bfind_amount_s32, BFIND, MOD_SHIFT_AMOUNT, MOD_S32),
-    SIM_ROW(bfind_amount_s64, BFIND, MOD_SHIFT_AMOUNT, MOD_S64),
+    PRMT_ROW(f4e, F4E),
+    PRMT_ROW(b4e, B4E),
+    PRMT_ROW(rc8, RC8),
+    PRMT_ROW(ecl, ECL),
+    PRMT_ROW(ecr, ECR),
+    PRMT_ROW(rc16, RC16),
+    LONG_ROWS(popc, POPC),
+    LONG_ROWS(clz, CLZ),
+    LONG_ROWS(brev, BREV),
     SIM_ROW(fns, FNS, MOD_B32),
-    SIM_ROW(bfe_u32, BFE, MOD_U32),
-    SIM_ROW(bfe_u64, BFE, MOD_U64),
-    SIM_ROW(bfe_s32, BFE, MOD_S32),
-    SIM_ROW(bfe_s64, BFE, MOD_S64),
-    SIM_ROW(bfi_32, BFI, MOD_B32),
-    SIM_ROW(bfi_64, BFI, MOD_B64),
-    SIM_ROW(bmsk_clamp, BMSK, MOD_CLAMP, MOD_B32),
-    SIM_ROW(bmsk_wrap, BMSK, MOD_WRAP, MOD_B32),
-    SIM_ROW(szext_clamp_u32, SZEXT, MOD_CLAMP, MOD_U32),
-    SIM_ROW(szext_wrap_u32, SZEXT, MOD_WRAP, MOD_U32),
-    SIM_ROW(szext_clamp_s32, SZEXT, MOD_CLAMP, MOD_S32),
-    SIM_ROW(szext_wrap_s32, SZEXT, MOD_WRAP, MOD_S32),
+    FIELD_ROWS(u32, U32),
+    FIELD_ROWS(u64, U64),
+    FIELD_ROWS(s32, S32),
+    FIELD_ROWS(s64, S64),
+    LONG_ROWS(bfi, BFI),
+    EDGE_ROWS(bmsk, BMSK, MOD_B32),
+    EDGE_ROWS(szext_u32, SZEXT, MOD_U32),
+    EDGE_ROWS(szext_s32, SZEXT, MOD_S32),
 };
 
 /* Tables with a loop of their own. */

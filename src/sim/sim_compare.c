@@ -125,13 +125,13 @@ COMPARE(lt_s64, int64_t, a < b)
 #define OF_64_BITS(type, how, x) COMPARE(how##_##type, uint64_t, x)
 #define OF_16_BITS(type, how, x)                                                                   \
     COMPARE(how##_##type, uint16_t, x) COMPARE_PAIRS(how##_##type##x2, x)
-#define FLUSHED(a) sim_float(sim_f32_flush(a))
-#define OF_F16(a) sim_float(sim_f16_widen(a))
-#define OF_F16_FLUSHED(a) sim_float(sim_f16_widen(sim_f16_flush(a)))
-#define OF_BF16(a) sim_float(sim_bf16_widen(a))
-FLOATS(OF_32_BITS, f32, sim_float)
+#define FLUSHED(a) f32_from_bits(sim_f32_flush(a))
+#define OF_F16(a) f32_from_bits(sim_f16_widen(a))
+#define OF_F16_FLUSHED(a) f32_from_bits(sim_f16_widen(sim_f16_flush(a)))
+#define OF_BF16(a) f32_from_bits(sim_bf16_widen(a))
+FLOATS(OF_32_BITS, f32, f32_from_bits)
 FLOATS(OF_32_BITS, f32_ftz, FLUSHED)
-FLOATS(OF_64_BITS, f64, sim_double)
+FLOATS(OF_64_BITS, f64, f64_from_bits)
 FLOATS(OF_16_BITS, f16, OF_F16)
 FLOATS(OF_16_BITS, f16_ftz, OF_F16_FLUSHED)
 FLOATS(OF_16_BITS, bf16, OF_BF16)
@@ -301,7 +301,7 @@ static bool choose_comparison(struct sim_decoder *d, const struct ptx_instructio
     SIM_TERNARY(slct_s32_##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, int32_t,          \
                 c >= 0 ? a : b)                                                                    \
     SIM_TERNARY(slct_f32_##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, uint32_t,         \
-                sim_float(c) >= 0 ? a : b)                                                         \
+                f32_from_bits(c) >= 0 ? a : b)                                                     \
     SIM_TERNARY(slct_ftz_##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, uint32_t,         \
                 FLUSHED(c) >= 0 ? a : b)
 SELECT(16)

@@ -30,26 +30,22 @@ static bool describe(enum ptx_mod type, uint8_t *kind, uint8_t *bits, uint8_t *f
         uint16_t type;
         uint8_t kind, bits, format;
     } types[] = {
-        {MOD_U8, UNSIGNED, 8, 0},
-        {MOD_U16, UNSIGNED, 16, 0},
-        {MOD_U32, UNSIGNED, 32, 0},
-        {MOD_U64, UNSIGNED, 64, 0},
-        {MOD_S8, SIGNED, 8, 0},
-        {MOD_S16, SIGNED, 16, 0},
-        {MOD_S32, SIGNED, 32, 0},
-        {MOD_S64, SIGNED, 64, 0},
-        {MOD_F64, FLOAT, 64, SIM_AS_F64},
-        {MOD_F32, FLOAT, 32, SIM_AS_F32},
-        {MOD_F16, FLOAT, 16, SIM_AS_F16},
-        {MOD_BF16, FLOAT, 16, SIM_AS_BF16},
-        {MOD_TF32, FLOAT, 32, SIM_AS_TF32},
-        {MOD_F16X2, FLOAT, 16, SIM_AS_F16},
-        {MOD_BF16X2, FLOAT, 16, SIM_AS_BF16},
-        {MOD_E4M3X2, FLOAT, 8, SIM_AS_E4M3},
-        {MOD_E5M2X2, FLOAT, 8, SIM_AS_E5M2},
-        {MOD_E2M3X2, FLOAT, 8, SIM_AS_E2M3},
-        {MOD_E3M2X2, FLOAT, 8, SIM_AS_E3M2},
-        {MOD_E2M1X2, FLOAT, 4, SIM_AS_E2M1},
+#define INTEGERS(bits) {MOD_U##bits, UNSIGNED, bits, 0}, {MOD_S##bits, SIGNED, bits, 0}
+#define FLOATS(TYPE, bits)                                                                         \
+    {                                                                                              \
+        MOD_##TYPE, FLOAT, bits, SIM_AS_##TYPE                                                     \
+    }
+#define PAIRS(TYPE, bits)                                                                          \
+    {                                                                                              \
+        MOD_##TYPE##X2, FLOAT, bits, SIM_AS_##TYPE                                                 \
+    }
+        INTEGERS(8),      INTEGERS(16),    INTEGERS(32),    INTEGERS(64),
+        FLOATS(F64, 64),  FLOATS(F32, 32), FLOATS(F16, 16), FLOATS(BF16, 16),
+        FLOATS(TF32, 32), PAIRS(F16, 16),  PAIRS(BF16, 16), PAIRS(E4M3, 8),
+        PAIRS(E5M2, 8),   PAIRS(E2M3, 8),  PAIRS(E3M2, 8),  PAIRS(E2M1, 4),
+#undef INTEGERS
+#undef FLOATS
+#undef PAIRS
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].type == type) {
@@ -228,9 +224,9 @@ static uint64_t float_to_float(const struct how *h, uint64_t bits, uint32_t rand
     if (to == SIM_AS_TF32 && h->rounding == SIM_RNA)
         r = to_tf32_away((uint32_t)bits);
     else if (to == SIM_AS_E4M3 && from == SIM_AS_F32)
-        r = f32_to_e4m3(sim_float((uint32_t)bits));
+        r = f32_to_e4m3(f32_from_bits((uint32_t)bits));
     else if (to == SIM_AS_E5M2 && from == SIM_AS_F32)
-        r = f32_to_e5m2(sim_float((uint32_t)bits));
+        r = f32_to_e5m2(f32_from_bits((uint32_t)bits));
     else if (nan)
         r = nan_to_float(h, bits);
     else
@@ -345,17 +341,17 @@ WIDEN(s32, int32_t)
 WIDEN(u64, uint64_t)
 WIDEN(s64, int64_t)
 
-#define TO_F32(type, A) SIM_UNARY(f32_of_##type, uint32_t, A, sim_float_bits((float)a))
+#define TO_F32(type, A) SIM_UNARY(f32_of_##type, uint32_t, A, f32_bits((float)a))
 TO_F32(u16, uint16_t)
 TO_F32(s16, int16_t)
 TO_F32(u32, uint32_t)
 TO_F32(s32, int32_t)
 TO_F32(u64, uint64_t)
 TO_F32(s64, int64_t)
-SIM_UNARY(f64_of_s32, uint64_t, int32_t, sim_double_bits((double)a))
-SIM_UNARY(f64_of_u32, uint64_t, uint32_t, sim_double_bits((double)a))
-SIM_UNARY(f64_of_s64, uint64_t, int64_t, sim_double_bits((double)a))
-SIM_UNARY(f64_of_u64, uint64_t, uint64_t, sim_double_bits((double)a))
+SIM_UNARY(f64_of_s32, uint64_t, int32_t, f64_bits((double)a))
+SIM_UNARY(f64_of_u32, uint64_t, uint32_t, f64_bits((double)a))
+SIM_UNARY(f64_of_s64, uint64_t, int64_t, f64_bits((double)a))
+SIM_UNARY(f64_of_u64, uint64_t, uint64_t, f64_bits((double)a))
 
 /* v is integral; the largest f32 below 2^31 and 2^32 are clear of the ends. NaN becomes 0. */
 static inline uint32_t s32_of_float(float v)
@@ -370,8 +366,8 @@ static inline uint32_t u32_of_float(float v)
     return v >= 0x1p32f ? 0xffffffffu : (uint32_t)inside;
 }
 #define FROM_F32(how, rounded)                                                                     \
-    SIM_UNARY(s32_##how, uint32_t, uint32_t, s32_of_float(rounded(sim_float(a))))                  \
-    SIM_UNARY(u32_##how, uint32_t, uint32_t, u32_of_float(rounded(sim_float(a))))
+    SIM_UNARY(s32_##how, uint32_t, uint32_t, s32_of_float(rounded(f32_from_bits(a))))              \
+    SIM_UNARY(u32_##how, uint32_t, uint32_t, u32_of_float(rounded(f32_from_bits(a))))
 FROM_F32(rni, rintf)
 FROM_F32(rzi, truncf)
 FROM_F32(rmi, floorf)
@@ -393,6 +389,9 @@ SIM_UNARY(copy_64, uint64_t, uint64_t, a)
     SIM_ROW(to_16_##type, CVT, MOD_U16, source), SIM_ROW(to_16_##type, CVT, MOD_S16, source),      \
         SIM_ROW(to_32_##type, CVT, MOD_U32, source), SIM_ROW(to_32_##type, CVT, MOD_S32, source),  \
         SIM_ROW(to_64_##type, CVT, MOD_U64, source), SIM_ROW(to_64_##type, CVT, MOD_S64, source)
+#define TO_FLOAT_ROWS(type, TYPE, bits)                                                            \
+    SIM_ROW(type##_of_u##bits, CVT, MOD_RN, MOD_##TYPE, MOD_U##bits),                              \
+        SIM_ROW(type##_of_s##bits, CVT, MOD_RN, MOD_##TYPE, MOD_S##bits)
 #define FROM_F32_ROWS(mod, how)                                                                    \
     SIM_ROW(s32_##how, CVT, mod, MOD_S32, MOD_F32), SIM_ROW(u32_##how, CVT, mod, MOD_U32, MOD_F32)
 static const struct sim_value_row fast_rows[] = {
@@ -402,16 +401,11 @@ static const struct sim_value_row fast_rows[] = {
     WIDEN_ROWS(MOD_S32, s32),
     WIDEN_ROWS(MOD_U64, u64),
     WIDEN_ROWS(MOD_S64, s64),
-    SIM_ROW(f32_of_u16, CVT, MOD_RN, MOD_F32, MOD_U16),
-    SIM_ROW(f32_of_s16, CVT, MOD_RN, MOD_F32, MOD_S16),
-    SIM_ROW(f32_of_u32, CVT, MOD_RN, MOD_F32, MOD_U32),
-    SIM_ROW(f32_of_s32, CVT, MOD_RN, MOD_F32, MOD_S32),
-    SIM_ROW(f32_of_u64, CVT, MOD_RN, MOD_F32, MOD_U64),
-    SIM_ROW(f32_of_s64, CVT, MOD_RN, MOD_F32, MOD_S64),
-    SIM_ROW(f64_of_u32, CVT, MOD_RN, MOD_F64, MOD_U32),
-    SIM_ROW(f64_of_s32, CVT, MOD_RN, MOD_F64, MOD_S32),
-    SIM_ROW(f64_of_u64, CVT, MOD_RN, MOD_F64, MOD_U64),
-    SIM_ROW(f64_of_s64, CVT, MOD_RN, MOD_F64, MOD_S64),
+    TO_FLOAT_ROWS(f32, F32, 16),
+    TO_FLOAT_ROWS(f32, F32, 32),
+    TO_FLOAT_ROWS(f32, F32, 64),
+    TO_FLOAT_ROWS(f64, F64, 32),
+    TO_FLOAT_ROWS(f64, F64, 64),
     FROM_F32_ROWS(MOD_RNI, rni),
     FROM_F32_ROWS(MOD_RZI, rzi),
     FROM_F32_ROWS(MOD_RMI, rmi),

@@ -18,19 +18,19 @@
 
 static inline uint32_t add_f32(uint32_t a, uint32_t b)
 {
-    return sim_f32_canonical(sim_float_bits(sim_float(a) + sim_float(b)));
+    return sim_f32_canonical(f32_bits(f32_from_bits(a) + f32_from_bits(b)));
 }
 static inline uint32_t mul_f32(uint32_t a, uint32_t b)
 {
-    return sim_f32_canonical(sim_float_bits(sim_float(a) * sim_float(b)));
+    return sim_f32_canonical(f32_bits(f32_from_bits(a) * f32_from_bits(b)));
 }
 static inline uint32_t fma_f32(uint32_t a, uint32_t b, uint32_t c)
 {
-    return sim_f32_canonical(sim_float_bits(fmaf(sim_float(a), sim_float(b), sim_float(c))));
+    return sim_f32_canonical(f32_bits(fmaf(f32_from_bits(a), f32_from_bits(b), f32_from_bits(c))));
 }
 static inline uint32_t div_f32(uint32_t a, uint32_t b)
 {
-    return sim_f32_canonical(sim_float_bits(sim_float(a) / sim_float(b)));
+    return sim_f32_canonical(f32_bits(f32_from_bits(a) / f32_from_bits(b)));
 }
 #define MINUS 0x80000000u
 #define FLUSH(a) sim_f32_flush(a)
@@ -49,7 +49,7 @@ SIM_TERNARY(fma_f32_rn, uint32_t, uint32_t, uint32_t, uint32_t, fma_f32(a, b, c)
 SIM_TERNARY(fma_f32_sat, uint32_t, uint32_t, uint32_t, uint32_t, SATURATE(fma_f32(a, b, c)))
 SIM_BINARY(div_f32_rn, uint32_t, uint32_t, uint32_t, div_f32(a, b))
 SIM_UNARY(rcp_f32_rn, uint32_t, uint32_t, div_f32(0x3f800000u, a))
-SIM_UNARY(sqrt_f32_rn, uint32_t, uint32_t, sim_f32_canonical(sim_float_bits(sqrtf(sim_float(a)))))
+SIM_UNARY(sqrt_f32_rn, uint32_t, uint32_t, sim_f32_canonical(f32_bits(sqrtf(f32_from_bits(a)))))
 
 /* Did a product or fma round up to the smallest normal value? Of operands that are flushed. */
 static bool rounded_up_to_normal(uint32_t a, uint32_t b, uint32_t c)
@@ -117,27 +117,27 @@ static inline uint64_t nan_of(uint64_t r, uint64_t a, uint64_t b, uint64_t c)
 }
 static inline uint64_t add_f64(uint64_t a, uint64_t b)
 {
-    return nan_of(sim_double_bits(sim_double(a) + sim_double(b)), a, b, 0);
+    return nan_of(f64_bits(f64_from_bits(a) + f64_from_bits(b)), a, b, 0);
 }
 static inline uint64_t sub_f64(uint64_t a, uint64_t b)
 {
-    return nan_of(sim_double_bits(sim_double(a) - sim_double(b)), a, b, 0);
+    return nan_of(f64_bits(f64_from_bits(a) - f64_from_bits(b)), a, b, 0);
 }
 static inline uint64_t mul_f64(uint64_t a, uint64_t b)
 {
-    return nan_of(sim_double_bits(sim_double(a) * sim_double(b)), a, b, 0);
+    return nan_of(f64_bits(f64_from_bits(a) * f64_from_bits(b)), a, b, 0);
 }
 static inline uint64_t div_f64(uint64_t a, uint64_t b)
 {
-    return nan_of(sim_double_bits(sim_double(a) / sim_double(b)), b, a, 0); /* a's NaN first */
+    return nan_of(f64_bits(f64_from_bits(a) / f64_from_bits(b)), b, a, 0); /* a's NaN first */
 }
 static inline uint64_t fma_f64(uint64_t a, uint64_t b, uint64_t c)
 {
-    return nan_of(sim_double_bits(fma(sim_double(a), sim_double(b), sim_double(c))), a, b, c);
+    return nan_of(f64_bits(fma(f64_from_bits(a), f64_from_bits(b), f64_from_bits(c))), a, b, c);
 }
 static inline uint64_t sqrt_f64(uint64_t a)
 {
-    return nan_of(sim_double_bits(sqrt(sim_double(a))), a, 0, 0);
+    return nan_of(f64_bits(sqrt(f64_from_bits(a))), a, 0, 0);
 }
 #define ONE_F64 0x3ff0000000000000u
 SIM_BINARY(add_f64_rn, uint64_t, uint64_t, uint64_t, add_f64(a, b))
@@ -178,7 +178,7 @@ static uint32_t nearest_f32(enum operation operation, uint32_t a, uint32_t b, ui
     case FMA: return fma_f32(a, b, c);
     case DIV: return div_f32(a, b);
     case RCP: return div_f32(0x3f800000u, a);
-    default: return sim_f32_canonical(sim_float_bits(sqrtf(sim_float(a))));
+    default: return sim_f32_canonical(f32_bits(sqrtf(f32_from_bits(a))));
     }
 }
 static uint64_t nearest_f64(enum operation operation, uint64_t a, uint64_t b, uint64_t c)

@@ -66,16 +66,16 @@ static inline uint16_t finish_f16(uint32_t exact, unsigned how)
 }
 static inline uint16_t any_add_f16(uint16_t a, uint16_t b, unsigned how)
 {
-    return finish_f16(sim_float_bits(sim_odd_sum_f32(sim_f16_float(a), sim_f16_float(b))), how);
+    return finish_f16(f32_bits(sim_odd_sum_f32(sim_f16_float(a), sim_f16_float(b))), how);
 }
 static inline uint16_t any_mul_f16(uint16_t a, uint16_t b, unsigned how)
 {
-    return finish_f16(sim_float_bits(sim_f16_float(a) * sim_f16_float(b)), how);
+    return finish_f16(f32_bits(sim_f16_float(a) * sim_f16_float(b)), how);
 }
 static inline uint16_t any_fma_f16(uint16_t a, uint16_t b, uint16_t c, unsigned how)
 {
     float product = sim_f16_float(a) * sim_f16_float(b);
-    return finish_f16(sim_float_bits(sim_odd_sum_f32(product, sim_f16_float(c))), how);
+    return finish_f16(f32_bits(sim_odd_sum_f32(product, sim_f16_float(c))), how);
 }
 HALF2(add_f16_any, any_add_f16(FLUSHED(a), FLUSHED(b), HOW))
 HALF2(sub_f16_any, any_add_f16(FLUSHED(a), NEGATED(FLUSHED(b)), HOW))
@@ -129,8 +129,9 @@ static const struct half_row half_rows[] = {
     {PTX_MAX, true, BOTH(max_bf16), BOTH(extreme_bf16)},
 };
 
-/* fma.oob gives 0 where a factor is the NaN that tensor copies fill with what is outside. PTX does not tell its bits;
- * nothing that is simulated makes it, and with any other NaN (readings) .oob changes nothing. */
+/* fma.oob gives 0 where a factor is the NaN that tensor copies fill with what is outside. PTX
+ * does not tell its bits; nothing that is simulated makes it, and with any other NaN (readings)
+ * .oob changes nothing. */
 static const uint16_t allowed[] = {MOD_RN,  MOD_FTZ,     MOD_SAT, MOD_RELU, MOD_NAN_OUT,
                                    MOD_ABS, MOD_XORSIGN, MOD_OOB, MOD_NONE};
 

@@ -14,18 +14,18 @@
 static inline float sim_odd_sum_f32(float a, float b)
 {
     float s = a + b, b_part = s - a, error = (a - (s - b_part)) + (b - b_part);
-    uint32_t bits = sim_float_bits(s);
+    uint32_t bits = f32_bits(s);
     uint32_t inexact = ((error < 0) | (error > 0)) ? 1 : 0, even = ~bits & 1;
     bool outwards = (error > 0) == (s > 0);
-    return sim_float(bits + (inexact & even) * (outwards ? 1u : UINT32_MAX));
+    return f32_from_bits(bits + (inexact & even) * (outwards ? 1u : UINT32_MAX));
 }
 static inline double sim_odd_sum_f64(double a, double b)
 {
     double s = a + b, b_part = s - a, error = (a - (s - b_part)) + (b - b_part);
-    uint64_t bits = sim_double_bits(s);
+    uint64_t bits = f64_bits(s);
     uint64_t inexact = ((error < 0) | (error > 0)) ? 1 : 0, even = ~bits & 1;
     bool outwards = (error > 0) == (s > 0);
-    return sim_double(bits + (inexact & even) * (outwards ? 1u : UINT64_MAX));
+    return f64_from_bits(bits + (inexact & even) * (outwards ? 1u : UINT64_MAX));
 }
 /* v as f32, rounded to odd. What is too large becomes the largest f32, which all narrower types
  * round to infinity. */
@@ -33,7 +33,7 @@ static inline uint32_t sim_odd_f32(double v)
 {
     float f = (float)v;
     double error = v - (double)f;
-    uint32_t bits = sim_float_bits(f);
+    uint32_t bits = f32_bits(f);
     uint32_t inexact = ((error < 0) | (error > 0)) ? 1 : 0, even = ~bits & 1;
     bool outwards = (error > 0) == (v > 0);
     return bits + (inexact & even) * (outwards ? 1u : UINT32_MAX);
@@ -46,7 +46,7 @@ static inline uint16_t sim_f16_narrow(uint32_t a)
     uint32_t normal = (rest - (112u << 23) + 0xfffu + (rest >> 13 & 1u)) >> 13;
     /* below 2^-14 an addition aligns and rounds */
     uint32_t aligned = sim_choice(rest < 0x38800000u, rest, 0);
-    uint32_t small = sim_float_bits(sim_float(aligned) + 0.5f) - 0x3f000000u;
+    uint32_t small = f32_bits(f32_from_bits(aligned) + 0.5f) - 0x3f000000u;
     uint32_t large = rest >= 0x477ff000u ? 0x7c00u : normal;
     uint32_t r = sign | sim_choice(rest < 0x38800000u, small, large);
     return (uint16_t)sim_choice(rest > 0x7f800000u, 0x7fffu, r);
@@ -59,31 +59,31 @@ static inline uint16_t sim_bf16_narrow(uint32_t a)
 
 static inline float sim_f16_float(uint16_t a)
 {
-    return sim_float(sim_f16_widen(a));
+    return f32_from_bits(sim_f16_widen(a));
 }
 static inline float sim_bf16_float(uint16_t a)
 {
-    return sim_float(sim_bf16_widen(a));
+    return f32_from_bits(sim_bf16_widen(a));
 }
 
 /* Products of two f16 are exact in f32. */
 static inline uint16_t sim_f16_add(uint16_t a, uint16_t b)
 {
-    return sim_f16_narrow(sim_float_bits(sim_odd_sum_f32(sim_f16_float(a), sim_f16_float(b))));
+    return sim_f16_narrow(f32_bits(sim_odd_sum_f32(sim_f16_float(a), sim_f16_float(b))));
 }
 static inline uint16_t sim_f16_mul(uint16_t a, uint16_t b)
 {
-    return sim_f16_narrow(sim_float_bits(sim_f16_float(a) * sim_f16_float(b)));
+    return sim_f16_narrow(f32_bits(sim_f16_float(a) * sim_f16_float(b)));
 }
 static inline uint16_t sim_f16_fma(uint16_t a, uint16_t b, uint16_t c)
 {
     return sim_f16_narrow(
-        sim_float_bits(sim_odd_sum_f32(sim_f16_float(a) * sim_f16_float(b), sim_f16_float(c))));
+        f32_bits(sim_odd_sum_f32(sim_f16_float(a) * sim_f16_float(b), sim_f16_float(c))));
 }
 /* Those of two bf16 need the exponents of f64. */
 static inline uint16_t sim_bf16_add(uint16_t a, uint16_t b)
 {
-    return sim_bf16_narrow(sim_float_bits(sim_odd_sum_f32(sim_bf16_float(a), sim_bf16_float(b))));
+    return sim_bf16_narrow(f32_bits(sim_odd_sum_f32(sim_bf16_float(a), sim_bf16_float(b))));
 }
 static inline uint16_t sim_bf16_mul(uint16_t a, uint16_t b)
 {

@@ -227,73 +227,55 @@ DOTS(ss, true, true)
 
 /* --- choice --- */
 
-#define EITHER(handler, id, bits)                                                                  \
-    SIM_ROW(handler, id, MOD_U##bits), SIM_ROW(handler, id, MOD_S##bits)
-#define EITHER_WITH(handler, id, mod, bits)                                                        \
-    SIM_ROW(handler, id, mod, MOD_U##bits), SIM_ROW(handler, id, mod, MOD_S##bits)
-#define BOTH(handler, id, bits)                                                                    \
-    SIM_ROW(handler##_u##bits, id, MOD_U##bits), SIM_ROW(handler##_s##bits, id, MOD_S##bits)
-#define BOTH_WITH(handler, id, mod, bits)                                                          \
-    SIM_ROW(handler##_u##bits, id, mod, MOD_U##bits),                                              \
-        SIM_ROW(handler##_s##bits, id, mod, MOD_S##bits)
-#define ALL_WIDTHS(WHICH, handler, id)                                                             \
-    WHICH(handler, id, 16), WHICH(handler, id, 32), WHICH(handler, id, 64)
+/* Rows of a handler for both signs of a width, of one for each; with modifiers in front of the
+ * type. */
+#define EITHER(handler, id, bits, ...)                                                             \
+    SIM_ROW(handler##_##bits, id, __VA_ARGS__ MOD_U##bits),                                        \
+        SIM_ROW(handler##_##bits, id, __VA_ARGS__ MOD_S##bits)
+#define BOTH(handler, id, bits, ...)                                                               \
+    SIM_ROW(handler##_u##bits, id, __VA_ARGS__ MOD_U##bits),                                       \
+        SIM_ROW(handler##_s##bits, id, __VA_ARGS__ MOD_S##bits)
+#define SIGNED(handler, id, bits, ...) SIM_ROW(handler##_s##bits, id, __VA_ARGS__ MOD_S##bits)
+#define SHORT_WIDTHS(WHICH, handler, id, ...)                                                      \
+    WHICH(handler, id, 16, __VA_ARGS__), WHICH(handler, id, 32, __VA_ARGS__)
+#define LONG_WIDTHS(WHICH, handler, id, ...)                                                       \
+    WHICH(handler, id, 32, __VA_ARGS__), WHICH(handler, id, 64, __VA_ARGS__)
+#define ALL_WIDTHS(WHICH, handler, id, ...)                                                        \
+    SHORT_WIDTHS(WHICH, handler, id, __VA_ARGS__), WHICH(handler, id, 64, __VA_ARGS__)
+/* What a sum, an extreme, a product has besides. */
+#define SUM_ROWS(handler, id)                                                                      \
+    ALL_WIDTHS(EITHER, handler, id, ), SIGNED(handler##_sat, id, 32, MOD_SAT, )
+#define EXTREME_ROWS(handler, id)                                                                  \
+    ALL_WIDTHS(BOTH, handler, id, ), SIGNED(handler##_relu, id, 32, MOD_RELU, ),                   \
+        SIM_ROW(handler##_u16x2, id, MOD_U16X2), SIM_ROW(handler##_s16x2, id, MOD_S16X2),          \
+        SIM_ROW(handler##_relu_s16x2, id, MOD_RELU, MOD_S16X2)
+#define PRODUCT_ROWS(handler, id)                                                                  \
+    ALL_WIDTHS(EITHER, handler##_lo, id, MOD_LO, ), ALL_WIDTHS(BOTH, handler##_hi, id, MOD_HI, ),  \
+        SHORT_WIDTHS(BOTH, handler##_wide, id, MOD_WIDE, )
+#define SHORT_PRODUCT_ROWS(handler, id)                                                            \
+    BOTH(handler##_lo, id, 32, MOD_LO, ), BOTH(handler##_hi, id, 32, MOD_HI, )
 #define DOT_ROWS(suffix, ta, tb)                                                                   \
     SIM_ROW(dp4a_##suffix, DP4A, ta, tb), SIM_ROW(dp2a_lo_##suffix, DP2A, MOD_LO, ta, tb),         \
         SIM_ROW(dp2a_hi_##suffix, DP2A, MOD_HI, ta, tb)
 
 static const struct sim_value_row integer_rows[] = {
-    EITHER(add_16, ADD, 16),
-    EITHER(add_32, ADD, 32),
-    EITHER(add_64, ADD, 64),
-    SIM_ROW(add_sat_s32, ADD, MOD_SAT, MOD_S32),
+    SUM_ROWS(add, ADD),
+    SUM_ROWS(sub, SUB),
     SIM_ROW(add_16x2, ADD, MOD_U16X2),
     SIM_ROW(add_16x2, ADD, MOD_S16X2),
-    EITHER(sub_16, SUB, 16),
-    EITHER(sub_32, SUB, 32),
-    EITHER(sub_64, SUB, 64),
-    SIM_ROW(sub_sat_s32, SUB, MOD_SAT, MOD_S32),
-    EITHER_WITH(mul_lo_16, MUL, MOD_LO, 16),
-    EITHER_WITH(mul_lo_32, MUL, MOD_LO, 32),
-    EITHER_WITH(mul_lo_64, MUL, MOD_LO, 64),
-    BOTH_WITH(mul_hi, MUL, MOD_HI, 16),
-    BOTH_WITH(mul_hi, MUL, MOD_HI, 32),
-    BOTH_WITH(mul_hi, MUL, MOD_HI, 64),
-    BOTH_WITH(mul_wide, MUL, MOD_WIDE, 16),
-    BOTH_WITH(mul_wide, MUL, MOD_WIDE, 32),
-    EITHER_WITH(mad_lo_16, MAD, MOD_LO, 16),
-    EITHER_WITH(mad_lo_32, MAD, MOD_LO, 32),
-    EITHER_WITH(mad_lo_64, MAD, MOD_LO, 64),
-    BOTH_WITH(mad_hi, MAD, MOD_HI, 16),
-    BOTH_WITH(mad_hi, MAD, MOD_HI, 32),
-    BOTH_WITH(mad_hi, MAD, MOD_HI, 64),
-    BOTH_WITH(mad_wide, MAD, MOD_WIDE, 16),
-    BOTH_WITH(mad_wide, MAD, MOD_WIDE, 32),
+    PRODUCT_ROWS(mul, MUL),
+    PRODUCT_ROWS(mad, MAD),
     SIM_ROW(mad_hi_sat_s32, MAD, MOD_HI, MOD_SAT, MOD_S32),
-    BOTH_WITH(mul24_lo, MUL24, MOD_LO, 32),
-    BOTH_WITH(mul24_hi, MUL24, MOD_HI, 32),
-    BOTH_WITH(mad24_lo, MAD24, MOD_LO, 32),
-    BOTH_WITH(mad24_hi, MAD24, MOD_HI, 32),
+    SHORT_PRODUCT_ROWS(mul24, MUL24),
+    SHORT_PRODUCT_ROWS(mad24, MAD24),
     SIM_ROW(mad24_hi_sat_s32, MAD24, MOD_HI, MOD_SAT, MOD_S32),
-    ALL_WIDTHS(BOTH, sad, SAD),
-    ALL_WIDTHS(BOTH, div, DIV),
-    ALL_WIDTHS(BOTH, rem, REM),
-    ALL_WIDTHS(BOTH, min, MIN),
-    ALL_WIDTHS(BOTH, max, MAX),
-    SIM_ROW(abs_s16, ABS, MOD_S16),
-    SIM_ROW(abs_s32, ABS, MOD_S32),
-    SIM_ROW(abs_s64, ABS, MOD_S64),
-    SIM_ROW(neg_s16, NEG, MOD_S16),
-    SIM_ROW(neg_s32, NEG, MOD_S32),
-    SIM_ROW(neg_s64, NEG, MOD_S64),
-    SIM_ROW(min_relu_s32, MIN, MOD_RELU, MOD_S32),
-    SIM_ROW(max_relu_s32, MAX, MOD_RELU, MOD_S32),
-    SIM_ROW(min_u16x2, MIN, MOD_U16X2),
-    SIM_ROW(max_u16x2, MAX, MOD_U16X2),
-    SIM_ROW(min_s16x2, MIN, MOD_S16X2),
-    SIM_ROW(max_s16x2, MAX, MOD_S16X2),
-    SIM_ROW(min_relu_s16x2, MIN, MOD_RELU, MOD_S16X2),
-    SIM_ROW(max_relu_s16x2, MAX, MOD_RELU, MOD_S16X2),
+    ALL_WIDTHS(BOTH, sad, SAD, ),
+    ALL_WIDTHS(BOTH, div, DIV, ),
+    ALL_WIDTHS(BOTH, rem, REM, ),
+    EXTREME_ROWS(min, MIN),
+    EXTREME_ROWS(max, MAX),
+    ALL_WIDTHS(SIGNED, abs, ABS, ),
+    ALL_WIDTHS(SIGNED, neg, NEG, ),
     DOT_ROWS(uu, MOD_U32, MOD_U32),
     DOT_ROWS(us, MOD_U32, MOD_S32),
     DOT_ROWS(su, MOD_S32, MOD_U32),
@@ -301,25 +283,18 @@ static const struct sim_value_row integer_rows[] = {
 };
 
 /* The same handlers with and without .cc, with and without the carry coming in. */
-#define CHAIN(handler, id, id_in, bits)                                                            \
-    EITHER_WITH(handler##_##bits, id, MOD_CC, bits),                                               \
-        EITHER_WITH(handler##_##bits, id_in, MOD_CC, bits), EITHER(handler##_##bits, id_in, bits)
-#define MAD_CHAIN(handler, half, type)                                                             \
-    SIM_ROW(handler, MAD, half, MOD_CC, type), SIM_ROW(handler, MADC, half, MOD_CC, type),         \
-        SIM_ROW(handler, MADC, half, type)
+#define CHAIN(handler, id, id_in)                                                                  \
+    LONG_WIDTHS(EITHER, handler, id, MOD_CC, ), LONG_WIDTHS(EITHER, handler, id_in, MOD_CC, ),     \
+        LONG_WIDTHS(EITHER, handler, id_in, )
+#define MAD_CHAIN(WHICH, handler, half)                                                            \
+    LONG_WIDTHS(WHICH, handler, MAD, half, MOD_CC, ),                                              \
+        LONG_WIDTHS(WHICH, handler, MADC, half, MOD_CC, ),                                         \
+        LONG_WIDTHS(WHICH, handler, MADC, half, )
 static const struct sim_value_row carry_rows[] = {
-    CHAIN(addc, ADD, ADDC, 32),
-    CHAIN(addc, ADD, ADDC, 64),
-    CHAIN(subc, SUB, SUBC, 32),
-    CHAIN(subc, SUB, SUBC, 64),
-    MAD_CHAIN(madc_lo_32, MOD_LO, MOD_U32),
-    MAD_CHAIN(madc_lo_32, MOD_LO, MOD_S32),
-    MAD_CHAIN(madc_lo_64, MOD_LO, MOD_U64),
-    MAD_CHAIN(madc_lo_64, MOD_LO, MOD_S64),
-    MAD_CHAIN(madc_hi_u32, MOD_HI, MOD_U32),
-    MAD_CHAIN(madc_hi_s32, MOD_HI, MOD_S32),
-    MAD_CHAIN(madc_hi_u64, MOD_HI, MOD_U64),
-    MAD_CHAIN(madc_hi_s64, MOD_HI, MOD_S64),
+    CHAIN(addc, ADD, ADDC),
+    CHAIN(subc, SUB, SUBC),
+    MAD_CHAIN(EITHER, madc_lo, MOD_LO),
+    MAD_CHAIN(BOTH, madc_hi, MOD_HI),
 };
 
 bool sim_choose_integer(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)

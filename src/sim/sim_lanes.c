@@ -1,9 +1,10 @@
-/* What lanes of a warp do together: shfl, vote, match, redux, elect, activemask. PTX ISA, "Parallel Synchronization and
- * Communication Instructions".
+/* What lanes of a warp do together: shfl, vote, match, redux, elect, activemask. PTX ISA, "Parallel
+ * Synchronization and Communication Instructions".
  *
- * sim_gather says which of the lanes here have all their members here; those run, each together with its members. A
- * member that has exited takes no part. A value that shfl takes from a lane that takes no part is what that lane's
- * register last had: PTX leaves it open, and programs that throw it away are legal.
+ * sim_gather says which of the lanes here have all their members here; those run, each together
+ * with its members. A member that has exited takes no part. A value that shfl takes from a lane
+ * that takes no part is what that lane's register last had: PTX leaves it open, and programs that
+ * throw it away are legal.
  */
 #include "sim/sim_own.h"
 

@@ -1,8 +1,8 @@
 /* Loading: variables get memory, functions numbers, kernels a layout of what they reach.
  *
- * Global and constant variables are allocations of their own, so that an access beyond one's end is seen. Shared ones are
- * laid out for each kernel that reaches them: static ones first, then all those of unknown size at one place, the start
- * of the dynamic shared memory.
+ * Global and constant variables are allocations of their own, so that an access beyond one's end is
+ * seen. Shared ones are laid out for each kernel that reaches them: static ones first, then all
+ * those of unknown size at one place, the start of the dynamic shared memory.
  */
 #include "sim/sim_machine.h"
 

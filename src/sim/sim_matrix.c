@@ -1,9 +1,10 @@
-/* Matrices between memory and registers: ldmatrix, stmatrix, movmatrix, wmma.load, wmma.store. PTX ISA, "Warp-level
- * matrix …". The shapes with elements of 8 and fewer bits that sm_100 brought are not done.
+/* Matrices between memory and registers: ldmatrix, stmatrix, movmatrix, wmma.load, wmma.store. PTX
+ * ISA, "Warp-level matrix …". The shapes with elements of 8 and fewer bits that sm_100 brought are
+ * not done.
  *
- * ldmatrix and stmatrix move matrices of 8 rows of 16 bytes, whose addresses eight lanes each supply. In registers such a
- * matrix of 16-bit elements is a word a lane: lane 4 r + c has elements 2 c and 2 c + 1 of row r, or, with .trans, of
- * column r.
+ * ldmatrix and stmatrix move matrices of 8 rows of 16 bytes, whose addresses eight lanes each
+ * supply. In registers such a matrix of 16-bit elements is a word a lane: lane 4 r + c has elements
+ * 2 c and 2 c + 1 of row r, or, with .trans, of column r.
  */
 #include "sim/sim_own.h"
 

@@ -1,6 +1,7 @@
-/* mma.sync.m8n8k4 with .f16 factors, the shape of the first matrix units: a warp multiplies four times 8 by 4 by 8
- * elements, each with two groups of four lanes, 16 apart: PTX ISA, warp-level-matrix-fragment-mma-884-f16. Products are
- * exact, their sum with C is made in double and rounded once.
+/* mma.sync.m8n8k4 with .f16 factors, the shape of the first matrix units: a warp multiplies four
+ * times 8 by 4 by 8 elements, each with two groups of four lanes, 16 apart: PTX ISA,
+ * warp-level-matrix-fragment-mma-884-f16. Products are exact, their sum with C is made in double
+ * and rounded once.
  */
 #include "sim/sim_half.h"
 
@@ -74,7 +75,7 @@ static void store(struct sim_warp *w, const struct sim_op *op, int lane, const s
         double v = m->sum[row][column];
         if (!p->d_is_half) {
             sim_u32(w->file, op->more[p->d + (uint32_t)i])[lane] =
-                sim_f32_canonical(sim_float_bits((float)v));
+                sim_f32_canonical(f32_bits((float)v));
             continue;
         }
         uint32_t *out = &sim_u32(w->file, op->more[p->d + (uint32_t)i / 2])[lane];

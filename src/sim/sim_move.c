@@ -189,6 +189,9 @@ static bool in_space(const struct sim *sim, uint16_t space, uint64_t address)
     case MOD_PARAM:
     case MOD_PARAM_ENTRY: return number == SIM_NUMBER_PARAM;
     default:
+        /* parameters of a kernel lie in the window of global memory: so an H200 says */
+        if (number == SIM_NUMBER_PARAM)
+            return space == MOD_GLOBAL;
         return number >= SIM_FIRST_ALLOCATION && number < sim->allocations.count &&
                sim->allocations.data[number].constant == (space == MOD_CONST);
     }

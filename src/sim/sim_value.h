@@ -10,6 +10,7 @@
 #ifndef TW_SIM_VALUE_H
 #define TW_SIM_VALUE_H
 
+#include "base/float_bits.h"
 #include "sim/sim_own.h"
 
 #include <string.h>
@@ -54,31 +55,6 @@ static inline uint32_t sim_condition(struct sim_warp *w, const struct sim_op *op
 static inline void sim_set_predicate(uint32_t *p, uint32_t value, uint32_t mask)
 {
     *p = (*p & ~mask) | (value & mask);
-}
-
-static inline float sim_float(uint32_t bits)
-{
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-static inline uint32_t sim_float_bits(float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-static inline double sim_double(uint64_t bits)
-{
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-static inline uint64_t sim_double_bits(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
 }
 
 /* --- floats as bits --- */
@@ -132,7 +108,7 @@ static inline uint32_t sim_f16_widen(uint16_t a)
 {
     uint32_t sign = (uint32_t)(a & 0x8000u) << 16, rest = (uint32_t)(a & 0x7fffu) << 13;
     uint32_t normal = rest + (112u << 23);
-    uint32_t small = sim_float_bits(sim_float(rest + 0x38800000u) - 0x1p-14f);
+    uint32_t small = f32_bits(f32_from_bits(rest + 0x38800000u) - 0x1p-14f);
     uint32_t large = rest >= 0x0f800000u ? rest | 0x7f800000u : normal;
     return sign | sim_choice(rest < 0x00800000u, small, large);
 }
@@ -185,30 +161,28 @@ static inline uint16_t sim_f16_flush(uint16_t a)
     const B b = pb[i];                                                                             \
     const C c = pc[i]
 
+/* The lanes of the destination and of one, two, three sources. */
+#define SIM_TAKE1(D, A)                                                                            \
+    D *d = sim_lanes(w, op, 0);                                                                    \
+    SIM_OPERAND(A, pa, 1)
+#define SIM_TAKE2(D, A, B) SIM_TAKE1(D, A) SIM_OPERAND(B, pb, 2)
+#define SIM_TAKE3(D, A, B, C) SIM_TAKE2(D, A, B) SIM_OPERAND(C, pc, 3)
+
 /* d = x of a; of a, b; of a, b, c. SIM_PAIRS*: 64 elements of 16 bits, two a lane. */
 #define SIM_UNARY_LOOP(name, count, D, A, x)                                                       \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
-        D *d = sim_lanes(w, op, 0);                                                                \
-        SIM_OPERAND(A, pa, 1)                                                                      \
-        SIM_LOOPS(D, count, SIM_LOAD1(A), x)                                                       \
+        SIM_TAKE1(D, A) SIM_LOOPS(D, count, SIM_LOAD1(A), x)                                       \
     }
 #define SIM_BINARY_LOOP(name, count, D, A, B, x)                                                   \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
-        D *d = sim_lanes(w, op, 0);                                                                \
-        SIM_OPERAND(A, pa, 1)                                                                      \
-        SIM_OPERAND(B, pb, 2)                                                                      \
-        SIM_LOOPS(D, count, SIM_LOAD2(A, B), x)                                                    \
+        SIM_TAKE2(D, A, B) SIM_LOOPS(D, count, SIM_LOAD2(A, B), x)                                 \
     }
 #define SIM_TERNARY_LOOP(name, count, D, A, B, C, x)                                               \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
-        D *d = sim_lanes(w, op, 0);                                                                \
-        SIM_OPERAND(A, pa, 1)                                                                      \
-        SIM_OPERAND(B, pb, 2)                                                                      \
-        SIM_OPERAND(C, pc, 3)                                                                      \
-        SIM_LOOPS(D, count, SIM_LOAD3(A, B, C), x)                                                 \
+        SIM_TAKE3(D, A, B, C) SIM_LOOPS(D, count, SIM_LOAD3(A, B, C), x)                           \
     }
 #define SIM_UNARY(name, D, A, x) SIM_UNARY_LOOP(name, SIM_LANES, D, A, x)
 #define SIM_BINARY(name, D, A, B, x) SIM_BINARY_LOOP(name, SIM_LANES, D, A, B, x)
@@ -221,26 +195,17 @@ static inline uint16_t sim_f16_flush(uint16_t a)
 #define SIM_RARE1(name, D, A, x)                                                                   \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
-        D *d = sim_lanes(w, op, 0);                                                                \
-        SIM_OPERAND(A, pa, 1)                                                                      \
-        SIM_RARELY(D, SIM_LOAD1(A), x)                                                             \
+        SIM_TAKE1(D, A) SIM_RARELY(D, SIM_LOAD1(A), x)                                             \
     }
 #define SIM_RARE2(name, D, A, B, x)                                                                \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
-        D *d = sim_lanes(w, op, 0);                                                                \
-        SIM_OPERAND(A, pa, 1)                                                                      \
-        SIM_OPERAND(B, pb, 2)                                                                      \
-        SIM_RARELY(D, SIM_LOAD2(A, B), x)                                                          \
+        SIM_TAKE2(D, A, B) SIM_RARELY(D, SIM_LOAD2(A, B), x)                                       \
     }
 #define SIM_RARE3(name, D, A, B, C, x)                                                             \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
-        D *d = sim_lanes(w, op, 0);                                                                \
-        SIM_OPERAND(A, pa, 1)                                                                      \
-        SIM_OPERAND(B, pb, 2)                                                                      \
-        SIM_OPERAND(C, pc, 3)                                                                      \
-        SIM_RARELY(D, SIM_LOAD3(A, B, C), x)                                                       \
+        SIM_TAKE3(D, A, B, C) SIM_RARELY(D, SIM_LOAD3(A, B, C), x)                                 \
     }
 
 /* Predicates: the lanes for which x holds. */

@@ -1,16 +1,55 @@
 #!/usr/bin/env python3
-"""What an NVIDIA GPU gives for the instructions of the simulator's test (tests/sim/test_sim_readings.c).
+"""What an NVIDIA GPU gives for the instructions of the simulator's test, test_sim_readings.c.
 
-    take_readings.py PTX_OR_CUBIN OPERANDS LIST OUT [ALL]
+    take_readings.py take FOLDER OUT [RAW]   on a machine with a GPU: runs the program in FOLDER
+    take_readings.py add READINGS OUT...     puts what was taken into tests/sim/readings.bin
+    take_readings.py drop READINGS KEY...    takes readings out of it that the program has no more
 
-PTX, OPERANDS and LIST are what test_sim_readings writes with TW_READINGS=FOLDER. OUT becomes a copy of LIST's readings:
-for each the values of the first 32 threads, and a hash of all of them. ALL: all of them as they lie in memory.
+FOLDER is what test_sim_readings writes with TW_READINGS=FOLDER: readings.ptx (or, assembled of
+it, readings.cubin), operands.bin and list.txt, the readings that are wanted. OUT becomes a file of
+them, in the form that readings_file.h describes; RAW, all bytes that the program wrote. `add` names
+readings that differ from those that are there, and takes none of them.
 """
 import ctypes
+import os
 import struct
 import sys
 
-THREADS, SHOWN = 256, 32
+THREADS, SHOWN, WORDS = 256, 32, 32
+
+
+def fnv(data):
+    value = 0xcbf29ce484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return value
+
+
+def read(path):
+    """The hash of the operands; by key, the bytes of a thread and what the file has of it."""
+    data = open(path, "rb").read()
+    head, _, body = data.partition(b"\n\n")
+    lines = head.decode().split("\n")
+    if lines[0] != "readings 1":
+        sys.exit(f"{path}: not a file of readings")
+    readings, at = {}, 0
+    for line in lines[2:]:
+        size, key = line.split(" ", 1)
+        length = 8 + int(size) * SHOWN
+        readings[key] = (int(size), body[at:at + length])
+        at += length
+    if at != len(body):
+        sys.exit(f"{path}: {len(body)} bytes of readings, not {at}")
+    return lines[1].split()[1], readings
+
+
+def write(path, operands, readings):
+    keys = sorted(readings)
+    head = "".join(f"{readings[key][0]} {key}\n" for key in keys)
+    with open(path, "wb") as file:
+        file.write(f"readings 1\noperands {operands}\n{head}\n".encode())
+        for key in keys:
+            file.write(readings[key][1])
 
 
 class Driver:
@@ -27,6 +66,16 @@ class Driver:
         if status:
             sys.exit(f"{name}: status {status}")
 
+    def load(self, folder):
+        module = ctypes.c_void_p()
+        for name in "readings.cubin", "readings.ptx":
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                code = open(path, "rb").read() + b"\0"
+                if self.cuda.cuModuleLoadData(ctypes.byref(module), code) == 0:
+                    return module
+        sys.exit(f"{folder}: no program that this machine loads")
+
     def allocate(self, data):
         address = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(len(data)))
@@ -34,40 +83,69 @@ class Driver:
         return address
 
 
-def fnv(data):
-    value = 0xcbf29ce484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001b3 & 0xffffffffffffffff
-    return value
-
-
-def main():
-    code, operands, listing, out = sys.argv[1:5]
-    rows = [line.split() for line in open(listing)]
-    readings = [(int(offset), int(size)) for offset, size in rows]
-    total = max(offset + size * THREADS for offset, size in readings)
+def run(folder, operands, total):
+    """All bytes that the program writes, and how many kernels there were."""
     driver = Driver()
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    driver.call("cuModuleLoadData", ctypes.byref(module), open(code, "rb").read() + b"\0")
-    results = driver.allocate(bytes(total))
-    given = driver.allocate(open(operands, "rb").read())
-    pointers = (ctypes.c_void_p * 2)(ctypes.cast(ctypes.byref(results), ctypes.c_void_p),
-                                     ctypes.cast(ctypes.byref(given), ctypes.c_void_p))
-    number = 0
-    while driver.cuda.cuModuleGetFunction(ctypes.byref(function), module, f"group_{number}".encode()) == 0:
+    module, function = driver.load(folder), ctypes.c_void_p()
+    results, given = driver.allocate(bytes(total)), driver.allocate(operands)
+    words = ctypes.create_string_buffer(operands[:WORDS], WORDS)
+    pointers = (ctypes.c_void_p * 3)(ctypes.cast(ctypes.byref(results), ctypes.c_void_p),
+                                     ctypes.cast(ctypes.byref(given), ctypes.c_void_p),
+                                     ctypes.cast(words, ctypes.c_void_p))
+    number, find = 0, driver.cuda.cuModuleGetFunction
+    while find(ctypes.byref(function), module, f"group_{number}".encode()) == 0:
         driver.call("cuLaunchKernel", function, 1, 1, 1, THREADS, 1, 1, 0, None, pointers, None)
         number += 1
     driver.call("cuCtxSynchronize")
     data = ctypes.create_string_buffer(total)
     driver.call("cuMemcpyDtoH_v2", data, results, ctypes.c_size_t(total))
-    if len(sys.argv) > 5:
-        open(sys.argv[5], "wb").write(data.raw)
-    with open(out, "wb") as file:
-        for offset, size in readings:
-            values = data.raw[offset:offset + size * THREADS]
-            file.write(struct.pack("<Q", fnv(values)) + values[:size * SHOWN])
-    print(f"{number} kernels, {len(readings)} readings")
+    return data.raw, number
+
+
+def take(folder, out, raw=None):
+    operands = open(os.path.join(folder, "operands.bin"), "rb").read()
+    rows = [line.rstrip("\n").split(" ", 2) for line in open(os.path.join(folder, "list.txt"))]
+    total = int(open(os.path.join(folder, "bytes.txt")).read())
+    data, kernels = run(folder, operands, total)
+    readings = {}
+    for offset, size, key in rows:
+        at, size = int(offset), int(size)
+        values = data[at:at + size * THREADS]
+        readings[key] = (size, struct.pack("<Q", fnv(values)) + values[:size * SHOWN])
+    if raw:
+        open(raw, "wb").write(data)
+    write(out, f"{fnv(operands):016x}", readings)
+    print(f"{kernels} kernels, {len(readings)} readings")
+
+
+def add(path, *others):
+    operands, readings = read(path)
+    new, differ = 0, 0
+    for other in others:
+        its_operands, its_readings = read(other)
+        if its_operands != operands:
+            sys.exit(f"{other}: taken with other operands than {path}")
+        for key, reading in its_readings.items():
+            if key not in readings:
+                readings[key] = reading
+                new += 1
+            elif readings[key] != reading:
+                print(f"{other}: {key} differs")
+                differ += 1
+    write(path, operands, readings)
+    print(f"{new} readings are new, {differ} differ")
+    return differ != 0
+
+
+def drop(path, *keys):
+    operands, readings = read(path)
+    for key in keys:
+        del readings[key]
+    write(path, operands, readings)
 
 
 if __name__ == "__main__":
-    main()
+    commands = {"take": take, "add": add, "drop": drop}
+    if len(sys.argv) < 4 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    sys.exit(commands[sys.argv[1]](*sys.argv[2:]))

@@ -1,24 +1,9 @@
-#include "readings_program.h"
+#include "readings_maker.h"
 
-#include "base/text.h"
 #include "ptx/ptx_fragments.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Kinds of operands, 64 bits each: pairs of f32, four halves (f16 and bf16 alike), … */
-enum {
-    INTEGERS,
-    ANY_F32,
-    ANY_F64,
-    ANY_HALF,
-    SMALL, /* of shifts, lanes */
-    MODERATE_F16,
-    MODERATE_BF16,
-    MODERATE_F32,
-    MODERATE_F64,
-    MODERATE_BYTES
-};
 
 /* --- operands --- */
 
@@ -169,25 +154,7 @@ void readings_operands(uint64_t *operands)
 
 /* --- instructions --- */
 
-struct maker {
-    struct readings *r;
-    struct ptx_target target;
-    const struct ptx_form *form;
-    const uint16_t *mods;
-    size_t count;
-    int names; /* of registers: so many were taken */
-    int in_group;
-    int sources, choice;
-    /* of mma: registers of the sum; of atomics: where the word is */
-    char sum[16][16];
-    int sums, sum_bits;
-    enum ptx_mod sum_type;
-    size_t word;
-    bool has_word;
-    struct text body; /* of the group */
-};
-
-static bool has(const struct maker *m, enum ptx_mod mod)
+bool maker_has(const struct maker *m, enum ptx_mod mod)
 {
     for (size_t i = 0; i < m->count; i++)
         if (m->mods[i] == mod)
@@ -195,7 +162,7 @@ static bool has(const struct maker *m, enum ptx_mod mod)
     return false;
 }
 
-static enum ptx_mod nth_type(const struct maker *m, int nth)
+enum ptx_mod maker_type(const struct maker *m, int nth)
 {
     for (size_t i = 0; i < m->count; i++)
         if (ptx_is_type(m->mods[i]) && nth-- == 0)
@@ -203,29 +170,68 @@ static enum ptx_mod nth_type(const struct maker *m, int nth)
     return MOD_NONE;
 }
 
-static int bits_of(const struct maker *m, uint16_t type)
+enum ptx_mod maker_find(const struct maker *m, int class, int nth)
 {
-    if (type == TYPE_WIDE)
-        return 2 * ptx_mods[nth_type(m, 0)].bits;
-    enum ptx_mod t = type >= TYPE_NTH ? nth_type(m, type - TYPE_NTH) : type;
-    return t == MOD_PRED ? 1 : ptx_mods[t].bits;
+    for (size_t i = 0; i < m->count; i++)
+        if (ptx_mods[m->mods[i]].class == class && nth-- == 0)
+            return m->mods[i];
+    return MOD_NONE;
 }
 
 static enum ptx_mod type_of(const struct maker *m, uint16_t type)
 {
-    return type >= TYPE_NTH ? nth_type(m, type == TYPE_WIDE ? 0 : type - TYPE_NTH) : type;
+    return type >= TYPE_NTH ? maker_type(m, type == TYPE_WIDE ? 0 : type - TYPE_NTH) : type;
 }
 
-static const char *prefix_of(int bits)
+int maker_bits(const struct maker *m, uint16_t type)
 {
-    return bits == 1 ? "%p" : bits == 8 ? "%b" : bits == 16 ? "%h" : bits == 32 ? "%r" : "%d";
+    enum ptx_mod t = type_of(m, type);
+    if (type == TYPE_WIDE)
+        return 2 * ptx_mods[t].bits;
+    return t == MOD_PRED ? 1 : ptx_mods[t].bits;
 }
 
-/* Bytes are kept in registers of 16 bits, but for conversions from and to bf16: those take .b8 alone. */
+/* Bytes are kept in registers of 16 bits, but for conversions from and to bf16: those take .b8
+ * alone. */
 static int held_bits(const struct maker *m, uint16_t type)
 {
-    int bits = bits_of(m, type);
-    return bits == 8 && !has(m, MOD_BF16) ? 16 : bits;
+    int bits = maker_bits(m, type);
+    return bits == 8 && !maker_has(m, MOD_BF16) ? 16 : bits;
+}
+
+void maker_register(struct maker *m, int bits, char name[MOST_NAME])
+{
+    const char *prefix = bits == 1     ? "%p"
+                         : bits == 8   ? "%b"
+                         : bits == 16  ? "%h"
+                         : bits == 32  ? "%r"
+                         : bits == 128 ? "%q"
+                                       : "%d";
+    snprintf(name, MOST_NAME, "%s%d", prefix, m->names++);
+}
+
+void maker_load(struct maker *m, int class, int bits, char name[MOST_NAME])
+{
+    int nth = m->sources++ % READING_OPERANDS;
+    size_t at = (size_t)(class * READING_OPERANDS + nth) * READING_THREADS * 8;
+    char wide[MOST_NAME], other[MOST_NAME];
+    if (bits == 128) {
+        maker_load(m, class, 64, other);
+        maker_load(m, class, 64, wide);
+        maker_register(m, 128, name);
+        text_printf(&m->body, "    mov.b128 %s, {%s, %s};\n", name, other, wide);
+        return;
+    }
+    if (bits >= 16) { /* (a 32-bit part of a 64-bit register is what ptxas 13.0 gets wrong in
+                         atom.shared.add.f16x2) */
+        maker_register(m, bits, name);
+        text_printf(&m->body, "    ld.global.b%d %s, [%%din+%zu];\n", bits, name, at);
+        return;
+    }
+    maker_register(m, 64, wide);
+    text_printf(&m->body, "    ld.global.b64 %s, [%%din+%zu];\n", wide, at);
+    maker_register(m, bits, name);
+    text_printf(&m->body, "    cvt.u%d.u64 %s, %s;\n", bits, name, wide);
 }
 
 static bool is_half(enum ptx_mod t)
@@ -247,61 +253,134 @@ static int class_of(const struct maker *m, const struct ptx_slot *slot, int nth)
     return slot->type < TYPE_NTH || op == PTX_BMSK || lanes ? SMALL : INTEGERS;
 }
 
-/* A register with the next operand of a class in it. */
-static void load_bits(struct maker *m, int class, int bits, char name[16])
+static void load(struct maker *m, const struct ptx_slot *slot, char name[MOST_NAME])
 {
-    int nth = m->sources++ % READING_OPERANDS, wide = m->names++;
-    size_t at = (size_t)(class * READING_OPERANDS + nth) * READING_THREADS * 8;
-    text_printf(&m->body, "    ld.global.b64 %%d%d, [%%din+%zu];\n", wide, at);
-    snprintf(name, 16, "%s%d", prefix_of(bits), wide);
-    if (bits < 64)
-        text_printf(&m->body, "    cvt.u%d.u64 %s, %%d%d;\n", bits, name, wide);
+    maker_load(m, class_of(m, slot, m->sources), held_bits(m, slot->type), name);
 }
 
-static void load(struct maker *m, const struct ptx_slot *slot, char name[16])
+void maker_predicate(struct maker *m, char name[MOST_NAME])
 {
-    load_bits(m, class_of(m, slot, m->sources), held_bits(m, slot->type), name);
-}
-
-static void predicate(struct maker *m, char name[16])
-{
-    int wide = m->names++;
+    char wide[MOST_NAME];
     size_t at = (size_t)(READING_OPERANDS - 1 - m->sources++ % 2) * READING_THREADS * 8;
+    maker_register(m, 64, wide);
+    maker_register(m, 1, name);
     text_printf(&m->body,
-                "    ld.global.b64 %%d%d, [%%din+%zu];\n    and.b64 %%d%d, %%d%d, 4;\n"
-                "    setp.ne.s64 %%p%d, %%d%d, 0;\n",
-                wide, at, wide, wide, wide, wide);
-    snprintf(name, 16, "%%p%d", wide);
+                "    ld.global.b64 %s, [%%din+%zu];\n    and.b64 %s, %s, 4;\n"
+                "    setp.ne.s64 %s, %s, 0;\n",
+                wide, at, wide, wide, name, wide);
 }
 
-/* A new reading; where it goes. */
-static size_t add_reading(struct maker *m, const char *name, int bytes, enum ptx_mod type)
+/* --- readings --- */
+
+static const char *key_of(const struct maker *m, const char *suffix)
+{
+    struct text key;
+    text_init(&key, m->r->arena);
+    text_add(&key, m->head);
+    if (m->immediate >= 0)
+        text_printf(&key, " %d", m->immediate);
+    if (*suffix)
+        text_printf(&key, " %s", suffix);
+    return key.data;
+}
+
+size_t maker_reading(struct maker *m, const char *suffix, int bytes, enum ptx_mod type)
 {
     struct readings *r = m->r;
     size_t at = (r->bytes + 15) / 16 * 16;
-    struct reading reading = {.name = name,
+    struct reading reading = {.key = key_of(m, suffix),
                               .op = m->form->op,
                               .bytes = bytes,
                               .type = type,
                               .offset = at,
                               .kernel = r->kernels};
-    reading.approximate = has(m, MOD_APPROX) || has(m, MOD_FULL) ||
-                          (m->form->op == PTX_MMA && type != PTX_S32 && type != PTX_F64);
+    bool product = m->form->op == PTX_MMA || m->form->op == PTX_WMMA_MMA;
+    reading.approximate = maker_has(m, MOD_APPROX) || maker_has(m, MOD_FULL) ||
+                          (product && type != PTX_S32 && type != PTX_F64);
     vec_push(r->arena, &r->list, reading);
     r->bytes = at + (size_t)bytes * READING_THREADS;
+    text_printf(&m->body, "    mad.wide.u32 %%dat, %%rtid, %d, %%dout;\n", bytes);
     return at;
 }
 
-static void keep(struct maker *m, const char *name, int bits, const char *reg, enum ptx_mod type)
+void maker_keep(struct maker *m, const char *suffix, int bits, const char *reg, enum ptx_mod type)
 {
     int bytes = bits == 1 ? 4 : bits / 8;
-    size_t at = add_reading(m, name, bytes, type);
-    text_printf(&m->body, "    mad.wide.u32 %%dat, %%rtid, %d, %%dout;\n", bytes);
+    size_t at = maker_reading(m, suffix, bytes, type);
     if (bits == 1)
         text_printf(&m->body, "    selp.u32 %%rtmp, 1, 0, %s;\n", reg);
     text_printf(&m->body, "    st.global.b%d [%%dat+%zu], %s;\n", bytes * 8, at,
                 bits == 1 ? "%rtmp" : reg);
 }
+
+/* The next result of an instruction. */
+static void keep_result(struct maker *m, int bits, const char *reg, enum ptx_mod type)
+{
+    char suffix[MOST_NAME] = "";
+    if (m->results++ > 0)
+        snprintf(suffix, sizeof suffix, "#%d", m->results - 1);
+    maker_keep(m, suffix, bits, reg, type);
+}
+
+/* --- kernels --- */
+
+static void begin_kernel(struct maker *m)
+{
+    text_init(&m->body, m->r->arena);
+    m->names = m->in_group = 0;
+}
+
+static void end_kernel(struct maker *m)
+{
+    struct text *out = &m->r->ptx;
+    int names = m->names + 1;
+    if (!m->in_group)
+        return;
+    text_printf(out,
+                "\n.visible .entry group_%d(.param .u64 out, .param .u64 operands, .param .align "
+                "32 .b8 words[%d])\n{\n"
+                "    .reg .pred %%p<%d>;\n    .reg .b8 %%b<%d>;\n    .reg .b16 %%h<%d>;\n    .reg "
+                ".b32 %%r<%d>;\n"
+                "    .reg .b64 %%d<%d>;\n    .reg .b32 %%rtid, %%rtmp;\n"
+                "    .reg .b64 %%din, %%dout, %%dat;\n"
+                "    ld.param.u64 %%dout, [out];\n    ld.param.u64 %%din, [operands];\n"
+                "    mov.u32 %%rtid, %%tid.x;\n    mad.wide.u32 %%din, %%rtid, 8, %%din;\n",
+                m->r->kernels, READING_WORDS, names, names, names, names, names);
+    if (m->memory) {
+        text_printf(out, "    .reg .b128 %%q<%d>;\n", names);
+        maker_places(out);
+    }
+    text_add(out, m->body.data);
+    text_add(out, "    ret;\n}\n");
+    m->r->kernels++;
+    begin_kernel(m);
+}
+
+/* What a choice has made so far, to take it back. */
+struct mark {
+    size_t body, readings, bytes;
+    int names;
+};
+
+static struct mark mark_of(const struct maker *m)
+{
+    return (struct mark){m->body.length, m->r->list.count, m->r->bytes, m->names};
+}
+
+static void take_back(struct maker *m, const struct mark *mark)
+{
+    m->body.length = mark->body;
+    m->r->list.count = mark->readings;
+    m->r->bytes = mark->bytes;
+    m->names = mark->names;
+}
+
+void maker_line(struct maker *m, const char *operands)
+{
+    text_printf(&m->body, "    %s%s;\n", m->head, operands);
+}
+
+/* --- operands --- */
 
 static bool is_carried(enum ptx_op op)
 {
@@ -312,63 +391,42 @@ static bool is_carried(enum ptx_op op)
 static void make_carry(struct maker *m)
 {
     struct ptx_slot word = {.type = PTX_U32};
-    char a[16], b[16];
+    char a[MOST_NAME], b[MOST_NAME];
     load(m, &word, a);
     load(m, &word, b);
     text_printf(&m->body, "    %s.cc.u32 %%rtmp, %s, %s;\n",
                 m->form->op == PTX_SUBC ? "sub" : "add", a, b);
 }
 
-static void begin_group(struct maker *m)
+int maker_factor_class(enum ptx_mod t)
 {
-    text_init(&m->body, m->r->arena);
-    m->names = m->in_group = 0;
-}
-
-static void end_group(struct maker *m)
-{
-    if (!m->in_group)
-        return;
-    struct text *out = &m->r->ptx;
-    text_printf(out,
-                "\n.visible .entry group_%d(.param .u64 out, .param .u64 operands)\n{\n"
-                "    .reg .pred %%p<%d>;\n    .reg .b8 %%b<%d>;\n    .reg .b16 %%h<%d>;\n    .reg "
-                ".b32 %%r<%d>;\n"
-                "    .reg .b64 %%d<%d>;\n    .reg .b32 %%rtid, %%rtmp;\n"
-                "    .reg .b64 %%din, %%dout, %%dat;\n"
-                "    ld.param.u64 %%dout, [out];\n    ld.param.u64 %%din, [operands];\n"
-                "    mov.u32 %%rtid, %%tid.x;\n    mad.wide.u32 %%din, %%rtid, 8, %%din;\n",
-                m->r->kernels, m->names + 1, m->names + 1, m->names + 1, m->names + 1,
-                m->names + 1);
-    text_add(out, m->body.data);
-    text_add(out, "    ret;\n}\n");
-    m->r->kernels++;
-    begin_group(m);
+    switch ((int)t) {
+    case PTX_F16: return MODERATE_F16;
+    case PTX_BF16: return MODERATE_BF16;
+    case PTX_F32:
+    case PTX_TF32: return MODERATE_F32;
+    case PTX_F64: return MODERATE_F64;
+    case MOD_E4M3:
+    case MOD_E5M2: return MODERATE_BYTES;
+    default: return INTEGERS;
+    }
 }
 
 /* Registers of a matrix, filled or, for the sum, to be filled. */
 static void fragment(struct maker *m, const struct ptx_slot *slot, struct text *line)
 {
-    char which = (char)slot->low, name[16];
+    char which = (char)slot->low, name[MOST_NAME];
     struct ptx_fragment f = ptx_fragment_of(m->form->op, m->mods, m->count, which);
-    enum ptx_mod t = nth_type(m, which == 'd' ? 0 : which - 'a' + 1);
-    int bits = ptx_mods[f.type].bits, class = INTEGERS;
-    if (t == PTX_F16 || t == PTX_BF16)
-        class = t == PTX_F16 ? MODERATE_F16 : MODERATE_BF16;
-    else if (t == PTX_F32 || t == PTX_TF32)
-        class = MODERATE_F32;
-    else if (t == PTX_F64)
-        class = MODERATE_F64;
-    else if (t == MOD_E4M3 || t == MOD_E5M2)
-        class = MODERATE_BYTES;
+    enum ptx_mod t = maker_type(m, which == 'd' ? 0 : which - 'a' + 1);
+    int bits = ptx_mods[f.type].bits;
     text_printf(line, "%s{", line->length == 0 ? " " : ", ");
     for (int i = 0; i < f.count; i++) {
-        if (which == 'd')
-            snprintf(name, sizeof name, "%s%d", prefix_of(bits), m->names++);
-        else
-            load_bits(m, class, bits, name);
-        if (which == 'd')
+        if (which == 'd') {
+            maker_register(m, bits, name);
             memcpy(m->sum[i], name, sizeof name);
+        } else {
+            maker_load(m, maker_factor_class(t), bits, name);
+        }
         text_printf(line, "%s%s", i ? ", " : "", name);
     }
     text_add(line, "}");
@@ -382,123 +440,152 @@ static void fragment(struct maker *m, const struct ptx_slot *slot, struct text *
 /* The word that an atomic operation changes: one a thread, with an operand in it at first. */
 static void changed_word(struct maker *m, const struct ptx_slot *slot, struct text *line)
 {
-    int bits = bits_of(m, slot->type), bytes = bits / 8;
-    char name[16];
+    int bits = maker_bits(m, slot->type);
+    char name[MOST_NAME];
     load(m, slot, name);
-    m->word = add_reading(m, "", bytes, type_of(m, slot->type));
-    m->has_word = true;
-    text_printf(&m->body,
-                "    mad.wide.u32 %%dat, %%rtid, %d, %%dout;\n    st.global.b%d [%%dat+%zu], %s;\n",
-                bytes, bits, m->word, name);
-    text_printf(line, "%s[%%dat+%zu]", line->length == 0 ? " " : ", ", m->word);
+    size_t at = maker_reading(m, "word", bits / 8, type_of(m, slot->type));
+    text_printf(&m->body, "    st.global.b%d [%%dat+%zu], %s;\n", bits, at, name);
+    text_printf(line, "%s[%%dat+%zu]", line->length == 0 ? " " : ", ", at);
 }
 
-/* What stands for a slot, behind what is there already. False: such an operand is not ours to choose. */
-static bool add_operand(struct maker *m, const struct ptx_slot *slot, struct text *line,
-                        char result[2][16], int *results)
+static void source(struct maker *m, const struct ptx_slot *slot, char name[MOST_NAME])
 {
-    char name[16] = "";
-    if (slot->when != MOD_NONE && !has(m, slot->when))
-        return true;
+    enum ptx_op op = m->form->op;
+    bool members = slot->type == PTX_B32 && (op == PTX_SHFL || op == PTX_VOTE || op == PTX_MATCH ||
+                                             op == PTX_REDUX || op == PTX_ELECT);
+    if (members)
+        snprintf(name, MOST_NAME, "0xffffffff");
+    else
+        load(m, slot, name);
+}
+
+/* What stands for a slot, behind what is there already. */
+static void add_operand(struct maker *m, const struct ptx_slot *slot, struct text *line,
+                        char result[2][MOST_NAME], int *results)
+{
+    char name[MOST_NAME] = "";
+    int bits = held_bits(m, slot->type);
     switch (slot->kind) {
-    case SLOT_FRAGMENT: fragment(m, slot, line); return true;
-    case SLOT_ADDRESS: changed_word(m, slot, line); return true;
-    case SLOT_DESTINATION: {
-        int bits = held_bits(m, slot->type);
-        if (*results == 2 || bits > 64)
-            return false;
-        snprintf(name, sizeof name, "%s%d", prefix_of(bits), m->names++);
+    case SLOT_FRAGMENT: fragment(m, slot, line); return;
+    case SLOT_ADDRESS: changed_word(m, slot, line); return;
+    case SLOT_DESTINATION:
+        m->spoilt |= *results == 2 || bits > 64;
+        if (m->spoilt)
+            return;
+        maker_register(m, bits, name);
         memcpy(result[(*results)++], name, sizeof name);
         break;
-    }
-    case SLOT_SOURCE: {
-        enum ptx_op op = m->form->op;
-        bool members =
-            slot->type == PTX_B32 && (op == PTX_SHFL || op == PTX_VOTE || op == PTX_MATCH ||
-                                      op == PTX_REDUX || op == PTX_ELECT);
-        if (members)
-            snprintf(name, sizeof name, "0xffffffff");
-        else
-            load(m, slot, name);
-        break;
-    }
-    case SLOT_PREDICATE: predicate(m, name); break;
+    case SLOT_SOURCE: source(m, slot, name); break;
+    case SLOT_PREDICATE: maker_predicate(m, name); break;
     case SLOT_IMMEDIATE:
-        snprintf(name, sizeof name, "%d",
-                 slot->low + (m->choice * 37 + 27) % (slot->high - slot->low + 1));
+        m->immediate = slot->low + (m->choice * 37 + 27) % (slot->high - slot->low + 1);
+        snprintf(name, sizeof name, "%d", m->immediate);
         break;
-    default: return false;
+    default: m->spoilt = true; return; /* such an operand is not ours to choose */
     }
     text_printf(line, "%s%s",
                 line->length == 0           ? " "
                 : slot->flags & SLOT_JOINED ? "|"
                                             : ", ",
                 name);
-    return true;
 }
 
-static void take(struct maker *m)
+static void keep_results(struct maker *m, char result[2][MOST_NAME], int results)
 {
-    struct arena *a = m->r->arena;
-    struct text line, head;
-    text_init(&line, a);
-    text_init(&head, a);
-    char result[2][16];
-    int results = 0;
-    size_t mark = m->body.length;
-    int names = m->names;
-    m->sources = m->sums = 0;
-    m->has_word = false;
-    if (is_carried(m->form->op))
-        make_carry(m);
-    for (size_t s = 0; s < m->form->slots.count; s++)
-        if (!add_operand(m, &m->form->slots.list[s], &line, result, &results)) {
-            m->body.length = mark; /* not one of these */
-            m->names = names;
-            return;
-        }
-    text_add(&head, ptx_ops[m->form->op].name);
-    for (size_t i = 0; i < m->count; i++)
-        text_printf(&head, "%s%s", *ptx_mods[m->mods[i]].text == '.' ? "" : ".",
-                    ptx_mods[m->mods[i]].text);
-    text_printf(&m->body, "    %s%s;\n", head.data, line.data);
-    bool carries = has(m, MOD_CC);
-    if (carries)
-        text_printf(&m->body, "    %s.u32 %%r%d, 0, 0;\n",
-                    m->form->op == PTX_SUB || m->form->op == PTX_SUBC ? "subc" : "addc", m->names);
     for (int i = 0, at = 0; i < results; i++, at++) {
         while (m->form->slots.list[at].kind != SLOT_DESTINATION)
             at++;
         const struct ptx_slot *slot = &m->form->slots.list[at];
-        keep(m, head.data, held_bits(m, slot->type), result[i], type_of(m, slot->type));
+        keep_result(m, held_bits(m, slot->type), result[i], type_of(m, slot->type));
     }
     for (int i = 0; i < m->sums; i++)
-        keep(m, head.data, m->sum_bits, m->sum[i], m->sum_type);
-    if (m->has_word)
-        m->r->list.data[m->r->list.count - (size_t)results - 1].name = head.data;
-    if (carries) {
-        snprintf(result[0], sizeof result[0], "%%r%d", m->names++);
-        keep(m, head.data, 32, result[0], PTX_U32);
-    }
-    if (++m->in_group == READING_GROUP)
-        end_group(m);
+        keep_result(m, m->sum_bits, m->sum[i], m->sum_type);
 }
 
-/* Of atomics one order and scope, in global memory, word by word; sparse matrices are left out. */
+static void take_value(struct maker *m)
+{
+    struct text line;
+    text_init(&line, m->r->arena);
+    char result[2][MOST_NAME];
+    int results = 0;
+    if (is_carried(m->form->op))
+        make_carry(m);
+    for (size_t s = 0; s < m->form->slots.count && !m->spoilt; s++) {
+        const struct ptx_slot *slot = &m->form->slots.list[s];
+        if (slot->when == MOD_NONE || maker_has(m, slot->when))
+            add_operand(m, slot, &line, result, &results);
+    }
+    if (m->spoilt)
+        return;
+    maker_line(m, line.length ? line.data : "");
+    bool carries = maker_has(m, MOD_CC),
+         borrows = m->form->op == PTX_SUB || m->form->op == PTX_SUBC;
+    char carry[MOST_NAME];
+    if (carries) {
+        maker_register(m, 32, carry);
+        text_printf(&m->body, "    %s.u32 %s, 0, 0;\n", borrows ? "subc" : "addc", carry);
+    }
+    keep_results(m, result, results);
+    if (carries)
+        maker_keep(m, "carry", 32, carry, PTX_U32);
+}
+
+/* Of atomics those of a word in global memory, of one order and scope; others move data, or
+ * change nothing about it. */
 static bool is_wanted(const struct maker *m)
 {
-    for (size_t i = 0; i < m->count; i++) {
-        enum ptx_mod mod = m->mods[i];
-        int class = ptx_mods[mod].class;
-        if (mod == MOD_SP || mod == MOD_SP_ORDERED || mod == PTX_B128 || mod == MOD_L2_CACHE_HINT)
-            return false;
-        if (m->form->op != PTX_ATOM && m->form->op != PTX_RED)
-            continue;
-        if (class == PTX_CLASS_ORDER || class == PTX_CLASS_SCOPE || class == PTX_CLASS_VECTOR ||
-            (class == PTX_CLASS_SPACE && mod != MOD_GLOBAL))
-            return false;
+    if (maker_has(m, MOD_SP) || maker_has(m, MOD_SP_ORDERED) || maker_has(m, PTX_B128) ||
+        maker_has(m, MOD_L2_CACHE_HINT))
+        return false;
+    if (m->form->op != PTX_ATOM && m->form->op != PTX_RED)
+        return true;
+    enum ptx_mod space = maker_find(m, PTX_CLASS_SPACE, 0);
+    return !maker_find(m, PTX_CLASS_ORDER, 0) && !maker_find(m, PTX_CLASS_SCOPE, 0) &&
+           !maker_find(m, PTX_CLASS_VECTOR, 0) && (!space || space == MOD_GLOBAL);
+}
+
+/* Instructions whose results are their operands' alone, and those of the lanes of a full warp. */
+static bool is_value(enum ptx_op op)
+{
+    return (op >= PTX_ADD && op <= PTX_SZEXT) || op == PTX_SHFL || op == PTX_VOTE ||
+           op == PTX_MATCH || op == PTX_REDUX || op == PTX_ELECT || op == PTX_MMA ||
+           op == PTX_MOVMATRIX || op == PTX_ATOM || op == PTX_RED || op == PTX_ACTIVEMASK;
+}
+
+/* --- choices --- */
+
+static void name_choice(struct maker *m)
+{
+    struct text head;
+    text_init(&head, m->r->arena);
+    text_add(&head, ptx_ops[m->form->op].name);
+    for (size_t i = 0; i < m->count; i++)
+        text_printf(&head, "%s%s", *ptx_mods[m->mods[i]].text == '.' ? "" : ".",
+                    ptx_mods[m->mods[i]].text);
+    m->head = head.data;
+}
+
+static void take_choice(struct maker *m)
+{
+    name_choice(m);
+    bool value = is_value(m->form->op) && is_wanted(m);
+    if (m->memory ? value || !maker_is_memory(m) : !value)
+        return;
+    m->sources = m->results = m->sums = 0;
+    m->immediate = -1;
+    m->spoilt = false;
+    struct mark mark = mark_of(m);
+    if (m->memory)
+        maker_take_memory(m);
+    else
+        take_value(m);
+    if (m->spoilt) {
+        take_back(m, &mark);
+        return;
     }
-    return true;
+    vec_push(m->r->arena, &m->r->instructions, m->head);
+    if (++m->in_group == READING_GROUP)
+        end_kernel(m);
 }
 
 /* Every choice of a form's modifiers. */
@@ -521,8 +608,8 @@ static void each_choice(struct maker *m, const struct ptx_form *form)
                 first = mod;
             mods[m->count++] = (uint16_t)mod;
         }
-        if (ptx_choice_has(form, mods, m->count, m->target) && is_wanted(m))
-            take(m);
+        if (ptx_choice_has(form, mods, m->count, m->target))
+            take_choice(m);
         m->choice++;
         for (g = 0; g < groups; g++) {
             const struct ptx_group *group = &form->groups.list[g];
@@ -533,14 +620,6 @@ static void each_choice(struct maker *m, const struct ptx_form *form)
     } while (g < groups);
 }
 
-/* Instructions whose results are their operands' alone, and those of the lanes of a full warp. */
-static bool is_ours(enum ptx_op op)
-{
-    return (op >= PTX_ADD && op <= PTX_SZEXT) || op == PTX_SHFL || op == PTX_VOTE ||
-           op == PTX_MATCH || op == PTX_REDUX || op == PTX_ELECT || op == PTX_MMA ||
-           op == PTX_MOVMATRIX || op == PTX_ATOM || op == PTX_RED;
-}
-
 void readings_make(struct readings *r, struct arena *a, struct ptx_target target)
 {
     memset(r, 0, sizeof *r);
@@ -548,11 +627,13 @@ void readings_make(struct readings *r, struct arena *a, struct ptx_target target
     text_init(&r->ptx, a);
     struct maker m = {.r = r, .target = target};
     text_printf(&r->ptx, ".version 8.8\n.target sm_%d\n.address_size 64\n", target.number);
-    begin_group(&m);
-    for (size_t f = 0; f < ptx_form_count; f++) {
-        const struct ptx_form *form = &ptx_forms[f];
-        if (is_ours(form->op) && ptx_target_has(target, form->target))
-            each_choice(&m, form);
+    maker_constants(&r->ptx);
+    begin_kernel(&m);
+    for (int memory = 0; memory < 2; memory++) {
+        m.memory = memory;
+        for (size_t f = 0; f < ptx_form_count; f++)
+            if (ptx_target_has(target, ptx_forms[f].target))
+                each_choice(&m, &ptx_forms[f]);
+        end_kernel(&m);
     }
-    end_group(&m);
 }

@@ -1,4 +1,5 @@
 /* shfl, vote, match, redux, elect, activemask against the PTX ISA's pseudo-code, lane by lane. */
+#include "base/float_bits.h"
 #include "warp_program.h"
 
 #include <stdarg.h>
@@ -18,8 +19,8 @@ struct words {
     uint32_t out[2][LANES];
 };
 
-/* A kernel whose lanes have in[0] to in[2] in %a, %b, %c (and in[0], in[1] as %w), of which those with in[3] run `body`
- * and store %d, and %q as 0 or 1. */
+/* A kernel whose lanes have in[0] to in[2] in %a, %b, %c (and in[0], in[1] as %w), of which
+ * those with in[3] run `body` and store %d, and %q as 0 or 1. */
 static void run(const char *body, struct words *x)
 {
     char program[4096];
@@ -242,13 +243,6 @@ static void reductions(void **state)
     }
 }
 
-static uint32_t bits_of(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
 /* redux.sync.f32 of a few values, the rest of the lanes repeating the last. */
 static uint32_t float_reduction(const char *op, const float *values, int count)
 {
@@ -256,7 +250,7 @@ static uint32_t float_reduction(const char *op, const float *values, int count)
     char body[256];
     some_lanes(&x, true);
     for (int i = 0; i < LANES; i++)
-        x.in[0][i] = bits_of(values[i < count ? i : count - 1]);
+        x.in[0][i] = f32_bits(values[i < count ? i : count - 1]);
     snprintf(body, sizeof body, "redux.sync.%s.f32 %%fd, %%fa, -1;\n    mov.b32 %%d, %%fd;", op);
     run(body, &x);
     for (int i = 0; i < LANES; i++)
@@ -270,19 +264,19 @@ static void float_reductions(void **state)
     const float plain[] = {3, -7, 0.5f, 2}, zeros[] = {0.0f, -0.0f, 0.0f},
                 some_nan[] = {1, NAN, -4}, all_nan[] = {NAN, -NAN},
                 ends[] = {-INFINITY, 1, INFINITY};
-    assert_int_equal(float_reduction("min", plain, 4), bits_of(-7));
-    assert_int_equal(float_reduction("max", plain, 4), bits_of(3));
-    assert_int_equal(float_reduction("min.abs", plain, 4), bits_of(0.5f));
-    assert_int_equal(float_reduction("max.abs", plain, 4), bits_of(7));
-    assert_int_equal(float_reduction("min", zeros, 3), bits_of(-0.0f));
-    assert_int_equal(float_reduction("max", zeros, 3), bits_of(0.0f));
-    assert_int_equal(float_reduction("max", some_nan, 3), bits_of(1));
-    assert_int_equal(float_reduction("min", some_nan, 3), bits_of(-4));
+    assert_int_equal(float_reduction("min", plain, 4), f32_bits(-7));
+    assert_int_equal(float_reduction("max", plain, 4), f32_bits(3));
+    assert_int_equal(float_reduction("min.abs", plain, 4), f32_bits(0.5f));
+    assert_int_equal(float_reduction("max.abs", plain, 4), f32_bits(7));
+    assert_int_equal(float_reduction("min", zeros, 3), f32_bits(-0.0f));
+    assert_int_equal(float_reduction("max", zeros, 3), f32_bits(0.0f));
+    assert_int_equal(float_reduction("max", some_nan, 3), f32_bits(1));
+    assert_int_equal(float_reduction("min", some_nan, 3), f32_bits(-4));
     assert_int_equal(float_reduction("max.NaN", some_nan, 3), 0x7fffffff);
-    assert_int_equal(float_reduction("max.abs.NaN", plain, 4), bits_of(7));
+    assert_int_equal(float_reduction("max.abs.NaN", plain, 4), f32_bits(7));
     assert_int_equal(float_reduction("min", all_nan, 2), 0x7fffffff);
-    assert_int_equal(float_reduction("min", ends, 3), bits_of(-INFINITY));
-    assert_int_equal(float_reduction("max", ends, 3), bits_of(INFINITY));
+    assert_int_equal(float_reduction("min", ends, 3), f32_bits(-INFINITY));
+    assert_int_equal(float_reduction("max", ends, 3), f32_bits(INFINITY));
 }
 
 /* --- elect.sync, activemask --- */
@@ -375,7 +369,8 @@ static void masks_by_lane(void **state)
         assert_int_equal(x.out[0][i], x.in[2][i]);
 }
 
-/* A guard that is false for some members: those go on, and are not waited for once they have exited. */
+/* A guard that is false for some members: those go on, and are not waited for once they have
+ * exited. */
 static void exited_members(void **state)
 {
     (void)state;

@@ -1,6 +1,10 @@
-/* mma.sync of every shape and type, ldmatrix, stmatrix, movmatrix and wmma, with fragments placed by the formulae of the
- * PTX ISA, against a plain product of matrices. */
+/* mma.sync of every shape and type, in each way that there is to compute it (sim_mma.h),
+ * ldmatrix, stmatrix, movmatrix and wmma, with fragments placed by the formulae of the PTX ISA,
+ * against a plain product of matrices. */
 #include "base/dtype.h"
+#include "base/float_bits.h"
+#include "sim/sim_machine.h"
+#include "sim/sim_mma.h"
 #include "warp_program.h"
 
 #include <stdarg.h>
@@ -10,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LANES = SIM_LANES, MOST_M = 32, MOST_N = 32, MOST_K = 256, MOST_WORDS = 16 };
@@ -31,8 +36,6 @@ static const struct type f16 = {"f16", 16, 64, 0x1p-6}, bf16 = {"bf16", 16, 64, 
 
 static double value_of(const struct type *t, uint64_t bits)
 {
-    float single;
-    double wide;
     uint32_t low = (uint32_t)bits;
     if (t == &f16)
         return (double)f16_to_f32((uint16_t)bits);
@@ -48,27 +51,21 @@ static double value_of(const struct type *t, uint64_t bits)
         return bits & 8 ? (double)bits - 16 : (double)bits;
     if (t == &s32)
         return (double)(int32_t)low;
-    if (t == &f64) {
-        memcpy(&wide, &bits, sizeof wide);
-        return wide;
-    }
+    if (t == &f64)
+        return f64_from_bits(bits);
     if (t != &tf32 && t != &f32)
         return (double)bits; /* u8, u4, b1 */
     if (t == &tf32)
         low &= 0xffffe000;
-    memcpy(&single, &low, sizeof single);
-    return (double)single;
+    return (double)f32_from_bits(low);
 }
 
 static uint64_t random_bits(const struct type *t)
 {
     for (;;) {
         uint64_t bits = warp_bits();
-        if (t == &f64) {
-            double v = (double)(int32_t)warp_bits() * 0x1p-20;
-            memcpy(&bits, &v, sizeof bits);
-            return bits;
-        }
+        if (t == &f64)
+            return f64_bits((double)(int32_t)warp_bits() * 0x1p-20);
         if (t->bits < 32)
             bits &= (1ull << t->bits) - 1;
         double size = fabs(value_of(t, bits));
@@ -77,7 +74,22 @@ static uint64_t random_bits(const struct type *t)
     }
 }
 
+/* Bits of any value: NaN, infinities, subnormals; wider floats mostly with exponents in whose
+ * sums digits are lost. */
+static uint64_t wild_bits(const struct type *t)
+{
+    uint64_t bits = (uint64_t)warp_bits() << 32 | warp_bits();
+    if (t == &f64)
+        return (bits & 0x800fffffffffffff) | (uint64_t)(980 + warp_draw(80)) << 52;
+    if (t->bits == 32 && t != &s32 && warp_draw(8))
+        return (bits & 0x807fffff) | (90 + warp_draw(80)) << 23;
+    return bits & ((1ull << t->bits) - 1);
+}
+
 /* --- a multiplication: matrices, their fragments, the kernel --- */
+
+/* D's registers: others than C's, the same, the same the other way round. */
+enum where { APART, IN_PLACE, CROSSED };
 
 struct product {
     int m, n, k;
@@ -91,8 +103,9 @@ struct product {
     int count[4]; /* registers of a, b, c, d */
 };
 
-/* Where element i of a lane's fragment is. "Matrix Fragments for mma.m…": groupID = lane / 4, threadID_in_group = lane %
- * 4; the formulae of all shapes are these, e being the elements of a 32-bit register (1 of .f64). */
+/* Where element i of a lane's fragment is. "Matrix Fragments for mma.m…": groupID = lane / 4,
+ * threadID_in_group = lane % 4; the formulae of all shapes are these, e being the elements of a
+ * 32-bit register (1 of .f64). */
 static void place_a(const struct product *p, int lane, int i, int *row, int *col)
 {
     int e = p->a_type->bits < 32 ? 32 / p->a_type->bits : 1, word = i / e;
@@ -154,17 +167,17 @@ static void make_fragments(struct product *p)
     p->count[3] = registers_of(p->d_type, c_elements);
 }
 
-static void random_matrices(struct product *p)
+static void fill_matrices(struct product *p, uint64_t (*bits_of)(const struct type *))
 {
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->k; j++)
-            p->a[i][j] = random_bits(p->a_type);
+            p->a[i][j] = bits_of(p->a_type);
     for (int i = 0; i < p->k; i++)
         for (int j = 0; j < p->n; j++)
-            p->b[i][j] = random_bits(p->b_type);
+            p->b[i][j] = bits_of(p->b_type);
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++)
-            p->c[i][j] = random_bits(p->c_type);
+            p->c[i][j] = bits_of(p->c_type);
 }
 
 static void multiply(struct product *p)
@@ -210,7 +223,17 @@ static void move_registers(struct text *out, char name, const struct type *t, bo
     }
 }
 
-static void write_program(struct text *out, const struct product *p, bool in_place)
+/* D's registers are %d… or, with C's in their place, %c…. */
+static void sum_list(struct text *out, int count, enum where where)
+{
+    text_add(out, "{");
+    for (int i = 0; i < count; i++)
+        text_printf(out, "%s%%%c%d", i ? ", " : "", where == APART ? 'd' : 'c',
+                    where == CROSSED ? count - 1 - i : i);
+    text_add(out, "}");
+}
+
+static void write_program(struct text *out, const struct product *p, enum where where)
 {
     const struct type *const types[] = {p->a_type, p->b_type, p->c_type, p->d_type};
     text_add(out,
@@ -229,53 +252,28 @@ static void write_program(struct text *out, const struct product *p, bool in_pla
     text_printf(out, "    mma.sync.aligned.m%dn%dk%d.row.col%s.%s.%s.%s.%s%s ", p->m, p->n, p->k,
                 p->modifier, p->d_type->name, p->a_type->name, p->b_type->name, p->c_type->name,
                 p->more);
-    for (int i = 0; i < 4; i++) {
-        register_list(out, in_place && i == 0 ? 'c' : "dabc"[i], p -> count[i ? i - 1 : 3]);
-        text_add(out, i < 3 ? ", " : ";\n");
+    sum_list(out, p->count[3], where);
+    for (int i = 0; i < 3; i++) {
+        text_add(out, ", ");
+        register_list(out, "abc"[i], p -> count[i]);
     }
-    if (in_place)
-        for (int i = 0; i < p->count[3]; i++)
-            text_printf(out, "    mov.%s %%d%d, %%c%d;\n", register_type(p->d_type, true), i, i);
+    text_add(out, ";\n");
+    for (int i = 0; i < p->count[3] && where != APART; i++)
+        text_printf(out, "    mov.%s %%d%d, %%c%d;\n", register_type(p->d_type, true), i,
+                    where == CROSSED ? p->count[3] - 1 - i : i);
     move_registers(out, 'd', p->d_type, true, p->count[3], true);
     text_add(out, "    ret;\n}\n");
-}
-
-static void run_product(struct product *p, bool in_place)
-{
-    jmp_buf no_memory;
-    struct arena arena;
-    struct text program;
-    arena_init(&arena, &allocator_libc, &no_memory);
-    if (setjmp(no_memory))
-        fail();
-    text_init(&program, &arena);
-    make_fragments(p);
-    write_program(&program, p, in_place);
-    memset(p->out, 0, sizeof p->out);
-    const struct warp_array arrays[] = {{p->in[0], sizeof p->in[0]},
-                                        {p->in[1], sizeof p->in[1]},
-                                        {p->in[2], sizeof p->in[2]},
-                                        {p->out, sizeof p->out}};
-    warp_run(program.data, LANES, arrays, 4);
-    arena_free(&arena);
 }
 
 /* The bits that a sum becomes. */
 static uint64_t rounded(const struct product *p, double v)
 {
-    uint64_t bits = 0;
-    float single = (float)v;
-    if (p->d_type == &f64) {
-        memcpy(&bits, &v, sizeof v);
-        return isnan(v) ? 0xfff8000000000000 : bits;
-    }
+    if (p->d_type == &f64)
+        return isnan(v) ? 0xfff8000000000000 : f64_bits(v);
     if (p->d_type == &f16)
         return isnan(v) ? 0x7fff : f64_to_f16(v);
-    if (p->d_type == &f32) {
-        uint32_t low;
-        memcpy(&low, &single, sizeof low);
-        return isnan(v) ? 0x7fffffff : low;
-    }
+    if (p->d_type == &f32)
+        return isnan(v) ? 0x7fffffff : f32_bits((float)v);
     if (*p->modifier)
         v = fmin(fmax(v, INT32_MIN), INT32_MAX);
     return (uint32_t)(int64_t)v;
@@ -298,22 +296,164 @@ static void check_product(struct product *p)
         }
 }
 
+/* --- running it: as a program, and in each way that there is on its registers --- */
+
+enum { MOST_WAYS = 4 };
+
+#if defined(__x86_64__) && (__GNUC__ >= 11 || __clang_major__ >= 12)
+sim_mma_way *sim_mma_way_of_v3(const struct sim_mma *p, bool wide);
+#endif
+
+/* For any machine, for AVX2, with wider vectors: those that this machine can. */
+static int ways_of(const struct sim_mma *p, sim_mma_way *ways[MOST_WAYS])
+{
+    int count = 0;
+    ways[count++] = sim_mma_way_of(p, false);
+#if defined(__x86_64__) && (__GNUC__ >= 11 || __clang_major__ >= 12)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        ways[count++] = sim_mma_way_of_v3(p, false);
+        ways[count] = sim_mma_way_of_v3(p, true);
+        count += ways[count] != NULL;
+    }
+#endif
+    return count;
+}
+
+static const struct sim_op *multiplication_of(const struct sim_code *code)
+{
+    for (uint32_t i = 0; i < code->count; i++)
+        if (code->ops[i].ins->op == PTX_MMA)
+            return &code->ops[i];
+    fail_msg("no mma");
+    return NULL;
+}
+
+static void load_registers(const struct product *p, const struct sim_op *op, uint8_t *file)
+{
+    const struct sim_mma *plan = op->data;
+    const uint16_t first[] = {plan->a, plan->b, plan->c};
+    for (int i = 0; i < 3; i++)
+        for (int r = 0; r < p->count[i]; r++)
+            for (int lane = 0; lane < LANES; lane++) {
+                uint32_t slot = op->more[first[i] + r];
+                if (p->a_type == &f64)
+                    sim_u64(file, slot)[lane] = p->in[i][r][lane];
+                else
+                    sim_u32(file, slot)[lane] = (uint32_t)p->in[i][r][lane];
+            }
+}
+
+static void store_registers(struct product *p, const struct sim_op *op, uint8_t *file)
+{
+    const struct sim_mma *plan = op->data;
+    for (int r = 0; r < p->count[3]; r++)
+        for (int lane = 0; lane < LANES; lane++) {
+            uint32_t slot = op->more[plan->d + r];
+            p->out[r][lane] =
+                p->d_type == &f64 ? sim_u64(file, slot)[lane] : sim_u32(file, slot)[lane];
+        }
+}
+
+static void forget_factors(const struct sim_mma *p)
+{
+    if (p->kept_a)
+        p->kept_a->filled = p->kept_b->filled = false;
+}
+
+/* Each way twice: with factors that are unpacked, with those that were kept. */
+static void run_ways(struct product *p, const struct sim_op *op, size_t file_bytes)
+{
+    sim_mma_way *ways[MOST_WAYS];
+    int count = ways_of(op->data, ways);
+    uint8_t *file = aligned_alloc(64, file_bytes);
+    assert_non_null(file);
+    for (int i = 0; i < 2 * count; i++) {
+        if (i % 2 == 0)
+            forget_factors(op->data);
+        memset(file, 0, file_bytes);
+        load_registers(p, op, file);
+        ways[i / 2](op->data, file, op->more);
+        store_registers(p, op, file);
+        check_product(p);
+    }
+    free(file);
+}
+
+/* Its program, read and run. */
+static void open_product(struct sim_case *c, struct product *p, enum where where)
+{
+    jmp_buf no_memory;
+    struct arena arena;
+    struct text program;
+    arena_init(&arena, &allocator_libc, &no_memory);
+    if (setjmp(no_memory))
+        fail();
+    text_init(&program, &arena);
+    make_fragments(p);
+    write_program(&program, p, where);
+    memset(p->out, 0, sizeof p->out);
+    const struct warp_array arrays[] = {{p->in[0], sizeof p->in[0]},
+                                        {p->in[1], sizeof p->in[1]},
+                                        {p->in[2], sizeof p->in[2]},
+                                        {p->out, sizeof p->out}};
+    static char text[1 << 14]; /* the case points into it */
+    assert_true(program.length < sizeof text);
+    memcpy(text, program.data, program.length + 1);
+    arena_free(&arena);
+    sim_case_open(c, text);
+    if (warp_launch(c, LANES, arrays, 4) != SIM_DONE)
+        fail_msg("%s", sim_why(c->sim));
+}
+
+static void run_product(struct product *p, enum where where)
+{
+    struct sim_case c;
+    multiply(p);
+    open_product(&c, p, where);
+    check_product(p);
+    const struct sim_code *code = c.sim->programs->kernel_code;
+    run_ways(p, multiplication_of(code), code->file_bytes);
+    sim_case_close(&c);
+}
+
 static struct product the_product;
+
+static struct product *product_of(int m, int n, int k, const struct type *d, const struct type *a,
+                                  const struct type *b, const struct type *c)
+{
+    the_product = (struct product){.m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .a_type = a,
+                                   .b_type = b,
+                                   .c_type = c,
+                                   .d_type = d,
+                                   .more = "",
+                                   .modifier = ""};
+    return &the_product;
+}
 
 static void try_product(int m, int n, int k, const struct type *d, const struct type *a,
                         const struct type *b, const struct type *c, const char *more)
 {
-    struct product *p = &the_product;
-    *p = (struct product){
-        .m = m, .n = n, .k = k, .a_type = a, .b_type = b, .c_type = c, .d_type = d};
+    struct product *p = product_of(m, n, k, d, a, b, c);
     p->more = more;
-    p->modifier = "";
-    for (int n_times = 0; n_times < 2; n_times++) {
-        random_matrices(p);
-        multiply(p);
-        run_product(p, n_times && c == d);
-        check_product(p);
+    for (int i = 0; i < 6; i++) {
+        fill_matrices(p, i % 2 ? wild_bits : random_bits);
+        run_product(p, c == d ? (enum where)(i / 2) : APART);
     }
+}
+
+/* Factors of two types in all ways, in shapes of m, n, k. */
+static void try_pairs(const int shapes[][3], int count, const struct type *sum,
+                      const struct type *const types[2])
+{
+    for (int i = 0; i < count; i++)
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++)
+                try_product(shapes[i][0], shapes[i][1], shapes[i][2], sum, types[a], types[b], sum,
+                            "");
 }
 
 static void halves(void **state)
@@ -328,6 +468,31 @@ static void halves(void **state)
     try_product(16, 8, 16, &f32, &bf16, &bf16, &f32, "");
 }
 
+/* C and D of two types: wmma has that, here mma's registers are used for it. */
+static void halves_mixed(void **state)
+{
+    (void)state;
+    const struct type *const sums[] = {&f16, &f32};
+    for (int i = 0; i < 12; i++) {
+        struct sim_case c;
+        struct product *p = product_of(16, 8, 16, &f32, &f16, &f16, &f32);
+        open_product(&c, p, APART);
+        const struct sim_code *code = c.sim->programs->kernel_code;
+        struct sim_op op = *multiplication_of(code);
+        struct sim_mma plan = *(const struct sim_mma *)op.data;
+        op.data = &plan;
+        plan.type_c = i % 2 ? MOD_F16 : MOD_F32;
+        plan.type_d = i % 2 ? MOD_F32 : MOD_F16;
+        p->c_type = sums[1 - i % 2];
+        p->d_type = sums[i % 2];
+        fill_matrices(p, i < 6 ? random_bits : wild_bits);
+        multiply(p);
+        make_fragments(p);
+        run_ways(p, &op, code->file_bytes);
+        sim_case_close(&c);
+    }
+}
+
 static void tensor_floats(void **state)
 {
     (void)state;
@@ -339,28 +504,19 @@ static void small_floats(void **state)
 {
     (void)state;
     const struct type *const types[] = {&e4m3, &e5m2};
-    for (int a = 0; a < 2; a++)
-        for (int b = 0; b < 2; b++) {
-            try_product(16, 8, 32, &f32, types[a], types[b], &f32, "");
-            try_product(16, 8, 16, &f32, types[a], types[b], &f32, "");
-            try_product(16, 8, 16, &f16, types[a], types[b], &f16, "");
-            try_product(16, 8, 32, &f16, types[a], types[b], &f16, "");
-        }
+    static const int shapes[][3] = {{16, 8, 16}, {16, 8, 32}};
+    try_pairs(shapes, 2, &f32, types);
+    try_pairs(shapes, 2, &f16, types);
 }
 
 /* sm_120 spells it differently. */
 static void small_floats_by_kind(void **state)
 {
     (void)state;
-    struct product *p = &the_product;
-    *p = (struct product){.m = 16, .n = 8, .k = 32, .a_type = &e4m3, .b_type = &e5m2};
-    p->c_type = p->d_type = &f32;
-    p->more = "";
+    struct product *p = product_of(16, 8, 32, &f32, &e4m3, &e5m2, &f32);
     p->modifier = ".kind::f8f6f4";
-    random_matrices(p);
-    multiply(p);
-    run_product(p, false);
-    check_product(p);
+    fill_matrices(p, random_bits);
+    run_product(p, APART);
 }
 
 /* What is left out is named. */
@@ -392,15 +548,10 @@ static void integers(void **state)
 {
     (void)state;
     const struct type *const bytes[] = {&s8, &u8}, *const nibbles[] = {&s4, &u4};
-    for (int a = 0; a < 2; a++)
-        for (int b = 0; b < 2; b++) {
-            try_product(8, 8, 16, &s32, bytes[a], bytes[b], &s32, "");
-            try_product(16, 8, 16, &s32, bytes[a], bytes[b], &s32, "");
-            try_product(16, 8, 32, &s32, bytes[a], bytes[b], &s32, "");
-            try_product(8, 8, 32, &s32, nibbles[a], nibbles[b], &s32, "");
-            try_product(16, 8, 32, &s32, nibbles[a], nibbles[b], &s32, "");
-            try_product(16, 8, 64, &s32, nibbles[a], nibbles[b], &s32, "");
-        }
+    static const int of_bytes[][3] = {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}},
+                     of_nibbles[][3] = {{8, 8, 32}, {16, 8, 32}, {16, 8, 64}};
+    try_pairs(of_bytes, 3, &s32, bytes);
+    try_pairs(of_nibbles, 3, &s32, nibbles);
 }
 
 static void single_bits(void **state)
@@ -418,19 +569,14 @@ static void single_bits(void **state)
 static void overflow(void **state)
 {
     (void)state;
-    struct product *p = &the_product;
     for (int way = 0; way < 4; way++) {
-        *p = (struct product){.m = 16, .n = 8, .k = 32, .a_type = &s8, .b_type = &s8};
-        p->c_type = p->d_type = &s32;
-        p->more = "";
+        struct product *p = product_of(16, 8, 32, &s32, &s8, &s8, &s32);
         p->modifier = way % 2 ? ".satfinite" : "";
-        random_matrices(p);
+        fill_matrices(p, random_bits);
         for (int i = 0; i < 16; i++)
             for (int j = 0; j < 8; j++)
                 p->c[i][j] = way < 2 ? INT32_MAX - warp_draw(100) : 0x80000000u + warp_draw(100);
-        multiply(p);
-        run_product(p, false);
-        check_product(p);
+        run_product(p, APART);
     }
 }
 
@@ -438,11 +584,8 @@ static void overflow(void **state)
 static void rounding_to_half(void **state)
 {
     (void)state;
-    struct product *p = &the_product;
     for (int n = 0; n < 50; n++) {
-        *p = (struct product){.m = 16, .n = 8, .k = 16, .a_type = &f16, .b_type = &f16};
-        p->c_type = p->d_type = &f16;
-        p->more = p->modifier = "";
+        struct product *p = product_of(16, 8, 16, &f16, &f16, &f16, &f16);
         int q = (int)warp_draw(16);
         for (int i = 0; i < 16; i++)
             p->a[i][q] = warp_bits() & 0xffff;
@@ -451,9 +594,7 @@ static void rounding_to_half(void **state)
         for (int i = 0; i < 16; i++)
             for (int j = 0; j < 8; j++)
                 p->c[i][j] = warp_draw(3) ? warp_bits() & (n % 2 ? 0xffff : 0x83ff) : 0;
-        multiply(p);
-        run_product(p, false);
-        check_product(p);
+        run_product(p, APART);
     }
 }
 
@@ -465,11 +606,9 @@ static void special_values(void **state)
                                          0x83ff, 0x8000, 0x7bff, 0x3c00};
     static const uint32_t sums_in[] = {0x7f800000, 0xff800000, 0x7fc12345,
                                        1,          0x80000000, 0x7f7fffff};
-    struct product *p = &the_product;
     for (int n = 0; n < 20; n++) {
-        *p = (struct product){.m = 16, .n = 8, .k = 16, .a_type = &f16, .b_type = &f16};
-        p->c_type = p->d_type = n % 2 ? &f16 : &f32;
-        p->more = p->modifier = "";
+        const struct type *sum = n % 2 ? &f16 : &f32;
+        struct product *p = product_of(16, 8, 16, sum, &f16, &f16, sum);
         for (int i = 0; i < 16; i++)
             for (int q = 0; q < 16; q++)
                 p->a[i][q] = warp_draw(20) ? 0x3c00 : halves_in[warp_draw(8)];
@@ -481,9 +620,7 @@ static void special_values(void **state)
                 p->c[i][j] = warp_draw(4) ? 0
                              : n % 2      ? halves_in[warp_draw(8)]
                                           : sums_in[warp_draw(6)];
-        multiply(p);
-        run_product(p, false);
-        check_product(p);
+        run_product(p, APART);
     }
 }
 
@@ -494,7 +631,8 @@ enum {
     MATRICES = 4
 }; /* rows in shared memory are further apart than they are long */
 
-/* Shared memory is filled from `in`, matrices go from there to registers and to `out`, registers first. */
+/* Shared memory is filled from `in`, matrices go from there to registers and to `out`, registers
+ * first. */
 static void moved_by(const char *count, int matrices, bool trans, bool stores)
 {
     char program[4096], list[64] = "";
@@ -558,24 +696,24 @@ static void moved_by(const char *count, int matrices, bool trans, bool stores)
         assert_memory_equal(back[r], in[r], 16); /* there and back */
 }
 
+static void each_moved(bool stores)
+{
+    static const char *const counts[] = {"x1", "x2", "x4"};
+    for (int trans = 0; trans < 2; trans++)
+        for (int i = 0; i < 3; i++)
+            moved_by(counts[i], 1 << i, trans, stores);
+}
+
 static void matrices_to_registers(void **state)
 {
     (void)state;
-    for (int trans = 0; trans < 2; trans++) {
-        moved_by("x1", 1, trans, false);
-        moved_by("x2", 2, trans, false);
-        moved_by("x4", 4, trans, false);
-    }
+    each_moved(false);
 }
 
 static void there_and_back(void **state)
 {
     (void)state;
-    for (int trans = 0; trans < 2; trans++) {
-        moved_by("x1", 1, trans, true);
-        moved_by("x2", 2, trans, true);
-        moved_by("x4", 4, trans, true);
-    }
+    each_moved(true);
 }
 
 static void turned_in_registers(void **state)
@@ -810,14 +948,23 @@ static void wmma_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves),         cmocka_unit_test(tensor_floats),
-        cmocka_unit_test(small_floats),   cmocka_unit_test(small_floats_by_kind),
-        cmocka_unit_test(doubles),        cmocka_unit_test(sparse_ones_are_refused),
-        cmocka_unit_test(integers),       cmocka_unit_test(single_bits),
-        cmocka_unit_test(overflow),       cmocka_unit_test(rounding_to_half),
-        cmocka_unit_test(special_values), cmocka_unit_test(matrices_to_registers),
-        cmocka_unit_test(there_and_back), cmocka_unit_test(turned_in_registers),
-        cmocka_unit_test(wmma_all),       cmocka_unit_test(wmma_others),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(halves_mixed),
+        cmocka_unit_test(tensor_floats),
+        cmocka_unit_test(small_floats),
+        cmocka_unit_test(small_floats_by_kind),
+        cmocka_unit_test(doubles),
+        cmocka_unit_test(sparse_ones_are_refused),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(single_bits),
+        cmocka_unit_test(overflow),
+        cmocka_unit_test(rounding_to_half),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(matrices_to_registers),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(turned_in_registers),
+        cmocka_unit_test(wmma_all),
+        cmocka_unit_test(wmma_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -512,16 +512,11 @@ static void bytes_and_fields(void **state)
 
 static double f32_of(uint64_t bits)
 {
-    uint32_t w = (uint32_t)bits;
-    float f;
-    memcpy(&f, &w, sizeof f);
-    return (double)f;
+    return (double)f32_from_bits((uint32_t)bits);
 }
 static double f64_of(uint64_t bits)
 {
-    double f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    return f64_from_bits(bits);
 }
 static double flushed(uint64_t bits)
 {
@@ -598,48 +593,64 @@ static void compare_as(const char *pattern, const char *how, value_reference *re
     value_check_rounds(text, reference, 12);
 }
 
+struct comparison {
+    const char *pattern;
+    value_reference *reference;
+};
+
+static void compare_all(const struct comparison *rows, size_t count, const char *const *relations)
+{
+    for (; *relations; relations++)
+        for (size_t i = 0; i < count; i++)
+            compare_as(rows[i].pattern, *relations, rows[i].reference);
+}
+#define COMPARE_ALL(rows, relations) compare_all(rows, sizeof rows / sizeof *rows, relations)
+
+static const struct comparison signed_rows[] = {
+    {"setp.%s.s16 %%p0, %%h1, %%h2;", setp_s16},
+    {"setp.%s.s32 %%p0|%%p1, %%r1, %%r2;", setp_s32},
+    {"setp.%s.s64 %%p0, %%d1, %%d2;", setp_s64},
+    {"setp.%s.u16 %%p0, %%h1, %%h2;", setp_u16},
+    {"setp.%s.u32 %%p0, %%r1, 7;", setp_u32},
+    {"setp.%s.u64 %%p0|%%p1, %%d1, %%d2;", setp_u64},
+    {"setp.%s.or.s32 %%p0|%%p1, %%r1, %%r2, %%p0;", setp_s32_or},
+    {"setp.%s.xor.u64 %%p0|%%p1, %%d1, %%d2, !%%p1;", setp_u64_xor},
+    {"set.%s.and.s32.s32 %%r0, %%r1, %%r2, !%%p1;", set_s32_s32_and},
+};
+static const struct comparison unsigned_rows[] = {
+    {"setp.%s.u16 %%p0, %%h1, %%h2;", setp_u16},
+    {"setp.%s.u32 %%p0, %%r1, %%r2;", setp_u32},
+    {"setp.%s.u64 %%p0, %%d1, %%d2;", setp_u64},
+};
+static const struct comparison float_rows[] = {
+    {"setp.%s.f32 %%p0, %%r1, %%r2;", setp_f32},
+    {"setp.%s.f32 _|%%p0, %%r1, %%r2;", setp_f32},
+    {"setp.%s.ftz.f32 %%p0|%%p1, %%r1, %%r2;", setp_ftz},
+    {"setp.%s.f64 %%p0, %%d1, %%d2;", setp_f64},
+    {"setp.%s.f16 %%p0, %%h1, %%h2;", setp_f16},
+    {"setp.%s.bf16 %%p0, %%h1, %%h2;", setp_bf16},
+    {"setp.%s.and.f32 %%p0|%%p1, %%r1, %%r2, !%%p2;", setp_f32_and},
+    {"setp.%s.f16x2 %%p0|%%p1, %%r1, %%r2;", setp_f16x2},
+    {"setp.%s.and.bf16x2 %%p0|%%p1, %%r1, %%r2, %%p2;", setp_bf16x2_and},
+    {"set.%s.u32.f32 %%r0, %%r1, %%r2;", set_u32_f32},
+    {"set.%s.f32.f64 %%r0, %%d1, %%d2;", set_f32_f64},
+    {"set.%s.f16.f32 %%h0, %%r1, %%r2;", set_f16_f32},
+    {"set.%s.u16.f16 %%h0, %%h1, %%h2;", set_u16_f16},
+    {"set.%s.bf16x2.bf16x2 %%r0, %%r1, %%r2;", set_bf16x2},
+    {"set.%s.u32.f16x2 %%r0, %%r1, %%r2;", set_u32_f16x2},
+};
+
 static void comparisons(void **state)
 {
     (void)state;
-    static const char *const of_signed[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-    static const char *const of_unsigned[] = {"lo", "ls", "hi", "hs"};
-    static const char *const of_floats[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
-                                            "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
-    for (int i = 0; i < 6; i++) {
-        compare_as("setp.%s.s16 %%p0, %%h1, %%h2;", of_signed[i], setp_s16);
-        compare_as("setp.%s.s32 %%p0|%%p1, %%r1, %%r2;", of_signed[i], setp_s32);
-        compare_as("setp.%s.s64 %%p0, %%d1, %%d2;", of_signed[i], setp_s64);
-        compare_as("setp.%s.u16 %%p0, %%h1, %%h2;", of_signed[i], setp_u16);
-        compare_as("setp.%s.u32 %%p0, %%r1, 7;", of_signed[i], setp_u32);
-        compare_as("setp.%s.u64 %%p0|%%p1, %%d1, %%d2;", of_signed[i], setp_u64);
-        compare_as("setp.%s.or.s32 %%p0|%%p1, %%r1, %%r2, %%p0;", of_signed[i], setp_s32_or);
-        compare_as("setp.%s.xor.u64 %%p0|%%p1, %%d1, %%d2, !%%p1;", of_signed[i], setp_u64_xor);
-        compare_as("set.%s.and.s32.s32 %%r0, %%r1, %%r2, !%%p1;", of_signed[i], set_s32_s32_and);
-    }
+    static const char *const of_signed[] = {"eq", "ne", "lt", "le", "gt", "ge", NULL};
+    static const char *const of_unsigned[] = {"lo", "ls", "hi", "hs", NULL};
+    static const char *const of_floats[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ", "neu",
+                                            "ltu", "leu", "gtu", "geu", "num", "nan", NULL};
+    COMPARE_ALL(signed_rows, of_signed);
+    COMPARE_ALL(unsigned_rows, of_unsigned);
+    COMPARE_ALL(float_rows, of_floats);
     compare_as("setp.%s.b32 %%p0, %%r1, %%r2;", "ne", setp_u32);
-    for (int i = 0; i < 4; i++) {
-        compare_as("setp.%s.u16 %%p0, %%h1, %%h2;", of_unsigned[i], setp_u16);
-        compare_as("setp.%s.u32 %%p0, %%r1, %%r2;", of_unsigned[i], setp_u32);
-        compare_as("setp.%s.u64 %%p0, %%d1, %%d2;", of_unsigned[i], setp_u64);
-    }
-    for (int i = 0; i < 14; i++) {
-        compare_as("setp.%s.f32 %%p0, %%r1, %%r2;", of_floats[i], setp_f32);
-        compare_as("setp.%s.f32 _|%%p0, %%r1, %%r2;", of_floats[i], setp_f32);
-        compare_as("setp.%s.ftz.f32 %%p0|%%p1, %%r1, %%r2;", of_floats[i], setp_ftz);
-        compare_as("setp.%s.f64 %%p0, %%d1, %%d2;", of_floats[i], setp_f64);
-        compare_as("setp.%s.f16 %%p0, %%h1, %%h2;", of_floats[i], setp_f16);
-        compare_as("setp.%s.bf16 %%p0, %%h1, %%h2;", of_floats[i], setp_bf16);
-        compare_as("setp.%s.and.f32 %%p0|%%p1, %%r1, %%r2, !%%p2;", of_floats[i], setp_f32_and);
-        compare_as("setp.%s.f16x2 %%p0|%%p1, %%r1, %%r2;", of_floats[i], setp_f16x2);
-        compare_as("setp.%s.and.bf16x2 %%p0|%%p1, %%r1, %%r2, %%p2;", of_floats[i],
-                   setp_bf16x2_and);
-        compare_as("set.%s.u32.f32 %%r0, %%r1, %%r2;", of_floats[i], set_u32_f32);
-        compare_as("set.%s.f32.f64 %%r0, %%d1, %%d2;", of_floats[i], set_f32_f64);
-        compare_as("set.%s.f16.f32 %%h0, %%r1, %%r2;", of_floats[i], set_f16_f32);
-        compare_as("set.%s.u16.f16 %%h0, %%h1, %%h2;", of_floats[i], set_u16_f16);
-        compare_as("set.%s.bf16x2.bf16x2 %%r0, %%r1, %%r2;", of_floats[i], set_bf16x2);
-        compare_as("set.%s.u32.f16x2 %%r0, %%r1, %%r2;", of_floats[i], set_u32_f16x2);
-    }
 }
 
 REF(selp, r[0] = x[2] ? x[0] : x[1])

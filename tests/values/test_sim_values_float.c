@@ -332,16 +332,11 @@ static void extremes(void **state)
 
 static float f32_of(uint64_t bits)
 {
-    uint32_t w = (uint32_t)bits;
-    float f;
-    memcpy(&f, &w, sizeof f);
-    return f;
+    return f32_from_bits((uint32_t)bits);
 }
 static double f64_of(uint64_t bits)
 {
-    double f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    return f64_from_bits(bits);
 }
 #define REF(name, value)                                                                           \
     static void name(uint64_t *r, const uint64_t *x)                                               \

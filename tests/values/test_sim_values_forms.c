@@ -8,7 +8,8 @@ static bool is_value(enum ptx_op op)
     return (op >= PTX_ADD && op <= PTX_CVT_PACK) || (op >= PTX_AND && op <= PTX_SZEXT);
 }
 
-/* Not simulated: the float to ue8m0 conversions, whose values PTX does not say; .rs to four values. */
+/* Not simulated: the float to ue8m0 conversions, whose values PTX does not say; .rs to four
+ * values. */
 static bool is_exception(const struct ptx_instruction *ins)
 {
     if (ins->op == PTX_CVT && ptx_type(ins, 0) == MOD_UE8M0X2)

@@ -9,6 +9,7 @@
 #define VALUE_DECODER_H
 
 #include "base/dtype.h"
+#include "base/float_bits.h"
 #include "sim/sim_own.h"
 
 #include <setjmp.h>
