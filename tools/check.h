@@ -4,6 +4,7 @@
 #define TW_CHECK_H
 
 #include "findings.h"
+#include "operands.h"
 #include "progress.h"
 #include "settings.h"
 #include "sim_options.h"
@@ -29,10 +30,13 @@ struct check {
     const char *name;
     tw_kernel *kernel;
     tw_launch *launch;
+    tw_kernel *cpu_kernel; /* while another target's is at hand */
+    tw_launch *cpu_launch;
     struct space space;
     int configurations, runs, simulated;
     double simulated_from; /* on the clock of seconds_now */
-    char *not_run;         /* why a shape was passed over */
+    char *not_run;         /* why a shape was passed over, */
+    bool unsuited;         /* for its sizes */
     char *undecided;       /* lines: what the synchronisation check could not decide */
     int status;
 };
@@ -46,10 +50,11 @@ void check_worse(struct check *c, int status);
 /* Messages of a call that went wrong (or only warned) become findings. */
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
 void check_take_timeout(struct check *c, const char *where);
-/* Gives the launch scalars for a run of a shape. */
-tw_status check_set_scalars(struct check *c, int shape);
-/* "m = 3, k = 7, BM = 64": what a run was made with. The caller frees. */
-char *check_describe_run(struct check *c);
+/* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where, which the caller frees:
+ * "m = 3, k = 7, BM = 64", what it takes to make the run again. */
+tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);
+/* Runs the launch on the CPU engine, as long as --time-limit says. */
+tw_status check_run_once(struct check *c);
 /* Compares with `ensures`. */
 void check_verify(struct check *c, const char *where);
 /* Sizes that the kernel says it does not take are no finding. */

@@ -3,7 +3,6 @@
 #include "commands.h"
 #include "cmd_ptx.h"
 #include "ptx_launch.h"
-#include "operands.h"
 #include "verdict.h"
 
 #include <stdlib.h>
@@ -103,7 +102,7 @@ static int count_axes(tw_kernel *k)
 
 /* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other integers 2, flags in
  * turn, floats 0.125; then what --set says. */
-tw_status check_set_scalars(struct check *c, int shape)
+static tw_status set_scalars(struct check *c, int shape)
 {
     int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
     tw_param p;
@@ -126,8 +125,8 @@ tw_status check_set_scalars(struct check *c, int shape)
     return set ? TW_OK : TW_BAD_ARGUMENT;
 }
 
-/* "m = 3, k = 7, BM = 64": what a run was made with. The caller frees. */
-char *check_describe_run(struct check *c)
+/* "m = 3, k = 7, BM = 64": what a run is made with. */
+static char *describe_run(struct check *c)
 {
     char *text = space_text(&c->space);
     tw_param p;
@@ -143,6 +142,23 @@ char *check_describe_run(struct check *c)
         text = longer;
     }
     return text;
+}
+
+tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
+{
+    *arrays = (struct operands){0};
+    operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
+    tw_status s = set_scalars(c, shape);
+    *where = s == TW_OK ? describe_run(c) : space_text(&c->space);
+    return s == TW_OK ? operands_make(arrays, c->launch, c->kernel, 1, 1) : s;
+}
+
+tw_status check_run_once(struct check *c)
+{
+    c->deadline.at = seconds_now() + c->time_limit;
+    tw_status s = tw_launch_run(c->launch);
+    c->deadline.at = 0;
+    return s;
 }
 
 void check_verify(struct check *c, const char *where)
@@ -172,18 +188,25 @@ bool check_refuses_sizes(tw_status s)
            s == TW_NOT_ASSUMED;
 }
 
+/* Why a run was not made, if nothing else says so. What is no matter of sizes is said without them. */
+static void take_not_run(struct check *c, tw_status s, const char *where)
+{
+    tw_message m = {.text = tw_status_text(s)};
+    c->unsuited = s != TW_UNSUPPORTED;
+    if (!c->unsuited)
+        where = "";
+    tw_context_message(c->program->ctx, 0, &m);
+    free(c->not_run);
+    c->not_run = need_text("%s%s%s", where, *where ? ": " : "", m.text);
+}
+
 static void run_shape(struct check *c, int shape)
 {
-    struct operands arrays = {0};
-    tw_status s = check_set_scalars(c, shape);
-    char *where = check_describe_run(c);
+    struct operands arrays;
+    char *where;
+    tw_status s = check_make_run(c, shape, &arrays, &where);
     if (s == TW_OK)
-        s = operands_make(&arrays, c->launch, c->kernel, 1, 1);
-    if (s == TW_OK) {
-        c->deadline.at = seconds_now() + c->time_limit;
-        s = tw_launch_run(c->launch);
-        c->deadline.at = 0;
-    }
+        s = check_run_once(c);
     if (s == TW_CANCELLED) {
         check_take_timeout(c, where);
     } else if (s == TW_OK) {
@@ -191,11 +214,7 @@ static void run_shape(struct check *c, int shape)
         if (tw_kernel_has_ensures(c->kernel))
             check_verify(c, where);
     } else if (check_refuses_sizes(s)) {
-        tw_message m;
-        free(c->not_run);
-        c->not_run =
-            need_text("%s%s%s", where, *where ? ": " : "",
-                      tw_context_message(c->program->ctx, 0, &m) ? m.text : tw_status_text(s));
+        take_not_run(c, s, where);
     } else {
         check_take_messages(c, s, NULL, where);
     }
@@ -222,8 +241,8 @@ static void run_configurations(struct check *c)
         }
     }
     if (!c->runs && c->not_run && !c->to_json)
-        complain(NULL, "%s is not run, no sizes tried suit it (--set gives others): %s",
-                 tw_kernel_name(c->kernel), c->not_run);
+        complain(NULL, "%s is not run%s: %s", tw_kernel_name(c->kernel),
+                 c->unsuited ? ", no sizes tried suit it (--set gives others)" : "", c->not_run);
 }
 
 /* --- one kernel, one file --- */
@@ -236,6 +255,28 @@ static void print_lines(const char *name, const char *text)
         printf("%s: %.*s\n", name, (int)length, text);
         text += length + (text[length] == '\n');
     }
+}
+
+/* "s" of more or fewer than one. */
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* A line for a kernel with which nothing is wrong. */
+static void print_clean(const struct check *c)
+{
+    const char *name = c->name;
+    if (c->no_run)
+        printf("%s: ok (%d configuration%s; not run)\n", name, c->configurations,
+               plural(c->configurations));
+    else if (!c->runs && !c->simulated)
+        printf("%s: not run (%d configuration%s looked at)\n", name, c->configurations,
+               plural(c->configurations));
+    else
+        printf("%s: ok (%d configuration%s, %d run%s, %d simulated%s)\n", name, c->configurations,
+               plural(c->configurations), c->runs, plural(c->runs), c->simulated,
+               tw_kernel_has_ensures(c->kernel) ? "" : "; it has no `ensures`: no values compared");
 }
 
 static void report_kernel(struct check *c, bool clean)
@@ -253,6 +294,8 @@ static void report_kernel(struct check *c, bool clean)
         json_integer(&c->json, c->runs);
         json_key(&c->json, "simulated");
         json_integer(&c->json, c->simulated);
+        json_key(&c->json, "not_run");
+        json_string(&c->json, c->runs || c->simulated ? NULL : c->not_run);
         json_key(&c->json, "compared");
         json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
         json_key(&c->json, "undecided");
@@ -264,11 +307,7 @@ static void report_kernel(struct check *c, bool clean)
     } else {
         findings_print(&c->findings, stderr);
         if (clean && c->verbose)
-            printf("%s: ok (%d configuration%s, %d run%s, %d simulated%s)\n", name,
-                   c->configurations, c->configurations == 1 ? "" : "s", c->runs,
-                   c->runs == 1 ? "" : "s", c->simulated,
-                   tw_kernel_has_ensures(c->kernel) ? ""
-                                                    : "; it has no `ensures`: no values compared");
+            print_clean(c);
         if (c->verbose && c->undecided)
             print_lines(name, c->undecided);
     }
@@ -400,7 +439,7 @@ static int check_run(const struct command *self, const struct options *given)
     static const char *const of_ptx[] = {"seed", "sm", "counters", NULL};
     const char *other = options_any(given, of_ptx);
     if (other)
-        return usage_error(NULL, self, "check --%s is for PTX and CUDA C, not for %s", other,
+        return usage_error(NULL, self, "--%s is for PTX and CUDA C, not for %s", other,
                            given->words[0]);
     struct check c = {.self = self,
                       .given = given,
@@ -450,6 +489,9 @@ static const struct option_spec check_options[] = {
      .value = "N",
      .help = "PTX, CUDA: orders of warps to try, each with copies early and late\n(default 4)"},
     {.name = "seed", .values = 1, .value = "N", .help = "PTX, CUDA: the first of them (default 0)"},
+    {.name = "copies",
+     .values = 1,
+     .elsewhere = "--copies is for run; check tries both, early and late"},
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,
     OPTION_COUNTERS,

@@ -38,7 +38,8 @@ void help_command(FILE *out, const struct command *c)
     if (c->options && c->options->name) {
         fputs("\nOptions:\n", out);
         for (const struct option_spec *s = c->options; s->name; s++)
-            help_option(out, s);
+            if (!s->elsewhere)
+                help_option(out, s);
     }
     if (c->examples)
         fprintf(out, "\nExamples:\n%s", c->examples);

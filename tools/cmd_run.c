@@ -306,38 +306,62 @@ static int prepare(struct run *r)
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
-static int say_no_memory(struct run *r, const struct given_array *o)
+static int say_no_memory(struct run *r, const struct given_array *o, double all)
 {
     char type[128];
-    double bytes = (double)tw_dtype_size(o->array.dtype);
-    for (int i = 0; i < o->array.rank; i++)
-        bytes *= (double)o->array.shape[i];
+    double own = 0;
+    tensor_fits(&o->array, &own);
     format_array_type(type, sizeof type, &o->array);
     complain(&r->complaints, "no memory for `%s`: %s takes %.4g GB", o->param.name, type,
-             bytes * 1e-9);
+             own * 1e-9);
+    if (all > own)
+        complain_more(&r->complaints, "the arrays ahead of it take %.4g GB", (all - own) * 1e-9);
     r->complaints.status = TW_NO_MEMORY;
     return STATUS_USAGE;
+}
+
+static int find_shapes(struct run *r, int64_t *limit)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        tw_status s = o->is_given ? TW_OK : tw_launch_shape(r->launch, o->param.name, &o->array);
+        if (s != TW_OK) {
+            complain_library(&r->complaints, r->program.ctx, s);
+            if (s == TW_UNSUPPORTED)
+                complain_more(&r->complaints, "--in %s=FILE.npy gives it", o->param.name);
+            return STATUS_USAGE;
+        }
+        *limit = index_limit(&o->array, *limit);
+    }
+    return STATUS_OK;
+}
+
+/* Memory for all of them, before any is touched. */
+static int allocate_arrays(struct run *r)
+{
+    double bytes = 0;
+    for (int i = 0; i < r->array_count; i++)
+        if (!tensor_fits(&r->arrays[i].array, &bytes))
+            return say_no_memory(r, &r->arrays[i], bytes);
+    for (int i = 0; i < r->array_count; i++)
+        if (!r->arrays[i].is_given && !tensor_allocate(&r->arrays[i].array))
+            return say_no_memory(r, &r->arrays[i], bytes);
+    return STATUS_OK;
 }
 
 /* Arrays that no file gives, once the sizes are known. */
 static int make_arrays(struct run *r)
 {
     int64_t limit = 8;
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        tw_status s = o->is_given ? TW_OK : tw_launch_shape(r->launch, o->param.name, &o->array);
-        if (s != TW_OK) {
-            complain_library(&r->complaints, r->program.ctx, s);
-            return STATUS_USAGE;
-        }
-        limit = index_limit(&o->array, limit);
-    }
+    int found = find_shapes(r, &limit);
+    if (found == STATUS_OK)
+        found = allocate_arrays(r);
+    if (found != STATUS_OK)
+        return found;
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
         if (o->is_given)
             continue;
-        if (!tensor_allocate(&o->array))
-            return say_no_memory(r, o);
         if (o->fill != FILL_NONE)
             tensor_fill(&o->array, &(struct fill_options){.kind = o->fill,
                                                           .seed = (uint64_t)(r->seed + i),
@@ -637,8 +661,13 @@ static int run_steps(struct run *r)
     return status == STATUS_OK ? report(r) : status;
 }
 
+static bool is_device(const char *name)
+{
+    return strcmp(name, "cpu") == 0 || strcmp(name, "sim") == 0 || names_gpu(name);
+}
+
 /* --device sim: the kernel is compiled for a GPU, and simulated. */
-static int choose_simulator(struct run *r, const char **device)
+static int choose_device(struct run *r, const char **device)
 {
     static const char *const of_simulator[] = {"counters", "copies", "step-limit",
                                                "suppress", "sm",     NULL};
@@ -646,14 +675,26 @@ static int choose_simulator(struct run *r, const char **device)
     r->simulated = *device && strcmp(*device, "sim") == 0;
     if (has_ptx_options(o, r->program.path))
         return STATUS_USAGE;
+    if (*device && !is_device(*device))
+        return usage_error(
+            &r->complaints, o->command,
+            "--device %s: there are cpu, sim, cuda (the GPU that is here), sm_80 and "
+            "up",
+            *device);
     const char *other = options_any(o, of_simulator), *sm = options_value(o, "sm");
     if (!r->simulated)
         return other ? usage_error(&r->complaints, o->command, "--%s is for --device sim", other)
                      : STATUS_OK;
+    if (sm && !names_gpu(sm))
+        return usage_error(
+            &r->complaints, o->command,
+            "--sm %s: the simulator runs what a GPU gets: sm_80 and up, or cuda (the "
+            "GPU that is here)",
+            sm);
     int status = sim_options_read(&r->sim, o);
     *device = sm ? sm : "sm_80";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
-    r->sim.options.seed = options_has(o, "seed") && r->seed > 0 ? (uint64_t)r->seed : 0;
+    r->sim.options.seed = options_has(o, "seed") ? (uint64_t)r->seed : 0;
     return status;
 }
 
@@ -665,7 +706,7 @@ static int open_and_run(struct run *r, const struct command *self)
         return usage_error(&r->complaints, self,
                            given->word_count ? "one FILE at a time" : "which FILE?");
     if (!options_integer(given, "threads", 0, 4096, &threads) ||
-        !options_integer(given, "seed", INT64_MIN / 2, INT64_MAX / 2, &r->seed) ||
+        !options_integer(given, "seed", 0, INT64_MAX / 2, &r->seed) ||
         !options_integer(given, "repeat", 1, 1000000, &r->repeat))
         return STATUS_USAGE;
     r->verify = options_has(given, "verify");
@@ -681,7 +722,7 @@ static int open_and_run(struct run *r, const struct command *self)
     if (!r->kernel)
         return STATUS_USAGE;
     const char *device = options_value(given, "device");
-    status = choose_simulator(r, &device);
+    status = choose_device(r, &device);
     if (status != STATUS_OK)
         return status;
     tw_status s = device ? tw_kernel_for_target(r->kernel, device, &r->kernel) : TW_OK;

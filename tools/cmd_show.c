@@ -91,15 +91,18 @@ static int show_run(const struct command *self, const struct options *given)
         return list_passes();
     if (given->word_count != 1)
         return usage_error(NULL, self, given->word_count ? "one FILE at a time" : "which FILE?");
-    const char *after = options_value(given, "after");
+    const char *after = options_value(given, "after"), *target = options_value(given, "target");
     int stage = stage_asked(self, given);
     if (stage < 0 || (after && !is_pass(after)))
         return STATUS_USAGE;
-    if (stage != STAGE_TILE && options_value(given, "target") &&
-        !strcmp(options_value(given, "target"), "cpu"))
+    if (stage != STAGE_TILE && target && strcmp(target, "cpu") == 0)
         return usage_error(NULL, self,
                            "--stage %s is of a GPU: say --target sm_90, or leave --target cpu out",
                            stages[stage]);
+    if (target && strcmp(target, "cpu") != 0 && !names_gpu(target))
+        return usage_error(NULL, self,
+                           "--target %s: there are cpu, cuda (the GPU that is here), sm_80 and up",
+                           target);
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;

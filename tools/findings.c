@@ -191,8 +191,8 @@ void findings_note(struct findings *f, const char *text)
             return;
     add_note(x, &(tw_message){.severity = TW_NOTE, .text = text});
     size_t length = strlen(x->rendered);
-    append_text(&x->rendered, "%snote: %s\n", length && x->rendered[length - 1] != '\n' ? "\n" : "",
-                text);
+    append_text(&x->rendered, "%s    note: %s\n",
+                length && x->rendered[length - 1] != '\n' ? "\n" : "", text);
 }
 
 void findings_print(const struct findings *f, FILE *out)

@@ -12,6 +12,14 @@ int64_t index_limit(const tw_array *array, int64_t limit)
     return limit;
 }
 
+void operands_forget(tw_launch *l, tw_kernel *k)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (p.is_pointer)
+            tw_launch_array(l, p.name, NULL);
+}
+
 static tw_status find_shapes(struct operands *x, tw_launch *l, tw_kernel *k, int64_t *limit)
 {
     int count = tw_kernel_param_count(k);
@@ -19,10 +27,7 @@ static tw_status find_shapes(struct operands *x, tw_launch *l, tw_kernel *k, int
     for (int i = 0; i < count; i++) {
         struct operand *o = &x->list[x->count];
         tw_kernel_param(k, i, &o->param);
-        if (!o->param.is_pointer)
-            continue;
-        tw_launch_array(l, o->param.name, NULL); /* one of another shape may be left */
-        x->count++;
+        x->count += o->param.is_pointer;
     }
     for (int i = 0; i < x->count; i++) {
         struct operand *o = &x->list[i];
@@ -37,12 +42,15 @@ static tw_status find_shapes(struct operands *x, tw_launch *l, tw_kernel *k, int
 tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t seed, double scale)
 {
     int64_t limit = 8;
+    double bytes = 0;
     *x = (struct operands){0};
+    operands_forget(l, k);
     tw_status s = find_shapes(x, l, k, &limit);
+    for (int i = 0; i < x->count && s == TW_OK; i++)
+        if (!tensor_fits(&x->list[i].array, &bytes) || !tensor_allocate(&x->list[i].array))
+            return TW_NO_MEMORY;
     for (int i = 0; i < x->count && s == TW_OK; i++) {
         struct operand *o = &x->list[i];
-        if (!tensor_allocate(&o->array))
-            return TW_NO_MEMORY;
         if (o->param.is_const)
             tensor_fill(&o->array, &(struct fill_options){.kind = FILL_RAND,
                                                           .seed = seed + (uint64_t)i,

@@ -24,6 +24,18 @@ static const struct option_spec *spec_by_name(const struct option_spec *specs, c
     return NULL;
 }
 
+/* "run and bench": the commands that have the option; NULL: none. The caller frees. */
+static char *who_takes(const char *name)
+{
+    char *text = NULL;
+    for (const struct command *const *c = command_list; *c; c++) {
+        const struct option_spec *s = spec_by_name((*c)->options, name, strlen(name));
+        if (s && !s->elsewhere)
+            append_text(&text, "%s%s", text ? " and " : "", (*c)->name);
+    }
+    return text;
+}
+
 static void unknown_option(const struct command *c, const char *word, size_t length)
 {
     const char *names[64] = {0};
@@ -33,10 +45,14 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     char *name = need_text("%.*s", (int)length, word);
     const char *bare = name + strspn(name, "-");
     const char *near = closest_name(bare, names);
-    if (near)
+    char *others = who_takes(bare);
+    if (others)
+        usage_error(NULL, c, "--%s is for %s", bare, others);
+    else if (near)
         usage_error(NULL, c, "unknown option %s; did you mean --%s?", name, near);
     else
         usage_error(NULL, c, "unknown option %s", name);
+    free(others);
     free(name);
 }
 
@@ -54,6 +70,10 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
         spec = spec_by_letter(c->options, word[1]);
     if (!spec) {
         unknown_option(c, word, length);
+        return -1;
+    }
+    if (spec->elsewhere) {
+        usage_error(NULL, c, "%s", spec->elsewhere);
         return -1;
     }
     struct option_use *use = &o->uses[o->use_count++];

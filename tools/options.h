@@ -14,6 +14,7 @@ struct option_spec {
     int values;        /* how many words follow */
     const char *value; /* what they are, for help: "FILE" */
     const char *help;
+    const char *elsewhere; /* not NULL: no option here; what is said to who gives it */
 };
 
 struct option_use {

@@ -115,11 +115,12 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
         }
     names = need_more_memory(names, (n + 1) * sizeof *names);
     names[n] = NULL;
-    const char *near = closest_name(name, names);
+    char *hint = name_hint(name, names);
     const char *who = count == 1 ? tw_kernel_name(list[0].kernel) : NULL;
-    usage_error(list[0].program->complaints, o->command, "--%s %s: %s has %s %s '%s'%s%s%s", option,
+    usage_error(list[0].program->complaints, o->command, "--%s %s: %s has %s %s '%s'%s", option,
                 name, who ? who : "none of the kernels", who ? "no" : "a", noun_of(option), name,
-                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                hint);
+    free(hint);
     free(names);
     return STATUS_USAGE;
 }
@@ -210,9 +211,10 @@ static int set_type(struct setting *s, const char *name, const char *type)
         const char *names[TW_DTYPE_COUNT + 1] = {0};
         for (int i = 0; i < TW_DTYPE_COUNT; i++)
             names[i] = tw_dtype_name((tw_dtype)i);
-        const char *near = closest_name(type, names);
-        return usage_error(s->program->complaints, s->options->command, "unknown type %s%s%s%s",
-                           type, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        char *hint = name_hint(type, names);
+        usage_error(s->program->complaints, s->options->command, "unknown type '%s'%s", type, hint);
+        free(hint);
+        return STATUS_USAGE;
     }
     s->status = tw_launch_type(s->launch, name, t);
     return STATUS_OK;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,18 +33,62 @@ static int edit_distance(const char *a, const char *b)
     return row[n];
 }
 
+/* Of one or two letters, only one more or less, or another case, makes names alike. */
+static bool alike(const char *a, const char *b, int edits)
+{
+    enum { SHORT = 2 };
+    int n = (int)strlen(a), m = (int)strlen(b), longer = n > m ? n : m, shorter = n + m - longer;
+    return edits < longer && (n > SHORT || edits == longer - shorter);
+}
+
 const char *closest_name(const char *name, const char *const *names)
 {
     const char *best = NULL;
     int least = (int)strlen(name) / 3 + 2; /* more edits than that is another word */
     for (; *names; names++) {
-        int d = edit_distance(name, *names);
-        if (d < least) {
+        bool same = strcasecmp(name, *names) == 0;
+        int d = same ? 1 : edit_distance(name, *names);
+        if (d < least && (same || alike(name, *names, d))) {
             least = d;
             best = *names;
         }
     }
     return best;
+}
+
+static bool listed_before(const char *const *names, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (strcmp(names[i], names[index]) == 0)
+            return true;
+    return false;
+}
+
+char *name_hint(const char *name, const char *const *names)
+{
+    enum { LISTED = 16 };
+    const char *near = closest_name(name, names);
+    char *text = NULL;
+    int count = 0, shown = 0;
+    if (near)
+        return need_text("; did you mean '%s'?", near);
+    for (int i = 0; names[i]; i++)
+        count += !listed_before(names, i);
+    if (count > LISTED)
+        return need_text("%s", "");
+    for (int i = 0; names[i]; i++)
+        if (!listed_before(names, i)) {
+            append_text(&text, "%s'%s'",
+                        !shown               ? ""
+                        : shown + 1 == count ? " and "
+                                             : ", ",
+                        names[i]);
+            shown++;
+        }
+    char *hint =
+        text ? need_text("; there %s %s", count == 1 ? "is" : "are", text) : need_text("%s", "");
+    free(text);
+    return hint;
 }
 
 bool on_terminal(FILE *f)

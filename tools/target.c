@@ -123,13 +123,18 @@ int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_
             found = i;
     }
     if (found < 0) {
-        const char *near = closest_name(name, names);
-        complain(p->complaints, "%s has no %s '%s'%s%s%s", tw_kernel_name(k),
-                 is_pointer ? "array" : "scalar parameter", name, near ? "; did you mean '" : "",
-                 near ? near : "", near ? "'?" : "");
+        char *hint = name_hint(name, names);
+        complain(p->complaints, "%s has no %s '%s'%s", tw_kernel_name(k),
+                 is_pointer ? "array" : "scalar parameter", name, hint);
+        free(hint);
     }
     free(names);
     return found;
+}
+
+bool names_gpu(const char *target)
+{
+    return strcmp(target, "cuda") == 0 || strncmp(target, "sm", 2) == 0;
 }
 
 bool is_float_type(tw_dtype t)
@@ -153,7 +158,7 @@ bool parse_scalar(const char *text, tw_scalar *out)
 void format_scalar(char *out, size_t size, tw_scalar v)
 {
     if (v.is_float)
-        snprintf(out, size, "%.9g", v.f);
+        snprintf(out, size, "%.9g", isnan(v.f) ? fabs(v.f) : v.f); /* never "-nan" */
     else
         snprintf(out, size, "%lld", (long long)v.i);
 }

@@ -38,6 +38,9 @@ tw_kernel *program_kernel(const struct program *p, const struct command *c);
 int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
                tw_param *out);
 
+/* cuda, sm_80 and the like: the library knows which of those there are. */
+bool names_gpu(const char *target);
+
 /* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);
 

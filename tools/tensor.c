@@ -36,12 +36,19 @@ static double memory_bytes(void)
     return pages > 0 && page > 0 ? pages * page : (double)(PTRDIFF_MAX / 2);
 }
 
-bool tensor_allocate(tw_array *a)
+bool tensor_fits(const tw_array *a, double *others)
 {
     double bytes = (double)tw_dtype_size(a->dtype);
     for (int i = 0; i < a->rank; i++)
         bytes *= (double)a->shape[i];
-    if (bytes > memory_bytes())
+    *others += bytes;
+    return *others <= memory_bytes();
+}
+
+bool tensor_allocate(tw_array *a)
+{
+    double nothing = 0;
+    if (!tensor_fits(a, &nothing))
         return false;
     size_t size = tensor_bytes(a);
     a->data = calloc(1, size ? size : 1);

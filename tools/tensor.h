@@ -13,6 +13,8 @@ enum fill fill_from_name(const char *name);
 
 int64_t tensor_elements(const tw_array *a);
 size_t tensor_bytes(const tw_array *a);
+/* Whether it fits into the machine's memory beside *others bytes, to which its own are added. */
+bool tensor_fits(const tw_array *a, double *others);
 /* a->data for its type and shape, zeroed; false: no memory. */
 bool tensor_allocate(tw_array *a);
 /* FILL_RAND: floats uniform in ±scale/2, integers 0 … limit-1, the same for the same seed. */

@@ -31,6 +31,9 @@ const struct command *command_find(const char *name);
 
 /* The name among `names` (NULL at the end) that is most like `name`, or NULL if none is close. */
 const char *closest_name(const char *name, const char *const *names);
+/* "; did you mean 'x'?", or where none is close, what there is: "; there are 'm', 'n' and 'k'". May be empty. The caller
+ * frees. */
+char *name_hint(const char *name, const char *const *names);
 
 bool on_terminal(FILE *f); /* and the terminal can do colours */
 double seconds_now(void);  /* monotonic */

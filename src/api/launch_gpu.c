@@ -22,7 +22,7 @@ static tw_status say(struct gpu_run *r, tw_status status)
         return TW_NO_MEMORY; /* of the host */
     const tw_kernel *k = r->launch->kernel;
     diag_error(&r->launch->ctx->diag, k->info->loc, "kernel `%s` on %s: %s", k->info->name,
-               r->cuda ? cuda_describe(r->cuda)->name : "cuda", r->why);
+               cuda_describe(r->cuda)->name, r->why);
     return status;
 }
 
@@ -38,8 +38,12 @@ static tw_status open_module(struct gpu_run *r)
     struct variant *v = r->launch->variant;
     tw_context *ctx = r->launch->ctx;
     r->cuda = context_cuda(ctx, r->why);
+    if (!r->cuda && r->why[0]) {
+        diag_error(&ctx->diag, LOC_NONE, "no GPU to run on: %s", r->why);
+        return TW_UNSUPPORTED;
+    }
     if (!r->cuda)
-        return say(r, TW_UNSUPPORTED);
+        return TW_NO_MEMORY;
     if (!v->module) {
         struct text ptx;
         text_init(&ptx, &ctx->scratch);

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -286,7 +287,14 @@ static tw_status shape_call(void *user)
         out->shape[0] = reach;
         return TW_OK;
     }
-    diag_error(d, LOC_NONE, "the shape of `%s` does not follow from the parameters", call->name);
+    if (view)
+        diag_error(d, view->loc, "the shape of `%s` does not follow from the parameters",
+                   call->name);
+    else
+        diag_error(d, info->params[p].loc,
+                   "`%s` has no `global` view, so nothing says its shape: give the array, or drop "
+                   "the parameter",
+                   call->name);
     return TW_UNSUPPORTED;
 }
 
@@ -428,6 +436,12 @@ tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds)
 
 /* --- verification --- */
 
+/* The sign of a NaN says nothing. */
+static double shown(double v)
+{
+    return isnan(v) ? fabs(v) : v;
+}
+
 static void report_wrong(tw_launch *l, const struct ensures_report *r)
 {
     struct text at;
@@ -435,8 +449,8 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
     text_add(&at, r->view ? r->view : "the view");
     for (int i = 0; i < r->rank; i++)
         text_printf(&at, "[%" PRId64 "]", r->at[i]);
-    diag_error(&l->ctx->diag, r->loc, "%s is %.9g, expected %.9g (within %.3g)", at.data, r->got,
-               r->want, r->tolerance);
+    diag_error(&l->ctx->diag, r->loc, "%s is %.9g, expected %.9g (within %.3g)", at.data,
+               shown(r->got), shown(r->want), shown(r->tolerance));
 }
 
 static tw_status verify_call(void *user)

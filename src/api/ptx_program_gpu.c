@@ -17,7 +17,7 @@ static tw_status say(struct ptx_run *r, tw_status status)
     if (!r->why[0])
         return TW_NO_MEMORY; /* of the host */
     diag_error(&r->program->ctx->diag, LOC_NONE, "%s on %s: %s", r->program->source.name,
-               r->cuda ? cuda_describe(r->cuda)->name : "cuda", r->why);
+               cuda_describe(r->cuda)->name, r->why);
     return status;
 }
 
@@ -25,8 +25,12 @@ static tw_status load(struct ptx_run *r, const struct ptx_function *f)
 {
     tw_ptx *p = r->program;
     r->cuda = context_cuda(p->ctx, r->why);
+    if (!r->cuda && r->why[0]) {
+        diag_error(&p->ctx->diag, LOC_NONE, "no GPU to run on: %s", r->why);
+        return TW_UNSUPPORTED;
+    }
     if (!r->cuda)
-        return say(r, TW_UNSUPPORTED);
+        return TW_NO_MEMORY;
     if (p->loaded && p->loaded_kernel == f)
         return TW_OK;
     cuda_unload(r->cuda, p->loaded);

@@ -184,6 +184,14 @@ static const char *end_name(enum sim_end end)
     return "stopped";
 }
 
+/* The text less "KIND: " in front, which is said anyway. */
+static const char *without_kind(const char *text, const char *kind)
+{
+    size_t length = strlen(kind);
+    bool has = strncmp(text, kind, length) == 0 && strncmp(text + length, ": ", 2) == 0;
+    return has ? text + length + 2 : text;
+}
+
 /* What ended the launch, where no other finding says it. */
 static void keep_end(struct simulation *s, enum sim_end end, struct arena *results,
                      tw_sim_result *result, tw_sim_finding *out)
@@ -192,22 +200,21 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
         result->failures > 0 && (end == SIM_FAULT || end == SIM_DEADLOCK || end == SIM_STOPPED);
     if (end == SIM_DONE || end == SIM_ASKED || explained)
         return;
+    const char *kind = end_name(end), *message = without_kind(result->ended, kind);
     struct text json;
     text_init(&json, results);
-    text_printf(&json,
-                "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", end_name(end));
-    sim_json_string(&json, result->ended);
+    text_printf(&json, "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", kind);
+    sim_json_string(&json, message);
     text_add(&json, ", \"accesses\": [], \"steps\": []}");
-    *out = (tw_sim_finding){
-        .kind = end_name(end),
-        .message = result->ended,
-        .fails = true,
-        .count = 1,
-        .text = arena_printf(results, "error: %s: %s\n", end_name(end), result->ended),
-        .json = json.data};
+    *out = (tw_sim_finding){.kind = kind,
+                            .message = message,
+                            .fails = true,
+                            .count = 1,
+                            .text = arena_printf(results, "error: %s: %s\n", kind, message),
+                            .json = json.data};
     result->finding_count++;
     result->failures++;
-    diag_error(&s->ctx->diag, LOC_NONE, "%s: %s", end_name(end), result->ended);
+    diag_error(&s->ctx->diag, LOC_NONE, "%s: %s", kind, message);
 }
 
 static void keep_findings(struct simulation *s, enum sim_end end, struct arena *results,

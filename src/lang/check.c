@@ -228,7 +228,7 @@ static void check_attributes(struct checker *c, const struct node *kernel)
     if (target && target->list->kind == N_NAME && known_target(target->list->text))
         c->kernel->target = target->list->text;
     else if (target && target->list->kind == N_NAME)
-        diag_error(c->diag, target->loc, "there is no target `%s`", target->list->text);
+        unknown_target(c->diag, target->loc, target->list->text);
     else if (target)
         diag_error(c->diag, target->loc, "`target` takes a name: `target(sm_90a)`");
     if (cluster && constant_int(c, cluster->list, "the size of a cluster", &v) && v != 1)

@@ -83,6 +83,7 @@ void visit_children(const struct node *n, void (*visit)(void *user, const struct
 bool *module_uses(struct arena *a, const struct module *m, const struct node *list);
 struct literal param_value(const struct node *literal); /* of a parameter's `= literal` */
 bool known_target(const char *target);                  /* cpu, sim, cuda, sm_90, sm_90a, … */
+void unknown_target(struct diag *d, struct loc loc, const char *name); /* what there is */
 /* Does the condition speak of any tuned name or type that `uses` holds? */
 bool condition_concerns(const struct module *m, const struct module_condition *x, const bool *uses);
 /* Tuned names of a kernel in the order of lang_kernel.tunes: entry indices. Returns how many. */

@@ -124,17 +124,17 @@ bool known_target(const char *target)
            (!target[3 + digits] || strcmp(target + 3 + digits, "a") == 0);
 }
 
+void unknown_target(struct diag *d, struct loc loc, const char *name)
+{
+    diag_error(d, loc, "there is no target `%s`", name);
+    diag_note(d, loc, "targets are cpu, sim, cuda, and sm_80, sm_90, …");
+}
+
 static bool check_target_name(struct builder *b, const struct node *n)
 {
-    static const char *const targets[] = {"cpu", "sim", "cuda", "sm_80", "sm_90"};
     if (!n->text || known_target(n->text))
         return true;
-    const char *near = nearest_name(n->text, targets, sizeof targets / sizeof targets[0]);
-    diag_error(b->diag, n->loc, "there is no target `%s`", n->text);
-    if (near)
-        diag_note(b->diag, n->loc, "did you mean `%s`?", near);
-    else
-        diag_note(b->diag, n->loc, "targets are cpu, sim, cuda, and sm_80, sm_90, …");
+    unknown_target(b->diag, n->loc, n->text);
     return false;
 }
 

@@ -372,12 +372,25 @@ void report_future(struct parser *p, const struct token *t)
                  "`%s` belongs to Hopper kernels, which this version does not compile yet", word);
 }
 
+/* "there are f64, f32 … and bool" */
+static const char *types_text(struct parser *p)
+{
+    struct text out;
+    text_init(&out, p->arena);
+    for (int t = 0; t < DT_COUNT; t++)
+        text_printf(&out, "%s%s",
+                    t == 0              ? "there are "
+                    : t + 1 == DT_COUNT ? " and "
+                                        : ", ",
+                    dtype_table[t].name);
+    return out.data;
+}
+
 void report_future_type(struct parser *p, const struct token *t, const char *what)
 {
     if (first_time(p, t) &&
         complain(p, token_loc(p, t), "`%s`, %s, is not available yet", token_text(p, t), what))
-        note(p, token_loc(p, t),
-             "there are f64 f32 f16 bf16, i64 i32 i16 i8, u64 u32 u16 u8 and bool");
+        note(p, token_loc(p, t), "%s", types_text(p));
 }
 
 bool in_first_column(const struct parser *p, const struct token *t)

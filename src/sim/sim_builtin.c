@@ -181,8 +181,8 @@ static bool run_assertfail(struct sim_warp *w, const struct sim_op *op, uint32_t
         const char *s = i == 2 ? NULL : sim_text_at(w, lane, sim_argument(w, op, i, lane));
         text[i] = s ? s : "?";
     }
-    return sim_trap(w, op, lane, "%s:%u: %s: assertion `%s` failed", text[1],
-                    (unsigned)sim_argument(w, op, 2, lane), text[3], text[0]);
+    return sim_trap(w, op, lane, "assertion `%s` failed (%s:%u, %s)", text[0], text[1],
+                    (unsigned)sim_argument(w, op, 2, lane), text[3]);
 }
 
 sim_handler *sim_builtin(const char *name)

@@ -15,6 +15,7 @@ struct passed {
 };
 struct call {
     const struct ptx_function *function; /* NULL: the address is in op->slot[0] */
+    sim_handler *builtin;                /* of a function that the machine has itself */
     struct passed *arguments, *results;
     size_t argument_count, result_count;
 };
@@ -96,6 +97,25 @@ static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
     }
 }
 
+/* Observers hear that a call writes what it passes in memory: whole, as padding is passed too. */
+static bool tell_written(struct sim_warp *w, const struct sim_op *op,
+                         const struct sim_frame *caller, const struct sim_frame *frame,
+                         const struct passed *p, uint32_t mask)
+{
+    if (!w->watched || p->slot != SIM_NO_SLOT || !p->bytes)
+        return true;
+    struct sim_access access = {
+        .space = SIM_LOCAL, .kind = SIM_WRITE, .mask = mask, .bytes = (int)p->bytes};
+    sim_place_of(w, op, &access.at);
+    access.at.function = caller->code->function;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        access.address[lane] = frame->local_base + p->at;
+        access.before[lane] = sim_local(w, lane, access.address[lane]);
+    }
+    return sim_tell_access(w, &access);
+}
+
 /* --- calling --- */
 
 static struct sim_frame *frame_for(struct sim_warp *w, struct sim_code *code,
@@ -128,6 +148,8 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
     frame->lanes |= mask;
     for (size_t i = 0; i < call->argument_count; i++) {
         struct passed target = as_passed(&code->parameters[i]);
+        if (!tell_written(w, op, parent, frame, &target, mask))
+            return false;
         copy_lanes(w, parent, &call->arguments[i], frame, &target, mask);
     }
     w->paths[w->path].frame = frame;
@@ -165,6 +187,8 @@ bool sim_return(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     const struct call *call = frame->call->data;
     for (size_t i = 0; i < call->result_count; i++) {
         struct passed source = as_passed(&frame->code->results[i]);
+        if (!tell_written(w, frame->call, parent, parent, &call->results[i], mask))
+            return false;
         copy_lanes(w, frame, &source, parent, &call->results[i], mask);
     }
     sim_split_to(w, op + 1, mask, frame->call + 1);
@@ -197,6 +221,14 @@ void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint
         write_passed(w, w->frame, &call->results[0], lane, (const uint8_t *)&value, sizeof value);
 }
 
+static bool call_builtin(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    const struct call *call = op->data;
+    if (call->result_count && !tell_written(w, op, w->frame, w->frame, &call->results[0], mask))
+        return false;
+    return call->builtin(w, op, mask);
+}
+
 bool sim_choose_call(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
 {
     const struct ptx_operand *o = ins->operands;
@@ -213,6 +245,10 @@ bool sim_choose_call(struct sim_decoder *d, const struct ptx_instruction *ins, s
     if (o[1].kind != PTX_SYMBOL || o[1].base != PTX_BASE_FUNCTION)
         return false;
     call->function = o[1].function;
-    op->run = call->function->defined ? call_direct : sim_builtin(call->function->name);
-    return op->run;
+    op->run = call_direct;
+    if (!call->function->defined) {
+        op->run = call_builtin;
+        call->builtin = sim_builtin(call->function->name);
+    }
+    return call->function->defined || call->builtin;
 }

@@ -43,7 +43,7 @@ static bool leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 
 static bool trap(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    return sim_trap(w, op, __builtin_ctz(mask), "trap");
+    return sim_trap(w, op, __builtin_ctz(mask), "the program stopped itself (trap)");
 }
 
 static bool sleeps(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

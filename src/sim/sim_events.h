@@ -133,6 +133,7 @@ struct sim_fault {
     const char *name;
     uint64_t size;
     int64_t offset;
+    const char *why; /* SIM_TRAP: what the program says */
 };
 
 /* Memory that a launch can see, and variables of the block's shared memory (address: offset): told before the launch,

@@ -266,11 +266,6 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle);
 /* sim_async.c */
 bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* those under way land */
 bool sim_copies_land_all(struct sim_warp *w);             /* true: something did */
-/* sim_mbarrier.c */
-bool sim_mbarrier_arrive_at(struct sim_warp *w, const struct sim_op *op, uint8_t *host,
-                            uint32_t count, uint64_t *state);
-/* A copy's arrival that is to come: one more is expected (false), or it has come. */
-bool sim_mbarrier_await(struct sim_warp *w, const struct sim_op *op, uint8_t *host);
 
 /* sim_memory.c */
 /* Of a generic address or one in a space: where it is, for `bytes` bytes. NULL: a fault. */

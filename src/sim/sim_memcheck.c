@@ -380,7 +380,7 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
     else if (kind == SIM_FOUND_READ_ONLY)
         f.message = arena_printf(c->arena, "write to memory that cannot be written: %s", where);
     else
-        f.message = "the program stopped itself (trap)";
+        f.message = fault->why;
     f.access[0] = (struct sim_finding_access){.at = fault->at,
                                               .lane = fault->lane,
                                               .does = kind == SIM_FOUND_TRAP ? "trap" : does,

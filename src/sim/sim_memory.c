@@ -185,14 +185,15 @@ static bool fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fau
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
 {
     struct sim_fault fault = {.kind = SIM_TRAP, .lane = lane};
-    sim_place_of(w, op, &fault.at);
-    pardoned(w->sim, &fault); /* told; there is nothing to go on with */
     struct text out;
     text_init(&out, w->sim->arena);
     va_list args;
     va_start(args, format);
     text_vprintf(&out, format, args);
     va_end(args);
+    sim_place_of(w, op, &fault.at);
+    fault.why = arena_string(w->sim->arena, out.data, out.length);
+    pardoned(w->sim, &fault); /* told; there is nothing to go on with */
     end_with(w, op, lane, &out);
     return false;
 }

@@ -47,6 +47,16 @@ def main():
         result, findings = check(tool, folder, wrong)
         if result.status != 1 or "wrong values" not in result.err or len(findings) != 1:
             fail(f"wrong values: {result}")
+        # what fails, and the sizes that it takes to see it again, whichever run it is
+        late = text.replace("acc += dot(ra, rb);", "acc += dot(ra, rb);\n        if (m == 3 && k == 7)\n            acc += 1.0;")
+        result, findings = check(tool, folder, late)
+        if result.status != 1 or "wrong values in matmul_v1 with m = 3, n = 5, k = 7, T = f32" not in result.err:
+            fail(f"sizes of a later run: {result}")
+        if findings[0]["with"] != "m = 3, n = 5, k = 7, T = f32":
+            fail(f"sizes of a later run in JSON: {findings}")
+        call_again = ["run", "twin.tile", "--set", "m=3,n=5,k=7", "--fill", "rand", "--verify"]
+        if findings[0]["text"] not in call([tool, *call_again], cwd=folder).err:
+            fail(f"another wrong value with the same sizes: {findings}")
 
 
 if __name__ == "__main__":

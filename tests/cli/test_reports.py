@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -37,6 +38,12 @@ kernel outside(i32 n, f32 *c) grid(1) threads(32)
     global f32 C[n] = c;
     C[n + thread.x] = 1.0;
 }
+kernel halves(i32 n, f32 *c) grid(1) warps(1)
+{
+    global f32 C[n] = c;
+    assume(n > 1000);
+    C[0 +: 16] = 1.0;
+}
 kernel batch(i32 z, i32 m, i32 n, i32 k, const f32 *a, const f32 *b, f32 *c) grid(z) warps(1)
 {
     global f32 A[z][m][k] = a, B[z][k][n] = b, C[z][m][n] = c;
@@ -63,6 +70,14 @@ kernel undecided(i32 n, const i32 *x, f32 *c) grid(1) threads(32)
     s[32 + X[0]] = 2.0;
     sync();
     C[thread.x] = s[thread.x];
+}
+"""
+# Nothing says how long d is.
+VIEWLESS = """
+kernel viewless(i32 n, const f32 *d, f32 *c) grid(1) warps(1)
+{
+    global f32 C[n] = c;
+    C[0 +: 16] = 1.0;
 }
 """
 SHARED = "kernels/matmul/shared.tile"
@@ -138,7 +153,8 @@ def test_verdicts(run):
     run("bench", "programs.tile:wrong", "--set", "n=3", *QUICK, status=1, out=["FAIL", "programs.tile:6: C[0] is "])
     run("bench", "programs.tile:outside", "--set", "n=3", *QUICK, status=1, out="programs.tile:26: ")
     for command in (["run", "programs.tile:unset", "--set", "n=3", "--fill", "rand", "--verify"], ["check", "programs.tile:unset"]):
-        run(*command, status=1, err="NaN: a tile without a value starts as NaN")
+        run(*command, status=1, err=["C[0] is nan, expected", "NaN: a tile or scalar without a value starts as NaN"], not_in="-nan")
+    run("check", "programs.tile:unset", status=1, err="\n    note: NaN: ")
 
 
 def test_failures_in_json(run):
@@ -157,6 +173,8 @@ def test_names(run):
     for command in ("check", "bench"):
         run(command, SHARED, "kernels/matmul/tuned.tile", "--tune", "BMM=64", status=2, err="did you mean 'BM'")
         run(command, SHARED, "--set", "mm=4", status=2, err="did you mean 'm'")
+        run(command, SHARED, "--set", "q=4", status=2, err="'q'; there are 'm', 'n' and 'k'")
+        run(command, SHARED, "kernels/matmul/tuned.tile", "--tune", "bm=64", status=2, err="did you mean 'BM'")
         run(command, SHARED, "--type", "U=f16", status=2, err="type variable 'U'")
         run(command, "kernels/matmul/tuned.tile", "--tune", "BM=abc", status=2, err="BM=abc")
         run(command, "none.tile", status=2, err="none.tile has no kernel")
@@ -172,7 +190,8 @@ def test_files(run):
     np.save(f"{run.folder}/B.npy", np.ones((3, 2), "f4"))
     run("run", SHARED, "--in", "a=A.npy,b=B.npy", out="c: [3.0, 3.0, 3.0, 3.0]")
     run("run", SHARED, "--in", "a=no.npy", "--in", "a=A.npy", "--in", "b=B.npy", out="3.0")
-    run("run", SHARED, "--in", "q=A.npy", status=2, err="did you mean 'a'")
+    run("run", SHARED, "--in", "q=A.npy", status=2, err="no array 'q'; there are 'a', 'b' and 'c'")
+    run("run", SHARED, "--in", "aa=A.npy", status=2, err="did you mean 'a'")
     run("run", SHARED, "--out", "c=-", status=2, err="standard output")
     run("run", SHARED, "--in", "a=A.npy", "--fill", "b=ones", "--set", "n=2", "--fill", "rand", "--fill", "zero", out="3.0")
     run("run", "copy.tile", "--set", "n=2", "--fill", "ones", "--fill", "zero", "--type", "f64", "--type", "f32", out="c: [0.0, 0.0]")
@@ -180,12 +199,23 @@ def test_files(run):
     run("run", SHARED, "--in", "a=D.npy", "--in", "b=B.npy", status=2,
         err=["D.npy holds f64, but `a` of matmul_v1 takes T = {f32, f16, bf16}", 'numpy.save("D.npy", a.astype("f4"))'])
     run("run", SHARED, "--set", "m=2000000000,n=2000000000,k=2000000000", "--fill", "rand", status=2, err=["no memory for `a`", "GB"])
+    # what cannot be had is found before anything is filled
+    started = time.monotonic()
+    run("run", SHARED, "--set", "m=100000000,n=100000000,k=1", "--fill", "rand", status=2, err=["no memory for `c`", "4e+07 GB", "ahead of it take 0.8 GB"])
+    if time.monotonic() - started > 2:
+        fail("arrays are filled though one of them cannot be had")
 
 
 def test_check(run):
     run("check", "programs.tile:batch", "-v", out="no `ensures`: no values compared")
     run("check", SHARED, "-v", out="matmul_v1: ok (", not_in=["no values", "not decided"])
+    run("check", SHARED, "-v", "--no-run", out="configurations; not run)", not_in="0 runs")
     run("check", "undecided.tile", "-v", "--no-run", out="not decided")
+    run("check", "viewless.tile", "-v", out="viewless: not run (1 configuration looked at)",
+        err="viewless is not run: `d` has no `global` view", not_in=["no sizes tried", "0 runs"])
+    if "`d`" not in run.json("check", "viewless.tile")[0]["not_run"] or run.json("check", SHARED)[0]["not_run"]:
+        fail("check --json of a kernel that is not run")
+    run("check", "programs.tile:halves", "-v", err="no sizes tried suit it (--set gives others): ")
     run("check", "programs.tile:forever", "--time-limit", "0.3", status=1, err=["`forever` did not end within 0.3 s with n = "])
     run("bench", "programs.tile:forever", "--set", "n=3", "--time-limit", "0.03", *QUICK, status=1, out="did not end within 0.3 s")
 
@@ -193,7 +223,7 @@ def test_check(run):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
             with open(f"{folder}/{name}.tile", "w") as out:
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")

@@ -76,6 +76,92 @@ second:
     ret;
 }
 """
+# A struct passed to a function and back, and what vprintf, malloc and an indirect call give: all of it in memory of .param
+CALLS = HEAD + """
+.extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);
+.extern .func (.param .b64 memory) malloc(.param .b64 bytes);
+.extern .func free(.param .b64 memory);
+.global .align 1 .b8 hello[11] = {104, 101, 108, 108, 111, 32, 37, 100, 10, 0, 0};
+.func (.param .align 8 .b8 swapped[8]) swap(.param .align 8 .b8 pair[8])
+{
+    .reg .b32 %r<3>;
+    ld.param.v2.b32 {%r1, %r2}, [pair];
+    st.param.b32 [swapped], %r2;
+    st.param.b32 [swapped+4], %r1;
+    ret;
+}
+.visible .entry calls(.param .u64 out)
+{
+    .local .align 8 .b8 depot[8];
+    .reg .b32 %r<12>; .reg .b64 %rd<16>; .reg .pred %p;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mov.b64 %rd2, depot;
+    cvta.local.u64 %rd3, %rd2;
+    STORE
+    mov.b64 %rd4, hello;
+    cvta.global.u64 %rd5, %rd4;
+    {
+    .param .b64 format; .param .b64 arguments; .param .b32 status;
+    st.param.b64 [format], %rd5;
+    st.param.b64 [arguments], %rd3;
+    call.uni (status), vprintf, (format, arguments);
+    ld.param.b32 %r2, [status];
+    }
+    setp.lt.u32 %p, %r1, 40;
+    @!%p bra done;
+    {
+    .param .align 8 .b8 pair[8]; .param .align 8 .b8 back[8];
+    st.param.v2.b32 [pair], {%r1, %r2};
+    call (back), swap, (pair);
+    ld.param.v2.b32 {%r3, %r4}, [back];
+    }
+    {
+    .param .b64 bytes; .param .b64 memory;
+    mov.b64 %rd6, 16;
+    st.param.b64 [bytes], %rd6;
+    call (memory), malloc, (bytes);
+    ld.param.b64 %rd7, [memory];
+    }
+    st.u32 [%rd7], %r4;
+    ld.u32 %r5, [%rd7];
+    {
+    .param .b64 memory;
+    st.param.b64 [memory], %rd7;
+    call free, (memory);
+    }
+    mul.wide.u32 %rd8, %r1, 4;
+    add.s64 %rd9, %rd1, %rd8;
+    add.s32 %r6, %r5, %r3;
+    ld.local.u32 %r7, [depot];
+    add.s32 %r6, %r6, %r7;
+    st.global.u32 [%rd9], %r6;
+done:
+    ret;
+}
+"""
+# assert(threadIdx.x < 2), line 7 of a.cu
+ASSERTS = HEAD + """
+.extern .func __assertfail(.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 size);
+.global .align 1 .b8 said[16] = {SAID};
+.global .align 1 .b8 file[5] = {FILE};
+.visible .entry asserts()
+{
+    .reg .b32 %r<3>; .reg .b64 %rd<5>; .reg .pred %p;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p, %r1, 2;
+    @%p bra fine;
+    mov.b64 %rd1, said;
+    cvta.global.u64 %rd2, %rd1;
+    mov.b64 %rd3, file;
+    cvta.global.u64 %rd4, %rd3;
+    call __assertfail, (%rd2, %rd4, 7, %rd4, 1);
+fine:
+    ret;
+}
+"""
+for word, text in (("SAID", "threadIdx.x < 2"), ("FILE", "a.cu")):
+    ASSERTS = ASSERTS.replace("{" + word + "}", "{" + ", ".join(str(b) for b in text.encode() + b"\0") + "}")
 TWO = HEAD + "".join(f".visible .entry {name}(.param .u32 n)\n{{\n    ret;\n}}\n" for name in ("first", "second"))
 
 SUM = """
@@ -201,9 +287,27 @@ def test_ends(s):
     if [f["kind"] for f in found["findings"]] != ["endless"] or found["findings"][0]["accesses"] != []:
         fail(f"endless: {found}")
     s.expect(["check", "stuck.ptx", "--block", "64"], 1, "deadlock")
-    s.expect(["run", "stuck.ptx", "--block", "64"], 1, "deadlock")
+    s.expect(["run", "stuck.ptx", "--block", "64"], 1, "error: deadlock: every thread waits")
     if s.json(["run", "stuck.ptx", "--block", "64"], 1)["ok"]:
         fail("a deadlock is ok")
+
+
+def test_calls(s):
+    """What a call writes is written: arguments and results in memory, of functions and of those that the machine has."""
+    launch = ["--block", "48", "--arg", "i32[48]:zero"]
+    s.write("calls.ptx", CALLS.replace("STORE", "st.local.u32 [depot], %r1;"))
+    s.expect(["check", "calls.ptx", *launch], 0)
+    values = s.json(["run", "calls.ptx", *launch], 0)["arguments"][0]["values"]
+    if values != [2 * i + 1 if i < 40 else 0 for i in range(48)]:
+        fail(f"calls: {values}")
+    s.write("calls.ptx", CALLS.replace("STORE", ""))
+    found = s.json(["check", "calls.ptx", *launch], 1)["findings"]
+    if [f["kind"] for f in found] != ["uninitialised"] or "ld.local.u32" not in found[0]["accesses"][0]["instruction"]:
+        fail(f"what no call wrote: {found}")
+    s.write("asserts.ptx", ASSERTS)
+    s.expect(["check", "asserts.ptx", "--block", "2"], 0)
+    s.expect(["run", "asserts.ptx", "--block", "3"], 1, "assertion `threadIdx.x < 2` failed (a.cu:7, a.cu)", "thread 2")
+    s.expect(["check", "asserts.ptx", "--block", "3"], 1, "trap: assertion `threadIdx.x < 2` failed (a.cu:7, a.cu)")
 
 
 def test_refused(s):
@@ -221,6 +325,8 @@ def test_refused(s):
             (run(*good[2:4]), "mirror takes 3 arguments, 1 is given", ".u64 in (8 bytes)", ".u32 n (4 bytes)"),
             (run(*good[2:], "--arg", "i32:1"), "takes 3 arguments, 4 are given"),
             (run(*good[2:6], "--arg", "i64:100"), "argument 2", "`n` has 4 bytes", "has 8"),
+            (run(*good[2:6], "--arg", "f32:100"), "n is .u32, and f32 is given: --arg u32:"),
+            (run(*good, "--shared", "240000"), "240000 bytes of dynamic shared memory", "more than 232448"),
             (run(*good[2:6], "--arg", "f32[4]:zero"), "argument 2", "the address of an array"),
             (run("--arg", "i32:1", *good[4:]), "argument 0", "`in` has 8 bytes"),
             (one("f33[4]:zero"), "--arg f33[4]:zero: there is no such type"),
@@ -334,6 +440,7 @@ def main():
         test_run(s)
         test_check(s)
         test_ends(s)
+        test_calls(s)
         test_refused(s)
         test_truncated(s)
         test_tile(s, kernels)

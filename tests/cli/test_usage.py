@@ -63,15 +63,30 @@ def test_misspelt(tool):
     expect(tool, ["run", SHARED, "--sed=1"], 2, err="did you mean --se")
     expect(tool, ["run", SHARED, "--seed"], 2, err="needs")
     expect(tool, ["run", SHARED, "--seed", "x"], 2, err="integer")
+    small = ["--set", "m=3,n=3,k=3", "--fill", "rand"]
+    expect(tool, ["run", SHARED, *small, "--seed", "-1"], 2, err="--seed -1: expected an integer from 0")
+    expect(tool, ["check", "any.ptx", "--seed", "-1"], 2, err="--seed -1: expected an integer from 0")
+    expect(tool, ["check", SHARED, "--copies", "late"], 2, err="check: --copies is for run; check tries both")
+    expect(tool, ["check", SHARED, "--verify"], 2, err="check: --verify is for run\n")
+    expect(tool, ["show", SHARED, "--repeat", "3"], 2, err="show: --repeat is for run and bench\n")
+    if "--copies" in call([tool, "help", "check"]).out:
+        fail("help lists an option of another command")
+    for name in ("counters", "seed=3", "sm=sm_90"):
+        expect(tool, ["check", SHARED, f"--{name}"], 2, err=f"tilewright check: --{name.split('=')[0]} is for PTX and CUDA C, not for {SHARED}\n")
+    for option, device in (("--device", "gpu"), ("--target", "gpu"), ("--device", "CPU")):
+        refused = expect(tool, ["run" if option == "--device" else "show", SHARED, option, device], 2, err="cuda (the GPU that is here), sm_80 and up")
+        if "did you mean" in refused.err:
+            fail(f"{device} is no misspelt cpu: {refused}")
+    expect(tool, ["run", SHARED, *small, "--device", "sim", "--sm", "cpu"], 2, err="--sm cpu: the simulator runs what a GPU gets: sm_80 and up")
     expect(tool, ["run", SHARED, "--verify=1"], 2, err="no value")
     expect(tool, ["run"], 2, err="FILE")
     expect(tool, ["run", "no/such.tile"], 2, err="no/such.tile")
     expect(tool, ["run", SHARED + ":matmul_v2"], 2, err="matmul_v1")
     expect(tool, ["run", SHARED, "--fill", "rnd"], 2, err="rand")
-    expect(tool, ["run", SHARED, "--fill", "rand", "--set", "q=1"], 2, err="q")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--set", "q=1"], 2, err="'q'; there are 'm', 'n' and 'k'")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "m"], 2, err="NAME=VALUE")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "m=1.5"], 2, err="i32")
-    expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=f61"], 2, err="did you mean f")
+    expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=f61"], 2, err="did you mean 'f")
     expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=i8"], 2, err="i8")
     expect(tool, ["run", SHARED, "--fill", "rand"], 2, err="--set m=…,n=…,k=…")
     expect(tool, ["run", SHARED, "--set", "m=4,n=4,k=4"], 2, err="`a`")
@@ -111,6 +126,10 @@ def test_json(tool, folder):
     devices = json.loads(expect(tool, ["devices", "--json"], 0).out)
     if devices[0]["name"] != "cpu" or devices[0]["cores"] < 1:
         fail(f"devices --json: {devices}")
+    if len(devices) == 1:
+        missing = {expect(tool, ["run", "two.tile:one", "--device", name], 2, out="", cwd=folder).err for name in ("cuda", "sm_90")}
+        if len(missing) != 1 or not missing.pop().startswith("error: no GPU to run on: "):
+            fail(f"no GPU is said in two ways: {missing}")
 
 
 def test_settings(tool):

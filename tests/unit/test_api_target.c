@@ -292,8 +292,8 @@ static void test_run_where_no_gpu_is(void **state)
     succeed(f, tw_launch_array(f->launch, "c", &c));
     succeed(f, tw_launch_prepare(f->launch));
     succeed(f, tw_launch_check(f->launch));
-    refused(f, tw_launch_run(f->launch), TW_UNSUPPORTED, "kernel `rows` on cuda: ");
-    refused(f, tw_launch_time(f->launch, 2, &time), TW_UNSUPPORTED, "kernel `rows` on cuda: ");
+    refused(f, tw_launch_run(f->launch), TW_UNSUPPORTED, "no GPU to run on: ");
+    refused(f, tw_launch_time(f->launch, 2, &time), TW_UNSUPPORTED, "no GPU to run on: ");
 }
 
 /* --- what a target lacks --- */

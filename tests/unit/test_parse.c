@@ -588,8 +588,8 @@ static void test_later_constructs(void **state)
         "`sync()`\n");
     check_body_messages(
         "shared u4 s[4]; shared u4 t[4];",
-        "2:8 `u4`, a type of less than 8 bits, is not available yet | there are f64 f32 f16 "
-        "bf16, i64 i32 i16 i8, u64 u32 u16 u8 and bool\n");
+        "2:8 `u4`, a type of less than 8 bits, is not available yet | there are f64, f32, "
+        "tf32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8 and bool\n");
     check_messages("fn i32 wait(i32 x) { return x; } kernel k() grid(1) warps(1) cluster(1) { i32 "
                    "y = wait(1); }",
                    "");
