@@ -131,8 +131,9 @@ static void explain(struct compilation *x, const char *said)
         complain_more(x->complaints,
                       "this clang makes no PTX; Debian's and LLVM's own do: apt install clang");
     else if (strstr(said, "file not found") && !x->is_nvcc)
-        complain_more(x->complaints, "clang has cuda_runtime.h and cuda_pipeline.h here, made by us; "
-                                     "the toolkit's other headers need its nvcc: --compiler nvcc");
+        complain_more(x->complaints,
+                      "clang has cuda_runtime.h and cuda_pipeline.h here, made by us; "
+                      "the toolkit's other headers need its nvcc: --compiler nvcc");
     else if (strstr(said, "Unsupported CUDA gpu architecture") ||
              strstr(said, "unsupported CUDA gpu architecture"))
         complain_more(x->complaints, "this compiler knows no such target: --sm sm_80");

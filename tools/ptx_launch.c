@@ -287,7 +287,9 @@ static int check_values(const struct ptx_given *g, const struct ptx_file *f,
         if ((is_float && wants_integer) || (!is_float && wants_float))
             return usage_error(o->complaints, o->command, "%s is %s, and %s is given: --arg %c%d:…",
                                g->list[i].name, param.type, tw_dtype_name(given->dtype),
-                               wants_float ? 'f' : param.type[1] == 'u' ? 'u' : 'i',
+                               wants_float            ? 'f'
+                               : param.type[1] == 'u' ? 'u'
+                                                      : 'i',
                                (int)param.bytes * 8);
     }
     return STATUS_OK;

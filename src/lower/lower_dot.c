@@ -153,19 +153,18 @@ static struct dot_factor factor_of(const struct dot_plan *p, const struct expr *
     bool paired = side ? p->b_paired : p->a_paired;
     const struct layout *fragment = side ? p->fragment_b : p->fragment_a;
     const struct layout *read = side ? p->b : p->a;
-    return (struct dot_factor){
-        .source = dot_source_of(e, side),
-        .written = e->args[side]->type.dtype,
-        .type = side ? p->b_type : p->a_type,
-        .layout = fragment,
-        .read_as = paired ? read : fragment,
-        .chunk = !p->chunk ? NULL
-                 : side    ? p->chunk_b
-                           : p->chunk_a,
-        .right = side == 1,
-        .again = side ? p->b_again : p->a_again,
-        .paired = paired,
-        .deep = p->mma.shape.k / 16};
+    return (struct dot_factor){.source = dot_source_of(e, side),
+                               .written = e->args[side]->type.dtype,
+                               .type = side ? p->b_type : p->a_type,
+                               .layout = fragment,
+                               .read_as = paired ? read : fragment,
+                               .chunk = !p->chunk ? NULL
+                                        : side    ? p->chunk_b
+                                                  : p->chunk_a,
+                               .right = side == 1,
+                               .again = side ? p->b_again : p->a_again,
+                               .paired = paired,
+                               .deep = p->mma.shape.k / 16};
 }
 
 static void make_tables(struct lower *l, struct dot_factor *f)

@@ -177,8 +177,9 @@ static void note_places(const struct sim_report *r, const struct sim_finding_acc
 {
     if (!a->at.ins || !a->at.ins->line)
         return;
-    if (a->at.ins->line->has_call)
-        add_note(r, end, loc_of_place(r, call_of(r, a->at.ins)), "called from here");
+    struct shown_place call = call_of(r, a->at.ins);
+    if (call.file)
+        add_note(r, end, loc_of_place(r, call), "called from here");
     if (a->at.where.source)
         add_note(r, end, a->at.where, "in the PTX");
 }

@@ -499,7 +499,7 @@ static void no_ends(void **state)
 static void stops(void **state)
 {
     (void)state;
-    assert_int_equal(ends("trap;", 1, "trap (test.ptx:"), SIM_FAULT);
+    assert_int_equal(ends("trap;", 1, "(trap) (test.ptx:"), SIM_FAULT);
     assert_int_equal(ends("mov.u32 %r1, 33;\nbar.sync 0, %r1;", 32, "multiple of 32"), SIM_STOPPED);
     assert_int_equal(ends("mov.u32 %r1, 20;\nbar.sync %r1;", 32, "there is no barrier 20"),
                      SIM_STOPPED);
