@@ -201,8 +201,7 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
     for (int i = 0; tw_target_at(i); i++)
         vec_push(&ctx->scratch, &names, tw_target_at(i));
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
-    if (strncmp(name, "sm", 2) == 0 ||
-        strncmp(name, "SM", 2) == 0) /* a short name of a device is near every other */
+    if (strlen(name) > 3) /* a short name is near every other */
         suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
     diag_note(&ctx->diag, LOC_NONE, "kernels are made for cpu, and for GPUs from sm_80 on");
     return TW_NOT_FOUND;

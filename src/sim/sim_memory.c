@@ -273,8 +273,8 @@ static bool reach_together(struct sim_warp *w, const struct sim_op *op, uint32_t
         uint64_t offset = (mask >> i & 1 ? address[i] : first) - start;
         fine &= offset <= top && !(offset & low);
         told[i] = base + offset;
-        if (mask >> i & 1) /* the others' stay as they are */
-            host[i] = r->host + i * r->apart + offset;
+        if (mask >> i & 1) /* the others' stay as they are; what is not fine may be anywhere */
+            host[i] = (uint8_t *)((uintptr_t)r->host + i * r->apart + offset);
     }
     return fine;
 }

@@ -123,7 +123,8 @@ static struct loc loc_of_place(const struct sim_report *r, struct shown_place p)
 static struct loc loc_of(const struct sim_report *r, const struct ptx_instruction *ins,
                          struct loc where)
 {
-    return ins && ins->line ? loc_of_place(r, place_of(r, ins, where)) : where;
+    struct shown_place p = place_of(r, ins, where);
+    return p.file && ins && ins->line ? loc_of_place(r, p) : where;
 }
 
 /* "tile" of C++'s _ZZ6kernelPfE4tile: a variable within a function. */
