@@ -318,8 +318,8 @@ typedef struct tw_sim_options {
     uint64_t seed;  /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
     bool late;      /* asynchronous copies land as late as the rules allow; else at once */
     int64_t step_limit; /* warp instructions; 0: 2^40 */
-    /* Findings to let pass: lines "kind [place [place]]", '#' starts a comment; a place is file:line
-     * or the name of a function, '*' in it any text. NULL: none. */
+    /* Findings to let pass: lines "kind [place [place]]", '#' starts a comment; a place is
+     * file:line or the name of a function, '*' in it any text. NULL: none. */
     const char *suppressions;
     const char *suppressions_name; /* their file, for messages; may be NULL */
 } tw_sim_options;
@@ -340,7 +340,8 @@ typedef struct tw_sim_finding {
     const char *json; /* one object: kind, fails, count, message, accesses, steps */
 } tw_sim_finding;
 
-/* Its texts are valid until the launch or program that was simulated is freed or simulated again. */
+/* Its texts are valid until the launch or program that was simulated is freed or simulated
+ * again. */
 typedef struct tw_sim_result {
     int64_t failures; /* findings that fail */
     int finding_count;
@@ -394,9 +395,9 @@ TW_API const char *tw_ptx_source_at(const tw_ptx *p, int index);
 TW_API tw_status tw_ptx_source(tw_ptx *p, const char *name, const char *text, size_t length);
 /* What it says it is for: "sm_90". */
 TW_API const char *tw_ptx_target(const tw_ptx *p);
-/* What `ptxas -lineinfo` made of the text: a cubin, copied. An assembler may merge accesses, or move
- * them; with it counters are those of the accesses that the machine code has. TW_BAD_PROGRAM: it is
- * none, or has no lines. */
+/* What `ptxas -lineinfo` made of the text: a cubin, copied. An assembler may merge accesses, or
+ * move them; with it counters are those of the accesses that the machine code has. TW_BAD_PROGRAM:
+ * it is none, or has no lines. */
 TW_API tw_status tw_ptx_machine_code(tw_ptx *p, const void *cubin, size_t length);
 
 /* What a kernel is given for a parameter: a value (`data` has as many bytes as the parameter), or

@@ -1,4 +1,5 @@
-/* bench sim: how fast the simulator runs the PTX of a kernel, alone and with each of its checks, on one core. */
+/* bench sim: how fast the simulator runs the PTX of a kernel, alone and with each of its checks, on
+ * one core. */
 #include "bench.h"
 #include "commands.h"
 #include "operands.h"
@@ -107,8 +108,8 @@ static tw_status time_once(struct simulated *b, int which)
     return s;
 }
 
-/* In turn, so that all see the machine in the same states. The first of each is not better than the others: the least
- * counts. Values are compared with `ensures` at the end. */
+/* In turn, so that all see the machine in the same states. The first of each is not better than the
+ * others: the least counts. Values are compared with `ensures` at the end. */
 static int time_all(struct simulated *b)
 {
     tw_verdict verdict;

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What it needs lies beside it when it was unpacked rather than installed; loaded first, by path, it is found. */
+/* What it needs lies beside it when it was unpacked rather than installed; loaded first, by path,
+ * it is found. */
 static void load_needed(const char *folder)
 {
     static const char *const needed[] = {"libquadmath.so.0", "libgfortran.so.5"};
@@ -91,7 +92,8 @@ bool blas_open(struct blas *b, int threads)
         "/opt/homebrew/opt/openblas/lib/libopenblas*",
     };
     *b = (struct blas){0};
-    /* Its idle workers spin, by default for longer than a kernel of ours takes, on cores that the kernel needs: less. */
+    /* Its idle workers spin, by default for longer than a kernel of ours takes, on cores that the
+     * kernel needs: less. */
     setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0); /* 2^20 cycles */
     setenv("OMP_WAIT_POLICY", "passive", 0);
     const char *named = getenv("TILEWRIGHT_BLAS");

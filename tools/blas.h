@@ -12,7 +12,8 @@ struct blas {
                   const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 };
 
-/* Looks at $TILEWRIGHT_BLAS, the system's folders, then build/blas beside the program. false: there is none. */
+/* Looks at $TILEWRIGHT_BLAS, the system's folders, then build/blas beside the program. false: there
+ * is none. */
 bool blas_open(struct blas *b, int threads);
 /* c[m][n] = a[m][k] · b[k][n], row-major */
 void blas_multiply(const struct blas *b, int64_t m, int64_t n, int64_t k, const float *a,

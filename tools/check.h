@@ -1,5 +1,5 @@
-/* `check` of one kernel after the other: cmd_check.c has the static checks and the runs of the CPU engine, check_simulate.c
- * the runs on the simulator. */
+/* `check` of one kernel after the other: cmd_check.c has the static checks and the runs of the CPU
+ * engine, check_simulate.c the runs on the simulator. */
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
 
@@ -41,8 +41,8 @@ struct check {
     int status;
 };
 
-/* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content with.
- * Parameters that are axes take them in turn. */
+/* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most
+ * `assume`s are content with. Parameters that are axes take them in turn. */
 enum { CHECK_SHAPES = 6, CHECK_RAGGED = 4 };
 extern const int64_t check_shapes[CHECK_SHAPES][3];
 
@@ -50,8 +50,8 @@ void check_worse(struct check *c, int status);
 /* Messages of a call that went wrong (or only warned) become findings. */
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
 void check_take_timeout(struct check *c, const char *where);
-/* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where, which the caller frees:
- * "m = 3, k = 7, BM = 64", what it takes to make the run again. */
+/* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
+ * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);
 /* Runs the launch on the CPU engine, as long as --time-limit says. */
 tw_status check_run_once(struct check *c);

@@ -1,6 +1,7 @@
-/* The emitted PTX of a kernel, simulated with all checks: the very text that a GPU gets, for targets that are lowered in
- * different ways, on sizes that cover edges, with warps in turn and in random orders, and asynchronous copies landing at
- * once or at the last moment. Values are compared with `ensures`. */
+/* The emitted PTX of a kernel, simulated with all checks: the very text that a GPU gets, for
+ * targets that are lowered in different ways, on sizes that cover edges, with warps in turn and in
+ * random orders, and asynchronous copies landing at once or at the last moment. Values are compared
+ * with `ensures`. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static void simulate_once(struct check *c, const char *target, const char *sizes
     free(where);
 }
 
-/* On sizes for which an `assume` is false the PTX may do anything: the CPU engine tells, with the target's tuned values. */
+/* On sizes for which an `assume` is false the PTX may do anything: the CPU engine tells, with the
+ * target's tuned values. */
 static bool takes_shape(struct check *c, int shape)
 {
     tw_kernel *kernel = c->kernel;
@@ -71,7 +73,8 @@ static bool takes_shape(struct check *c, int shape)
     return s != TW_NOT_ASSUMED;
 }
 
-/* In turn and at random with copies at once, then at random with copies late; fewer than that: the last ones. */
+/* In turn and at random with copies at once, then at random with copies late; fewer than that: the
+ * last ones. */
 static void simulate_shape(struct check *c, const char *target, int shape, int orders)
 {
     if (seconds_now() - c->simulated_from > PATIENCE)
@@ -99,7 +102,8 @@ static int count_configurations(struct check *c)
     return count;
 }
 
-/* The default configuration of each type in all shapes, some others in a ragged one; up to the first that fails. */
+/* The default configuration of each type in all shapes, some others in a ragged one; up to the
+ * first that fails. */
 static void simulate_configurations(struct check *c, const char *target)
 {
     int step = c->all ? 1 : count_configurations(c) / OTHERS + 1, index = 0;

@@ -103,7 +103,8 @@ static bool has_axes(const tw_param *p, char a, char b)
     return (p->dims[0][0] == a && p->dims[1][0] == b) || (p->dims[0][0] == b && p->dims[1][0] == a);
 }
 
-/* C[m][n] from A[m][k] and B[k][n], vectors besides; 2·m·n·k operations. A batch of them, say, is none. */
+/* C[m][n] from A[m][k] and B[k][n], vectors besides; 2·m·n·k operations. A batch of them, say, is
+ * none. */
 static bool is_product(tw_kernel *k)
 {
     int left = 0, right = 0, result = 0;
@@ -183,7 +184,8 @@ static int compare_entries(const void *a, const void *b)
                   tw_kernel_name(((const struct entry *)b)->kernel));
 }
 
-/* In the order in which they are named; all of kernels/matmul by name, so that the ladder stands step below step. */
+/* In the order in which they are named; all of kernels/matmul by name, so that the ladder stands
+ * step below step. */
 static int gather_entries(struct bench *b)
 {
     const char *const *targets = b->given->words;
@@ -294,8 +296,8 @@ static void product_close(struct product *x)
     free(x->seconds);
 }
 
-/* The first call wakes its workers, the second is timed; then they are left the time to go to sleep again (blas.c), so
- * that neither side pays for the other. */
+/* The first call wakes its workers, the second is timed; then they are left the time to go to sleep
+ * again (blas.c), so that neither side pays for the other. */
 static double time_blas(const struct bench *b, struct product *x)
 {
     blas_multiply(&b->blas, x->size.m, x->size.n, x->size.k, x->a, x->b, x->c);
@@ -314,7 +316,8 @@ static tw_status run_once(struct bench *b, tw_launch *l)
     return s;
 }
 
-/* Warm-up, then runs of the kernel and of BLAS in turn, so that both see the machine in the same state. */
+/* Warm-up, then runs of the kernel and of BLAS in turn, so that both see the machine in the same
+ * state. */
 static tw_status time_kernel(struct bench *b, tw_launch *l, struct product *x,
                              struct bench_row *row)
 {

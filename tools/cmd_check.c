@@ -1,4 +1,5 @@
-/* check: every configuration of every kernel through the static checks, then small runs against `ensures`. */
+/* check: every configuration of every kernel through the static checks, then small runs against
+ * `ensures`. */
 #include "check.h"
 #include "commands.h"
 #include "cmd_ptx.h"
@@ -100,8 +101,8 @@ static int count_axes(tw_kernel *k)
     return count;
 }
 
-/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other integers 2, flags in
- * turn, floats 0.125; then what --set says. */
+/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other
+ * integers 2, flags in turn, floats 0.125; then what --set says. */
 static tw_status set_scalars(struct check *c, int shape)
 {
     int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
@@ -181,14 +182,16 @@ void check_take_timeout(struct check *c, const char *where)
     check_worse(c, STATUS_FAILED);
 }
 
-/* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`, `require`. */
+/* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`,
+ * `require`. */
 bool check_refuses_sizes(tw_status s)
 {
     return s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED ||
            s == TW_NOT_ASSUMED;
 }
 
-/* Why a run was not made, if nothing else says so. What is no matter of sizes is said without them. */
+/* Why a run was not made, if nothing else says so. What is no matter of sizes is said without
+ * them. */
 static void take_not_run(struct check *c, tw_status s, const char *where)
 {
     tw_message m = {.text = tw_status_text(s)};
@@ -222,7 +225,8 @@ static void run_shape(struct check *c, int shape)
     free(where);
 }
 
-/* The default configuration of each type in all shapes, others in a ragged one; up to the first that fails. */
+/* The default configuration of each type in all shapes, others in a ragged one; up to the first
+ * that fails. */
 static void run_configurations(struct check *c)
 {
     int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
@@ -383,7 +387,8 @@ static void check_program(struct check *c, int index)
     }
 }
 
-/* Opens every FILE; then names that --set, --tune and --type give can be told from misspelt ones. */
+/* Opens every FILE; then names that --set, --tune and --type give can be told from misspelt
+ * ones. */
 static int open_programs(struct check *c)
 {
     struct known_kernel *known = NULL;

@@ -57,7 +57,8 @@ static struct given_array *array_by_name(struct run *r, const char *name)
     return NULL;
 }
 
-/* The comma in "a=A.npy,b=B.npy", or the end: a comma is one of the file's name unless NAME= follows. */
+/* The comma in "a=A.npy,b=B.npy", or the end: a comma is one of the file's name unless NAME=
+ * follows. */
 static const char *end_of_file(const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -204,7 +205,8 @@ static bool is_choice(const struct run *r, const char *variable, tw_dtype t, cha
     return found;
 }
 
-/* What the parameter takes instead of the array's type; TW_DTYPE_NONE: nothing, it fits. `text` says all that it takes. */
+/* What the parameter takes instead of the array's type; TW_DTYPE_NONE: nothing, it fits. `text`
+ * says all that it takes. */
 static tw_dtype type_wanted(const struct run *r, const struct given_array *o, char *text,
                             size_t size)
 {
@@ -228,7 +230,8 @@ static tw_dtype type_wanted(const struct run *r, const struct given_array *o, ch
     return wanted;
 }
 
-/* NumPy has no bf16, tf32, e4m3, e5m2: where the kernel takes one, f32 files are converted. Any other difference is the caller's to mend. */
+/* NumPy has no bf16, tf32, e4m3, e5m2: where the kernel takes one, f32 files are converted. Any
+ * other difference is the caller's to mend. */
 static int fit_type(struct run *r, struct given_array *o)
 {
     char taken[128];

@@ -44,7 +44,8 @@ static int stage_asked(const struct command *self, const struct options *given)
     return -1;
 }
 
-/* The kernel as --target sees it: of a GPU where the stage is one of a GPU's. NULL after a message. */
+/* The kernel as --target sees it: of a GPU where the stage is one of a GPU's. NULL after a
+ * message. */
 static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k,
                                     const struct options *given, int stage)
 {

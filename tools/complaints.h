@@ -1,4 +1,5 @@
-/* What a command complains of goes to standard error; a list keeps it for those who print JSON too. */
+/* What a command complains of goes to standard error; a list keeps it for those who print JSON
+ * too. */
 #ifndef TW_COMPLAINTS_H
 #define TW_COMPLAINTS_H
 

@@ -9,7 +9,8 @@ static char *copy_text(const char *text)
     return text ? need_text("%s", text) : NULL;
 }
 
-/* Texts that differ only in digits: "f16[128][16]" of one configuration, "f16[64][32]" of another. */
+/* Texts that differ only in digits: "f16[128][16]" of one configuration, "f16[64][32]" of
+ * another. */
 static bool same_but_numbers(const char *a, const char *b)
 {
     for (;;) {
@@ -55,8 +56,8 @@ static void add_note(struct finding *x, const tw_message *m)
                                               .column = m->column};
 }
 
-/* A line of the rendering that opens a message of severity error or warning: colours left out, "error: " or "warning: "
- * comes first, or after a place. */
+/* A line of the rendering that opens a message of severity error or warning: colours left out,
+ * "error: " or "warning: " comes first, or after a place. */
 static bool opens_message(const char *line)
 {
     char plain[512];

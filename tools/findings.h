@@ -30,14 +30,15 @@ struct findings {
     int count;
 };
 
-/* Takes in the context's messages of one call. A message is the same when it stands at the same place and differs only
- * in numbers. */
+/* Takes in the context's messages of one call. A message is the same when it stands at the same
+ * place and differs only in numbers. */
 void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,
                    const char *where);
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);
-/* One of the simulator's, unless it is suppressed; the same kind with the same two places is the same. */
+/* One of the simulator's, unless it is suppressed; the same kind with the same two places is the
+ * same. */
 void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
 void findings_note(struct findings *f, const char *text); /* behind the latest */

@@ -23,7 +23,8 @@ void json_integer(struct json *j, int64_t v);
 /* Shortest that reads back the same; "nan", "inf" and "-inf" as strings. */
 void json_real(struct json *j, double v);
 void json_number(struct json *j, const char *text); /* as it is written */
-/* The members of an object that is text already: {"a": 1} adds "a": 1 to the object that is open. */
+/* The members of an object that is text already: {"a": 1} adds "a": 1 to the object that is
+ * open. */
 void json_members(struct json *j, const char *object);
 void json_bool(struct json *j, bool v);
 /* Keys file, line, column and text; file NULL: no place. */

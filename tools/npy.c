@@ -1,5 +1,6 @@
-/* The format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html. "\x93NUMPY", version, length of the header
- * (2 bytes in version 1, 4 in 2 and 3), a Python dictionary with descr, fortran_order and shape, padding, the data. */
+/* The format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html. "\x93NUMPY", version,
+ * length of the header (2 bytes in version 1, 4 in 2 and 3), a Python dictionary with descr,
+ * fortran_order and shape, padding, the data. */
 #include "npy.h"
 
 #include <errno.h>

@@ -4,11 +4,12 @@
 
 #include "tilewright.h"
 
-/* Reads a file into out; out->data is malloc'ed. Returns NULL, or what is wrong (static text, or in `why`). Whatever the
- * header says, no more is allocated than the file holds. */
+/* Reads a file into out; out->data is malloc'ed. Returns NULL, or what is wrong (static text, or in
+ * `why`). Whatever the header says, no more is allocated than the file holds. */
 const char *npy_read(const char *path, tw_array *out, char why[256]);
 
-/* Writes beside the file and renames: the old content or the new, never half. NULL, or what is wrong. */
+/* Writes beside the file and renames: the old content or the new, never half. NULL, or what is
+ * wrong. */
 const char *npy_write(const char *path, const tw_array *array, char why[256]);
 
 #endif

@@ -14,7 +14,8 @@ struct operands {
 
 /* Takes back the arrays that the launch was given. */
 void operands_forget(tw_launch *l, tw_kernel *k);
-/* After the sizes are set: makes every array and gives it to the launch. scale: floats are uniform in ±scale/2. */
+/* After the sizes are set: makes every array and gives it to the launch. scale: floats are uniform
+ * in ±scale/2. */
 tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t seed,
                         double scale);
 /* What the kernel writes, back to zero. */

@@ -1,5 +1,5 @@
-/* A word is an option when it starts with '-' and has more; "--" ends them. Both `--name value` and `--name=value` are
- * taken. */
+/* A word is an option when it starts with '-' and has more; "--" ends them. Both `--name value` and
+ * `--name=value` are taken. */
 #include "options.h"
 #include "tool.h"
 

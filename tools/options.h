@@ -43,7 +43,8 @@ const char *options_value(const struct options *o, const char *name);
 /* The use after `previous` (NULL: the first) of that option, or NULL. */
 const struct option_use *options_next(const struct options *o, const char *name,
                                       const struct option_use *previous);
-/* Integer value within [low, high]; *out keeps its value when the option is absent. false: a message has been printed. */
+/* Integer value within [low, high]; *out keeps its value when the option is absent. false: a
+ * message has been printed. */
 bool options_integer(const struct options *o, const char *name, int64_t low, int64_t high,
                      int64_t *out);
 bool options_seconds(const struct options *o, const char *name, double *out);
@@ -51,7 +52,8 @@ bool options_seconds(const struct options *o, const char *name, double *out);
 bool parse_integer(const char *text, int64_t *out);
 bool parse_real(const char *text, double *out);
 
-/* "m=1,n=2" one at a time: copies the name (at most 63 bytes) and the value, moves *at on. false: done, or *bad is set. */
+/* "m=1,n=2" one at a time: copies the name (at most 63 bytes) and the value, moves *at on. false:
+ * done, or *bad is set. */
 struct assignment {
     char name[64];
     char value[64];

@@ -37,8 +37,8 @@ bool is_ptx_file(const char *word)
 
 /* --- the kernel --- */
 
-/* What C++ called a function, in no namespace or in any: "name" of _Z4nameif and of _ZN2ns4nameEif; the whole for
- * others. The caller frees. */
+/* What C++ called a function, in no namespace or in any: "name" of _Z4nameif and of _ZN2ns4nameEif;
+ * the whole for others. The caller frees. */
 static char *plain_name(const char *mangled)
 {
     const char *at = mangled + 2, *last = mangled;

@@ -17,7 +17,8 @@ struct ptx_file {
 /* "k.ptx", "k.cu", "k.ptx:NAME" */
 bool is_ptx_file(const char *word);
 
-/* Opens the file and finds the kernel. STATUS_OK, or a status after a message; ptx_file_close in either case. */
+/* Opens the file and finds the kernel. STATUS_OK, or a status after a message; ptx_file_close in
+ * either case. */
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config);
 void ptx_file_close(struct ptx_file *f);

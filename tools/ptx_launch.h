@@ -1,4 +1,5 @@
-/* What --kernel, --grid, --block, --cluster, --shared and --arg say: a launch of a PTX kernel, with its arrays. */
+/* What --kernel, --grid, --block, --cluster, --shared and --arg say: a launch of a PTX kernel, with
+ * its arrays. */
 #ifndef TW_PTX_LAUNCH_H
 #define TW_PTX_LAUNCH_H
 

@@ -49,8 +49,9 @@ bool settings_set(const struct options *o, const char *name)
 
 /* --- names that no kernel has --- */
 
-/* The value of a constant of the program that the kernel uses, as text; NULL: it is none. Tuned values are printed as
- * constants too, so this is for names that are no tuned value. The caller frees. */
+/* The value of a constant of the program that the kernel uses, as text; NULL: it is none. Tuned
+ * values are printed as constants too, so this is for names that are no tuned value. The caller
+ * frees. */
 static char *constant_value(tw_kernel *k, const char *name)
 {
     tw_launch *l;

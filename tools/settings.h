@@ -4,14 +4,14 @@
 
 #include "target.h"
 
-/* Gives the launch what --set, --tune and --type say, a later one for the same name over an earlier. With `others_too`,
- * names that this kernel does not have are passed over (several kernels share one command line: settings_known).
- * Returns STATUS_OK or a status after a message. */
+/* Gives the launch what --set, --tune and --type say, a later one for the same name over an
+ * earlier. With `others_too`, names that this kernel does not have are passed over (several kernels
+ * share one command line: settings_known). Returns STATUS_OK or a status after a message. */
 int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
                    bool others_too);
 
-/* Whether every name that --set, --tune and --type give is one of some kernel of `list`. Else a message with the nearest
- * name, and STATUS_USAGE. */
+/* Whether every name that --set, --tune and --type give is one of some kernel of `list`. Else a
+ * message with the nearest name, and STATUS_USAGE. */
 struct known_kernel {
     const struct program *program;
     tw_kernel *kernel;

@@ -116,7 +116,8 @@ static void take_values(struct space *s)
     }
 }
 
-/* Combinations that a `require` refuses, one behind the other, after which there are taken to be no more. */
+/* Combinations that a `require` refuses, one behind the other, after which there are taken to be no
+ * more. */
 enum { REFUSED_MAX = 1000000 };
 
 bool space_next(struct space *s, bool first)

@@ -1,5 +1,5 @@
-/* The configurations of a kernel: every combination of type choices and of tuned values that `require` allows. What
- * --tune and --type name is fixed. */
+/* The configurations of a kernel: every combination of type choices and of tuned values that
+ * `require` allows. What --tune and --type name is fixed. */
 #ifndef TW_SPACE_H
 #define TW_SPACE_H
 
@@ -22,7 +22,8 @@ struct space {
     struct axis *axes; /* types first; the last turns fastest */
 };
 
-/* Stands before the first configuration. Returns a status after a message when an option is wrong. */
+/* Stands before the first configuration. Returns a status after a message when an option is
+ * wrong. */
 int space_open(struct space *s, tw_kernel *k, const struct options *o);
 void space_close(struct space *s);
 /* Moves to the next allowed configuration; false: there is none. `first`: starts over. */

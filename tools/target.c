@@ -12,7 +12,8 @@ static void print_to_file(void *user, const char *text, size_t length)
     fwrite(text, 1, length, user);
 }
 
-/* "FILE:KERNEL": the last colon, when what follows is a name and no file is called like the whole. */
+/* "FILE:KERNEL": the last colon, when what follows is a name and no file is called like the
+ * whole. */
 static void split_target(struct program *p, const char *target)
 {
     const char *colon = strrchr(target, ':');

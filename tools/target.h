@@ -26,22 +26,24 @@ struct program_config {
 };
 /* STATUS_OK, or a status after a message. */
 int context_open(tw_context **ctx, const struct program_config *config);
-/* Opens "FILE" or "FILE:KERNEL". Returns STATUS_OK, or a status after a message; program_close in either case. */
+/* Opens "FILE" or "FILE:KERNEL". Returns STATUS_OK, or a status after a message; program_close in
+ * either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
 void program_close(struct program *p);
 
 /* The kernel named, or the only one; NULL after a message that lists them. */
 tw_kernel *program_kernel(const struct program *p, const struct command *c);
 
-/* The index of the parameter of that name, whatever it is, or -1 after a message that suggests arrays (is_pointer) or
- * scalars. */
+/* The index of the parameter of that name, whatever it is, or -1 after a message that suggests
+ * arrays (is_pointer) or scalars. */
 int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
                tw_param *out);
 
 /* cuda, sm_80 and the like: the library knows which of those there are. */
 bool names_gpu(const char *target);
 
-/* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The caller frees. */
+/* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The
+ * caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);
 
 /* Text of a scalar as the language writes it: 3, 0.5, true. */

@@ -1,4 +1,5 @@
-/* What the commands of `tilewright` share. Errors go to standard error, results to standard output. */
+/* What the commands of `tilewright` share. Errors go to standard error, results to standard
+ * output. */
 #ifndef TW_TOOL_H
 #define TW_TOOL_H
 
@@ -31,13 +32,14 @@ const struct command *command_find(const char *name);
 
 /* The name among `names` (NULL at the end) that is most like `name`, or NULL if none is close. */
 const char *closest_name(const char *name, const char *const *names);
-/* "; did you mean 'x'?", or where none is close, what there is: "; there are 'm', 'n' and 'k'". May be empty. The caller
- * frees. */
+/* "; did you mean 'x'?", or where none is close, what there is: "; there are 'm', 'n' and 'k'". May
+ * be empty. The caller frees. */
 char *name_hint(const char *name, const char *const *names);
 
 bool on_terminal(FILE *f); /* and the terminal can do colours */
 double seconds_now(void);  /* monotonic */
-/* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read. The caller frees. */
+/* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read.
+ * The caller frees. */
 char *read_whole_file(const char *path, size_t *length);
 /* malloc and friends that end the program with a message when there is no memory. */
 void *need_memory(size_t size); /* zeroed */

@@ -6,7 +6,8 @@
 #include "tool.h"
 
 double verdict_worst_error(const tw_verdict *v); /* |got - want| at the worst element */
-/* "480 elements, largest error 2e-08; worst element uses 7% of its tolerance (…)". The caller frees. */
+/* "480 elements, largest error 2e-08; worst element uses 7% of its tolerance (…)". The caller
+ * frees. */
 char *verdict_text(const tw_verdict *v);
 /* What may explain the wrong value, or NULL. */
 const char *verdict_hint(const tw_verdict *v);

@@ -1,4 +1,5 @@
-/* What a launch of a lowered kernel passes and how large it is: the same for a GPU and for the simulator. */
+/* What a launch of a lowered kernel passes and how large it is: the same for a GPU and for the
+ * simulator. */
 #ifndef TW_LAUNCH_PARAMS_H
 #define TW_LAUNCH_PARAMS_H
 

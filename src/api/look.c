@@ -189,7 +189,8 @@ static void add_value(struct text *out, const struct look *c, int p)
         text_printf(out, "%" PRId64, v.i);
 }
 
-/* What a launch of the text must know and the text itself does not say, as comments in front of it. */
+/* What a launch of the text must know and the text itself does not say, as comments in front of
+ * it. */
 static void add_facts(struct text *out, const struct look *c, const struct lowered *lowered,
                       const struct kernel *ir)
 {

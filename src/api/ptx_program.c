@@ -325,7 +325,8 @@ struct simulate_ptx_call {
     tw_sim_result *result;
 };
 
-/* Memory that is given uninitialised is the machine's own, so that nobody counts it as written: copied back behind. */
+/* Memory that is given uninitialised is the machine's own, so that nobody counts it as written:
+ * copied back behind. */
 static tw_status place_arguments(struct simulate_ptx_call *call, const struct ptx_function *f,
                                  uint64_t *addresses, const void **values)
 {

@@ -1,5 +1,5 @@
-/* PTX programs of any compiler: ptx_program.c has what they take and runs them on the simulator, ptx_program_gpu.c on a
- * GPU. */
+/* PTX programs of any compiler: ptx_program.c has what they take and runs them on the simulator,
+ * ptx_program_gpu.c on a GPU. */
 #ifndef TW_PTX_PROGRAM_H
 #define TW_PTX_PROGRAM_H
 

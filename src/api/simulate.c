@@ -40,8 +40,8 @@ static const char *tile_name(struct arena *a, const struct kernel *ir, const str
     return out.data;
 }
 
-/* The PTX has one variable for all shared memory; reports are to name the tiles in it. Comes after the checks, which have
- * put the variable among the report's memory. */
+/* The PTX has one variable for all shared memory; reports are to name the tiles in it. Comes after
+ * the checks, which have put the variable among the report's memory. */
 static bool name_tiles(void *user, const struct sim_allocation_event *event)
 {
     struct simulate_call *call = user;

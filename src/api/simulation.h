@@ -1,4 +1,5 @@
-/* One run of the simulator for a public call: the machine with its checks, and the result made of what they found. */
+/* One run of the simulator for a public call: the machine with its checks, and the result made of
+ * what they found. */
 #ifndef TW_SIMULATION_H
 #define TW_SIMULATION_H
 
@@ -7,8 +8,9 @@
 #include "sim/sim.h"
 #include "sim/sim_report.h"
 
-/* Held by the public function, outside of the guard's frame, so that all of it can be freed when memory runs out: whatever
- * the machine and its checks were doing then, each block that they took is in `blocks`. */
+/* Held by the public function, outside of the guard's frame, so that all of it can be freed when
+ * memory runs out: whatever the machine and its checks were doing then, each block that they took
+ * is in `blocks`. */
 struct simulation {
     tw_context *ctx;
     struct allocator allocator; /* the caller's, and a list of what it gave */
@@ -32,13 +34,14 @@ extern const tw_sim_result simulation_nothing;
 void simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options);
 void simulation_close(struct simulation *s);
 
-/* Within context_call: the machine, with the module loaded and the checks that the options ask for. TW_OK, or reported. */
+/* Within context_call: the machine, with the module loaded and the checks that the options ask for.
+ * TW_OK, or reported. */
 tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
                           const struct source *source);
 /* Counters, where they are asked for, come with those as assembled. sass may be NULL. */
 void simulation_as_assembled(struct simulation *s, const struct sass *sass);
-/* Runs it; the result lives in `results`, which is emptied first. The findings are reported too. The options of the
- * simulator that the caller's options have are filled in. */
+/* Runs it; the result lives in `results`, which is emptied first. The findings are reported too.
+ * The options of the simulator that the caller's options have are filled in. */
 tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct arena *results,
                          tw_sim_result *result);
 

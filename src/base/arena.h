@@ -1,8 +1,8 @@
 /* Memory for a phase: taken piece by piece, given back whole.
  *
- * Allocation does not return NULL. When the caller's allocator fails, control goes to the recovery point of the public
- * call in progress (arena_try), which frees the phase and returns TW_NO_MEMORY. So compiler code reads straight on, and
- * every failure still comes back as a status.
+ * Allocation does not return NULL. When the caller's allocator fails, control goes to the recovery
+ * point of the public call in progress (arena_try), which frees the phase and returns TW_NO_MEMORY.
+ * So compiler code reads straight on, and every failure still comes back as a status.
  */
 #ifndef TW_ARENA_H
 #define TW_ARENA_H
@@ -12,14 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The caller's memory: one function as in Lua. ptr NULL: allocate `size` bytes, aligned to 16; size 0: free ptr (of
- * old_size bytes); else resize. NULL on failure, the old block then stays. */
+/* The caller's memory: one function as in Lua. ptr NULL: allocate `size` bytes, aligned to 16; size
+ * 0: free ptr (of old_size bytes); else resize. NULL on failure, the old block then stays. */
 struct allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *user;
 };
 extern const struct allocator allocator_libc;
-/* New memory of zeros, NULL on failure; where the allocator is libc's, pages that nobody writes take no memory. */
+/* New memory of zeros, NULL on failure; where the allocator is libc's, pages that nobody writes
+ * take no memory. */
 void *allocator_zeros(const struct allocator *from, size_t size);
 
 struct arena_block;
@@ -51,7 +52,8 @@ __attribute__((format(printf, 2, 3)))
 char *
 arena_printf(struct arena *a, const char *format, ...);
 
-/* Growable arrays of any element type: struct { T *data; size_t count, capacity; } — `vec_push(a, &v, value)`. */
+/* Growable arrays of any element type: struct { T *data; size_t count, capacity; } — `vec_push(a,
+ * &v, value)`. */
 #define VEC(type)                                                                                  \
     struct {                                                                                       \
         type *data;                                                                                \

@@ -50,7 +50,8 @@ void diag_init(struct diag *d, struct arena *arena);
 #else
 #define DIAG_FORMAT(f, a)
 #endif
-/* Each adds one; the same message at the same place is added once. A note goes to the latest error or warning. */
+/* Each adds one; the same message at the same place is added once. A note goes to the latest error
+ * or warning. */
 void diag_error(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_warning(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_note(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
@@ -66,7 +67,8 @@ struct loc loc_join(struct loc a, struct loc b);
 void diag_render(struct text *out, const struct diag *d, bool colour);
 void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour);
 
-/* The nearest of `count` names to `name` within a third of its length (at least 1 edit), NULL if none. */
+/* The nearest of `count` names to `name` within a third of its length (at least 1 edit), NULL if
+ * none. */
 const char *nearest_name(const char *name, const char *const *names, size_t count);
 
 #endif

@@ -48,13 +48,14 @@ static inline bool dtype_is_signed(enum dtype t)
 /* The type called `name` (of `length` bytes), DT_NONE if there is none. */
 enum dtype dtype_by_name(const char *name, size_t length);
 
-/* The type of a binary operation on a and b: a float beats an integer, the wider beats the narrower, at equal width
- * unsigned beats signed (as in C), tf32 with f32 and f16 with bf16 give f32, e4m3 with e5m2 gives f16, bool counts as
- * i32. */
+/* The type of a binary operation on a and b: a float beats an integer, the wider beats the
+ * narrower, at equal width unsigned beats signed (as in C), tf32 with f32 and f16 with bf16 give
+ * f32, e4m3 with e5m2 gives f16, bool counts as i32. */
 enum dtype dtype_join(enum dtype a, enum dtype b);
 
-/* Can a value of type `from` always be stored in `to` without leaving its range? (f16 -> f32, u8 -> i32, i32 -> f32;
- * not f32 -> f16, i64 -> i32, i32 -> u32.) What fails this needs a written cast. */
+/* Can a value of type `from` always be stored in `to` without leaving its range? (f16 -> f32, u8 ->
+ * i32, i32 -> f32; not f32 -> f16, i64 -> i32, i32 -> u32.) What fails this needs a written
+ * cast. */
 bool dtype_holds(enum dtype to, enum dtype from);
 
 /* An integer wrapped to the range of t (two's complement); for bool, v != 0. */
@@ -68,17 +69,18 @@ float bf16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float value);
 uint16_t f64_to_bf16(double value);
 
-/* The formats of matrix units, as their conversions have them (PTX ISA, cvt). tf32: an f32 whose last 13 bits are zero,
- * rounded to nearest, ties away from zero. e4m3, e5m2: rounded to nearest even, what is too large (infinity too) becomes
- * the largest finite value, NaN 0x7f. Everything else becomes f32 first. */
+/* The formats of matrix units, as their conversions have them (PTX ISA, cvt). tf32: an f32 whose
+ * last 13 bits are zero, rounded to nearest, ties away from zero. e4m3, e5m2: rounded to nearest
+ * even, what is too large (infinity too) becomes the largest finite value, NaN 0x7f. Everything
+ * else becomes f32 first. */
 float f32_to_tf32(float value);
 float e4m3_to_f32(uint8_t bits);
 float e5m2_to_f32(uint8_t bits);
 uint8_t f32_to_e4m3(float value);
 uint8_t f32_to_e5m2(float value);
 
-/* One element of type t at p as double / from double (round to nearest; integers truncate toward zero and saturate,
- * NaN becomes 0), and as int64 for integer types (floats truncate likewise). */
+/* One element of type t at p as double / from double (round to nearest; integers truncate toward
+ * zero and saturate, NaN becomes 0), and as int64 for integer types (floats truncate likewise). */
 double dtype_load_f64(enum dtype t, const void *p);
 void dtype_store_f64(enum dtype t, void *p, double v);
 int64_t dtype_load_i64(enum dtype t, const void *p);

@@ -22,8 +22,9 @@ __attribute__((format(printf, 2, 3)))
 void text_printf(struct text *t, const char *format, ...);
 void text_vprintf(struct text *t, const char *format, va_list args);
 
-/* The shortest decimal text that reads back as exactly `v` (as float when single); "inf", "-inf", "nan" for the rest.
- * Always holds a '.', an exponent or a letter, so that it never reads as an integer. */
+/* The shortest decimal text that reads back as exactly `v` (as float when single); "inf", "-inf",
+ * "nan" for the rest. Always holds a '.', an exponent or a letter, so that it never reads as an
+ * integer. */
 void text_add_double(struct text *t, double v, bool single);
 
 /* Edits (insert, delete, replace, swap of neighbours) that turn a into b: "did you mean". */

@@ -175,8 +175,8 @@ static const struct sym *array_of(const struct sym *view)
     return view->base ? view->base : view;
 }
 
-/* Notes that blocks touch a global array by `op`, ACCESS for plain reads and writes. The order of blocks does not show only if
- * all of them do the same to it. */
+/* Notes that blocks touch a global array by `op`, ACCESS for plain reads and writes. The order of
+ * blocks does not show only if all of them do the same to it. */
 static void note_touch(struct survey *s, const struct sym *view, enum op op)
 {
     struct slot *slot = slot_of(s->c, array_of(view));

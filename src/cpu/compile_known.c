@@ -2,8 +2,8 @@
  * and values that are affine in the thread's index.
  *
  * An affine value needs no lanes: it is its value in the first lane (uniform: `thread.x` counts as
- * 0 in it) and a constant step along each axis of the block. Accesses with such indices are nests of
- * strides (exec_strided.c). A variable is affine if its declaration gives it such a value and
+ * 0 in it) and a constant step along each axis of the block. Accesses with such indices are nests
+ * of strides (exec_strided.c). A variable is affine if its declaration gives it such a value and
  * nothing else is ever assigned to it; its lanes are computed all the same, and the first of them
  * is where its value in the first lane lies.
  */

@@ -16,7 +16,8 @@ static enum reduction reduction_of(enum op op)
     }
 }
 
-/* What an exclusive scan begins with: the op's neutral element in the stored type, as `computed` holds it. */
+/* What an exclusive scan begins with: the op's neutral element in the stored type, as `computed`
+ * holds it. */
 static void scan_start(enum op op, enum dtype stored, enum dtype computed, void *start)
 {
     double least = stored == DT_BOOL ? 0 : dtype_is_float(stored) ? -INFINITY : -0x1p64;

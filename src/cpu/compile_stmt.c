@@ -169,9 +169,9 @@ static void note_mention(void *user, struct expr **at)
     m->others += e->op == OP_RESHAPE || e->op == OP_BITS;
 }
 
-/* May the value be computed right in the variable (or the part of it) that it is assigned to, though
- * it may read it? Elementwise steps read an element before they write it; dot adds to its third
- * operand in place.
+/* May the value be computed right in the variable (or the part of it) that it is assigned to,
+ * though it may read it? Elementwise steps read an element before they write it; dot adds to its
+ * third operand in place.
  */
 static bool may_compute_in_place(const struct expr *target, const struct expr *value)
 {

@@ -8,9 +8,10 @@
  *   launch.c    blocks over cores, workspace, locks and deadlock, faults
  *   ensures.c   evaluates `ensures` in double over whole views, with an error bound for the tolerance
  *
- * It is exact about bounds and deterministic: the same program and data give the same bits, whatever the cores.
- * Shared memory starts as a poison pattern (NaNs), register tiles without a value too, and an asynchronous copy happens
- * as late as the program allows, so what is missing shows.
+ * It is exact about bounds and deterministic: the same program and data give the same bits,
+ * whatever the cores. Shared memory starts as a poison pattern (NaNs), register tiles without a
+ * value too, and an asynchronous copy happens as late as the program allows, so what is missing
+ * shows.
  */
 #ifndef TW_CPU_H
 #define TW_CPU_H
@@ -20,8 +21,8 @@
 
 struct cpu_program;
 
-/* Compiles a kernel that has been through the passes. Lives in `a`. NULL: *why says what the engine cannot hold (too many
- * bytes of tiles, say). */
+/* Compiles a kernel that has been through the passes. Lives in `a`. NULL: *why says what the engine
+ * cannot hold (too many bytes of tiles, say). */
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why);
 
 /* One argument, by parameter. Scalars in `scalar`; pointers in data, `bytes` long. */
@@ -63,12 +64,13 @@ struct cpu_options {
     void *cancelled_user;
 };
 
-/* Runs the grid. `args` has kernel->param_count entries. Blocks until done. CPU_OK or the fault's kind. Arrays of a
- * faulting launch hold whatever had been written. */
+/* Runs the grid. `args` has kernel->param_count entries. Blocks until done. CPU_OK or the fault's
+ * kind. Arrays of a faulting launch hold whatever had been written. */
 enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_argument *args,
                                const struct cpu_options *o, struct cpu_fault *fault);
 
-/* Evaluates every `ensures` of k on the arrays as they are after a launch (inputs must be what they were before). */
+/* Evaluates every `ensures` of k on the arrays as they are after a launch (inputs must be what they
+ * were before). */
 struct ensures_report {
     bool ok;
     struct loc loc;   /* of the ensures that failed, or of the last one */

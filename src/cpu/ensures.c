@@ -1,8 +1,10 @@
-/* The oracle: what an `ensures` says, evaluated in double over whole views, and how far a right kernel may be from it.
+/* The oracle: what an `ensures` says, evaluated in double over whole views, and how far a right
+ * kernel may be from it.
  *
- * Every value carries a bound of the error that a kernel computing it in the expression's types can have, as in a running
- * error analysis (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, sections 3.1 to 3.5). With u the
- * unit roundoff of an op's type (f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 2^-53 is added for the oracle's own rounding):
+ * Every value carries a bound of the error that a kernel computing it in the expression's types can
+ * have, as in a running error analysis (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+ * edition, sections 3.1 to 3.5). With u the unit roundoff of an op's type (f32 2^-24, f16 2^-11,
+ * bf16 2^-8, f64 2^-53; 2^-53 is added for the oracle's own rounding):
  *
  *   loaded values      exact, as stored; literals exact, as their type holds them
  *   + - * / fma        the operands' bounds through the op, + u |v| and half a subnormal step; an exact 0 stays exact
@@ -15,22 +17,26 @@
  *                      holds both of its sides
  *   integers           exact, wrapped to their type; what comes from a float keeps a bound
  *
- * A sum of n terms x in any order is off by n u sum |x| at most, but for large n no kernel is: a bound that wide would pass
- * kernels that lose terms. Roundings cancel: with n > 64 the bound is 8 sqrt(n) u s (Higham and Mary, "A new approach to
- * probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019, with lambda = 8), where s is how large parts of the
- * sum become. For a kernel that adds neighbours first that is at most the sum of |sums of 512 terms in a row|; since the order
- * is free, s is never taken below sum |x| / 8: parts that all reach sum |x| have a standard error below sqrt(n) u sum |x| / 3.
- * Sums of one sign have s = sum |x|, and so room for units that truncate. Terms of one magnitude only are rounded alike each
- * time, and keep the linear bound.
+ * A sum of n terms x in any order is off by n u sum |x| at most, but for large n no kernel is: a
+ * bound that wide would pass kernels that lose terms. Roundings cancel: with n > 64 the bound is 8
+ * sqrt(n) u s (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
+ * Sci. Comput. 41, 2019, with lambda = 8), where s is how large parts of the sum become. For a
+ * kernel that adds neighbours first that is at most the sum of |sums of 512 terms in a row|; since
+ * the order is free, s is never taken below sum |x| / 8: parts that all reach sum |x| have a
+ * standard error below sqrt(n) u sum |x| / 3. Sums of one sign have s = sum |x|, and so room for
+ * units that truncate. Terms of one magnitude only are rounded alike each time, and keep the linear
+ * bound.
  *
- * What is stored may at last be off by the view's rounding, u |want| and a subnormal step. An element is right when
- * |got - want| <= SAFETY times all that; what is exact must be met exactly. NaN meets NaN; infinity meets infinity, and what
- * may round to it. An expression may order its roundings otherwise than the kernel does, and second-order terms are left
+ * What is stored may at last be off by the view's rounding, u |want| and a subnormal step. An
+ * element is right when
+ * |got - want| <= SAFETY times all that; what is exact must be met exactly. NaN meets NaN; infinity
+ * meets infinity, and what may round to it. An expression may order its roundings otherwise than
+ * the kernel does, and second-order terms are left
  * out: SAFETY covers both.
  *
- * A bound can be infinite (division by what may be zero, a value that may overflow on the way). Such elements are not judged;
- * when they are more than one in twenty of a statement's, or when it compares nothing at all, the check says that it cannot
- * tell.
+ * A bound can be infinite (division by what may be zero, a value that may overflow on the way).
+ * Such elements are not judged; when they are more than one in twenty of a statement's, or when it
+ * compares nothing at all, the check says that it cannot tell.
  */
 #include "cpu/ensures_internal.h"
 

@@ -1,7 +1,8 @@
 /* Products of matrices: the value, and beside it the sums of magnitudes that its error bound needs.
  *
- * A sum of K products in any order, with or without fused steps, is bound as ensures.c says, with K + 2 terms: the rounding
- * of c, and slack for second-order terms. Operands off by ea and eb add sum (|a| + ea)(|b| + eb) - |a| |b|.
+ * A sum of K products in any order, with or without fused steps, is bound as ensures.c says, with K
+ * + 2 terms: the rounding of c, and slack for second-order terms. Operands off by ea and eb add sum
+ * (|a| + ea)(|b| + eb) - |a| |b|.
  */
 #include "cpu/ensures_internal.h"
 #include "cpu/routines.h"
@@ -9,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A panel of b, MAGNITUDE_PANEL columns wide and up to DEPTH rows deep, is copied so that it stays in the first-level
- * cache; the rows of a then go over it, ROWS at a time. */
+/* A panel of b, MAGNITUDE_PANEL columns wide and up to DEPTH rows deep, is copied so that it stays
+ * in the first-level cache; the rows of a then go over it, ROWS at a time. */
 enum { PANEL = MAGNITUDE_PANEL, DEPTH = SUM_RUN, ROWS = 64 };
 
 struct product {

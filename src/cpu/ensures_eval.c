@@ -1,4 +1,5 @@
-/* One expression of an `ensures`: leaves here, the rest by op. Operands before their op; lazy ops ask for what they need. */
+/* One expression of an `ensures`: leaves here, the rest by op. Operands before their op; lazy ops
+ * ask for what they need. */
 #include "cpu/ensures_internal.h"
 
 #include <string.h>

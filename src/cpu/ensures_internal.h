@@ -1,4 +1,5 @@
-/* The oracle behind `ensures`: values over whole views, each with a bound of its error. See ensures.c for the model.
+/* The oracle behind `ensures`: values over whole views, each with a bound of its error. See
+ * ensures.c for the model.
  *
  *   ensures.c         the statements, the comparison, the report
  *   ensures_eval.c    one expression: leaves, then by op
@@ -13,7 +14,8 @@
 
 #include "cpu/cpu.h"
 
-/* One value: the ideal one, evaluated in double (integers and bool: i, wrapped), and how far a kernel's may lie from it.
+/* One value: the ideal one, evaluated in double (integers and bool: i, wrapped), and how far a
+ * kernel's may lie from it.
  * error 0: exact; infinite: anything goes. An uncertain bool has error 1. */
 struct number {
     union {
@@ -33,8 +35,9 @@ struct oracle_tile {
     double *error; /* NULL: all exact */
 };
 
-/* An expression that costs something and stands more than once in a statement (a fn's parameter is replaced by its
- * argument wherever it is used): evaluated once for each setting of the `over` indices. */
+/* An expression that costs something and stands more than once in a statement (a fn's parameter is
+ * replaced by its argument wherever it is used): evaluated once for each setting of the `over`
+ * indices. */
 struct twin {
     const struct expr *e;
     int first;      /* the first one that is equal; itself */
@@ -77,11 +80,13 @@ struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x);
 void *oracle_memory(struct oracle *o, size_t bytes);
 void oracle_memory_free(struct oracle *o, void *memory);
 
-/* Offsets of x's elements when it is broadcast to a shape: elements to go on along each axis, 0 where it is stretched.
+/* Offsets of x's elements when it is broadcast to a shape: elements to go on along each axis, 0
+ * where it is stretched.
  * false: it does not fit. */
 bool tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent, int64_t *strides);
 
-/* body(user, begin, end) over 0 … count-1 in pieces, on several threads when the work (in nanoseconds, say) is worth it. */
+/* body(user, begin, end) over 0 … count-1 in pieces, on several threads when the work (in
+ * nanoseconds, say) is worth it. */
 void oracle_parallel(const struct oracle *o, int64_t count, double work,
                      void (*body)(void *user, int64_t begin, int64_t end), void *user);
 
@@ -114,7 +119,8 @@ struct magnitudes {
     bool alike;  /* all |x| are the same: roundings repeat, and do not cancel */
 };
 enum { SUM_RUN = 512 };
-/* How far a sum of so many terms, added in any order in a type of this unit roundoff, may be off. */
+/* How far a sum of so many terms, added in any order in a type of this unit roundoff, may be
+ * off. */
 double sum_error(double terms, double unit, const struct magnitudes *m);
 /* Whether, in some order of adding, a part of the sum v may overflow and the whole be anything. */
 bool sum_may_overflow(double v, double size, double overflow);
@@ -160,7 +166,8 @@ struct access {
 bool view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* how many it has */
 bool access_resolve(struct oracle *o, const struct expr *e, struct access *out);
 void access_free(struct oracle *o, struct access *x);
-/* The place in the view of element `index` of the result (row-major number); false: beyond the view. */
+/* The place in the view of element `index` of the result (row-major number); false: beyond the
+ * view. */
 bool access_place(const struct access *x, int64_t index, int64_t *at);
 /* Loads it all; beyond the view `otherwise`. */
 bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
@@ -168,7 +175,8 @@ bool access_load(struct oracle *o, const struct access *x, struct number otherwi
 
 /* --- ensures_eval.c --- */
 
-/* The shape that an expression is wanted in, for iota() and broadcast() over run-time extents; NULL: none. */
+/* The shape that an expression is wanted in, for iota() and broadcast() over run-time extents;
+ * NULL: none. */
 struct hint {
     int rank;
     const int64_t *extent;
@@ -199,8 +207,8 @@ bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
 /* --- routines_magnitude.c, compiled as routines.h says --- */
 
 enum { MAGNITUDE_PANEL = 4 };
-/* v[r][c] = sum of a[r][p] b[p][c] over the depth, magnitude[r][c] that of their absolute values, for MAGNITUDE_PANEL
- * columns; a's rows lie lda apart. */
+/* v[r][c] = sum of a[r][p] b[p][c] over the depth, magnitude[r][c] that of their absolute values,
+ * for MAGNITUDE_PANEL columns; a's rows lie lda apart. */
 typedef void magnitude_fn(const double *a, int64_t lda, const double *b, int64_t depth,
                           int64_t rows, double *v, double *magnitude);
 magnitude_fn magnitude_block_any, magnitude_block_v3;

@@ -1,5 +1,5 @@
-/* What an op does to one number and its error. See ensures.c for the model; Higham's chapter 3 for the sums, and the mean
- * value theorem for the functions: |f(x + d) - f(x)| <= |d| max |f'|. */
+/* What an op does to one number and its error. See ensures.c for the model; Higham's chapter 3 for
+ * the sums, and the mean value theorem for the functions: |f(x + d) - f(x)| <= |d| max |f'|. */
 #include "cpu/ensures_internal.h"
 
 #include "base/arithmetic.h"
@@ -351,8 +351,8 @@ static bool below(enum dtype t, struct number a, struct number b)
     return dtype_table[t].kind == DK_UINT ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
-/* Of a number and a NaN: the number. |max(a, b) - max(a', b')| <= max(|a - a'|, |b - b'|), and when one is surely above
- * the other only its own error counts. */
+/* Of a number and a NaN: the number. |max(a, b) - max(a', b')| <= max(|a - a'|, |b - b'|), and when
+ * one is surely above the other only its own error counts. */
 static struct number extreme(enum dtype t, bool want_max, struct number a, struct number b)
 {
     if (dtype_is_float(t) && (isnan(a.v) || isnan(b.v)))
@@ -506,7 +506,8 @@ static double sqrt_error(struct number x, double v)
     return x.v + x.error >= 0 ? INFINITY : 0; /* maybe a NaN; surely one */
 }
 
-/* A root of what may be 0 or a little below: the kernel's own value there could be NaN, but then so could this one. */
+/* A root of what may be 0 or a little below: the kernel's own value there could be NaN, but then so
+ * could this one. */
 static double root_error(struct number x, double v)
 {
     if (x.error != 0 && x.v >= 0 && x.v < x.error)
@@ -521,7 +522,8 @@ static double rsqrt_error(struct number x, double v)
     return x.v > x.error ? 1 / sqrt(x.v - x.error) - v : INFINITY;
 }
 
-/* |f''| <= 1 for these, so |f'| over the interval is at most |f'(x)| + e. `most`: the function's own range. */
+/* |f''| <= 1 for these, so |f'| over the interval is at most |f'(x)| + e. `most`: the function's
+ * own range. */
 static double smooth_error(struct number x, double slope, double most)
 {
     double error = x.error == 0 ? 0 : x.error * (fabs(slope) + x.error);
@@ -581,7 +583,8 @@ static double function_value(enum op op, struct number x, double *error)
 
 enum { FUNCTION_UNITS = 4 }; /* roundoffs that an executor's own function may be off by */
 
-/* Functions that pass through 0 away from 0 are accurate to the size of their operand's steps, not of their value. */
+/* Functions that pass through 0 away from 0 are accurate to the size of their operand's steps, not
+ * of their value. */
 static double accuracy_scale(enum op op, double v)
 {
     switch (op) {

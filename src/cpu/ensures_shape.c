@@ -1,4 +1,5 @@
-/* Ops that move elements, reductions and scans. Each looks at a tile as [outer][n][inner] around one axis. */
+/* Ops that move elements, reductions and scans. Each looks at a tile as [outer][n][inner] around
+ * one axis. */
 #include "cpu/ensures_internal.h"
 
 #include <math.h>
@@ -38,7 +39,8 @@ bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out
     return moved(o, x, out, from_transposed);
 }
 
-/* Extents as the op's operands give them, or as its type does; at most one that neither knows: *unknown, -1 if none. */
+/* Extents as the op's operands give them, or as its type does; at most one that neither knows:
+ * *unknown, -1 if none. */
 static bool written_extents(struct oracle *o, const struct expr *e, int64_t *extent, int *unknown)
 {
     *unknown = -1;
@@ -77,7 +79,8 @@ bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
     return true;
 }
 
-/* The element of x under element `at` of out, where axes were multiplied: whole tiles or each element. */
+/* The element of x under element `at` of out, where axes were multiplied: whole tiles or each
+ * element. */
 static int64_t from_multiplied(const struct oracle_tile *x, const struct oracle_tile *out,
                                int64_t at, bool interleaved)
 {

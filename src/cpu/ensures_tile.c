@@ -204,8 +204,8 @@ struct run {
     int64_t step;            /* 0: the same element throughout */
 };
 
-/* Sums, differences and products of finite floats, as rule_apply has them; the most frequent by far. false: element *at
- * needs more care. */
+/* Sums, differences and products of finite floats, as rule_apply has them; the most frequent by
+ * far. false: element *at needs more care. */
 static bool apply_plain(const struct rule *r, const struct run *a, const struct run *b, double *v,
                         double *error, int64_t count, int64_t *at)
 {

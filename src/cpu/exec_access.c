@@ -2,7 +2,8 @@
  *
  * A uniform access is a box: along each axis a range, clipped to the memory, copied by a nest of
  * loops. A varying access has an offset for each lane, made an axis at a time, then gathered or
- * scattered (or, exec_strided.c, copied by strides). Elements outside are faults, slices that reach past the edge are not.
+ * scattered (or, exec_strided.c, copied by strides). Elements outside are faults, slices that reach
+ * past the edge are not.
  */
 #include "cpu/program.h"
 

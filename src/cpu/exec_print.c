@@ -51,8 +51,8 @@ printer_format(struct printer *p, const char *format, ...)
     printer_add(p, piece);
 }
 
-/* "30.0", "0.25"; 1e-05 and 1e+09 beyond what is plain to read: with as many digits as read back as the same value of
- * the type. */
+/* "30.0", "0.25"; 1e-05 and 1e+09 beyond what is plain to read: with as many digits as read back as
+ * the same value of the type. */
 static void print_float(struct printer *p, enum dtype t, double v)
 {
     char text[64];

@@ -1,11 +1,13 @@
-/* Products of matrices of doubles with their magnitudes: what the oracle's error bounds are made of. */
+/* Products of matrices of doubles with their magnitudes: what the oracle's error bounds are made
+ * of. */
 #include "cpu/ensures_internal.h"
 #include "cpu/routines.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Rows at a time: sums and magnitudes of ROWS × MAGNITUDE_PANEL stay in registers (16 of them, of 2 or 4 doubles). */
+/* Rows at a time: sums and magnitudes of ROWS × MAGNITUDE_PANEL stay in registers (16 of them, of 2
+ * or 4 doubles). */
 #if defined(ROUTINES_V3)
 enum { ROWS = 4 };
 #else

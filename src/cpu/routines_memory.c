@@ -15,7 +15,8 @@ typedef uint16_t ANY_TYPE bits16;
 typedef uint32_t ANY_TYPE bits32;
 typedef uint64_t ANY_TYPE bits64;
 
-/* Rows of a few elements are the rule, so a call of memcpy for each would cost more than the row. */
+/* Rows of a few elements are the rule, so a call of memcpy for each would cost more than the
+ * row. */
 enum { PIECE = 32 };
 #if defined(__GNUC__)
 typedef uint64_t piece __attribute__((vector_size(PIECE))); /* else gcc moves it by halves */

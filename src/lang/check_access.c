@@ -262,7 +262,8 @@ static struct expr *finish_access(struct checker *c, const struct access *x, str
     return e;
 }
 
-/* The symbol's elements after the indices in `list`; `place` (of a fn parameter) has indices that come first. */
+/* The symbol's elements after the indices in `list`; `place` (of a fn parameter) has indices that
+ * come first. */
 static struct expr *make_access(struct checker *c, struct sym *s, const struct expr *place,
                                 const struct node *n, const struct node *list, bool *reaches)
 {

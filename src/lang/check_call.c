@@ -1,7 +1,8 @@
-/* Calls: which function it is, its arguments, and the typing rules of elementwise functions and reductions.
+/* Calls: which function it is, its arguments, and the typing rules of elementwise functions and
+ * reductions.
  *
- * Most ops follow from their class in ops.def; those of class OWN have a function here, in check_shape.c or in
- * check_effect.c.
+ * Most ops follow from their class in ops.def; those of class OWN have a function here, in
+ * check_shape.c or in check_effect.c.
  */
 #include "lang/check_internal.h"
 

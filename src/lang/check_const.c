@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* Constants stand behind the parameters and ahead of all else, in the order of the module, local ones last: so the printed
- * kernel, read again, has them in the same order. */
+/* Constants stand behind the parameters and ahead of all else, in the order of the module, local
+ * ones last: so the printed kernel, read again, has them in the same order. */
 static void link_constant(struct checker *c, struct sym *s, int order)
 {
     struct kernel *k = c->kernel;

@@ -1,4 +1,5 @@
-/* Declarations of scalars, per-thread arrays, register tiles and shared tiles; several results of a fn. */
+/* Declarations of scalars, per-thread arrays, register tiles and shared tiles; several results of a
+ * fn. */
 #include "lang/check_internal.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Calls with effects: atomics, which are values too, and the statements sync, async_wait, lock, free, print, assume. */
+/* Calls with effects: atomics, which are values too, and the statements sync, async_wait, lock,
+ * free, print, assume. */
 #include "lang/check_internal.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* ensures: what the kernel is to compute, over whole views. It is no part of the computation: nothing in it runs with the
- * kernel, so it speaks only of what a launch knows (parameters, constants, views) and of its own indices.
+/* ensures: what the kernel is to compute, over whole views. It is no part of the computation:
+ * nothing in it runs with the kernel, so it speaks only of what a launch knows (parameters,
+ * constants, views) and of its own indices.
  */
 #include "lang/check_internal.h"
 

@@ -1,7 +1,8 @@
 /* Operators, casts and literals.
  *
- * Operands of an arithmetic operator are brought to one type (Meaning 12: a literal takes the other operand's type, f16
- * with f32 gives f32) by casts that stand in the tree; shapes are joined by broadcasting, without nodes for it.
+ * Operands of an arithmetic operator are brought to one type (Meaning 12: a literal takes the other
+ * operand's type, f16 with f32 gives f32) by casts that stand in the tree; shapes are joined by
+ * broadcasting, without nodes for it.
  */
 #include "lang/check_internal.h"
 

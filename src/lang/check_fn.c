@@ -1,10 +1,11 @@
 /* Inlining: the body of a fn takes the place of the call.
  *
- * Its statements go in front of the statement that holds the call; the value of its `return` stands where the call
- * stood. Parameters by value become variables of the kernel, unless the argument can stand in their place: a name, a
- * literal, or any expression that is used once by a fn which only returns. Where nothing can be put in front (the right
- * side of && and ||, the branches of ?:, the conditions of loops, `ensures`) such fns are all that may be called, and
- * arguments always stand in place.
+ * Its statements go in front of the statement that holds the call; the value of its `return` stands
+ * where the call stood. Parameters by value become variables of the kernel, unless the argument can
+ * stand in their place: a name, a literal, or any expression that is used once by a fn which only
+ * returns. Where nothing can be put in front (the right side of && and ||, the branches of ?:, the
+ * conditions of loops, `ensures`) such fns are all that may be called, and arguments always stand
+ * in place.
  */
 #include "lang/check_internal.h"
 
@@ -525,7 +526,8 @@ static void keep_results(struct checker *c, const struct entry *fn,
     }
 }
 
-/* Shared tiles of a fn live as long as its body: it becomes a block, and its results variables outside of it. */
+/* Shared tiles of a fn live as long as its body: it becomes a block, and its results variables
+ * outside of it. */
 static bool inline_block(struct checker *c, const struct entry *fn, const struct node *ret,
                          const struct result_types *types, struct fn_results *out)
 {

@@ -15,9 +15,10 @@
  *   check_stmt.c     statements           check_loop.c    loops and pipelines
  *   check_ensures.c  ensures
  *
- * Two conventions run through all of it. A function that returns NULL (or false, or DT_NONE) has reported why, and its
- * caller goes on without another word. A literal whose type the context decides is an OP_LITERAL of dtype DT_NONE: it
- * lives until an operator, a conversion or settle_literal() gives it one.
+ * Two conventions run through all of it. A function that returns NULL (or false, or DT_NONE) has
+ * reported why, and its caller goes on without another word. A literal whose type the context
+ * decides is an OP_LITERAL of dtype DT_NONE: it lives until an operator, a conversion or
+ * settle_literal() gives it one.
  */
 #ifndef TW_CHECK_INTERNAL_H
 #define TW_CHECK_INTERNAL_H
@@ -123,7 +124,8 @@ struct binding {
     struct binding *same_slot; /* likewise, among names of one slot of the table */
 };
 
-/* The names in sight: a list from the newest on, and a hash table of them. Names that hide others come first in both. */
+/* The names in sight: a list from the newest on, and a hash table of them. Names that hide others
+ * come first in both. */
 struct names {
     struct binding *newest;
     struct binding **slots;
@@ -231,7 +233,8 @@ struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used)
 /* A local constant whose value is known; linked ahead of the kernel's other symbols. */
 struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
                         struct literal value);
-/* Evaluates a checked expression; reports with `what` ("the extent of an axis") and why it is not known. */
+/* Evaluates a checked expression; reports with `what` ("the extent of an axis") and why it is not
+ * known. */
 bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out);
 bool constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out);
 /* An int within low … high, else reported. */
@@ -242,7 +245,8 @@ bool constant_condition(struct checker *c, const struct node *n, const char *wha
                         bool *value);
 void check_static_assert(struct checker *c, const struct node *n);
 void check_require(struct checker *c, const struct node *n);
-/* Values of tuned names changed: computes the constants made so far again. false: one has no value. */
+/* Values of tuned names changed: computes the constants made so far again. false: one has no
+ * value. */
 bool consts_again(struct checker *c);
 
 /* check_type.c */
@@ -256,8 +260,8 @@ struct expr *settle_literal(struct checker *c, struct expr *e);
 struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t);
 /* x as a t; a literal with a type becomes one of the other type. */
 struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t);
-/* Implicit conversion of a value: settles literals, casts where no range is lost, else reports. `into` names what takes
- * the value ("`C`", "the index"). */
+/* Implicit conversion of a value: settles literals, casts where no range is lost, else reports.
+ * `into` names what takes the value ("`C`", "the index"). */
 struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into);
 struct expr *to_bool(struct checker *c, struct expr *e);
 const char *type_name(struct checker *c, const struct expr *e); /* type_text; literals settle */
@@ -269,7 +273,8 @@ void shape_error(struct checker *c, struct loc at, const char *left, const struc
 bool join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
                  struct type *out);
 
-/* check_expr.c. `want`: the type that the context gives to iota() and to bare literals; NULL: none. */
+/* check_expr.c. `want`: the type that the context gives to iota() and to bare literals; NULL:
+ * none. */
 struct expr *check_expr(struct checker *c, const struct node *n, const struct type *want);
 struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what);
 struct expr *check_condition(struct checker *c, const struct node *n);
@@ -291,7 +296,8 @@ int expr_depth(const struct expr *e);
 struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
 int call_argument_count(const struct node *n); /* of a call, named ones not counted */
 const struct node *call_argument(const struct node *n, int i);
-/* Reports when a call has not low … high positional arguments, or a named one that is not in `names` (NULL-ended). */
+/* Reports when a call has not low … high positional arguments, or a named one that is not in
+ * `names` (NULL-ended). */
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
                      const char *const *names, const char *form);
 const struct node *named_argument(const struct node *n, const char *name);
@@ -310,7 +316,8 @@ struct expr *check_access(struct checker *c, const struct node *n);
 struct expr *check_member(struct checker *c, const struct node *n);
 /* An lvalue; `why` says what is done to it ("assigned to"). */
 struct expr *check_target(struct checker *c, const struct node *n, const char *why);
-/* The name behind an access or a bare name, without a use: NULL when it is neither, or unknown (reported). */
+/* The name behind an access or a bare name, without a use: NULL when it is neither, or unknown
+ * (reported). */
 struct binding *place_binding(struct checker *c, const struct node *n);
 const char *place_text(const struct node *n);
 
@@ -331,7 +338,8 @@ void check_decls(struct checker *c, const struct node *n);
 void check_destructure(struct checker *c, const struct node *n);
 void check_view(struct checker *c, const struct node *n);
 struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
-/* The value as it is stored to something of type `to`: converted, its shape checked. `name` for messages. */
+/* The value as it is stored to something of type `to`: converted, its shape checked. `name` for
+ * messages. */
 struct expr *fit_value(struct checker *c, struct expr *value, const struct type *to,
                        const char *name, struct loc declared);
 /* An integer scalar over parameters and constants; const locals are replaced by their values. */
@@ -345,7 +353,8 @@ struct stmt *check_body(struct checker *c, const struct node *n);
 void check_assign(struct checker *c, const struct node *n);
 void check_for(struct checker *c, const struct node *n);
 void check_while(struct checker *c, const struct node *n);
-/* Does it differ between threads, as far as the text up to here tells? The variance pass knows for sure. */
+/* Does it differ between threads, as far as the text up to here tells? The variance pass knows for
+ * sure. */
 bool expr_varies(struct checker *c, const struct expr *e);
 /* check_pipeline.c */
 /* Reports what cannot be inside a pipeline body; true if it may stay. */

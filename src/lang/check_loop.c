@@ -85,7 +85,8 @@ static void check_for_body(struct checker *c, const struct node *n, struct stmt 
     c->pipeline_level = pipeline_level;
 }
 
-/* Statements that an initial value needs go in front; then the declarations do too, in a block around the loop. */
+/* Statements that an initial value needs go in front; then the declarations do too, in a block
+ * around the loop. */
 static struct stmt *emit_loop(struct checker *c, const struct node *n, struct stmt *init)
 {
     if (fits_init(init)) {

@@ -1,6 +1,7 @@
-/* What a pipeline can stage (Meaning 16): the shared tiles declared in its body and filled from const views, at addresses that
- * are known ahead of their turn. So an address may use the loop's counters, what was set before the loop, and scalars of the
- * body that are set once from such; not what the body assigns, and not memory that the kernel may write. */
+/* What a pipeline can stage (Meaning 16): the shared tiles declared in its body and filled from
+ * const views, at addresses that are known ahead of their turn. So an address may use the loop's
+ * counters, what was set before the loop, and scalars of the body that are set once from such; not
+ * what the body assigns, and not memory that the kernel may write. */
 #include "lang/check_internal.h"
 
 bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what)

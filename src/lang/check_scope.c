@@ -1,4 +1,5 @@
-/* Names: scopes, symbols whose names no other symbol of the kernel has, and help for names that are not known. */
+/* Names: scopes, symbols whose names no other symbol of the kernel has, and help for names that are
+ * not known. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ static struct binding **slot_of(const struct names *names, uint64_t hash)
     return &names->slots[(size_t)hash & (names->capacity - 1)];
 }
 
-/* Slots of the double size, filled from the oldest name on: what hides another stays in front of it. */
+/* Slots of the double size, filled from the oldest name on: what hides another stays in front of
+ * it. */
 static void grow(struct checker *c, struct names *names)
 {
     struct binding *oldest = NULL, *next;
@@ -153,7 +155,8 @@ void name_set_add(struct arena *a, struct name_set *set, const char *name)
     *slot = name;
 }
 
-/* What inlining declares leaves the names that the kernel itself declares, further down too, to the kernel. */
+/* What inlining declares leaves the names that the kernel itself declares, further down too, to the
+ * kernel. */
 static bool name_taken(const struct checker *c, const char *name)
 {
     return set_has(&c->unique, name) || (c->frames && set_has(&c->own, name));

@@ -1,4 +1,5 @@
-/* Statements: assignments, copies, calls, if. Loops are in check_loop.c, declarations in check_decl.c. */
+/* Statements: assignments, copies, calls, if. Loops are in check_loop.c, declarations in
+ * check_decl.c. */
 #include "lang/check_internal.h"
 
 #include <string.h>

@@ -95,7 +95,8 @@ struct expr *settle_literal(struct checker *c, struct expr *e)
     return adapt_literal(c, e, dtype_wrap(DT_I32, e->literal.i) == e->literal.i ? DT_I32 : DT_I64);
 }
 
-/* An untyped integer from 2^63 on is kept as its bits, marked in `axis`, which literals have no other use for. */
+/* An untyped integer from 2^63 on is kept as its bits, marked in `axis`, which literals have no
+ * other use for. */
 static bool above_i64(const struct expr *e)
 {
     return !e->literal.is_float && e->axis == 1;

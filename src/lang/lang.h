@@ -14,8 +14,8 @@
 
 struct module;
 
-/* Parses a text and checks what does not depend on a choice. Never NULL unless errors were reported. Everything lives in
- * `a`; `source` must outlive it. */
+/* Parses a text and checks what does not depend on a choice. Never NULL unless errors were
+ * reported. Everything lives in `a`; `source` must outlive it. */
 struct module *lang_parse(struct arena *a, struct diag *d, const struct source *source);
 
 /* --- what a kernel takes --- */
@@ -28,8 +28,9 @@ struct lang_param {
     int type_variable; /* index into lang_kernel.types, -1 if none */
     bool has_value;    /* `static i32 n = 64`: the program is for that value alone */
     struct literal value;
-    /* Pointer parameters: the first view of it without strides and offset. rank 0: none. dim_param[i]: the scalar
-     * parameter that is axis i by itself (`A[m][k]`: m, k), -1 when the axis is another expression. */
+    /* Pointer parameters: the first view of it without strides and offset. rank 0: none.
+     * dim_param[i]: the scalar parameter that is axis i by itself (`A[m][k]`: m, k), -1 when the
+     * axis is another expression. */
     int rank;
     int dim_param[MAX_RANK];
     const char *dim_text[MAX_RANK]; /* the axis as written, for messages */
@@ -60,8 +61,8 @@ struct lang_kernel {
 };
 
 int lang_kernel_count(const struct module *m);
-/* Kernel `index` as the target sees it ("cpu", "sim", "sm_90"; NULL = cpu); a target's own tune list replaces the common
- * one. Lives in `a`. */
+/* Kernel `index` as the target sees it ("cpu", "sim", "sm_90"; NULL = cpu); a target's own tune
+ * list replaces the common one. Lives in `a`. */
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
                                       const char *target);
 int lang_kernel_index(const struct module *m, const char *name); /* -1 if there is none */
@@ -78,12 +79,13 @@ struct lang_choice {
         statics_known; /* NULL: none. A static that an extent needs and that is not known is an error. */
 };
 
-/* The default tuned values for the target: the first combination that every `require` allows, in the order of the lists
- * (first list slowest). false: an error was reported (nothing satisfies). `out` has tune_count entries. */
+/* The default tuned values for the target: the first combination that every `require` allows, in
+ * the order of the lists (first list slowest). false: an error was reported (nothing satisfies).
+ * `out` has tune_count entries. */
 bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m, int index,
                         const char *target, struct literal *out);
-/* Whether every `require` allows these values; *violated (may be NULL) gets the place of the first condition that
- * does not. */
+/* Whether every `require` allows these values; *violated (may be NULL) gets the place of the first
+ * condition that does not. */
 bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
                         const struct literal *tunes, struct loc *violated);
 

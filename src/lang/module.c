@@ -1,7 +1,7 @@
 /* The module: its names, tune lists and conditions, and the checks that need no choice.
  *
- * Names may be used before they are declared. A constant is evaluated when something needs it, so one that depends on
- * tuned values has a value in each variant of a kernel.
+ * Names may be used before they are declared. A constant is evaluated when something needs it, so
+ * one that depends on tuned values has a value in each variant of a kernel.
  */
 #include "lang/check_internal.h"
 

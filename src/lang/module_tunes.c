@@ -1,9 +1,10 @@
 /* require: which tuned values go together.
  *
- * The conditions that concern a kernel (those of the module that speak of its names, and those in its body) are checked
- * once, with constants in place of the tuned names; for each combination these constants get their values and the
- * conditions are evaluated again. The search for the first combination decides one list after the other and drops a
- * value as soon as a condition whose names are all decided says no.
+ * The conditions that concern a kernel (those of the module that speak of its names, and those in
+ * its body) are checked once, with constants in place of the tuned names; for each combination
+ * these constants get their values and the conditions are evaluated again. The search for the first
+ * combination decides one list after the other and drops a value as soon as a condition whose names
+ * are all decided says no.
  */
 #include "lang/check_internal.h"
 
@@ -54,7 +55,8 @@ static int last_group(const struct requirements *r, const bool *uses)
     return last;
 }
 
-/* Conditions that cannot be read here (they speak of locals) are left to the check of the kernel. */
+/* Conditions that cannot be read here (they speak of locals) are left to the check of the
+ * kernel. */
 static void add_condition(struct requirements *r, const struct node *n, const bool *uses)
 {
     struct expr *e = check_condition(&r->checker, n->a);

@@ -1,4 +1,5 @@
-/* Which names of the module a piece of the tree reaches. Scopes count: a local `T` hides a tuned `T`. */
+/* Which names of the module a piece of the tree reaches. Scopes count: a local `T` hides a tuned
+ * `T`. */
 #include "lang/check_internal.h"
 
 #include <string.h>

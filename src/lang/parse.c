@@ -1,6 +1,8 @@
-/* The parser's core: tokens, errors and how to go on after one, words of other languages, the module.
+/* The parser's core: tokens, errors and how to go on after one, words of other languages, the
+ * module.
  *
- * See parse_internal.h for how errors work. Expressions, declarations and statements have files of their own.
+ * See parse_internal.h for how errors work. Expressions, declarations and statements have files of
+ * their own.
  */
 #include "lang/parse_internal.h"
 
@@ -277,7 +279,8 @@ bool name_known(const name_list *names, const struct parser *p, const struct tok
     return false;
 }
 
-/* The second column of the row for the word; NULL if there is none, or if the module has a fn of that name. */
+/* The second column of the row for the word; NULL if there is none, or if the module has a fn of
+ * that name. */
 static const char *word_in(const struct parser *p, const struct token *t,
                            const char *const (*table)[2], size_t rows)
 {
@@ -461,7 +464,8 @@ static void recover_toplevel(struct parser *p, uint32_t start)
     }
 }
 
-/* Names that `type` and `fn` declare anywhere in the text: they decide what is a cast and what is a call to come. */
+/* Names that `type` and `fn` declare anywhere in the text: they decide what is a cast and what is a
+ * call to come. */
 static void collect_names(struct parser *p)
 {
     for (uint32_t i = 0; i + 2 < p->count; i++) {

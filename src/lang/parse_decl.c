@@ -93,8 +93,8 @@ static const char *foreign_qualifier(const struct parser *p)
     return NULL;
 }
 
-/* A declaration begins with a word for storage or a type. A name and a name on one line is taken for one too, so that
- * the checker may say what the unknown type was to be. */
+/* A declaration begins with a word for storage or a type. A name and a name on one line is taken
+ * for one too, so that the checker may say what the unknown type was to be. */
 bool starts_declaration(struct parser *p)
 {
     const struct token *t = peek(p), *next = peek_ahead(p, 1);
@@ -215,7 +215,8 @@ static enum decl_storage parse_storage(struct parser *p)
                                    : DECL_PLAIN;
 }
 
-/* decl = [ "const" ] [ "global" | "shared" | "reg" ] type declared { "," declared } | type "(" NAME … ")" "=" call */
+/* decl = [ "const" ] [ "global" | "shared" | "reg" ] type declared { "," declared } | type "(" NAME
+ * … ")" "=" call */
 struct node *parse_declaration(struct parser *p)
 {
     uint32_t first = p->pos;
@@ -302,7 +303,8 @@ static const char *parse_target(struct parser *p)
     return target;
 }
 
-/* tune = "tune" [ "(" TARGET ")" ] ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value } "}" ";" */
+/* tune = "tune" [ "(" TARGET ")" ] ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value }
+ * "}" ";" */
 struct node *parse_tune(struct parser *p)
 {
     uint32_t first = p->pos;
@@ -377,7 +379,8 @@ struct node *parse_static_assert(struct parser *p)
 
 /* --- fn --- */
 
-/* A type name of a fn's parameter that nothing declares is bound by the argument: a type within this fn. */
+/* A type name of a fn's parameter that nothing declares is bound by the argument: a type within
+ * this fn. */
 static void bind_fn_type(struct parser *p, const struct node *type)
 {
     if (!type->text || dtype_by_name(type->text, strlen(type->text)) != DT_NONE)
@@ -562,7 +565,8 @@ static void unknown_attribute(struct parser *p)
         go_to(p, peek(p)->match + 1);
 }
 
-/* attr = "grid" "(" expr { "," expr } ")" | "warps" "(" expr ")" | "threads" "(" … ")" | "cooperative"
+/* attr = "grid" "(" expr { "," expr } ")" | "warps" "(" expr ")" | "threads" "(" … ")" |
+ * "cooperative"
  *      | "target" "(" NAME ")" | "cluster" "(" expr ")" */
 static struct node *parse_attribute(struct parser *p)
 {

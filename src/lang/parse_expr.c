@@ -183,8 +183,9 @@ static struct node *parse_literal(struct parser *p)
     return n;
 }
 
-/* "(" type ")" ahead? Sure for names that are types here. For others (types of C may well be names of variables) only
- * when what follows cannot go on an expression; the checker then names the nearest type. */
+/* "(" type ")" ahead? Sure for names that are types here. For others (types of C may well be names
+ * of variables) only when what follows cannot go on an expression; the checker then names the
+ * nearest type. */
 static bool at_cast(const struct parser *p)
 {
     const struct token *t = peek_ahead(p, 1), *close = peek_ahead(p, 2);
@@ -297,7 +298,8 @@ static struct node *no_value(struct parser *p)
     return hole(p);
 }
 
-/* primary = literal | call | NAME "." NAME | access | bits "<" type ">" "(" expr ")" | "(" expr ")" */
+/* primary = literal | call | NAME "." NAME | access | bits "<" type ">" "(" expr ")" | "(" expr
+ * ")" */
 static struct node *parse_primary(struct parser *p)
 {
     const struct token *t = peek(p), *next = peek_ahead(p, 1);

@@ -1,12 +1,13 @@
 /* What the files of the parser share.
  *
- * The parser is recursive descent over an array of tokens. After an error it is in *panic*: every look at the current
- * token gives TOK_END, so all loops end and all functions return, silently, to a place that knows how to go on (a
- * statement, a declaration, a bracket whose partner is known). That place ends the panic. So no function needs to check
- * for the failure of another, and one slip gives one message.
+ * The parser is recursive descent over an array of tokens. After an error it is in *panic*: every
+ * look at the current token gives TOK_END, so all loops end and all functions return, silently, to
+ * a place that knows how to go on (a statement, a declaration, a bracket whose partner is known).
+ * That place ends the panic. So no function needs to check for the failure of another, and one slip
+ * gives one message.
  *
- * A slip whose meaning is plain (`int` for i32, A[i, j] for A[i][j]) is reported and read as what was meant, without
- * panic.
+ * A slip whose meaning is plain (`int` for i32, A[i, j] for A[i][j]) is reported and read as what
+ * was meant, without panic.
  */
 #ifndef TW_PARSE_INTERNAL_H
 #define TW_PARSE_INTERNAL_H
@@ -61,7 +62,8 @@ struct loc range_from(const struct parser *p,
 
 /* --- parse.c: errors --- */
 
-/* Reports, unless in panic or at the place of the latest error. Whether it did: notes follow only then. */
+/* Reports, unless in panic or at the place of the latest error. Whether it did: notes follow only
+ * then. */
 bool complain(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
 /* The same, and panic. */
 bool fail(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
@@ -70,11 +72,11 @@ void note(struct parser *p, struct loc where, const char *format, ...) DIAG_FORM
 bool fail_expected(struct parser *p, const char *what);
 /* The token, or "expected ';' AFTER, saw …". */
 bool expect(struct parser *p, enum token_kind kind, const char *after);
-/* The bracket that closes token `open`. If it is not here but somewhere ahead, the parser goes on behind it, and a panic
- * within the brackets ends. */
+/* The bracket that closes token `open`. If it is not here but somewhere ahead, the parser goes on
+ * behind it, and a panic within the brackets ends. */
 void expect_close(struct parser *p, uint32_t open, const char *after);
-/* ';' at the end of a statement. A missing one is pointed at where it should stand, and taken as read when the next
- * token begins a line. */
+/* ';' at the end of a statement. A missing one is pointed at where it should stand, and taken as
+ * read when the next token begins a line. */
 void expect_semicolon(struct parser *p, const char *after);
 const char *expect_name(struct parser *p, const char *what); /* "" in panic */
 /* Passes the rest of a construct: through its `;` or its `{ … }`. */

@@ -49,7 +49,8 @@ static bool is_name_char(char c)
     return is_name_start(c) || is_digit(c);
 }
 
-/* The byte `ahead` of the current one; '\0' past the end (a NUL in the text is found by its position). */
+/* The byte `ahead` of the current one; '\0' past the end (a NUL in the text is found by its
+ * position). */
 static char look(const struct scanner *s, uint32_t ahead)
 {
     return s->pos + ahead < s->length ? s->text[s->pos + ahead] : '\0';
@@ -471,8 +472,8 @@ static enum token_kind opener_of(enum token_kind closer)
                                     : TOK_END;
 }
 
-/* The open bracket that `closer` ends: an index into open, or SIZE_MAX. A brace ends the brackets within; others do not
- * reach out of their braces, and not far. */
+/* The open bracket that `closer` ends: an index into open, or SIZE_MAX. A brace ends the brackets
+ * within; others do not reach out of their braces, and not far. */
 static size_t find_opener(const struct scanner *s, const uint32_t *open, size_t count,
                           enum token_kind closer, size_t open_braces)
 {
@@ -490,7 +491,8 @@ static size_t find_opener(const struct scanner *s, const uint32_t *open, size_t 
     return SIZE_MAX;
 }
 
-/* Pairs brackets; one that has no partner keeps NO_MATCH. A kernel or fn in the first column ends all before it. */
+/* Pairs brackets; one that has no partner keeps NO_MATCH. A kernel or fn in the first column ends
+ * all before it. */
 static void pair_brackets(struct scanner *s)
 {
     VEC(uint32_t) open = {0};

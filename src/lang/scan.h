@@ -1,8 +1,10 @@
 /* Bytes to tokens.
  *
- * The whole text is scanned at once, so that the parser may look ahead as far as it likes, and so that brackets are
- * paired before parsing: after an error the parser knows where the construct ends. What the scanner cannot read becomes
- * a TOK_BAD and a problem; the parser reports problems as it passes them, so that messages come in the order of the text.
+ * The whole text is scanned at once, so that the parser may look ahead as far as it likes, and so
+ * that brackets are
+ * paired before parsing: after an error the parser knows where the construct ends. What the scanner
+ * cannot read becomes a TOK_BAD and a problem; the parser reports problems as it passes them, so
+ * that messages come in the order of the text.
  */
 #ifndef TW_SCAN_H
 #define TW_SCAN_H
@@ -11,7 +13,8 @@
 #include "base/diag.h"
 #include "tile/ops.h"
 
-/* Reserved words. All others that the grammar knows (grid, at, strides, inside, hint …) count only where they stand. */
+/* Reserved words. All others that the grammar knows (grid, at, strides, inside, hint …) count only
+ * where they stand. */
 #define KEYWORDS(X)                                                                                \
     X(CONST, "const")                                                                              \
     X(TUNE, "tune")                                                                                \
@@ -42,7 +45,8 @@
     X(INF, "inf")                                                                                  \
     X(NAN, "nan")
 
-/* X(id, text, infix op, op of a compound assignment), COUNT for none; longer texts first, as they are tried in order. */
+/* X(id, text, infix op, op of a compound assignment), COUNT for none; longer texts first, as they
+ * are tried in order. */
 #define PUNCTUATORS(X)                                                                             \
     X(SHL_ASSIGN, "<<=", COUNT, SHL)                                                               \
     X(SHR_ASSIGN, ">>=", COUNT, SHR)                                                               \
@@ -145,7 +149,8 @@ struct token_list {
 
 struct token_list scan_text(struct arena *a, const struct source *source);
 
-/* Bytes of the valid UTF-8 sequence at s (n bytes are there), 0 if there is none. *code gets the character. */
+/* Bytes of the valid UTF-8 sequence at s (n bytes are there), 0 if there is none. *code gets the
+ * character. */
 size_t utf8_decode(const char *s, size_t n, uint32_t *code);
 /* Whether a terminal shows the character as itself: no control, direction mark or invisible one. */
 bool unicode_printable(uint32_t code);

@@ -1,7 +1,7 @@
 /* The syntax tree: what the text says, before names and types mean anything.
  *
- * One node type, `struct node`, for expressions, statements and declarations; `kind` says which fields count. Lists are
- * linked through `next`. Every node knows its range in the source.
+ * One node type, `struct node`, for expressions, statements and declarations; `kind` says which
+ * fields count. Lists are linked through `next`. Every node knows its range in the source.
  */
 #ifndef TW_SYNTAX_H
 #define TW_SYNTAX_H
@@ -94,8 +94,9 @@ struct node {
     bool is_pointer, is_const, is_static;
 };
 
-/* parse.c: the whole text as a list of module-level nodes. Reports what it cannot read, skips to the next statement or
- * declaration and goes on; what is returned then is only good for more messages. */
+/* parse.c: the whole text as a list of module-level nodes. Reports what it cannot read, skips to
+ * the next statement or declaration and goes on; what is returned then is only good for more
+ * messages. */
 struct node *parse_module(struct arena *a, struct diag *d, const struct source *source);
 
 #endif

@@ -348,7 +348,8 @@ static int count_one(const struct layout_meeting *m, const struct access *a, int
     return shared_wavefronts(address, active, a->bytes);
 }
 
-/* Registers that are bases: all bits of vectors and matrices are digits of reg, and so are those that move nothing. */
+/* Registers that are bases: all bits of vectors and matrices are digits of reg, and so are those
+ * that move nothing. */
 static int64_t bases(const struct layout_meeting *m, const struct access *a)
 {
     int64_t moved = ((int64_t)1 << a->vector_bits) * a->matrices;

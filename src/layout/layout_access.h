@@ -69,8 +69,8 @@ struct coordinate_share {
     int32_t xor [LAYOUT_OUTS], add[LAYOUT_OUTS];
 };
 
-/* A register tile and a shared layout, put together once for all the ways of going from one to the other. Points
- * to `regs` and `memory`. */
+/* A register tile and a shared layout, put together once for all the ways of going from one to the
+ * other. Points to `regs` and `memory`. */
 struct layout_meeting {
     const struct layout *regs, *memory;
     int bits;    /* of an element */

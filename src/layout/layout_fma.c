@@ -42,8 +42,9 @@ static void add_lanes(struct layout *l, const struct side *s, int32_t count, int
         layout_add_free(l, AXIS_LANE, count);
 }
 
-/* Of a lane's number the lowest bit goes along n, the next along m, then the rest: accesses of 16 bytes take
- * half the wavefronts where lane i has the same address as i ^ 1, or as i ^ 2, throughout. */
+/* Of a lane's number the lowest bit goes along n, the next along m, then the rest: accesses of 16
+ * bytes take half the wavefronts where lane i has the same address as i ^ 1, or as i ^ 2,
+ * throughout. */
 static void add_threads(struct layout *l, const struct side *m, const struct side *n,
                         const struct fma_tiling *t)
 {

@@ -99,8 +99,8 @@ static bool rate_access(const struct shared_access *wish, const struct layout_me
 }
 
 /* An access whose address is no sum and xor of what register and lane bring (layout_compose) needs
- * code of its own for every register, so only what has no alternative is allowed one (any). False, too, where even
- * without conflicts it would cost more than `limit`. */
+ * code of its own for every register, so only what has no alternative is allowed one (any). False,
+ * too, where even without conflicts it would cost more than `limit`. */
 static bool rate(const struct shared_wish *wish, const struct layout *layout, bool any,
                  int64_t limit, struct shared_choice *out, int64_t *bound)
 {
@@ -229,8 +229,8 @@ static int64_t estimate(const struct phases *p, const struct masks *m, int64_t e
     return sum;
 }
 
-/* What no masks go below: bits under theirs stay as they are, so a phase has the rank that these give it and at most one
- * more for each bit above. */
+/* What no masks go below: bits under theirs stay as they are, so a phase has the rank that these
+ * give it and at most one more for each bit above. */
 static int64_t lower_bound(const struct phases *p, const struct masks *m)
 {
     int64_t sum = 0;
@@ -297,7 +297,8 @@ static void masks_to_layout(const struct masks *m, int bits, int32_t extent, str
     layout_normalise(out);
 }
 
-/* Tries `plain`, and `plain` with the best masks. What it would cost without conflicts; 0: not known. */
+/* Tries `plain`, and `plain` with the best masks. What it would cost without conflicts; 0: not
+ * known. */
 static int64_t consider_swizzles(const struct shared_wish *wish, const struct layout *plain,
                                  enum shared_form form, struct shared_choice *best)
 {
@@ -338,8 +339,8 @@ static int64_t consider_swizzles(const struct shared_wish *wish, const struct la
 
 /* --- Candidates --- */
 
-/* Longer rows have no wider vectors, so they cost no less than `bound`, what rows as they are would without
- * conflicts; the shortest that reach it will do. */
+/* Longer rows have no wider vectors, so they cost no less than `bound`, what rows as they are would
+ * without conflicts; the shortest that reach it will do. */
 static void consider_padding(const struct shared_wish *wish, const int *order, int64_t bound,
                              struct shared_choice *best)
 {

@@ -1,6 +1,6 @@
-/* A register layout with wider vectors, for a detour of global accesses: digits of lanes that move along an axis change
- * places with digits of registers that do not belong to the vector. What a warp holds stays the same, so that shuffles
- * convert between the two. */
+/* A register layout with wider vectors, for a detour of global accesses: digits of lanes that move
+ * along an axis change places with digits of registers that do not belong to the vector. What a
+ * warp holds stays the same, so that shuffles convert between the two. */
 #include "layout/layout_access.h"
 
 /* A bit of `in` that moves result j by `width` alone; -1: there is none. */

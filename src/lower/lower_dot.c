@@ -1,9 +1,9 @@
 /* dot: its factors, and what the sum starts from.
  *
  * A factor in shared memory is read piece by piece: what step s + 1 needs is read before the
- * products of step s, so only two steps' fragments are alive. Casts happen on fragments, in registers.
- * A factor in registers is had in the fragments' layout, whole; where that would be too many
- * registers the plan sends it through scratch, and then it is one in shared memory.
+ * products of step s, so only two steps' fragments are alive. Casts happen on fragments, in
+ * registers. A factor in registers is had in the fragments' layout, whole; where that would be too
+ * many registers the plan sends it through scratch, and then it is one in shared memory.
  */
 #include "lower/lower_dot_factor.h"
 

@@ -1,9 +1,10 @@
 /* A factor that is read again rather than kept.
  *
- * Where a register tile is no more than a slice of a view that nobody writes, and only a product in a loop
- * uses it, through scratch, then its registers would be alive all the time for nothing: what is in scratch
- * is what the product reads. Loading it again for each product costs an access to the caches for every
- * `n` multiply-adds and frees the registers (Briggs, Cooper, Torczon, "Rematerialization", 1992).
+ * Where a register tile is no more than a slice of a view that nobody writes, and only a product in
+ * a loop uses it, through scratch, then its registers would be alive all the time for nothing: what
+ * is in scratch is what the product reads. Loading it again for each product costs an access to the
+ * caches for every `n` multiply-adds and frees the registers (Briggs, Cooper, Torczon,
+ * "Rematerialization", 1992).
  */
 #include "lower/lower_dot_factor.h"
 

@@ -1,12 +1,12 @@
-/* Factors of bytes that lie in shared memory the wrong way round: a fragment has four neighbours along k in a
- * register, memory has them rows apart.
+/* Factors of bytes that lie in shared memory the wrong way round: a fragment has four neighbours
+ * along k in a register, memory has them rows apart.
  *
- * ldmatrix.trans moves pairs of bytes, so a register then has two neighbours along k of two neighbours
- * along n. Two such registers and two byte permutations give the fragments of two instructions, where
- * the one takes the even columns and the other the odd ones. So columns 2j and 2j + 1 of sixteen are
- * column j of two instructions, and the sum is held accordingly: four neighbours a lane. The same along m for
- * the left factor, where even rows are the fragment's upper eight and odd ones the lower. Rows of
- * the matrices may be any, so k stays in order.
+ * ldmatrix.trans moves pairs of bytes, so a register then has two neighbours along k of two
+ * neighbours along n. Two such registers and two byte permutations give the fragments of two
+ * instructions, where the one takes the even columns and the other the odd ones. So columns 2j and
+ * 2j + 1 of sixteen are column j of two instructions, and the sum is held accordingly: four
+ * neighbours a lane. The same along m for the left factor, where even rows are the fragment's upper
+ * eight and odd ones the lower. Rows of the matrices may be any, so k stays in order.
  */
 #include "lower/lower_dot_factor.h"
 
@@ -108,7 +108,8 @@ void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct dot_source
     p->c = keep(l, p, MATRIX_C, false);
 }
 
-/* Fragment registers of A: (half, k / 16) within a fragment; of B: k / 16, two fragments to a pair. Raw
+/* Fragment registers of A: (half, k / 16) within a fragment; of B: k / 16, two fragments to a pair.
+ * Raw
  * ones: which two of the four along k, then k / 16. */
 struct ptx_operand dot_paired_word(struct lower *l, struct dot_factor *f, int32_t index)
 {

@@ -39,13 +39,15 @@ void dot_factor_read(struct lower *l, struct dot_factor *f, int32_t end);
 /* How many of these are not read yet; reads so many. */
 int dot_factor_unread(const struct dot_factor *f, int32_t end);
 void dot_factor_read_some(struct lower *l, struct dot_factor *f, int count);
-/* Element `reg` of the layout; 32-bit register `index` of a fragment (64-bit elements: the element). */
+/* Element `reg` of the layout; 32-bit register `index` of a fragment (64-bit elements: the
+ * element). */
 struct ptx_operand dot_factor_element(struct lower *l, struct dot_factor *f, int32_t reg);
 struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_t index);
 /* The lower (0) or upper (1) two of the 8-bit floats in that register, as f16x2. */
 struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_t index, int which);
 
-/* What the scratch tile of a staged factor is for: access 0 stores `tile`, access 1 loads the fragments. */
+/* What the scratch tile of a staged factor is for: access 0 stores `tile`, access 1 loads the
+ * fragments. */
 struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
                                     const struct dot_source *source, const struct layout *tile);
 

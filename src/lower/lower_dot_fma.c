@@ -1,9 +1,10 @@
 /* dot by multiply-adds of single elements: for each k a column of A times a row of B.
  *
- * Sums go in order of increasing k with one rounding a step, as the CPU engine's do, so f32 products,
- * and those of f64 that no matrix unit takes, are the same bits. Registers are counted as layout_fma_tile does: of A element i of step k at
- * k * rows + i, i within a vector, then further vectors; of B likewise; of the sum a vector_m x vector_n block row by
- * row, then further ones along n, then along m.
+ * Sums go in order of increasing k with one rounding a step, as the CPU engine's do, so f32
+ * products, and those of f64 that no matrix unit takes, are the same bits. Registers are counted as
+ * layout_fma_tile does: of A element i of step k at k * rows + i, i within a vector, then further
+ * vectors; of B likewise; of the sum a vector_m x vector_n block row by row, then further ones
+ * along n, then along m.
  */
 #include "lower/lower_dot_factor.h"
 #include "lower/lower_flow.h"
@@ -41,7 +42,8 @@ static const char *multiply_add(enum dtype t)
     }
 }
 
-/* Products of one row and one k. The way through the columns turns at each row, so one of B stays. */
+/* Products of one row and one k. The way through the columns turns at each row, so one of B
+ * stays. */
 static void emit_row(struct lower *l, const struct dot_plan *p, const struct block *t,
                      struct dot_factor *a, struct dot_factor *b, const struct regtile *sum,
                      const struct regtile *from, int32_t k, int32_t i)

@@ -1,9 +1,9 @@
 /* dot by matrix instructions: mma.sync (PTX ISA, "Multiply-and-Accumulate Instruction: mma").
  *
- * Registers of a fragment are neighbours: of A those of (row r, step s) begin at (r * steps + s), of
- * B those of (s, column c) at (s * columns + c), of the sum at (r * columns + c), as layout_mma_tile counts.
- * Neighbouring instructions share B's fragment and add to different sums, and the way through the rows
- * turns at each column, so one A fragment stays too.
+ * Registers of a fragment are neighbours: of A those of (row r, step s) begin at (r * steps + s),
+ * of B those of (s, column c) at (s * columns + c), of the sum at (r * columns + c), as
+ * layout_mma_tile counts. Neighbouring instructions share B's fragment and add to different sums,
+ * and the way through the rows turns at each column, so one A fragment stays too.
  */
 #include "lower/lower_dot_factor.h"
 

@@ -1,9 +1,9 @@
 /* How a product is done: which instruction, which warps, which lanes.
  *
- * What counts is how often shared memory is read. A warp with mw x nw of the sum reads (mw + nw) * k elements
- * for mw * nw * k products, a thread without matrix instructions (tm + tn) for tm * tn: the squarer
- * the better. The search tries every division and counts issue slots of a warp, of which the
- * multiprocessor has four a cycle, while it serves one wavefront of 128 bytes a cycle.
+ * What counts is how often shared memory is read. A warp with mw x nw of the sum reads (mw + nw) *
+ * k elements for mw * nw * k products, a thread without matrix instructions (tm + tn) for tm * tn:
+ * the squarer the better. The search tries every division and counts issue slots of a warp, of
+ * which the multiprocessor has four a cycle, while it serves one wavefront of 128 bytes a cycle.
  */
 #include "lower/lower_dot_factor.h"
 #include "lower/lower_emit.h"
@@ -118,15 +118,17 @@ static const char *instruction_text(struct arena *a, const struct dot_plan *p)
                         matrix_type(p->halved ? DT_F16 : p->b_type), sum);
 }
 
-/* Have the units of mma 8-bit floats, and sum them in f32? Those of sm_89 keep about 13 bits of the sum (SageAttention2,
- * arXiv 2411.10958, section 3), which is not what dot means. On sm_90 and sm_100 (where wgmma and tcgen05 have them) the
- * assembler makes two products of f16 of it, for which it converts the factors each time. */
+/* Have the units of mma 8-bit floats, and sum them in f32? Those of sm_89 keep about 13 bits of the
+ * sum (SageAttention2, arXiv 2411.10958, section 3), which is not what dot means. On sm_90 and
+ * sm_100 (where wgmma and tcgen05 have them) the assembler makes two products of f16 of it, for
+ * which it converts the factors each time. */
 static bool has_byte_units(const struct lower *l)
 {
     return lower_has(l, 120);
 }
 
-/* 8-bit floats as f16, which holds them all: where the units lack them or k is no multiple of theirs. */
+/* 8-bit floats as f16, which holds them all: where the units lack them or k is no multiple of
+ * theirs. */
 static void choose_halves(const struct lower *l, struct dot_plan *p)
 {
     if (!is_byte_float(p->a_type) || !is_byte_float(p->b_type))
@@ -327,8 +329,9 @@ struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
         .may_be_linear = true};
 }
 
-/* The layout in which a tile that goes through scratch is best had before: coalesced; what is loaded for it alone is
- * dealt to the lanes so that they store it without conflicts to where the fragments are read without any. */
+/* The layout in which a tile that goes through scratch is best had before: coalesced; what is
+ * loaded for it alone is dealt to the lanes so that they store it without conflicts to where the
+ * fragments are read without any. */
 static const struct layout *coalesced(struct lower *l, const struct dot_plan *p, int side,
                                       const struct dot_source *source, const struct expr *again)
 {
@@ -406,8 +409,8 @@ static const struct layout *chunk_layout(struct lower *l, const struct dot_plan 
     return layout_keep(l, &out);
 }
 
-/* Both factors are read from shared memory as they are, a word an element. Several products share the room that the
- * instruction cache has for the loop that they are most likely in. */
+/* Both factors are read from shared memory as they are, a word an element. Several products share
+ * the room that the instruction cache has for the loop that they are most likely in. */
 void dot_choose_chunk(struct lower *l, struct dot_plan *p)
 {
     struct dot_source source[2] = {dot_source_of(p->e, 0), dot_source_of(p->e, 1)};
@@ -444,8 +447,8 @@ int64_t dot_instructions(const struct dot_plan *p)
     return (mma + mma / 4) * (p->halved ? 2 : 1);
 }
 
-/* Do units multiply bytes as they come, whatever type they join in? e4m3 with e5m2 meet in f16; what the
- * program itself calls f16 stays that. */
+/* Do units multiply bytes as they come, whatever type they join in? e4m3 with e5m2 meet in f16;
+ * what the program itself calls f16 stays that. */
 static bool takes_bytes(const struct dot_source source[2], enum dtype a, enum dtype b)
 {
     enum dtype x = source[0].type, y = source[1].type;

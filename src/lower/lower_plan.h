@@ -1,9 +1,9 @@
 /* Who holds what: the layouts of register tiles, shared tiles, copies and products, found before
  * anything is emitted.
  *
- * Products come first, their fragments are given by the hardware; register tiles follow what they are used for most;
- * shared tiles are laid out so that all their accesses have the fewest wavefronts
- * (layout_choose_shared). What is left is coalesced.
+ * Products come first, their fragments are given by the hardware; register tiles follow what they
+ * are used for most; shared tiles are laid out so that all their accesses have the fewest
+ * wavefronts (layout_choose_shared). What is left is coalesced.
  */
 #ifndef TW_LOWER_PLAN_H
 #define TW_LOWER_PLAN_H
@@ -25,19 +25,19 @@ struct dot_plan {
     struct mma_tiling mma;
     struct fma_tiling fma;
     const char *instruction; /* "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" */
-    /* [m][k], [k][n], [m][n]: what shared factors are read in, and register factors wanted in. Of a staged factor: the
-     * layout in which it is best had before. */
+    /* [m][k], [k][n], [m][n]: what shared factors are read in, and register factors wanted in. Of a
+     * staged factor: the layout in which it is best had before. */
     const struct layout *a, *b, *c;
     enum dtype a_type,
         b_type; /* elements as the products take them: u8 and i8 may meet in one product */
-    /* A register factor of which a thread would need too much: it goes through scratch and is read in
-     * fragment_a, fragment_b (else the same as a, b). */
+    /* A register factor of which a thread would need too much: it goes through scratch and is read
+     * in fragment_a, fragment_b (else the same as a, b). */
     bool a_staged, b_staged;
     const struct layout *fragment_a, *fragment_b;
     const struct expr *a_again,
         *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
-    /* By multiply-adds, where all of k would be too long: a loop over so many steps of k at once, and its fragments, with the
-     * trip as AXIS_STAGE; 0, NULL: no loop. */
+    /* By multiply-adds, where all of k would be too long: a loop over so many steps of k at once,
+     * and its fragments, with the trip as AXIS_STAGE; 0, NULL: no loop. */
     int32_t chunk;
     const struct layout *chunk_a, *chunk_b;
     bool a_paired,
@@ -46,15 +46,17 @@ struct dot_plan {
         halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
 };
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
-/* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses it. */
+/* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses
+ * it. */
 bool plan_reads_again(const struct lower *l, const struct expr *value);
 /* Is any product made of multiply-adds of single elements? */
 bool plan_multiplies_elements(const struct lower *l);
 
 /* NULL: no preference. */
 const struct layout *plan_natural(struct lower *l, const struct expr *e);
-/* The layout in which e is computed where its value is wanted in `wanted` (NULL: nowhere particular): `wanted` itself, or the
- * natural one where turning the result over costs less than turning its operands over. Always one. */
+/* The layout in which e is computed where its value is wanted in `wanted` (NULL: nowhere
+ * particular): `wanted` itself, or the natural one where turning the result over costs less than
+ * turning its operands over. Always one. */
 const struct layout *plan_place(struct lower *l, const struct expr *e, const struct layout *wanted);
 /* Coalesced, for a tile of that type: vector elements a lane (0: as wide as its rows allow). */
 const struct layout *plan_blocked(struct lower *l, const struct type *t, int vector);
@@ -65,8 +67,9 @@ const struct layout *plan_shared(struct lower *l, const struct sym *s);
 /* How the threads divide a copy global -> shared between them, for the statement's target. */
 const struct layout *plan_copy(struct lower *l, const struct expr *target,
                                const struct expr *value);
-/* The layout in which a tile is best stored to (or loaded from) a view: `natural` itself, or one with wider vectors.
- * natural NULL, or of another shape (a value that is yet to be broadcast): coalesced. */
+/* The layout in which a tile is best stored to (or loaded from) a view: `natural` itself, or one
+ * with wider vectors. natural NULL, or of another shape (a value that is yet to be broadcast):
+ * coalesced. */
 const struct layout *plan_view(struct lower *l, const struct expr *access,
                                const struct layout *natural, bool store);
 

@@ -103,8 +103,8 @@ struct planned_dot *planned_dot_of(struct lower *l, const struct expr *e);
 /* --- lower_plan_settle.c --- */
 /* Sums that meet global memory after their last product go on as a tile of their own. */
 void plan_settle_sums(struct lower *l);
-/* The first global read into a tile that does nothing but meet global memory, more than once; NULL: it
- * is no such tile. */
+/* The first global read into a tile that does nothing but meet global memory, more than once; NULL:
+ * it is no such tile. */
 const struct expr *plan_settled(struct lower *l, const struct sym *sym);
 
 /* --- lower_plan_symbol.c --- */

@@ -1,9 +1,9 @@
 /* Sums that meet global memory.
  *
- * The sum of a product lies as the matrix units have it, a few bytes of a row in each thread. Where a
- * kernel goes on to add what memory holds and to store it (blocks that add to a workspace in turn),
- * each of these accesses would turn the tile over. Such a sum is settled: behind its last product a
- * copy takes its place, which is laid out as the accesses want it, and turned over once.
+ * The sum of a product lies as the matrix units have it, a few bytes of a row in each thread. Where
+ * a kernel goes on to add what memory holds and to store it (blocks that add to a workspace in
+ * turn), each of these accesses would turn the tile over. Such a sum is settled: behind its last
+ * product a copy takes its place, which is laid out as the accesses want it, and turned over once.
  */
 #include "lower/lower_plan_own.h"
 

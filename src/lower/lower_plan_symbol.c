@@ -371,8 +371,8 @@ void plan_find_symbols(struct lower *l)
     }
 }
 
-/* A factor that goes through scratch does so from the layout that it comes in; what is loaded for it alone comes in the
- * one that was chosen for that. */
+/* A factor that goes through scratch does so from the layout that it comes in; what is loaded for
+ * it alone comes in the one that was chosen for that. */
 static void settle_factors(struct lower *l, struct dot_plan *d)
 {
     for (int side = 0; side < 2; side++) {

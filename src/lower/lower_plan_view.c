@@ -274,8 +274,8 @@ static const struct layout *widened(struct lower *l, const struct layout *natura
     return layout_widen(natural, rank - 1, vector, &out) ? layout_keep(l, &out) : NULL;
 }
 
-/* Accesses are of 16 bytes wherever rows allow it and a thread makes more than one; narrower ones are
- * as wide as is worth the way. */
+/* Accesses are of 16 bytes wherever rows allow it and a thread makes more than one; narrower ones
+ * are as wide as is worth the way. */
 static const struct layout *choose_view(struct lower *l, const struct expr *access,
                                         const struct layout *natural)
 {

@@ -30,7 +30,8 @@ void sim_free(struct sim *sim)
     }
 }
 
-/* 32 bytes more than asked for, so that no size is 0 and a wide read of the last element stays inside. */
+/* 32 bytes more than asked for, so that no size is 0 and a wide read of the last element stays
+ * inside. */
 uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name)
 {
     const struct allocator *from = sim->arena->allocator;

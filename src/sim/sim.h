@@ -1,7 +1,8 @@
 /* The simulator: PTX, run on the host as a GPU would, block by block, in warps of 32 lanes.
  *
- * A machine has memory (allocations with addresses of their own), a module, and observers: plug-ins that are told
- * of accesses and synchronisation (sim_events.h). It never guesses: what it does not know stops the launch with its name.
+ * A machine has memory (allocations with addresses of their own), a module, and observers: plug-ins
+ * that are told of accesses and synchronisation (sim_events.h). It never guesses: what it does not
+ * know stops the launch with its name.
  */
 #ifndef TW_SIM_H
 #define TW_SIM_H
@@ -17,13 +18,14 @@ void sim_free(struct sim *sim);
 
 /* --- memory --- */
 
-/* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is copied. Its address;
+/* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is
+ * copied. Its address;
  * 0: no memory. `name` is for reports. */
 uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
 /* The same on the caller's memory, which is used in place. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
-/* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing. The allocation counts as
- * initialised from then on. */
+/* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing.
+ * The allocation counts as initialised from then on. */
 void *sim_host(struct sim *sim, uint64_t address, size_t bytes);
 
 /* --- programs --- */

@@ -1,7 +1,9 @@
-/* ld and st. Most warps touch memory in one of three ways: all lanes the same place, lanes side by side, or anywhere in one
- * allocation; whole warps that do so take a short way. All else, faults too, goes lane by lane.
+/* ld and st. Most warps touch memory in one of three ways: all lanes the same place, lanes side by
+ * side, or anywhere in one allocation; whole warps that do so take a short way. All else, faults
+ * too, goes lane by lane.
  *
- * op->more: slots of the elements, then their registers' bytes; op->small: bytes of an element in memory.
+ * op->more: slots of the elements, then their registers' bytes; op->small: bytes of an element in
+ * memory.
  */
 #include "sim/sim_machine.h"
 

@@ -1,7 +1,7 @@
 /* cp.async and its groups: PTX ISA, data-movement-and-conversion-instructions-non-bulk-copy.
  *
- * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read and the destination
- * written. Groups are counted thread by thread.
+ * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read
+ * and the destination written. Groups are counted thread by thread.
  */
 #include "sim/sim_mbarrier.h"
 
@@ -120,8 +120,8 @@ static void tidy(struct sim_copies *copies)
     copies->list.count = kept;
 }
 
-/* Lanes' copies of groups below `below` land, those of no group with below UINT32_MAX, and then the arrivals that have
- * nothing under way before them. */
+/* Lanes' copies of groups below `below` land, those of no group with below UINT32_MAX, and then the
+ * arrivals that have nothing under way before them. */
 static bool land(struct sim_warp *w, uint32_t mask, const uint32_t below[SIM_LANES])
 {
     struct sim_copies *copies = copies_of(w);

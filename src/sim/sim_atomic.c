@@ -1,7 +1,7 @@
 /* atom and red. Lanes take their turns from lane 0 on; with a seed, from any lane on.
  *
- * op->small: operation, op->small2: type; op->target: bytes of an element; op->more: slots of the results (of atom:
- * op->slot[0] is the first), then of the operands, then of what cas stores.
+ * op->small: operation, op->small2: type; op->target: bytes of an element; op->more: slots of the
+ * results (of atom: op->slot[0] is the first), then of the operands, then of what cas stores.
  */
 #include "base/dtype.h"
 #include "sim/sim_machine.h"
@@ -28,7 +28,8 @@ static uint64_t of_f32(float v)
     return isnan(v) ? 0x7fffffff : word;
 }
 
-/* In global memory atom.add.f32 flushes subnormals. PTX ISA, parallel-synchronization-and-communication-instructions-atom */
+/* In global memory atom.add.f32 flushes subnormals. PTX ISA,
+ * parallel-synchronization-and-communication-instructions-atom */
 static float flushed(float v)
 {
     return fpclassify(v) == FP_SUBNORMAL ? copysignf(0, v) : v;
@@ -40,7 +41,8 @@ static uint64_t add_f32(uint64_t a, uint64_t b, bool flush)
     return flush ? of_f32(flushed(flushed(x) + flushed(y))) : of_f32(x + y);
 }
 
-/* A NaN is handed on as it is, the operand's rather than the one in memory. In shared memory it is an
+/* A NaN is handed on as it is, the operand's rather than the one in memory. In shared memory it is
+ * an
  * addition of registers: the one in memory first, and quiet. */
 static uint64_t add_f64(uint64_t a, uint64_t b, bool shared)
 {

@@ -1,8 +1,8 @@
 /* Barriers of the block and of the warp; fences.
  *
- * As on sm_70 and later, each thread arrives for itself: the lanes of a warp may come to a barrier by different ways. A
- * barrier without a count is complete when all threads are there that have not left; one with a count, when so many have
- * come, a full warp counting as 32.
+ * As on sm_70 and later, each thread arrives for itself: the lanes of a warp may come to a barrier
+ * by different ways. A barrier without a count is complete when all threads are there that have not
+ * left; one with a count, when so many have come, a full warp counting as 32.
  */
 #include "sim/sim_machine.h"
 

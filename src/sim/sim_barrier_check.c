@@ -1,6 +1,7 @@
-/* An aligned barrier must be executed by all lanes of a warp that have not left, at the same instruction. Lanes may come
- * to it one after the other, as the machine runs them; they are apart if lanes of the warp come to another instruction
- * meanwhile, or if the barrier opens without them. */
+/* An aligned barrier must be executed by all lanes of a warp that have not left, at the same
+ * instruction. Lanes may come to it one after the other, as the machine runs them; they are apart
+ * if lanes of the warp come to another instruction meanwhile, or if the barrier opens without
+ * them. */
 #include "sim/sim_barrier_check.h"
 
 #include "sim/sim_blocks.h"

@@ -1,5 +1,6 @@
-/* Barriers used against their rules (PTX ISA, sections bar and barrier, bar.warp.sync): lanes apart at an aligned barrier,
- * counts that cannot be, arrive and red at one barrier, and who waits for whom when nobody can go on. */
+/* Barriers used against their rules (PTX ISA, sections bar and barrier, bar.warp.sync): lanes apart
+ * at an aligned barrier, counts that cannot be, arrive and red at one barrier, and who waits for
+ * whom when nobody can go on. */
 #ifndef TW_SIM_BARRIER_CHECK_H
 #define TW_SIM_BARRIER_CHECK_H
 
@@ -9,8 +10,8 @@ struct sim_barrier_check;
 struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_report *report);
 void sim_barrier_check_free(struct sim_barrier_check *check);
 struct sim_observer *sim_barrier_check_observer(struct sim_barrier_check *check);
-/* After a launch that ended with SIM_DEADLOCK: makes findings of who waits at which barrier, and why in vain; `why`: what
- * the machine said, for a deadlock that no barrier explains. */
+/* After a launch that ended with SIM_DEADLOCK: makes findings of who waits at which barrier, and
+ * why in vain; `why`: what the machine said, for a deadlock that no barrier explains. */
 void sim_barrier_check_deadlock(struct sim_barrier_check *check, const char *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* Calls: a frame for the lanes that call, arguments copied in, results copied out.
  *
- * Lanes that come to the same call from the same frame at different times share the callee's frame: registers are theirs
- * lane by lane, and paths inside can join.
+ * Lanes that come to the same call from the same frame at different times share the callee's frame:
+ * registers are theirs lane by lane, and paths inside can join.
  */
 #include "sim/sim_machine.h"
 

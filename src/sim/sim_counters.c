@@ -1,5 +1,6 @@
-/* Counts are kept by instruction, and summed up by line and kind when they are asked for: an event costs a look-up and a
- * few additions. Instructions stand in the order in which they were first seen, so that mostly the next one is it.
+/* Counts are kept by instruction, and summed up by line and kind when they are asked for: an event
+ * costs a look-up and a few additions. Instructions stand in the order in which they were first
+ * seen, so that mostly the next one is it.
  */
 #include "sim/sim_counters.h"
 

@@ -1,5 +1,5 @@
-/* Counters: an observer that counts what the hardware counts for the accesses as the PTX has them, in
- * all and by line of the source. What an assembler may make of them stands in sim_assembled.h.
+/* Counters: an observer that counts what the hardware counts for the accesses as the PTX has them,
+ * in all and by line of the source. What an assembler may make of them stands in sim_assembled.h.
  */
 #ifndef TW_SIM_COUNTERS_H
 #define TW_SIM_COUNTERS_H

@@ -1,4 +1,5 @@
-/* A function becomes an array of ops, once: each instruction one op, the families asked in turn whose it is. */
+/* A function becomes an array of ops, once: each instruction one op, the families asked in turn
+ * whose it is. */
 #include "sim/sim_machine.h"
 
 #include <string.h>

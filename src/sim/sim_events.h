@@ -1,5 +1,6 @@
-/* What observers of the simulator are told: accesses of memory by warp, and everything that orders them. The races,
- * barriers, memory and counters plug-ins are observers, and know the machine through this file alone. */
+/* What observers of the simulator are told: accesses of memory by warp, and everything that orders
+ * them. The races, barriers, memory and counters plug-ins are observers, and know the machine
+ * through this file alone. */
 #ifndef TW_SIM_EVENTS_H
 #define TW_SIM_EVENTS_H
 
@@ -39,8 +40,9 @@ enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
 /* How addresses follow from lanes: not looked at; the same for all; address[0] + lane * stride. */
 enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR };
 
-/* A warp's access: lane i of `mask` has `bytes` bytes at address[i] (ldmatrix and stmatrix: lane i gives the address of row
- * i of 16 bytes; `matrices` of them; lanes 0 to 8 * matrices - 1 are in the mask). */
+/* A warp's access: lane i of `mask` has `bytes` bytes at address[i] (ldmatrix and stmatrix: lane i
+ * gives the address of row i of 16 bytes; `matrices` of them; lanes 0 to 8 * matrices - 1 are in
+ * the mask). */
 struct sim_access {
     struct sim_place at;
     enum sim_space space;
@@ -57,19 +59,19 @@ struct sim_access {
     int bytes;      /* of a lane, all of a vector's */
     int element;    /* of one element of the vector; 0: as bytes */
     uint32_t group; /* 0, or the number of the asynchronous copy that this is a part of */
-    /* Of a copy: the addresses on its other side (NULL: not known; of lanes that read nothing, the target's); it goes
-     * past L1 (cp.async.cg). */
+    /* Of a copy: the addresses on its other side (NULL: not known; of lanes that read nothing, the
+     * target's); it goes past L1 (cp.async.cg). */
     const uint64_t *across;
     bool past_l1;
-    /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory; SIM_LOCAL: offset in the
-     * thread's. Faults aside, all are inside. */
+    /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory;
+     * SIM_LOCAL: offset in the thread's. Faults aside, all are inside. */
     uint64_t address[SIM_LANES];
     const uint8_t *before[SIM_LANES]; /* host address of the bytes; of a write: not written yet */
     const uint8_t *value[SIM_LANES];  /* of a write alone: what will be written; NULL: not known */
 };
 
-/* Asynchronous copies (cp.async): issued, committed to a group, landed (read and written then: two accesses with
- * `group`, made in the name of the thread that issued it), waited for. */
+/* Asynchronous copies (cp.async): issued, committed to a group, landed (read and written then: two
+ * accesses with `group`, made in the name of the thread that issued it), waited for. */
 enum sim_async { SIM_ASYNC_ISSUE, SIM_ASYNC_COMMIT, SIM_ASYNC_LAND, SIM_ASYNC_WAIT };
 
 enum sim_sync {
@@ -120,7 +122,8 @@ struct sim_async_event {
     bool all;       /* WAIT: cp.async.wait_all */
 };
 
-/* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and writing nothing. */
+/* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and
+ * writing nothing. */
 enum sim_fault_kind { SIM_OUTSIDE, SIM_MISALIGNED, SIM_READ_ONLY, SIM_TRAP };
 struct sim_fault {
     enum sim_fault_kind kind;
@@ -129,15 +132,17 @@ struct sim_fault {
     int lane, bytes;
     uint64_t address;
     bool write;
-    /* The nearest allocation or variable: name, its size, the offset from its start (may be negative). */
+    /* The nearest allocation or variable: name, its size, the offset from its start (may be
+     * negative). */
     const char *name;
     uint64_t size;
     int64_t offset;
     const char *why; /* SIM_TRAP: what the program says */
 };
 
-/* Memory that a launch can see, and variables of the block's shared memory (address: offset): told before the launch,
- * each launch anew; what is new since or changed by the host has `initialised` as it now is. */
+/* Memory that a launch can see, and variables of the block's shared memory (address: offset): told
+ * before the launch, each launch anew; what is new since or changed by the host has `initialised`
+ * as it now is. */
 struct sim_allocation_event {
     enum sim_space space;
     uint64_t address, bytes;
@@ -165,7 +170,8 @@ struct sim_observer {
     bool (*async)(void *user, const struct sim_async_event *event);
     bool (*allocated)(void *user, const struct sim_allocation_event *event);
     bool (*fault)(void *user, const struct sim_fault *fault, bool *go_on);
-    /* When a launch has ended, for each instruction: how often a warp came to it, and lanes of all these together. */
+    /* When a launch has ended, for each instruction: how often a warp came to it, and lanes of all
+     * these together. */
     void (*executed)(void *user, const struct sim_place *at, int64_t warps, int64_t lanes);
     bool (*ended)(void *user);
     struct sim_observer *next;

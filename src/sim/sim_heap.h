@@ -1,5 +1,5 @@
-/* Memory of the checks that grows, shrinks and is given back before the arena is: from the arena's allocator, and a
- * failure goes to the arena's recovery point. */
+/* Memory of the checks that grows, shrinks and is given back before the arena is: from the arena's
+ * allocator, and a failure goes to the arena's recovery point. */
 #ifndef TW_SIM_HEAP_H
 #define TW_SIM_HEAP_H
 

@@ -53,8 +53,8 @@ struct sim_fill {
 };
 enum { SIM_FILL_LOCAL = 0xffff };
 
-/* How often warps, and lanes of them, came to an op, as what is more than at the op before: a row of ops that are
- * executed costs two additions. */
+/* How often warps, and lanes of them, came to an op, as what is more than at the op before: a row
+ * of ops that are executed costs two additions. */
 struct sim_executed {
     int64_t warps, lanes;
 };
@@ -92,8 +92,8 @@ struct sim_program {
     struct sim_program *next;
 };
 
-/* While a function is predecoded. The file has the registers first; constants, scratch registers and fills follow in the
- * order in which they are asked for, their initial content in `image`. */
+/* While a function is predecoded. The file has the registers first; constants, scratch registers
+ * and fills follow in the order in which they are asked for, their initial content in `image`. */
 struct sim_decoder {
     struct sim *sim;
     const struct ptx_function *function;
@@ -233,7 +233,8 @@ enum sim_pause {
 };
 enum sim_pause sim_warp_run(struct sim_warp *w);
 bool sim_warp_can_run(const struct sim_warp *w);
-/* Takes `mask` out of the path at hand into a path of its own, at op; the rest of it goes on behind op. */
+/* Takes `mask` out of the path at hand into a path of its own, at op; the rest of it goes on behind
+ * op. */
 struct sim_path *sim_split(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 /* The same with places for both: `mask` goes to `to`, the rest of the path to `rest`. */
 void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
@@ -281,7 +282,8 @@ sim_handler sim_return;
 uint64_t sim_argument(const struct sim_warp *w, const struct sim_op *op, size_t n, int lane);
 void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint64_t value);
 size_t sim_argument_count(const struct sim_op *op);
-/* sim_builtin.c: functions that the machine has itself: vprintf, malloc, free, __assertfail. NULL: not one of them. */
+/* sim_builtin.c: functions that the machine has itself: vprintf, malloc, free, __assertfail. NULL:
+ * not one of them. */
 sim_handler *sim_builtin(const char *name);
 
 /* sim_schedule.c: all of the grid. */

@@ -1,8 +1,9 @@
 /* mbarriers: PTX ISA, parallel-synchronization-and-communication-instructions-mbarrier.
  *
- * The object's 64 bits are, from the lowest: arrivals expected in a phase (20), arrivals still to come (20), bytes still to
- * come, two's complement (22), a bit that says that there is an mbarrier, the parity of the phase. A state, as arrive gives
- * it, is the object as it was in front of the arrival.
+ * The object's 64 bits are, from the lowest: arrivals expected in a phase (20), arrivals still to
+ * come (20), bytes still to come, two's complement (22), a bit that says that there is an mbarrier,
+ * the parity of the phase. A state, as arrive gives it, is the object as it was in front of the
+ * arrival.
  */
 #include "sim/sim_mbarrier.h"
 

@@ -1,6 +1,6 @@
-/* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value Errors with Bit-Precision",
- * USENIX 2005), by byte and checked at the read: a read of memory is what a later value would be blamed on anyway. Memory
- * that is wholly valid is not looked at any more. */
+/* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value Errors
+ * with Bit-Precision", USENIX 2005), by byte and checked at the read: a read of memory is what a
+ * later value would be blamed on anyway. Memory that is wholly valid is not looked at any more. */
 #include "sim/sim_memcheck.h"
 
 #include "sim/sim_blocks.h"

@@ -1,7 +1,9 @@
-/* Addresses to host memory, checked to the byte; observers hear of the accesses, and of faults first.
+/* Addresses to host memory, checked to the byte; observers hear of the accesses, and of faults
+ * first.
  *
- * A generic address is an allocation's number and an offset. Shared and local memory and a kernel's parameters are numbers
- * of their own, whose offsets mean something in the block, in the thread or in the launch. Beyond the end of an allocation
+ * A generic address is an allocation's number and an offset. Shared and local memory and a kernel's
+ * parameters are numbers of their own, whose offsets mean something in the block, in the thread or
+ * in the launch. Beyond the end of an allocation
  * there is nothing: it is 64 GiB to the next.
  */
 #include "sim/sim_machine.h"
@@ -255,7 +257,8 @@ static bool reach_of(const struct sim_warp *w, uint8_t window, uint64_t address,
     return !a->freed;
 }
 
-/* Where all lanes are in one allocation, at no place that is a fault. False: that is to be found lane by lane. */
+/* Where all lanes are in one allocation, at no place that is a fault. False: that is to be found
+ * lane by lane. */
 static bool reach_together(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                            const uint64_t address[SIM_LANES], const struct sim_want *want,
                            struct reach *r, uint64_t told[SIM_LANES], uint8_t *host[SIM_LANES])

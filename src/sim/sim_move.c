@@ -1,4 +1,5 @@
-/* mov of registers, special registers and addresses; packing and unpacking; cvta, isspacep and other address arithmetic.
+/* mov of registers, special registers and addresses; packing and unpacking; cvta, isspacep and
+ * other address arithmetic.
  */
 #include "sim/sim_machine.h"
 

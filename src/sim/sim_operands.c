@@ -1,4 +1,5 @@
-/* Operands to slots: where a frame's file holds registers, constants, special registers, addresses. */
+/* Operands to slots: where a frame's file holds registers, constants, special registers,
+ * addresses. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -98,7 +99,8 @@ static uint32_t local_room(struct sim_decoder *d, const struct ptx_variable *v)
     return at;
 }
 
-/* Parameters of kernels are elsewhere; those of functions, and what a call passes, lie in local memory. */
+/* Parameters of kernels are elsewhere; those of functions, and what a call passes, lie in local
+ * memory. */
 static struct sim_parameter place_parameter(struct sim_decoder *d, const struct ptx_variable *v,
                                             uint32_t at)
 {

@@ -1,11 +1,13 @@
 /* What the files of the machine share: registers, warps, predecoded instructions.
  *
- * A register is 32 lanes side by side in the frame's file (uint16_t, uint32_t, uint64_t or 16 bytes a lane, aligned to
- * 64), a predicate a uint32_t with a bit a lane. Registers of 8 bits have 16. Constants and special registers that do
- * not change are registers too, filled when a frame begins, so that a handler has nothing but offsets into w->file.
+ * A register is 32 lanes side by side in the frame's file (uint16_t, uint32_t, uint64_t or 16 bytes
+ * a lane, aligned to 64), a predicate a uint32_t with a bit a lane. Registers of 8 bits have 16.
+ * Constants and special registers that do not change are registers too, filled when a frame begins,
+ * so that a handler has nothing but offsets into w->file.
  *
- * A family is a file sim_NAME.c with static handlers and one sim_choose_NAME. Files whose handlers are loops over lanes
- * are compiled a second time for AVX2 (SIM_V3 is defined then): they define no other external name.
+ * A family is a file sim_NAME.c with static handlers and one sim_choose_NAME. Files whose handlers
+ * are loops over lanes are compiled a second time for AVX2 (SIM_V3 is defined then): they define no
+ * other external name.
  */
 #ifndef TW_SIM_OWN_H
 #define TW_SIM_OWN_H
@@ -15,9 +17,9 @@
 struct sim_warp;
 struct sim_op;
 
-/* Runs one instruction for the lanes of `mask` (never 0; the guard is in it already; any subset of the warp where paths
- * have diverged). Lanes outside it keep their registers. True: go on with the next instruction. False: what sim_stop,
- * sim_proceed, … returned, to be passed on as it is. */
+/* Runs one instruction for the lanes of `mask` (never 0; the guard is in it already; any subset of
+ * the warp where paths have diverged). Lanes outside it keep their registers. True: go on with the
+ * next instruction. False: what sim_stop, sim_proceed, … returned, to be passed on as it is. */
 typedef bool sim_handler(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 
 enum { SIM_MOST_SLOTS = 6 };
@@ -30,7 +32,8 @@ struct sim_op {
     uint32_t slot[SIM_MOST_SLOTS];
     uint32_t guard;      /* offset of a predicate; of one that is always true if there is none */
     uint32_t guard_flip; /* SIM_ALL: @!p */
-    /* Of an access (sim_decode_address): the address is the register at `address` (4 or 8 bytes a lane by
+    /* Of an access (sim_decode_address): the address is the register at `address` (4 or 8 bytes a
+     * lane by
      * address_bytes, 0: no register) + imm. */
     uint32_t address;
     uint8_t address_bytes;
@@ -51,15 +54,16 @@ struct sim_op {
 /* --- while a function is predecoded --- */
 
 struct sim_decoder;
-/* The slot of a register; of a source operand (register, constant, special register that does not change, address of a
- * variable or function), constants being converted to the type as PTX says. A predicate's `!` is the caller's affair
- * (o->negated). SIM_NO_SLOT: an operand of another kind. */
+/* The slot of a register; of a source operand (register, constant, special register that does not
+ * change, address of a variable or function), constants being converted to the type as PTX says. A
+ * predicate's `!` is the caller's affair (o->negated). SIM_NO_SLOT: an operand of another kind. */
 uint32_t sim_slot_of_register(struct sim_decoder *d, uint32_t reg);
 uint32_t sim_slot_of(struct sim_decoder *d, const struct ptx_operand *o, enum ptx_mod type);
 /* The slot of a destination: a register, or for `_` (also of a wider type) a scratch register. */
 uint32_t sim_slot_destination(struct sim_decoder *d, const struct ptx_operand *o,
                               enum ptx_mod type);
-/* A scratch register of so many bytes a lane (0: a predicate), for a family's own use; a constant in all lanes (bytes
+/* A scratch register of so many bytes a lane (0: a predicate), for a family's own use; a constant
+ * in all lanes (bytes
  * 0: a predicate, bits 0 or 1). */
 uint32_t sim_slot_new(struct sim_decoder *d, int bytes);
 uint32_t sim_slot_constant(struct sim_decoder *d, uint64_t bits, int bytes);
@@ -71,19 +75,20 @@ int sim_operand_bytes(const struct sim_decoder *d, const struct ptx_operand *o, 
 struct arena *sim_decoder_arena(struct sim_decoder *d);
 int sim_decoder_target(const struct sim_decoder *d); /* 80 */
 const struct ptx_function *sim_decoder_function(const struct sim_decoder *d);
-/* Puts the slots of a vector's elements ({…}; or of the one operand) of a type behind those in op->more; sinks as
- * sim_slot_destination. For sources and destinations alike. False: an operand of another kind. */
+/* Puts the slots of a vector's elements ({…}; or of the one operand) of a type behind those in
+ * op->more; sinks as sim_slot_destination. For sources and destinations alike. False: an operand of
+ * another kind. */
 bool sim_more_of(struct sim_decoder *d, struct sim_op *op, const struct ptx_operand *o,
                  enum ptx_mod type);
-/* Fills address, address_bytes, space, imm from an address operand [a+8] and the n-th state space among the modifiers
- * (generic if there is none). False: not one that it knows. */
+/* Fills address, address_bytes, space, imm from an address operand [a+8] and the n-th state space
+ * among the modifiers (generic if there is none). False: not one that it knows. */
 bool sim_decode_address(struct sim_decoder *d, const struct ptx_instruction *ins,
                         const struct ptx_operand *o, int nth_space, struct sim_op *op);
 /* order and scope, from the modifiers. */
 void sim_decode_order(const struct ptx_instruction *ins, struct sim_op *op);
 
-/* Each family: is it one of mine? Then fills op->run and slots. A form that it does not know: false too, and the launch
- * stops there when it gets there, naming it. */
+/* Each family: is it one of mine? Then fills op->run and slots. A form that it does not know: false
+ * too, and the launch stops there when it gets there, naming it. */
 typedef bool sim_choose(struct sim_decoder *d, const struct ptx_instruction *ins,
                         struct sim_op *op);
 #ifdef SIM_V3
@@ -106,8 +111,9 @@ sim_choose sim_choose_integer, sim_choose_bits, sim_choose_float, sim_choose_hal
 
 /* --- memory --- */
 
-/* What space an instruction names. Generic addresses have the number of an allocation in the bits from 36 on, the offset
- * below; of the space's own addresses, shared and local ones are offsets alone. */
+/* What space an instruction names. Generic addresses have the number of an allocation in the bits
+ * from 36 on, the offset below; of the space's own addresses, shared and local ones are offsets
+ * alone. */
 enum sim_window {
     SIM_IN_GENERIC,
     SIM_IN_GLOBAL,
@@ -138,9 +144,9 @@ struct sim_want {
     /* Of writes, by lane: what will be written; NULL: not known */
     const uint8_t *const *value;
 };
-/* Host addresses of what the lanes of mask have at op's address (sim_decode_address), checked; observers are told, once a
- * space. Of lanes with a fault that an observer lets pass, the host address is 64 zero bytes that may be written. False:
- * the launch is over. */
+/* Host addresses of what the lanes of mask have at op's address (sim_decode_address), checked;
+ * observers are told, once a space. Of lanes with a fault that an observer lets pass, the host
+ * address is 64 zero bytes that may be written. False: the launch is over. */
 bool sim_reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                const struct sim_want *want, uint8_t *host[SIM_LANES]);
 /* The same for addresses that the caller computed, in op's space. */
@@ -209,9 +215,10 @@ struct sim_warp {
 __attribute__((format(printf, 3, 4)))
 #endif
 bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, ...);
-/* For .sync instructions: the lanes of mask whose members (a register of masks, lane by lane) are all here, the exited
- * ones aside. Tells observers of SIM_WARP_SYNC. Then run the instruction for the lanes that it gives, lane i together
- * with those of members[i], and return sim_proceed with them. (0: run nothing, return sim_proceed all the same.) */
+/* For .sync instructions: the lanes of mask whose members (a register of masks, lane by lane) are
+ * all here, the exited ones aside. Tells observers of SIM_WARP_SYNC. Then run the instruction for
+ * the lanes that it gives, lane i together with those of members[i], and return sim_proceed with
+ * them. (0: run nothing, return sim_proceed all the same.) */
 uint32_t sim_gather(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                     const uint32_t members[SIM_LANES]);
 /* Lanes `done` of `mask` go on behind op, the others wait at it for the lanes that they miss. */

@@ -1,6 +1,6 @@
-/* One access of a warp against the shadow memory. What it touches is a few ranges; a range's words mostly have one
- * history, so that an answer found for one word ("that write is known to all of us", "that list becomes this one")
- * is kept and compared with the next word's cell. */
+/* One access of a warp against the shadow memory. What it touches is a few ranges; a range's words
+ * mostly have one history, so that an answer found for one word ("that write is known to all of
+ * us", "that list becomes this one") is kept and compared with the next word's cell. */
 #include "sim/sim_race_own.h"
 
 /* A list this long is thinned. One of reads is gone through by the next write alone; one with
@@ -315,8 +315,8 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
     const struct race_record *first = &p->records[head->record];
     if (head->record == t->record)
         return list;
-    /* A later write that is ordered behind this read is ordered behind all that this read knows, so those need not be
-     * kept; unless this read is strong and excuses a write that they do not. */
+    /* A later write that is ordered behind this read is ordered behind all that this read knows, so
+     * those need not be kept; unless this read is strong and excuses a write that they do not. */
     if (!t->strong && !head->has_writes && head->one_block && first->id >> 6 == t->self.id >> 6 &&
         newest_of(p, list) < t->block_min)
         return race_node_new(t->r, p, own_record(t), 0, true);

@@ -1,5 +1,5 @@
-/* What threads know of each other, where a block's barriers do not say it all: sorted lists of "lanes of that warp up to
- * then", shared among the threads that know the same. */
+/* What threads know of each other, where a block's barriers do not say it all: sorted lists of
+ * "lanes of that warp up to then", shared among the threads that know the same. */
 #include "sim/sim_race_own.h"
 
 static bool is_block(const struct race_entry *e)
@@ -48,8 +48,8 @@ struct race_vc *race_vc_of(struct sim_races *r, const struct race_entry *entries
     return vc;
 }
 
-/* Puts an entry behind `count` others of ids not above its own, unless they say it already; takes out what it makes
- * idle. How many there are then. */
+/* Puts an entry behind `count` others of ids not above its own, unless they say it already; takes
+ * out what it makes idle. How many there are then. */
 static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry *e)
 {
     uint32_t first = count;

@@ -8,7 +8,8 @@
 
 /* --- clocks (sim_race_clock.c) --- */
 
-/* Time is one counter of the launch. A warp's accesses bear its epoch, the time of its latest synchronisation. */
+/* Time is one counter of the launch. A warp's accesses bear its epoch, the time of its latest
+ * synchronisation. */
 typedef uint32_t race_time;
 #define RACE_NEVER UINT32_MAX /* the epoch of what is not complete yet */
 
@@ -27,14 +28,16 @@ struct race_entry {
     uint32_t mask;
     race_time bound;
 };
-/* Knowledge beyond one's own block's barriers; sorted by id, shared, counted, never changed. NULL: nothing. */
+/* Knowledge beyond one's own block's barriers; sorted by id, shared, counted, never changed. NULL:
+ * nothing. */
 struct race_vc {
     uint32_t refs, count;
     struct race_entry entry[];
 };
 
-/* What the lanes of a warp know: of all of their block (since its barriers), of all of their warp (since
- * bar.warp.sync), and sparsely of the rest. Of itself a lane knows the epochs below `own`. */
+/* What the lanes of a warp know: of all of their block (since its barriers), of all of their warp
+ * (since bar.warp.sync), and sparsely of the rest. Of itself a lane knows the epochs below
+ * `own`. */
 struct race_view {
     race_time block_base[SIM_LANES], warp_base[SIM_LANES];
     struct race_vc *vc[SIM_LANES];
@@ -103,13 +106,15 @@ struct race_node {
     bool mark;
 };
 
-/* Of 4 bytes: the last write and `others`. Bytes with different histories: RACE_SPLIT | the number of four cells. */
+/* Of 4 bytes: the last write and `others`. Bytes with different histories: RACE_SPLIT | the number
+ * of four cells. */
 #define RACE_SPLIT 0x80000000u
 struct race_cell {
     uint32_t write, others;
 };
 
-/* Records and lists that one piece of memory's cells name; those that no cell names are found now and then. */
+/* Records and lists that one piece of memory's cells name; those that no cell names are found now
+ * and then. */
 struct race_pool {
     struct race_record *records;
     struct race_node *nodes;
@@ -132,8 +137,8 @@ struct race_page {
 
 /* --- synchronisation (sim_race_sync.c) --- */
 
-/* What the lanes knew at their last releasing fence, and what strong reads since the last acquiring one have shown;
- * [0]: among the block, [1]: all of the device. */
+/* What the lanes knew at their last releasing fence, and what strong reads since the last acquiring
+ * one have shown; [0]: among the block, [1]: all of the device. */
 struct race_fences {
     race_time bound[2][SIM_LANES]; /* 0: no fence */
     race_time block_base[2][SIM_LANES], warp_base[2][SIM_LANES];
@@ -252,7 +257,8 @@ void race_pool_free(struct sim_races *r, struct race_pool *p);
 /* Empty, but with room. */
 struct race_pool race_pool_take(struct sim_races *r);
 void race_pool_leave(struct sim_races *r, struct race_pool *p);
-/* Gives back records and lists that no cell names; when used is above its limit. block NULL: of global memory. */
+/* Gives back records and lists that no cell names; when used is above its limit. block NULL: of
+ * global memory. */
 void race_collect(struct sim_races *r, struct race_block *block);
 struct race_page *race_page_of(struct sim_races *r, uint64_t address);
 void race_pages_free(struct sim_races *r);

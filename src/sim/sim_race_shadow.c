@@ -1,5 +1,6 @@
-/* The shadow memory's pieces: records, lists, split words, pages. Cells name records by number; numbers whose cells were
- * all overwritten are found by marking, when twice as many are in use as the last time left. */
+/* The shadow memory's pieces: records, lists, split words, pages. Cells name records by number;
+ * numbers whose cells were all overwritten are found by marking, when twice as many are in use as
+ * the last time left. */
 #include "sim/sim_race_own.h"
 
 enum { FIRST_LIMIT = 4096 };

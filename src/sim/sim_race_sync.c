@@ -1,9 +1,11 @@
-/* What orders: barriers, bar.warp.sync, fences, values passed through strong operations, mbarriers, asynchronous copies.
+/* What orders: barriers, bar.warp.sync, fences, values passed through strong operations, mbarriers,
+ * asynchronous copies.
  *
- * Release and acquire (PTX ISA 8.8): a strong write carries what its thread knew at the write, if that releases, or at its
- * last releasing fence; atomic updates add to what they overwrite (observation order). A strong read takes it at once, if
- * it acquires, or at the next acquiring fence. Scopes: what is let out among the block stays there. fence.sc is taken as
- * .acq_rel: the order of two such fences is an accident of the run, and to count on it would hide races.
+ * Release and acquire (PTX ISA 8.8): a strong write carries what its thread knew at the write, if
+ * that releases, or at its last releasing fence; atomic updates add to what they overwrite
+ * (observation order). A strong read takes it at once, if it acquires, or at the next acquiring
+ * fence. Scopes: what is let out among the block stays there. fence.sc is taken as .acq_rel: the
+ * order of two such fences is an accident of the run, and to count on it would hide races.
  */
 #include "sim/sim_race_own.h"
 
@@ -408,7 +410,8 @@ static struct race_mbarrier *mbarrier_of(struct sim_races *r, struct race_block 
     return b->mbarriers = m;
 }
 
-/* As memory an mbarrier is 8 bytes that its init and inval write and that the rest updates atomically. */
+/* As memory an mbarrier is 8 bytes that its init and inval write and that the rest updates
+ * atomically. */
 static void touch_mbarrier(struct sim_races *r, const struct sim_sync_event *e)
 {
     bool plain = e->kind == SIM_MBARRIER_INIT || e->kind == SIM_MBARRIER_INVAL;

@@ -1,5 +1,6 @@
-/* Findings are told apart by kind and pair of lines. Checks meet the same fault millions of times, so the first question,
- * "have we had this?", is a hash of the two instructions; lines are compared once for each pair of instructions. */
+/* Findings are told apart by kind and pair of lines. Checks meet the same fault millions of times,
+ * so the first question, "have we had this?", is a hash of the two instructions; lines are compared
+ * once for each pair of instructions. */
 #include "sim/sim_report.h"
 
 #include "sim/sim_heap.h"

@@ -1,5 +1,5 @@
-/* What the checks found: once for each kind and pair of source lines, with a count, minus what a suppression file lets
- * pass; as text in the style of the compiler's diagnostics and as JSON. */
+/* What the checks found: once for each kind and pair of source lines, with a count, minus what a
+ * suppression file lets pass; as text in the style of the compiler's diagnostics and as JSON. */
 #ifndef TW_SIM_REPORT_H
 #define TW_SIM_REPORT_H
 
@@ -106,8 +106,8 @@ void sim_report_allocated(struct sim_report *r, const struct sim_allocation_even
 const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
                                                      enum sim_space space, uint64_t address);
 
-/* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one access), and its
- * maker then describes it and adds it. */
+/* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one
+ * access), and its maker then describes it and adds it. */
 struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
                                      const struct sim_place *a, const struct sim_place *b);
 /* Takes a copy; what it points to must live as long as the arena. */
@@ -126,7 +126,8 @@ const char *sim_call_text(const struct sim_report *r, const struct ptx_instructi
 /* "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
 const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane);
 
-/* Where an access of a finding stands; no source: nowhere that is known, or there is no such access. */
+/* Where an access of a finding stands; no source: nowhere that is known, or there is no such
+ * access. */
 struct loc sim_finding_place(const struct sim_report *r, const struct sim_finding *f, int access);
 /* One finding, as diagnostics with its places, and as a JSON object. Lives in the arena. */
 const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,

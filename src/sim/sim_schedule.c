@@ -1,7 +1,8 @@
 /* Blocks and their warps take turns.
  *
- * Blocks begin in the order of their numbers. Without a seed one block runs until its warps only wait; then the next one
- * begins or goes on. With a seed all resident blocks run together: a random warp for a random number of instructions.
+ * Blocks begin in the order of their numbers. Without a seed one block runs until its warps only
+ * wait; then the next one begins or goes on. With a seed all resident blocks run together: a random
+ * warp for a random number of instructions.
  */
 #include "sim/sim_machine.h"
 
@@ -213,7 +214,8 @@ static void run_in_turn(struct sim *sim)
 
 enum { FEW_WARPS = 64, GUESSES = 8 };
 
-/* Any of those that can run, each as likely as another: of many, a guess if one is right, else all are looked at. */
+/* Any of those that can run, each as likely as another: of many, a guess if one is right, else all
+ * are looked at. */
 static struct sim_warp *random_warp(struct sim *sim)
 {
     uint32_t count = 0;

@@ -1,7 +1,9 @@
-/* When nobody can go on, or all that anybody does is to look again and again at what nobody changes, it is a deadlock.
+/* When nobody can go on, or all that anybody does is to look again and again at what nobody
+ * changes, it is a deadlock.
  *
- * The second kind is found by the state of the warps: when a round changes nothing in memory, asynchronous work that is
- * still under way lands and warps run their other paths; when neither helps and registers and places repeat, nothing will.
+ * The second kind is found by the state of the warps: when a round changes nothing in memory,
+ * asynchronous work that is still under way lands and warps run their other paths; when neither
+ * helps and registers and places repeat, nothing will.
  */
 #include "sim/sim_machine.h"
 

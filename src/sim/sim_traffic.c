@@ -1,6 +1,7 @@
-/* Shared memory has 32 banks of 4 bytes. An access of w bytes a lane is made by 128 / w lanes at a time, a phase; to a
- * phase the banks are 128 / w groups, each of which gives one unit of w bytes in a wavefront. So a phase takes as many
- * wavefronts as the busiest group has distinct units to give, and phases add up.
+/* Shared memory has 32 banks of 4 bytes. An access of w bytes a lane is made by 128 / w lanes at a
+ * time, a phase; to a phase the banks are 128 / w groups, each of which gives one unit of w bytes
+ * in a wavefront. So a phase takes as many wavefronts as the busiest group has distinct units to
+ * give, and phases add up.
  */
 #include "sim/sim_traffic.h"
 
@@ -63,7 +64,8 @@ static void gather(const struct sim_access *a, int first, int lanes, int shift, 
             p->unit[p->count++] = (uint32_t)(a->address[i] >> shift);
 }
 
-/* All lanes, and all within one row of 128 bytes: the most frequent case, at the speed of a loop over an array. */
+/* All lanes, and all within one row of 128 bytes: the most frequent case, at the speed of a loop
+ * over an array. */
 static bool one_row(const struct sim_access *a)
 {
     uint64_t other = 0;
@@ -74,8 +76,8 @@ static bool one_row(const struct sim_access *a)
     return other < ROW;
 }
 
-/* Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have the same address.
- * (Read with all lanes active only.) */
+/* Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have
+ * the same address. (Read with all lanes active only.) */
 static bool paired(const struct sim_access *a)
 {
     uint64_t near = 0, far = 0;
@@ -135,9 +137,10 @@ static const uint64_t *targets(const struct sim_access *a)
     return a->kind != SIM_WRITE && a->across ? a->across : a->address;
 }
 
-/* By way of L1 (.ca): L1's lines lie in banks as shared memory does, and in a wavefront a lane needs a group of banks on
- * either side for itself; equal units are not joined. Of the lanes of a phase that are left, the first of each group of
- * targets comes forward, and of these go the first of each group of sources. */
+/* By way of L1 (.ca): L1's lines lie in banks as shared memory does, and in a wavefront a lane
+ * needs a group of banks on either side for itself; equal units are not joined. Of the lanes of a
+ * phase that are left, the first of each group of targets comes forward, and of these go the first
+ * of each group of sources. */
 static int copy_by_l1(const struct sim_access *a)
 {
     const uint64_t *from = sources(a), *to = targets(a);
@@ -160,7 +163,8 @@ static int copy_by_l1(const struct sim_access *a)
     return sum;
 }
 
-/* Past L1 (.cg, 16 bytes a lane): what of one row of global memory goes to one sector of shared memory. */
+/* Past L1 (.cg, 16 bytes a lane): what of one row of global memory goes to one sector of shared
+ * memory. */
 struct piece {
     uint64_t row, sector;
     int8_t half
@@ -196,9 +200,10 @@ static int pieces_of(const struct sim_access *a, struct piece pieces[SIM_LANES])
     return count;
 }
 
-/* How the halves of a piece are moved, as a set of bits. A wavefront moves all pieces between the same rows that are moved
- * alike: the same halves of sectors to the same halves, odd sectors to odd ones or to even ones. Both halves of a sector
- * go at once if they come from one. */
+/* How the halves of a piece are moved, as a set of bits. A wavefront moves all pieces between the
+ * same rows that are moved
+ * alike: the same halves of sectors to the same halves, odd sectors to odd ones or to even ones.
+ * Both halves of a sector go at once if they come from one. */
 static uint32_t ways(const struct piece *p)
 {
     int way[2], parity = (int)(p->sector % 2);
@@ -231,7 +236,8 @@ static int copy_past_l1(const struct sim_access *a)
     return sum;
 }
 
-/* All lanes at one place, or side by side: what such an access takes is the fewest that it could. 0: another one. */
+/* All lanes at one place, or side by side: what such an access takes is the fewest that it could.
+ * 0: another one. */
 static int orderly(const struct sim_access *a)
 {
     bool side_by_side = a->pattern == SIM_LINEAR && a->stride == (uint32_t)a->bytes;

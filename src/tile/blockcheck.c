@@ -1,8 +1,8 @@
 /* Blocks that overwrite each other's results: a warning where it is certain.
  *
  * Blocks run in any order, at once or not. When the grid has several blocks along an axis on which
- * neither the place of a store nor whether it happens depends, they all write the same elements; and
- * when the value depends on that axis, what is left there is anybody's: a product that is split
+ * neither the place of a store nor whether it happens depends, they all write the same elements;
+ * and when the value depends on that axis, what is left there is anybody's: a product that is split
  * along k and stored with `+=` is the usual case.
  *
  * For each symbol two sets of axes are found, without regard to order: those on which its value may

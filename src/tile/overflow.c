@@ -1,5 +1,5 @@
-/* Where integer arithmetic on known values leaves its type. In a running kernel integers wrap; constants, extents and grids are not
- * meant to. */
+/* Where integer arithmetic on known values leaves its type. In a running kernel integers wrap;
+ * constants, extents and grids are not meant to. */
 #include "base/text.h"
 #include "tile/tile.h"
 

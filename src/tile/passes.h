@@ -1,5 +1,6 @@
-/* Passes over Tile IR, in the order in which pass_list runs them. Each is a file and a function; the contract stands
- * above it. Each may add diagnostics; a pass that found errors leaves the kernel unfit for the next. */
+/* Passes over Tile IR, in the order in which pass_list runs them. Each is a file and a function;
+ * the contract stands above it. Each may add diagnostics; a pass that found errors leaves the
+ * kernel unfit for the next. */
 #ifndef TW_PASSES_H
 #define TW_PASSES_H
 
@@ -26,13 +27,15 @@ struct pass_context {
     const char *sync_undecided;  /* SYNC_UNDECIDED: why, a text that lives on; else NULL */
 };
 
-/* variance.c: marks what differs between threads, and refuses what needs all threads where not all come.
- * requires: types. sets: type.varying everywhere. diagnoses: sync, tile ops on shared or register tiles, lock under
- * varying control flow; varying start of a tile copy into shared memory; return/break that leaves part of the threads
- * before a sync. */
+/* variance.c: marks what differs between threads, and refuses what needs all threads where not all
+ * come.
+ * requires: types. sets: type.varying everywhere. diagnoses: sync, tile ops on shared or register
+ * tiles, lock under varying control flow; varying start of a tile copy into shared memory;
+ * return/break that leaves part of the threads before a sync. */
 void pass_variance(struct pass_context *c);
 
-/* specialise.c: static parameters, constants and tuned values become literals; launch facts become assume().
+/* specialise.c: static parameters, constants and tuned values become literals; launch facts become
+ * assume().
  * requires: types. breaks: folded (fold follows). */
 void pass_specialise(struct pass_context *c);
 
@@ -41,14 +44,16 @@ void pass_specialise(struct pass_context *c);
 void pass_fold(struct pass_context *c);
 
 /* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
- * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared tiles, copies not waited for.
+ * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared
+ * tiles, copies not waited for.
  * sets: sync, sync_undecided. */
 void pass_synccheck(struct pass_context *c);
-/* blockcheck.c, with it: warns of stores to views that several blocks surely make to the same elements, with values that
- * differ. At tile level. */
+/* blockcheck.c, with it: warns of stores to views that several blocks surely make to the same
+ * elements, with values that differ. At tile level. */
 void check_blocks(struct pass_context *c);
 
-/* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes dot(a, b, acc).
+/* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes
+ * dot(a, b, acc).
  * requires: folded. Decided here so that all executors agree (Meaning 12). */
 void pass_contract(struct pass_context *c);
 
@@ -56,16 +61,17 @@ void pass_contract(struct pass_context *c);
  * requires: folded. Uses assume(), loop conditions, the grid's extent. */
 void pass_masks(struct pass_context *c);
 
-/* pipeline.c: for a GPU (c->sm > 0; the CPU engine runs pipelines itself), `pipeline(n) for` becomes a plain loop over n stages with
- * asynchronous copies, waits and barriers, all marked `added`.
- * requires: variance, folded, masks (what they promised is kept). breaks: folded (it folds again). diagnoses: pipelines of which
- * nothing can be fetched ahead (a warning). */
+/* pipeline.c: for a GPU (c->sm > 0; the CPU engine runs pipelines itself), `pipeline(n) for`
+ * becomes a plain loop over n stages with asynchronous copies, waits and barriers, all marked
+ * `added`.
+ * requires: variance, folded, masks (what they promised is kept). breaks: folded (it folds again).
+ * diagnoses: pipelines of which nothing can be fetched ahead (a warning). */
 void pass_pipeline(struct pass_context *c);
 
-/* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a barrier separates them,
- * else adds one.
- * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a
- * warning). */
+/* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a
+ * barrier separates them, else adds one.
+ * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. diagnoses: more
+ * bytes than GPUs have (a warning). */
 void pass_plan(struct pass_context *c);
 
 struct pass {
@@ -76,8 +82,8 @@ struct pass {
 extern const struct pass pass_list[];
 extern const int pass_count;
 
-/* Runs the passes in order up to and including `last` (NULL: all); stops after one that reported errors. Verifies after
- * each in debug builds. Returns false on errors. */
+/* Runs the passes in order up to and including `last` (NULL: all); stops after one that reported
+ * errors. Verifies after each in debug builds. Returns false on errors. */
 bool passes_run(struct pass_context *c, const char *last);
 
 /* synccheck's finding, for those who want more than diagnostics (the oracle of the tests). */

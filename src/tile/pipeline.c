@@ -1,5 +1,5 @@
-/* Pipelines, for targets whose copies run in the background (sm_80 and later): `pipeline(n) for` becomes the plain loop that one
- * would write by hand (kernels/matmul/stages.tile).
+/* Pipelines, for targets whose copies run in the background (sm_80 and later): `pipeline(n) for`
+ * becomes the plain loop that one would write by hand (kernels/matmul/stages.tile).
  *
  *     shared T sa[n][BM][BK];                       one stage more for each turn that is under way
  *     for (s = 0; s < n - 1; s++) {                 the first turns' copies, a group each
@@ -16,9 +16,10 @@
  *     }
  *     async_wait(0);
  *
- * Copies are made for turns that come, and for no others: what holds for an address in the loop (`inside`) holds for them.
- * Register tiles that the body loads from const views at such addresses are loaded a turn ahead.
- * With one stage, and where the turns to come are not known ahead, the tiles are copied where they stand, between two barriers.
+ * Copies are made for turns that come, and for no others: what holds for an address in the loop
+ * (`inside`) holds for them. Register tiles that the body loads from const views at such addresses
+ * are loaded a turn ahead. With one stage, and where the turns to come are not known ahead, the
+ * tiles are copied where they stand, between two barriers.
  */
 #include "tile/pipeline.h"
 
@@ -152,7 +153,8 @@ static bool may_escape(struct stmt *s)
     return found;
 }
 
-/* The part of a const view that a declared register tile is, through casts; NULL: it is something else. */
+/* The part of a const view that a declared register tile is, through casts; NULL: it is something
+ * else. */
 static struct expr **fetched_source(struct stmt *s)
 {
     if (s->kind != STMT_DECL || s->sym->storage != ST_REG || !s->value)
@@ -391,7 +393,8 @@ static struct stmt *head(struct pipeline *p)
     return list.first;
 }
 
-/* Declarations of a loop share a type; where the counter of stages does not fit in, it stands in front. */
+/* Declarations of a loop share a type; where the counter of stages does not fit in, it stands in
+ * front. */
 static void add_stage_counter(struct pipeline *p, struct list *before)
 {
     struct stmt *loop = p->loop, **end = &loop->init;

@@ -19,14 +19,16 @@ struct turns {
     const struct expr *why;       /* then: it */
 };
 
-/* The counters as they are in the turn that is running; `first`: as the loop will begin, seen from in front of it. */
+/* The counters as they are in the turn that is running; `first`: as the loop will begin, seen from
+ * in front of it. */
 void turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool first);
 /* One turn on. */
 void turns_advance(struct turns *t);
 /* A copy of e as it is in that turn; what the body declares is replaced by what it is made of. */
 struct expr *turns_value(struct turns *t, const struct expr *e);
 
-/* Do all counters that matter grow by numbers? Then turn `index` (a scalar) of the loop, seen from in front of it. */
+/* Do all counters that matter grow by numbers? Then turn `index` (a scalar) of the loop, seen from
+ * in front of it. */
 bool turns_are_even(const struct turns *t);
 void turns_at(struct turns *t, struct kernel *k, const struct stmt *loop, struct sym *index);
 

@@ -1,8 +1,9 @@
 /* What expressions will be in later turns of a loop.
  *
- * A counter that the loop's step moves by a number is so many times the number further on; of any other step the
- * formula is written out. The values are those that the loop itself will compute, in the same order, so
- * a promise such as `inside` holds for them where it held for the loop, as long as the turn comes at all.
+ * A counter that the loop's step moves by a number is so many times the number further on; of any
+ * other step the formula is written out. The values are those that the loop itself will compute, in
+ * the same order, so a promise such as `inside` holds for them where it held for the loop, as long
+ * as the turn comes at all.
  */
 #include "tile/pipeline.h"
 
@@ -132,7 +133,8 @@ static struct expr *copy_scalar(struct copying *c, const struct expr *e)
     return expr_cast(t->kernel, value, e->type.dtype);
 }
 
-/* Memory that nobody writes, by single elements; a part of it where the whole expression is that. */
+/* Memory that nobody writes, by single elements; a part of it where the whole expression is
+ * that. */
 static bool may_read(struct copying *c, const struct expr *e)
 {
     if (e->sym->storage == ST_VIEW)
@@ -278,7 +280,8 @@ static bool mentions_counter(const struct stmt *loop, const struct expr *e)
     return e->otherwise && mentions_counter(loop, e->otherwise);
 }
 
-/* A comparison of a counter with something that stays: which side the counter is on, by what it grows. */
+/* A comparison of a counter with something that stays: which side the counter is on, by what it
+ * grows. */
 static bool is_limit(const struct stmt *loop, const struct expr *e, int *side, int64_t *by)
 {
     for (*side = 0; *side < 2; ++*side) {
@@ -311,7 +314,8 @@ bool condition_is_final(struct kernel *k, const struct stmt *loop)
     return loop->condition && is_final(loop, loop->condition);
 }
 
-/* Of a condition that is final: the limit is moved, not the counter, which then cannot pass the end of its type. */
+/* Of a condition that is final: the limit is moved, not the counter, which then cannot pass the end
+ * of its type. */
 static struct expr *comes_before_limit(struct turns *t, const struct expr *e, int ahead)
 {
     struct kernel *k = t->kernel;

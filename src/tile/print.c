@@ -741,7 +741,8 @@ static void print_attributes(struct text *t, const struct kernel *k)
     text_add_char(t, '\n');
 }
 
-/* What a pipeline stages is there once in the plan, and as often as it has stages when it is pipelined. */
+/* What a pipeline stages is there once in the plan, and as often as it has stages when it is
+ * pipelined. */
 static void print_staged(void *user, struct stmt *s)
 {
     long long bytes = 0;

@@ -156,8 +156,8 @@ struct loop {
 
 /* A scalar that matters. */
 struct tracked {
-    /* NULL: a mask. A scalar; a tile of rows for a gather; or a shared tile of which elements decide:
-     * its slot holds which filling of the tile it is (exact). */
+    /* NULL: a mask. A scalar; a tile of rows for a gather; or a shared tile of which elements
+     * decide: its slot holds which filling of the tile it is (exact). */
     const struct sym *sym;
     bool indexes; /* decides which part of a tile is touched, not only conditions */
 };

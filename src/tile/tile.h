@@ -1,12 +1,14 @@
 /* Tile IR: the typed program of one kernel, for one choice of types and tuned values.
  *
- * It is a tree of statements over trees of expressions, and its printed form is the language itself (print.c): what a
- * pass did can be read, saved, edited and compiled again. `lang` makes it from text; passes (passes.h) rewrite it in
- * place; `cpu` runs it; later `lower` makes PTX of it. Everything lives in one arena.
+ * It is a tree of statements over trees of expressions, and its printed form is the language itself
+ * (print.c): what a pass did can be read, saved, edited and compiled again. `lang` makes it from
+ * text; passes (passes.h) rewrite it in place; `cpu` runs it; later `lower` makes PTX of it.
+ * Everything lives in one arena.
  *
- * Scalars are *uniform* (one value a block) or *varying* (one value a thread; only with threads(x, y)). A tile is a
- * rectangle of elements with constant extents that the block's threads hold or share; a per-thread array is a small
- * rectangle that each thread has for itself. So a type is: element type, extents, varying or not.
+ * Scalars are *uniform* (one value a block) or *varying* (one value a thread; only with threads(x,
+ * y)). A tile is a rectangle of elements with constant extents that the block's threads hold or
+ * share; a per-thread array is a small rectangle that each thread has for itself. So a type is:
+ * element type, extents, varying or not.
  */
 #ifndef TW_TILE_H
 #define TW_TILE_H
@@ -219,10 +221,11 @@ struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
                          struct expr *arg);                 /* arg may be NULL */
 bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc ignored */
 
-/* --- walk.c: visiting. Every walk goes in program order; for a FOR: init, condition, body, step. --- */
+/* --- walk.c: visiting. Every walk goes in program order; for a FOR: init, condition, body, step.
+ * --- */
 
-/* Calls visit on each expression below *root, operands (index values and `otherwise` included) before their parent; visit
- * may replace *at. */
+/* Calls visit on each expression below *root, operands (index values and `otherwise` included)
+ * before their parent; visit may replace *at. */
 void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user);
 /* How often e (NULL: nowhere) names s, indices included. */
 int expr_mentions(const struct expr *e, const struct sym *s);
@@ -230,7 +233,8 @@ int expr_mentions(const struct expr *e, const struct sym *s);
 bool expr_has_atomic(const struct expr *e);
 /* Calls visit on each statement of the list at *first and below, the outer one first. */
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user);
-/* Calls visit on each root expression that s itself holds (not its body's); `is_target` marks what is written. */
+/* Calls visit on each root expression that s itself holds (not its body's); `is_target` marks what
+ * is written. */
 void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
                       void *user);
 
@@ -242,36 +246,38 @@ struct scalar_env {
     const bool *known;
     int count;
 };
-/* The value of a scalar expression of literals, constants, bound statics and env; false if it needs anything else (or
- * divides by zero). Wraps and rounds as the type does. */
+/* The value of a scalar expression of literals, constants, bound statics and env; false if it needs
+ * anything else (or divides by zero). Wraps and rounds as the type does. */
 bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out);
 bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
-/* The op applied to constants of element type t, as every executor does it. false: not foldable. t is the operands' type,
- * joined; of CAST, BITS, SELECT and WHERE the result's. CAST takes integers as i64: see eval_cast. */
+/* The op applied to constants of element type t, as every executor does it. false: not foldable. t
+ * is the operands' type, joined; of CAST, BITS, SELECT and WHERE the result's. CAST takes integers
+ * as i64: see eval_cast. */
 bool eval_op(enum op op, enum dtype t, const struct literal *args, int count, struct literal *out);
 /* `(to) x` for a constant x of type from. */
 struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x);
 
 /* --- overflow.c --- */
 
-/* The innermost part of e that does not fit its type, as far as values are known; NULL: none. In signed types; strict: in
- * unsigned ones and casts too. */
+/* The innermost part of e that does not fit its type, as far as values are known; NULL: none. In
+ * signed types; strict: in unsigned ones and casts too. */
 const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *env, bool strict);
 /* "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for what eval_overflow found. */
 const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env);
 
 /* --- print.c --- */
 
-/* The kernel as a module that compiles again to the same kernel. Constants still named are printed ahead of it. */
+/* The kernel as a module that compiles again to the same kernel. Constants still named are printed
+ * ahead of it. */
 void kernel_print(struct text *out, const struct kernel *k);
 void expr_print(struct text *out, const struct expr *e);
 void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone, not s->next */
 
 /* --- verify.c --- */
 
-/* NULL if every invariant of this header holds, else what is wrong (arena text). For debug builds and tests: a failure is
- * a bug of the compiler, never the user's. Checked: arities, types of every op by its class, shapes, symbols declared
- * before use, assignable targets, index counts. */
+/* NULL if every invariant of this header holds, else what is wrong (arena text). For debug builds
+ * and tests: a failure is a bug of the compiler, never the user's. Checked: arities, types of every
+ * op by its class, shapes, symbols declared before use, assignable targets, index counts. */
 const char *kernel_verify(struct arena *a, const struct kernel *k);
 
 #endif

@@ -420,7 +420,8 @@ static bool check_expr(struct verifier *v, const struct expr *e, bool is_stateme
     const struct op_info *info = &op_table[e->op];
     if (info->class == CLASS_EFFECT && !is_statement)
         return fail(v, e, "a statement stands in an expression");
-    /* free() names its tile by symbol; in `ensures` iota() and reshape() have extents as operands. */
+    /* free() names its tile by symbol; in `ensures` iota() and reshape() have extents as
+     * operands. */
     bool free_by_symbol = e->op == OP_FREE && e->count == 0;
     bool at_launch = v->in_ensures && ((e->op == OP_IOTA && e->count == e->type.rank) ||
                                        (e->op == OP_RESHAPE && e->count == 1 + e->type.rank));

@@ -1,4 +1,5 @@
-/* Text to runnable program: the best of 20 compilations of each file given, in milliseconds, one line a file. */
+/* Text to runnable program: the best of 20 compilations of each file given, in milliseconds, one
+ * line a file. */
 #include "tilewright.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* Text to PTX: the best of several compilations, each in a context of its own, of every kernel of every file for each
- * of its types and each target given; in milliseconds, one line each.
+/* Text to PTX: the best of several compilations, each in a context of its own, of every kernel of
+ * every file for each of its types and each target given; in milliseconds, one line each.
  *
  *     speed_ptx RUNS TARGET,TARGET… NAME=VALUE,NAME=VALUE… FILE…
  *
- * The values are those of scalar parameters; one that is not named is 4096. Each kernel comes with the default of its
- * tuned values and with the largest; where the target has no room for these, it is left out. The time is the
- * processor's, so that what else the machine does counts little; memory stays with the process once it has it, as in a
- * program that compiles a second kernel.
+ * The values are those of scalar parameters; one that is not named is 4096. Each kernel comes with
+ * the default of its tuned values and with the largest; where the target has no room for these, it
+ * is left out. The time is the processor's, so that what else the machine does counts little;
+ * memory stays with the process once it has it, as in a program that compiles a second kernel.
  */
 #include "tilewright.h"
 

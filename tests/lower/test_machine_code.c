@@ -270,7 +270,8 @@ static const struct {
     tw_dtype type;
     const char *fate;
 } known[] = {
-    /* rows of q are the same each time, but the loop loads them anew where the product stages them */
+    /* rows of q are the same each time, but the loop loads them anew where the product stages
+     * them */
     {"fused/attention.tile", TW_F32, "moved out of a loop"},
 };
 

@@ -27,8 +27,8 @@ void feed_end(struct feed *f);
 int64_t feed_found(const struct feed *f);
 
 struct sim_place feed_place(const struct feed *f, int block, int warp);
-/* One access; `address` of FEED_BASE and above is global. Each lane's at address + lane * stride; values: all bytes
- * `value`. Memory is written. */
+/* One access; `address` of FEED_BASE and above is global. Each lane's at address + lane * stride;
+ * values: all bytes `value`. Memory is written. */
 void feed_access(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
                  uint64_t address, int stride, int bytes, int value);
 /* The same with order, scope, the number of an asynchronous copy, and each lane's address. */

@@ -1,4 +1,5 @@
-/* Counters: every reading of h200-counters.csv and of h200-copies.csv; random accesses against the rules spelt out; sums by line and kind. */
+/* Counters: every reading of h200-counters.csv and of h200-copies.csv; random accesses against the
+ * rules spelt out; sums by line and kind. */
 #include "sim/sim_counters.h"
 #include "warp_program.h"
 
@@ -130,8 +131,9 @@ static void every_reading(void **state)
 
 enum { COPY_COUNTS = 4, COPY_FIELDS = COPY_COUNTS + 2 * SIM_LANES };
 
-/* access (the instruction and its bytes: cpa.ca, but cpa16 .cg and cpaa16 .ca), pattern, wavefronts, the fewest, sectors,
- * requests, offsets in global and in shared memory; -1: the lane is off */
+/* access (the instruction and its bytes: cpa.ca, but cpa16 .cg and cpaa16 .ca), pattern,
+ * wavefronts, the fewest, sectors, requests, offsets in global and in shared memory; -1: the lane
+ * is off */
 static void copy_of(const char *access, const int field[COPY_FIELDS], struct sim_access *read,
                     struct sim_access *write)
 {
@@ -385,8 +387,8 @@ static void by_line_and_kind(void **state)
 
 /* --- a launch --- */
 
-/* Two warps: a copy of 16 bytes a thread in the background, matrices from it, a column of a row-major array, a store that
- * half of the lanes make. */
+/* Two warps: a copy of 16 bytes a thread in the background, matrices from it, a column of a
+ * row-major array, a store that half of the lanes make. */
 static const char kernel[] =
     ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
     "    .shared .align 128 .b8 s[8192];\n    .reg .b32 %t, %x, %y, %r<4>;\n    .reg .b64 %i, %o, "

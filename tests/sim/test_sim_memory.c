@@ -1,4 +1,5 @@
-/* Memory of all spaces: loads, stores, atomics, asynchronous copies, and what is wrong with an address. */
+/* Memory of all spaces: loads, stores, atomics, asynchronous copies, and what is wrong with an
+ * address. */
 #include "sim_helper.h"
 
 #include <stdarg.h>

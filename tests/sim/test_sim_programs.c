@@ -1,4 +1,5 @@
-/* What nvcc makes of tests/ptx/cuda/, optimised and for debuggers, computes what the host does. Without nvcc nothing is run.
+/* What nvcc makes of tests/ptx/cuda/, optimised and for debuggers, computes what the host does.
+ * Without nvcc nothing is run.
  */
 #include "sim_helper.h"
 

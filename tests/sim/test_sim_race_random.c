@@ -351,7 +351,8 @@ static void whole_barrier(struct feed *f, int block)
     feed_barrier(f, block);
 }
 
-/* One warp arrives and goes on, or waits; the other waits: 64 threads, the second warp counting what it has. */
+/* One warp arrives and goes on, or waits; the other waits: 64 threads, the second warp counting
+ * what it has. */
 static void warp_barrier(struct feed *f, int block)
 {
     bool waits = below(2);

@@ -1,5 +1,6 @@
-/* Twins (tests/sim/twins): of each pair the broken one gives the finding that its first line names, within a few orders of
- * warps, and the clean one gives none. TW_TWIN=name runs one pair and prints what is found. */
+/* Twins (tests/sim/twins): of each pair the broken one gives the finding that its first line names,
+ * within a few orders of warps, and the clean one gives none. TW_TWIN=name runs one pair and prints
+ * what is found. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"

@@ -3,10 +3,10 @@
  *
  *     mutants [-v] [-l HARMLESS] FILE.tile …
  *
- * For every kernel with shared tiles, in every tuned configuration: the kernel itself must be silent,
- * each mutant must be caught, and a report must be about lines that use the tile it names. A mutant
- * that does no harm stands in the list HARMLESS with its argument: `KERNEL MUTATION NUMBER: why`;
- * one that is listed and caught all the same is a failure too.
+ * For every kernel with shared tiles, in every tuned configuration: the kernel itself must be
+ * silent, each mutant must be caught, and a report must be about lines that use the tile it names.
+ * A mutant that does no harm stands in the list HARMLESS with its argument: `KERNEL MUTATION
+ * NUMBER: why`; one that is listed and caught all the same is a failure too.
  */
 #include "source_mutants.h"
 

@@ -96,7 +96,8 @@ struct program {
     bool loaded_flag; /* the second flag is read from memory */
     bool uses[INPUTS];
     int bound[LOOPS], constant[LOOPS]; /* input and number of each loop */
-    /* As planned, by tile: where it lies, and whether a barrier was added before its declaration. */
+    /* As planned, by tile: where it lies, and whether a barrier was added before its
+     * declaration. */
     int64_t offset[MAX_TILES], bytes[MAX_TILES];
     bool barrier[MAX_TILES];
 };
@@ -111,7 +112,8 @@ struct oracle_answer {
 };
 /* Loops with an unknown bound go 0 … trips rounds. */
 void oracle_ask(const struct program *p, int trips, struct oracle_answer *out);
-/* As planned: do accesses of different tiles on the same bytes meet? The first such pair is noted. */
+/* As planned: do accesses of different tiles on the same bytes meet? The first such pair is
+ * noted. */
 void oracle_ask_planned(const struct program *p, int trips, struct oracle_answer *out);
 bool oracle_has_pair(const struct oracle_answer *a, int line, int other);
 

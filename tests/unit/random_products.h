@@ -1,5 +1,5 @@
-/* Kernels of one product: of the formats of matrix units, from shared memory, transposed or not, from registers, cast on
- * the way. One block; a view of the whole of each parameter. */
+/* Kernels of one product: of the formats of matrix units, from shared memory, transposed or not,
+ * from registers, cast on the way. One block; a view of the whole of each parameter. */
 #ifndef RANDOM_PRODUCTS_H
 #define RANDOM_PRODUCTS_H
 

@@ -1,5 +1,5 @@
-/* Kernels of tile expressions: reductions, edges, scans, shapes, masks, casts, shared memory, over random extents, types
- * and numbers of warps. One block; a view of the whole of each parameter. */
+/* Kernels of tile expressions: reductions, edges, scans, shapes, masks, casts, shared memory, over
+ * random extents, types and numbers of warps. One block; a view of the whole of each parameter. */
 #ifndef RANDOM_TILES_H
 #define RANDOM_TILES_H
 

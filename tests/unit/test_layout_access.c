@@ -343,7 +343,8 @@ static void check_widened(const struct layout *l, int vector)
     }
 }
 
-/* Sums of products: two elements of a row in a thread, then four or eight; each warp keeps what it has. */
+/* Sums of products: two elements of a row in a thread, then four or eight; each warp keeps what it
+ * has. */
 static void vectors_are_widened_within_warps(void **state)
 {
     (void)state;

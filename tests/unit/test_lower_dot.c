@@ -1,5 +1,5 @@
-/* Products: how the work is divided, and that the instructions emitted compute the product: they are
- * executed here on small integers, all threads of the block. What masks cut off is poisoned. */
+/* Products: how the work is divided, and that the instructions emitted compute the product: they
+ * are executed here on small integers, all threads of the block. What masks cut off is poisoned. */
 #include "lower/lower_dot_factor.h"
 #include "lower_program.h"
 
@@ -353,7 +353,8 @@ static void test_products(void **state)
 
 /* --- What a program's products become --- */
 
-/* c = dot(LEFT, RIGHT) of shared tiles a [64][32] and b [32][64]; at [32][64], bt [64][32]: transposed. */
+/* c = dot(LEFT, RIGHT) of shared tiles a [64][32] and b [32][64]; at [32][64], bt [64][32]:
+ * transposed. */
 static const char program_text_of[] =
     "kernel product(const %s *p, const %s *q, %s *r) grid(1) warps(4)\n"
     "{\n"

@@ -469,8 +469,8 @@ static const struct layout *stored_in(struct planned *p, const struct stmt *s)
     return plan_view(&p->l, s->target, natural, true);
 }
 
-/* Fragments are 4 bytes of f16 a lane, 8 of f32; stores are of 16, and turned over among a warp's lanes where that is
- * cheaper than through shared memory. */
+/* Fragments are 4 bytes of f16 a lane, 8 of f32; stores are of 16, and turned over among a warp's
+ * lanes where that is cheaper than through shared memory. */
 static void sums_are_stored_in_wide_vectors(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* tilewright.h, section 7: launches and PTX programs on the simulator, through the public interface. */
+/* tilewright.h, section 7: launches and PTX programs on the simulator, through the public
+ * interface. */
 #include "api_helper.h"
 
 #include <stdlib.h>
@@ -217,7 +218,8 @@ static void it_can_be_cancelled(void **state)
     tw_context_free(ctx);
 }
 
-/* Every allocation of a call fails once; what was taken is given back (api_teardown), and the next call works. */
+/* Every allocation of a call fails once; what was taken is given back (api_teardown), and the next
+ * call works. */
 static void memory_runs_out(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,6 @@
-/* Random tile programs: lowered, printed, and the text run by the simulator with all checks, with warps in turn and at
- * random, against what the CPU engine makes of the same program. TW_TEST_LONG: 5,000 of them. */
+/* Random tile programs: lowered, printed, and the text run by the simulator with all checks, with
+ * warps in turn and at random, against what the CPU engine makes of the same program. TW_TEST_LONG:
+ * 5,000 of them. */
 #include "lower_compare.h"
 #include "random_products.h"
 #include "random_tiles.h"

@@ -1,6 +1,7 @@
-/* What `tilewright check k.cu` puts in front of a CUDA C file when clang compiles it and no CUDA toolkit is there: the
- * qualifiers, built-in variables and device functions that kernels use, in terms of clang's builtins. Where the toolkit is
- * installed its own headers are used instead. Names and meaning are those of the CUDA C++ Programming Guide. */
+/* What `tilewright check k.cu` puts in front of a CUDA C file when clang compiles it and no CUDA
+ * toolkit is there: the qualifiers, built-in variables and device functions that kernels use, in
+ * terms of clang's builtins. Where the toolkit is installed its own headers are used instead. Names
+ * and meaning are those of the CUDA C++ Programming Guide. */
 /* clang-format off */
 #ifndef TILEWRIGHT_CUDA_H
 #define TILEWRIGHT_CUDA_H

@@ -1,18 +1,19 @@
-/* Takes something away from kernels that are right, in the PTX that is made of them (ptx_mutants.h) and in their source
- * (source_mutants.h, where the static check would refuse most, is passed over here), and sees whether the simulator
- * notices.
+/* Takes something away from kernels that are right, in the PTX that is made of them (ptx_mutants.h)
+ * and in their source (source_mutants.h, where the static check would refuse most, is passed over
+ * here), and sees whether the simulator notices.
  *
  *     emitted_mutants [-v] [-k KERNEL] [-o SEEDS] [-l HARMLESS] FILE.tile …
  *
- * Every kernel, in two configurations with small tiles on small sizes, ragged ones and aligned ones. The kernel itself must
- * be silent in SEEDS orders (4) and give what `ensures` says; each mutant must be caught in one of several orders, with
- * copies landing early and late: a finding of the checks, a fault, no end, or other values than the kernel gives. One that
- * does no harm stands in the list HARMLESS with its argument:
+ * Every kernel, in two configurations with small tiles on small sizes, ragged ones and aligned
+ * ones. The kernel itself must be silent in SEEDS orders (4) and give what `ensures` says; each
+ * mutant must be caught in one of several orders, with
+ * copies landing early and late: a finding of the checks, a fault, no end, or other values than the
+ * kernel gives. One that does no harm stands in the list HARMLESS with its argument:
  *
  *     KERNEL CONFIGURATION MUTATION NUMBER: why
  *
- * (`ragged`, `aligned` or `both`; `ptx-` or `source-` in front of the mutation.) An entry whose mutants were all caught is a
- * failure too.
+ * (`ragged`, `aligned` or `both`; `ptx-` or `source-` in front of the mutation.) An entry whose
+ * mutants were all caught is a failure too.
  */
 #include "ptx_mutants.h"
 #include "source_mutants.h"
