@@ -19,7 +19,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TILES = 160, PRODUCTS = 40, LONGER = 25 };
+enum { TILES = 4000, PRODUCTS = 1000, LONGER = 10 };
 
 static uint64_t order; /* of warps, in the next launch: even, copies late */
 
