@@ -268,12 +268,18 @@ static void see_global(struct sim_counts *n, const struct sim_access *access)
         n->global_loads++;
 }
 
+/* What functions are given and give back is passed in registers as far as these reach: not counted. */
+static bool passes_parameters(const struct ptx_instruction *ins)
+{
+    return ins && (ins->op == PTX_CALL || space_kind(ins) == SIM_KIND_CONST);
+}
+
 static void count(struct sim_counts *n, const struct sim_access *access)
 {
     switch (access->space) {
     case SIM_SHARED: see_shared(n, access); break;
     case SIM_GLOBAL: see_global(n, access); break;
-    case SIM_LOCAL: n->local_accesses++; break;
+    case SIM_LOCAL: n->local_accesses += !passes_parameters(access->at.ins); break;
     case SIM_CONST:
     case SIM_PARAM: break;
     }

@@ -300,6 +300,10 @@ def test_calls(s):
     values = s.json(["run", "calls.ptx", *launch], 0)["arguments"][0]["values"]
     if values != [2 * i + 1 if i < 40 else 0 for i in range(48)]:
         fail(f"calls: {values}")
+    # the store and what reads it, by two warps; not what functions are given and give back
+    counters = s.json(["run", "calls.ptx", *launch, "--counters"], 0)["counters"]
+    if counters["local_accesses"] != 4:
+        fail(f"local accesses: {counters['local_accesses']}")
     s.write("calls.ptx", CALLS.replace("STORE", ""))
     found = s.json(["check", "calls.ptx", *launch], 1)["findings"]
     if [f["kind"] for f in found] != ["uninitialised"] or "ld.local.u32" not in found[0]["accesses"][0]["instruction"]:
