@@ -77,7 +77,7 @@ static struct guard guard_at(struct walk *w, const struct element_place *at)
     if (at->never || at->copy)
         return (struct guard){.never = true};
     const struct value *condition = both(w->l, w->first, at->inside);
-    return condition ? guard_of(w->l, condition) : guard_always();
+    return guard_of(w->l, condition);
 }
 
 /* --- sums in vectors --- */

@@ -171,7 +171,7 @@ void copy_async(struct lower *l, const struct stmt *s)
         if (!layout_access_base(c.layout, &how, reg))
             continue;
         const struct value *condition = both(l, first, tile_inside_of(l, c.layout, reg));
-        struct guard guard = condition ? guard_of(l, condition) : guard_always();
+        struct guard guard = guard_of(l, condition);
         if (!guard.never)
             emit_copy(l, &c, reg, value_address(l, pointers_at(l, &c.to, reg)), guard, policy);
     }

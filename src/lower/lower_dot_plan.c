@@ -17,13 +17,6 @@ enum {
     SLOTS_OF_WAVEFRONT = 4
 };
 
-/* 32-bit registers that so many elements of a thread take. */
-static int64_t registers_of(enum dtype t, int64_t elements)
-{
-    int per_word = tile_per_word(t);
-    return dtype_table[t].bits == 64 ? 2 * elements : (elements + per_word - 1) / per_word;
-}
-
 /* --- Where the factors come from --- */
 
 static bool is_shared_part(const struct expr *e)
@@ -377,9 +370,10 @@ static void stage_factors(struct lower *l, struct dot_plan *p, const struct dot_
     int64_t scratch = l->kernel->shared_bytes, registers[2];
     int64_t most = l->target->register_limit - SPARE_REGISTERS;
     for (int side = 0; side < 2; side++)
-        registers[side] =
-            source[side].shared ? 0 : registers_of(source[side].type, elements_of(fragment[side]));
-    int64_t sum = registers_of(p->sum, elements_of(p->c));
+        registers[side] = source[side].shared
+                              ? 0
+                              : tile_registers(source[side].type, elements_of(fragment[side]));
+    int64_t sum = tile_registers(p->sum, elements_of(p->c));
     for (int round = 0; round < 2 && sum + registers[0] + registers[1] > most; round++) {
         int side = registers[1] > registers[0];
         if (!registers[side] || !stage(l, p, side, &source[side], &scratch))
@@ -471,16 +465,10 @@ static void count_product(void *user, struct expr **at)
         c->instructions += dot_instructions(plan);
 }
 
-static void count_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, count_product, user);
-}
-
 static void count_statement(void *user, struct stmt *s)
 {
     if (s->kind != STMT_ENSURES)
-        stmt_expressions(s, count_root, user);
+        statement_expressions(s, count_product, user);
 }
 
 int64_t dot_instructions_in(struct lower *l, const struct stmt *first)

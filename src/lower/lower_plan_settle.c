@@ -108,16 +108,10 @@ static void rename_symbol(void *user, struct expr **at)
         (*at)->sym = r->to;
 }
 
-static void rename_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, rename_symbol, user);
-}
-
 static void rename_in(void *user, struct stmt *s)
 {
     if (s->kind != STMT_ENSURES)
-        stmt_expressions(s, rename_root, user);
+        statement_expressions(s, rename_symbol, user);
 }
 
 /* The last statement of the kernel's own list that holds a product and names the tile. */

@@ -63,7 +63,7 @@ void view_store(struct lower *l, const struct expr *access, const struct regtile
             continue;
         struct element_place e = places_at(l, p, reg);
         const struct value *condition = both(l, first, e.inside);
-        struct guard guard = condition ? guard_of(l, condition) : guard_always();
+        struct guard guard = guard_of(l, condition);
         if (e.never || guard.never)
             continue;
         transfer_out(l, &t, IN_GLOBAL, reg, value_address(l, e.address), guard);
