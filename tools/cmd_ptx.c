@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ELEMENTS = 64, SEEDS = 4, ROUNDS_OF_TIME = 3 };
+enum { SEEDS = 4, ROUNDS_OF_TIME = 3 };
 
 struct ptx_command {
     const struct command *self;
@@ -123,22 +123,13 @@ static void json_head(const struct ptx_command *p, struct json *j)
 
 static void print_array(const struct ptx_argument *a, int index)
 {
-    char type[128];
+    char number[16];
+    snprintf(number, sizeof number, "%d", index);
     if (a->named)
         printf("%d %s: ", index, a->name);
     else
         printf("%s: ", a->name);
-    if (tensor_elements(&a->array) <= SHOWN_ELEMENTS) {
-        tensor_print(stdout, &a->array);
-        putchar('\n');
-        return;
-    }
-    struct tensor_summary s = tensor_summarise(&a->array);
-    format_array_type(type, sizeof type, &a->array);
-    printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
-    if (s.not_numbers)
-        printf(", %lld not a number", (long long)s.not_numbers);
-    printf(" (--out %d=FILE.npy keeps it)\n", index);
+    tensor_report(&a->array, number);
 }
 
 static bool is_shown(const struct ptx_argument *a)

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ELEMENTS = 64 };
-
 /* One pointer parameter of the kernel. */
 struct given_array {
     tw_param param;
@@ -457,23 +455,12 @@ static int write_outputs(struct run *r)
 
 static void report_arrays(const struct run *r)
 {
-    char type[128];
     for (int i = 0; i < r->array_count; i++) {
         const struct given_array *o = &r->arrays[i];
         if (o->param.is_const || o->out)
             continue;
         printf("%s: ", o->param.name);
-        if (tensor_elements(&o->array) <= SHOWN_ELEMENTS) {
-            tensor_print(stdout, &o->array);
-            putchar('\n');
-            continue;
-        }
-        struct tensor_summary s = tensor_summarise(&o->array);
-        format_array_type(type, sizeof type, &o->array);
-        printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
-        if (s.not_numbers)
-            printf(", %lld not a number", (long long)s.not_numbers);
-        printf(" (--out %s=FILE.npy keeps it)\n", o->param.name);
+        tensor_report(&o->array, o->param.name);
     }
 }
 

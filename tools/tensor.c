@@ -205,3 +205,19 @@ struct tensor_summary tensor_summarise(const tw_array *a)
         s.mean /= (double)(n - s.not_numbers);
     return s;
 }
+
+void tensor_report(const tw_array *a, const char *keep)
+{
+    char type[128];
+    if (tensor_elements(a) <= SHOWN_ELEMENTS) {
+        tensor_print(stdout, a);
+        putchar('\n');
+        return;
+    }
+    struct tensor_summary s = tensor_summarise(a);
+    format_array_type(type, sizeof type, a);
+    printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
+    if (s.not_numbers)
+        printf(", %lld not a number", (long long)s.not_numbers);
+    printf(" (--out %s=FILE.npy keeps it)\n", keep);
+}

@@ -39,5 +39,9 @@ struct tensor_summary {
     int64_t not_numbers;
 };
 struct tensor_summary tensor_summarise(const tw_array *a);
+enum { SHOWN_ELEMENTS = 64 }; /* as many as that are printed one by one */
+/* A line on standard output: the elements, or of more of them the type, range and mean, and that `--out
+ * KEEP=FILE.npy` keeps them. */
+void tensor_report(const tw_array *a, const char *keep);
 
 #endif
