@@ -267,12 +267,6 @@ void array_put(struct lower *l, const struct sym *s, const struct value *number,
 /* How an expression uses the array that it is assigned to. */
 enum self_use { SELF_UNUSED, SELF_IN_PLACE, SELF_MIXED };
 
-static bool keeps_place(enum op op)
-{
-    return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
-           op == OP_PHILOX;
-}
-
 /* In place: each element depends on that same element only. */
 static enum self_use use_of(const struct expr *e, const struct sym *s)
 {
@@ -286,7 +280,7 @@ static enum self_use use_of(const struct expr *e, const struct sym *s)
         use = SELF_MIXED;
     for (int i = 0; i < e->count; i++) {
         enum self_use part = use_of(e->args[i], s);
-        bool kept = keeps_place(e->op) && type_same_shape(&e->args[i]->type, &s->type);
+        bool kept = op_keeps_place(e->op) && type_same_shape(&e->args[i]->type, &s->type);
         if (part != SELF_UNUSED)
             use = kept && part == SELF_IN_PLACE && use != SELF_MIXED ? SELF_IN_PLACE : SELF_MIXED;
     }

@@ -125,7 +125,7 @@ static void emit_copy(struct lower *l, const struct copy *c, int32_t reg, struct
     struct ptx_operand all[5] = {to};
     size_t count = 1;
     const struct value *inside = places_edges(l, c->from, reg, &never);
-    struct guard there = inside && !never ? guard_of(l, inside) : guard_always();
+    struct guard there = never ? guard_always() : guard_of(l, inside);
     never |= there.never; /* then nothing is read, wherever that were */
     all[count++] = value_address(l, never ? c->from->origin : places_at(l, c->from, reg).address);
     all[count++] = ptx_int(c->bytes);

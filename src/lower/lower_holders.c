@@ -122,14 +122,6 @@ const struct layout *layout_keep(struct lower *l, const struct layout *layout)
     return &kept_of(l, layout)->layout;
 }
 
-bool layout_fits_type(const struct layout *layout, const struct type *t)
-{
-    bool fits = layout->out_count == t->rank;
-    for (int i = 0; fits && i < t->rank; i++)
-        fits = layout->outs[i].axis == AXIS_DIM(i) && layout->outs[i].extent == t->extent[i];
-    return fits;
-}
-
 const struct layout *tile_everywhere(struct lower *l, const struct type *t)
 {
     struct layout out;

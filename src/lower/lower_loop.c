@@ -473,7 +473,7 @@ static void learn_bound(struct lower *l, const struct loop *p, const struct valu
         greatest = value_greatest(bound);
         greatest -= p->op == OP_LT && greatest != INT64_MAX;
         greatest = multiple_below(
-            greatest, facts_common_divisor(value_divisor(v->start), value_divisor(v->step)));
+            greatest, value_common_divisor(value_divisor(v->start), value_divisor(v->step)));
     } else {
         least = value_least(bound);
         least += p->op == OP_GT && least != INT64_MIN;

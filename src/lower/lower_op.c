@@ -17,6 +17,12 @@ bool op_is_elementwise(enum op op)
     }
 }
 
+bool op_keeps_place(enum op op)
+{
+    return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
+           op == OP_PHILOX;
+}
+
 struct ptx_operand op_register(struct lower *l, enum dtype t)
 {
     return ptx_reg(&l->b, lower_register_type(t));

@@ -36,17 +36,11 @@ static const struct expr *global_read(const struct expr *e, const struct type *s
     return found;
 }
 
-static void find_product(void *user, struct expr **at)
-{
-    ((struct meeting *)user)->multiplies |= (*at)->op == OP_DOT;
-}
-
-static void take_root(void *user, struct expr **root, bool is_target)
+static void take_expression(void *user, struct expr **at)
 {
     struct meeting *m = user;
-    (void)is_target;
-    m->mentions += expr_mentions(*root, m->sym);
-    expr_walk(root, find_product, m);
+    m->mentions += (*at)->sym == m->sym;
+    m->multiplies |= (*at)->op == OP_DOT;
 }
 
 static void take_assignment(struct meeting *m, const struct stmt *s)
@@ -71,7 +65,7 @@ static void take_statement(void *user, struct stmt *s)
     if (s->kind == STMT_ENSURES)
         return;
     m->mentions = 0;
-    stmt_expressions(s, take_root, m);
+    statement_expressions(s, take_expression, m);
     if (s->kind == STMT_ASSIGN)
         take_assignment(m, s);
     m->other |= m->mentions != 0;

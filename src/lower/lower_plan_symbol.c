@@ -7,6 +7,7 @@
  * over a use that is executed as often: the value may be turned over after a cast to a narrower
  * type, or not at all.
  */
+#include "lower/lower_op.h"
 #include "lower/lower_plan_own.h"
 
 #include <string.h>
@@ -28,10 +29,7 @@ bool plan_fits(const struct layout *layout, const struct type *t)
 
 bool plan_is_elementwise(enum op op)
 {
-    enum op_class class = op_table[op].class;
-    return class == CLASS_ARITH || class == CLASS_COMPARE || class == CLASS_LOGIC ||
-           class == CLASS_FLOAT || class == CLASS_BITWISE || op == OP_CAST || op == OP_BITS ||
-           op == OP_WHERE || op == OP_SELECT || op == OP_PHILOX;
+    return op_keeps_place(op) || op == OP_SELECT;
 }
 
 struct planned_symbol *planned_symbol_of(struct lower *l, const struct sym *s)

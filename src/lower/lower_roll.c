@@ -21,8 +21,7 @@ struct roll {
 
 static bool spreads(enum op op)
 {
-    return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
-           op == OP_PHILOX || op == OP_BROADCAST || op == OP_IOTA || op == OP_TRANS;
+    return op_keeps_place(op) || op == OP_BROADCAST || op == OP_IOTA || op == OP_TRANS;
 }
 
 /* Has each element of e a form of its own? */

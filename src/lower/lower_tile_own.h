@@ -85,7 +85,6 @@ static inline int32_t layout_registers(const struct layout *layout)
 {
     return layout_in_extent(layout, AXIS_REG);
 }
-bool layout_fits_type(const struct layout *layout, const struct type *t); /* same axes, extents */
 /* Every thread holds every element, registers row-major. */
 const struct layout *tile_everywhere(struct lower *l, const struct type *t);
 /* The condition that element `reg` lies within the axes of `axes` (a bit each); NULL: surely. */

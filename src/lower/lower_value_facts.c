@@ -151,7 +151,7 @@ static int64_t divisor_mul(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? (a > b ? a : b) : product;
 }
 
-int64_t facts_common_divisor(int64_t a, int64_t b)
+int64_t value_common_divisor(int64_t a, int64_t b)
 {
     return a == INT64_MAX ? b : b == INT64_MAX ? a : greatest_common_divisor(a, b);
 }
@@ -188,7 +188,7 @@ struct facts facts_of_poly(const struct poly *p)
             range_add((struct range){sum.least, sum.greatest}, (struct range){f.least, f.greatest});
         apart = apart && f.least >= 0 && (sum.ones & f.ones) == 0;
         uint64_t ones = sum.ones | f.ones;
-        sum = facts_of_range(facts_common_divisor(sum.divisor, f.divisor), r.least, r.greatest);
+        sum = facts_of_range(value_common_divisor(sum.divisor, f.divisor), r.least, r.greatest);
         if (apart)
             sum.ones &= ones;
     }
@@ -246,7 +246,7 @@ static struct facts facts_of_remainder(const struct facts *a, int64_t n)
     int64_t least = a->least >= 0 ? 0 : -(n - 1), greatest = a->greatest <= 0 ? 0 : n - 1;
     if (a->least >= 0 && a->greatest < greatest)
         greatest = a->greatest;
-    return facts_of_range(facts_common_divisor(a->divisor, n), least, greatest);
+    return facts_of_range(value_common_divisor(a->divisor, n), least, greatest);
 }
 
 static struct facts facts_of_shift(enum dtype t, const struct facts *a, const struct value *count)
@@ -264,12 +264,12 @@ static struct facts facts_of_least(enum op op, const struct facts *a, const stru
     bool least = op == OP_MIN;
     int64_t low = (a->least < b->least) == least ? a->least : b->least;
     int64_t high = (a->greatest < b->greatest) == least ? a->greatest : b->greatest;
-    return facts_of_range(facts_common_divisor(a->divisor, b->divisor), low, high);
+    return facts_of_range(value_common_divisor(a->divisor, b->divisor), low, high);
 }
 
 static struct facts facts_of_either(const struct facts *a, const struct facts *b)
 {
-    struct facts f = facts_of_range(facts_common_divisor(a->divisor, b->divisor),
+    struct facts f = facts_of_range(value_common_divisor(a->divisor, b->divisor),
                                     a->least < b->least ? a->least : b->least,
                                     a->greatest > b->greatest ? a->greatest : b->greatest);
     f.ones &= a->ones | b->ones;

@@ -62,7 +62,7 @@ static struct facts counter_facts(enum dtype t, const struct counter *c)
     struct facts f = facts_of_type(t);
     bool up = !c->wraps && c->step->facts.least >= 0;
     bool down = !c->wraps && c->step->facts.greatest <= 0;
-    int64_t divisor = facts_common_divisor(c->start->facts.divisor, c->step->facts.divisor);
+    int64_t divisor = value_common_divisor(c->start->facts.divisor, c->step->facts.divisor);
     if (c->wraps) /* powers of two divide what wraps, too */
         divisor &= -divisor;
     return facts_of_range(divisor, up ? c->start->facts.least : f.least,

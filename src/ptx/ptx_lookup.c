@@ -150,14 +150,6 @@ bool ptx_shape(enum ptx_mod shape, int *m, int *n, int *k)
     return *text == '\0' || (*text++ == 'k' && read_number(&text, k));
 }
 
-enum ptx_mod ptx_mod_by_name(const char *text, size_t length)
-{
-    for (int m = MOD_NONE + 1; m < MOD_COUNT; m++)
-        if (strncmp(ptx_mods[m].text, text, length) == 0 && ptx_mods[m].text[length] == '\0')
-            return (enum ptx_mod)m;
-    return MOD_NONE;
-}
-
 /* --- targets --- */
 
 const struct ptx_target_info *ptx_target_find(struct ptx_target target)

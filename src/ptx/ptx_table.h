@@ -262,9 +262,4 @@ struct ptx_special_info {
 };
 extern const struct ptx_special_info ptx_specials[PTX_SPECIAL_COUNT];
 
-/* --- names --- */
-
-/* Linear searches, for messages and tests; the parser has an index (ptx_names.h). */
-enum ptx_mod ptx_mod_by_name(const char *text, size_t length);
-
 #endif
