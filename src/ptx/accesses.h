@@ -22,6 +22,7 @@ struct access {
     uint16_t loops; /* that it lies in, one inside another; ACCESS_LOOPS_UNKNOWN */
 };
 enum { ACCESS_LOOPS_UNKNOWN = UINT16_MAX };
+int access_by_line(const void *left, const void *right); /* for qsort */
 
 /* False: the instruction touches no such memory (parameters and constants do not count). `line` and
  * `loops` are left at 0. */

@@ -43,6 +43,12 @@ static bool fill(struct access *out, enum access_kind kind, enum access_space sp
     return true;
 }
 
+int access_by_line(const void *left, const void *right)
+{
+    const struct access *a = left, *b = right;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
 bool ptx_access_of(const struct ptx_instruction *ins, struct access *out)
 {
     switch ((int)ins->op) {

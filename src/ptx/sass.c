@@ -503,12 +503,6 @@ static bool is_wanted(const struct cubin *c, const char *section)
     return strcmp(name, c->kernel) == 0 || (f && !f->entry);
 }
 
-static int by_line(const void *left, const void *right)
-{
-    const struct access *a = left, *b = right;
-    return (a->line > b->line) - (a->line < b->line);
-}
-
 const char *sass_read(struct arena *a, const void *data, size_t length,
                       const struct ptx_module *module, const char *kernel, struct sass *out)
 {
@@ -528,7 +522,7 @@ const char *sass_read(struct arena *a, const void *data, size_t length,
         if (is_wanted(&c, c.sections[i].name))
             read_function(&c, i);
     if (c.list.count)
-        qsort(c.list.data, c.list.count, sizeof *c.list.data, by_line);
+        qsort(c.list.data, c.list.count, sizeof *c.list.data, access_by_line);
     *out = (struct sass){.target = target_of(&c),
                          .assembler = assembler_of(&c),
                          .list = c.list.data,

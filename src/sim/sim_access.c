@@ -295,14 +295,12 @@ ACCESSES(uint64_t, 2)
 /* A kernel's parameter, which all lanes share. */
 static bool ld_param(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    const uint8_t *from = w->sim->parameters + op->imm;
+    uint8_t *from = w->sim->parameters + op->imm;
     if (mask != SIM_ALL)
         return ld_lanes(w, op, mask);
     if (w->watched) {
-        struct reached r = {.host = w->sim->parameters + op->imm,
-                            .first = (uint64_t)op->imm,
-                            .space = SIM_PARAM,
-                            .way = WAY_SAME};
+        struct reached r = {
+            .host = from, .first = (uint64_t)op->imm, .space = SIM_PARAM, .way = WAY_SAME};
         if (!tell_load(w, op, &r))
             return false;
     }

@@ -65,7 +65,7 @@ static bool has_any(const struct sim_bounds *b)
     return any;
 }
 
-/* Times low_of / low_in, and high_of / high_in. */
+/* The low bounds times low_of / low_in, the high ones times high_times. */
 static void scale(struct sim_bounds *b, unsigned low_of, unsigned low_in, unsigned high_times)
 {
 #define X(name)                                                                                    \
@@ -276,16 +276,15 @@ static void bound_alone(struct finder *f, const struct sim_counted *at)
 
 /* --- what may be merged --- */
 
+/* Bytes that all of them ask for, each distance once. */
 static int64_t bytes_of(const struct sim_merge *m)
 {
-    int64_t sum = 0, first = INT64_MAX, last = INT64_MIN;
+    int64_t sum = 0;
     for (size_t i = 0; i < m->count; i++) {
         bool again = false;
         for (size_t k = 0; k < i; k++)
             again |= m->list[k].distance == m->list[i].distance;
         sum += again ? 0 : m->list[i].bytes;
-        first = m->list[i].distance < first ? m->list[i].distance : first;
-        last = m->list[i].distance > last ? m->list[i].distance : last;
     }
     return sum;
 }
@@ -421,12 +420,6 @@ static bool ran(const struct finder *f, const struct ptx_function *function)
     return false;
 }
 
-static int by_line(const void *left, const void *right)
-{
-    const struct access *a = left, *b = right;
-    return (a->line > b->line) - (a->line < b->line);
-}
-
 /* A function that a kernel calls may be assembled in the kernel's loops. */
 static void list_accesses(struct finder *f)
 {
@@ -451,7 +444,7 @@ static void list_accesses(struct finder *f)
     if (all.count == 0)
         return;
     qsort(f->accesses, all.count, sizeof *f->accesses, by_instruction);
-    qsort(f->by_line, all.count, sizeof *f->by_line, by_line);
+    qsort(f->by_line, all.count, sizeof *f->by_line, access_by_line);
 }
 
 static bool is_exact(const struct sim_bounds *b)

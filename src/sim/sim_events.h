@@ -35,7 +35,6 @@ enum sim_order {
     SIM_VOLATILE
 };
 enum sim_scope { SIM_CTA, SIM_CLUSTER, SIM_GPU, SIM_SYS };
-enum sim_proxy { SIM_GENERIC, SIM_ASYNC };
 enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
 /* How addresses follow from lanes: not looked at; the same for all; address[0] + lane * stride. */
 enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR };
@@ -49,7 +48,6 @@ struct sim_access {
     enum sim_kind kind;
     enum sim_order order;
     enum sim_scope scope;
-    enum sim_proxy proxy;
     enum sim_matrix matrix;
     int matrices;
     enum sim_pattern

@@ -250,9 +250,4 @@ static inline float *sim_f32(uint8_t *file, uint32_t slot)
 {
     return (float *)(void *)(file + slot);
 }
-static inline double *sim_f64(uint8_t *file, uint32_t slot)
-{
-    return (double *)(void *)(file + slot);
-}
-
 #endif

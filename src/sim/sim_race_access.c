@@ -325,10 +325,8 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
         same_addresses(t, first)) {
         if (first->epoch == t->self.epoch)
             return list;
-        {
-            uint32_t behind = head->next;
-            return race_node_new(t->r, p, own_record(t), behind, true);
-        }
+        uint32_t behind = head->next;
+        return race_node_new(t->r, p, own_record(t), behind, true);
     }
     list = thin(t, list, longest(p, list));
     uint32_t record = own_record(t);

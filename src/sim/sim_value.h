@@ -83,13 +83,6 @@ static inline uint32_t sim_f32_saturate(uint32_t a)
     int32_t ordered = (int32_t)a; /* values from 0 to 1 are ordered as their bits */
     return ordered <= 0 || ordered > 0x7f800000 ? 0 : ordered > 0x3f800000 ? 0x3f800000u : a;
 }
-static inline uint64_t sim_f64_saturate(uint64_t a)
-{
-    int64_t ordered = (int64_t)a;
-    return ordered <= 0 || ordered > 0x7ff0000000000000 ? 0
-           : ordered > 0x3ff0000000000000               ? 0x3ff0000000000000u
-                                                        : a;
-}
 static inline uint64_t sim_f64_quiet(uint64_t a)
 {
     return a | 0x0008000000000000u;

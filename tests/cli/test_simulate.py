@@ -278,7 +278,6 @@ def test_check(s):
 def test_ends(s):
     s.write("endless.ptx", ENDLESS)
     s.write("stuck.ptx", DEADLOCK)
-    s.write("two.ptx", TWO)
     spin = ["endless.ptx", "--block", "32", "--arg", "i32:1"]
     s.expect(["run", *spin, "--step-limit", "10000"], 1, "does not end", "10000")
     s.expect(["check", *spin, "--step-limit", "10000"], 1, "does not end")

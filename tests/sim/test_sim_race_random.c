@@ -275,7 +275,7 @@ static void write_value(const struct request *q, int lane)
         join(&v->local, &m->now[s]);
         if (wide)
             join(&v->wide, &m->now[s]);
-    } else if (q->order != SIM_WEAK) {
+    } else {
         for (int f = 0; f < 2; f++) {
             if (m->fenced[f][s])
                 join(&v->local, &m->fence[f][s]);

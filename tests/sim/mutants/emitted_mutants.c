@@ -493,6 +493,8 @@ static int run_all(struct arena *a, int argc, char **argv)
            "%d failures\n",
            total.kernels, total.mutants, total.caught, total.refused, total.harmless,
            total.failures);
+    if (!total.mutants) /* no file, or no kernel of that name */
+        return 2;
     return !good ? 2 : total.failures > 0;
 }
 
