@@ -11,7 +11,7 @@
  *     tw_launch_run(l);
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
- * 5 verification, 6 looking inside, 7 simulation.
+ * 5 verification, 6 looking inside, 7 simulation, 8 on a GPU.
  *
  * Threads: a context and all that was made from it belong to one thread at a time; different
  * contexts are independent. Callbacks must not call into the context that calls them. Nothing is
@@ -85,6 +85,10 @@ TW_API void tw_dtype_store(tw_dtype t, void *element, double value);
 
 enum { TW_MAX_RANK = 6 };
 
+/* Where an array is. On the device: `data` is an address of the context's GPU (a CUdeviceptr, what
+ * tw_device_allocate or cudaMalloc gives). */
+typedef enum tw_place { TW_ON_HOST, TW_ON_DEVICE } tw_place;
+
 /* An array of the caller's, row-major and contiguous. The library never keeps it past the launch it
  * was given to. */
 typedef struct tw_array {
@@ -92,6 +96,7 @@ typedef struct tw_array {
     tw_dtype dtype;
     int rank;
     int64_t shape[TW_MAX_RANK]; /* elements along each axis */
+    tw_place place;             /* TW_ON_HOST is 0 */
 } tw_array;
 
 /* A scalar: integers and bool in i, floats in f. */
@@ -122,6 +127,7 @@ typedef struct tw_config {
      * several threads at once. NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
+    int device; /* which GPU is the context's, where there are several; counted from 0 */
 } tw_config;
 
 /* config may be NULL: all defaults. */
@@ -239,9 +245,11 @@ TW_API tw_status tw_launch_prepare(tw_launch *l);
 TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out);
 TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out); /* data NULL */
 
-/* Prepares if need be, runs, waits. Every parameter with a view needs an array. On a GPU the arrays
- * are copied there, and those that the kernel may write back. TW_FAULT: the messages say what the
- * kernel did and where; TW_UNSUPPORTED: there is no GPU, or it does not take the program. */
+/* Prepares if need be, runs, waits. Every parameter with a view needs an array. For a GPU's kernel
+ * arrays of the host are copied there, and those that the kernel may write back; arrays on the
+ * device are used in place, in the default stream (section 8 has other streams). TW_FAULT: the
+ * messages say what the kernel did and where; TW_UNSUPPORTED: there is no GPU, or it does not take
+ * the program. */
 TW_API tw_status tw_launch_run(tw_launch *l);
 /* The same `runs` times (1 at least), one right after the other, and how long one took on average,
  * without the copies to and from a GPU (there, of several runs, one more goes first to warm up); 0
@@ -294,9 +302,14 @@ TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
 
 typedef struct tw_device {
-    const char *name;      /* "cpu"; "cuda": a GPU, where the driver has one */
+    const char *name;      /* "cpu"; "cuda", "cuda:1" …: the GPUs that the driver has */
     char description[256]; /* processor, cores, instruction set in use; GPU, memory, driver */
     int cores;             /* of a GPU: multiprocessors */
+    /* Of a GPU, else 0: */
+    int ordinal;    /* tw_config.device */
+    int capability; /* 90: compute capability 9.0 */
+    int64_t memory_bytes, l2_bytes;
+    int driver; /* 13000: CUDA 13.0 */
 } tw_device;
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */
 
@@ -424,6 +437,62 @@ TW_API tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch,
 /* On the GPU that is here: arrays are copied there and back. milliseconds (of the kernel) may be
  * NULL. TW_UNSUPPORTED: there is none, or it does not take the program. */
 TW_API tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *milliseconds);
+
+/* --- 8. On a GPU --- */
+
+/* A context has one GPU, tw_config.device, opened by the first call that needs it: the driver
+ * library is looked for at run time, first where TILEWRIGHT_CUDA_DRIVER (a file) says. It works in
+ * the GPU's primary context, the one of the CUDA runtime and of the frameworks on it, so that their
+ * memory and streams serve here and ours there. All calls: TW_UNSUPPORTED where there is no GPU;
+ * TW_FAULT where the driver refuses or a kernel failed before, with its words as a message.
+ *
+ * A stream is a CUstream, or a cudaStream_t, which is the same; NULL: the default stream. What is
+ * in one stream happens in order. Streams of tw_stream_new wait for the default stream, and it for
+ * them. */
+
+/* Device memory, aligned to 256 bytes, not initialised. TW_NO_MEMORY where the GPU has no more. */
+TW_API tw_status tw_device_allocate(tw_context *ctx, size_t bytes, void **address);
+/* TW_BAD_ARGUMENT for what tw_device_allocate did not give; NULL is fine. Waits for what uses it.
+ */
+TW_API tw_status tw_device_free(tw_context *ctx, void *address);
+/* Between host and device, in the stream's order; done on return. Not in a capture. */
+TW_API tw_status tw_device_copy_in(tw_context *ctx, void *to, const void *from, size_t bytes,
+                                   void *stream);
+TW_API tw_status tw_device_copy_out(tw_context *ctx, void *to, const void *from, size_t bytes,
+                                    void *stream);
+/* In the stream's order; does not wait. */
+TW_API tw_status tw_device_fill(tw_context *ctx, void *to, int byte, size_t bytes, void *stream);
+
+TW_API tw_status tw_stream_new(tw_context *ctx, void **stream);
+TW_API tw_status tw_stream_free(tw_context *ctx, void *stream); /* what is in it is still done */
+/* Until all of it is done. TW_FAULT: one of its kernels failed. */
+TW_API tw_status tw_stream_wait(tw_context *ctx, void *stream);
+
+/* An event is a CUevent: a place in a stream. */
+TW_API tw_status tw_event_new(tw_context *ctx, void **event);
+TW_API tw_status tw_event_free(tw_context *ctx, void *event);
+TW_API tw_status tw_event_record(tw_context *ctx, void *event, void *stream);
+/* Waits for `to`; the GPU's time from one to the other. */
+TW_API tw_status tw_event_elapsed(tw_context *ctx, void *from, void *to, double *milliseconds);
+
+/* All that a launch needs before it can be started in that stream: compiles, loads the program,
+ * provides the workspace that it shares with the other launches of that stream. TW_BAD_ARGUMENT:
+ * the kernel is not a GPU's, or an array is missing or on the host. */
+TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
+/* Starts it in the stream and does not wait: the next call on the stream that waits reports a fault
+ * of the kernel. After tw_launch_ready (or a start before) with this stream it does nothing but
+ * enqueue, so it may be captured into a graph; the graph uses the workspace of the stream that was
+ * captured, until that is freed. Else it makes the launch ready first, which a capture refuses. */
+TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
+
+typedef struct tw_occupancy {
+    int threads;                /* of a block */
+    int registers, local_bytes; /* of a thread; local memory is where registers spill */
+    int64_t shared_bytes;       /* of a block */
+    int blocks;                 /* that a multiprocessor runs at the same time */
+} tw_occupancy;
+/* What the launch's kernel takes of the GPU, as it is loaded. Arrays may be missing. */
+TW_API tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out);
 
 #ifdef __cplusplus
 }

@@ -271,9 +271,11 @@ static void product_open(struct product *x, const struct bench *b, struct size s
     x->c = need_memory((size_t)(size.m * size.n) * sizeof(float));
     x->seconds = need_memory((size_t)x->room * sizeof(double));
     struct fill_options random = {.kind = FILL_RAND, .seed = 1, .scale = 1 / sqrt((double)size.k)};
-    tensor_fill(&(tw_array){x->a, TW_F32, 2, {size.m, size.k}}, &random);
+    tensor_fill(&(tw_array){.data = x->a, .dtype = TW_F32, .rank = 2, .shape = {size.m, size.k}},
+                &random);
     random.seed = 2;
-    tensor_fill(&(tw_array){x->b, TW_F32, 2, {size.k, size.n}}, &random);
+    tensor_fill(&(tw_array){.data = x->b, .dtype = TW_F32, .rank = 2, .shape = {size.k, size.n}},
+                &random);
 }
 
 /* x, with operands of the row's size, or NULL when OpenBLAS cannot be timed beside the row. */

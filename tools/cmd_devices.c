@@ -3,6 +3,20 @@
 #include "json.h"
 #include "target.h"
 
+#include <string.h>
+
+static void add_gpu(struct json *j, const tw_device *d)
+{
+    json_key(j, "capability");
+    json_integer(j, d->capability);
+    json_key(j, "memory_bytes");
+    json_integer(j, d->memory_bytes);
+    json_key(j, "l2_bytes");
+    json_integer(j, d->l2_bytes);
+    json_key(j, "driver");
+    json_integer(j, d->driver);
+}
+
 static int devices_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
@@ -14,7 +28,7 @@ static int devices_run(const struct command *self, const struct options *given)
         json_open(&j, '[');
     for (int i = 0; tw_device_at(i, &d); i++) {
         if (!json) {
-            printf("%-5s %s\n", d.name, d.description);
+            printf("%-6s %s\n", d.name, d.description);
             continue;
         }
         json_open(&j, '{');
@@ -24,6 +38,8 @@ static int devices_run(const struct command *self, const struct options *given)
         json_string(&j, d.description);
         json_key(&j, "cores");
         json_integer(&j, d.cores);
+        if (strcmp(d.name, "cpu") != 0)
+            add_gpu(&j, &d);
         json_close(&j, '}');
     }
     if (json) {

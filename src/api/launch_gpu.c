@@ -1,160 +1,345 @@
-/* Launches on an NVIDIA GPU: arrays are copied there, the kernel runs, what it wrote is copied
- * back. */
+/* Launches on an NVIDIA GPU. What a prepared launch passes is worked out once; from then on a start
+ * is a launch of the driver's, and before it a fill where workspace must be zero. Arrays of the
+ * host are copied to the device for each run, and back. */
 #include "api/launch_params.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-struct gpu_run {
-    tw_launch *launch;
-    struct cuda *cuda;
-    struct cuda_module *module;
-    struct cuda_launch config;
+struct gpu_launch {
     struct launch_params params;
-    uint64_t *buffers; /* by lowered parameter; 0: a scalar */
+    struct cuda_launch config;
+    struct cuda_module *module;
+    /* Workspace and ticket: places in one piece of memory, those that must be zero first. */
+    size_t *offset; /* by parameter */
+    size_t workspace_bytes, zeroed_bytes;
+    uint64_t workspace; /* the memory, of the latest stream */
+};
+
+struct gpu_call {
+    tw_launch *launch;
+    void *stream;
+    struct cuda *cuda;
+    struct gpu_launch *gpu;
+    uint64_t *staged; /* by parameter: a copy of the host's array; 0: none */
+    int runs;
+    double milliseconds; /* of all */
+    tw_occupancy occupancy;
     char why[CUDA_WHY];
 };
 
-static tw_status say(struct gpu_run *r, tw_status status)
+static tw_status say(struct gpu_call *c, tw_status status)
 {
-    if (!r->why[0])
+    if (!c->why[0])
         return TW_NO_MEMORY; /* of the host */
-    const tw_kernel *k = r->launch->kernel;
-    diag_error(&r->launch->ctx->diag, k->info->loc, "kernel `%s` on %s: %s", k->info->name,
-               cuda_describe(r->cuda)->name, r->why);
+    const tw_kernel *k = c->launch->kernel;
+    diag_error(&c->launch->ctx->diag, k->info->loc, "kernel `%s` on %s: %s", k->info->name,
+               cuda_describe(c->cuda)->name, c->why);
     return status;
 }
 
-struct cuda *context_cuda(tw_context *ctx, char why[CUDA_WHY])
-{
-    if (!ctx->cuda)
-        ctx->cuda = cuda_open(&ctx->allocator, 0, why);
-    return ctx->cuda;
-}
+/* --- what is passed --- */
 
-static tw_status open_module(struct gpu_run *r)
+static tw_status load(struct gpu_call *c)
 {
-    struct variant *v = r->launch->variant;
-    tw_context *ctx = r->launch->ctx;
-    r->cuda = context_cuda(ctx, r->why);
-    if (!r->cuda && r->why[0]) {
-        diag_error(&ctx->diag, LOC_NONE, "no GPU to run on: %s", r->why);
-        return TW_UNSUPPORTED;
-    }
-    if (!r->cuda)
-        return TW_NO_MEMORY;
+    struct variant *v = c->launch->variant;
+    tw_context *ctx = c->launch->ctx;
     if (!v->module) {
         struct text ptx;
         text_init(&ptx, &ctx->scratch);
         ptx_print(&ptx, v->lowered->module);
-        v->module = cuda_load(r->cuda, ptx.data, v->lowered->function->name, r->why);
+        v->module = cuda_load(c->cuda, ptx.data, v->lowered->function->name, c->why);
     }
-    r->module = v->module;
-    return r->module ? TW_OK : say(r, TW_UNSUPPORTED);
+    if (v->module && cuda_allow_shared(c->cuda, v->module, v->lowered->shared_bytes, c->why))
+        return TW_OK;
+    return say(c, TW_UNSUPPORTED);
 }
 
-static void configure(struct gpu_run *r)
+/* Compiled, and loaded on the context's GPU. */
+static tw_status prepare(struct gpu_call *c)
 {
-    const struct variant *v = r->launch->variant;
+    tw_status status = launch_prepare(c->launch);
+    if (status == TW_OK)
+        status = context_gpu(c->launch->ctx, &c->cuda);
+    return status == TW_OK ? load(c) : status;
+}
+
+/* Zeroed ones first, so that one fill does. */
+static void lay_out_workspace(struct gpu_launch *g)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < g->params.count; i++) {
+            const struct launch_param *p = &g->params.list[i];
+            bool is_workspace = p->kind == LOWER_WORKSPACE || p->kind == LOWER_TICKET;
+            if (!is_workspace || p->zeroed != (pass == 0))
+                continue;
+            g->offset[i] = g->workspace_bytes;
+            g->workspace_bytes += (p->bytes + 255) / 256 * 256;
+        }
+        if (pass == 0)
+            g->zeroed_bytes = g->workspace_bytes;
+    }
+}
+
+static void configure(struct gpu_launch *g, const struct variant *v, struct arena *a)
+{
+    g->module = v->module;
+    g->config.shared_bytes = v->lowered->shared_bytes;
+    g->config.cooperative = v->ir->cooperative;
+    g->config.arguments = arena_array(a, void *, g->params.count + 1);
+    g->offset = arena_array(a, size_t, g->params.count + 1);
     for (int i = 0; i < 3; i++) {
-        r->config.grid[i] = r->params.grid[i];
-        r->config.block[i] = v->lowered->block[i];
+        g->config.grid[i] = g->params.grid[i];
+        g->config.block[i] = v->lowered->block[i];
     }
-    r->config.shared_bytes = v->lowered->shared_bytes;
-    r->config.cooperative = v->ir->cooperative;
+    for (int i = 0; i < g->params.count; i++) {
+        struct launch_param *p = &g->params.list[i];
+        g->config.arguments[i] = &p->value;
+        if (p->kind == LOWER_POINTER && p->on_device)
+            p->value = (uintptr_t)p->data;
+    }
+    lay_out_workspace(g);
 }
 
-/* Memory for every pointer; the parameters' values. */
-static tw_status place_params(struct gpu_run *r)
+static tw_status work_out(struct gpu_call *c)
 {
-    struct arena *a = &r->launch->ctx->scratch;
-    r->buffers = arena_array(a, uint64_t, r->params.count + 1);
-    r->config.arguments = arena_array(a, void *, r->params.count + 1);
-    for (int i = 0; i < r->params.count; i++) {
-        struct launch_param *p = &r->params.list[i];
-        r->config.arguments[i] = &p->value;
-        if (p->kind == LOWER_SCALAR)
+    tw_launch *l = c->launch;
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    const struct cpu_argument *given = launch_arguments(l);
+    status = given ? prepare(c) : TW_BAD_ARGUMENT;
+    if (status != TW_OK)
+        return status;
+    arena_free(&l->started);
+    struct gpu_launch *g = arena_new(&l->started, struct gpu_launch);
+    if (!launch_params_find(l, &l->started, given, &g->params, c->why))
+        return say(c, TW_BAD_ARGUMENT);
+    configure(g, l->variant, &l->started);
+    l->gpu = g;
+    return TW_OK;
+}
+
+static bool is_ready(const tw_launch *l)
+{
+    return l->prepared && l->gpu;
+}
+
+/* c->gpu, and its workspace for the stream. */
+static tw_status make_ready(struct gpu_call *c)
+{
+    tw_launch *l = c->launch;
+    tw_status status = is_ready(l) ? TW_OK : work_out(c);
+    if (status != TW_OK)
+        return status;
+    uint64_t base = 0;
+    struct gpu_launch *g = c->gpu = l->gpu;
+    c->cuda = l->ctx->cuda;
+    if (!g->workspace_bytes)
+        return TW_OK;
+    if (!cuda_workspace(c->cuda, c->stream, g->workspace_bytes, &base, c->why))
+        return say(c, TW_NO_MEMORY);
+    for (int i = 0; i < g->params.count; i++)
+        if (g->params.list[i].kind == LOWER_WORKSPACE || g->params.list[i].kind == LOWER_TICKET)
+            g->params.list[i].value = base + g->offset[i];
+    g->workspace = base;
+    return TW_OK;
+}
+
+static bool start(struct gpu_call *c)
+{
+    const struct gpu_launch *g = c->gpu;
+    return cuda_fill(c->cuda, g->workspace, 0, g->zeroed_bytes, c->stream, c->why) &&
+           cuda_start(c->cuda, g->module, &g->config, c->stream, c->why);
+}
+
+/* --- with arrays of the host --- */
+
+static bool is_staged(const struct launch_param *p)
+{
+    return p->kind == LOWER_POINTER && !p->on_device;
+}
+
+static tw_status stage(struct gpu_call *c)
+{
+    struct launch_params *params = &c->gpu->params;
+    c->staged = arena_array(&c->launch->ctx->scratch, uint64_t, params->count + 1);
+    for (int i = 0; i < params->count; i++) {
+        struct launch_param *p = &params->list[i];
+        if (!is_staged(p))
             continue;
-        if (!cuda_allocate(r->cuda, p->bytes, &r->buffers[i], r->why))
-            return say(r, TW_NO_MEMORY);
-        p->value = r->buffers[i];
+        if (!cuda_allocate(c->cuda, p->bytes, &c->staged[i], c->why))
+            return say(c, TW_NO_MEMORY);
+        p->value = c->staged[i];
+        if (!cuda_copy_in(c->cuda, p->value, p->data, p->bytes, c->stream, c->why))
+            return say(c, TW_FAULT);
     }
     return TW_OK;
 }
 
-static void free_params(struct gpu_run *r)
+static bool copy_back(struct gpu_call *c)
 {
-    for (int i = 0; r->buffers && i < r->params.count; i++)
-        cuda_free(r->cuda, r->buffers[i]);
-}
-
-static bool copy_in(struct gpu_run *r)
-{
-    for (int i = 0; i < r->params.count; i++) {
-        const struct launch_param *p = &r->params.list[i];
-        if (p->kind == LOWER_POINTER &&
-            !cuda_copy_in(r->cuda, r->buffers[i], p->data, p->bytes, r->why))
+    for (int i = 0; i < c->gpu->params.count; i++) {
+        const struct launch_param *p = &c->gpu->params.list[i];
+        if (is_staged(p) && p->written &&
+            !cuda_copy_out(c->cuda, p->data, p->value, p->bytes, c->stream, c->why))
             return false;
     }
     return true;
 }
 
-static bool copy_out(struct gpu_run *r)
+static void free_staged(struct gpu_call *c)
 {
-    for (int i = 0; i < r->params.count; i++) {
-        const struct launch_param *p = &r->params.list[i];
-        if (p->written && !cuda_copy_out(r->cuda, p->data, r->buffers[i], p->bytes, r->why))
-            return false;
-    }
-    return true;
-}
-
-/* What must be zero before each launch: workspace that says so, the ticket. */
-static bool zero_params(struct gpu_run *r)
-{
-    for (int i = 0; i < r->params.count; i++) {
-        const struct launch_param *p = &r->params.list[i];
-        if (p->zeroed && !cuda_zero(r->cuda, r->buffers[i], p->bytes, r->why))
-            return false;
-    }
-    return true;
-}
-
-static bool start(struct gpu_run *r)
-{
-    return zero_params(r) && cuda_start(r->cuda, r->module, &r->config, r->why);
+    char why[CUDA_WHY]; /* the first error has been said */
+    for (int i = 0; c->staged && i < c->gpu->params.count; i++)
+        if (c->staged[i])
+            cuda_free(c->cuda, c->staged[i], why);
 }
 
 /* `runs` launches one after the other, after one that warms up if there are several. */
-static bool start_all(struct gpu_run *r, int runs, double *milliseconds)
+static bool start_all(struct gpu_call *c)
 {
-    if (runs > 1 && !start(r))
+    tw_context *ctx = c->launch->ctx;
+    if (c->runs > 1 && !start(c))
         return false;
-    if (!cuda_mark(r->cuda, 0, r->why))
+    if (!context_mark(ctx, 0, c->why))
         return false;
-    for (int i = 0; i < runs; i++)
-        if (!start(r))
+    for (int i = 0; i < c->runs; i++)
+        if (!start(c))
             return false;
-    return cuda_mark(r->cuda, 1, r->why) && cuda_wait(r->cuda, r->why) &&
-           cuda_elapsed(r->cuda, milliseconds, r->why);
+    return context_mark(ctx, 1, c->why) && context_marked(ctx, &c->milliseconds, c->why);
 }
 
-tw_status launch_on_gpu(tw_launch *l, const struct cpu_argument *given, int runs,
-                        double *milliseconds)
+tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
 {
-    struct gpu_run r = {.launch = l};
-    tw_status status = open_module(&r);
-    if (status == TW_OK && !launch_params_find(l, given, &r.params, r.why))
-        status = say(&r, TW_BAD_ARGUMENT);
-    if (status == TW_OK) {
-        configure(&r);
-        status = place_params(&r);
+    struct gpu_call c = {.launch = l, .runs = runs};
+    tw_status status = make_ready(&c);
+    if (status == TW_OK)
+        status = stage(&c);
+    if (status == TW_OK && !(start_all(&c) && copy_back(&c)))
+        status = say(&c, TW_FAULT);
+    free_staged(&c);
+    *milliseconds = status == TW_OK ? c.milliseconds / runs : 0;
+    return status;
+}
+
+tw_status launch_fetch(tw_launch *l, struct cpu_argument *given)
+{
+    struct gpu_call c = {.launch = l};
+    for (int p = 0; p < l->kernel->info->param_count; p++) {
+        if (!given[p].data || l->arrays[p].place != TW_ON_DEVICE)
+            continue;
+        tw_status status = context_gpu(l->ctx, &c.cuda);
+        if (status != TW_OK)
+            return status;
+        void *copy = arena_room(&l->ctx->scratch, given[p].bytes);
+        if (!cuda_copy_out(c.cuda, copy, (uintptr_t)given[p].data, given[p].bytes, NULL, c.why))
+            return say(&c, TW_FAULT);
+        given[p].data = copy;
     }
-    double all = 0;
-    if (status == TW_OK && !(copy_in(&r) && start_all(&r, runs, &all) && copy_out(&r)))
-        status = say(&r, TW_FAULT);
-    free_params(&r);
-    *milliseconds = all / runs;
+    return TW_OK;
+}
+
+/* --- in a stream --- */
+
+static tw_status on_device(struct gpu_call *c)
+{
+    for (int i = 0; i < c->gpu->params.count; i++) {
+        const struct launch_param *p = &c->gpu->params.list[i];
+        if (!is_staged(p))
+            continue;
+        diag_error(&c->launch->ctx->diag, LOC_NONE,
+                   "`%s` is on the host: a launch is started in a stream with arrays on the device "
+                   "(tw_device_allocate); tw_launch_run takes it",
+                   p->sym->name);
+        return TW_BAD_ARGUMENT;
+    }
+    return TW_OK;
+}
+
+static tw_status ready_call(void *user)
+{
+    struct gpu_call *c = user;
+    tw_status status = make_ready(c);
+    return status == TW_OK ? on_device(c) : status;
+}
+
+/* Nothing is compiled or loaded while the stream is captured. */
+static tw_status not_capturing(struct gpu_call *c)
+{
+    bool capturing = false;
+    tw_status status = context_gpu(c->launch->ctx, &c->cuda);
+    if (status != TW_OK)
+        return status;
+    if (!cuda_stream_capturing(c->cuda, c->stream, &capturing, c->why))
+        return say(c, TW_FAULT);
+    if (!capturing)
+        return TW_OK;
+    strcpy(c->why, "it is not ready, and cannot be made so while the stream is captured: call "
+                   "tw_launch_ready before the capture");
+    return say(c, TW_BAD_ARGUMENT);
+}
+
+static tw_status start_call(void *user)
+{
+    struct gpu_call *c = user;
+    tw_status status = is_ready(c->launch) ? TW_OK : not_capturing(c);
+    if (status == TW_OK)
+        status = ready_call(c);
+    if (status == TW_OK && !start(c))
+        status = say(c, TW_FAULT);
+    return status;
+}
+
+static tw_status occupancy_call(void *user)
+{
+    struct gpu_call *c = user;
+    struct cuda_occupancy o;
+    tw_status status = prepare(c);
+    if (status != TW_OK)
+        return status;
+    const struct lowered *lowered = c->launch->variant->lowered;
+    int threads = lowered->block[0] * lowered->block[1] * lowered->block[2];
+    if (!cuda_occupancy(c->cuda, c->launch->variant->module, threads, lowered->shared_bytes, &o,
+                        c->why))
+        return say(c, TW_FAULT);
+    c->occupancy = (tw_occupancy){.threads = threads,
+                                  .registers = o.registers,
+                                  .local_bytes = o.local_bytes,
+                                  .shared_bytes = o.shared_bytes + lowered->shared_bytes,
+                                  .blocks = o.blocks};
+    return TW_OK;
+}
+
+static tw_status call_on_gpu(struct gpu_call *c, tw_status (*body)(void *))
+{
+    if (!c->launch)
+        return TW_BAD_ARGUMENT;
+    if (!c->launch->kernel->device)
+        return context_refuse(c->launch->ctx, "the launch's kernel is for the host: ask "
+                                              "tw_kernel_for_target for \"cuda\"");
+    return context_call(c->launch->ctx, body, c);
+}
+
+tw_status tw_launch_ready(tw_launch *l, void *stream)
+{
+    struct gpu_call c = {.launch = l, .stream = stream};
+    return call_on_gpu(&c, ready_call);
+}
+
+tw_status tw_launch_start(tw_launch *l, void *stream)
+{
+    struct gpu_call c = {.launch = l, .stream = stream};
+    return call_on_gpu(&c, start_call);
+}
+
+tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out)
+{
+    struct gpu_call c = {.launch = l};
+    if (l && !out)
+        return context_refuse(l->ctx, "tw_launch_occupancy: `out` is NULL");
+    tw_status status = call_on_gpu(&c, occupancy_call);
+    if (out)
+        *out = c.occupancy;
     return status;
 }

@@ -50,6 +50,7 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
         out->data = given[p->sym->index].data;
         out->bytes = given[p->sym->index].bytes;
         out->written = !p->sym->is_const;
+        out->on_device = l->arrays[p->sym->index].place == TW_ON_DEVICE || !out->data;
         return true;
     case LOWER_TICKET:
         out->bytes = sizeof(uint32_t);
@@ -80,15 +81,15 @@ static bool find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
     return true;
 }
 
-bool launch_params_find(tw_launch *l, const struct cpu_argument *given, struct launch_params *out,
-                        char why[CUDA_WHY])
+bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,
+                        struct launch_params *out, char why[CUDA_WHY])
 {
     const struct lowered *lowered = l->variant->lowered;
     why[0] = '\0';
     if (!find_grid(l, out->grid, why))
         return false;
     out->count = (int)lowered->params.count;
-    out->list = arena_array(&l->ctx->scratch, struct launch_param, out->count + 1);
+    out->list = arena_array(a, struct launch_param, out->count + 1);
     for (int i = 0; i < out->count; i++)
         if (!find_param(l, given, &lowered->params.data[i], &out->list[i])) {
             strcpy(why, "the extents of its workspace cannot be known before it runs");

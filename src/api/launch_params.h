@@ -10,20 +10,22 @@ struct launch_param {
     const struct sym *sym; /* NULL for a ticket */
     uint64_t
         value; /* its own bytes, first: a scalar's value, or an address for the caller to fill in */
-    void *data;   /* LOWER_POINTER: the caller's array */
-    size_t bytes; /* behind a pointer */
-    bool zeroed;  /* must be zero before each launch */
-    bool written; /* the kernel may write the caller's array */
+    void *data;     /* LOWER_POINTER: the caller's array */
+    size_t bytes;   /* behind a pointer */
+    bool zeroed;    /* must be zero before each launch */
+    bool written;   /* the kernel may write the caller's array */
+    bool on_device; /* LOWER_POINTER: `data` is an address there, or no array was given */
 };
 
 struct launch_params {
     int64_t grid[3];
     int count;
-    struct launch_param *list; /* by lowered parameter; in the context's scratch memory */
+    struct launch_param *list; /* by lowered parameter */
 };
 
-/* For a prepared launch of a GPU's kernel; `given` by parameter of the kernel. False: why. */
-bool launch_params_find(tw_launch *l, const struct cpu_argument *given, struct launch_params *out,
-                        char why[CUDA_WHY]);
+/* For a prepared launch of a GPU's kernel; `given` by parameter of the kernel. The list is put into
+ * arena a. False: why. */
+bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,
+                        struct launch_params *out, char why[CUDA_WHY]);
 
 #endif

@@ -177,6 +177,7 @@ tw_status launch_prepare(tw_launch *l)
     if (l->prepared)
         return TW_OK;
     l->variant = NULL;
+    l->gpu = NULL;
     tw_status status = launch_resolve(l, true);
     if (status != TW_OK)
         return status;
@@ -313,7 +314,7 @@ tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 
 /* --- running --- */
 
-const struct cpu_argument *launch_arguments(tw_launch *l)
+struct cpu_argument *launch_arguments(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct diag *d = &l->ctx->diag;
@@ -402,15 +403,13 @@ static tw_status run_call(void *user)
 {
     struct run_call *call = user;
     tw_launch *l = call->launch;
+    if (l->kernel->device)
+        return launch_on_gpu(l, call->runs, &call->milliseconds);
     tw_status status = launch_prepare(l);
     if (status != TW_OK)
         return status;
     const struct cpu_argument *args = launch_arguments(l);
-    if (!args)
-        return TW_BAD_ARGUMENT;
-    if (l->kernel->device)
-        return launch_on_gpu(l, args, call->runs, &call->milliseconds);
-    return run_on_cpu(call, args);
+    return args ? run_on_cpu(call, args) : TW_BAD_ARGUMENT;
 }
 
 tw_status tw_launch_run(tw_launch *l)
@@ -465,9 +464,10 @@ static tw_status verify_call(void *user)
     tw_status status = launch_prepare(l);
     if (status != TW_OK)
         return status;
-    const struct cpu_argument *args = launch_arguments(l);
-    if (!args)
-        return TW_BAD_ARGUMENT;
+    struct cpu_argument *args = launch_arguments(l);
+    status = args ? launch_fetch(l, args) : TW_BAD_ARGUMENT;
+    if (status != TW_OK)
+        return status;
     struct ensures_report r = {.ok = false};
     if (!ensures_check(&l->ctx->scratch, l->variant->ir, args, l->ctx->config.threads, &r)) {
         diag_error(d, r.loc, "`ensures` cannot be evaluated: %s", r.message);

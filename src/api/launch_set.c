@@ -37,6 +37,7 @@ static void launch_destroy(tw_launch *l)
     tw_context *ctx = l->ctx;
     arena_free(&l->shown);
     arena_free(&l->simulated);
+    arena_free(&l->started);
     arena_free(&l->arena);
     context_object_free(ctx, l, sizeof *l);
 }
@@ -58,6 +59,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     context_arena(ctx, &l->arena);
     context_arena(ctx, &l->shown);
     context_arena(ctx, &l->simulated);
+    context_arena(ctx, &l->started);
     tw_status status = context_call(ctx, launch_make, l);
     if (status != TW_OK) {
         launch_destroy(l);
@@ -287,6 +289,8 @@ static const char *array_fault(const tw_array *x)
 {
     if ((int)x->dtype < 0 || (int)x->dtype >= (int)DT_COUNT)
         return "has no valid element type";
+    if (x->place != TW_ON_HOST && x->place != TW_ON_DEVICE)
+        return "has no valid place";
     if (x->rank < 1 || x->rank > TW_MAX_RANK)
         return "must have 1 to 6 axes";
     size_t bytes = tw_dtype_size(x->dtype);
@@ -337,6 +341,13 @@ static tw_status set_array(void *user)
     if (!rank_fits || !type_fits) {
         diag_error(d, LOC_NONE, "`%s` is %s, expected %s", param->name,
                    array_text(&l->ctx->scratch, (enum dtype)x->dtype, x->rank, x->shape), expected);
+        return TW_BAD_ARGUMENT;
+    }
+    if (x->place == TW_ON_DEVICE && !l->kernel->device) {
+        diag_error(d, LOC_NONE,
+                   "`%s` is on a GPU, but kernel `%s` is for the host: ask tw_kernel_for_target "
+                   "for \"cuda\"",
+                   param->name, info->name);
         return TW_BAD_ARGUMENT;
     }
     l->arrays[p] = *x;

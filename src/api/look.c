@@ -344,27 +344,34 @@ static const char *architecture(void)
 #endif
 }
 
-/* The GPU that the driver sees first. */
-static bool describe_gpu(tw_device *out)
+static bool describe_gpu(int ordinal, tw_device *out)
 {
+    static const char *const names[] = {
+        "cuda",   "cuda:1", "cuda:2",  "cuda:3",  "cuda:4",  "cuda:5",  "cuda:6",  "cuda:7",
+        "cuda:8", "cuda:9", "cuda:10", "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
     char why[CUDA_WHY];
-    struct cuda *gpu = cuda_open(&allocator_libc, 0, why);
-    if (!gpu)
+    struct cuda_device d;
+    if (ordinal < 0 || (size_t)ordinal >= sizeof names / sizeof *names ||
+        !cuda_look(ordinal, &d, why))
         return false;
-    const struct cuda_device *d = cuda_describe(gpu);
-    *out = (tw_device){.name = "cuda", .cores = d->multiprocessors};
+    *out = (tw_device){.name = names[ordinal],
+                       .cores = d.multiprocessors,
+                       .ordinal = ordinal,
+                       .capability = d.capability,
+                       .memory_bytes = (int64_t)d.memory,
+                       .l2_bytes = d.l2_bytes,
+                       .driver = d.driver};
     snprintf(out->description, sizeof out->description,
-             "%.80s, %d multiprocessors, %d GB, compute capability %d.%d, CUDA %d.%d", d->name,
-             d->multiprocessors, (int)(d->memory / 1000000000), d->capability / 10,
-             d->capability % 10, d->driver / 1000, d->driver % 1000 / 10);
-    cuda_close(gpu);
+             "%.80s, %d multiprocessors, %d GB, compute capability %d.%d, CUDA %d.%d", d.name,
+             d.multiprocessors, (int)(d.memory / 1000000000), d.capability / 10, d.capability % 10,
+             d.driver / 1000, d.driver % 1000 / 10);
     return true;
 }
 
 bool tw_device_at(int index, tw_device *out)
 {
-    if (index == 1 && out)
-        return describe_gpu(out);
+    if (index >= 1 && out)
+        return describe_gpu(index - 1, out);
     if (index != 0 || !out)
         return false;
     *out = (tw_device){.name = "cpu", .cores = platform_cores()};

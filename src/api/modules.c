@@ -230,15 +230,11 @@ static tw_status find_target(void *user)
         call->found = &m->kernels[index];
         return TW_OK;
     }
-    char why[CUDA_WHY];
     if (strcmp(call->name, "cuda") == 0) {
-        const struct cuda *gpu = context_cuda(m->ctx, why);
-        if (!gpu && !why[0])
-            return TW_NO_MEMORY;
-        if (!gpu) {
-            diag_error(&m->ctx->diag, LOC_NONE, "no GPU to run on: %s", why);
-            return TW_UNSUPPORTED;
-        }
+        struct cuda *gpu;
+        tw_status status = context_gpu(m->ctx, &gpu);
+        if (status != TW_OK)
+            return status;
         const struct cuda_device *d = cuda_describe(gpu);
         if (d->capability < LEAST_CAPABILITY) {
             diag_error(&m->ctx->diag, LOC_NONE,

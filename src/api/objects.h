@@ -9,6 +9,7 @@
  *   launch_run.c  prepare, run, verify
  *   look.c        check, show, devices
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
+ *   device.c      the GPU of a context: memory, streams, events
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
@@ -44,6 +45,7 @@ struct tw_context {
     tw_launch *launches;
     tw_ptx *programs;
     struct cuda *cuda; /* opened when first needed */
+    void *marks[2];    /* its events around what is timed; NULL: not made yet */
 };
 
 /* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it
@@ -91,7 +93,8 @@ struct choice {
     enum dtype *types;
     struct literal *values; /* of scalar parameters */
     bool *known;
-    int *divisor; /* 16 or 1 */
+    /* A fact about a run-time integer: 16 or 1; bytes that divide a pointer's address: up to 16. */
+    int *divisor;
 };
 
 struct variant {
@@ -147,6 +150,8 @@ struct tw_launch {
     struct choice choice;
     bool prepared;
     struct variant *variant; /* while prepared */
+    struct arena started;    /* what stands behind `gpu` */
+    struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
 };
 
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
@@ -159,16 +164,21 @@ tw_status launch_resolve(tw_launch *l, bool strict);
 /* Whether parameter p of type t can be v; reports if not. */
 bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
 
-/* The GPU of the context. NULL: why. */
-struct cuda *context_cuda(tw_context *ctx, char why[CUDA_WHY]);
-/* Runs a prepared launch of a GPU's kernel `runs` times; the time of one. Reports. launch_gpu.c */
-tw_status launch_on_gpu(tw_launch *l, const struct cpu_argument *given, int runs,
-                        double *milliseconds);
+/* The GPU of the context. TW_OK, TW_UNSUPPORTED (there is none; reported) or TW_NO_MEMORY. */
+tw_status context_gpu(tw_context *ctx, struct cuda **out);
+/* Milliseconds of the GPU between two marks in the default stream. */
+bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
+bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
+/* Prepares and runs a launch of a GPU's kernel `runs` times; the time of one. Reports. launch_gpu.c */
+tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);
+/* Arrays on the device are copied to the host, into scratch memory, for as long as the call lasts.
+ * Reports. */
+tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);
 /* What a prepared launch was given, by parameter; NULL: an array is missing, reported. */
-const struct cpu_argument *launch_arguments(tw_launch *l);
+struct cpu_argument *launch_arguments(tw_launch *l);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
 /* "did you mean" as a note, if a name is near. */

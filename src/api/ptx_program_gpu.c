@@ -24,13 +24,9 @@ static tw_status say(struct ptx_run *r, tw_status status)
 static tw_status load(struct ptx_run *r, const struct ptx_function *f)
 {
     tw_ptx *p = r->program;
-    r->cuda = context_cuda(p->ctx, r->why);
-    if (!r->cuda && r->why[0]) {
-        diag_error(&p->ctx->diag, LOC_NONE, "no GPU to run on: %s", r->why);
-        return TW_UNSUPPORTED;
-    }
-    if (!r->cuda)
-        return TW_NO_MEMORY;
+    tw_status status = context_gpu(p->ctx, &r->cuda);
+    if (status != TW_OK)
+        return status;
     if (p->loaded && p->loaded_kernel == f)
         return TW_OK;
     cuda_unload(r->cuda, p->loaded);
@@ -52,7 +48,7 @@ static tw_status place(struct ptx_run *r)
             continue;
         if (!cuda_allocate(r->cuda, given->bytes, &r->buffers[i], r->why))
             return say(r, TW_NO_MEMORY);
-        if (!cuda_copy_in(r->cuda, r->buffers[i], given->data, given->bytes, r->why))
+        if (!cuda_copy_in(r->cuda, r->buffers[i], given->data, given->bytes, NULL, r->why))
             return say(r, TW_FAULT);
     }
     return TW_OK;
@@ -66,17 +62,18 @@ static bool start(struct ptx_run *r)
         config.grid[i] = l->grid[i] ? l->grid[i] : 1;
         config.block[i] = l->block[i] ? l->block[i] : 1;
     }
-    return cuda_mark(r->cuda, 0, r->why) &&
-           cuda_start(r->cuda, r->program->loaded, &config, r->why) &&
-           cuda_mark(r->cuda, 1, r->why) && cuda_wait(r->cuda, r->why) &&
-           cuda_elapsed(r->cuda, &r->milliseconds, r->why);
+    tw_context *ctx = r->program->ctx;
+    return cuda_allow_shared(r->cuda, r->program->loaded, l->shared_bytes, r->why) &&
+           context_mark(ctx, 0, r->why) &&
+           cuda_start(r->cuda, r->program->loaded, &config, NULL, r->why) &&
+           context_mark(ctx, 1, r->why) && context_marked(ctx, &r->milliseconds, r->why);
 }
 
 static bool copy_out(struct ptx_run *r)
 {
     for (int i = 0; i < r->launch->argument_count; i++) {
         const tw_ptx_argument *a = &r->launch->arguments[i];
-        if (a->is_array && !cuda_copy_out(r->cuda, a->data, r->buffers[i], a->bytes, r->why))
+        if (a->is_array && !cuda_copy_out(r->cuda, a->data, r->buffers[i], a->bytes, NULL, r->why))
             return false;
     }
     return true;
@@ -86,6 +83,7 @@ static tw_status run_ptx(void *user)
 {
     struct ptx_run *r = user;
     const tw_ptx_launch *l = r->launch;
+    char why[CUDA_WHY]; /* of cleaning up: not said */
     tw_status status;
     const struct ptx_function *f = ptx_launch_kernel(r->program, l, &status);
     if (!f)
@@ -100,7 +98,8 @@ static tw_status run_ptx(void *user)
     if (status == TW_OK && !(start(r) && copy_out(r)))
         status = say(r, TW_FAULT);
     for (int i = 0; r->buffers && i < l->argument_count; i++)
-        cuda_free(r->cuda, r->buffers[i]);
+        if (r->buffers[i])
+            cuda_free(r->cuda, r->buffers[i], why);
     return status;
 }
 

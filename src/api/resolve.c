@@ -366,14 +366,28 @@ static void resolve_scalars(tw_launch *l, bool strict)
                        dtype_table[param_dtype(l, p)].name);
 }
 
+/* What code for a GPU takes to divide an array's address: 16 bytes, what vectors need; less if an
+ * array on the device is aligned to less. Those of the host are copied to where it is so. */
+static int address_divisor(const tw_launch *l, int p)
+{
+    const tw_array *x = &l->arrays[p];
+    int divisor = 16;
+    while (l->array_set[p] && x->place == TW_ON_DEVICE && (uintptr_t)x->data % (unsigned)divisor)
+        divisor /= 2;
+    return divisor;
+}
+
 /* Run-time integers that are multiples of 16: what proves most masks idle. */
 static void find_divisors(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
     for (int p = 0; p < info->param_count; p++) {
-        bool fact = !info->params[p].is_pointer && !info->params[p].is_static &&
-                    l->choice.known[p] && dtype_is_int(param_dtype(l, p)) &&
-                    l->choice.values[p].i % 16 == 0;
+        if (info->params[p].is_pointer) {
+            l->choice.divisor[p] = address_divisor(l, p);
+            continue;
+        }
+        bool fact = !info->params[p].is_static && l->choice.known[p] &&
+                    dtype_is_int(param_dtype(l, p)) && l->choice.values[p].i % 16 == 0;
         l->choice.divisor[p] = fact ? 16 : 1;
     }
 }

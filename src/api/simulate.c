@@ -90,12 +90,18 @@ static tw_status read_ptx(tw_context *ctx, struct variant *v)
 /* Memory for every pointer; the caller's arrays are used in place. */
 static tw_status place_params(struct simulate_call *call, struct launch_params *params)
 {
+    struct diag *d = &call->launch->ctx->diag;
     struct sim *sim = call->simulation.sim;
     const struct lowered *lowered = call->launch->variant->lowered;
     for (int i = 0; i < params->count; i++) {
         struct launch_param *p = &params->list[i];
         if (p->kind == LOWER_SCALAR)
             continue;
+        if (p->kind == LOWER_POINTER && p->data && p->on_device) {
+            diag_error(d, LOC_NONE, "`%s` is on a GPU; the simulator takes arrays of the host",
+                       p->sym->name);
+            return TW_BAD_ARGUMENT;
+        }
         if (p->kind == LOWER_POINTER) {
             p->value = sim_attach(sim, p->data, p->bytes, p->sym->name);
         } else {
@@ -105,8 +111,8 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
                 sim_host(sim, p->value, 0); /* its zeros count */
         }
         if (!p->value) {
-            diag_error(&call->launch->ctx->diag, LOC_NONE, "kernel `%s`: no memory for `%s`",
-                       lowered->function->name, p->sym ? p->sym->name : "ticket");
+            diag_error(d, LOC_NONE, "kernel `%s`: no memory for `%s`", lowered->function->name,
+                       p->sym ? p->sym->name : "ticket");
             return TW_NO_MEMORY;
         }
     }
@@ -149,7 +155,7 @@ static tw_status simulate_call(void *user)
     const struct cpu_argument *given = launch_arguments(l);
     if (!given)
         return TW_BAD_ARGUMENT;
-    if (!launch_params_find(l, given, &params, why)) {
+    if (!launch_params_find(l, &l->ctx->scratch, given, &params, why)) {
         diag_error(&l->ctx->diag, l->kernel->info->loc, "kernel `%s`: %s", l->kernel->info->name,
                    why);
         return TW_BAD_ARGUMENT;

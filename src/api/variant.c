@@ -81,7 +81,10 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
                              const struct choice *c, const bool *statics_known)
 {
     struct lowered *out = arena_new(a, struct lowered);
-    struct lower_options options = {.target = k->device, .lines = true};
+    int *alignment = arena_array(a, int, k->info->param_count + 1);
+    for (int p = 0; p < k->info->param_count; p++)
+        alignment[p] = c->divisor && c->divisor[p] ? c->divisor[p] : 16;
+    struct lower_options options = {.target = k->device, .alignment = alignment, .lines = true};
     if (lower_kernel(a, ir, &options, &k->module->ctx->diag, out))
         return out;
     if (out->excess != LOWER_FITS)

@@ -1,9 +1,19 @@
 /* NVIDIA GPUs through the driver library, which is looked for at run time: nothing of CUDA is
  * needed to build or to start.
  *
+ *   cuda_driver.c  the library and its functions
+ *   cuda.c         a device in its primary context
+ *   cuda_module.c  programs loaded there, what they take of a multiprocessor
+ *   cuda_memory.c  memory, streams and events; workspace, one a stream
+ *   cuda_launch.c  launches
+ *
  * One struct cuda is one device of one process, in its primary context, so memory and streams are
- * shared with whatever else of the process uses the device. Calls push that context and pop it
- * again. Used by one thread at a time.
+ * shared with whatever else of the process uses the device. A thread that has no context current
+ * gets that one, as from the CUDA runtime; where another is current it is so again after each call.
+ * Used by one thread at a time. Calls that can fail return false (or NULL) and say why in a
+ * sentence; an empty one means that the allocator had no memory.
+ *
+ * A stream is a CUstream (or a cudaStream_t, which is the same); NULL the default stream.
  */
 #ifndef TW_CUDA_H
 #define TW_CUDA_H
@@ -17,9 +27,11 @@ enum { CUDA_WHY = 512 }; /* bytes of a message */
 
 struct cuda_device {
     char name[96];
+    int ordinal;
     int capability; /* 90: compute capability 9.0 */
     int multiprocessors;
     int shared_bytes; /* of one block, opted in */
+    int l2_bytes;
     size_t memory;
     int driver; /* 13000: CUDA 13.0 */
 };
@@ -27,40 +39,78 @@ struct cuda_device {
 struct cuda;
 struct cuda_module;
 
-/* Opens device `ordinal`. NULL: why says what is missing, in a sentence; "": the allocator had no
- * memory. */
+/* What device `ordinal` is, without a context on it. */
+bool cuda_look(int ordinal, struct cuda_device *out, char why[CUDA_WHY]);
+
 struct cuda *cuda_open(const struct allocator *allocator, int ordinal, char why[CUDA_WHY]);
-void cuda_close(struct cuda *c); /* NULL is fine */
+/* NULL is fine. Frees memory, streams and events that were not freed. */
+void cuda_close(struct cuda *c);
 const struct cuda_device *cuda_describe(const struct cuda *c);
 
-/* Assembles PTX (or loads a cubin) and finds its kernel. NULL: why has the assembler's log; "": no
- * memory. */
+/* --- programs --- */
+
+/* Assembles PTX (or loads a cubin) and finds its kernel, which can then be launched during a
+ * capture. NULL: why has the assembler's log. */
 struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *kernel,
                               char why[CUDA_WHY]);
 void cuda_unload(struct cuda *c, struct cuda_module *m);
+/* Before a launch with so much dynamic shared memory. */
+bool cuda_allow_shared(struct cuda *c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY]);
 
-/* Device memory. Each returns false and says why when the driver refuses. */
+struct cuda_occupancy {
+    int registers, local_bytes; /* of a thread */
+    int shared_bytes;           /* of a block, besides dynamic shared memory */
+    int blocks;                 /* at the same time on a multiprocessor */
+};
+bool cuda_occupancy(struct cuda *c, struct cuda_module *m, int threads, int64_t shared_bytes,
+                    struct cuda_occupancy *out, char why[CUDA_WHY]);
+
+/* --- memory --- */
+
+/* Zero bytes have an address, too. Frees what cuda_allocate gave; false: it is none of it. */
 bool cuda_allocate(struct cuda *c, size_t bytes, uint64_t *address, char why[CUDA_WHY]);
-void cuda_free(struct cuda *c, uint64_t address);
-bool cuda_copy_in(struct cuda *c, uint64_t to, const void *from, size_t bytes, char why[CUDA_WHY]);
-bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, char why[CUDA_WHY]);
-bool cuda_zero(struct cuda *c, uint64_t to, size_t bytes, char why[CUDA_WHY]);
+bool cuda_free(struct cuda *c, uint64_t address, char why[CUDA_WHY]);
+/* In the stream's order; done on return. */
+bool cuda_copy_in(struct cuda *c, uint64_t to, const void *from, size_t bytes, void *stream,
+                  char why[CUDA_WHY]);
+bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, void *stream,
+                   char why[CUDA_WHY]);
+/* In the stream's order, not waited for. */
+bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream,
+               char why[CUDA_WHY]);
+
+/* At least `bytes` bytes that launches in this stream share, aligned to 256. They grow by being
+ * allocated anew, which a capture does not allow; what was given out before stays until the stream
+ * is freed, since a graph may have it. */
+bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *address,
+                    char why[CUDA_WHY]);
+
+/* --- streams, events --- */
+
+bool cuda_stream_new(struct cuda *c, void **stream, char why[CUDA_WHY]);
+bool cuda_stream_free(struct cuda *c, void *stream, char why[CUDA_WHY]);
+/* Until all of it is done; a fault of a kernel is reported here. */
+bool cuda_stream_wait(struct cuda *c, void *stream, char why[CUDA_WHY]);
+bool cuda_stream_capturing(struct cuda *c, void *stream, bool *capturing, char why[CUDA_WHY]);
+
+bool cuda_event_new(struct cuda *c, void **event, char why[CUDA_WHY]);
+bool cuda_event_free(struct cuda *c, void *event, char why[CUDA_WHY]);
+bool cuda_event_record(struct cuda *c, void *event, void *stream, char why[CUDA_WHY]);
+/* Waits for `to`. */
+bool cuda_event_elapsed(struct cuda *c, void *from, void *to, double *milliseconds,
+                        char why[CUDA_WHY]);
+
+/* --- launches --- */
 
 struct cuda_launch {
     int64_t grid[3]; /* 0 along an axis: nothing is started; else within grid_limits */
     int block[3];
-    int64_t shared_bytes;
-    void **arguments; /* a pointer to each parameter's value */
-    bool cooperative; /* all blocks at the same time: refused if the device cannot hold them */
+    int64_t shared_bytes; /* dynamic; cuda_allow_shared was asked */
+    void **arguments;     /* a pointer to each parameter's value */
+    bool cooperative;     /* all blocks at the same time: refused if the device cannot hold them */
 };
-/* Starts the kernel on the default stream. */
+/* Starts the kernel in that stream; does not wait. */
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,
-                char why[CUDA_WHY]);
-/* Waits for everything started; a fault of a kernel is reported here. */
-bool cuda_wait(struct cuda *c, char why[CUDA_WHY]);
-
-/* Two marks on the stream: milliseconds of the GPU between them. */
-bool cuda_mark(struct cuda *c, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
-bool cuda_elapsed(struct cuda *c, double *milliseconds, char why[CUDA_WHY]);
+                void *stream, char why[CUDA_WHY]);
 
 #endif

@@ -3,37 +3,50 @@
 #include "base/platform.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where Linux, WSL and Windows keep it. */
 static const char *const places[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1",
                                      "nvcuda.dll"};
 
-static void *open_library(void)
+static void *open_library(char why[CUDA_WHY])
 {
+    const char *named = getenv("TILEWRIGHT_CUDA_DRIVER");
+    if (named && *named) {
+        void *library = platform_library(named);
+        if (!library)
+            snprintf(why, CUDA_WHY,
+                     "TILEWRIGHT_CUDA_DRIVER names %.300s, which cannot be loaded; unset it to use "
+                     "the driver that is installed",
+                     named);
+        return library;
+    }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         void *library = platform_library(places[i]);
         if (library)
             return library;
     }
+    snprintf(why, CUDA_WHY, "there is no NVIDIA driver here (libcuda.so.1 was not found)");
     return NULL;
 }
 
 bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
 {
-    void *library = open_library();
-    if (!library) {
-        snprintf(why, CUDA_WHY, "there is no NVIDIA driver here (libcuda.so.1 was not found)");
+    void *library = open_library(why);
+    if (!library)
         return false;
-    }
     const char *missing = NULL;
     void *found;
-#define DRIVER(id, symbol, parameters)                                                             \
+#define OPTIONAL(id, symbol, parameters)                                                           \
     found = platform_symbol(library, symbol);                                                      \
-    missing = found ? missing : symbol;                                                            \
     memcpy(&d->id, &found, sizeof found);
+#define DRIVER(id, symbol, parameters)                                                             \
+    OPTIONAL(id, symbol, parameters)                                                               \
+    missing = found ? missing : symbol;
 #include "cuda/cuda_driver.def"
 #undef DRIVER
+#undef OPTIONAL
     if (missing)
         snprintf(why, CUDA_WHY, "the NVIDIA driver is too old: it has no %s", missing);
     return !missing;

@@ -3,6 +3,7 @@
 
 #include "base/grid.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Of dynamic shared memory a block, on sm_90 and sm_100: CUDA C++ Programming Guide, "Technical
@@ -64,6 +65,15 @@ uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
         return 0;
     vec_push(sim->arena, &sim->allocations, a);
     return sim_address_of(sim->allocations.count - 1, 0);
+}
+
+void sim_release(struct sim *sim, uint64_t address)
+{
+    const struct allocator *from = sim->arena->allocator;
+    struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    assert(a->owned && a->host && !sim_offset_of(address));
+    from->resize(from->user, a->host, a->size + 32, 0);
+    *a = (struct sim_allocation){.freed = true};
 }
 
 void *sim_host(struct sim *sim, uint64_t address, size_t bytes)

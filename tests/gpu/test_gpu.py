@@ -10,7 +10,7 @@ no `ensures` with what the CPU engine computes, which is to be the same: what ma
 tools. -k: only cases with that text. --few: of the tuned configurations three, the first, the middle and the last; the
 default one with the first type in all shapes, with the others in one. Without a GPU nothing is run, which is said.
 
-A driver that executes PTX on the host serves as well, in front in LD_LIBRARY_PATH: sim_driver.c, with its own checks on.
+A driver that executes PTX on the host serves as well (tests/cuda), with its own checks on.
 """
 import concurrent.futures
 import os

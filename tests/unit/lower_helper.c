@@ -155,21 +155,22 @@ static void run_on_gpu(int target, const struct subject *s, void *out, const voi
     struct cuda_module *module = cuda_load(gpu, text.data, s->name, why);
     must(module, s, why);
     for (int i = 0; i <= s->count; i++) {
-        must(cuda_allocate(gpu, room, &array[i], why) && cuda_zero(gpu, array[i], room, why), s,
-             why);
+        must(cuda_allocate(gpu, room, &array[i], why) &&
+                 cuda_fill(gpu, array[i], 0, room, NULL, why),
+             s, why);
         arguments[i] = &array[i];
         if (i > 0)
-            must(cuda_copy_in(gpu, array[i], args[i - 1], n * dtype_size(s->arg[i - 1]), why), s,
-                 why);
+            must(cuda_copy_in(gpu, array[i], args[i - 1], n * dtype_size(s->arg[i - 1]), NULL, why),
+                 s, why);
     }
     struct cuda_launch launch = {.grid = {(int64_t)(n + GPU_BLOCK - 1) / GPU_BLOCK, 1, 1},
                                  .block = {GPU_BLOCK, 1, 1},
                                  .arguments = arguments};
-    must(cuda_start(gpu, module, &launch, why) && cuda_wait(gpu, why) &&
-             cuda_copy_out(gpu, out, array[0], n * dtype_size(s->result), why),
+    must(cuda_start(gpu, module, &launch, NULL, why) &&
+             cuda_copy_out(gpu, out, array[0], n * dtype_size(s->result), NULL, why),
          s, why);
     for (int i = 0; i <= s->count; i++)
-        cuda_free(gpu, array[i]);
+        must(cuda_free(gpu, array[i], why), s, why);
     cuda_unload(gpu, module);
     bench_close(&b);
 }

@@ -1,0 +1,301 @@
+/* Memory, streams and events. What is handed out is kept in one list, so that it goes with the
+ * device, and so that nothing is freed that is not ours. */
+#include "cuda/cuda_own.h"
+
+#include <stdio.h>
+
+/* --- the list --- */
+
+static struct cuda_object *add(struct cuda *c, enum cuda_kind kind)
+{
+    struct cuda_object *o = cuda_take(c, sizeof *o);
+    if (!o)
+        return NULL;
+    *o = (struct cuda_object){.next = c->objects, .kind = kind};
+    c->objects = o;
+    return o;
+}
+
+static struct cuda_object **find(struct cuda *c, enum cuda_kind kind, uint64_t handle)
+{
+    struct cuda_object **at = &c->objects;
+    while (*at && ((*at)->kind != kind || (*at)->handle != handle))
+        at = &(*at)->next;
+    return at;
+}
+
+static int destroy(struct cuda *c, const struct cuda_object *o)
+{
+    switch (o->kind) {
+    case CUDA_STREAM: return c->driver.stream_free((void *)(uintptr_t)o->handle);
+    case CUDA_EVENT: return c->driver.event_free((void *)(uintptr_t)o->handle);
+    case CUDA_MEMORY:
+    case CUDA_WORKSPACE: break;
+    }
+    return c->driver.memory_free(o->handle);
+}
+
+static int remove_at(struct cuda *c, struct cuda_object **at)
+{
+    struct cuda_object *o = *at;
+    int result = o->handle ? destroy(c, o) : 0;
+    *at = o->next;
+    cuda_give(c, o, sizeof *o);
+    return result;
+}
+
+void cuda_free_objects(struct cuda *c)
+{
+    while (c->objects)
+        remove_at(c, &c->objects);
+}
+
+/* The object added last was made, or is none. */
+static bool made(struct cuda *c, int result, const char *what, char why[CUDA_WHY])
+{
+    bool good = cuda_good(c, result, what, why);
+    if (!good) {
+        c->objects->handle = 0;
+        remove_at(c, &c->objects);
+    }
+    return good;
+}
+
+static bool free_object(struct cuda *c, enum cuda_kind kind, uint64_t handle, const char *what,
+                        char why[CUDA_WHY])
+{
+    struct cuda_object **at = find(c, kind, handle);
+    if (!*at) {
+        snprintf(why, CUDA_WHY, "%s 0x%llx is not of this context", what,
+                 (unsigned long long)handle);
+        return false;
+    }
+    if (!cuda_enter(c, why))
+        return false;
+    bool good = cuda_good(c, remove_at(c, at), what, why);
+    cuda_leave(c);
+    return good;
+}
+
+/* --- memory --- */
+
+/* In the context. */
+static bool allocate(struct cuda *c, enum cuda_kind kind, size_t bytes, struct cuda_object **out,
+                     char why[CUDA_WHY])
+{
+    char what[64];
+    struct cuda_object *o = add(c, kind);
+    *out = o;
+    if (!o)
+        return false;
+    snprintf(what, sizeof what, "allocating %zu bytes", bytes);
+    o->bytes = bytes;
+    return made(c, c->driver.memory_allocate(&o->handle, bytes ? bytes : 1), what, why);
+}
+
+bool cuda_allocate(struct cuda *c, size_t bytes, uint64_t *address, char why[CUDA_WHY])
+{
+    struct cuda_object *o;
+    *address = 0;
+    if (!cuda_enter(c, why))
+        return false;
+    bool done = allocate(c, CUDA_MEMORY, bytes, &o, why);
+    if (done)
+        *address = o->handle;
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_free(struct cuda *c, uint64_t address, char why[CUDA_WHY])
+{
+    return free_object(c, CUDA_MEMORY, address, "device memory", why);
+}
+
+bool cuda_copy_in(struct cuda *c, uint64_t to, const void *from, size_t bytes, void *stream,
+                  char why[CUDA_WHY])
+{
+    if (!bytes)
+        return true;
+    if (!cuda_enter(c, why))
+        return false;
+    bool done =
+        cuda_good(c, c->driver.copy_in(to, from, bytes, stream), "copying to the GPU", why) &&
+        cuda_good(c, c->driver.stream_wait(stream), "copying to the GPU", why);
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, void *stream,
+                   char why[CUDA_WHY])
+{
+    if (!bytes)
+        return true;
+    if (!cuda_enter(c, why))
+        return false;
+    bool done =
+        cuda_good(c, c->driver.copy_out(to, from, bytes, stream), "copying from the GPU", why) &&
+        cuda_good(c, c->driver.stream_wait(stream), "copying from the GPU", why);
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream,
+               char why[CUDA_WHY])
+{
+    if (!bytes)
+        return true;
+    if (!cuda_enter(c, why))
+        return false;
+    bool done = cuda_good(c, c->driver.fill(to, (unsigned char)byte, bytes, stream),
+                          "filling memory of the GPU", why);
+    cuda_leave(c);
+    return done;
+}
+
+/* --- workspace --- */
+
+/* The newest of a stream is its largest. */
+static struct cuda_object *workspace_of(const struct cuda *c, const void *stream)
+{
+    struct cuda_object *o = c->objects;
+    while (o && (o->kind != CUDA_WORKSPACE || o->stream != stream))
+        o = o->next;
+    return o;
+}
+
+/* In powers of two: all that were outgrown are together no larger. In the context. */
+static bool grow(struct cuda *c, void *stream, size_t bytes, struct cuda_object **out,
+                 char why[CUDA_WHY])
+{
+    int capturing = 0;
+    if (!cuda_good(c, c->driver.stream_capturing(stream, &capturing), "cuStreamIsCapturing", why))
+        return false;
+    if (capturing) {
+        snprintf(why, CUDA_WHY,
+                 "it needs %zu bytes of workspace, which this stream does not have and cannot get "
+                 "while it is captured: call tw_launch_ready with this stream before the capture",
+                 bytes);
+        return false;
+    }
+    size_t room = 1 << 16;
+    while (room < bytes)
+        room *= 2;
+    if (!allocate(c, CUDA_WORKSPACE, room, out, why))
+        return false;
+    (*out)->stream = stream;
+    return true;
+}
+
+bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *address,
+                    char why[CUDA_WHY])
+{
+    struct cuda_object *o = workspace_of(c, stream);
+    bool found = o && o->bytes >= bytes;
+    *address = 0;
+    if (!found && cuda_enter(c, why)) {
+        found = grow(c, stream, bytes, &o, why);
+        cuda_leave(c);
+    }
+    if (found)
+        *address = o->handle;
+    return found;
+}
+
+static void free_workspaces(struct cuda *c, const void *stream)
+{
+    for (struct cuda_object **at = &c->objects; *at;)
+        if ((*at)->kind == CUDA_WORKSPACE && (*at)->stream == stream)
+            remove_at(c, at);
+        else
+            at = &(*at)->next;
+}
+
+/* --- streams --- */
+
+bool cuda_stream_new(struct cuda *c, void **stream, char why[CUDA_WHY])
+{
+    *stream = NULL;
+    if (!cuda_enter(c, why))
+        return false;
+    struct cuda_object *o = add(c, CUDA_STREAM);
+    bool done = o && made(c, c->driver.stream_new(stream, 0), "cuStreamCreate", why);
+    if (done)
+        o->handle = (uintptr_t)*stream;
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_stream_free(struct cuda *c, void *stream, char why[CUDA_WHY])
+{
+    if (!free_object(c, CUDA_STREAM, (uintptr_t)stream, "stream", why))
+        return false;
+    if (!cuda_enter(c, why))
+        return false;
+    free_workspaces(c, stream);
+    cuda_leave(c);
+    return true;
+}
+
+bool cuda_stream_wait(struct cuda *c, void *stream, char why[CUDA_WHY])
+{
+    if (!cuda_enter(c, why))
+        return false;
+    bool done = cuda_good(c, c->driver.stream_wait(stream), "running the kernel", why);
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_stream_capturing(struct cuda *c, void *stream, bool *capturing, char why[CUDA_WHY])
+{
+    int status = 0;
+    if (!cuda_enter(c, why))
+        return false;
+    bool done =
+        cuda_good(c, c->driver.stream_capturing(stream, &status), "cuStreamIsCapturing", why);
+    cuda_leave(c);
+    *capturing = status != 0;
+    return done;
+}
+
+/* --- events --- */
+
+bool cuda_event_new(struct cuda *c, void **event, char why[CUDA_WHY])
+{
+    *event = NULL;
+    if (!cuda_enter(c, why))
+        return false;
+    struct cuda_object *o = add(c, CUDA_EVENT);
+    bool done = o && made(c, c->driver.event_new(event, 0), "cuEventCreate", why);
+    if (done)
+        o->handle = (uintptr_t)*event;
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_event_free(struct cuda *c, void *event, char why[CUDA_WHY])
+{
+    return free_object(c, CUDA_EVENT, (uintptr_t)event, "event", why);
+}
+
+bool cuda_event_record(struct cuda *c, void *event, void *stream, char why[CUDA_WHY])
+{
+    if (!cuda_enter(c, why))
+        return false;
+    bool done = cuda_good(c, c->driver.event_record(event, stream), "cuEventRecord", why);
+    cuda_leave(c);
+    return done;
+}
+
+bool cuda_event_elapsed(struct cuda *c, void *from, void *to, double *milliseconds,
+                        char why[CUDA_WHY])
+{
+    float elapsed = 0;
+    if (!cuda_enter(c, why))
+        return false;
+    bool done =
+        cuda_good(c, c->driver.event_wait(to), "running the kernel", why) &&
+        cuda_good(c, c->driver.event_elapsed(&elapsed, from, to), "cuEventElapsedTime", why);
+    cuda_leave(c);
+    *milliseconds = (double)elapsed;
+    return done;
+}

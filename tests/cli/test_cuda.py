@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""`--device cuda`, on a driver without a GPU (tests/cuda/fake_cuda.h)."""
+import os
+import re
+import sys
+
+from tile_runner import call, fail
+
+
+def main():
+    tool = sys.argv[1]
+    environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+
+    def expect(arguments, status, *texts, **more):
+        done = call([tool, *arguments.split()], env=dict(environment, **more))
+        for text in texts:
+            if done.status != status or not re.search(text, done.out + done.err):
+                fail(f"{arguments}: expected status {status} and /{text}/, got {done}")
+
+    product = "run kernels/matmul/stages.tile --device cuda --set m=33,n=40,k=17 --fill rand --verify"
+    expect("devices", 0, r"cuda +simulator, .*compute capability 8\.0, CUDA 13\.0")
+    expect(product, 0, "verified: 1320 elements")
+    expect(product, 2, "no GPU to run on: cuInit: CUDA_ERROR_NO_DEVICE", FAKE_CUDA_DEVICES="0")
+    expect(product, 2, "no GPU to run on: TILEWRIGHT_CUDA_DRIVER names /not/there, which cannot be loaded",
+           TILEWRIGHT_CUDA_DRIVER="/not/there")
+    expect(product, 2, "compute capability 7.5; kernels are made for 8.0", FAKE_CUDA_SM="75")
+
+
+if __name__ == "__main__":
+    main()

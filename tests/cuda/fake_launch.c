@@ -1,0 +1,236 @@
+/* Launches, on the simulator; what a function takes. */
+#include "fake_cuda.h"
+
+#include "sim/sim_barrier_check.h"
+#include "sim/sim_memcheck.h"
+#include "sim/sim_race.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One for each device, made when first needed. */
+struct machine {
+    struct arena arena;
+    jmp_buf out_of_memory;
+    struct sim *sim;
+    const struct fake_module *loaded;
+    struct sim_report report;
+    struct sim_barrier_check *barriers; /* NULL: nothing is checked */
+};
+static struct machine machines[FAKE_DEVICES];
+
+static struct machine *here(void)
+{
+    return &machines[fake_current_device()];
+}
+
+static void add_checks(struct machine *m)
+{
+    sim_report_init(&m->report, &m->arena, NULL);
+    m->barriers = sim_barrier_check_new(&m->arena, &m->report);
+    sim_observe(m->sim, sim_races_observer(sim_races_new(&m->arena, &m->report)));
+    sim_observe(m->sim, sim_memcheck_observer(sim_memcheck_new(&m->arena, &m->report)));
+    sim_observe(m->sim, sim_barrier_check_observer(m->barriers));
+}
+
+struct sim *fake_machine(void)
+{
+    struct machine *m = here();
+    if (m->sim)
+        return m->sim;
+    arena_init(&m->arena, &allocator_libc, &m->out_of_memory);
+    if (setjmp(m->out_of_memory))
+        return NULL;
+    m->sim = sim_new(&m->arena);
+    if (fake_setting("FAKE_CUDA_CHECK", 0))
+        add_checks(m);
+    return m->sim;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    for (int i = 0; i < FAKE_DEVICES; i++)
+        if (machines[i].sim) {
+            sim_free(machines[i].sim);
+            arena_free(&machines[i].arena);
+        }
+}
+
+void fake_forget_module(const struct fake_module *m)
+{
+    for (int i = 0; i < FAKE_DEVICES; i++)
+        if (machines[i].loaded == m)
+            machines[i].loaded = NULL;
+}
+
+static bool load(struct machine *m, struct fake_module *from)
+{
+    if (m->loaded == from)
+        return true;
+    m->report.module = from->module;
+    bool loaded = sim_load(m->sim, from->module, &from->source, &from->diag);
+    m->loaded = loaded ? from : NULL;
+    return loaded;
+}
+
+/* What went wrong sticks; findings go to standard error in full. */
+static int judge(struct machine *m, enum sim_end end)
+{
+    int64_t failures = 0;
+    if (m->barriers) {
+        if (end == SIM_DEADLOCK)
+            sim_barrier_check_deadlock(m->barriers, sim_why(m->sim));
+        failures = sim_report_failures(&m->report);
+    }
+    if (failures) {
+        struct text text;
+        text_init(&text, &m->arena);
+        sim_report_text(&text, &m->report, false);
+        fprintf(stderr, "%s", text.data);
+    }
+    if (end == SIM_DONE && !failures)
+        return GOOD;
+    int result = end == SIM_FAULT ? ILLEGAL_ADDRESS : LAUNCH_FAILED;
+    char count[64];
+    snprintf(count, sizeof count, "%lld findings", (long long)failures);
+    fake_fault(result, end == SIM_DONE ? count : sim_why(m->sim));
+    return result;
+}
+
+int fake_run(const struct fake_work *w)
+{
+    enum { STEPS_A_MICROSECOND = 1000, OVERHEAD = 2 };
+    struct machine *m = here();
+    struct diag diag;
+    if (!fake_machine() || setjmp(m->out_of_memory))
+        return NO_MEMORY;
+    diag_init(&diag, &m->arena);
+    if (!load(m, w->kernel->from)) {
+        fake_fault(LAUNCH_FAILED, "the module cannot be loaded");
+        return LAUNCH_FAILED;
+    }
+    int result = judge(m, sim_run(m->sim, &w->launch, &diag));
+    printf("%s", sim_output(m->sim, NULL));
+    fake_clock_add(OVERHEAD + (double)sim_steps(m->sim) / STEPS_A_MICROSECOND);
+    return result;
+}
+
+/* --- what a function takes --- */
+
+enum {
+    ATTRIBUTE_THREADS = 0,
+    ATTRIBUTE_SHARED = 1,
+    ATTRIBUTE_REGISTERS = 4,
+    ATTRIBUTE_DYNAMIC_SHARED = 8,
+    REGISTERS = 40, /* of every kernel */
+    THREADS = 1024
+};
+
+API int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    FAKE_CONTEXT;
+    struct fake_kernel *k = function;
+    if (attribute != ATTRIBUTE_DYNAMIC_SHARED)
+        return GOOD;
+    if (value < 0 || value > FAKE_SHARED_BYTES)
+        return INVALID_VALUE;
+    k->dynamic_shared = value;
+    return GOOD;
+}
+
+API int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    FAKE_CONTEXT;
+    const struct fake_kernel *k = function;
+    switch (attribute) {
+    case ATTRIBUTE_THREADS: *value = THREADS; break;
+    case ATTRIBUTE_REGISTERS: *value = REGISTERS; break;
+    case ATTRIBUTE_DYNAMIC_SHARED: *value = k->dynamic_shared; break;
+    default: *value = 0; break;
+    }
+    return GOOD;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int resident(int threads, size_t shared)
+{
+    enum { SM_THREADS = 2048, SM_REGISTERS = 65536, SM_BLOCKS = 32, SM_SHARED = 228 * 1024 };
+    int warps = (threads + 31) / 32 * 32;
+    int blocks = least(SM_BLOCKS, least(SM_THREADS / warps, SM_REGISTERS / (REGISTERS * warps)));
+    return least(blocks, SM_SHARED / ((int)shared + 1024));
+}
+
+API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                    size_t shared)
+{
+    FAKE_CONTEXT;
+    if (!function || threads < 1)
+        return INVALID_VALUE;
+    *blocks = threads > THREADS ? 0 : resident(threads, shared);
+    return GOOD;
+}
+
+/* --- launches --- */
+
+static int check(const struct fake_kernel *k, const struct sim_launch *l, bool cooperative)
+{
+    int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
+    int64_t blocks = (int64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    if (!threads || !blocks || threads > THREADS || l->grid[1] > 65535 || l->grid[2] > 65535 ||
+        l->dynamic_shared > k->dynamic_shared)
+        return INVALID_VALUE;
+    int together = resident((int)threads, (size_t)l->dynamic_shared) * FAKE_MULTIPROCESSORS;
+    return cooperative && blocks > together ? COOPERATIVE_TOO_LARGE : GOOD;
+}
+
+static int launch(void *function, const struct sim_launch *asked, bool cooperative, void *stream,
+                  void **arguments)
+{
+    const struct fake_kernel *k = function;
+    int result = check(k, asked, cooperative);
+    struct fake_work *w = result ? NULL : fake_work_new(WORK_LAUNCH);
+    if (!w)
+        return result ? result : NO_MEMORY;
+    w->kernel = k;
+    w->launch = *asked;
+    w->launch.kernel = k->function->name;
+    w->launch.options.seed = (uint64_t)fake_setting("FAKE_CUDA_SEED", 0);
+    w->launch.options.async_late = fake_setting("FAKE_CUDA_LATE", 0) != 0;
+    if (cooperative) /* blocks wait for one another: all run at the same time */
+        w->launch.options.resident_blocks = (int)(asked->grid[0] * asked->grid[1] * asked->grid[2]);
+    if (fake_take_arguments(w, arguments))
+        return fake_enqueue(stream, w);
+    fake_work_free(w);
+    return NO_MEMORY;
+}
+
+API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
+                       void **extra)
+{
+    FAKE_CONTEXT;
+    (void)extra;
+    struct sim_launch asked = {.grid = {gx, gy, gz},
+                               .block = {bx, by, bz},
+                               .cluster = {1, 1, 1},
+                               .dynamic_shared = shared};
+    return launch(function, &asked, false, stream, params);
+}
+
+API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                                  unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                  void *stream, void **params)
+{
+    FAKE_CONTEXT;
+    struct sim_launch asked = {.grid = {gx, gy, gz},
+                               .block = {bx, by, bz},
+                               .cluster = {1, 1, 1},
+                               .dynamic_shared = shared};
+    return launch(function, &asked, true, stream, params);
+}

@@ -1,0 +1,112 @@
+/* Memory: the simulator's, whose addresses are none of the host. */
+#include "fake_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *fake_bytes(uint64_t address, size_t bytes)
+{
+    for (struct fake_object *o = NULL; (o = fake_next(o, FAKE_MEMORY));) {
+        const struct fake_memory *m = (struct fake_memory *)o;
+        if (o->device == fake_current_device() && address >= m->address &&
+            address - m->address <= m->bytes && bytes <= m->bytes - (address - m->address))
+            return sim_host(fake_machine(), address, bytes);
+    }
+    return NULL;
+}
+
+void fake_memory_free(struct fake_memory *m)
+{
+    sim_release(fake_machine(), m->address);
+    fake_delete(m);
+}
+
+static size_t used(void)
+{
+    size_t sum = 0;
+    for (struct fake_object *o = NULL; (o = fake_next(o, FAKE_MEMORY));)
+        sum += o->device == fake_current_device() ? ((struct fake_memory *)o)->bytes : 0;
+    return sum;
+}
+
+API int cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+    FAKE_UNSAFE;
+    size_t all = (size_t)fake_setting("FAKE_CUDA_MEMORY", (int64_t)1 << 30);
+    if (!bytes)
+        return INVALID_VALUE;
+    if (bytes > all - used() || !fake_machine())
+        return NO_MEMORY;
+    struct fake_memory *m = fake_new(FAKE_MEMORY, sizeof *m);
+    if (!m)
+        return NO_MEMORY;
+    m->address = sim_allocate(fake_machine(), bytes, NULL, "array");
+    m->bytes = bytes;
+    *address = m->address;
+    if (m->address)
+        return GOOD;
+    fake_delete(m);
+    return NO_MEMORY;
+}
+
+/* Waits for what uses it. */
+API int cuMemFree_v2(uint64_t address)
+{
+    FAKE_RELEASE;
+    if (fake_current_device() < 0)
+        return INVALID_CONTEXT;
+    int faulted = fake_state();
+    if (!faulted && fake_capture_forbids())
+        return CAPTURE_UNSUPPORTED;
+    for (struct fake_object *o = NULL; (o = fake_next(o, FAKE_MEMORY));) {
+        struct fake_memory *m = (struct fake_memory *)o;
+        if (o->device != fake_current_device() || m->address != address)
+            continue;
+        if (!faulted)
+            faulted = fake_drain();
+        fake_memory_free(m);
+        return entered ? entered : faulted;
+    }
+    return INVALID_VALUE;
+}
+
+/* --- in a stream --- */
+
+/* What is to be copied may change once the call has returned, as memory that is not pinned. */
+API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+    FAKE_CONTEXT;
+    struct fake_work *w = fake_work_new(WORK_COPY_IN);
+    if (!w)
+        return NO_MEMORY;
+    w->address = to;
+    w->bytes = bytes;
+    w->data = malloc(bytes + 1);
+    if (w->data)
+        memcpy(w->data, from, bytes);
+    return fake_enqueue(stream, w);
+}
+
+API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+    FAKE_CONTEXT;
+    struct fake_work *w = fake_work_new(WORK_COPY_OUT);
+    if (!w)
+        return NO_MEMORY;
+    w->address = from;
+    w->bytes = bytes;
+    w->data = to;
+    return fake_enqueue(stream, w);
+}
+
+API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
+{
+    FAKE_CONTEXT;
+    struct fake_work *w = fake_work_new(WORK_FILL);
+    if (!w)
+        return NO_MEMORY;
+    w->address = to;
+    w->bytes = bytes;
+    w->value = value;
+    return fake_enqueue(stream, w);
+}

@@ -1,0 +1,41 @@
+/* A context on the driver without a GPU (tests/cuda/fake_cuda.h), and what a test asks that driver.
+ */
+#ifndef CUDA_HELPER_H
+#define CUDA_HELPER_H
+
+#include "api_helper.h"
+
+/* The driver's own functions, as a program beside ours calls them. */
+#define DRIVER_CALLS(X)                                                                            \
+    X(int, cuDevicePrimaryCtxRetain, (void **context, int device))                                 \
+    X(int, cuDevicePrimaryCtxRelease_v2, (int device))                                             \
+    X(int, cuCtxGetCurrent, (void **context))                                                      \
+    X(int, cuCtxSetCurrent, (void *context))                                                       \
+    X(int, cuStreamBeginCapture_v2, (void *stream, int mode))                                      \
+    X(int, cuStreamEndCapture, (void *stream, void **graph))                                       \
+    X(int, cuGraphInstantiateWithFlags, (void **out, void *graph, unsigned long long flags))       \
+    X(int, cuGraphLaunch, (void *graph, void *stream))                                             \
+    X(int, cuGraphDestroy, (void *graph))                                                          \
+    X(int, cuGraphExecDestroy, (void *graph))                                                      \
+    X(void, fake_cuda_fail, (const char *name, long at, int code))                                 \
+    X(long, fake_cuda_calls, (const char *name))                                                   \
+    X(long, fake_cuda_live, (int kind))
+
+struct driver {
+#define DRIVER_CALL(result, name, parameters) result(*name) parameters;
+    DRIVER_CALLS(DRIVER_CALL)
+#undef DRIVER_CALL
+};
+extern struct driver driver;
+
+/* For cmocka, around every test: as api_setup and api_teardown, besides nothing of the driver's
+ * must be left. */
+int cuda_setup(void **state);
+int cuda_teardown(void **state);
+
+/* The fixture's launch becomes one of its first kernel for the GPU. */
+void aim_at_gpu(struct fixture *f);
+/* A copy of that memory on the device, as an array. */
+tw_array on_device(struct fixture *f, const void *data, tw_dtype t, int64_t rows, int64_t columns);
+
+#endif

@@ -1,0 +1,261 @@
+/* The runtime on a GPU, on a driver without one: arrays in place, streams, events, captures,
+ * workspace. */
+#include "cuda_helper.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Workspace that must be zero: four blocks add up in turn. */
+static const char split_text[] = "kernel total(i32 n, const f32 *a, f32 *c) grid(4) warps(1)\n"
+                                 "{\n"
+                                 "    global f32 A[n] = a, C[1] = c;\n"
+                                 "    global f32 sums[1] = 0;\n"
+                                 "    global i32 turn[1] = 0;\n"
+                                 "    reg f32 t[16] = A[block.x * 16 +: 16];\n"
+                                 "    lock(turn[0], block.x);\n"
+                                 "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
+                                 "    sums[0 +: 1] = s;\n"
+                                 "    C[0 +: 1] = s;\n"
+                                 "    unlock(turn[0], block.x + 1);\n"
+                                 "}\n";
+
+static void give_arrays(struct fixture *f, const tw_array *a, const tw_array *b, const tw_array *c)
+{
+    succeed(f, tw_launch_array(f->launch, "a", a));
+    succeed(f, tw_launch_array(f->launch, "b", b));
+    succeed(f, tw_launch_array(f->launch, "c", c));
+}
+
+static void expect_product(const struct fixture *f, const float *c)
+{
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float want = 0;
+            for (int p = 0; p < K; p++)
+                want += f->a[i * K + p] * f->b[p * N + j];
+            assert_true(fabsf(c[i * N + j] - want) < 1e-4f);
+        }
+}
+
+/* A launch of the product whose arrays are on the device. */
+static tw_array product_on_device(struct fixture *f)
+{
+    load(f, api_matmul);
+    aim_at_gpu(f);
+    tw_array a = on_device(f, f->a, TW_F32, M, K), b = on_device(f, f->b, TW_F32, K, N);
+    tw_array c = on_device(f, f->c, TW_F32, M, N);
+    give_arrays(f, &a, &b, &c);
+    return c;
+}
+
+static void fetch(struct fixture *f, const tw_array *c, void *stream)
+{
+    succeed(f, tw_device_copy_out(f->ctx, f->c, c->data, sizeof f->c, stream));
+}
+
+static void test_host_arrays(void **state)
+{
+    struct fixture *f = *state;
+    load(f, api_matmul);
+    aim_at_gpu(f);
+    tw_array a = array(f->a, TW_F32, 2, M, K), b = array(f->b, TW_F32, 2, K, N);
+    tw_array c = array(f->c, TW_F32, 2, M, N);
+    give_arrays(f, &a, &b, &c);
+    succeed(f, tw_launch_run(f->launch));
+    expect_product(f, f->c);
+    succeed(f, tw_launch_verify(f->launch, NULL));
+}
+
+static void test_arrays_in_place(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = product_on_device(f);
+    long allocations = driver.fake_cuda_calls("cuMemAlloc_v2");
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_verify(f->launch, NULL));
+    double ms = 0;
+    succeed(f, tw_launch_time(f->launch, 3, &ms));
+    assert_true(ms > 0);
+    assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2"), allocations);
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+}
+
+static void test_start_in_a_stream(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = product_on_device(f);
+    void *stream, *from, *to;
+    double ms = -1;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    succeed(f, tw_event_new(f->ctx, &from));
+    succeed(f, tw_event_new(f->ctx, &to));
+    succeed(f, tw_launch_ready(f->launch, stream));
+    succeed(f, tw_event_record(f->ctx, from, stream));
+    long calls = driver.fake_cuda_calls(NULL);
+    long queries = driver.fake_cuda_calls("cuCtxGetCurrent");
+    succeed(f, tw_launch_start(f->launch, stream));
+    queries = driver.fake_cuda_calls("cuCtxGetCurrent") - queries;
+    assert_int_equal(driver.fake_cuda_calls(NULL) - calls - queries, 1);
+    succeed(f, tw_event_record(f->ctx, to, stream));
+    succeed(f, tw_event_elapsed(f->ctx, from, to, &ms));
+    assert_true(ms > 0);
+    succeed(f, tw_stream_wait(f->ctx, stream));
+    fetch(f, &c, stream);
+    expect_product(f, f->c);
+    succeed(f, tw_event_free(f->ctx, from));
+    succeed(f, tw_stream_free(f->ctx, stream));
+    refused(f, tw_stream_free(f->ctx, stream), TW_BAD_ARGUMENT, "is not of this context");
+    refused(f, tw_device_free(f->ctx, stream), TW_BAD_ARGUMENT, "is not of this context");
+    succeed(f, tw_device_free(f->ctx, c.data));
+}
+
+static void test_start_wants_arrays_on_the_device(void **state)
+{
+    struct fixture *f = *state;
+    product_on_device(f);
+    tw_array c = array(f->c, TW_F32, 2, M, N);
+    succeed(f, tw_launch_array(f->launch, "c", &c));
+    refused(f, tw_launch_start(f->launch, NULL), TW_BAD_ARGUMENT, "`c` is on the host");
+    succeed(f, tw_launch_run(f->launch)); /* which takes both */
+    expect_product(f, f->c);
+}
+
+static void test_misaligned_array(void **state)
+{
+    struct fixture *f = *state;
+    float a[1 + M * K] = {0};
+    product_on_device(f);
+    memcpy(a + 1, f->a, sizeof f->a);
+    tw_array whole = on_device(f, a, TW_F32, 1, 1 + M * K);
+    tw_array part = {(char *)whole.data + 4, TW_F32, 2, {M, K}, TW_ON_DEVICE};
+    succeed(f, tw_launch_array(f->launch, "a", &part));
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_verify(f->launch, NULL));
+}
+
+static void test_host_kernel_refuses_device_array(void **state)
+{
+    struct fixture *f = *state;
+    product_on_device(f);
+    tw_launch *l;
+    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &l));
+    tw_array a = on_device(f, f->a, TW_F32, M, K);
+    refused(f, tw_launch_array(l, "a", &a), TW_BAD_ARGUMENT, "`a` is on a GPU");
+    refused(f, tw_launch_start(l, NULL), TW_BAD_ARGUMENT, "for the host");
+    refused(f, tw_launch_simulate(f->launch, NULL, NULL), TW_BAD_ARGUMENT, "is on a GPU");
+    tw_launch_free(l);
+}
+
+static void test_occupancy(void **state)
+{
+    struct fixture *f = *state;
+    tw_occupancy o;
+    product_on_device(f);
+    succeed(f, tw_launch_occupancy(f->launch, &o));
+    assert_int_equal(o.threads, 32);
+    assert_true(o.blocks > 0 && o.registers > 0 && o.shared_bytes > 0);
+}
+
+/* --- workspace --- */
+
+static tw_array total_on_device(struct fixture *f)
+{
+    load(f, split_text);
+    aim_at_gpu(f);
+    tw_array a = on_device(f, f->a, TW_F32, 1, 64), c = on_device(f, f->c, TW_F32, 1, 1);
+    a = (tw_array){a.data, TW_F32, 1, {64}, TW_ON_DEVICE};
+    c = (tw_array){c.data, TW_F32, 1, {1}, TW_ON_DEVICE};
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "c", &c));
+    return c;
+}
+
+static void expect_total(struct fixture *f, const tw_array *c, void *stream)
+{
+    float got = 0, want = 0;
+    for (int i = 0; i < 64; i++)
+        want += f->a[i];
+    succeed(f, tw_device_copy_out(f->ctx, &got, c->data, sizeof got, stream));
+    assert_true(fabsf(got - want) < 1e-4f);
+}
+
+static void test_workspace_is_zeroed_in_the_stream(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = total_on_device(f);
+    void *stream;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    succeed(f, tw_launch_start(f->launch, stream));
+    long fills = driver.fake_cuda_calls("cuMemsetD8Async");
+    long allocations = driver.fake_cuda_calls("cuMemAlloc_v2");
+    for (int i = 0; i < 3; i++)
+        succeed(f, tw_launch_start(f->launch, stream));
+    assert_int_equal(driver.fake_cuda_calls("cuMemsetD8Async") - fills, 3);
+    assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2"), allocations);
+    expect_total(f, &c, stream);
+    succeed(f, tw_stream_free(f->ctx, stream));
+}
+
+/* --- captures --- */
+
+static void replay(struct fixture *f, void *graph, void *stream, int times)
+{
+    void *ready;
+    assert_int_equal(driver.cuGraphInstantiateWithFlags(&ready, graph, 0), 0);
+    for (int i = 0; i < times; i++)
+        assert_int_equal(driver.cuGraphLaunch(ready, stream), 0);
+    succeed(f, tw_stream_wait(f->ctx, stream));
+    assert_int_equal(driver.cuGraphExecDestroy(ready), 0);
+    assert_int_equal(driver.cuGraphDestroy(graph), 0);
+}
+
+static void test_start_is_captured(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = total_on_device(f);
+    void *stream, *graph;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    succeed(f, tw_launch_ready(f->launch, stream));
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
+    succeed(f, tw_launch_start(f->launch, stream));
+    succeed(f, tw_launch_start(f->launch, stream));
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    float nothing = -1;
+    succeed(f, tw_device_copy_in(f->ctx, c.data, &nothing, sizeof nothing, stream));
+    replay(f, graph, stream, 3);
+    expect_total(f, &c, stream);
+}
+
+static void test_capture_of_what_is_not_ready(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = total_on_device(f);
+    void *stream, *other, *graph;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    succeed(f, tw_stream_new(f->ctx, &other));
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
+    refused(f, tw_launch_start(f->launch, stream), TW_BAD_ARGUMENT, "call tw_launch_ready");
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0); /* it was not disturbed */
+    assert_int_equal(driver.cuGraphDestroy(graph), 0);
+    succeed(f, tw_launch_ready(f->launch, other)); /* another stream's workspace does not serve */
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
+    refused(f, tw_launch_start(f->launch, stream), TW_NO_MEMORY, "bytes of workspace");
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    assert_int_equal(driver.cuGraphDestroy(graph), 0);
+    succeed(f, tw_launch_start(f->launch, other));
+    expect_total(f, &c, other);
+}
+
+int main(void)
+{
+#define GPU_TEST(name) cmocka_unit_test_setup_teardown(name, cuda_setup, cuda_teardown)
+    const struct CMUnitTest tests[] = {
+        GPU_TEST(test_host_arrays),       GPU_TEST(test_arrays_in_place),
+        GPU_TEST(test_start_in_a_stream), GPU_TEST(test_start_wants_arrays_on_the_device),
+        GPU_TEST(test_misaligned_array),  GPU_TEST(test_host_kernel_refuses_device_array),
+        GPU_TEST(test_occupancy),         GPU_TEST(test_workspace_is_zeroed_in_the_stream),
+        GPU_TEST(test_start_is_captured), GPU_TEST(test_capture_of_what_is_not_ready),
+    };
+    return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+}
