@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/platform.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -192,13 +193,20 @@ static int write_in_place(const char *path, const void *data, size_t length)
     return error;
 }
 
-static int write_temporary(int fd, const char *temporary, const char *path, const void *data,
-                           size_t length, const struct stat *old)
+/* What a file is replaced by. */
+struct content {
+    const void *data;
+    size_t length;
+    const struct stat *old; /* the file that there is; NULL: none */
+    bool durable;           /* on the disk before it takes the name */
+};
+
+static int write_temporary(int fd, const char *temporary, const char *path, const struct content *c)
 {
-    int error = write_all(fd, data, length);
-    if (!error && old && fchmod(fd, old->st_mode & 07777) != 0)
+    int error = write_all(fd, c->data, c->length);
+    if (!error && c->old && fchmod(fd, c->old->st_mode & 07777) != 0)
         error = errno;
-    if (!error && fsync(fd) != 0 && errno != EINVAL)
+    if (!error && c->durable && fsync(fd) != 0 && errno != EINVAL)
         error = errno;
     if (close(fd) != 0 && !error)
         error = errno;
@@ -209,14 +217,13 @@ static int write_temporary(int fd, const char *temporary, const char *path, cons
     return error;
 }
 
-static int replace_file(struct arena *a, const char *path, const void *data, size_t length,
-                        const struct stat *old)
+static int replace_file(struct arena *a, const char *path, const struct content *c)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         const char *temporary = arena_printf(a, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0)
-            return write_temporary(fd, temporary, path, data, length, old);
+            return write_temporary(fd, temporary, path, c);
         if (errno != EEXIST)
             return errno;
     }
@@ -237,10 +244,142 @@ bool platform_write_file(struct arena *a, const char *path, const void *data, si
     else if (exists && !S_ISREG(old.st_mode))
         error = write_in_place(path, data, length);
     else
-        error = replace_file(a, path, data, length, exists ? &old : NULL);
+        error = replace_file(
+            a, path, &(struct content){data, length, exists ? &old : NULL, .durable = true});
     if (error)
         *why = reason(a, error);
     return !error;
+}
+
+bool platform_store_file(struct arena *a, const char *path, const void *data, size_t length,
+                         const char **why)
+{
+    int error = replace_file(a, path, &(struct content){data, length, NULL, .durable = false});
+    if (error)
+        *why = reason(a, error);
+    return !error;
+}
+
+void platform_remove_file(const char *path)
+{
+    unlink(path);
+}
+
+void platform_touch_file(const char *path)
+{
+    utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+/* --- folders --- */
+
+bool platform_make_folder(struct arena *a, const char *path, const char **why)
+{
+    struct stat info;
+    char *part = arena_string(a, path, strlen(path));
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return true;
+    for (char *at = part + 1; *part; at++) {
+        char was = *at;
+        if (was != '/' && was != '\0')
+            continue;
+        *at = '\0';
+        bool made = mkdir(part, 0700) == 0;
+        int error = errno;
+        if (!made && (stat(part, &info) != 0 || !S_ISDIR(info.st_mode))) {
+            *why = reason(a, error == EEXIST ? ENOTDIR : error);
+            return false;
+        }
+        *at = was;
+        if (!was)
+            break;
+    }
+    return true;
+}
+
+bool platform_may_write(struct arena *a, const char *folder, const char **why)
+{
+    if (access(folder, W_OK | X_OK) == 0)
+        return true;
+    *why = reason(a, errno);
+    return false;
+}
+
+static void list_file(struct arena *a, int folder, const char *name, struct platform_files *out)
+{
+    struct stat info;
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+        return;
+    double used = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
+    struct platform_file file = {arena_string(a, name, strlen(name)), info.st_size, used};
+    vec_push(a, &out->list, file);
+}
+
+struct platform_files platform_list_files(struct arena *a, const char *folder)
+{
+    struct platform_files files = {.list = {NULL, 0, 0}};
+    DIR *volatile open_folder = opendir(folder);
+    if (!open_folder)
+        return files;
+    jmp_buf *volatile outer = a->out_of_memory;
+    jmp_buf here;
+    a->out_of_memory = &here;
+    if (setjmp(here)) {
+        closedir(open_folder);
+        a->out_of_memory = outer;
+        longjmp(*outer, 1);
+    }
+    for (const struct dirent *e; (e = readdir(open_folder));)
+        list_file(a, dirfd(open_folder), e->d_name, &files);
+    a->out_of_memory = outer;
+    closedir(open_folder);
+    return files;
+}
+
+double platform_date(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+const char *platform_cache_home(struct arena *a)
+{
+    const char *given = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (given && given[0] == '/') /* the specification: others are to be ignored */
+        return given;
+    return home && home[0] == '/' ? arena_printf(a, "%s/.cache", home) : NULL;
+}
+
+/* --- locks --- */
+
+struct platform_lock {
+    pthread_mutex_t mutex;
+};
+
+struct platform_lock *platform_lock_new(const struct allocator *allocator)
+{
+    struct platform_lock *l = allocator->resize(allocator->user, NULL, 0, sizeof *l);
+    if (l)
+        pthread_mutex_init(&l->mutex, NULL);
+    return l;
+}
+
+void platform_lock_free(const struct allocator *allocator, struct platform_lock *l)
+{
+    if (!l)
+        return;
+    pthread_mutex_destroy(&l->mutex);
+    allocator->resize(allocator->user, l, sizeof *l, 0);
+}
+
+void platform_lock(struct platform_lock *l)
+{
+    pthread_mutex_lock(&l->mutex);
+}
+
+void platform_unlock(struct platform_lock *l)
+{
+    pthread_mutex_unlock(&l->mutex);
 }
 
 /* --- shared libraries --- */

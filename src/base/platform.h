@@ -22,6 +22,41 @@ char *platform_read_file(struct arena *a, const char *path, size_t *length, cons
 bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why);
 
+/* The same without waiting until the disk has it: after a loss of power the file may be damaged. */
+bool platform_store_file(struct arena *a, const char *path, const void *data, size_t length,
+                         const char **why);
+void platform_remove_file(const char *path); /* no matter if it is not there */
+/* Makes it the most recently used of its folder (struct platform_file). */
+void platform_touch_file(const char *path);
+/* With the folders above it, for this user alone. True if it is there already. */
+bool platform_make_folder(struct arena *a, const char *path, const char **why);
+/* Whether files can be made in the folder that is there. */
+bool platform_may_write(struct arena *a, const char *folder, const char **why);
+
+struct platform_file {
+    const char *name; /* within its folder */
+    int64_t bytes;
+    double used; /* seconds since some day: when it was last written or touched */
+};
+struct platform_files {
+    VEC(struct platform_file) list;
+};
+/* The regular files of a folder, in no order; none if it cannot be read. */
+struct platform_files platform_list_files(struct arena *a, const char *folder);
+double platform_date(void); /* now, on the clock of `used` */
+
+/* Where programs of this user keep what they can make again: $XDG_CACHE_HOME, or ~/.cache (XDG Base
+ * Directory Specification). NULL: there is no such place. */
+const char *platform_cache_home(struct arena *a);
+
+/* For threads that must not do something at the same time. NULL: no memory. */
+struct platform_lock;
+struct platform_lock *platform_lock_new(const struct allocator *allocator);
+void platform_lock_free(const struct allocator *allocator,
+                        struct platform_lock *l); /* NULL: fine */
+void platform_lock(struct platform_lock *l);
+void platform_unlock(struct platform_lock *l);
+
 void *platform_library(const char *name); /* dlopen; NULL if absent */
 void *platform_symbol(void *library, const char *name);
 
