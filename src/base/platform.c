@@ -342,12 +342,15 @@ double platform_date(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-const char *platform_cache_home(struct arena *a)
+bool platform_cache_folder(const char *name, char *out, size_t size)
 {
     const char *given = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
     if (given && given[0] == '/') /* the specification: others are to be ignored */
-        return given;
-    return home && home[0] == '/' ? arena_printf(a, "%s/.cache", home) : NULL;
+        length = snprintf(out, size, "%s/%s", given, name);
+    else if (home && home[0] == '/')
+        length = snprintf(out, size, "%s/.cache/%s", home, name);
+    return length > 0 && (size_t)length < size;
 }
 
 /* --- locks --- */

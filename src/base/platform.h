@@ -46,8 +46,9 @@ struct platform_files platform_list_files(struct arena *a, const char *folder);
 double platform_date(void); /* now, on the clock of `used` */
 
 /* Where programs of this user keep what they can make again: $XDG_CACHE_HOME, or ~/.cache (XDG Base
- * Directory Specification). NULL: there is no such place. */
-const char *platform_cache_home(struct arena *a);
+ * Directory Specification), and a folder there. False: there is no such place, or no room for its
+ * name. */
+bool platform_cache_folder(const char *name, char *out, size_t size);
 
 /* For threads that must not do something at the same time. NULL: no memory. */
 struct platform_lock;

@@ -29,13 +29,14 @@ struct cuda_cache {
 
 /* --- where, and how much --- */
 
-static const char *folder_of(struct arena *scratch, const char *given)
+enum { MOST_FOLDER = 4096 };
+
+static const char *folder_of(const char *given, char usual[MOST_FOLDER])
 {
     const char *named = given ? given : getenv("TILEWRIGHT_CACHE");
     if (named)
         return named;
-    const char *home = platform_cache_home(scratch);
-    return home ? arena_printf(scratch, "%s/tilewright", home) : "";
+    return platform_cache_folder("tilewright", usual, MOST_FOLDER) ? usual : "";
 }
 
 /* Bytes; a setting that is no number is told of and leaves the usual. */
@@ -56,10 +57,10 @@ static int64_t limit_of(char trouble[MOST_TROUBLE])
     return USUAL_MIB * mib;
 }
 
-struct cuda_cache *cuda_cache_open(const struct allocator *allocator, struct arena *scratch,
-                                   const char *folder)
+struct cuda_cache *cuda_cache_open(const struct allocator *allocator, const char *folder)
 {
-    folder = folder_of(scratch, folder);
+    char usual[MOST_FOLDER];
+    folder = folder_of(folder, usual);
     size_t length = strlen(folder), size = sizeof(struct cuda_cache) + length + 1;
     struct cuda_cache *c = allocator->resize(allocator->user, NULL, 0, size);
     if (!c)

@@ -16,8 +16,7 @@ struct cuda_cache;
 /* folder NULL: $TILEWRIGHT_CACHE, else `tilewright` in the user's cache folder; "": nothing is
  * kept. $TILEWRIGHT_CACHE_MIB is the most that the folder may hold (1024; 0: nothing is kept).
  * Touches no file. NULL: no memory. */
-struct cuda_cache *cuda_cache_open(const struct allocator *allocator, struct arena *scratch,
-                                   const char *folder);
+struct cuda_cache *cuda_cache_open(const struct allocator *allocator, const char *folder);
 void cuda_cache_close(struct cuda_cache *c); /* NULL is fine */
 bool cuda_cache_on(const struct cuda_cache *c);
 

@@ -37,7 +37,7 @@ static int set_up(void **state)
     unsetenv("TILEWRIGHT_CACHE_MIB");
     if (!mkdtemp(folder))
         return -1;
-    *state = cuda_cache_open(&allocator_libc, &arena, folder);
+    *state = cuda_cache_open(&allocator_libc, folder);
     return *state ? 0 : -1;
 }
 
@@ -91,7 +91,7 @@ static void what_was_stored_is_found(void **state)
     expect(c, &key, NULL);
     put(c, &key, "machine code");
     expect(c, &key, "machine code");
-    struct cuda_cache *other = cuda_cache_open(&allocator_libc, &arena, folder);
+    struct cuda_cache *other = cuda_cache_open(&allocator_libc, folder);
     expect(other, &key, "machine code");
     cuda_cache_close(other);
     struct cuda_cache_state look = cuda_cache_look(c, &arena);
@@ -179,7 +179,7 @@ enum { WRITERS = 8, ROUNDS = 50, CUBIN = 40000 };
 static int write_and_read(int writer)
 {
     static char cubin[CUBIN];
-    struct cuda_cache *c = cuda_cache_open(&allocator_libc, &arena, folder);
+    struct cuda_cache *c = cuda_cache_open(&allocator_libc, folder);
     struct cuda_cache_key key = cuda_cache_key(&usual);
     memset(cubin, 'a' + writer, sizeof cubin);
     for (int round = 0; round < ROUNDS; round++) {
@@ -218,7 +218,7 @@ static void without_a_folder_nothing_is_kept(void **state)
 {
     (void)state;
     overwrite(within("file"), "", 0);
-    struct cuda_cache *c = cuda_cache_open(&allocator_libc, &arena, within("file/cache"));
+    struct cuda_cache *c = cuda_cache_open(&allocator_libc, within("file/cache"));
     struct cuda_cache_key key = cuda_cache_key(&usual);
     expect(c, &key, NULL);
     put(c, &key, "machine code");
@@ -243,7 +243,7 @@ static void a_folder_that_is_read_only_is_read(void **state)
 static void folders_are_made(void **state)
 {
     (void)state;
-    struct cuda_cache *c = cuda_cache_open(&allocator_libc, &arena, within("one/two/"));
+    struct cuda_cache *c = cuda_cache_open(&allocator_libc, within("one/two/"));
     struct cuda_cache_key key = cuda_cache_key(&usual);
     put(c, &key, "machine code");
     expect(c, &key, "machine code");
@@ -276,7 +276,7 @@ static void the_least_recently_used_go(void **state)
     (void)state;
     static char cubin[1 << 16];
     setenv("TILEWRIGHT_CACHE_MIB", "1", 1);
-    struct cuda_cache *c = cuda_cache_open(&allocator_libc, &arena, folder);
+    struct cuda_cache *c = cuda_cache_open(&allocator_libc, folder);
     overwrite(within("notes.txt"), "mine", 4);
     for (int i = 0; i < 40; i++) {
         struct cuda_cache_key key = numbered(i), first = numbered(0);
@@ -310,7 +310,7 @@ static void leftovers_go(void **state)
     overwrite(old, "half", 4);
     overwrite(young, "half", 4);
     age(old, 7200);
-    struct cuda_cache *other = cuda_cache_open(&allocator_libc, &arena, folder);
+    struct cuda_cache *other = cuda_cache_open(&allocator_libc, folder);
     put(other, &key, "machine code"); /* a cache's first file makes it look */
     assert_int_not_equal(access(old, F_OK), 0);
     assert_int_equal(access(young, F_OK), 0);
@@ -322,28 +322,28 @@ static void settings_are_heard(void **state)
     struct cuda_cache_key key = cuda_cache_key(&usual);
     put(*state, &key, "machine code");
     setenv("TILEWRIGHT_CACHE", folder, 1);
-    struct cuda_cache *c = cuda_cache_open(&allocator_libc, &arena, NULL);
+    struct cuda_cache *c = cuda_cache_open(&allocator_libc, NULL);
     expect(c, &key, "machine code");
     cuda_cache_close(c);
     const char *const off[] = {"", folder};
     for (int i = 0; i < 2; i++) {
         setenv("TILEWRIGHT_CACHE", off[i], 1);
         setenv("TILEWRIGHT_CACHE_MIB", i ? "0" : "5", 1);
-        c = cuda_cache_open(&allocator_libc, &arena, NULL);
+        c = cuda_cache_open(&allocator_libc, NULL);
         assert_false(cuda_cache_on(c));
         expect(c, &key, NULL);
         assert_null(cuda_cache_look(c, &arena).folder);
         cuda_cache_close(c);
     }
     setenv("TILEWRIGHT_CACHE_MIB", "lots", 1);
-    c = cuda_cache_open(&allocator_libc, &arena, folder);
+    c = cuda_cache_open(&allocator_libc, folder);
     assert_int_equal(cuda_cache_look(c, &arena).limit, (int64_t)1 << 30);
     assert_non_null(strstr(cuda_cache_look(c, &arena).trouble, "`lots`"));
     cuda_cache_close(c);
     unsetenv("TILEWRIGHT_CACHE_MIB");
     unsetenv("TILEWRIGHT_CACHE");
     setenv("XDG_CACHE_HOME", folder, 1);
-    c = cuda_cache_open(&allocator_libc, &arena, NULL);
+    c = cuda_cache_open(&allocator_libc, NULL);
     assert_string_equal(cuda_cache_look(c, &arena).folder, within("tilewright"));
     cuda_cache_close(c);
     rmdir(within("tilewright"));
@@ -380,7 +380,7 @@ static void memory_may_run_out(void **state)
         struct cuda_cache *volatile c = NULL;
         arena_init(&scratch, &allocator, &out_of_memory);
         if (!setjmp(out_of_memory)) {
-            c = cuda_cache_open(&allocator, &scratch, folder);
+            c = cuda_cache_open(&allocator, folder);
             if (c) {
                 size_t length;
                 cuda_cache_store(c, &scratch, &key, cubin, sizeof cubin);

@@ -1,0 +1,89 @@
+/* The variants of an entry (entry.c) by what they were compiled for: an open-addressing table that
+ * any number of threads look into while one puts something there.
+ *
+ * A variant is complete before it is published (release) and stays until the table goes, so a
+ * look-up (acquire) needs no lock and what it finds needs no count. Who puts something there holds
+ * the entry's lock.
+ */
+#ifndef TW_ENTRY_TABLE_H
+#define TW_ENTRY_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ENTRY_PARAMS = 64,    /* of a kernel: one bit each in the first word of a key */
+    ENTRY_VARIANTS = 512, /* that a table holds at most */
+    ENTRY_SLOTS = 1024,   /* a power of two: half of them stay free */
+    ENTRY_WORDS = 1 + ENTRY_PARAMS,
+};
+
+/* What a variant was compiled for. word[0]: by parameter, whether its integer is a multiple of 16,
+ * or its address; then the values of statics, in order. */
+struct entry_key {
+    int words; /* in use */
+    uint64_t word[ENTRY_WORDS];
+};
+
+struct entry_item {
+    uint64_t hash;
+    const uint64_t *word; /* entry_key's, as many as all keys of the table have */
+};
+
+struct entry_table {
+    _Atomic(const struct entry_item *) slots[ENTRY_SLOTS];
+    int count;
+};
+
+/* Every bit of every word moves the upper bits, which choose the slot. */
+static inline uint64_t entry_hash(const struct entry_key *key)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < key->words; i++) {
+        h = (h ^ key->word[i]) * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
+        h ^= h >> 32;
+    }
+    return h * 0x9E3779B97F4A7C15u;
+}
+
+static inline bool entry_matches(const struct entry_item *item, const struct entry_key *key,
+                                 uint64_t hash)
+{
+    if (item->hash != hash)
+        return false;
+    for (int i = 0; i < key->words; i++)
+        if (item->word[i] != key->word[i])
+            return false;
+    return true;
+}
+
+/* NULL: there is none (yet). */
+static inline const struct entry_item *entry_find(struct entry_table *t,
+                                                  const struct entry_key *key)
+{
+    uint64_t hash = entry_hash(key);
+    for (uint64_t at = hash >> 54;; at++) {
+        const struct entry_item *item =
+            atomic_load_explicit(&t->slots[at % ENTRY_SLOTS], memory_order_acquire);
+        if (!item || entry_matches(item, key, hash))
+            return item;
+    }
+}
+
+/* item->word is set and stays; the key is not there yet. False: the table is full. */
+static inline bool entry_put(struct entry_table *t, struct entry_item *item,
+                             const struct entry_key *key)
+{
+    if (t->count >= ENTRY_VARIANTS)
+        return false;
+    item->hash = entry_hash(key);
+    uint64_t at = item->hash >> 54;
+    while (atomic_load_explicit(&t->slots[at % ENTRY_SLOTS], memory_order_relaxed))
+        at++;
+    atomic_store_explicit(&t->slots[at % ENTRY_SLOTS], item, memory_order_release);
+    t->count++;
+    return true;
+}
+
+#endif
