@@ -14,8 +14,8 @@
  * 5 verification, 6 looking inside, 7 simulation, 8 on a GPU.
  *
  * Threads: a context and all that was made from it belong to one thread at a time; different
- * contexts are independent. Callbacks must not call into the context that calls them. Nothing is
- * global.
+ * contexts are independent. Callbacks must not
+ * call into the context that calls them. Nothing is global.
  * Ownership: who makes an object frees it; freeing a context frees everything made from it. Strings
  * returned are valid until the object they came from is freed, or as said.
  */
@@ -127,6 +127,11 @@ typedef struct tw_config {
      * several threads at once. NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
+    /* Folder where assembled kernels are kept between runs, for all processes of the user; copied.
+     * NULL: $TILEWRIGHT_CACHE, else `tilewright` in $XDG_CACHE_HOME or ~/.cache; "": they are not
+     * kept. $TILEWRIGHT_CACHE_MIB is the most that it holds (1024): what was not used for the
+     * longest time goes first. */
+    const char *cache;
     int device; /* which GPU is the context's, where there are several; counted from 0 */
 } tw_config;
 
@@ -484,6 +489,19 @@ TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
  * enqueue, so it may be captured into a graph; the graph uses the workspace of the stream that was
  * captured, until that is freed. Else it makes the launch ready first, which a capture refuses. */
 TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
+
+/* Compiles and assembles it, and leaves it in the cache (tw_config.cache) without loading it:
+ * whoever runs it later, also in another process, need not. Arrays may be missing. */
+TW_API tw_status tw_launch_assemble(tw_launch *l);
+
+/* The cache of the context. */
+typedef struct tw_cache {
+    const char *folder; /* NULL: kernels are not kept */
+    int64_t limit_bytes, bytes;
+    int64_t kernels;
+    const char *trouble; /* why none can be kept; NULL: they can */
+} tw_cache;
+TW_API tw_status tw_context_cache(tw_context *ctx, tw_cache *out); /* texts as of a message */
 
 typedef struct tw_occupancy {
     int threads;                /* of a block */

@@ -17,12 +17,33 @@ static void add_gpu(struct json *j, const tw_device *d)
     json_integer(j, d->driver);
 }
 
+/* Where assembled kernels are kept. */
+static int show_cache(void)
+{
+    tw_context *ctx;
+    tw_cache c;
+    tw_status status = tw_context_new(NULL, &ctx);
+    if (status == TW_OK)
+        status = tw_context_cache(ctx, &c);
+    const double mib = 1024.0 * 1024.0;
+    if (status == TW_OK && !c.folder)
+        printf("cache  off%s%s\n", c.trouble ? ": " : "", c.trouble ? c.trouble : "");
+    else if (status == TW_OK)
+        printf("cache  %s, %lld kernel%s, %.1f of %.0f MiB%s%s\n", c.folder, (long long)c.kernels,
+               c.kernels == 1 ? "" : "s", (double)c.bytes / mib, (double)c.limit_bytes / mib,
+               c.trouble ? "; nothing can be kept: " : "", c.trouble ? c.trouble : "");
+    tw_context_free(ctx);
+    return status == TW_OK ? STATUS_OK : STATUS_FAILED;
+}
+
 static int devices_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
         return usage_error(NULL, self, "takes no arguments");
     struct json j = {.out = stdout};
     bool json = options_has(given, "json");
+    if (json && options_has(given, "verbose"))
+        return usage_error(NULL, self, "takes --json or --verbose");
     tw_device d;
     if (json)
         json_open(&j, '[');
@@ -46,16 +67,23 @@ static int devices_run(const struct command *self, const struct options *given)
         json_close(&j, ']');
         json_end(&j);
     }
-    return STATUS_OK;
+    return options_has(given, "verbose") ? show_cache() : STATUS_OK;
 }
 
-static const struct option_spec devices_options[] = {OPTION_JSON, OPTION_END};
+static const struct option_spec devices_options[] = {
+    {"verbose", 'v', 0, NULL, "also where assembled kernels are kept between runs", NULL},
+    OPTION_JSON,
+    OPTION_END,
+};
 
 const struct command command_devices = {
     .name = "devices",
-    .arguments = "[--json]",
+    .arguments = "[-v | --json]",
     .summary = "what can run kernels on this machine",
-    .about = "Lists the devices that kernels can run on.",
+    .about =
+        "Lists the devices that kernels can run on. With -v also the cache of assembled kernels:\n"
+        "$TILEWRIGHT_CACHE (empty: off), else `tilewright` in $XDG_CACHE_HOME or ~/.cache, of at\n"
+        "most $TILEWRIGHT_CACHE_MIB MiB (1024).",
     .options = devices_options,
     .examples = "  tilewright devices\n",
     .run = devices_run,

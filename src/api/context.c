@@ -140,6 +140,12 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     ctx->allocator = allocator;
     if (config)
         ctx->config = *config;
+    ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
+    ctx->config.cache = NULL; /* the caller's text */
+    if (!ctx->cache) {
+        context_object_free(ctx, ctx, sizeof *ctx);
+        return TW_NO_MEMORY;
+    }
     context_arena(ctx, &ctx->message_memory);
     context_arena(ctx, &ctx->scratch);
     context_arena(ctx, &ctx->probe);
@@ -159,6 +165,7 @@ void tw_context_free(tw_context *ctx)
     while (ctx->programs)
         tw_ptx_free(ctx->programs);
     cuda_close(ctx->cuda);
+    cuda_cache_close(ctx->cache);
     arena_free(&ctx->message_memory);
     arena_free(&ctx->scratch);
     arena_free(&ctx->probe);

@@ -28,6 +28,15 @@ bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY])
     return cuda_event_elapsed(ctx->cuda, ctx->marks[0], ctx->marks[1], milliseconds, why);
 }
 
+struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length)
+{
+    return (struct cuda_text){.ptx = text,
+                              .length = length,
+                              .compiler = TW_VERSION,
+                              .cache = ctx->cache,
+                              .scratch = &ctx->scratch};
+}
+
 /* --- the public calls --- */
 
 struct device_call {
@@ -225,5 +234,36 @@ tw_status tw_event_elapsed(tw_context *ctx, void *from, void *to, double *millis
     tw_status status = device_call(&d);
     if (status == TW_OK)
         *milliseconds = d.milliseconds;
+    return status;
+}
+
+/* --- the cache --- */
+
+struct cache_call {
+    tw_context *ctx;
+    tw_cache found;
+};
+
+static tw_status cache_call(void *user)
+{
+    struct cache_call *c = user;
+    struct cuda_cache_state state = cuda_cache_look(c->ctx->cache, &c->ctx->message_memory);
+    c->found = (tw_cache){.folder = state.folder,
+                          .limit_bytes = state.limit,
+                          .bytes = state.bytes,
+                          .kernels = state.files,
+                          .trouble = state.trouble};
+    return TW_OK;
+}
+
+tw_status tw_context_cache(tw_context *ctx, tw_cache *out)
+{
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(ctx, "tw_context_cache: `out` is NULL");
+    struct cache_call call = {.ctx = ctx};
+    tw_status status = context_call(ctx, cache_call, &call);
+    *out = call.found;
     return status;
 }

@@ -40,15 +40,21 @@ static tw_status say(struct gpu_call *c, tw_status status)
 
 /* --- what is passed --- */
 
+static struct cuda_text print(const struct gpu_call *c)
+{
+    tw_context *ctx = c->launch->ctx;
+    struct text ptx;
+    text_init(&ptx, &ctx->scratch);
+    ptx_print(&ptx, c->launch->variant->lowered->module);
+    return context_ptx(ctx, ptx.data, ptx.length);
+}
+
 static tw_status load(struct gpu_call *c)
 {
     struct variant *v = c->launch->variant;
-    tw_context *ctx = c->launch->ctx;
     if (!v->module) {
-        struct text ptx;
-        text_init(&ptx, &ctx->scratch);
-        ptx_print(&ptx, v->lowered->module);
-        v->module = cuda_load(c->cuda, ptx.data, v->lowered->function->name, c->why);
+        struct cuda_text ptx = print(c);
+        v->module = cuda_load_text(c->cuda, &ptx, v->lowered->function->name, c->why);
     }
     if (v->module && cuda_allow_shared(c->cuda, v->module, v->lowered->shared_bytes, c->why))
         return TW_OK;
@@ -291,6 +297,18 @@ static tw_status start_call(void *user)
     return status;
 }
 
+static tw_status assemble_call(void *user)
+{
+    struct gpu_call *c = user;
+    tw_status status = launch_prepare(c->launch);
+    if (status == TW_OK)
+        status = context_gpu(c->launch->ctx, &c->cuda);
+    if (status != TW_OK || c->launch->variant->module)
+        return status;
+    struct cuda_text ptx = print(c);
+    return cuda_assemble(c->cuda, &ptx, c->why) ? TW_OK : say(c, TW_UNSUPPORTED);
+}
+
 static tw_status occupancy_call(void *user)
 {
     struct gpu_call *c = user;
@@ -319,6 +337,12 @@ static tw_status call_on_gpu(struct gpu_call *c, tw_status (*body)(void *))
         return context_refuse(c->launch->ctx, "the launch's kernel is for the host: ask "
                                               "tw_kernel_for_target for \"cuda\"");
     return context_call(c->launch->ctx, body, c);
+}
+
+tw_status tw_launch_assemble(tw_launch *l)
+{
+    struct gpu_call c = {.launch = l};
+    return call_on_gpu(&c, assemble_call);
 }
 
 tw_status tw_launch_ready(tw_launch *l, void *stream)

@@ -45,7 +45,8 @@ struct tw_context {
     tw_launch *launches;
     tw_ptx *programs;
     struct cuda *cuda; /* opened when first needed */
-    void *marks[2];    /* its events around what is timed; NULL: not made yet */
+    struct cuda_cache *cache;
+    void *marks[2]; /* its events around what is timed; NULL: not made yet */
 };
 
 /* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it
@@ -168,6 +169,8 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
 tw_status context_gpu(tw_context *ctx, struct cuda **out);
 /* Milliseconds of the GPU between two marks in the default stream. */
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
+/* PTX to be assembled, in the call in progress. */
+struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length);
 bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
 /* Prepares and runs a launch of a GPU's kernel `runs` times; the time of one. Reports. launch_gpu.c */
 tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);

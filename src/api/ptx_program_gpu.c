@@ -30,7 +30,8 @@ static tw_status load(struct ptx_run *r, const struct ptx_function *f)
     if (p->loaded && p->loaded_kernel == f)
         return TW_OK;
     cuda_unload(r->cuda, p->loaded);
-    p->loaded = cuda_load(r->cuda, p->source.text, f->name, r->why);
+    struct cuda_text text = context_ptx(p->ctx, p->source.text, p->source.length);
+    p->loaded = cuda_load_text(r->cuda, &text, f->name, r->why);
     p->loaded_kernel = f;
     return p->loaded ? TW_OK : say(r, TW_UNSUPPORTED);
 }

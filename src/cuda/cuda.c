@@ -132,6 +132,7 @@ void cuda_close(struct cuda *c)
         return;
     if (c->context) {
         bool entered = cuda_enter(c, why);
+        cuda_linking_end(c);
         cuda_free_objects(c);
         if (entered)
             cuda_leave(c);

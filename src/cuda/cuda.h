@@ -4,6 +4,7 @@
  *   cuda_driver.c  the library and its functions
  *   cuda.c         a device in its primary context
  *   cuda_module.c  programs loaded there, what they take of a multiprocessor
+ *   cuda_assemble.c  PTX to machine code; cuda_cache.c keeps that on disk
  *   cuda_memory.c  memory, streams and events; workspace, one a stream
  *   cuda_launch.c  launches
  *
@@ -18,7 +19,7 @@
 #ifndef TW_CUDA_H
 #define TW_CUDA_H
 
-#include "base/arena.h"
+#include "cuda/cuda_cache.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,19 @@ const struct cuda_device *cuda_describe(const struct cuda *c);
  * capture. NULL: why has the assembler's log. */
 struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *kernel,
                               char why[CUDA_WHY]);
+/* PTX, and what keeps what is made of it. */
+struct cuda_text {
+    const char *ptx; /* '\0' behind it */
+    size_t length;
+    const char *compiler;     /* the version of what made it: for the cache */
+    struct cuda_cache *cache; /* may be off */
+    struct arena *scratch;    /* for the time of the call */
+};
+/* As cuda_load, but assembles nothing that the cache has, and gives it what was assembled. */
+struct cuda_module *cuda_load_text(struct cuda *c, const struct cuda_text *t, const char *kernel,
+                                   char why[CUDA_WHY]);
+/* The same without loading it: whoever loads it later finds it in the cache. */
+bool cuda_assemble(struct cuda *c, const struct cuda_text *t, char why[CUDA_WHY]);
 void cuda_unload(struct cuda *c, struct cuda_module *m);
 /* Before a launch with so much dynamic shared memory. */
 bool cuda_allow_shared(struct cuda *c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY]);

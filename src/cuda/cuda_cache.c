@@ -83,6 +83,11 @@ bool cuda_cache_on(const struct cuda_cache *c)
     return c && c->on;
 }
 
+const char *cuda_cache_folder(const struct cuda_cache *c)
+{
+    return cuda_cache_on(c) ? c->folder : "";
+}
+
 /* --- keys and files --- */
 
 struct cuda_cache_key cuda_cache_key(const struct cuda_cache_source *from)

@@ -19,6 +19,7 @@ struct cuda_cache;
 struct cuda_cache *cuda_cache_open(const struct allocator *allocator, const char *folder);
 void cuda_cache_close(struct cuda_cache *c); /* NULL is fine */
 bool cuda_cache_on(const struct cuda_cache *c);
+const char *cuda_cache_folder(const struct cuda_cache *c); /* "": off */
 
 /* All that a cubin depends on. */
 struct cuda_cache_source {

@@ -15,6 +15,14 @@ struct cuda_object {
     size_t bytes;    /* and how large */
 };
 
+/* The linker at work. What it is told stays where it is until it ends. */
+struct cuda_linking {
+    void *state; /* NULL: it is not */
+    int options[2];
+    void *values[2];
+    char log[CUDA_WHY - 64];
+};
+
 struct cuda {
     const struct allocator *allocator;
     struct cuda_driver driver;
@@ -24,6 +32,8 @@ struct cuda {
     bool bound;                  /* it was made a thread's current one */
     bool pushed;                 /* during a call: another was current */
     struct cuda_object *objects; /* the newest first */
+    struct cuda_linking linking;
+    char assembler[192]; /* what tells one driver from another; "": not asked yet */
 };
 
 struct cuda_module {
@@ -41,6 +51,8 @@ bool cuda_good(const struct cuda *c, int result, const char *what, char why[CUDA
 void *cuda_take(const struct cuda *c, size_t size);
 void cuda_give(const struct cuda *c, void *memory, size_t size);
 
+/* In the context. */
+void cuda_linking_end(struct cuda *c);
 /* Frees all that is left. In the context. */
 void cuda_free_objects(struct cuda *c);
 

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import tempfile
 
 from tile_runner import call, fail
 
@@ -24,6 +25,17 @@ def main():
     expect(product, 2, "no GPU to run on: TILEWRIGHT_CUDA_DRIVER names /not/there, which cannot be loaded",
            TILEWRIGHT_CUDA_DRIVER="/not/there")
     expect(product, 2, "compute capability 7.5; kernels are made for 8.0", FAKE_CUDA_SM="75")
+
+    with tempfile.TemporaryDirectory() as folder:
+        cache = {"TILEWRIGHT_CACHE": os.path.join(folder, "kept"), "TILEWRIGHT_CACHE_MIB": "8"}
+        expect("devices -v", 0, r"cache +/.*/kept, 0 kernels, 0\.0 of 8 MiB\n", **cache)
+        for _ in range(2):
+            expect(product, 0, "verified: 1320 elements", **cache)
+            expect("devices -v", 0, r"cache +/.*/kept, 1 kernel, 0\.\d of 8 MiB\n", **cache)
+        expect("devices --verbose", 0, r"cache +off\n", TILEWRIGHT_CACHE="")
+        open(os.path.join(folder, "file"), "w").close()
+        expect("devices -v", 0, "nothing can be kept: Not a directory",
+               TILEWRIGHT_CACHE=os.path.join(folder, "file", "kept"))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ static void find_driver(void)
 int cuda_setup(void **state)
 {
     setenv("TILEWRIGHT_CUDA_DRIVER", TW_FAKE_CUDA, 1);
+    setenv("TILEWRIGHT_CACHE", "", 1);
     if (!driver.fake_cuda_live)
         find_driver();
     driver.fake_cuda_fail("", 0, 0);
