@@ -11,10 +11,10 @@
  *     tw_launch_run(l);
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
- * 5 verification, 6 looking inside, 7 simulation, 8 on a GPU.
+ * 5 verification, 6 looking inside, 7 simulation, 8 on a GPU, 9 from an engine.
  *
  * Threads: a context and all that was made from it belong to one thread at a time; different
- * contexts are independent. Callbacks must not
+ * contexts are independent. Entries (section 9) are started from any thread. Callbacks must not
  * call into the context that calls them. Nothing is global.
  * Ownership: who makes an object frees it; freeing a context frees everything made from it. Strings
  * returned are valid until the object they came from is freed, or as said.
@@ -112,6 +112,7 @@ typedef struct tw_context tw_context;
 typedef struct tw_module tw_module;
 typedef struct tw_kernel tw_kernel;
 typedef struct tw_launch tw_launch;
+typedef struct tw_entry tw_entry;
 
 typedef struct tw_config {
     /* As realloc with sizes; NULL: libc. ptr NULL: allocate, 16-byte aligned; size 0: free. NULL
@@ -511,6 +512,80 @@ typedef struct tw_occupancy {
 } tw_occupancy;
 /* What the launch's kernel takes of the GPU, as it is loaded. Arrays may be missing. */
 TW_API tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out);
+
+/* --- 9. From an engine --- */
+
+/* An entry is a kernel of a GPU with types and tuned values fixed, started with arguments by
+ * position from any number of threads at once:
+ *
+ *     tw_entry_new(l, &entry);                        // l: types and tuned values, no sizes
+ *     tw_argument args[] = {tw_pointer(a), tw_pointer(b), tw_pointer(c),
+ *                           tw_integer(m), tw_integer(n), tw_integer(k)};
+ *     tw_entry_start(entry, args, 6, stream);
+ *
+ * From the arguments follows which variant it is: values of statics, which integers are multiples
+ * of 16, which addresses are. The first start of each variant compiles and loads it. Later ones find
+ * it without a lock, check the arguments, work the grid out and make one call of the driver,
+ * provided that the GPU's primary context is current in the thread (a thread that has none gets it
+ * with its first start), and that the kernel neither has workspace nor is cooperative.
+ *
+ * Of 64 variants on, arguments that no variant was made for share one without facts about sizes and
+ * addresses, for each combination of statics; at 512 in all a start that needs another is refused.
+ * None is unloaded before the entry is freed: a graph may have it. */
+
+typedef enum tw_argument_kind { TW_INTEGER = 1, TW_FLOAT, TW_POINTER } tw_argument_kind;
+typedef struct tw_argument {
+    tw_argument_kind kind;
+    union {
+        int64_t i;     /* TW_INTEGER: integers and bool; a u64 by its bits */
+        double f;      /* TW_FLOAT: rounded to the parameter's type */
+        void *pointer; /* TW_POINTER: an address on the device, of the type that the entry has */
+    };
+} tw_argument;
+
+static inline tw_argument tw_integer(int64_t i)
+{
+    tw_argument a;
+    a.kind = TW_INTEGER;
+    a.i = i;
+    return a;
+}
+
+static inline tw_argument tw_float(double f)
+{
+    tw_argument a;
+    a.kind = TW_FLOAT;
+    a.f = f;
+    return a;
+}
+
+static inline tw_argument tw_pointer(const void *address)
+{
+    tw_argument a;
+    a.kind = TW_POINTER;
+    a.pointer = (void *)(uintptr_t)address;
+    return a;
+}
+
+/* Takes types and tuned values as a launch would (as set, of its arrays, else the defaults), from a
+ * launch of a GPU's kernel, which may change or go afterwards. The entry is compiled for itself and
+ * loaded where it is first started. It belongs to the launch's context, which it does not use:
+ * `resize` of tw_config must be one that several threads may call at once. */
+TW_API tw_status tw_entry_new(tw_launch *l, tw_entry **out);
+TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU is done with it */
+
+/* Starts it in the stream and does not wait. Each argument is checked: TW_BAD_ARGUMENT where there
+ * are not as many as parameters, one is of another kind, does not fit its type or is no address of
+ * an element, or where a size that follows from them overflows. The lengths of arrays are not
+ * known: that they are what the views need is the caller's word. Else as tw_launch_start; a capture
+ * refuses what was not started or made ready before. */
+TW_API tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream);
+/* All but the start, as tw_launch_ready. */
+TW_API tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream);
+/* What the latest call on the entry that failed, of whatever thread, had to say: copied, and cut to
+ * `size` bytes with the '\0'. Returns its length uncut. */
+TW_API size_t tw_entry_message(tw_entry *e, char *text, size_t size);
+TW_API int tw_entry_variants(tw_entry *e); /* compiled so far */
 
 #ifdef __cplusplus
 }

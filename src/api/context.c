@@ -158,6 +158,8 @@ void tw_context_free(tw_context *ctx)
 {
     if (!ctx)
         return;
+    while (ctx->entries)
+        tw_entry_free(ctx->entries);
     while (ctx->launches)
         tw_launch_free(ctx->launches);
     while (ctx->modules)

@@ -229,6 +229,21 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
     return status;
 }
 
+tw_status launch_load(tw_launch *l)
+{
+    struct gpu_call c = {.launch = l};
+    return prepare(&c);
+}
+
+tw_status launch_enqueue(tw_launch *l, void *stream, bool now)
+{
+    struct gpu_call c = {.launch = l, .stream = stream};
+    tw_status status = make_ready(&c);
+    if (status == TW_OK && now && !start(&c))
+        status = say(&c, TW_FAULT);
+    return status;
+}
+
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given)
 {
     struct gpu_call c = {.launch = l};

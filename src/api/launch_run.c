@@ -152,7 +152,7 @@ static bool check_view_overflow(tw_launch *l, const struct sym *view)
     return good;
 }
 
-static tw_status check_arrays(tw_launch *l)
+tw_status launch_check_sizes(tw_launch *l)
 {
     const struct kernel *ir = l->variant->ir;
     for (int i = 0; i < 3; i++)
@@ -184,7 +184,7 @@ tw_status launch_prepare(tw_launch *l)
     status = variant_for(l->kernel, &l->choice, &l->variant);
     if (status != TW_OK)
         return status;
-    status = check_arrays(l);
+    status = launch_check_sizes(l);
     l->prepared = status == TW_OK;
     return status;
 }

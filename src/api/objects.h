@@ -9,6 +9,7 @@
  *   launch_run.c  prepare, run, verify
  *   look.c        check, show, devices
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
+ *   entry.c       launches by position from many threads; entry_table.h: how they find variants
  *   device.c      the GPU of a context: memory, streams, events
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
@@ -46,6 +47,7 @@ struct tw_context {
     tw_ptx *programs;
     struct cuda *cuda; /* opened when first needed */
     struct cuda_cache *cache;
+    tw_entry *entries;
     void *marks[2]; /* its events around what is timed; NULL: not made yet */
 };
 
@@ -115,6 +117,11 @@ struct choice choice_new(struct arena *a, const struct lang_kernel *info);
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
 tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);
 void variants_free(tw_kernel *k);
+/* The same for one that the caller keeps: v is zeroed but for its arena. What it is lowered to
+ * lives in `lowered`. */
+tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
+                          struct arena *lowered);
+void variant_free(tw_context *ctx, struct variant *v);
 /* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL:
  * reported. */
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
@@ -180,6 +187,12 @@ tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);
+/* The part of it about arrays and views: of a launch with all values and a variant. */
+tw_status launch_check_sizes(tw_launch *l);
+/* A launch that has its variant: loads that on the context's GPU. launch_gpu.c */
+tw_status launch_load(tw_launch *l);
+/* The same and all else that it needs in the stream; starts it there, if wanted. */
+tw_status launch_enqueue(tw_launch *l, void *stream, bool start);
 /* What a prepared launch was given, by parameter; NULL: an array is missing, reported. */
 struct cpu_argument *launch_arguments(tw_launch *l);
 

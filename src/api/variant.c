@@ -92,9 +92,11 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
     return NULL;
 }
 
-static tw_status compile(tw_kernel *k, struct variant *v)
+tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
+                          struct arena *lowered)
 {
     tw_context *ctx = k->module->ctx;
+    v->key = choice_copy(&v->arena, k->info, c);
     struct diag *d = &ctx->diag;
     v->ir = choice_check(&v->arena, d, k, &v->key, v->key.known);
     if (!v->ir)
@@ -103,7 +105,7 @@ static tw_status compile(tw_kernel *k, struct variant *v)
     if (status != TW_OK)
         return status;
     if (k->device) {
-        v->lowered = choice_lower(&v->arena, k, v->ir, &v->key, v->key.known);
+        v->lowered = choice_lower(lowered, k, v->ir, &v->key, v->key.known);
         return v->lowered ? TW_OK : TW_BAD_PROGRAM;
     }
     const char *why = "";
@@ -115,7 +117,7 @@ static tw_status compile(tw_kernel *k, struct variant *v)
     return TW_OK;
 }
 
-static void variant_free(tw_context *ctx, struct variant *v)
+void variant_free(tw_context *ctx, struct variant *v)
 {
     for (tw_launch *l = ctx->launches; l; l = l->next)
         if (l->variant == v) {
@@ -172,8 +174,7 @@ tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out
     k->variants = v;
     if (++k->variant_count > VARIANTS_KEPT)
         drop_oldest(k);
-    v->key = choice_copy(&v->arena, k->info, c);
-    tw_status status = compile(k, v);
+    tw_status status = variant_compile(k, v, c, &v->arena);
     if (status == TW_OK)
         *out = v;
     else

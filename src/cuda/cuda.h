@@ -123,6 +123,25 @@ struct cuda_launch {
     void **arguments;     /* a pointer to each parameter's value */
     bool cooperative;     /* all blocks at the same time: refused if the device cannot hold them */
 };
+/* A launch with all settled but grid, stream and arguments, for any thread: of the driver there is
+ * one call. */
+struct cuda_quick {
+    int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                  unsigned bz, unsigned shared, void *stream, void **params, void **extra);
+    void *function;
+    unsigned block[3], shared_bytes;
+};
+struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m, const int block[3],
+                             int64_t shared_bytes);
+/* The grid is 1 at least along each axis, and within grid_limits. False: nothing was started, and
+ * cuda_start says why, or does it where only the context was not the thread's. */
+static inline bool cuda_quick_start(const struct cuda_quick *q, const int64_t grid[3], void *stream,
+                                    void **arguments)
+{
+    return q->launch(q->function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2],
+                     q->block[0], q->block[1], q->block[2], q->shared_bytes, stream, arguments,
+                     NULL) == 0;
+}
 /* Starts the kernel in that stream; does not wait. */
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,
                 void *stream, char why[CUDA_WHY]);

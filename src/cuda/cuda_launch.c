@@ -46,3 +46,13 @@ bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch 
     cuda_leave(c);
     return done;
 }
+
+struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m, const int block[3],
+                             int64_t shared_bytes)
+{
+    struct cuda_quick q = {.function = m->function, .shared_bytes = (unsigned)shared_bytes};
+    q.launch = c->driver.launch;
+    for (int i = 0; i < 3; i++)
+        q.block[i] = (unsigned)block[i];
+    return q;
+}

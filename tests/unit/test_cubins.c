@@ -203,6 +203,24 @@ static void ahead_without_sizes(void **state)
     assert_int_equal(links_of_a_run(NULL), 0);
 }
 
+static void entries_and_launches_share(void **state)
+{
+    (void)state;
+    struct session s;
+    tw_entry *entry;
+    void *memory;
+    assert_int_equal(links_of_a_run(NULL), 1);
+    long links = driver.fake_cuda_calls("cuLinkComplete");
+    open_session(&s, NULL);
+    assert_int_equal(tw_entry_new(s.launch, &entry), TW_OK);
+    assert_int_equal(tw_device_allocate(s.ctx, 200, &memory), TW_OK);
+    assert_int_equal(tw_device_fill(s.ctx, memory, 0, 200, NULL), TW_OK);
+    tw_argument args[] = {tw_integer(50), tw_pointer(memory), tw_pointer(memory)};
+    assert_int_equal(tw_entry_start(entry, args, 3, NULL), TW_OK);
+    assert_int_equal(driver.fake_cuda_calls("cuLinkComplete"), links);
+    tw_context_free(s.ctx);
+}
+
 static void programs_of_others_are_kept_too(void **state)
 {
     struct fixture *f = *state;
@@ -283,6 +301,7 @@ int main(void)
         TEST(refusals_have_a_way_out),
         TEST(assembling_ahead_loads_nothing),
         TEST(ahead_without_sizes),
+        TEST(entries_and_launches_share),
         TEST(programs_of_others_are_kept_too),
         TEST(what_goes_wrong_shows),
         TEST(memory_may_run_out),

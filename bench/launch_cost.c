@@ -1,0 +1,287 @@
+/* What a launch costs beside the driver's own, and how long a text takes to be a loaded kernel.
+ *
+ *     cc -O2 -Iinclude bench/launch_cost.c build/libtilewright.a -lm -ldl -lpthread -o launch_cost
+ *     ./launch_cost [FILE.tile…]
+ *
+ * Launches: microseconds of the host for cuLaunchKernel, tw_entry_start and tw_launch_start of one
+ * small kernel with the same arguments: medians of batches of 100 that take turns, the GPU idle
+ * before each. Files: milliseconds from text to PTX, and from there to a loaded kernel: by the
+ * driver alone, with an empty cache, with what it then holds; what `ptxas -O3` takes for the same
+ * PTX, where there is one, and text to loaded kernel with an empty cache as a multiple of that. The
+ * least of five each, after one that warms up.
+ */
+#include "tilewright.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BATCH = 100, BATCHES = 101, LENGTH = 1 << 12, TIMES = 5 };
+
+static const char small_text[] =
+    "kernel small(i32 m, i32 n, f32 by, const f32 *a, f32 *c) grid(cdiv(m * n, 4096)) warps(1)\n"
+    "{\n"
+    "    global f32 A[m][n] = a, C[m][n] = c;\n"
+    "    C[0 +: 8][0 +: 32] = A[0 +: 8][0 +: 32] * by;\n"
+    "}\n";
+
+static double microseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static void need(tw_context *ctx, tw_status status)
+{
+    if (status == TW_OK)
+        return;
+    fprintf(stderr, "%s\n%s", tw_status_text(status), tw_context_messages(ctx));
+    exit(1);
+}
+
+/* --- launches --- */
+
+struct raw {
+    int (*load)(void **module, const void *image, unsigned count, int *options, void **values);
+    int (*find)(void **function, void *module, const char *name);
+    int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                  unsigned bz, unsigned shared, void *stream, void **params, void **extra);
+    void *module, *function;
+};
+
+static void find(void *library, const char *name, void *function, size_t size)
+{
+    void *found = library ? dlsym(library, name) : NULL;
+    if (!found) {
+        fprintf(stderr, "the driver has no %s\n", name);
+        exit(1);
+    }
+    memcpy(function, &found, size);
+}
+
+/* In the context that the calls before have made current. */
+static struct raw load_raw(const char *ptx)
+{
+    struct raw r;
+    const char *named = getenv("TILEWRIGHT_CUDA_DRIVER");
+    void *library = dlopen(named && *named ? named : "libcuda.so.1", RTLD_NOW);
+    find(library, "cuModuleLoadDataEx", &r.load, sizeof r.load);
+    find(library, "cuModuleGetFunction", &r.find, sizeof r.find);
+    find(library, "cuLaunchKernel", &r.launch, sizeof r.launch);
+    if (r.load(&r.module, ptx, 0, NULL, NULL) || r.find(&r.function, r.module, "small")) {
+        fprintf(stderr, "the driver does not load the small kernel\n");
+        exit(1);
+    }
+    return r;
+}
+
+struct bench {
+    tw_context *ctx;
+    tw_launch *launch;
+    tw_entry *entry;
+    struct raw raw;
+    void *stream, *a, *c;
+};
+
+static void start(struct bench *b, int way)
+{
+    int m = 8, n = 32;
+    float by = 2;
+    void *params[] = {&m, &n, &by, &b->a, &b->c};
+    tw_argument args[] = {tw_integer(m), tw_integer(n), tw_float((double)by), tw_pointer(b->a),
+                          tw_pointer(b->c)};
+    if (way == 0 &&
+        b->raw.launch(b->raw.function, 1, 1, 1, 32, 1, 1, 0, b->stream, params, NULL) != 0)
+        exit(1);
+    if (way == 1)
+        need(b->ctx, tw_entry_start(b->entry, args, 5, b->stream));
+    if (way == 2)
+        need(b->ctx, tw_launch_start(b->launch, b->stream));
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void open_bench(struct bench *b)
+{
+    tw_module *m;
+    tw_kernel *k;
+    const char *ptx;
+    need(b->ctx, tw_module_from_text(b->ctx, "small.tile", small_text, strlen(small_text), &m));
+    need(b->ctx, tw_kernel_for_target(tw_module_kernel_at(m, 0), "cuda", &k));
+    need(b->ctx, tw_launch_new(k, &b->launch));
+    need(b->ctx, tw_stream_new(b->ctx, &b->stream));
+    need(b->ctx, tw_device_allocate(b->ctx, LENGTH, &b->a));
+    need(b->ctx, tw_device_allocate(b->ctx, LENGTH, &b->c));
+    need(b->ctx, tw_entry_new(b->launch, &b->entry));
+    tw_array a = {
+        .data = b->a, .dtype = TW_F32, .rank = 2, .shape = {8, 32}, .place = TW_ON_DEVICE};
+    need(b->ctx, tw_launch_array(b->launch, "a", &a));
+    a.data = b->c;
+    need(b->ctx, tw_launch_array(b->launch, "c", &a));
+    need(b->ctx, tw_launch_set(b->launch, "by", (tw_scalar){.is_float = true, .f = 2}));
+    need(b->ctx, tw_launch_ready(b->launch, b->stream));
+    need(b->ctx, tw_launch_show_stage(b->launch, TW_STAGE_PTX, &ptx));
+    b->raw = load_raw(ptx);
+}
+
+static void compare_launches(tw_context *ctx)
+{
+    static const char *const names[] = {"cuLaunchKernel", "tw_entry_start", "tw_launch_start"};
+    static double taken[3][BATCHES];
+    struct bench b = {.ctx = ctx};
+    open_bench(&b);
+    for (int batch = -1; batch < BATCHES; batch++) /* the first warms up */
+        for (int way = 0; way < 3; way++) {
+            need(ctx, tw_stream_wait(ctx, b.stream));
+            double from = microseconds();
+            for (int i = 0; i < BATCH; i++)
+                start(&b, way);
+            if (batch >= 0)
+                taken[way][batch] = (microseconds() - from) / BATCH;
+        }
+    need(ctx, tw_stream_wait(ctx, b.stream));
+    for (int way = 0; way < 3; way++) {
+        qsort(taken[way], BATCHES, sizeof **taken, by_value);
+        printf("%-16s %7.3f us %+7.3f\n", names[way], taken[way][BATCHES / 2],
+               taken[way][BATCHES / 2] - taken[0][BATCHES / 2]);
+    }
+}
+
+/* --- text to loaded kernel --- */
+
+/* Sizes that any kernel that ships takes. */
+static void set_sizes(tw_context *ctx, tw_kernel *k, tw_launch *l)
+{
+    tw_param p;
+    for (int i = 0; i < tw_kernel_param_count(k); i++) {
+        need(ctx, tw_kernel_param(k, i, &p));
+        bool is_float = p.dtype <= TW_E5M2;
+        if (!p.is_pointer)
+            need(ctx, tw_launch_set(l, p.name,
+                                    (tw_scalar){.is_float = is_float,
+                                                .i = p.dtype == TW_BOOL ? 1 : 64,
+                                                .f = 0.5}));
+    }
+}
+
+struct stages {
+    double ptx, loaded; /* microseconds: text to PTX, PTX to loaded kernel */
+};
+
+/* The folder is left as it is. *ptx is the caller's to free. */
+static struct stages load_file(const char *path, const char *cache, char **ptx)
+{
+    tw_config config = {.cache = cache};
+    struct stages s;
+    tw_context *ctx;
+    tw_module *m;
+    tw_kernel *k;
+    tw_launch *l;
+    tw_occupancy o;
+    void *opened;
+    const char *text;
+    need(NULL, tw_context_new(&config, &ctx));
+    need(ctx, tw_device_allocate(ctx, 1, &opened)); /* the GPU is open */
+    double from = microseconds();
+    need(ctx, tw_module_from_file(ctx, path, &m));
+    need(ctx, tw_kernel_for_target(tw_module_kernel_at(m, 0), "cuda", &k));
+    need(ctx, tw_launch_new(k, &l));
+    set_sizes(ctx, k, l);
+    need(ctx, tw_launch_prepare(l));
+    s.ptx = microseconds() - from;
+    from = microseconds();
+    need(ctx, tw_launch_occupancy(l, &o));
+    s.loaded = microseconds() - from;
+    need(ctx, tw_launch_show_stage(l, TW_STAGE_PTX, &text));
+    *ptx = strdup(text);
+    tw_context_free(ctx);
+    return s;
+}
+
+static void empty(const char *folder)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -f %s/*", folder);
+    if (system(command) != 0)
+        exit(1);
+}
+
+/* Milliseconds of `ptxas -O3`; 0: there is none. */
+static double assemble(const char *folder, const char *ptx)
+{
+    char path[128], command[512], target[32] = "sm_80";
+    const char *at = strstr(ptx, ".target ");
+    if (at)
+        sscanf(at, ".target %31[a-z0-9_]", target);
+    snprintf(path, sizeof path, "%s/k.ptx", folder);
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return 0;
+    fputs(ptx, f);
+    fclose(f);
+    snprintf(command, sizeof command, "ptxas -O3 -arch=%s %s -o %s/k.cubin 2>%s/log", target, path,
+             folder, folder);
+    double from = microseconds();
+    int status = system(command);
+    double taken = microseconds() - from;
+    empty(folder);
+    return status == 0 ? taken / 1e3 : 0;
+}
+
+static double least(double a, double b)
+{
+    return a == 0 || b < a ? b : a;
+}
+
+static void compare_loads(const char *path)
+{
+    char folder[] = "/tmp/launch-cost-XXXXXX", *ptx;
+    if (!mkdtemp(folder))
+        exit(1);
+    double text = 0, alone = 0, missed = 0, found = 0, ptxas = 0;
+    for (int i = -1; i < TIMES; i++) {
+        struct stages plain = load_file(path, "", &ptx);
+        free(ptx);
+        struct stages first = load_file(path, folder, &ptx);
+        free(ptx);
+        struct stages second = load_file(path, folder, &ptx);
+        empty(folder);
+        if (i >= 0) {
+            text = least(text, plain.ptx / 1e3);
+            alone = least(alone, plain.loaded / 1e3);
+            missed = least(missed, first.loaded / 1e3);
+            found = least(found, second.loaded / 1e3);
+            ptxas = least(ptxas, assemble(folder, ptx));
+        }
+        free(ptx);
+    }
+    rmdir(folder);
+    printf("%-40s %8.2f %8.2f %8.2f %8.2f ", path, text, alone, missed, found);
+    if (ptxas > 0)
+        printf("%8.2f %6.2f\n", ptxas, (text + missed) / ptxas);
+    else
+        printf("%8s %6s\n", "-", "-");
+}
+
+int main(int argc, char **argv)
+{
+    tw_context *ctx;
+    setenv("CUDA_CACHE_DISABLE", "1", 1); /* before the driver is there */
+    need(NULL, tw_context_new(&(tw_config){.cache = ""}, &ctx));
+    compare_launches(ctx);
+    if (argc > 1)
+        printf("\n%-40s %8s %8s %8s %8s %8s %6s\n", "ms", "to PTX", "driver", "+ cache", "cached",
+               "ptxas", "ratio");
+    for (int i = 1; i < argc; i++)
+        compare_loads(argv[i]);
+    tw_context_free(ctx);
+    return 0;
+}

@@ -1,0 +1,597 @@
+/* Entries: a kernel of a GPU with types and tuned values fixed, started by position from any
+ * number of threads.
+ *
+ * A start whose variant is known takes the quick way: the arguments are checked and a key is made
+ * of them in one pass, the variant is looked up without a lock (entry_table.h), the grid is a
+ * program (launch_sizes.h), and the kernel is launched with one call of the driver. Whatever that
+ * way cannot vouch for (the first start of a variant, an argument that is refused, workspace, a
+ * thread without a context) goes the other way: under the entry's lock, with the machinery of
+ * launches and its messages.
+ *
+ * For that an entry has a context of its own with the module compiled afresh, so nothing that is
+ * done elsewhere with the context that it came from meets it.
+ */
+#include "api/entry_table.h"
+#include "api/objects.h"
+
+#include "base/platform.h"
+#include "tile/launch_sizes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct entry_param {
+    tw_argument_kind kind;
+    enum dtype dtype; /* of a pointer: its elements */
+    bool is_static;
+    bool single; /* one value alone is taken: */
+    uint64_t only;
+    uint64_t below; /* pointers: bits that are 0 where an element begins */
+    int64_t least;  /* integers */
+    uint64_t span;  /* the greatest above `least` */
+};
+
+struct entry_variant {
+    struct entry_item item; /* first: what the table holds is this */
+    struct entry_variant *next;
+    struct variant *variant;
+    struct launch_sizes sizes;
+    bool quick; /* the driver's launch is all that there is to do */
+    struct cuda_quick launch;
+    int passed;                       /* arguments that the kernel is given, */
+    unsigned char from[ENTRY_PARAMS]; /* by parameter */
+};
+
+struct tw_entry {
+    tw_entry *next; /* of the context */
+    int param_count, static_count;
+    struct entry_param params[ENTRY_PARAMS];
+    atomic_bool full; /* new combinations of facts are served by the variant without any */
+    struct entry_table table;
+    /* under the lock */
+    struct platform_lock *lock;
+    tw_context *owner;
+    tw_context *ctx; /* its own */
+    tw_launch *launch;
+    struct variant *making;
+    struct entry_variant *variants;
+    char message[1024]; /* of the latest start that failed */
+};
+
+/* --- what is given --- */
+
+struct given {
+    uint64_t value[ENTRY_PARAMS]; /* as the kernel gets it */
+    struct entry_key key;
+};
+
+/* A float as the parameter's type holds it. False: it is beyond its range. */
+static bool float_bits(enum dtype t, double v, uint64_t *bits)
+{
+    *bits = 0;
+    if (t == DT_F32) {
+        float rounded = (float)v;
+        memcpy(bits, &rounded, sizeof rounded);
+        return isfinite(rounded) || !isfinite(v);
+    }
+    dtype_store_f64(t, bits, v);
+    return !isfinite(v) || isfinite(dtype_load_f64(t, bits));
+}
+
+static inline bool take_argument(const struct entry_param *p, const tw_argument *a, uint64_t *value,
+                                 bool *fact)
+{
+    if (a->kind != p->kind)
+        return false;
+    *fact = false;
+    switch (p->kind) {
+    case TW_POINTER:
+        *value = (uintptr_t)a->pointer;
+        *fact = *value % 16 == 0;
+        return (*value & p->below) == 0;
+    case TW_INTEGER:
+        *value = (uint64_t)a->i;
+        *fact = *value % 16 == 0;
+        return *value - (uint64_t)p->least <= p->span;
+    case TW_FLOAT: break;
+    }
+    return float_bits(p->dtype, a->f, value);
+}
+
+/* False: something is not as it should be. */
+static inline bool take_arguments(const tw_entry *e, const tw_argument *arguments, struct given *g)
+{
+    uint64_t facts = 0;
+    g->key.words = 1;
+    for (int i = 0; i < e->param_count; i++) {
+        const struct entry_param *p = &e->params[i];
+        bool fact;
+        if (!take_argument(p, &arguments[i], &g->value[i], &fact))
+            return false;
+        if (p->single && g->value[i] != p->only)
+            return false;
+        if (p->is_static)
+            g->key.word[g->key.words++] = g->value[i];
+        else
+            facts |= (uint64_t)fact << i;
+    }
+    g->key.word[0] = facts;
+    return true;
+}
+
+/* The variant for these arguments; NULL: there is none yet. */
+static inline const struct entry_variant *find_variant(tw_entry *e, struct given *g)
+{
+    const struct entry_item *item = entry_find(&e->table, &g->key);
+    if (!item && atomic_load_explicit(&e->full, memory_order_acquire)) {
+        struct entry_key plain = g->key;
+        plain.word[0] = 0;
+        item = entry_find(&e->table, &plain);
+    }
+    return (const struct entry_variant *)item;
+}
+
+static bool start_quickly(tw_entry *e, const tw_argument *arguments, void *stream)
+{
+    struct given g;
+    void *passed[ENTRY_PARAMS];
+    int64_t grid[3];
+    if (!take_arguments(e, arguments, &g))
+        return false;
+    const struct entry_variant *v = find_variant(e, &g);
+    if (!v || !v->quick || !launch_sizes_run(&v->sizes, g.value, grid))
+        return false;
+    if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0)
+        return true; /* no blocks */
+    for (int i = 0; i < v->passed; i++)
+        passed[i] = &g.value[v->from[i]];
+    return cuda_quick_start(&v->launch, grid, stream, passed);
+}
+
+/* --- the other way --- */
+
+struct entry_call {
+    tw_entry *entry;
+    const tw_argument *arguments;
+    int count;
+    void *stream;
+    bool start; /* else only what is needed for it */
+};
+
+static const char *const kind_texts[] = {
+    [TW_INTEGER] = "an integer", [TW_FLOAT] = "a float", [TW_POINTER] = "an address on the device"};
+
+static tw_status refuse_count(const struct entry_call *c)
+{
+    const struct lang_kernel *info = c->entry->launch->kernel->info;
+    tw_context *ctx = c->entry->ctx;
+    struct text names;
+    text_init(&names, &ctx->scratch);
+    for (int p = 0; p < info->param_count; p++)
+        text_printf(&names, "%s%s", p ? ", " : "", info->params[p].name);
+    diag_error(&ctx->diag, info->loc, "kernel `%s` takes %d arguments (%s); %d were given",
+               info->name, info->param_count, names.data, c->count);
+    return TW_BAD_ARGUMENT;
+}
+
+static const char *given_text(const tw_argument *a)
+{
+    bool known = a->kind == TW_INTEGER || a->kind == TW_FLOAT || a->kind == TW_POINTER;
+    return known ? kind_texts[a->kind] : "something of no kind";
+}
+
+/* Says what is wrong with argument i; true: nothing is. */
+static bool check_argument(const struct entry_call *c, int i)
+{
+    tw_entry *e = c->entry;
+    struct diag *d = &e->ctx->diag;
+    const struct entry_param *p = &e->params[i];
+    const tw_argument *a = &c->arguments[i];
+    const char *name = e->launch->kernel->info->params[i].name;
+    const char *type = dtype_table[p->dtype].name;
+    if (a->kind != p->kind) {
+        diag_error(d, LOC_NONE, "argument %d, `%s` (%s%s): %s was given, expected %s", i + 1, name,
+                   type, p->kind == TW_POINTER ? " *" : "", given_text(a), kind_texts[p->kind]);
+        return false;
+    }
+    uint64_t address = (uintptr_t)a->pointer;
+    if (p->kind == TW_POINTER && address & p->below)
+        diag_error(d, LOC_NONE,
+                   "argument %d, `%s`: the address %#llx is no multiple of %d, so no %s is there",
+                   i + 1, name, (unsigned long long)address, (int)p->below + 1, type);
+    else if (p->kind == TW_INTEGER)
+        value_fits(e->launch, i, p->dtype, (tw_scalar){.i = a->i});
+    else if (p->kind == TW_FLOAT)
+        value_fits(e->launch, i, p->dtype, (tw_scalar){.is_float = true, .f = a->f});
+    return !d->errors;
+}
+
+/* A program for one value of a static parameter takes no other. */
+static void refuse_value(const struct entry_call *c, int i)
+{
+    const struct lang_param *param = &c->entry->launch->kernel->info->params[i];
+    const tw_argument *a = &c->arguments[i];
+    double wanted = param->value.is_float ? param->value.f : (double)param->value.i;
+    diag_error(&c->entry->ctx->diag, LOC_NONE,
+               "argument %d, `%s` is %g, but this program is for `%s = %g`", i + 1, param->name,
+               a->kind == TW_FLOAT ? a->f : (double)a->i, param->name, wanted);
+}
+
+static tw_status check_arguments(const struct entry_call *c, struct given *g)
+{
+    tw_entry *e = c->entry;
+    if (c->count != e->param_count)
+        return refuse_count(c);
+    for (int i = 0; i < e->param_count; i++)
+        check_argument(c, i);
+    if (e->ctx->diag.errors)
+        return TW_BAD_ARGUMENT;
+    bool taken = take_arguments(e, c->arguments, g);
+    for (int i = 0; !taken && i < e->param_count; i++)
+        if (e->params[i].single && g->value[i] != e->params[i].only) {
+            refuse_value(c, i);
+            break;
+        }
+    return taken ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+/* What a launch resolves from names: the values, and what the key says of them. */
+static void fill_choice(tw_entry *e, const struct given *g)
+{
+    struct choice *choice = &e->launch->choice;
+    for (int i = 0; i < e->param_count; i++) {
+        const struct entry_param *p = &e->params[i];
+        bool fact = g->key.word[0] >> i & 1;
+        choice->known[i] = p->kind != TW_POINTER;
+        choice->divisor[i] = fact ? 16 : p->kind == TW_POINTER ? (int)p->below + 1 : 1;
+        choice->values[i] =
+            p->kind == TW_FLOAT
+                ? (struct literal){.is_float = true, .f = dtype_load_f64(p->dtype, &g->value[i])}
+                : (struct literal){.i = (int64_t)g->value[i]};
+    }
+}
+
+/* --- a new variant --- */
+
+/* Nothing is compiled or loaded while the stream is captured. */
+static tw_status not_capturing(const struct entry_call *c)
+{
+    tw_context *ctx = c->entry->ctx;
+    char why[CUDA_WHY] = "";
+    struct cuda *cuda;
+    bool capturing = false;
+    tw_status status = context_gpu(ctx, &cuda);
+    if (status != TW_OK)
+        return status;
+    if (!cuda_stream_capturing(cuda, c->stream, &capturing, why)) {
+        diag_error(&ctx->diag, LOC_NONE, "%s", why);
+        return TW_FAULT;
+    }
+    if (capturing)
+        diag_error(&ctx->diag, c->entry->launch->kernel->info->loc,
+                   "kernel `%s` was not started with such arguments before, and cannot be compiled "
+                   "while the stream is captured: call tw_entry_ready before the capture",
+                   c->entry->launch->kernel->info->name);
+    return capturing ? TW_BAD_ARGUMENT : TW_OK;
+}
+
+/* Too many: facts about sizes are no longer worth a variant each; values of statics must be. */
+static tw_status make_room(const struct entry_call *c, struct given *g)
+{
+    tw_entry *e = c->entry;
+    if (e->table.count >= VARIANTS_KEPT) {
+        atomic_store_explicit(&e->full, true, memory_order_release);
+        g->key.word[0] = 0;
+    }
+    if (e->table.count < ENTRY_VARIANTS)
+        return TW_OK;
+    const struct lang_kernel *info = e->launch->kernel->info;
+    struct text names;
+    text_init(&names, &e->ctx->scratch);
+    for (int p = 0; p < info->param_count; p++)
+        if (e->params[p].is_static)
+            text_printf(&names, "%s`%s`", names.length ? ", " : "", info->params[p].name);
+    diag_error(&e->ctx->diag, info->loc,
+               "kernel `%s` has been compiled for %d combinations of values of %s, which is as "
+               "many as an entry keeps: let parameters that vary so much not be static",
+               info->name, ENTRY_VARIANTS, names.data);
+    return TW_UNSUPPORTED;
+}
+
+/* Of the lowered program only what a launch asks for is kept. */
+static void trim(struct variant *v)
+{
+    const struct lowered *whole = v->lowered;
+    struct lowered *kept = arena_new(&v->arena, struct lowered);
+    kept->shared_bytes = whole->shared_bytes;
+    memcpy(kept->block, whole->block, sizeof kept->block);
+    for (size_t i = 0; i < whole->params.count; i++)
+        vec_push(&v->arena, &kept->params, whole->params.data[i]);
+    v->lowered = kept;
+}
+
+static struct entry_variant *describe(tw_entry *e, struct variant *v, const struct entry_key *key)
+{
+    struct entry_variant *out = arena_new(&v->arena, struct entry_variant);
+    out->item.word = arena_copy(&v->arena, key->word, (size_t)key->words * sizeof *key->word);
+    out->variant = v;
+    out->quick = !v->ir->cooperative;
+    for (size_t i = 0; i < v->lowered->params.count; i++) {
+        const struct lower_param *p = &v->lowered->params.data[i];
+        if (p->kind == LOWER_SCALAR || p->kind == LOWER_POINTER)
+            out->from[out->passed++] = (unsigned char)p->sym->index;
+        else
+            out->quick = false;
+    }
+    launch_sizes_compile(&out->sizes, &v->arena, v->ir);
+    out->launch = cuda_quick(e->ctx->cuda, v->module, v->lowered->block, v->lowered->shared_bytes);
+    return out;
+}
+
+static void drop_unfinished(tw_entry *e)
+{
+    if (e->making)
+        variant_free(e->ctx, e->making);
+    e->making = NULL;
+}
+
+/* e->launch is left with it. */
+static tw_status make_variant(const struct entry_call *c, struct given *g,
+                              const struct entry_variant **out)
+{
+    tw_entry *e = c->entry;
+    tw_launch *l = e->launch;
+    struct variant *v = e->making = context_object(e->ctx, sizeof *v);
+    if (!v)
+        return TW_NO_MEMORY;
+    context_arena(e->ctx, &v->arena);
+    fill_choice(e, g);
+    tw_status status = variant_compile(l->kernel, v, &l->choice, &e->ctx->scratch);
+    l->variant = v;
+    l->prepared = status == TW_OK;
+    if (status == TW_OK)
+        status = launch_load(l);
+    if (status != TW_OK)
+        return status;
+    trim(v);
+    struct entry_variant *made = describe(e, v, &g->key);
+    made->next = e->variants;
+    e->variants = made;
+    e->making = NULL;
+    entry_put(&e->table, &made->item, &g->key);
+    *out = made;
+    return TW_OK;
+}
+
+static tw_status variant_of(const struct entry_call *c, struct given *g,
+                            const struct entry_variant **out)
+{
+    *out = find_variant(c->entry, g);
+    if (*out)
+        return TW_OK;
+    tw_status status = not_capturing(c);
+    if (status == TW_OK)
+        status = make_room(c, g);
+    if (status == TW_OK)
+        status = make_variant(c, g, out);
+    if (status != TW_OK)
+        drop_unfinished(c->entry);
+    return status;
+}
+
+/* As if the launch had been given all of it by name. */
+static tw_status enqueue(const struct entry_call *c, const struct given *g,
+                         const struct entry_variant *v)
+{
+    tw_entry *e = c->entry;
+    tw_launch *l = e->launch;
+    fill_choice(e, g);
+    l->variant = v->variant;
+    l->prepared = true;
+    l->gpu = NULL;
+    for (int i = 0; i < e->param_count; i++)
+        l->array_set[i] = false;
+    tw_status status = launch_check_sizes(l);
+    if (status != TW_OK)
+        return status;
+    for (int i = 0; i < e->param_count; i++) {
+        l->array_set[i] = e->params[i].kind == TW_POINTER;
+        l->arrays[i] = (tw_array){.data = (void *)(uintptr_t)g->value[i],
+                                  .dtype = (tw_dtype)e->params[i].dtype,
+                                  .place = TW_ON_DEVICE};
+    }
+    return launch_enqueue(l, c->stream, c->start);
+}
+
+static tw_status slow_body(void *user)
+{
+    const struct entry_call *c = user;
+    struct given g;
+    const struct entry_variant *v;
+    drop_unfinished(c->entry);
+    tw_status status = check_arguments(c, &g);
+    if (status == TW_OK)
+        status = variant_of(c, &g, &v);
+    return status == TW_OK ? enqueue(c, &g, v) : status;
+}
+
+static tw_status start_slowly(const struct entry_call *c)
+{
+    tw_entry *e = c->entry;
+    platform_lock(e->lock);
+    struct entry_call call = *c;
+    tw_status status = context_call(e->ctx, slow_body, &call);
+    if (status != TW_OK)
+        snprintf(e->message, sizeof e->message, "%s", tw_context_messages(e->ctx));
+    platform_unlock(e->lock);
+    return status;
+}
+
+tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream)
+{
+    if (!e || (count > 0 && !arguments))
+        return TW_BAD_ARGUMENT;
+    if (count == e->param_count && start_quickly(e, arguments, stream))
+        return TW_OK;
+    return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = true});
+}
+
+tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream)
+{
+    if (!e || (count > 0 && !arguments))
+        return TW_BAD_ARGUMENT;
+    return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = false});
+}
+
+size_t tw_entry_message(tw_entry *e, char *text, size_t size)
+{
+    if (!e)
+        return 0;
+    platform_lock(e->lock);
+    size_t length = strlen(e->message);
+    if (size > 0)
+        snprintf(text, size, "%s", e->message);
+    platform_unlock(e->lock);
+    return length;
+}
+
+int tw_entry_variants(tw_entry *e)
+{
+    if (!e)
+        return 0;
+    platform_lock(e->lock);
+    int count = e->table.count;
+    platform_unlock(e->lock);
+    return count;
+}
+
+/* --- entries --- */
+
+/* The range of an integer type, as the values of tw_argument.i. */
+static void find_range(struct entry_param *p)
+{
+    int bits = p->dtype == DT_BOOL ? 1 : dtype_table[p->dtype].bits;
+    bool is_signed = dtype_table[p->dtype].kind == DK_SINT || bits == 64;
+    p->span = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    p->least = is_signed ? (int64_t)(~(uint64_t)0 << (bits - 1)) : 0;
+}
+
+static void describe_params(tw_entry *e, const tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    e->param_count = info->param_count;
+    for (int i = 0; i < info->param_count; i++) {
+        const struct lang_param *from = &info->params[i];
+        struct entry_param *p = &e->params[i];
+        p->dtype = from->type_variable >= 0 ? l->choice.types[from->type_variable] : from->dtype;
+        p->kind = from->is_pointer ? TW_POINTER : dtype_is_float(p->dtype) ? TW_FLOAT : TW_INTEGER;
+        p->below = dtype_size(p->dtype) - 1;
+        p->single = from->has_value;
+        if (p->kind == TW_INTEGER)
+            find_range(p);
+        p->only = (uint64_t)from->value.i;
+        if (p->single && from->value.is_float)
+            float_bits(p->dtype, from->value.f, &p->only);
+        p->is_static = from->is_static && !p->single;
+    }
+}
+
+static tw_status resolve(void *user)
+{
+    tw_launch *l = user;
+    if (l->kernel->info->param_count > ENTRY_PARAMS) {
+        diag_error(&l->ctx->diag, l->kernel->info->loc,
+                   "kernel `%s` has %d parameters; an entry's kernel has %d at most",
+                   l->kernel->info->name, l->kernel->info->param_count, ENTRY_PARAMS);
+        return TW_UNSUPPORTED;
+    }
+    return launch_resolve(l, false);
+}
+
+/* The kernel once more, in a context of the entry's own. */
+static tw_status open_own(tw_entry *e, const tw_launch *l)
+{
+    const tw_context *owner = l->ctx;
+    const struct source *source = &l->kernel->module->source;
+    tw_config config = owner->config;
+    tw_module *module;
+    tw_kernel *kernel;
+    config.cache = cuda_cache_folder(owner->cache);
+    tw_status status = tw_context_new(&config, &e->ctx);
+    if (status == TW_OK)
+        status = tw_module_from_text(e->ctx, source->name, source->text, source->length, &module);
+    if (status == TW_OK)
+        status = tw_kernel_for_target(tw_module_kernel_at(module, l->kernel->index),
+                                      l->kernel->target, &kernel);
+    return status == TW_OK ? tw_launch_new(kernel, &e->launch) : status;
+}
+
+static void take_choice(tw_entry *e, const tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct choice *own = &e->launch->choice;
+    for (int t = 0; t < info->tune_count; t++)
+        own->tunes[t] = l->choice.tunes[t];
+    for (int t = 0; t < info->type_count; t++)
+        own->types[t] = l->choice.types[t];
+}
+
+static void entry_destroy(tw_entry *e)
+{
+    tw_context *owner = e->owner;
+    if (e->ctx)
+        drop_unfinished(e);
+    while (e->variants) {
+        struct entry_variant *v = e->variants;
+        e->variants = v->next;
+        variant_free(e->ctx, v->variant);
+    }
+    tw_context_free(e->ctx);
+    platform_lock_free(&owner->allocator, e->lock);
+    context_object_free(owner, e, sizeof *e);
+}
+
+tw_status tw_entry_new(tw_launch *l, tw_entry **out)
+{
+    if (out)
+        *out = NULL;
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(l->ctx, "tw_entry_new: `out` is NULL");
+    if (!l->kernel->device)
+        return context_refuse(l->ctx, "tw_entry_new: the launch's kernel is for the host: ask "
+                                      "tw_kernel_for_target for \"cuda\"");
+    tw_status status = context_call(l->ctx, resolve, l);
+    if (status != TW_OK)
+        return status;
+    tw_entry *e = context_object(l->ctx, sizeof *e);
+    if (!e)
+        return context_no_memory(l->ctx);
+    e->owner = l->ctx;
+    e->lock = platform_lock_new(&l->ctx->allocator);
+    describe_params(e, l);
+    status = e->lock ? open_own(e, l) : TW_NO_MEMORY;
+    if (status != TW_OK) { /* the text has been compiled before: there is nothing else to say */
+        entry_destroy(e);
+        return context_no_memory(l->ctx);
+    }
+    take_choice(e, l);
+    e->next = l->ctx->entries;
+    l->ctx->entries = e;
+    *out = e;
+    return TW_OK;
+}
+
+void tw_entry_free(tw_entry *e)
+{
+    if (!e)
+        return;
+    for (tw_entry **at = &e->owner->entries; *at; at = &(*at)->next)
+        if (*at == e) {
+            *at = e->next;
+            break;
+        }
+    entry_destroy(e);
+}

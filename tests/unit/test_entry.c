@@ -1,0 +1,472 @@
+/* Entries: which variant a start takes, what it costs, what it refuses; from many threads. */
+#include "cuda_helper.h"
+
+#include "api/entry_table.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char scale_text[] =
+    "type T = {f32, f16};\n"
+    "kernel scale(i32 n, f32 by, const T *a, T *c) grid(cdiv(n, 64)) warps(1)\n"
+    "{\n"
+    "    global T A[n] = a, C[n] = c;\n"
+    "    C[block.x * 64 +: 64] = (T) (A[block.x * 64 +: 64] * by);\n"
+    "}\n";
+
+enum { LENGTH = 4096 };
+
+struct entry_fixture {
+    struct fixture *f;
+    tw_entry *entry;
+    char *a, *c; /* on the device, LENGTH floats each */
+    float host[LENGTH];
+};
+
+static void open_entry(struct entry_fixture *x, struct fixture *f, const char *text)
+{
+    void *address;
+    x->f = f;
+    load(f, text);
+    aim_at_gpu(f);
+    succeed(f, tw_entry_new(f->launch, &x->entry));
+    for (int i = 0; i < LENGTH; i++)
+        x->host[i] = (float)(i % 61) - 30;
+    succeed(f, tw_device_allocate(f->ctx, sizeof x->host, &address));
+    x->a = address;
+    succeed(f, tw_device_allocate(f->ctx, sizeof x->host, &address));
+    x->c = address;
+    succeed(f, tw_device_copy_in(f->ctx, x->a, x->host, sizeof x->host, NULL));
+}
+
+static void started(struct entry_fixture *x, tw_status status)
+{
+    char text[512];
+    tw_entry_message(x->entry, text, sizeof text);
+    if (status != TW_OK)
+        fail_msg("%s: %s", tw_status_name(status), text);
+}
+
+static void not_started(struct entry_fixture *x, tw_status status, tw_status expected,
+                        const char *why)
+{
+    char text[1024];
+    size_t length = tw_entry_message(x->entry, text, sizeof text);
+    if (status != expected || !strstr(text, why) || length != strlen(text))
+        fail_msg("got %s: %s\nexpected …%s…", tw_status_name(status), text, why);
+}
+
+static tw_status scale(struct entry_fixture *x, int n, float by, int offset)
+{
+    tw_argument args[] = {tw_integer(n), tw_float((double)by), tw_pointer(x->a + 4 * offset),
+                          tw_pointer(x->c + 4 * offset)};
+    return tw_entry_start(x->entry, args, 4, NULL);
+}
+
+static void expect_scaled(struct entry_fixture *x, int n, float by, int offset)
+{
+    float c[LENGTH];
+    succeed(x->f, tw_device_copy_out(x->f->ctx, c, x->c, sizeof c, NULL));
+    for (int i = 0; i < n; i++)
+        assert_true(c[offset + i] == x->host[offset + i] * by);
+}
+
+static void a_start_is_one_call_of_the_driver(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, scale_text);
+    started(&x, scale(&x, 100, 2, 0));
+    expect_scaled(&x, 100, 2, 0);
+    long calls = driver.fake_cuda_calls(NULL), launches = driver.fake_cuda_calls("cuLaunchKernel");
+    long allocations = x.f->memory.calls;
+    started(&x, scale(&x, 1001, 3, 0));
+    assert_int_equal(driver.fake_cuda_calls(NULL), calls + 1);
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernel"), launches + 1);
+    assert_int_equal(x.f->memory.calls, allocations);
+    expect_scaled(&x, 1001, 3, 0);
+    started(&x, scale(&x, 64, 5, 0));
+    expect_scaled(&x, 64, 5, 0);
+    calls = driver.fake_cuda_calls(NULL);
+    started(&x, scale(&x, 0, 3, 0)); /* no blocks: nothing to launch */
+    assert_int_equal(driver.fake_cuda_calls(NULL), calls);
+}
+
+/* Multiples of 16, addresses of less than 16 bytes: variants of their own, and right ones. */
+static void facts_choose_the_variant(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, scale_text);
+    const struct {
+        int n, offset, variants;
+    } starts[] = {{100, 0, 1}, {33, 0, 1},   {160, 0, 2}, {320, 0, 2}, {100, 1, 3},
+                  {160, 3, 4}, {1000, 4, 4}, {999, 2, 4}, {48, 1, 4}};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        started(&x, scale(&x, starts[i].n, (float)i + 1, starts[i].offset));
+        expect_scaled(&x, starts[i].n, (float)i + 1, starts[i].offset);
+        assert_int_equal(tw_entry_variants(x.entry), starts[i].variants);
+    }
+}
+
+static void statics_choose_the_variant(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_fixture x;
+    open_entry(&x, f, api_matmul);
+    tw_argument args[] = {tw_integer(M),   tw_integer(N),   tw_integer(K),
+                          tw_pointer(x.a), tw_pointer(x.a), tw_pointer(x.c)};
+    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    args[0] = tw_integer(7);
+    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    assert_int_equal(tw_entry_variants(x.entry), 1);
+    args[1] = tw_integer(9);
+    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    assert_int_equal(tw_entry_variants(x.entry), 2);
+    args[2] = tw_integer(3);
+    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    assert_int_equal(tw_entry_variants(x.entry), 3);
+    float c[7 * 9];
+    succeed(f, tw_device_copy_out(f->ctx, c, x.c, sizeof c, NULL));
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 9; j++) {
+            float want = 0;
+            for (int p = 0; p < 3; p++)
+                want += x.host[i * 3 + p] * x.host[p * 9 + j];
+            assert_true(c[i * 9 + j] == want);
+        }
+}
+
+/* Types and tuned values are those of the launch when the entry was made; the launch and its module
+ * may go. */
+static void an_entry_stands_by_itself(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_fixture x;
+    load(f, scale_text);
+    aim_at_gpu(f);
+    succeed(f, tw_launch_type(f->launch, "T", TW_F16));
+    succeed(f, tw_entry_new(f->launch, &x.entry));
+    tw_launch_free(f->launch);
+    tw_module_free(f->module);
+    void *memory;
+    unsigned short halves[64], out[64];
+    for (int i = 0; i < 64; i++)
+        tw_dtype_store(TW_F16, &halves[i], i);
+    succeed(f, tw_device_allocate(f->ctx, sizeof halves, &memory));
+    succeed(f, tw_device_copy_in(f->ctx, memory, halves, sizeof halves, NULL));
+    tw_argument args[] = {tw_integer(50), tw_float(0.5), tw_pointer(memory), tw_pointer(memory)};
+    started(&x, tw_entry_start(x.entry, args, 4, NULL));
+    succeed(f, tw_device_copy_out(f->ctx, out, memory, sizeof out, NULL));
+    for (int i = 0; i < 64; i++)
+        assert_true(tw_dtype_load(TW_F16, &out[i]) == (i < 50 ? i * 0.5 : i));
+    tw_entry_free(x.entry); /* before its context or with it */
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_fixture x;
+    open_entry(&x, f, scale_text);
+    tw_argument good[] = {tw_integer(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_argument args[4];
+    for (int pass = 0; pass < 2; pass++) { /* before there is a variant, and after */
+        not_started(&x, tw_entry_start(x.entry, good, 3, NULL), TW_BAD_ARGUMENT,
+                    "kernel `scale` takes 4 arguments (n, by, a, c); 3 were given");
+        memcpy(args, good, sizeof args);
+        args[1] = tw_integer(2);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "argument 2, `by` (f32): an integer was given, expected a float");
+        args[1] = tw_float(1e300);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "`by` = 1e+300 is beyond the range of f32");
+        memcpy(args, good, sizeof args);
+        args[2] = tw_integer(0);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "argument 3, `a` (f32 *): an integer was given, expected an address");
+        args[2].kind = (tw_argument_kind)0;
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "something of no kind");
+        args[2] = tw_pointer(x.a + 2);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "is no multiple of 4");
+        memcpy(args, good, sizeof args);
+        args[0] = tw_integer((int64_t)1 << 32);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "`n` = 4294967296 does not fit i32");
+        args[0] = tw_integer(-5);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "-5 elements long");
+        started(&x, tw_entry_start(x.entry, good, 4, NULL));
+    }
+    char some[5];
+    assert_true(tw_entry_message(x.entry, some, sizeof some) > 5);
+    assert_int_equal(strlen(some), 4);
+    assert_int_equal(tw_entry_start(NULL, good, 4, NULL), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_entry_start(x.entry, NULL, 4, NULL), TW_BAD_ARGUMENT);
+    refused(f, tw_entry_new(f->launch, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    tw_launch *host;
+    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));
+    refused(f, tw_entry_new(host, &x.entry), TW_BAD_ARGUMENT, "for the host");
+}
+
+static const char bits_text[] =
+    "kernel bits(i32 a, i32 b, i32 c, i32 d, i32 e, i32 f, i32 g, static i32 s, i32 *out) grid(1) "
+    "warps(1)\n"
+    "{\n"
+    "    global i32 Out[1] = out;\n"
+    "    Out[0] = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + s;\n"
+    "}\n";
+
+static void start_bits(struct entry_fixture *x, int facts, int s)
+{
+    tw_argument args[9];
+    int32_t want = s, got;
+    for (int i = 0; i < 7; i++) {
+        int value = (facts >> i & 1) ? 16 * (i + 1) : 5 * i + 1;
+        value += value % 16 == 0 && !(facts >> i & 1);
+        want += (i + 1) * value;
+        args[i] = tw_integer(value);
+    }
+    args[7] = tw_integer(s);
+    args[8] = tw_pointer(x->c);
+    started(x, tw_entry_start(x->entry, args, 9, NULL));
+    succeed(x->f, tw_device_copy_out(x->f->ctx, &got, x->c, sizeof got, NULL));
+    assert_int_equal(got, want);
+}
+
+/* 128 combinations of facts: 64 have variants of their own, the others share one. With another
+ * static there is one more. */
+static void variants_are_no_more_than_so_many(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, bits_text);
+    for (int facts = 127; facts > 127 - 64; facts--)
+        start_bits(&x, facts, 1);
+    assert_int_equal(tw_entry_variants(x.entry), 64);
+    for (int pass = 0; pass < 2; pass++)
+        for (int facts = 0; facts < 128; facts++)
+            start_bits(&x, facts, 1);
+    assert_int_equal(tw_entry_variants(x.entry), 65);
+    for (int facts = 0; facts < 128; facts += 9)
+        start_bits(&x, facts, 2);
+    assert_int_equal(tw_entry_variants(x.entry), 66);
+    long calls = driver.fake_cuda_calls(NULL);
+    start_bits(&x, 77, 2);
+    assert_int_equal(driver.fake_cuda_calls(NULL) - calls, 4); /* a launch, three for the copy */
+}
+
+static void the_table_is_full_at_last(void **state)
+{
+    (void)state;
+    static struct entry_table table;
+    static struct entry_item items[ENTRY_VARIANTS + 1];
+    static struct entry_key keys[ENTRY_VARIANTS + 1];
+    for (int i = 0; i <= ENTRY_VARIANTS; i++) {
+        keys[i] = (struct entry_key){.words = 2, .word = {(uint64_t)i % 4, (uint64_t)i / 4}};
+        items[i].word = keys[i].word;
+        assert_null(entry_find(&table, &keys[i]));
+        assert_int_equal(entry_put(&table, &items[i], &keys[i]), i < ENTRY_VARIANTS);
+    }
+    for (int i = 0; i < ENTRY_VARIANTS; i++)
+        assert_ptr_equal(entry_find(&table, &keys[i]), &items[i]);
+    assert_null(entry_find(&table, &keys[ENTRY_VARIANTS]));
+}
+
+/* --- threads --- */
+
+enum { THREADS = 8, STARTS = 40 };
+
+struct worker {
+    struct entry_fixture *x;
+    int number;
+    tw_status status;
+    pthread_t thread;
+};
+
+/* Each thread its own part of the arrays, sizes and alignments of all kinds. */
+static void *work(void *user)
+{
+    struct worker *w = user;
+    char *a = w->x->a + w->number * 2048, *c = w->x->c + w->number * 2048;
+    for (int i = 0; i < STARTS && w->status == TW_OK; i++) {
+        int n = 1 + (i * 37 + w->number * 11) % 300, shift = (i + w->number) % 5;
+        tw_argument args[] = {tw_integer(i == STARTS - 1 ? 300 : n), tw_float(2),
+                              tw_pointer(a + 4 * shift), tw_pointer(c + 4 * shift)};
+        w->status = tw_entry_start(w->x->entry, args, 4, NULL);
+    }
+    return NULL;
+}
+
+static void threads_start_at_the_same_time(void **state)
+{
+    struct entry_fixture x;
+    struct worker workers[THREADS];
+    open_entry(&x, *state, scale_text);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.x = &x, .number = i};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        started(&x, workers[i].status);
+        expect_scaled(&x, 300, 2, i * 512 + (STARTS - 1 + i) % 5);
+    }
+    assert_in_range(tw_entry_variants(x.entry), 4, 4); /* n % 16, address % 16 */
+}
+
+/* --- what is not quick --- */
+
+static const char total_text[] = "kernel total(i32 n, const f32 *a, f32 *c) grid(4) warps(1)\n"
+                                 "{\n"
+                                 "    global f32 A[n] = a, C[1] = c;\n"
+                                 "    global f32 sums[1] = 0;\n"
+                                 "    global i32 turn[1] = 0;\n"
+                                 "    reg f32 t[16] = A[block.x * 16 +: 16];\n"
+                                 "    lock(turn[0], block.x);\n"
+                                 "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
+                                 "    sums[0 +: 1] = s;\n"
+                                 "    C[0 +: 1] = s;\n"
+                                 "    unlock(turn[0], block.x + 1);\n"
+                                 "}\n";
+
+static void workspace_is_provided(void **state)
+{
+    struct entry_fixture x;
+    void *stream;
+    float want = 0, got;
+    open_entry(&x, *state, total_text);
+    for (int i = 0; i < 64; i++)
+        want += x.host[i];
+    tw_argument args[] = {tw_integer(64), tw_pointer(x.a), tw_pointer(x.c)};
+    succeed(x.f, tw_stream_new(x.f->ctx, &stream));
+    for (int i = 0; i < 3; i++) {
+        started(&x, tw_entry_start(x.entry, args, 3, i == 1 ? stream : NULL));
+        succeed(x.f, tw_stream_wait(x.f->ctx, stream));
+        succeed(x.f, tw_device_copy_out(x.f->ctx, &got, x.c, sizeof got, NULL));
+        assert_true(got == want);
+        succeed(x.f, tw_device_fill(x.f->ctx, x.c, 0, sizeof got, NULL));
+    }
+    assert_int_equal(tw_entry_variants(x.entry), 1);
+}
+
+/* What is new cannot be compiled during a capture; what is ready can be captured and replayed. */
+static void capture_after_ready(struct entry_fixture *x, const tw_argument *args, int count)
+{
+    void *stream, *graph, *replay;
+    succeed(x->f, tw_stream_new(x->f->ctx, &stream));
+    driver.cuStreamBeginCapture_v2(stream, 0);
+    not_started(x, tw_entry_start(x->entry, args, count, stream), TW_BAD_ARGUMENT,
+                "call tw_entry_ready before the capture");
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    driver.cuGraphDestroy(graph);
+    started(x, tw_entry_ready(x->entry, args, count, stream));
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
+    started(x, tw_entry_start(x->entry, args, count, stream));
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    assert_int_equal(driver.cuGraphInstantiateWithFlags(&replay, graph, 0), 0);
+    assert_int_equal(driver.cuGraphLaunch(replay, stream), 0);
+    succeed(x->f, tw_stream_wait(x->f->ctx, stream));
+    driver.cuGraphExecDestroy(replay);
+    driver.cuGraphDestroy(graph);
+    succeed(x->f, tw_stream_free(x->f->ctx, stream));
+}
+
+static void starts_are_captured(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, scale_text);
+    tw_argument args[] = {tw_integer(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
+    capture_after_ready(&x, args, 4);
+    expect_scaled(&x, 50, 2, 0);
+}
+
+static void workspace_is_captured(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, total_text);
+    tw_argument args[] = {tw_integer(64), tw_pointer(x.a), tw_pointer(x.c)};
+    capture_after_ready(&x, args, 3);
+}
+
+/* A thread whose current context is that of another device, or none. */
+static void other_contexts_are_left_alone(void **state)
+{
+    struct entry_fixture x;
+    void *other, *current;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    open_entry(&x, *state, scale_text);
+    started(&x, scale(&x, 100, 2, 0));
+    assert_int_equal(driver.cuDevicePrimaryCtxRetain(&other, 1), 0);
+    driver.cuCtxSetCurrent(other);
+    started(&x, scale(&x, 200, 3, 0));
+    driver.cuCtxGetCurrent(&current);
+    assert_ptr_equal(current, other);
+    driver.cuCtxSetCurrent(NULL);
+    started(&x, scale(&x, 200, 3, 0));
+    expect_scaled(&x, 200, 3, 0);
+    driver.cuDevicePrimaryCtxRelease_v2(1);
+    unsetenv("FAKE_CUDA_DEVICES");
+}
+
+/* --- failures --- */
+
+static void every_failing_call_is_reported(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, scale_text);
+    tw_status status = TW_FAULT;
+    for (long at = 1; status != TW_OK; at++) {
+        tw_entry_free(x.entry);
+        succeed(x.f, tw_entry_new(x.f->launch, &x.entry));
+        driver.fake_cuda_fail("*", at, 719);
+        status = scale(&x, 100, 2, 0);
+        driver.fake_cuda_fail("", 0, 0);
+        if (status != TW_OK)
+            not_started(&x, status, status, "CUDA_ERROR_LAUNCH_FAILED");
+        started(&x, scale(&x, 100, 2, 0));
+        expect_scaled(&x, 100, 2, 0);
+    }
+}
+
+static void memory_may_run_out(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, scale_text);
+    tw_status status = TW_NO_MEMORY;
+    for (long at = 0; status != TW_OK; at++) {
+        tw_entry_free(x.entry);
+        x.f->memory.calls = 0;
+        x.f->memory.fail_from = at;
+        status = tw_entry_new(x.f->launch, &x.entry);
+        if (status == TW_OK)
+            status = scale(&x, 100, 2, 0);
+        x.f->memory.fail_from = -1;
+        assert_true(status == TW_OK || status == TW_NO_MEMORY);
+        if (x.entry)
+            started(&x, scale(&x, 100, 2, 0));
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, cuda_setup, cuda_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_start_is_one_call_of_the_driver),
+        TEST(facts_choose_the_variant),
+        TEST(statics_choose_the_variant),
+        TEST(an_entry_stands_by_itself),
+        TEST(what_is_wrong_is_named),
+        TEST(variants_are_no_more_than_so_many),
+        TEST(the_table_is_full_at_last),
+        TEST(threads_start_at_the_same_time),
+        TEST(workspace_is_provided),
+        TEST(starts_are_captured),
+        TEST(workspace_is_captured),
+        TEST(other_contexts_are_left_alone),
+        TEST(every_failing_call_is_reported),
+        TEST(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
