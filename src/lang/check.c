@@ -217,10 +217,21 @@ static void check_block_shape(struct checker *c, const struct node *kernel)
     }
 }
 
+static void check_resident(struct checker *c, const struct node *resident)
+{
+    int64_t v;
+    if (resident && resident->list->next)
+        diag_error(c->diag, resident->loc, "`resident` takes one number");
+    else if (resident &&
+             constant_in(c, resident->list, "the number of resident blocks", 0, MAX_RESIDENT, &v))
+        c->kernel->resident = (int)v;
+}
+
 static void check_attributes(struct checker *c, const struct node *kernel)
 {
     check_grid(c, kernel);
     check_block_shape(c, kernel);
+    check_resident(c, attribute(c, kernel, "resident"));
     c->kernel->cooperative = attribute(c, kernel, "cooperative") != NULL;
     const struct node *target = attribute(c, kernel, "target"),
                       *cluster = attribute(c, kernel, "cluster");

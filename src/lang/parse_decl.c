@@ -545,7 +545,7 @@ static struct node *parse_fn(struct parser *p)
 
 /* --- kernel --- */
 
-static const char *const attribute_names[] = {"grid",   "warps",   "threads",
+static const char *const attribute_names[] = {"grid",   "warps",   "threads",    "resident",
                                               "target", "cluster", "cooperative"};
 enum { ATTRIBUTES = sizeof attribute_names / sizeof *attribute_names };
 
@@ -558,7 +558,8 @@ static void unknown_attribute(struct parser *p)
         report_future(p, peek(p));
     else if (complain(p, here(p), "`%s` is no attribute of a kernel", word))
         note(p, here(p),
-             near ? "did you mean `%s`?" : "there are grid, warps, threads, cooperative, target%s",
+             near ? "did you mean `%s`?"
+                  : "there are grid, warps, threads, resident, cooperative, target%s",
              near ? near : "");
     advance(p);
     if (at(p, TOK_LPAREN) && peek(p)->match != NO_MATCH)
@@ -566,7 +567,7 @@ static void unknown_attribute(struct parser *p)
 }
 
 /* attr = "grid" "(" expr { "," expr } ")" | "warps" "(" expr ")" | "threads" "(" … ")" |
- * "cooperative"
+ * "resident" "(" expr ")" | "cooperative"
  *      | "target" "(" NAME ")" | "cluster" "(" expr ")" */
 static struct node *parse_attribute(struct parser *p)
 {

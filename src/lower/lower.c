@@ -243,6 +243,18 @@ static void start(struct lower *l)
               (uint32_t)out->block[2]);
 }
 
+/* The number of a multiprocessor has no highest bit, which the assembler does not know. */
+static void make_hidden_zero(struct lower *l)
+{
+    l->has_hidden_zero = plan_multiplies_elements(l);
+    if (!l->has_hidden_zero)
+        return;
+    struct ptx_operand here = ptx_reg(&l->b, PTX_U32);
+    l->hidden_zero = ptx_reg(&l->b, MOD_B32);
+    ptx_emit(&l->b, "mov.u32", here, ptx_special(PTX_SREG_SMID));
+    ptx_emit(&l->b, "shr.b32", l->hidden_zero, here, ptx_int(31));
+}
+
 static void emit_kernel(struct lower *l)
 {
     const struct value *ticket = NULL;
@@ -259,6 +271,7 @@ static void emit_kernel(struct lower *l)
     if (!plan_make(l) || !limits_of_registers(l) || !limits_of_code(l))
         return;
     memory_init(l);
+    make_hidden_zero(l);
     if (ticket)
         draw_block_index(l, ticket);
     body_emit(l, l->kernel->body);
@@ -293,7 +306,8 @@ static void check_module(const struct lower *l)
  * up it spills a little for one more; of a product by multiply-adds it then has too few registers
  * to read the factors ahead (12 warps with 168 registers are faster than 16 with 128:
  * docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are
- * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. */
+ * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. A program that
+ * says resident(n) is not second-guessed. */
 static void ask_for_registers(struct lower *l)
 {
     enum {
@@ -304,16 +318,17 @@ static void ask_for_registers(struct lower *l)
         OWN_SHARED = 1024 /* bytes that the system keeps of each block */
     };
     const struct lowered *out = l->out;
-    if (kernel_thread_level(l->kernel) || out->registers == 0 || out->registers > LARGE ||
-        !(lower_has(l, FIRST) || plan_multiplies_elements(l)))
-        return;
-    int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
-    int64_t blocks = l->target->registers / (registers * l->threads);
-    int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + OWN_SHARED);
-    int64_t by_threads = l->target->threads_of_sm / l->threads;
-    blocks = by_shared < blocks ? by_shared : blocks;
-    blocks = by_threads < blocks ? by_threads : blocks;
-    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    int64_t blocks = l->kernel->resident;
+    if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers > 0 &&
+        out->registers <= LARGE && (lower_has(l, FIRST) || plan_multiplies_elements(l))) {
+        int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
+        int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + OWN_SHARED);
+        int64_t by_threads = l->target->threads_of_sm / l->threads;
+        blocks = l->target->registers / (registers * l->threads);
+        blocks = by_shared < blocks ? by_shared : blocks;
+        blocks = by_threads < blocks ? by_threads : blocks;
+        blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    }
     struct ptx_limit limit = {
         .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};
     if (blocks > 0)

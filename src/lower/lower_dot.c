@@ -14,6 +14,23 @@
 
 /* --- Reading in pieces --- */
 
+/* How many k of one row of A every piece brings, if those of the same k come row by row. */
+static int32_t depth_of_pieces(const struct dot_factor *f)
+{
+    int32_t least, greatest, row = 0, depth = 0;
+    for (int i = 0; i < f->reader.count; i++) {
+        int32_t first = f->first[f->order[i]], above = row;
+        shared_reader_range(&f->reader, f->order[i], 0, &row, &greatest);
+        bool one_row = row == greatest;
+        shared_reader_range(&f->reader, f->order[i], 1, &least, &greatest);
+        bool below = i == 0 || f->first[f->order[i - 1]] != first || row > above;
+        if (!one_row || !below || (depth && depth != greatest - least + 1))
+            return 1;
+        depth = greatest - least + 1;
+    }
+    return depth;
+}
+
 /* Pieces by the least k that they bring, in their own order where that is equal. */
 static void order_pieces(struct lower *l, struct dot_factor *f, int side, int32_t k)
 {
@@ -30,6 +47,7 @@ static void order_pieces(struct lower *l, struct dot_factor *f, int side, int32_
         start[i + 1] += start[i];
     for (int i = 0; i < f->reader.count; i++)
         f->order[start[f->first[i]]++] = i;
+    f->depth = side == 0 ? depth_of_pieces(f) : 1;
 }
 
 void dot_factor_read(struct lower *l, struct dot_factor *f, int32_t end)

@@ -31,6 +31,7 @@ struct dot_factor {
     struct shared_reader reader;
     int32_t *first; /* of piece i: its least k */
     int *order;     /* pieces by first k */
+    int32_t depth;  /* k of every piece of a row, where they are one below another; else 1 */
     int read;
 };
 

@@ -42,15 +42,14 @@ static const char *multiply_add(enum dtype t)
     }
 }
 
-/* Products of one row and one k. The way through the columns turns at each row, so one of B
- * stays. */
+/* Products of one row and one k. */
 static void emit_row(struct lower *l, const struct dot_plan *p, const struct block *t,
                      struct dot_factor *a, struct dot_factor *b, const struct regtile *sum,
-                     const struct regtile *from, int32_t k, int32_t i)
+                     const struct regtile *from, int32_t k, int32_t i, bool backwards)
 {
     const char *op = multiply_add(p->sum);
     for (int32_t c = 0; c < t->columns; c++) {
-        int32_t j = i % 2 ? t->columns - 1 - c : c, at = sum_register(t, i, j);
+        int32_t j = backwards ? t->columns - 1 - c : c, at = sum_register(t, i, j);
         struct ptx_operand x = dot_factor_element(l, a, k * t->rows + i);
         struct ptx_operand y = dot_factor_element(l, b, k * t->columns + j);
         struct ptx_operand to = sum->word[at];
@@ -76,16 +75,49 @@ static void read_part(struct lower *l, const struct ahead *x, int32_t part, int3
         l, x->f, divide_up(x->count * (part + 1), parts) - divide_up(x->count * part, parts));
 }
 
-/* Products of one k; between its rows what the next step needs is read. */
+/* Products of one k; between its rows what the next step needs is read. The way through the
+ * columns turns at each row, so one of B stays. */
 static void emit_step(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
                       struct dot_factor *b, const struct regtile *sum, const struct regtile *from,
                       int32_t k, struct ahead next_a, struct ahead next_b)
 {
     struct block t = block_of(p);
     for (int32_t i = 0; i < t.rows; i++) {
-        emit_row(l, p, &t, a, b, sum, from, k, i);
+        emit_row(l, p, &t, a, b, sum, from, k, i, i % 2);
         read_part(l, &next_b, i, t.rows);
         read_part(l, &next_a, i, t.rows);
+    }
+}
+
+/* Are several steps at a time gone through row by row? It needs the fragments of B of twice so many
+ * steps, but of A no more than two rows, and leaves the assembler an order in which most
+ * multiply-adds find their registers in different banks (docs/performance.md). */
+static bool goes_by_rows(const struct dot_plan *p, const struct dot_factor *a,
+                         const struct dot_factor *b)
+{
+    enum { MOST_REGISTERS = 144 };
+    struct block t = block_of(p);
+    int32_t depth = a->depth, steps = a->chunk ? p->chunk : p->k;
+    return p->sum == DT_F32 && a->in_pieces && b->in_pieces && depth > 1 && steps % depth == 0 &&
+           a->reader.count == p->k / depth * t.rows * (a->chunk ? p->chunk : p->k) / p->k &&
+           t.rows * t.columns + 2 * depth * (t.columns + 1) <= MOST_REGISTERS;
+}
+
+/* Products of `depth` steps, row by row; in front of a row the next one is read, and a part of what
+ * the next steps need of B. */
+static void emit_rows(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
+                      struct dot_factor *b, const struct regtile *sum, const struct regtile *from,
+                      int32_t k, struct dot_factor *next_a, struct ahead next_b)
+{
+    struct block t = block_of(p);
+    for (int32_t i = 0; i < t.rows; i++) {
+        bool last = i + 1 == t.rows;
+        struct dot_factor *f = last ? next_a : a;
+        if (f->read < f->reader.count)
+            dot_factor_read_some(l, f, 1);
+        read_part(l, &next_b, i, t.rows);
+        for (int32_t s = 0; s < a->depth; s++)
+            emit_row(l, p, &t, a, b, sum, from, k + s, i, false);
     }
 }
 
@@ -109,13 +141,18 @@ static void emit_chunk(struct lower *l, const struct dot_plan *p, struct dot_fac
     struct dot_factor now_a = factor_at(l, a, chunk, guard_always());
     struct dot_factor now_b = factor_at(l, b, chunk, guard_always());
     struct dot_factor then_a = factor_at(l, a, next, more), then_b = factor_at(l, b, next, more);
+    bool rows = goes_by_rows(p, a, b);
+    int32_t depth = rows ? a->depth : 1;
     now_a.read = a->read;
     now_b.read = b->read;
-    for (int32_t k = 0; k < p->chunk; k++) {
-        bool last = k + 1 == p->chunk;
-        emit_step(l, p, &now_a, &now_b, sum, NULL, k,
-                  last ? ahead_of(&then_a, 1) : ahead_of(&now_a, k + 2),
-                  last ? ahead_of(&then_b, 1) : ahead_of(&now_b, k + 2));
+    for (int32_t k = 0; k < p->chunk; k += depth) {
+        bool last = k + depth == p->chunk;
+        struct ahead next_b = last ? ahead_of(&then_b, depth) : ahead_of(&now_b, k + 2 * depth);
+        if (rows)
+            emit_rows(l, p, &now_a, &now_b, sum, NULL, k, last ? &then_a : &now_a, next_b);
+        else
+            emit_step(l, p, &now_a, &now_b, sum, NULL, k,
+                      last ? ahead_of(&then_a, 1) : ahead_of(&now_a, k + 2), next_b);
     }
 }
 
@@ -150,13 +187,21 @@ static void start_from(struct lower *l, const struct regtile *sum, const struct 
 void dot_emit_fma(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
                   struct dot_factor *b, const struct regtile *sum, const struct regtile *from)
 {
-    dot_factor_read(l, a, 1);
-    dot_factor_read(l, b, 1);
+    bool rows = goes_by_rows(p, a, b);
+    int32_t depth = rows ? a->depth : 1;
+    dot_factor_read(l, b, depth);
+    if (rows)
+        dot_factor_read_some(l, a, 1);
+    else
+        dot_factor_read(l, a, 1);
     if (a->chunk) {
         start_from(l, sum, from);
         emit_chunks(l, p, a, b, sum);
         return;
     }
-    for (int32_t k = 0; k < p->k; k++)
-        emit_step(l, p, a, b, sum, from, k, ahead_of(a, k + 2), ahead_of(b, k + 2));
+    for (int32_t k = 0; k < p->k; k += depth)
+        if (rows)
+            emit_rows(l, p, a, b, sum, from, k, a, ahead_of(b, k + 2 * depth));
+        else
+            emit_step(l, p, a, b, sum, from, k, ahead_of(a, k + 2), ahead_of(b, k + 2));
 }

@@ -39,7 +39,9 @@ struct lower {
     struct recent *recent;       /* loads just made: lower_recent.c; NULL: none yet */
     struct tiles *tiles;         /* NULL until the first layout is kept */
     struct ptx_variable *shared; /* the block's dynamic shared memory */
-    bool failed;                 /* an error was reported; what is emitted is of no use */
+    bool has_hidden_zero;
+    struct ptx_operand hidden_zero; /* .b32; 0, which the assembler cannot know */
+    bool failed;                    /* an error was reported; what is emitted is of no use */
 };
 
 /* Reports an error of the user's program at `loc` and marks the lowering failed. */

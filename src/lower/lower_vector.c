@@ -4,6 +4,7 @@
  * elements of a word then stand in memory as in the register. Else the elements are taken apart or
  * put together in registers.
  */
+#include "lower/lower_emit.h"
 #include "lower/lower_memory_own.h"
 
 #include <string.h>
@@ -303,6 +304,17 @@ struct regtile transfer_finish(struct lower *l, struct transfer *t)
 
 /* --- stores --- */
 
+/* The assembler gives the registers of one store consecutive numbers, and where they are the sums
+ * of a product it does so through the whole loop, although multiply-adds then find two of their
+ * operands in one bank (docs/performance.md). So they are not the sums themselves. */
+static void untie(struct lower *l, struct ptx_operand *piece, int count)
+{
+    for (int i = 0; l->has_hidden_zero && i < count; i++) {
+        struct ptx_operand bits = NEW(l, MOD_B32, "mov.b32", piece[i]);
+        piece[i] = NEW(l, MOD_F32, "mov.b32", NEW(l, MOD_B32, "xor.b32", bits, l->hidden_zero));
+    }
+}
+
 void transfer_out(struct lower *l, const struct transfer *t, enum memory_space space, int32_t reg,
                   struct ptx_operand address, struct guard guard)
 {
@@ -314,6 +326,8 @@ void transfer_out(struct lower *l, const struct transfer *t, enum memory_space s
     for (int i = 0; i < p.count; i++)
         piece[i] = t->direct ? t->tile.word[vector_register(&t->vector, reg, i * p.per) / p.per]
                              : put_together(l, t, &p, reg, i);
+    if (space == IN_GLOBAL && type == DT_F32 && p.count > 1)
+        untie(l, piece, p.count);
     emit_store(l, space, p.type, piece, p.count, address, guard);
 }
 

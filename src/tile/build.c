@@ -87,6 +87,7 @@ const char *type_text(struct arena *a, const struct type *t)
 struct kernel *kernel_new(struct arena *a, const char *name, struct loc loc)
 {
     struct kernel *k = arena_new(a, struct kernel);
+    k->resident = -1;
     k->arena = a;
     k->name = name;
     k->loc = loc;

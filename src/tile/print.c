@@ -735,6 +735,8 @@ static void print_attributes(struct text *t, const struct kernel *k)
     } else {
         text_printf(t, ") warps(%d)", k->warps);
     }
+    if (k->resident >= 0)
+        text_printf(t, " resident(%d)", k->resident);
     text_add(t, k->cooperative ? " cooperative" : "");
     if (k->target)
         text_printf(t, " target(%s)", k->target);

@@ -18,7 +18,7 @@
 #include "base/dtype.h"
 #include "tile/ops.h"
 
-enum { MAX_RANK = 6, MAX_WARPS = 32, MAX_THREADS = 1024, WARP_LANES = 32 };
+enum { MAX_RANK = 6, MAX_WARPS = 32, MAX_THREADS = 1024, MAX_RESIDENT = 32, WARP_LANES = 32 };
 
 /* An extent not known before launch: only in the whole-view expressions of `ensures`. */
 #define EXTENT_RUNTIME ((int64_t)-1)
@@ -174,6 +174,7 @@ struct kernel {
     struct expr *grid[3]; /* i32 scalars over parameters and constants; NULL: 1 */
     int warps;            /* warps kernels; 0 at thread level */
     int threads[3];       /* thread level: extents of the block; {0} in warps kernels */
+    int resident;         /* blocks at a time on a multiprocessor; 0: any; -1: not said */
     bool cooperative;     /* blocks may wait for any block of the grid */
     const char *target;   /* target(sm_90a), or NULL */
     struct stmt *body;

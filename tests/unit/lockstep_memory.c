@@ -35,6 +35,7 @@ static uint64_t special(struct machine *m, int thread, unsigned id, const int *c
     case PTX_SREG_NCTAID_Y: return (uint64_t)m->s->grid[1];
     case PTX_SREG_NCTAID_Z: return (uint64_t)m->s->grid[2];
     case PTX_SREG_LANEID: return (uint64_t)(thread % 32);
+    case PTX_SREG_SMID: return 0;
     default: machine_stop(m, "special register"); return 0;
     }
 }
