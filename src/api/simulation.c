@@ -204,7 +204,7 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
     struct text json;
     text_init(&json, results);
     text_printf(&json, "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", kind);
-    sim_json_string(&json, message);
+    text_add_json(&json, message);
     text_add(&json, ", \"accesses\": [], \"steps\": []}");
     *out = (tw_sim_finding){.kind = kind,
                             .message = message,
@@ -244,7 +244,7 @@ static void write_json(struct arena *results, tw_sim_result *result)
         text_printf(&out, "%s\n  %s", i ? "," : "", result->findings[i].json);
     text_add(&out, result->finding_count ? "\n], \"ended\": " : "], \"ended\": ");
     if (result->ended)
-        sim_json_string(&out, result->ended);
+        text_add_json(&out, result->ended);
     else
         text_add(&out, "null");
     text_printf(&out, ", \"warp_instructions\": %lld", (long long)result->warp_instructions);

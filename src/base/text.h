@@ -21,6 +21,8 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void text_printf(struct text *t, const char *format, ...);
 void text_vprintf(struct text *t, const char *format, va_list args);
+/* As a string of JSON, with its quotes (RFC 8259, section 7). */
+void text_add_json(struct text *t, const char *s);
 
 /* The shortest decimal text that reads back as exactly `v` (as float when single); "inf", "-inf",
  * "nan" for the rest. Always holds a '.', an exponent or a letter, so that it never reads as an

@@ -406,20 +406,6 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 
 /* --- texts --- */
 
-void sim_json_string(struct text *out, const char *s)
-{
-    text_add_char(out, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            text_printf(out, "\\%c", *s);
-        else if ((unsigned char)*s < ' ')
-            text_printf(out, "\\u%04x", (unsigned)(unsigned char)*s);
-        else
-            text_add_char(out, *s);
-    }
-    text_add_char(out, '"');
-}
-
 static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
 {
     const char *comma = "";
@@ -454,7 +440,7 @@ void sim_counters_json(struct text *out, const struct sim_counters *c,
     text_add(out, "}, \"lines\": [");
     for (size_t i = 0; i < count; i++) {
         text_add(out, i ? ", {\"file\": " : "{\"file\": ");
-        sim_json_string(out, lines[i].file);
+        text_add_json(out, lines[i].file);
         text_printf(out, ", \"line\": %u, ", lines[i].line);
         json_counts(out, &lines[i].counts, false);
         text_add(out, "}");

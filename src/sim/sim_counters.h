@@ -108,7 +108,6 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
  * NULL. */
 void sim_counters_json(struct text *out, const struct sim_counters *c,
                        const struct ptx_module *module, const struct sim_assembled *assembled);
-void sim_json_string(struct text *out, const char *s);
 /* The same to be read: totals, then a row a line. */
 void sim_counters_table(struct text *out, const struct sim_counters *c,
                         const struct ptx_module *module);
