@@ -178,6 +178,14 @@ void text_add_double(struct text *t, double v, bool single)
     }
 }
 
+/* --- names --- */
+
+const char *text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* --- edit distance --- */
 
 enum { LONGEST = 127 };

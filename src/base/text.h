@@ -29,6 +29,9 @@ void text_add_json(struct text *t, const char *s);
  * integer. */
 void text_add_double(struct text *t, double v, bool single);
 
+/* The part of a path behind its last '/'. */
+const char *text_base_name(const char *path);
+
 /* Edits (insert, delete, replace, swap of neighbours) that turn a into b: "did you mean". */
 int text_distance(const char *a, const char *b);
 

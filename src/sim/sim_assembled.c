@@ -542,8 +542,7 @@ static void text_places(struct text *out, const struct sim_assembled *s)
 {
     for (size_t i = 0; i < s->line_count && i < PLACES_SHOWN; i++) {
         const struct sim_assembled_line *line = &s->lines[i];
-        const char *slash = strrchr(line->file, '/');
-        text_printf(out, "%s%s:%u %s", i ? ", " : "", slash ? slash + 1 : line->file, line->line,
+        text_printf(out, "%s%s:%u %s", i ? ", " : "", text_base_name(line->file), line->line,
                     line->why);
     }
     if (s->line_count > PLACES_SHOWN)

@@ -453,13 +453,6 @@ void sim_counters_json(struct text *out, const struct sim_counters *c,
     text_add(out, "}");
 }
 
-/* The end of a path, as much as fits. */
-static const char *short_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? slash + 1 : file;
-}
-
 void sim_counters_table(struct text *out, const struct sim_counters *c,
                         const struct ptx_module *module)
 {
@@ -483,7 +476,7 @@ void sim_counters_table(struct text *out, const struct sim_counters *c,
     for (size_t i = 0; i < count; i++) {
         const struct sim_counts *n = &lines[i].counts;
         const char *place =
-            arena_printf(out->arena, "%s:%u", short_name(lines[i].file), lines[i].line);
+            arena_printf(out->arena, "%s:%u", text_base_name(lines[i].file), lines[i].line);
         text_printf(out, "%-24s %12lld %11lld %9lld %10lld %9lld %9lld\n", place,
                     (long long)n->warp_instructions, (long long)n->shared_wavefronts,
                     (long long)n->shared_wavefronts_ideal, (long long)n->global_sectors,

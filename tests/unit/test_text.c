@@ -115,6 +115,14 @@ static void numbers_do_not_follow_the_locale(void **state)
     assert_string_equal(text, "1234.5");
 }
 
+static void base_names(void **state)
+{
+    (void)state;
+    assert_string_equal(text_base_name("a/b/k.cu"), "k.cu");
+    assert_string_equal(text_base_name("k.cu"), "k.cu");
+    assert_string_equal(text_base_name("a/"), "");
+}
+
 static void distances(void **state)
 {
     (void)state;
@@ -147,6 +155,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(numbers_read_back, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(numbers_do_not_follow_the_locale, arena_set_up,
                                         arena_tear_down),
+        cmocka_unit_test(base_names),
         cmocka_unit_test(distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
