@@ -86,8 +86,8 @@ struct sim_report {
 
 struct sim_suppression {
     const char *kind; /* "*": any */
-    const char *patterns
-        [2]; /* of an access each: file:line, or a function's name; '*' stands for any text; NULL: none */
+    /* Of an access each: file:line, or a function's name; '*' stands for any text; NULL: none. */
+    const char *patterns[2];
     int64_t used;
 };
 
