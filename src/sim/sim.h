@@ -36,9 +36,9 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
               struct diag *diag);
 
 struct sim_options {
-    uint64_t seed;      /* of the order of warps and blocks; 0: warps in turn */
-    int64_t step_limit; /* instructions of all warps; 0: 2^40 */
-    bool async_late;    /* asynchronous work lands as late as the rules allow; else at once */
+    uint64_t seed;       /* of the order of warps and blocks; 0: warps in turn */
+    int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
+    bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
     /* Asked now and then: true ends the launch, SIM_ASKED; NULL: never. */

@@ -13,8 +13,8 @@ struct copy {
     uint32_t number;
     uint32_t mask; /* lanes whose part has not landed */
     uint32_t group[SIM_LANES];
-    bool
-        arrives; /* not a copy, but an arrival at the mbarrier `to`, when all before it have landed */
+    /* Not a copy, but an arrival at the mbarrier `to`, when all before it have landed. */
+    bool arrives;
     uint8_t *to[SIM_LANES], *from[SIM_LANES];
     uint64_t to_offset[SIM_LANES], from_address[SIM_LANES];
     uint8_t bytes[SIM_LANES]; /* that are read; the rest of op->bytes is filled with 0 */
