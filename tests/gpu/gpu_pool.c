@@ -91,7 +91,7 @@ static void report(const struct pool *p, struct shared *s, struct slot *slot, in
 {
     p->print_name(slot->item);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        printf(": did not end within %d s\n", p->seconds);
+        printf(": killed; it did not end within %d s, or memory was short\n", p->seconds);
     else if (WIFSIGNALED(status))
         printf(": ended by signal %d\n", WTERMSIG(status));
     else
