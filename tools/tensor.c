@@ -147,7 +147,9 @@ static void integer_text(char *out, size_t size, tw_dtype t, const void *at)
     }
 }
 
-void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t index)
+/* "0.1", "nan", "3", "True": as Python writes it; a float is the shortest that reads back as the
+ * same element. */
+static void element_text(char *out, size_t size, const tw_array *a, int64_t index)
 {
     const void *at = element(a, index);
     if (is_float_type(a->dtype))
@@ -164,7 +166,7 @@ void tensor_print(FILE *out, const tw_array *a)
     int64_t n = tensor_elements(a);
     fputc('[', out);
     for (int64_t i = 0; i < n; i++) {
-        tensor_element_text(text, sizeof text, a, i);
+        element_text(text, sizeof text, a, i);
         fprintf(out, "%s%s", i ? ", " : "", text);
     }
     fputc(']', out);
@@ -176,7 +178,7 @@ void tensor_json(struct json *j, const tw_array *a)
     int64_t n = tensor_elements(a);
     json_open_row(j);
     for (int64_t i = 0; i < n; i++) {
-        tensor_element_text(text, sizeof text, a, i);
+        element_text(text, sizeof text, a, i);
         if (a->dtype == TW_BOOL)
             json_bool(j, text[0] == 'T');
         else if (strpbrk(text, "0123456789"))

@@ -28,9 +28,6 @@ void tensor_fill(tw_array *a, const struct fill_options *o);
 /* A copy with other elements; false: no memory. */
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
 
-/* "0.1", "nan", "3", "True": as Python writes it; a float is the shortest that reads back as the
- * same element. */
-void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t index);
 /* "[1.0, 3.0, nan]": row-major, as a Python list */
 void tensor_print(FILE *out, const tw_array *a);
 void tensor_json(struct json *j, const tw_array *a); /* the same for JSON; "nan", "inf", "-inf" */

@@ -184,14 +184,6 @@ static const char *end_name(enum sim_end end)
     return "stopped";
 }
 
-/* The text less "KIND: " in front, which is said anyway. */
-static const char *without_kind(const char *text, const char *kind)
-{
-    size_t length = strlen(kind);
-    bool has = strncmp(text, kind, length) == 0 && strncmp(text + length, ": ", 2) == 0;
-    return has ? text + length + 2 : text;
-}
-
 /* What ended the launch, where no other finding says it. */
 static void keep_end(struct simulation *s, enum sim_end end, struct arena *results,
                      tw_sim_result *result, tw_sim_finding *out)
@@ -200,11 +192,11 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
         result->failures > 0 && (end == SIM_FAULT || end == SIM_DEADLOCK || end == SIM_STOPPED);
     if (end == SIM_DONE || end == SIM_ASKED || explained)
         return;
-    const char *kind = end_name(end), *message = without_kind(result->ended, kind);
+    const char *kind = end_name(end), *message = result->ended;
     struct text json;
     text_init(&json, results);
     text_printf(&json, "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", kind);
-    sim_json_string(&json, message);
+    text_add_json(&json, message);
     text_add(&json, ", \"accesses\": [], \"steps\": []}");
     *out = (tw_sim_finding){.kind = kind,
                             .message = message,
@@ -244,7 +236,7 @@ static void write_json(struct arena *results, tw_sim_result *result)
         text_printf(&out, "%s\n  %s", i ? "," : "", result->findings[i].json);
     text_add(&out, result->finding_count ? "\n], \"ended\": " : "], \"ended\": ");
     if (result->ended)
-        sim_json_string(&out, result->ended);
+        text_add_json(&out, result->ended);
     else
         text_add(&out, "null");
     text_printf(&out, ", \"warp_instructions\": %lld", (long long)result->warp_instructions);

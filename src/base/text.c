@@ -86,6 +86,21 @@ void text_vprintf(struct text *t, const char *format, va_list args)
     t->data[t->length] = '\0';
 }
 
+void text_add_json(struct text *t, const char *s)
+{
+    text_add_char(t, '"');
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            text_printf(t, "\\%c", c);
+        else if (c < ' ')
+            text_printf(t, "\\u%04x", c);
+        else
+            text_add_char(t, *s);
+    }
+    text_add_char(t, '"');
+}
+
 /* --- numbers --- */
 
 enum { MOST_DIGITS = 17 };
@@ -161,6 +176,14 @@ void text_add_double(struct text *t, double v, bool single)
         }
         text_printf(t, "e%d", d.exponent);
     }
+}
+
+/* --- names --- */
+
+const char *text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 /* --- edit distance --- */

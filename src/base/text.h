@@ -21,11 +21,16 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void text_printf(struct text *t, const char *format, ...);
 void text_vprintf(struct text *t, const char *format, va_list args);
+/* As a string of JSON, with its quotes (RFC 8259, section 7). */
+void text_add_json(struct text *t, const char *s);
 
 /* The shortest decimal text that reads back as exactly `v` (as float when single); "inf", "-inf",
  * "nan" for the rest. Always holds a '.', an exponent or a letter, so that it never reads as an
  * integer. */
 void text_add_double(struct text *t, double v, bool single);
+
+/* The part of a path behind its last '/'. */
+const char *text_base_name(const char *path);
 
 /* Edits (insert, delete, replace, swap of neighbours) that turn a into b: "did you mean". */
 int text_distance(const char *a, const char *b);

@@ -137,8 +137,6 @@ struct rule rule_for(enum op op, enum dtype t, const enum dtype *from, int count
 bool rule_keeps_exact(const struct rule *r);
 /* false: it has no value (division by zero). */
 bool rule_apply(const struct rule *r, const struct number *args, struct number *out);
-/* v with `error` from the operands and one rounding to the rule's type. */
-struct number rule_round(const struct rule *r, double v, double error);
 struct number number_cast(enum dtype to, enum dtype from, struct number x);
 double number_real(enum dtype t, struct number x); /* integers too */
 enum truth { NO, YES, MAYBE } number_truth(enum dtype t, struct number x);

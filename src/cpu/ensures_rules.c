@@ -133,7 +133,8 @@ static double scaled(double x, double y, double y_error)
     return fabs(x) * y_error;
 }
 
-struct number rule_round(const struct rule *r, double v, double error)
+/* v with `error` from the operands and one rounding to the rule's type. */
+static struct number rule_round(const struct rule *r, double v, double error)
 {
     error = settled(error);
     if (!isfinite(v))

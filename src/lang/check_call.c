@@ -26,7 +26,7 @@ const struct node *call_argument(const struct node *n, int i)
     return NULL;
 }
 
-const struct node *named_argument(const struct node *n, const char *name)
+static const struct node *named_argument(const struct node *n, const char *name)
 {
     for (const struct node *a = n->list; a; a = a->next)
         if (a->kind == N_NAMED && strcmp(a->text, name) == 0)
@@ -218,8 +218,8 @@ static struct expr *check_philox(struct checker *c, const struct node *n, const 
 
 /* --- reductions and scans --- */
 
-bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
-                int *axis)
+static bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
+                       int *axis)
 {
     const struct node *a = named_argument(n, "axis");
     *axis = -1;

@@ -218,7 +218,6 @@ struct sym *declare_sym(struct checker *c, const char *name, enum storage storag
 struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
                            struct type type, struct loc loc);
 void name_set_add(struct arena *a, struct name_set *set, const char *name);
-const char *unique_name(struct checker *c, const char *name);
 struct sym_info *sym_info(struct checker *c, const struct sym *s);
 void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
 void unknown_name(struct checker *c, const char *name, struct loc loc);
@@ -300,10 +299,7 @@ const struct node *call_argument(const struct node *n, int i);
  * `names` (NULL-ended). */
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
                      const char *const *names, const char *form);
-const struct node *named_argument(const struct node *n, const char *name);
 struct expr *check_operand(struct checker *c, const struct node *n); /* settled, no context */
-bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
-                int *axis);
 struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
                               const struct type *want);
 bool is_shape_call(enum op op);

@@ -162,7 +162,7 @@ static bool name_taken(const struct checker *c, const char *name)
     return set_has(&c->unique, name) || (c->frames && set_has(&c->own, name));
 }
 
-const char *unique_name(struct checker *c, const char *name)
+static const char *unique_name(struct checker *c, const char *name)
 {
     const char *chosen = name;
     /* Steps grow, so that a name used thousands of times does not take millions of tries. */

@@ -305,7 +305,7 @@ static const char *parse_target(struct parser *p)
 
 /* tune = "tune" [ "(" TARGET ")" ] ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value }
  * "}" ";" */
-struct node *parse_tune(struct parser *p)
+static struct node *parse_tune(struct parser *p)
 {
     uint32_t first = p->pos;
     struct node *n = node_new(p, N_TUNE, here(p)), **tail = &n->names;

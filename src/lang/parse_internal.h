@@ -126,7 +126,6 @@ bool starts_declaration(struct parser *p);
 struct node *parse_declaration(struct parser *p); /* without ';' : N_DECLS or N_DESTRUCT */
 struct node *parse_type(struct parser *p);
 struct node *parse_toplevel(struct parser *p); /* one or several linked nodes, or NULL */
-struct node *parse_tune(struct parser *p);
 struct node *parse_require(struct parser *p);
 struct node *parse_static_assert(struct parser *p);
 

@@ -36,7 +36,7 @@ static bool read_list(struct ptx_parser *p, bool named, bool results, struct ptx
     return ptx_expect(p, ')', "behind the parameters");
 }
 
-bool ptx_read_signature_parameters(struct ptx_parser *p, struct ptx_signature *s, bool named)
+static bool read_signature(struct ptx_parser *p, struct ptx_signature *s, bool named)
 {
     return !ptx_accept(p, '(') || read_list(p, named, false, s);
 }
@@ -165,6 +165,8 @@ static void settle_labels(struct ptx_function *f)
     f->labels.count = kept;
 }
 
+static bool read_body(struct ptx_parser *p);
+
 static bool finish_definition(struct ptx_parser *p, struct ptx_function *f)
 {
     struct ptx_function *shared = function_named(p, f);
@@ -175,7 +177,7 @@ static bool finish_definition(struct ptx_parser *p, struct ptx_function *f)
         return false;
     }
     p->line = NULL;
-    bool fine = ptx_read_body(p);
+    bool fine = read_body(p);
     settle_labels(f);
     f->defined = true;
     *shared = *f;
@@ -190,7 +192,7 @@ static bool read_function(struct ptx_parser *p, struct ptx_function *f)
         return false;
     f->where = ptx_here(p);
     if (!ptx_read_name(p, "the name of a function", &f->name) ||
-        !ptx_read_signature_parameters(p, &f->signature, true) || !read_directives(p))
+        !read_signature(p, &f->signature, true) || !read_directives(p))
         return false;
     if (ptx_accept(p, ';'))
         return finish_declaration(p, f);
@@ -298,7 +300,7 @@ static bool read_prototype(struct ptx_parser *p, struct ptx_label *label)
         return false;
     if (!ptx_accept_word(p, "_"))
         return ptx_expected(p, "`_`, where a function has its name");
-    if (!ptx_read_signature_parameters(p, &t->signature, false))
+    if (!read_signature(p, &t->signature, false))
         return false;
     t->signature.noreturn = ptx_accept_dot(p, "noreturn");
     ptx_push(
@@ -405,7 +407,7 @@ static bool read_block(struct ptx_parser *p, struct loc where)
 
 /* The outermost braces share the scope of the parameters: labels are settled where they close.
  * False only if the text behind the body cannot be read on: errors within it have been reported. */
-bool ptx_read_body(struct ptx_parser *p)
+static bool read_body(struct ptx_parser *p)
 {
     p->scope->open = ptx_here(p);
     ptx_advance(p);

@@ -253,6 +253,8 @@ static bool read_pointer(struct ptx_parser *p, struct ptx_variable *v)
     return !ptx_accept_dot(p, "align") || read_alignment(p, &v->pointer_alignment);
 }
 
+static bool new_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range);
+
 /*   parameter = .param description [.ptr [space] [.align N]] NAME dimensions
  *             | .reg description NAME */
 bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **parameter)
@@ -279,7 +281,7 @@ bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **
     struct ptx_registers *range = arena_new(p->arena, struct ptx_registers);
     *range = (struct ptx_registers){
         .name = v->name, .type = v->type, .count = v->vector, .vector = vector};
-    if (!ptx_new_registers(p, v->where, range))
+    if (!new_registers(p, v->where, range))
         return false;
     v->reg = range->first;
     return true;
@@ -306,7 +308,7 @@ static bool names_are_new(struct ptx_parser *p, struct loc where, const struct p
     return true;
 }
 
-bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range)
+static bool new_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range)
 {
     struct ptx_function *f = p->function;
     if (range->count > p->registers_left) {
@@ -331,7 +333,7 @@ bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_regist
 
 bool ptx_declare_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range)
 {
-    if (!ptx_new_registers(p, where, range))
+    if (!new_registers(p, where, range))
         return false;
     ptx_push(p,
              (struct ptx_statement){.kind = PTX_AT_REGISTERS, .where = where, .registers = range});

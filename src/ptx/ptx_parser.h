@@ -114,12 +114,9 @@ bool ptx_read_offset(struct ptx_parser *p, int64_t *offset);          /* {+expre
 bool ptx_read_variables(struct ptx_parser *p, enum ptx_linkage linkage);
 bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **v);
 bool ptx_read_registers(struct ptx_parser *p);
-/* Makes the registers and their names; ptx_declare_registers: by a statement of the body. */
-bool ptx_new_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range);
+/* Makes the registers and their names, by a statement of the body. */
 bool ptx_declare_registers(struct ptx_parser *p, struct loc where, struct ptx_registers *range);
 bool ptx_read_function(struct ptx_parser *p, enum ptx_linkage linkage);
-bool ptx_read_signature_parameters(struct ptx_parser *p, struct ptx_signature *s, bool named);
-bool ptx_read_body(struct ptx_parser *p);
 /* Braces within a body, and the scope of the names between them. */
 bool ptx_open_block(struct ptx_parser *p, struct loc where);
 void ptx_close_block(struct ptx_parser *p);

@@ -28,10 +28,6 @@ const char *ptx_mnemonic(struct arena *a, const struct ptx_instruction *ins);
 void ptx_explain_modifiers(struct ptx_verifier *v);
 void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form);
 
-/* Does a register of type `reg` suit an instruction of type `type`? PTX ISA, operand-type-checking.
- * */
-bool ptx_type_takes(enum ptx_mod type, enum ptx_mod reg, bool wider);
-
 void ptx_verify_instruction(struct ptx_verifier *v, const struct ptx_instruction *ins,
                             struct loc where);
 void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice);

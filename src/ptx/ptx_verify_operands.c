@@ -7,11 +7,12 @@
 
 /* --- types --- */
 
-/* PTX ISA, operand-type-checking: .b goes with everything of its size, .u and .s with each other
+/* Does a register of type `reg` suit an instruction of type `type`? PTX ISA,
+ * operand-type-checking: .b goes with everything of its size, .u and .s with each other
  * and .b, .f with .b; what is packed is held in .b. Relaxed for loads, stores and conversions
  * (operand-size-exceeding-instruction-type-size): the register may be wider, but not a float for a
  * float or an integer. */
-bool ptx_type_takes(enum ptx_mod type, enum ptx_mod reg, bool wider)
+static bool type_takes(enum ptx_mod type, enum ptx_mod reg, bool wider)
 {
     const struct ptx_mod_info *t = &ptx_mods[type], *r = &ptx_mods[reg];
     if (type == reg)
@@ -64,7 +65,7 @@ static void check_typed(struct ptx_verifier *v, const struct ptx_operand *o, enu
                         bool wider)
 {
     if (o->kind == PTX_REGISTER) {
-        if (!ptx_type_takes(type, ptx_register_type(v->function, o->reg), wider))
+        if (!type_takes(type, ptx_register_type(v->function, o->reg), wider))
             wrong_type(v, o, type);
     } else if (o->kind == PTX_IMMEDIATE || o->kind == PTX_FLOAT || o->kind == PTX_DOUBLE ||
                o->kind == PTX_WARP_SZ) {

@@ -19,8 +19,7 @@ void sim_free(struct sim *sim);
 /* --- memory --- */
 
 /* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is
- * copied. Its address;
- * 0: no memory. `name` is for reports. */
+ * copied. Its address; 0: no memory. `name` is for reports. */
 uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
 /* The same on the caller's memory, which is used in place. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
@@ -37,14 +36,13 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
               struct diag *diag);
 
 struct sim_options {
-    uint64_t seed;      /* of the order of warps and blocks; 0: warps in turn */
-    int64_t step_limit; /* instructions of all warps; 0: 2^40 */
-    bool
-        async_late; /* asynchronous work lands at the last moment that the rules allow; else at once */
+    uint64_t seed;       /* of the order of warps and blocks; 0: warps in turn */
+    int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
+    bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
-    bool (*cancelled)(
-        void *user); /* asked now and then: true ends the launch, SIM_ASKED; NULL: never */
+    /* Asked now and then: true ends the launch, SIM_ASKED; NULL: never. */
+    bool (*cancelled)(void *user);
     void *cancelled_user;
 };
 

@@ -159,19 +159,15 @@ static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const stru
                          const uint8_t *values)
 {
     struct sim_access a;
+    const struct sim_want want = {
+        .kind = values ? SIM_WRITE : SIM_READ, .bytes = op->bytes, .element = op->small};
     const uint64_t bytes = op->bytes;
     uint64_t other = 0;
-    memset(&a, 0, offsetof(struct sim_access, address)); /* the rest is filled below */
+    sim_access_begin(w, op, &want, &a);
     a.space = r->space;
-    a.kind = values ? SIM_WRITE : SIM_READ;
-    a.order = SIM_WEAK;
-    a.scope = op->scope;
     a.pattern = r->way == WAY_SAME ? SIM_UNIFORM : r->way == WAY_ROW ? SIM_LINEAR : SIM_UNSORTED;
     a.stride = r->way == WAY_ROW ? op->bytes : 0;
     a.mask = SIM_ALL;
-    a.bytes = op->bytes;
-    a.element = op->small;
-    sim_place_of(w, op, &a.at);
     if (r->way == WAY_ANY) {
         const int64_t stride = r->offset[1];
         for (int i = 0; i < SIM_LANES; i++) {

@@ -519,7 +519,7 @@ void sim_assembled_json(struct text *out, const struct sim_assembled *s)
 {
     text_add(out, "{\"assembler\": ");
     if (s->assembler)
-        sim_json_string(out, s->assembler);
+        text_add_json(out, s->assembler);
     else
         text_add(out, "null");
     text_printf(out, ", \"exact\": %s", s->exact ? "true" : "false");
@@ -528,7 +528,7 @@ void sim_assembled_json(struct text *out, const struct sim_assembled *s)
     for (size_t i = 0; i < s->line_count; i++) {
         const struct sim_assembled_line *line = &s->lines[i];
         text_add(out, i ? ", {\"file\": " : "{\"file\": ");
-        sim_json_string(out, line->file);
+        text_add_json(out, line->file);
         text_printf(out, ", \"line\": %u, \"why\": \"%s\"", line->line, line->why);
         json_bounds(out, &line->bounds, false);
         text_add(out, "}");
@@ -542,8 +542,7 @@ static void text_places(struct text *out, const struct sim_assembled *s)
 {
     for (size_t i = 0; i < s->line_count && i < PLACES_SHOWN; i++) {
         const struct sim_assembled_line *line = &s->lines[i];
-        const char *slash = strrchr(line->file, '/');
-        text_printf(out, "%s%s:%u %s", i ? ", " : "", slash ? slash + 1 : line->file, line->line,
+        text_printf(out, "%s%s:%u %s", i ? ", " : "", text_base_name(line->file), line->line,
                     line->why);
     }
     if (s->line_count > PLACES_SHOWN)

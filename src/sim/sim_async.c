@@ -13,8 +13,8 @@ struct copy {
     uint32_t number;
     uint32_t mask; /* lanes whose part has not landed */
     uint32_t group[SIM_LANES];
-    bool
-        arrives; /* not a copy, but an arrival at the mbarrier `to`, when all before it have landed */
+    /* Not a copy, but an arrival at the mbarrier `to`, when all before it have landed. */
+    bool arrives;
     uint8_t *to[SIM_LANES], *from[SIM_LANES];
     uint64_t to_offset[SIM_LANES], from_address[SIM_LANES];
     uint8_t bytes[SIM_LANES]; /* that are read; the rest of op->bytes is filled with 0 */
@@ -202,7 +202,7 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
 {
     const struct copied_from *s = op->data;
     struct sim_want want = {.kind = SIM_WRITE, .bytes = op->bytes, .alignment = op->bytes};
-    bool watched = w->watched, fine;
+    bool fine;
     uint32_t some = 0, full = 0;
     enum sim_space space;
     sizes(w, op, s, mask, c->bytes);
@@ -213,15 +213,14 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
     }
     sim_addresses(w, op, c->to_offset);
     sim_addresses(w, &s->address, c->from_address);
-    w->watched = false;
-    fine = sim_reach_at(w, op, mask, c->to_offset, &want, c->to);
+    fine = sim_reach_untold(w, op, mask, c->to_offset, &want, c->to);
     want.kind = SIM_READ;
-    fine = fine && (!full || sim_reach_at(w, &s->address, full, c->from_address, &want, c->from));
+    fine =
+        fine && (!full || sim_reach_untold(w, &s->address, full, c->from_address, &want, c->from));
     for (uint32_t rest = some & ~full; rest && fine; rest &= rest - 1) {
         want.bytes = c->bytes[__builtin_ctz(rest)];
-        fine = sim_reach_at(w, &s->address, rest & -rest, c->from_address, &want, c->from);
+        fine = sim_reach_untold(w, &s->address, rest & -rest, c->from_address, &want, c->from);
     }
-    w->watched = watched;
     for (uint32_t rest = mask; rest && fine; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t told = c->to_offset[lane];

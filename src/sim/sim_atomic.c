@@ -42,8 +42,7 @@ static uint64_t add_f32(uint64_t a, uint64_t b, bool flush)
 }
 
 /* A NaN is handed on as it is, the operand's rather than the one in memory. In shared memory it is
- * an
- * addition of registers: the one in memory first, and quiet. */
+ * an addition of registers: the one in memory first, and quiet. */
 static uint64_t add_f64(uint64_t a, uint64_t b, bool shared)
 {
     double x, y;

@@ -279,9 +279,6 @@ void sim_barrier_check_deadlock(struct sim_barrier_check *c, const char *why)
     }
     if (explained)
         return;
-    static const char prefix[] = "deadlock: "; /* the kind says so already */
-    if (why && strncmp(why, prefix, sizeof prefix - 1) == 0)
-        why += sizeof prefix - 1;
     struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = why ? why : "nobody can go on"};
     sim_report_add(c->report, &f);
 }

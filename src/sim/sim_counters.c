@@ -143,7 +143,7 @@ static enum sim_instruction_kind control_kind(const struct ptx_instruction *ins)
     }
 }
 
-enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins)
+static enum sim_instruction_kind kind_of(const struct ptx_instruction *ins)
 {
     switch ((enum family)family_of[ins->op]) {
     case ARITHMETIC: return arithmetic_kind(ins);
@@ -351,7 +351,7 @@ void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COU
 {
     memset(kinds, 0, SIM_KIND_COUNT * sizeof *kinds);
     for (size_t i = 0; i < c->used; i++)
-        kinds[sim_kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
+        kinds[kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
 }
 
 static const char *file_name(const struct ptx_module *module, uint32_t number)
@@ -406,20 +406,6 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 
 /* --- texts --- */
 
-void sim_json_string(struct text *out, const char *s)
-{
-    text_add_char(out, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            text_printf(out, "\\%c", *s);
-        else if ((unsigned char)*s < ' ')
-            text_printf(out, "\\u%04x", (unsigned)(unsigned char)*s);
-        else
-            text_add_char(out, *s);
-    }
-    text_add_char(out, '"');
-}
-
 static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
 {
     const char *comma = "";
@@ -454,7 +440,7 @@ void sim_counters_json(struct text *out, const struct sim_counters *c,
     text_add(out, "}, \"lines\": [");
     for (size_t i = 0; i < count; i++) {
         text_add(out, i ? ", {\"file\": " : "{\"file\": ");
-        sim_json_string(out, lines[i].file);
+        text_add_json(out, lines[i].file);
         text_printf(out, ", \"line\": %u, ", lines[i].line);
         json_counts(out, &lines[i].counts, false);
         text_add(out, "}");
@@ -465,13 +451,6 @@ void sim_counters_json(struct text *out, const struct sim_counters *c,
         sim_assembled_json(out, assembled);
     }
     text_add(out, "}");
-}
-
-/* The end of a path, as much as fits. */
-static const char *short_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? slash + 1 : file;
 }
 
 void sim_counters_table(struct text *out, const struct sim_counters *c,
@@ -497,7 +476,7 @@ void sim_counters_table(struct text *out, const struct sim_counters *c,
     for (size_t i = 0; i < count; i++) {
         const struct sim_counts *n = &lines[i].counts;
         const char *place =
-            arena_printf(out->arena, "%s:%u", short_name(lines[i].file), lines[i].line);
+            arena_printf(out->arena, "%s:%u", text_base_name(lines[i].file), lines[i].line);
         text_printf(out, "%-24s %12lld %11lld %9lld %10lld %9lld %9lld\n", place,
                     (long long)n->warp_instructions, (long long)n->shared_wavefronts,
                     (long long)n->shared_wavefronts_ideal, (long long)n->global_sectors,

@@ -62,7 +62,6 @@ enum sim_instruction_kind {
         SIM_KIND_COUNT
 };
 extern const char *const sim_instruction_kinds[SIM_KIND_COUNT]; /* "f32" */
-enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins);
 
 /* The counts of one line. Without .loc it is a line of the PTX; line 0: unknown. */
 struct sim_line_counts {
@@ -78,8 +77,8 @@ struct sim_counted {
     struct loc where;
     struct sim_counts counts;
     struct sim_merge *merge; /* with which others it may become fewer; NULL: with none */
-    struct sim_counts
-        merged; /* of the first of those: what they all become, their accesses alone */
+    /* Of the first of those: what they all become, their accesses alone. */
+    struct sim_counts merged;
 };
 
 struct sim_counters;
@@ -108,7 +107,6 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
  * NULL. */
 void sim_counters_json(struct text *out, const struct sim_counters *c,
                        const struct ptx_module *module, const struct sim_assembled *assembled);
-void sim_json_string(struct text *out, const char *s);
 /* The same to be read: totals, then a row a line. */
 void sim_counters_table(struct text *out, const struct sim_counters *c,
                         const struct ptx_module *module);

@@ -50,8 +50,8 @@ struct sim_access {
     enum sim_scope scope;
     enum sim_matrix matrix;
     int matrices;
-    enum sim_pattern
-        pattern;     /* told of whole warps only: the mask is full if it is not SIM_UNSORTED */
+    /* Told of whole warps only: the mask is full if it is not SIM_UNSORTED. */
+    enum sim_pattern pattern;
     uint32_t stride; /* SIM_LINEAR: not below `bytes` */
     uint32_t mask;
     int bytes;      /* of a lane, all of a vector's */
@@ -73,10 +73,12 @@ struct sim_access {
 enum sim_async { SIM_ASYNC_ISSUE, SIM_ASYNC_COMMIT, SIM_ASYNC_LAND, SIM_ASYNC_WAIT };
 
 enum sim_sync {
-    SIM_BARRIER_ARRIVE, /* lanes of mask arrive at barrier `id` (bar.arrive, and the first half of bar.sync); told before the
-                         * machine looks whether id and count can be, and stops if not */
-    SIM_BARRIER_LEAVE,  /* lanes of mask go on behind it */
-    SIM_WARP_SYNC, /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory */
+    /* Lanes of mask arrive at barrier `id` (bar.arrive, and the first half of bar.sync); told
+     * before the machine looks whether id and count can be, and stops if not. */
+    SIM_BARRIER_ARRIVE,
+    SIM_BARRIER_LEAVE, /* lanes of mask go on behind it */
+    /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory. */
+    SIM_WARP_SYNC,
     SIM_FENCE,       /* fence, membar: order, scope */
     SIM_PROXY_FENCE, /* fence.proxy.async */
     /* Of mbarriers: the lanes of a mask are at the same one. */
@@ -145,8 +147,8 @@ struct sim_allocation_event {
     enum sim_space space;
     uint64_t address, bytes;
     const char *name; /* NULL: none */
-    bool
-        initialised; /* at least once written by the host, or by definition (variables of a module) */
+    /* At least once written by the host, or by definition (variables of a module). */
+    bool initialised;
 };
 
 struct sim_block_event {

@@ -119,8 +119,6 @@ struct sim_decoder {
     int target;
 };
 bool sim_local_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset);
-/* Of a kernel's parameter: its offset. */
-bool sim_entry_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset);
 uint32_t sim_op_of_label(const struct sim_decoder *d, const struct ptx_label *label);
 /* Slots for the function's registers; room for its local variables and parameters. */
 void sim_place_registers(struct sim_decoder *d);
@@ -233,10 +231,8 @@ enum sim_pause {
 };
 enum sim_pause sim_warp_run(struct sim_warp *w);
 bool sim_warp_can_run(const struct sim_warp *w);
-/* Takes `mask` out of the path at hand into a path of its own, at op; the rest of it goes on behind
- * op. */
-struct sim_path *sim_split(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
-/* The same with places for both: `mask` goes to `to`, the rest of the path to `rest`. */
+/* Takes `mask` out of the path at hand into a path of its own, at `to`; the rest of it goes to
+ * `rest`. */
 void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
                   const struct sim_op *to);
 /* The lanes of the path's mask leave. */

@@ -163,12 +163,9 @@ static bool tell_fault(struct sim_warp *w, const struct sim_op *op, int lane,
 {
     struct sim_want want = {.kind = SIM_UPDATE, .bytes = 8, .alignment = 8};
     uint8_t *host[SIM_LANES];
-    bool watched = w->watched;
-    w->watched = false;
     struct sim_mbarriers nowhere = {.offset = {0}};
     struct visit v = {w, op, NULL, &nowhere, UINT32_C(1) << lane};
-    bool fine = sim_reach_at(w, op, v.mask, address, &want, host);
-    w->watched = watched;
+    bool fine = sim_reach_untold(w, op, v.mask, address, &want, host);
     if (fine && host[lane] != w->sim->nowhere)
         return broken(&v, "an mbarrier is in shared memory, not at 0x%llx",
                       (unsigned long long)address[lane]);

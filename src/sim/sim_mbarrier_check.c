@@ -52,12 +52,6 @@ void sim_mbarrier_check_free(struct sim_mbarrier_check *c)
 
 /* --- findings --- */
 
-static const char *name_of(const struct sim_mbarrier_check *c, uint64_t address)
-{
-    const struct sim_allocation_event *memory = sim_report_memory(c->report, SIM_SHARED, address);
-    return memory && address - memory->address < memory->bytes ? memory->name : NULL;
-}
-
 static struct sim_finding_access side(const struct sim_mbarrier_check *c,
                                       const struct sim_place *at, uint32_t mask, const char *does,
                                       uint64_t address)
@@ -69,7 +63,8 @@ static struct sim_finding_access side(const struct sim_mbarrier_check *c,
                                        .space = SIM_SHARED,
                                        .address = address,
                                        .bytes = 8,
-                                       .memory_name = name_of(c, address)};
+                                       .memory_name =
+                                           sim_report_memory_name(c->report, SIM_SHARED, address)};
 }
 
 static const char *does(enum sim_sync kind)

@@ -194,12 +194,11 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
         return;
     struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
     uint64_t at = a->address[lane] + (uint64_t)byte;
-    const struct sim_allocation_event *memory =
-        a->space == SIM_LOCAL ? NULL : sim_report_memory(c->report, a->space, at);
-    f.message = arena_printf(
-        c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
-        (unsigned long long)at, spaces[a->space], memory && memory->name ? " ('" : "",
-        memory && memory->name ? memory->name : "", memory && memory->name ? "')" : "");
+    const char *name = sim_report_memory_name(c->report, a->space, at); /* of local memory: none */
+    f.message =
+        arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
+                     (unsigned long long)at, spaces[a->space], name ? " ('" : "", name ? name : "",
+                     name ? "')" : "");
     f.access[0] = (struct sim_finding_access){.at = a->at,
                                               .lane = lane,
                                               .does = a->group ? "asynchronous read" : "read",
@@ -265,22 +264,21 @@ static void found_mbarrier(struct sim_memcheck *c, const struct checked_block *b
         h = h->next;
     if (!h || sim_report_again(c->report, SIM_FOUND_MBARRIER, &a->at, &h->at))
         return;
-    const struct sim_allocation_event *memory =
-        sim_report_memory(c->report, SIM_SHARED, a->address[lane]);
     struct sim_finding f = {.kind = SIM_FOUND_MBARRIER, .access_count = 2};
     f.message =
         arena_printf(c->arena,
                      "%s of an mbarrier's bytes: until mbarrier.inval they are for mbarrier "
                      "instructions alone",
                      kinds[a->kind]);
-    f.access[0] = (struct sim_finding_access){.at = a->at,
-                                              .lane = lane,
-                                              .does = kinds[a->kind],
-                                              .memory = true,
-                                              .space = SIM_SHARED,
-                                              .address = a->address[lane],
-                                              .bytes = (int)bytes,
-                                              .memory_name = memory ? memory->name : NULL};
+    f.access[0] = (struct sim_finding_access){
+        .at = a->at,
+        .lane = lane,
+        .does = kinds[a->kind],
+        .memory = true,
+        .space = SIM_SHARED,
+        .address = a->address[lane],
+        .bytes = (int)bytes,
+        .memory_name = sim_report_memory_name(c->report, SIM_SHARED, a->address[lane])};
     f.access[1] = f.access[0];
     f.access[1].at = h->at;
     f.access[1].lane = __builtin_ctz(h->mask);

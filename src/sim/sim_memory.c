@@ -3,8 +3,7 @@
  *
  * A generic address is an allocation's number and an offset. Shared and local memory and a kernel's
  * parameters are numbers of their own, whose offsets mean something in the block, in the thread or
- * in the launch. Beyond the end of an allocation
- * there is nothing: it is 64 GiB to the next.
+ * in the launch. Beyond the end of an allocation there is nothing: it is 64 GiB to the next.
  */
 #include "sim/sim_machine.h"
 
@@ -200,23 +199,30 @@ bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char 
     return false;
 }
 
+/* --- telling --- */
+
+/* Each observer that asked for such events. */
+#define TELL(name, type, list, hook)                                                               \
+    bool name(struct sim_warp *w, type *event)                                                     \
+    {                                                                                              \
+        for (size_t i = 0; i < w->sim->list.count; i++) {                                          \
+            struct sim_observer *o = w->sim->list.data[i];                                         \
+            if (o->hook(o->user, event))                                                           \
+                continue;                                                                          \
+            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");                              \
+            w->state = SIM_CHOOSES;                                                                \
+            return false;                                                                          \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+TELL(sim_tell_access, const struct sim_access, on_access, access)
+TELL(sim_tell_sync, struct sim_sync_event, on_sync, sync)
+TELL(sim_tell_async, struct sim_async_event, on_async, async)
+
 /* --- accesses --- */
 
-bool sim_tell_access(struct sim_warp *w, const struct sim_access *access)
-{
-    for (size_t i = 0; i < w->sim->on_access.count; i++) {
-        struct sim_observer *o = w->sim->on_access.data[i];
-        if (!o->access(o->user, access)) {
-            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
-            w->state = SIM_CHOOSES;
-            return false;
-        }
-    }
-    return true;
-}
-
-static void begin_access(const struct sim_warp *w, const struct sim_op *op,
-                         const struct sim_want *want, struct sim_access *access)
+void sim_access_begin(const struct sim_warp *w, const struct sim_op *op,
+                      const struct sim_want *want, struct sim_access *access)
 {
     memset(access, 0, offsetof(struct sim_access, address));
     access->kind = want->kind;
@@ -287,7 +293,7 @@ static bool tell_together(struct sim_warp *w, const struct sim_op *op, uint32_t 
                           const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
 {
     struct sim_access access;
-    begin_access(w, op, want, &access);
+    sim_access_begin(w, op, want, &access);
     access.space = r->space;
     access.mask = mask;
     for (uint32_t i = 0; i < SIM_LANES; i++) {
@@ -305,7 +311,7 @@ static bool tell(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                  const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
 {
     struct sim_access access = {.mask = 0};
-    begin_access(w, op, want, &access);
+    sim_access_begin(w, op, want, &access);
     while (mask) {
         access.space = space[__builtin_ctz(mask)];
         access.mask = 0;
@@ -364,6 +370,17 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
     return !w->watched || !good || tell(w, op, good, want, space, told, host);
 }
 
+bool sim_reach_untold(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                      const uint64_t address[SIM_LANES], const struct sim_want *want,
+                      uint8_t *host[SIM_LANES])
+{
+    bool watched = w->watched;
+    w->watched = false;
+    bool fine = sim_reach_at(w, op, mask, address, want, host);
+    w->watched = watched;
+    return fine;
+}
+
 bool sim_reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                const struct sim_want *want, uint8_t *host[SIM_LANES])
 {
@@ -379,32 +396,4 @@ void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool 
     w->polled = true;
     w->polled_mbarrier = mbarrier;
     w->polled_at = address[__builtin_ctz(mask)];
-}
-
-/* --- telling --- */
-
-bool sim_tell_sync(struct sim_warp *w, struct sim_sync_event *event)
-{
-    for (size_t i = 0; i < w->sim->on_sync.count; i++) {
-        struct sim_observer *o = w->sim->on_sync.data[i];
-        if (!o->sync(o->user, event)) {
-            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
-            w->state = SIM_CHOOSES;
-            return false;
-        }
-    }
-    return true;
-}
-
-bool sim_tell_async(struct sim_warp *w, struct sim_async_event *event)
-{
-    for (size_t i = 0; i < w->sim->on_async.count; i++) {
-        struct sim_observer *o = w->sim->on_async.data[i];
-        if (!o->async(o->user, event)) {
-            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
-            w->state = SIM_CHOOSES;
-            return false;
-        }
-    }
-    return true;
 }

@@ -407,9 +407,11 @@ static void see_instruction(struct finder *f, const struct ptx_instruction *ins)
 static void note_targets(struct finder *f, const struct ptx_statement *s)
 {
     const struct ptx_instruction *ins = s->kind == PTX_AT_INSTRUCTION ? s->instruction : NULL;
-    for (size_t i = 0; ins && ins->op == PTX_BRA && i < ins->operand_count; i++)
-        if (ins->operands[i].kind == PTX_LABEL)
-            f->target[ins->operands[i].label->statement] = true;
+    for (size_t i = 0; ins && ins->op == PTX_BRA && i < ins->operand_count; i++) {
+        const struct ptx_operand *o = &ins->operands[i];
+        if (o->kind == PTX_LABEL && o->label && o->label->defined)
+            f->target[o->label->statement] = true;
+    }
     for (size_t i = 0; s->kind == PTX_AT_TARGETS && i < s->targets->labels.count; i++)
         f->target[s->targets->labels.data[i]->statement] = true;
 }

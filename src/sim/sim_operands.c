@@ -152,7 +152,9 @@ bool sim_local_offset(const struct sim_decoder *d, const struct ptx_variable *v,
     return false;
 }
 
-bool sim_entry_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset)
+/* Of a kernel's parameter. */
+static bool entry_offset(const struct sim_decoder *d, const struct ptx_variable *v,
+                         uint32_t *offset)
 {
     for (size_t i = 0; d->function->entry && i < d->code->parameter_count; i++)
         if (d->code->parameters[i].variable == v) {
@@ -223,7 +225,7 @@ static uint32_t slot_of_symbol(struct sim_decoder *d, const struct ptx_operand *
         return SIM_NO_SLOT;
     if (sim_local_offset(d, o->variable, &offset))
         return fill_of(d, SIM_FILL_LOCAL, bytes, offset + (uint32_t)o->offset);
-    if (sim_entry_offset(d, o->variable, &offset))
+    if (entry_offset(d, o->variable, &offset))
         address = offset;
     else if (!sim_locate(d->sim, o->variable, false, &address))
         return SIM_NO_SLOT;
@@ -295,7 +297,7 @@ static bool decode_variable(struct sim_decoder *d, const struct ptx_operand *o, 
         op->address = fill_of(d, SIM_FILL_LOCAL, 4, 0);
         op->address_bytes = 4;
         address = offset;
-    } else if (sim_entry_offset(d, o->variable, &offset)) {
+    } else if (entry_offset(d, o->variable, &offset)) {
         op->space = SIM_IN_PARAM;
         address = offset;
     } else if (!sim_locate(d->sim, o->variable, op->space == SIM_IN_GENERIC, &address)) {

@@ -153,6 +153,13 @@ bool sim_reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
 bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                   const uint64_t address[SIM_LANES], const struct sim_want *want,
                   uint8_t *host[SIM_LANES]);
+/* The same, but observers are told of faults alone. */
+bool sim_reach_untold(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                      const uint64_t address[SIM_LANES], const struct sim_want *want,
+                      uint8_t *host[SIM_LANES]);
+/* What observers are told of op's access, all but space, mask and lanes: those are not set. */
+void sim_access_begin(const struct sim_warp *w, const struct sim_op *op,
+                      const struct sim_want *want, struct sim_access *access);
 /* The addresses that op has, in its space. */
 void sim_addresses(const struct sim_warp *w, const struct sim_op *op, uint64_t address[SIM_LANES]);
 

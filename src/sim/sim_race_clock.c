@@ -74,7 +74,8 @@ static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry 
     return out;
 }
 
-struct race_vc *race_vc_join(struct sim_races *r, struct race_vc *a, struct race_vc *b)
+/* A new reference to all that both know; takes none of theirs. */
+static struct race_vc *join(struct sim_races *r, struct race_vc *a, struct race_vc *b)
 {
     if (!b || a == b)
         return race_vc_keep(a);
@@ -96,7 +97,7 @@ struct race_vc *race_vc_join(struct sim_races *r, struct race_vc *a, struct race
 
 void race_vc_add(struct sim_races *r, struct race_vc **a, struct race_vc *b)
 {
-    struct race_vc *joined = race_vc_join(r, *a, b);
+    struct race_vc *joined = join(r, *a, b);
     race_vc_drop(r, *a);
     *a = joined;
 }
@@ -188,7 +189,7 @@ void race_learn(struct sim_races *r, struct race_warp *w, uint32_t mask, struct 
             race_vc_drop(r, before);
             race_vc_drop(r, after);
             before = race_vc_keep(w->view.vc[l]);
-            after = race_vc_join(r, before, vc);
+            after = join(r, before, vc);
             any = true;
         }
         race_vc_drop(r, w->view.vc[l]);

@@ -46,8 +46,7 @@ static struct sim_finding_access side(const struct race_try *t, const struct rac
                                    .bytes = record->bytes,
                                    .barriers = record->passed,
                                    .passes = true};
-    const struct sim_allocation_event *memory = sim_report_memory(t->r->report, a.space, a.address);
-    a.memory_name = memory ? memory->name : NULL;
+    a.memory_name = sim_report_memory_name(t->r->report, a.space, a.address);
     if (record->barrier) {
         a.barrier = record->barrier->ins;
         a.barrier_where = record->barrier->where;

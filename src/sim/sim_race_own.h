@@ -52,9 +52,7 @@ static inline struct race_vc *race_vc_keep(struct race_vc *vc)
     return vc;
 }
 void race_vc_drop(struct sim_races *r, struct race_vc *vc);
-/* A new reference to all that both know; takes none of theirs. */
-struct race_vc *race_vc_join(struct sim_races *r, struct race_vc *a, struct race_vc *b);
-/* The same, in place of a, whose reference it takes. */
+/* All that both know, in place of a, whose reference it takes. */
 void race_vc_add(struct sim_races *r, struct race_vc **a, struct race_vc *b);
 /* Without what it says of a block. */
 struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t block);

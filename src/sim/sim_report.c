@@ -63,8 +63,8 @@ static uint64_t distance_to(const struct sim_allocation_event *m, uint64_t addre
     return address - m->address < m->bytes ? 0 : address - m->address - m->bytes + 1;
 }
 
-const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
-                                                     enum sim_space space, uint64_t address)
+const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
+                                   uint64_t address)
 {
     const struct sim_allocation_event *nearest = NULL;
     for (size_t i = 0; i < r->memory.count; i++) {
@@ -73,7 +73,7 @@ const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
             (!nearest || distance_to(m, address) < distance_to(nearest, address)))
             nearest = m;
     }
-    return nearest;
+    return nearest ? nearest->name : NULL;
 }
 
 /* --- have we had this? --- */

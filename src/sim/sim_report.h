@@ -86,8 +86,8 @@ struct sim_report {
 
 struct sim_suppression {
     const char *kind; /* "*": any */
-    const char *patterns
-        [2]; /* of an access each: file:line, or a function's name; '*' stands for any text; NULL: none */
+    /* Of an access each: file:line, or a function's name; '*' stands for any text; NULL: none. */
+    const char *patterns[2];
     int64_t used;
 };
 
@@ -102,9 +102,10 @@ void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsig
 
 /* An observer hook for `allocated`; twice does no harm. */
 void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event);
-/* The memory that has the address, or else is nearest; NULL: none of the space is known. */
-const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
-                                                     enum sim_space space, uint64_t address);
+/* The name of the memory that has the address, or else is nearest; NULL: it has none, or none of
+ * the space is known. */
+const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
+                                   uint64_t address);
 
 /* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one
  * access), and its maker then describes it and adds it. */

@@ -232,33 +232,18 @@ void sim_report_text(struct text *out, const struct sim_report *r, bool colour)
 
 /* --- JSON --- */
 
-static void json_string(struct text *out, const char *s)
-{
-    text_add_char(out, '"');
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            text_printf(out, "\\%c", c);
-        else if (c < 0x20)
-            text_printf(out, "\\u%04x", c);
-        else
-            text_add_char(out, *s);
-    }
-    text_add_char(out, '"');
-}
-
 static void json_place(struct text *out, const struct sim_report *r,
                        const struct ptx_instruction *ins, struct loc where)
 {
     struct shown_place p = place_of(r, ins, where);
     text_add(out, "\"file\": ");
-    json_string(out, p.file ? p.file : "");
+    text_add_json(out, p.file ? p.file : "");
     text_printf(out, ", \"line\": %d, \"column\": %d", p.line, p.column);
     struct shown_place call = call_of(r, ins);
     if (!call.file)
         return;
     text_add(out, ", \"called_from\": {\"file\": ");
-    json_string(out, call.file);
+    text_add_json(out, call.file);
     text_printf(out, ", \"line\": %d, \"column\": %d}", call.line, call.column);
 }
 
@@ -268,13 +253,13 @@ static void json_access(struct text *out, const struct sim_report *r,
     text_add(out, "{");
     json_place(out, r, a->at.ins, a->at.where);
     text_add(out, ", \"does\": ");
-    json_string(out, a->does);
+    text_add_json(out, a->does);
     if (a->at.ins && a->at.function) {
         struct text t;
         text_init(&t, r->arena);
         ptx_print_instruction(&t, a->at.function, a->at.ins);
         text_add(out, ", \"instruction\": ");
-        json_string(out, t.data);
+        text_add_json(out, t.data);
     }
     text_printf(out, ", \"block\": %lld, \"warp\": %d", (long long)a->at.block, a->at.warp);
     if (a->lane >= 0)
@@ -296,7 +281,7 @@ void sim_finding_json(struct text *out, const struct sim_report *r, const struct
     text_printf(out, "{\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ",
                 sim_found_name(f->kind),
                 sim_found_fails(f->kind) && !f->suppressed ? "true" : "false", (long long)f->count);
-    json_string(out, f->message);
+    text_add_json(out, f->message);
     if (f->suppressed)
         text_add(out, ", \"suppressed\": true");
     text_add(out, ",\n   \"accesses\": [");
@@ -307,7 +292,7 @@ void sim_finding_json(struct text *out, const struct sim_report *r, const struct
     text_add(out, "],\n   \"steps\": [");
     for (int i = 0; i < f->step_count; i++) {
         text_add(out, i ? ", " : "");
-        json_string(out, f->steps[i]);
+        text_add_json(out, f->steps[i]);
     }
     text_add(out, "]}");
 }

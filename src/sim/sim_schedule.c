@@ -205,7 +205,7 @@ static void run_in_turn(struct sim *sim)
             next = after;
         }
         if (!sim->over && !can_run && sim->resident)
-            sim_deadlock(sim, "deadlock: every thread waits");
+            sim_deadlock(sim, "every thread waits");
         sim_idle_round(sim, &idle);
     }
 }
@@ -272,7 +272,7 @@ static void run_at_random(struct sim *sim)
             break;
         struct sim_warp *w = random_warp(sim);
         if (!w) {
-            sim_deadlock(sim, "deadlock: every thread waits");
+            sim_deadlock(sim, "every thread waits");
             break;
         }
         limit_turn(sim, random_turn(sim));

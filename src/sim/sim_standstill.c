@@ -152,7 +152,7 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle)
         return;
     uint64_t state = state_of(sim);
     if (idle->rounds > FIRST_STATE && state == idle->state)
-        sim_deadlock(sim, "deadlock: all that runs looks for what nobody will change");
+        sim_deadlock(sim, "all that runs looks for what nobody will change");
     if (idle->rounds == idle->next) {
         idle->state = state;
         idle->next *= 2;

@@ -167,8 +167,9 @@ static int copy_by_l1(const struct sim_access *a)
  * memory. */
 struct piece {
     uint64_t row, sector;
-    int8_t half
-        [2]; /* number in the row of the half sector that comes to the lower and to the upper half; -1: none */
+    /* Number in the row of the half sector that comes to the lower and to the upper half; -1:
+     * none. */
+    int8_t half[2];
 };
 
 /* Lanes whose target no later lane has too: only those are copied. */
@@ -201,9 +202,8 @@ static int pieces_of(const struct sim_access *a, struct piece pieces[SIM_LANES])
 }
 
 /* How the halves of a piece are moved, as a set of bits. A wavefront moves all pieces between the
- * same rows that are moved
- * alike: the same halves of sectors to the same halves, odd sectors to odd ones or to even ones.
- * Both halves of a sector go at once if they come from one. */
+ * same rows that are moved alike: the same halves of sectors to the same halves, odd sectors to odd
+ * ones or to even ones. Both halves of a sector go at once if they come from one. */
 static uint32_t ways(const struct piece *p)
 {
     int way[2], parity = (int)(p->sector % 2);

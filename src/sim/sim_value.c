@@ -57,7 +57,8 @@ bool sim_value_only(const struct ptx_instruction *ins, const uint16_t *allowed)
     return true;
 }
 
-enum ptx_mod sim_value_type(const struct ptx_instruction *ins, uint16_t slot_type)
+/* Bits a lane that a type of a form's slot takes in the file: 0 of a predicate. */
+static enum ptx_mod value_type(const struct ptx_instruction *ins, uint16_t slot_type)
 {
     if (slot_type == TYPE_WIDE) {
         switch ((int)ptx_type(ins, 0)) {
@@ -78,7 +79,7 @@ static bool value_operand(struct sim_decoder *d, const struct ptx_instruction *i
                           const struct ptx_slot *slot, const struct ptx_operand *o, size_t k,
                           struct sim_op *op)
 {
-    enum ptx_mod type = sim_value_type(ins, slot->type);
+    enum ptx_mod type = value_type(ins, slot->type);
     if (slot->kind == SLOT_IMMEDIATE) {
         op->imm = (int64_t)o->bits;
         return true;

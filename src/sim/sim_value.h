@@ -236,7 +236,4 @@ bool sim_value_operands(struct sim_decoder *d, const struct ptx_instruction *ins
 /* Has it no modifiers but these and types? `allowed` ends with MOD_NONE. */
 bool sim_value_only(const struct ptx_instruction *ins, const uint16_t *allowed);
 
-/* Bits a lane that a type of a form's slot takes in the file: 0 of a predicate. */
-enum ptx_mod sim_value_type(const struct ptx_instruction *ins, uint16_t slot_type);
-
 #endif

@@ -146,7 +146,8 @@ void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
     here->pc = to;
 }
 
-struct sim_path *sim_split(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+/* `mask` stays at op, the rest of the path goes on behind it. */
+static struct sim_path *split(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     sim_split_to(w, op + 1, mask, op);
     return &w->paths[w->path];
@@ -557,7 +558,7 @@ bool sim_proceed(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uin
         w->paths[w->path].pc = op + 1;
         return false;
     }
-    struct sim_path *p = sim_split(w, op, mask & ~done);
+    struct sim_path *p = split(w, op, mask & ~done);
     p->wait = SIM_WAIT_LANES;
     p->members &= ~p->mask;
     return false;
@@ -567,7 +568,7 @@ bool sim_gather_all(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     if (!(w->alive & ~mask))
         return true;
-    struct sim_path *p = sim_split(w, op, mask);
+    struct sim_path *p = split(w, op, mask);
     p->wait = SIM_WAIT_LANES;
     p->members = w->alive & ~mask;
     return false;

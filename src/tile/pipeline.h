@@ -39,7 +39,6 @@ struct expr *turn_comes(struct turns *t, int ahead);
 
 /* --- making expressions --- */
 struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n);
-struct expr *times_number(struct kernel *k, struct expr *e, int64_t n);
 struct expr *both_hold(struct kernel *k, struct expr *a, struct expr *b); /* a NULL: b */
 
 #endif

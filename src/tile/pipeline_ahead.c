@@ -31,7 +31,7 @@ struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n)
     return expr_binary(k, op, e->type, e->loc, e, expr_int(k, t, n < 0 ? -n : n, e->loc));
 }
 
-struct expr *times_number(struct kernel *k, struct expr *e, int64_t n)
+static struct expr *times_number(struct kernel *k, struct expr *e, int64_t n)
 {
     enum dtype t = e->type.dtype;
     int64_t known;

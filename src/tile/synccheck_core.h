@@ -273,17 +273,13 @@ const struct value *value_at(const struct sync_check *k, int v);
 const struct atom *atom_at(const struct sync_check *k, int a);
 const int64_t *value_lanes_at(const struct sync_check *k, const struct value *v); /* NULL: none */
 uint64_t value_leaves(const struct sync_check *k, int v);
-uint64_t param_leaf(const struct sym *s);
-uint64_t block_leaf(const struct kernel *kernel, int axis);
-uint64_t view_leaf(const struct sym *s);
 uint64_t expr_leaves(const struct sync_check *k, const struct expr *e); /* what it asks for */
 bool value_number(const struct sync_check *k, int v, int64_t *out);
 int sync_value_int(struct sync_check *k, int64_t c);
 int value_atom(struct sync_check *k, struct atom *a);
 int value_from_lanes(struct sync_check *k, const int64_t *lanes);
 int sync_value_add(struct sync_check *k, int a, int b, int64_t sign); /* a + sign * b */
-int value_scale(struct sync_check *k, int a, int64_t factor);
-int sync_value_thread(struct sync_check *k, int axis); /* thread.x … */
+int sync_value_thread(struct sync_check *k, int axis);                /* thread.x … */
 /* The op on operands of type t. */
 int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
 /* The same where the result wraps around, so that it is no sum. */

@@ -125,12 +125,14 @@ int value_modular(struct sync_check *k, int64_t c, int64_t step)
 
 /* --- leaves: few bits, which several may share --- */
 
-uint64_t param_leaf(const struct sym *s)
+static uint64_t block_leaf(const struct kernel *kernel, int axis);
+
+static uint64_t param_leaf(const struct sym *s)
 {
     return UINT64_C(1) << (s->index & 31);
 }
 
-uint64_t view_leaf(const struct sym *s)
+static uint64_t view_leaf(const struct sym *s)
 {
     return UINT64_C(1) << (36 + s->index % 28);
 }
@@ -154,7 +156,7 @@ static uint64_t leaves_below(const struct kernel *kernel, const struct expr *e)
 }
 
 /* A block's index is below the grid's extent. */
-uint64_t block_leaf(const struct kernel *kernel, int axis)
+static uint64_t block_leaf(const struct kernel *kernel, int axis)
 {
     return UINT64_C(1) << (32 + axis) | leaves_below(kernel, kernel->grid[axis]);
 }
@@ -408,7 +410,7 @@ static int scale_value(struct sync_check *k, int a, int64_t factor)
     return intern(&k->values, &v, sizeof v, NULL);
 }
 
-int value_scale(struct sync_check *k, int a, int64_t factor)
+static int value_scale(struct sync_check *k, int a, int64_t factor)
 {
     bool is_new;
     if (!is_lanes(k, a))

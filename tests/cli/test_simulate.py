@@ -2,13 +2,12 @@
 """`run` and `check` on the simulator: .tile, .ptx and, where a compiler is there, .cu."""
 import json
 import os
-import shutil
 import sys
 import tempfile
 
 import numpy as np
 
-from tile_runner import call, fail
+from tile_runner import CUDA_COMPILERS, call, cuda_compiler, fail
 
 HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
 
@@ -417,8 +416,8 @@ def test_tile(s, kernels):
 
 
 def test_cuda(s):
-    for compiler in ("clang", "nvcc"):
-        if not shutil.which(compiler) and not (compiler == "nvcc" and os.path.exists("/usr/local/cuda/bin/nvcc")):
+    for compiler in CUDA_COMPILERS:
+        if not cuda_compiler(compiler):
             print(f"no {compiler} here: not tried")
             continue
         launch = ["--compiler", compiler, "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[1]:zero", "--arg", "i32:1000"]

@@ -7,11 +7,13 @@
 Columns as in h200-counters.csv, with both sides' offsets: g0…g31 of global memory, s0…s31 of shared memory.
 """
 import csv
-import ctypes
 import io
 import random
+import struct
 import subprocess
 import sys
+
+from gpu_driver import Driver
 
 PTX = """.version 7.1
 .target sm_80
@@ -40,6 +42,7 @@ KERNEL = """
 }
 """
 ACCESSES = {"cpa4": ("ca", 4), "cpa8": ("ca", 8), "cpa16": ("cg", 16), "cpaa16": ("ca", 16)}
+SHARED = 160 * 1024
 METRICS = ["memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
            "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
 
@@ -83,34 +86,17 @@ def patterns(size):
         yield f"masked{n}", rows(size, 32 if size < 32 else size, 4096), [-1 if i in off else x for i, x in enumerate(line)]
 
 
-def call(cuda, name, *arguments):
-    status = getattr(cuda, name)(*arguments)
-    if status:
-        sys.exit(f"{name}: status {status}")
-
-
 def launch_all():
-    cuda = ctypes.CDLL("libcuda.so.1")
-    device, context = ctypes.c_int(), ctypes.c_void_p()
-    call(cuda, "cuInit", 0)
-    call(cuda, "cuDeviceGet", ctypes.byref(device), 0)
-    call(cuda, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-    call(cuda, "cuCtxSetCurrent", context)
+    driver = Driver()
     text = PTX + "".join(KERNEL % (name, how, size) for name, (how, size) in ACCESSES.items())
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    call(cuda, "cuModuleLoadData", ctypes.byref(module), text.encode() + b"\0")
-    memory, given = ctypes.c_uint64(), ctypes.c_uint64()
-    call(cuda, "cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(1 << 20))
-    call(cuda, "cuMemAlloc_v2", ctypes.byref(given), ctypes.c_size_t(256))
+    module = driver.load(text.encode())
+    memory, given = driver.allocate(1 << 20), driver.allocate(256)
     for name, (_, size) in ACCESSES.items():
-        call(cuda, "cuModuleGetFunction", ctypes.byref(function), module, f"copy_{name}".encode())
-        call(cuda, "cuFuncSetAttribute", function, 8, 160 * 1024)
+        function = driver.function(module, f"copy_{name}", SHARED)
         for _, sources, targets in patterns(size):
-            offsets = (ctypes.c_uint32 * 64)(*[v & 0xffffffff for pair in zip(sources, targets) for v in pair])
-            call(cuda, "cuMemcpyHtoD_v2", given, offsets, ctypes.c_size_t(256))
-            pointers = (ctypes.c_void_p * 2)(ctypes.cast(ctypes.byref(memory), ctypes.c_void_p), ctypes.cast(ctypes.byref(given), ctypes.c_void_p))
-            call(cuda, "cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, 160 * 1024, None, pointers, None)
-            call(cuda, "cuCtxSynchronize")
+            driver.write(given, struct.pack("<64I", *[v & 0xffffffff for pair in zip(sources, targets) for v in pair]))
+            driver.launch(function, 32, [memory, given], SHARED)
+            driver.wait()
 
 
 def main():

@@ -27,18 +27,23 @@ METRICS = {
 }
 
 
-def profile(words):
-    """The metrics of the first kernel that the command launches, as text, in the order of METRICS; None where there are none."""
-    command = ["ncu", "--csv", "--page", "raw", "--target-processes", "all", "--launch-count", "1", "--section", "SourceCounters",
-               "--metrics", ",".join(METRICS.values()), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+def profile_metrics(words, metrics):
+    """ncu's metrics of the first kernel that the command launches: texts by name, in base units; None where there are none."""
+    command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--launch-count", "1",
+               "--section", "SourceCounters", "--metrics", ",".join(metrics), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     text = done.stdout[done.stdout.find('"ID"'):]
     rows = list(csv.DictReader(io.StringIO(text)))
     if len(rows) < 2:
-        print(" ".join(words), done.stdout[-600:], done.stderr[-600:])
+        print(" ".join(words), done.stdout[-600:], done.stderr[-600:], file=sys.stderr)
         return None
-    row = rows[1]
-    return [row.get(name, "").replace(",", "").split(".")[0] for name in METRICS.values()]
+    return {name: (rows[1].get(name) or "").replace(",", "") for name in metrics}  # rows[0] has the units
+
+
+def profile(words):
+    """METRICS, in their order, as texts of integers; None where there are none."""
+    read = profile_metrics(words, METRICS.values())
+    return read and [text.split(".")[0] for text in read.values()]
 
 
 def read(tool, path, size):

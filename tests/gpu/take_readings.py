@@ -15,6 +15,8 @@ import os
 import struct
 import sys
 
+from gpu_driver import Driver
+
 THREADS, SHOWN, WORDS = 256, 32, 32
 
 
@@ -52,54 +54,27 @@ def write(path, operands, readings):
             file.write(readings[key][1])
 
 
-class Driver:
-    def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-
-    def call(self, name, *arguments):
-        status = getattr(self.cuda, name)(*arguments)
-        if status:
-            sys.exit(f"{name}: status {status}")
-
-    def load(self, folder):
-        module = ctypes.c_void_p()
-        for name in "readings.cubin", "readings.ptx":
-            path = os.path.join(folder, name)
-            if os.path.exists(path):
-                code = open(path, "rb").read() + b"\0"
-                if self.cuda.cuModuleLoadData(ctypes.byref(module), code) == 0:
-                    return module
-        sys.exit(f"{folder}: no program that this machine loads")
-
-    def allocate(self, data):
-        address = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(len(data)))
-        self.call("cuMemcpyHtoD_v2", address, bytes(data), ctypes.c_size_t(len(data)))
-        return address
+def load(driver, folder):
+    for name in "readings.cubin", "readings.ptx":
+        path = os.path.join(folder, name)
+        module = driver.load(open(path, "rb").read()) if os.path.exists(path) else None
+        if module:
+            return module
+    sys.exit(f"{folder}: no program that this machine loads")
 
 
 def run(folder, operands, total):
     """All bytes that the program writes, and how many kernels there were."""
     driver = Driver()
-    module, function = driver.load(folder), ctypes.c_void_p()
-    results, given = driver.allocate(bytes(total)), driver.allocate(operands)
+    module = load(driver, folder)
+    results, given = driver.allocate(total, bytes(total)), driver.allocate(len(operands), operands)
     words = ctypes.create_string_buffer(operands[:WORDS], WORDS)
-    pointers = (ctypes.c_void_p * 3)(ctypes.cast(ctypes.byref(results), ctypes.c_void_p),
-                                     ctypes.cast(ctypes.byref(given), ctypes.c_void_p),
-                                     ctypes.cast(words, ctypes.c_void_p))
-    number, find = 0, driver.cuda.cuModuleGetFunction
-    while find(ctypes.byref(function), module, f"group_{number}".encode()) == 0:
-        driver.call("cuLaunchKernel", function, 1, 1, 1, THREADS, 1, 1, 0, None, pointers, None)
+    number = 0
+    while function := driver.function(module, f"group_{number}"):
+        driver.launch(function, THREADS, [results, given, words])
         number += 1
-    driver.call("cuCtxSynchronize")
-    data = ctypes.create_string_buffer(total)
-    driver.call("cuMemcpyDtoH_v2", data, results, ctypes.c_size_t(total))
-    return data.raw, number
+    driver.wait()
+    return driver.read(results, total), number
 
 
 def take(folder, out, raw=None):

@@ -276,6 +276,7 @@ static const struct {
     /* what is read ahead behind the last step is multiplied by nobody */
     {"matmul/nt.tile", TW_F16, "left out"},
     {"matmul/nt.tile", TW_BF16, "left out"},
+    {"matmul/nt.tile", TW_DTYPE_NONE, "left out"}, /* of bytes */
 };
 
 static int64_t size_of(const char *name)

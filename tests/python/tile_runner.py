@@ -24,9 +24,13 @@ def call(command, cwd=None, env=None, timeout=100):
     return result
 
 
-def cuda_compiler():
-    """Whether CUDA C can be compiled here."""
-    return any(shutil.which(name) for name in ("nvcc", "/usr/local/cuda/bin/nvcc", "clang", "clang-14"))
+# As tools/cuda_source.c looks for them.
+CUDA_COMPILERS = {"nvcc": ["nvcc", "/usr/local/cuda/bin/nvcc"], "clang": ["clang", *[f"clang-{n}" for n in range(20, 13, -1)]]}
+
+
+def cuda_compiler(*kinds):
+    """Whether CUDA C can be compiled here, by one of these: "nvcc", "clang"; without any, by either."""
+    return any(shutil.which(name) for kind in kinds or CUDA_COMPILERS for name in CUDA_COMPILERS[kind])
 
 
 def fail(text):

@@ -70,6 +70,8 @@ static const char head[] =
     "setp.lt.u32 %p, %t, 32;\nsetp.lt.u32 %q, %t, 8;\n";
 
 /* A kernel's accesses as written, and as merged. */
+/* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and what
+ * follows from both. */
 static const struct {
     const char *what, *body;
     int written, merged; /* warp instructions on shared memory, of one warp */
@@ -296,14 +298,16 @@ static uint32_t line_of(const struct sim_case *c, const char *text)
 #define LOOP                                                                                       \
     "mov.b32 %i, 4;\nagain:\nld.shared.b32 %r0, [%a];\nsub.s32 %i, %i, 1;\n"                       \
     "setp.ne.s32 %q, %i, 0;\n@%q bra again;\n"
+/* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and what
+ * follows from both. */
 static const struct {
     const char *what, *body;
     struct {
-        const char *line;
+        const char *line; /* a piece of it */
         uint8_t kind, space;
-        uint16_t bytes, loops;
+        uint16_t bytes, loops; /* loops: that it stands in */
     } made[8];
-    int64_t low, high; /* loads and stores of shared memory */
+    int64_t low, high; /* of shared memory: loads and stores at least, loads at most */
     const char *why;   /* NULL: exact */
 } assembled[] = {
     {"as written", TWO, {{"[%a];", LOAD(4), 0}, {"[%a+4];", LOAD(4), 0}}, 2, 2, NULL},
@@ -418,7 +422,6 @@ static void texts(void **state)
     open_body(&c, "");
     found = run(&c, NULL);
     text_init(&out, &c.arena);
-    text_add(&out, "");
     sim_assembled_text(&out, &found);
     assert_int_equal(out.length, 0);
     sim_case_close(&c);

@@ -239,14 +239,6 @@ static void deadlocks_in_the_order_of_blocks(void **state)
     assert_int_equal(report.last->access[0].at.block, 256);
 }
 
-static void why_does_not_say_it_twice(void **state)
-{
-    (void)state;
-    watch_barriers(64);
-    sim_barrier_check_deadlock(barriers, "deadlock: every thread waits");
-    assert_string_equal(report.first->message, "every thread waits");
-}
-
 static void mbarriers_are_made_once(void **state)
 {
     (void)state;
@@ -362,7 +354,6 @@ int main(void)
         TEST(those_who_left),
         TEST(a_wait_is_where_it_is),
         TEST(deadlocks_in_the_order_of_blocks),
-        TEST(why_does_not_say_it_twice),
         TEST(mbarriers_are_made_once),
         TEST(mbarriers_are_there),
         TEST(each_phase_is_waited_for),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const levels[] = {"", "-G"};
 enum { LEVELS = 2 };
@@ -20,8 +21,8 @@ enum { LEVELS = 2 };
 static bool open_program(struct sim_case *c, const char *name, const char *level)
 {
     char command[512], path[256];
-    snprintf(path, sizeof path, "%s/sim_%s%s.ptx", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
-             name, level);
+    snprintf(path, sizeof path, "%s/sim_%s%s.%ld.ptx", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+             name, level, (long)getpid());
     snprintf(command, sizeof command,
              "PATH=$PATH:/usr/local/cuda/bin; nvcc -ptx -arch=sm_80 %s -o %s "
              "%s/tests/ptx/cuda/%s.cu >/dev/null 2>&1",

@@ -410,15 +410,15 @@ static bool no_more_copies(const struct request *q)
     return q->order != SIM_WEAK || !q->mask || m->copies + __builtin_popcount(q->mask) > COPIES;
 }
 
-/* A copy of some lanes: its read or its write. True: it races. */
-static bool copy(struct feed *f, bool avoid, enum verdict *races)
+/* A copy of some lanes: its read or its write. */
+static void copy(struct feed *f, bool avoid, enum verdict *races)
 {
     struct request q;
     static uint32_t group;
     random_request(&q);
     q.mask &= below(2) ? q.mask & -q.mask : 3u << below(4) * 8;
     if (no_more_copies(&q))
-        return false;
+        return;
     int agents = m->copies;
     for (uint32_t rest = q.mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), s = slot(q.block, q.warp, lane), agent = SLOTS + agents;
@@ -430,7 +430,7 @@ static bool copy(struct feed *f, bool avoid, enum verdict *races)
         m->now[agent].at[agent] = 1;
     }
     if (avoid && access_races(&q, false))
-        return false;
+        return;
     m->copies = agents;
     group++;
     for (uint32_t rest = q.mask; rest; rest &= rest - 1)
@@ -439,7 +439,6 @@ static bool copy(struct feed *f, bool avoid, enum verdict *races)
     pass_values(&q);
     feed_async(f, q.block, q.warp, q.mask, SIM_ASYNC_ISSUE, group, 0);
     feed_request(f, &q, group);
-    return true;
 }
 
 /* Those that arrived at an mbarrier are known at any wait. */

@@ -40,6 +40,15 @@ static const char *number(double v, bool single)
     return t.data;
 }
 
+static void strings_of_json(void **state)
+{
+    (void)state;
+    struct text t;
+    text_init(&t, &arena);
+    text_add_json(&t, "a \"b\" \\ \n\x1f µ");
+    assert_string_equal(t.data, "\"a \\\"b\\\" \\\\ \\u000a\\u001f µ\"");
+}
+
 static void numbers_are_short(void **state)
 {
     (void)state;
@@ -106,6 +115,14 @@ static void numbers_do_not_follow_the_locale(void **state)
     assert_string_equal(text, "1234.5");
 }
 
+static void base_names(void **state)
+{
+    (void)state;
+    assert_string_equal(text_base_name("a/b/k.cu"), "k.cu");
+    assert_string_equal(text_base_name("k.cu"), "k.cu");
+    assert_string_equal(text_base_name("a/"), "");
+}
+
 static void distances(void **state)
 {
     (void)state;
@@ -133,10 +150,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(text_grows, arena_set_up, arena_tear_down),
+        cmocka_unit_test_setup_teardown(strings_of_json, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(numbers_are_short, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(numbers_read_back, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(numbers_do_not_follow_the_locale, arena_set_up,
                                         arena_tear_down),
+        cmocka_unit_test(base_names),
         cmocka_unit_test(distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
  *     KERNEL CONFIGURATION MUTATION NUMBER: why
  *
  * (`ragged`, `aligned` or `both`; `ptx-` or `source-` in front of the mutation.) An entry whose
- * mutants were all caught is a failure too.
+ * mutants were all caught, or that no mutant has any more, is a failure too.
  */
 #include "ptx_mutants.h"
 #include "source_mutants.h"
@@ -98,6 +98,7 @@ struct total {
 struct entry {
     const char *key;
     int made, lived;
+    bool judged; /* its kernel was, in its configuration */
 };
 
 struct options {
@@ -325,10 +326,24 @@ static void judge_list(const struct options *o, struct total *total)
 {
     for (size_t i = 0; i < o->list.count; i++) {
         const struct entry *e = &o->list.data[i];
-        if (!e->made || e->lived)
+        if (!e->judged || e->lived)
             continue;
-        printf("FAIL `%s` is listed as harmless, and caught\n", e->key);
+        printf("FAIL `%s` is listed as harmless, and %s\n", e->key,
+               e->made ? "caught" : "no mutant of the kernel");
         total->failures++;
+    }
+}
+
+/* Entries of the kernel and its configuration are to have a mutant. */
+static void mark_entries(const struct subject *s, struct options *o)
+{
+    const char *names[] = {configuration_names[s->configuration], "both"};
+    char start[256];
+    for (int n = 0; n < 2; n++) {
+        int length = snprintf(start, sizeof start, "%s %s ", s->name, names[n]);
+        for (size_t i = 0; i < o->list.count; i++)
+            if (strncmp(o->list.data[i].key, start, (size_t)length) == 0)
+                o->list.data[i].judged = true;
     }
 }
 
@@ -440,6 +455,7 @@ static void judge_kernel(tw_context *ctx, tw_module *module, tw_kernel *kernel, 
     open_subject(&s, module, kernel, configuration);
     total->kernels += configuration == 0;
     if (original_is_silent(&s, o->orders)) {
+        mark_entries(&s, o);
         judge_ptx(&s, o, total);
         judge_sources(&s, o, total);
     } else {

@@ -222,9 +222,9 @@ K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, CLEAN(32) BROKEN(
 //# mbarrier_used_before_init: race
 K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 64); CLEAN(__syncthreads();) BROKEN(if (WARP == 0) __syncwarp(); else { int f; do LOAD(relaxed.gpu, f, out); while (!f); } if (T == 0) STORE(relaxed.gpu, out, 1);) mbar_arrive(&m); }
 
-//# same_value_then_read: race block=96
+//# same_value_then_read: race warns=same-value block=96
 K { __shared__ int s; int f; if (T == 0) { s = n; STORE(relaxed.gpu, out + 9, 1); } if (T == 32) { do LOAD(relaxed.gpu, f, out + 9); while (!f); s = n; } CLEAN(BAR(1, 96);) BROKEN(if (WARP) BAR(1, 64);) if (T == 64) out[0] = s; BAR(0, 96); }
-//# same_value_then_atomic: race block=96
+//# same_value_then_atomic: race warns=same-value block=96
 K { __shared__ int s; int f; if (T == 0) { s = n; STORE(relaxed.gpu, out + 9, 1); } if (T == 32) { do LOAD(relaxed.gpu, f, out + 9); while (!f); s = n; } CLEAN(BAR(1, 96);) BROKEN(if (WARP) BAR(1, 64);) if (T == 64) atomicAdd(&s, 1); BAR(0, 96); }
 //# lanes_write_two_values: race block=32
 K { __shared__ int s; if (T < 3) { CLEAN(if (T == 2)) s = T == 2 ? 7 : 1; } __syncthreads(); out[T] = s; }

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""compute-sanitizer's four tools have nothing to say about any kernel.
+
+    sanitize.py TILEWRIGHT GPU_KERNELS GPU_RANDOM [-j N] [-k TEXT] [--sanitizer COMMAND] [--few]
+
+Each file of kernels/ in its default configuration, every type, small shapes none of which is even (gpu_kernels -s small); random
+tile programs (gpu_random); every kernel of tests/parity as its comments say. Each under memcheck, racecheck, initcheck and
+synccheck, N processes (one a core) at a time. -k: only what has this text. --few: one file, one tool each in turn. Where there is
+no GPU or no compute-sanitizer (or COMMAND in its place), that is said, with status 77.
+"""
+import argparse
+import concurrent.futures
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from test_gpu import ROOT, has_gpu, parity_cases
+from tile_runner import fail
+
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+SKIPPED = 77
+TIMEOUT = 600
+# what a tool says that found nothing: its name, and a count of none
+QUIET = re.compile(r"=========( COMPUTE-SANITIZER| [A-Z ]*SUMMARY: 0 .*)?$")
+
+
+def commands(given):
+    """(name, command) of what is run under each tool."""
+    for path in sorted(glob.glob("kernels/*/*.tile")):
+        yield path, [given.kernels, "-j", "0", "-c", "default", "-s", "small", path]
+    for first in range(1, 81, 20):
+        yield f"random programs {first} to {first + 19}", [given.random, "-j", "0", "-s", str(first), "20"]
+    for case in parity_cases():
+        yield str(case), [given.tool, "run", case.name, *case.arguments, "--device=cuda"]
+
+
+def findings(given, tool, name, command):
+    """None, or what was said."""
+    words = [*given.sanitizer.split(), f"--tool={tool}", "--error-exitcode=9", *command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT, errors="replace")
+    except subprocess.TimeoutExpired:
+        return f"{tool}: {name}: did not end"
+    out = done.stdout + done.stderr
+    said = [line for line in out.split("\n") if line.startswith("=========")]
+    if done.returncode == 0 and all(map(QUIET.match, said)) and any("SUMMARY: 0 " in line for line in said):
+        return None
+    if done.returncode == 2 and refused(done.stderr):
+        return None
+    return f"{tool}: {name}: status {done.returncode}\n{out.strip()[-2500:]}"
+
+
+def refused(text):
+    """The compiler has no code for this GPU, and says what else to take: nothing was run."""
+    return "note: with these tuned values it fits" in text or re.search(r"error: sm_\d+\w* has no `e[45]m[23]`", text)
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("kernels")
+    parser.add_argument("random")
+    parser.add_argument("-j", type=int, default=os.cpu_count())
+    parser.add_argument("-k", default="")
+    parser.add_argument("--sanitizer", default="compute-sanitizer")
+    parser.add_argument("--few", action="store_true")
+    given = parser.parse_args()
+    given.tool, given.kernels, given.random = map(os.path.abspath, (given.tool, given.kernels, given.random))
+    return given
+
+
+def main():
+    given = arguments()
+    os.chdir(ROOT)
+    if not has_gpu(given.tool):
+        print("skipped: there is no GPU")
+        sys.exit(SKIPPED)
+    if not shutil.which(given.sanitizer.split()[0]):
+        print("skipped: there is no compute-sanitizer in the PATH (it comes with the CUDA toolkit)")
+        sys.exit(SKIPPED)
+    work = [(tool, *what) for what in commands(given) for tool in TOOLS if given.k in what[0]]
+    if given.few:
+        work = work[::len(TOOLS) + 1]
+    with concurrent.futures.ThreadPoolExecutor(given.j) as pool:
+        problems = [p for p in pool.map(lambda w: findings(given, *w), work) if p]
+    print(f"{len(work)} runs under compute-sanitizer, {len(problems)} with findings")
+    if problems:
+        fail("\n\n".join(problems[:20]) + "\n" + "\n".join(p.split("\n")[0] for p in problems[20:]))
+
+
+if __name__ == "__main__":
+    main()
