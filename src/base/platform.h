@@ -22,6 +22,16 @@ char *platform_read_file(struct arena *a, const char *path, size_t *length, cons
 bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why);
 
+/* Several files, as platform_write_file does it: all, or none where something fails. *failed is then
+ * the index of the one that could not be written. */
+struct platform_file {
+    const char *path;
+    const void *data;
+    size_t length;
+};
+bool platform_write_files(struct arena *a, const struct platform_file *files, int count,
+                          int *failed, const char **why);
+
 void *platform_library(const char *name); /* dlopen; NULL if absent */
 void *platform_symbol(void *library, const char *name);
 
