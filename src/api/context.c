@@ -152,6 +152,8 @@ void tw_context_free(tw_context *ctx)
 {
     if (!ctx)
         return;
+    while (ctx->builds)
+        tw_build_free(ctx->builds);
     while (ctx->launches)
         tw_launch_free(ctx->launches);
     while (ctx->modules)

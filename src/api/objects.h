@@ -9,7 +9,11 @@
  *   launch_run.c  prepare, run, verify
  *   look.c        check, show, devices
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
+<<<<<<< HEAD
  *   device.c      the GPU of a context: memory, streams, events
+=======
+ *   ahead.c       kernels as C to ship
+>>>>>>> 2008515 (aot, api: kernels as C to ship, NAME.h and NAME.c)
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
@@ -44,6 +48,7 @@ struct tw_context {
     tw_module *modules;
     tw_launch *launches;
     tw_ptx *programs;
+    tw_build *builds;
     struct cuda *cuda; /* opened when first needed */
     void *marks[2];    /* its events around what is timed; NULL: not made yet */
 };
