@@ -114,6 +114,8 @@ int aot_rooms(const struct lowered *lowered);
 void aot_quote(struct text *out, const char *s, size_t length);
 /* A text within a comment of C. */
 void aot_comment(struct text *out, const char *s);
+/* The text in lines of 100 columns where they can be broken. */
+void aot_wrap(struct text *out, const char *text);
 /* "MATMUL" */
 const char *aot_upper(const struct aot_build *b);
 const char *aot_c_type(enum dtype t);

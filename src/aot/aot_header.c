@@ -34,6 +34,54 @@ void aot_comment(struct text *out, const char *s)
     }
 }
 
+enum { COLUMNS = 100 };
+
+/* Where a line may end that starts at s with `room` columns left: behind the last comma or
+ * semicolon that has a space after it and stands in no string. 0: nowhere. */
+static size_t break_at(const char *s, size_t length, size_t room)
+{
+    size_t at = 0;
+    bool quoted = false;
+    for (size_t i = 0; i + 1 < length && (i < room || at == 0); i++) {
+        if (s[i] == '\\' && quoted)
+            i++;
+        else if (s[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (s[i] == ',' || s[i] == ';') && s[i + 1] == ' ')
+            at = i + 1;
+    }
+    return at;
+}
+
+static void wrap_line(struct text *out, const char *line, size_t length)
+{
+    bool comment = strncmp(line, " * ", 3) == 0;
+    int indent = (int)strspn(line, " ") + 4;
+    size_t column = 0;
+    while (column + length > COLUMNS) {
+        size_t first = break_at(line, length, COLUMNS - column);
+        if (!first)
+            break;
+        text_add_n(out, line, first);
+        text_printf(out, "\n%s%*s", comment ? " *" : "", comment ? 5 : indent, "");
+        column = comment ? 7 : (size_t)indent;
+        line += first + 1;
+        length -= first + 1;
+    }
+    text_add_n(out, line, length);
+}
+
+void aot_wrap(struct text *out, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        wrap_line(out, text, length);
+        text += length;
+        if (*text)
+            text_add_char(out, *text++);
+    }
+}
+
 const char *aot_upper(const struct aot_build *b)
 {
     char *upper = arena_string(b->arena, b->name, strlen(b->name));
@@ -111,30 +159,8 @@ const char *aot_c_type(enum dtype t)
     }
 }
 
-/* In lines of at most 100 columns, broken behind commas. */
-static void add_broken(struct text *out, const char *s)
+void aot_prototype(struct text *out, const struct aot_build *b, const struct aot_function *f)
 {
-    enum { COLUMNS = 100, INDENT = 4 };
-    size_t column = 0;
-    while (*s) {
-        size_t length = strcspn(s, ",");
-        length += s[length] == ',';
-        if (column > 0 && column + length >= COLUMNS) {
-            text_printf(out, "\n%*s", INDENT, "");
-            column = INDENT;
-            s += *s == ' ';
-            continue;
-        }
-        text_add_n(out, s, length);
-        column += length;
-        s += length;
-    }
-}
-
-void aot_prototype(struct text *result, const struct aot_build *b, const struct aot_function *f)
-{
-    struct text whole, *out = &whole;
-    text_init(out, b->arena);
     text_printf(out, "%s_status %s(const %s_module *module, void *stream", b->name, f->name,
                 b->name);
     for (int i = 0; i < f->param_count; i++) {
@@ -143,20 +169,16 @@ void aot_prototype(struct text *result, const struct aot_build *b, const struct 
                     aot_c_type(p->dtype), p->is_pointer ? "*" : "", p->c_name);
     }
     text_add(out, f->rooms ? ", void *workspace, size_t workspace_bytes)" : ")");
-    add_broken(result, whole.data);
 }
 
-void aot_workspace_prototype(struct text *result, const struct aot_build *b,
+void aot_workspace_prototype(struct text *out, const struct aot_build *b,
                              const struct aot_function *f)
 {
-    struct text whole, *out = &whole;
-    text_init(out, b->arena);
     text_printf(out, "size_t %s_workspace(const %s_module *module", f->name, b->name);
     for (int i = 0; i < f->param_count; i++)
         if (!f->params[i].is_pointer)
             text_printf(out, ", %s %s", aot_c_type(f->params[i].dtype), f->params[i].c_name);
     text_add(out, ")");
-    add_broken(result, whole.data);
 }
 
 /* --- in words --- */
@@ -171,6 +193,10 @@ const char *aot_statics(struct arena *a, const struct aot_function *f, const str
         text_printf(&t, "%s%s = ", t.length ? ", " : "", f->params[i].name);
         if (r->values[i].is_float)
             text_add_double(&t, r->values[i].f, f->params[i].dtype != DT_F64);
+        else if (f->params[i].dtype == DT_BOOL)
+            text_add(&t, r->values[i].i ? "true" : "false");
+        else if (f->params[i].dtype == DT_U64)
+            text_printf(&t, "%" PRIu64, (uint64_t)r->values[i].i);
         else
             text_printf(&t, "%" PRId64, r->values[i].i);
     }
@@ -257,10 +283,12 @@ static void declare(struct text *out, const struct aot_build *b, const struct ao
 
 void aot_header(struct text *out, struct aot_build *b)
 {
-    struct text functions;
+    struct text all, functions;
+    text_init(&all, b->arena);
     text_init(&functions, b->arena);
     for (size_t i = 0; i < b->functions.count; i++)
-        declare(&functions, b, &b->functions.data[i]);
+        declare(&all, b, &b->functions.data[i]);
+    aot_wrap(&functions, all.data);
     struct aot_slot slots[] = {{"name", b->name},
                                {"NAME", aot_upper(b)},
                                {"about", aot_about(b)},

@@ -128,7 +128,7 @@ static void write_tables(struct text *out, const struct aot_build *b,
 
 static void add_condition(struct text *out, const char *text)
 {
-    text_printf(out, "%s%s", out->length ? " && " : "", text);
+    text_printf(out, "%s%s", out->length ? " &&\n            " : "", text);
 }
 
 static const char *static_condition(struct arena *a, const struct aot_param *p, struct literal v)
@@ -304,8 +304,7 @@ static void write_not_built(struct text *out, const struct aot_build *b,
                 aot_upper(b), f->name, form.data, built.data);
     for (int i = 0; i < f->param_count; i++)
         if (!f->params[i].is_pointer)
-            text_printf(out, ",\n                        %s%s", scalar_cast(f->params[i].dtype),
-                        f->params[i].c_name);
+            text_printf(out, ", %s%s", scalar_cast(f->params[i].dtype), f->params[i].c_name);
     text_add(out, ");\n");
 }
 
@@ -327,13 +326,24 @@ static void write_start_of_body(struct text *out, const struct aot_function *f, 
     text_add(out, " : -1;\n");
 }
 
+/* The kernel takes floats of 8 bits in 32. */
+static bool is_widened(const struct aot_param *p)
+{
+    return !p->is_pointer && (p->dtype == DT_E4M3 || p->dtype == DT_E5M2);
+}
+
 static int write_arguments(struct text *out, const struct aot_function *f)
 {
     int count = 0;
+    for (int i = 0; i < f->param_count; i++)
+        if (is_widened(&f->params[i]) && !f->params[i].is_static)
+            text_printf(out, "    uint32_t aot_of_%s = %s;\n", f->params[i].c_name,
+                        f->params[i].c_name);
     text_add(out, "    void *aot_arguments[] = {");
     for (int i = 0; i < f->param_count; i++)
         if (!f->params[i].is_static) {
-            text_printf(out, "(void *)&%s, ", f->params[i].c_name);
+            text_printf(out, "(void *)&%s%s, ", is_widened(&f->params[i]) ? "aot_of_" : "",
+                        f->params[i].c_name);
             count++;
         }
     for (int i = 0; i < f->rooms; i++)
@@ -393,17 +403,19 @@ void aot_source(struct text *out, struct aot_build *b)
 {
     const struct lower_target *targets[AOT_MOST_TARGETS];
     int target_count = aot_targets(b, targets, AOT_MOST_TARGETS);
-    struct text tables, functions;
+    struct text tables, all, functions;
     text_init(&tables, b->arena);
+    text_init(&all, b->arena);
     text_init(&functions, b->arena);
     write_tables(&tables, b, targets, target_count);
     for (int i = 0; i < (int)b->functions.count; i++) {
-        write_pick(&functions, b, i, targets, target_count);
-        write_plan(&functions, b, i);
-        write_function(&functions, b, i);
+        write_pick(&all, b, i, targets, target_count);
+        write_plan(&all, b, i);
+        write_function(&all, b, i);
         if (b->functions.data[i].rooms)
-            write_workspace(&functions, b, i);
+            write_workspace(&all, b, i);
     }
+    aot_wrap(&functions, all.data);
     struct aot_slot slots[] = {{"name", b->name},
                                {"NAME", aot_upper(b)},
                                {"about", aot_about(b)},
