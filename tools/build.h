@@ -1,6 +1,7 @@
 /* The command `build`: what is to be built, worked out from its options.
  *
  *   cmd_build.c      kernels, targets, types; the files
+ *   build_types.c    element types: --type
  *   build_points.c   static values: --set
  *   build_tuned.c    tuned values from a file: --tuned
  *   build_cubins.c   machine code, objects: other people's programs
@@ -9,6 +10,15 @@
 #define TW_TOOL_BUILD_H
 
 #include "settings.h"
+
+/* --- types --- */
+
+/* Whether --type asks for `type` of a type variable. Where it says nothing of that
+ * variable, all of its types are asked for. */
+bool type_asked(const struct options *o, const tw_type *variable, const char *type);
+/* Whether every type that it names is one of some kernel: STATUS_OK, or STATUS_USAGE after a
+ * message. */
+int types_check(const struct known_kernel *list, int count, const struct options *o);
 
 /* --- static values --- */
 

@@ -34,17 +34,16 @@ static void add_point(struct points *all, const struct point *p)
 
 /* --- one --set --- */
 
-/* Whether the kernel has a parameter of that name: 0, or whether it is static: 1, 2. */
-static int static_named(tw_kernel *k, const char *name, tw_param *p)
+static bool has_static(tw_kernel *k, const char *name)
 {
-    for (int i = 0; tw_kernel_param(k, i, p) == TW_OK; i++)
-        if (strcmp(p->name, name) == 0)
-            return p->is_static ? 2 : 1;
-    return 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (strcmp(p.name, name) == 0)
+            return p.is_static;
+    return false;
 }
 
-static int refuse_launch_value(tw_kernel *k, const struct options *o, const char *name,
-                               bool is_pointer)
+static int refuse_launch_value(tw_kernel *k, const struct options *o, const char *name)
 {
     char *statics = NULL;
     tw_param p;
@@ -52,25 +51,23 @@ static int refuse_launch_value(tw_kernel *k, const struct options *o, const char
         if (p.is_static)
             append_text(&statics, "%s`%s`", statics ? ", " : "", p.name);
     usage_error(NULL, o->command,
-                "--set %s: `%s` is %s of each launch of %s; what is built in are static parameters "
-                "(%s)",
-                name, name, is_pointer ? "an array" : "a value", tw_kernel_name(k),
-                statics ? statics : "it has none");
+                "--set %s: `%s` is given to each launch of %s; what is built in are static "
+                "parameters (%s)",
+                name, name, tw_kernel_name(k), statics ? statics : "it has none");
     free(statics);
     return STATUS_USAGE;
 }
 
-/* One kernel's static value may be an array of another's. */
+/* That some kernel has such a scalar is known; one kernel's static may be another's array. */
 static int check_name(const struct known_kernel *list, int count, const struct options *o,
                       const char *name)
 {
-    tw_param p;
     for (int i = 0; i < count; i++)
-        if (static_named(list[i].kernel, name, &p) == 2)
+        if (has_static(list[i].kernel, name))
             return STATUS_OK;
     for (int i = 0; i < count; i++)
-        if (static_named(list[i].kernel, name, &p) == 1)
-            return refuse_launch_value(list[i].kernel, o, name, p.is_pointer);
+        if (setting_named(list[i].kernel, "set", name))
+            return refuse_launch_value(list[i].kernel, o, name);
     return STATUS_OK;
 }
 
@@ -94,11 +91,10 @@ int points_check(const struct known_kernel *list, int count, const struct option
 static int read_use(struct point *out, tw_kernel *k, const struct options *o, const char *text)
 {
     struct assignment a;
-    tw_param p;
     bool bad;
     *out = (struct point){0};
     while (next_assignment(&text, &a, &bad)) {
-        if (static_named(k, a.name, &p) != 2)
+        if (!has_static(k, a.name))
             continue;
         if (point_value(out, a.name))
             return usage_error(NULL, o->command, "--set gives `%s` two values at once", a.name);

@@ -231,6 +231,9 @@ static int add_version(const struct version *v, bool *added)
         if (s != TW_BAD_PROGRAM || !v->entry || v->entry->target) {
             say(v->builder, s);
             status = s == TW_OK ? STATUS_OK : STATUS_USAGE;
+            if (s != TW_OK && v->entry)
+                complain_more(NULL, "with the tuned values of %s:%d", v->builder->tuned.path,
+                              v->entry->line);
         }
     }
     tw_launch_free(l);
@@ -321,29 +324,6 @@ static int add_points(struct version *v, const struct points *points)
 
 /* --- types --- */
 
-/* Whether --type asks for it; without --type all are. */
-static bool type_asked(const struct options *o, const char *variable, const char *type)
-{
-    bool any = false;
-    for (const struct option_use *u = NULL; (u = options_next(o, "type", u));) {
-        const char *at = u->values[0];
-        struct assignment a;
-        bool bad;
-        if (!strchr(at, '=')) {
-            any = true;
-            if (strcmp(at, type) == 0)
-                return true;
-            continue;
-        }
-        while (next_assignment(&at, &a, &bad)) {
-            any = any || strcmp(a.name, variable) == 0;
-            if (strcmp(a.name, variable) == 0 && strcmp(a.value, type) == 0)
-                return true;
-        }
-    }
-    return !any;
-}
-
 /* The next choice of types from *at on that --type allows; at: by type variable, an index. */
 static bool next_types(tw_kernel *k, int *at)
 {
@@ -364,24 +344,9 @@ static bool types_asked(const struct options *o, tw_kernel *k, const int *at, tw
     bool asked = true;
     for (int i = 0; tw_kernel_type(k, i, &type) == TW_OK; i++) {
         types[i] = type.choices[at[i]];
-        asked = asked && type_asked(o, type.name, tw_dtype_name(types[i]));
+        asked = asked && type_asked(o, &type, tw_dtype_name(types[i]));
     }
     return asked;
-}
-
-static int no_such_types(struct builder *b, tw_kernel *k)
-{
-    char *choices = NULL;
-    tw_type type;
-    for (int i = 0; tw_kernel_type(k, i, &type) == TW_OK; i++) {
-        append_text(&choices, "%s%s = ", choices ? "; " : "", type.name);
-        for (int j = 0; j < type.count; j++)
-            append_text(&choices, "%s%s", j ? ", " : "", tw_dtype_name(type.choices[j]));
-    }
-    usage_error(NULL, b->self, "--type: nothing that kernel `%s` has (%s)", tw_kernel_name(k),
-                choices);
-    free(choices);
-    return STATUS_USAGE;
 }
 
 static int add_types(struct version *v, const struct points *points)
@@ -390,16 +355,11 @@ static int add_types(struct version *v, const struct points *points)
     size_t room = (size_t)tw_kernel_type_count(v->kernel) + 1;
     int *at = need_memory(room * sizeof *at), status = STATUS_OK;
     tw_dtype *types = need_memory(room * sizeof *types);
-    bool any = false;
     v->types = types;
     do {
-        if (!types_asked(b->given, v->kernel, at, types))
-            continue;
-        any = true;
-        status = add_points(v, points);
+        if (types_asked(b->given, v->kernel, at, types))
+            status = add_points(v, points);
     } while (status == STATUS_OK && next_types(v->kernel, at));
-    if (!any)
-        status = no_such_types(b, v->kernel);
     free(types);
     free(at);
     return status;
@@ -571,6 +531,8 @@ static int build_run(const struct command *self, const struct options *given)
         status = settings_known(b.kernels, b.kernel_count, given);
     if (status == STATUS_OK)
         status = points_check(b.kernels, b.kernel_count, given);
+    if (status == STATUS_OK)
+        status = types_check(b.kernels, b.kernel_count, given);
     if (status == STATUS_OK) {
         char *name = build_name(&b);
         status = build_all(&b, name);
@@ -592,7 +554,10 @@ static const struct option_spec build_options[] = {
      .value = "NAME=VALUE",
      .help =
          "value of a static parameter to build in, e.g. n=4096,k=4096; several times for several"},
-    OPTION_TYPE,
+    {.name = "type",
+     .values = 1,
+     .value = "[NAME=]TYPES",
+     .help = "element types to build for, e.g. f16,bf16 or T=f16 (default: all of the kernel)"},
     OPTION_TUNE,
     {.name = "tuned",
      .values = 1,

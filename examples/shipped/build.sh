@@ -8,4 +8,4 @@ root=$here/../..
 tilewright build "$root/kernels/matmul/split_k.tile" "$root/kernels/fused/softmax.tile" \
     --name scores --output "$folder" --type f32 --set n=64,k=256 --set n=64,k=512 --set cols=64
 ${CC:-cc} ${CFLAGS:-} -std=c11 -O2 -Wall -Wextra -I"$folder" \
-    "$here/main.c" "$folder/scores.c" -o "$folder/scores" -ldl -lm
+    "$here/probabilities.c" "$folder/scores.c" -o "$folder/scores" -ldl -lm

@@ -192,7 +192,7 @@ static bool describe_row(struct add_call *c)
         if (!find_range(c, &c->when->ranges[i], &ranges[i]))
             return false;
     for (int p = 0; p < c->given.param_count; p++)
-        divisible[p] = l->choice.divisor[p] > 1;
+        divisible[p] = !c->given.params[p].is_pointer && l->choice.divisor[p] > 1;
     c->given.row = (struct aot_row){.device = c->when ? c->when->device : NULL,
                                     .values = l->choice.values,
                                     .divisible = divisible,

@@ -249,13 +249,17 @@ struct replacement {
     bool written, existed, replaced;
 };
 
-static int stage(struct arena *a, const struct platform_file *file, struct replacement *r)
+static void name_replacement(struct arena *a, struct replacement *r, const char *path)
+{
+    long id = (long)getpid();
+    r->path = path;
+    r->temporary = arena_printf(a, "%s.%ld.tmp", path, id);
+    r->old = arena_printf(a, "%s.%ld.old", path, id);
+}
+
+static int stage(const struct platform_file *file, struct replacement *r)
 {
     struct stat old;
-    long id = (long)getpid();
-    r->path = file->path;
-    r->temporary = arena_printf(a, "%s.%ld.tmp", file->path, id);
-    r->old = arena_printf(a, "%s.%ld.old", file->path, id);
     r->existed = stat(file->path, &old) == 0;
     if (r->existed && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? EISDIR : EEXIST;
@@ -300,8 +304,10 @@ bool platform_write_files(struct arena *a, const struct platform_file *files, in
 {
     struct replacement *list = arena_array(a, struct replacement, count);
     int error = 0;
+    for (int i = 0; i < count; i++) /* all that takes memory, before there is something to undo */
+        name_replacement(a, &list[i], files[i].path);
     for (*failed = 0; *failed < count && !error; ++*failed)
-        error = stage(a, &files[*failed], &list[*failed]);
+        error = stage(&files[*failed], &list[*failed]);
     if (!error)
         for (*failed = 0; *failed < count && !error; ++*failed)
             error = put_in_place(&list[*failed]);

@@ -23,11 +23,11 @@ static struct {
     int (*device_get)(int *device, int ordinal);
     int (*context_retain)(void **context, int device);
     int (*context_push)(void *context);
-    int (*synchronize)(void);
+    int (*synchronize)(void *stream);
     int (*allocate)(uint64_t *address, size_t bytes);
     int (*release)(uint64_t address);
-    int (*copy_in)(uint64_t to, const void *from, size_t bytes);
-    int (*copy_out)(void *to, uint64_t from, size_t bytes);
+    int (*copy_in)(uint64_t to, const void *from, size_t bytes, void *stream);
+    int (*copy_out)(void *to, uint64_t from, size_t bytes, void *stream);
 } cuda;
 
 static void need(int good, const char *what)
@@ -55,11 +55,11 @@ static void open_gpu(void)
     find(library, "cuDeviceGet", &cuda.device_get);
     find(library, "cuDevicePrimaryCtxRetain", &cuda.context_retain);
     find(library, "cuCtxPushCurrent_v2", &cuda.context_push);
-    find(library, "cuCtxSynchronize", &cuda.synchronize);
+    find(library, "cuStreamSynchronize", &cuda.synchronize);
     find(library, "cuMemAlloc_v2", &cuda.allocate);
     find(library, "cuMemFree_v2", &cuda.release);
-    find(library, "cuMemcpyHtoD_v2", &cuda.copy_in);
-    find(library, "cuMemcpyDtoH_v2", &cuda.copy_out);
+    find(library, "cuMemcpyHtoDAsync_v2", &cuda.copy_in);
+    find(library, "cuMemcpyDtoHAsync_v2", &cuda.copy_out);
     need(cuda.init(0) == 0 && cuda.device_get(&device, 0) == 0 &&
              cuda.context_retain(&context, device) == 0 && cuda.context_push(context) == 0,
          "there is no GPU");
@@ -69,7 +69,7 @@ static float *on_gpu(const float *from, size_t count)
 {
     uint64_t address;
     need(cuda.allocate(&address, count * sizeof *from + 1) == 0, "out of memory on the GPU");
-    need(!from || cuda.copy_in(address, from, count * sizeof *from) == 0, "copying to the GPU");
+    need(!from || cuda.copy_in(address, from, count * sizeof *from, NULL) == 0, "copying to the GPU");
     return (float *)(uintptr_t)address;
 }
 
@@ -86,15 +86,17 @@ static void probabilities(const scores_module *kernels, int rows, int inner, con
 {
     size_t outputs = (size_t)rows * CLASSES;
     size_t bytes = scores_matmul_v5_f32_workspace(kernels, rows, CLASSES, inner);
-    float *gpu_x = on_gpu(x, (size_t)rows * (size_t)inner), *gpu_w = on_gpu(w, (size_t)inner * CLASSES);
+    float *gpu_x = on_gpu(x, (size_t)rows * (size_t)inner);
+    float *gpu_w = on_gpu(w, (size_t)inner * CLASSES);
     float *product = on_gpu(NULL, outputs), *gpu_p = on_gpu(NULL, outputs);
     float *workspace = on_gpu(NULL, bytes / sizeof(float) + 1);
     void *stream = NULL; /* the default one; a cudaStream_t goes here */
     check(scores_matmul_v5_f32(kernels, stream, rows, CLASSES, inner, gpu_x, gpu_w, product,
                                workspace, bytes));
     check(scores_softmax(kernels, stream, rows, CLASSES, product, gpu_p));
-    need(cuda.synchronize() == 0, "the kernels did not end well");
-    need(cuda.copy_out(p, (uint64_t)(uintptr_t)gpu_p, outputs * sizeof *p) == 0, "copying back");
+    need(cuda.copy_out(p, (uint64_t)(uintptr_t)gpu_p, outputs * sizeof *p, stream) == 0 &&
+             cuda.synchronize(stream) == 0,
+         "the kernels did not end well");
     float *all[] = {gpu_x, gpu_w, product, gpu_p, workspace};
     for (int i = 0; i < 5; i++)
         cuda.release((uint64_t)(uintptr_t)all[i]);
