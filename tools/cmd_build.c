@@ -597,7 +597,7 @@ const struct command command_build = {
         "  tilewright build kernels/fused/softmax.tile --set cols=1024\n"
         "  tilewright build kernels/matmul/auto.tile --type f16 --target sm_80,sm_90 --set "
         "n=4096,k=4096\n"
-        "  tilewright build kernels/matmul/auto.tile kernels/fused/softmax.tile --name model \\\n"
-        "      --type f16 --set n=4096 --set k=4096 --set k=11008 --set cols=1024 --no-cubin\n",
+        "  tilewright build kernels/matmul/auto.tile kernels/fused/softmax.tile --name model --set "
+        "n=4096,k=4096 --set cols=1024\n",
     .run = build_run,
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tilewright build`: what it writes compiles without a warning, links with others of its kind, runs on the driver library of
 the tests (FAKE_CUDA) with the right values, and says what is wrong. The header of one kernel is a golden (--bless)."""
+import ctypes
 import glob
 import os
 import re
@@ -76,26 +77,56 @@ def test_header(tool, folder, bless):
     compare(os.path.join(HERE, "header.golden"), header, bless)
 
 
-def test_program(tool, folder):
+def make_program(tool, folder, driver, *targets):
     """Three modules in one program, one of them linked with the driver."""
-    environment = dict(os.environ, PATH=os.path.dirname(tool) + os.pathsep + os.environ["PATH"],
-                       TILEWRIGHT_CUDA_DRIVER=FAKE, FAKE_CUDA_CHECK="1")
-    run(["sh", "examples/shipped/build.sh", folder], env=environment)
+    path = os.path.dirname(tool) + os.pathsep + os.environ["PATH"]
+    run(["sh", "examples/shipped/build.sh", folder, *targets], env=dict(os.environ, PATH=path))
+    run([tool, "build", *ODD, "--output", folder, *targets])
+    run([tool, "build", "kernels/sgemm/tiled.tile", "--output", folder, *targets])
+    run([CC, *FLAGS, *STRICT, "-g", f"-I{folder}", "-DODD_LINK_CUDA", "tests/aot/program.c", f"{folder}/odd.c", f"{folder}/scores.c",
+         f"{folder}/sgemm_tiled.c", driver, f"-Wl,-rpath,{os.path.dirname(driver)}", "-o", f"{folder}/program", "-ldl", "-lm", "-lpthread"])
+
+
+def run_program(folder, driver, **settings):
+    environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=driver, **settings)
     shown = run([f"{folder}/scores"], env=environment).out
     if shown.count("PASS") != 2 or "there is cols = 64" not in shown:
         fail(f"examples/shipped: {shown}")
-    run([tool, "build", *ODD, "--output", folder])
-    run([tool, "build", "kernels/sgemm/tiled.tile", "--output", folder])
-    run([CC, *FLAGS, *STRICT, "-g", f"-I{folder}", "-DODD_LINK_CUDA", "tests/aot/program.c", f"{folder}/odd.c", f"{folder}/scores.c",
-         f"{folder}/sgemm_tiled.c", FAKE, f"-Wl,-rpath,{os.path.dirname(FAKE)}", "-o", f"{folder}/program", "-ldl", "-lm", "-lpthread"])
     if "PASS" not in run([f"{folder}/program"], env=environment).out:
         fail("tests/aot/program.c: no PASS")
-    return environment
 
 
-def test_driver(tool, folder, environment):
+def test_program(tool, folder):
+    """As PTX of one target and of several, on GPUs of several kinds; a GPU that does not take the machine code takes the PTX."""
+    make_program(tool, folder, FAKE, "--target", "sm_80,sm_90,sm_120", "--no-cubin")
+    for capability in (80, 86, 90, 100, 121):
+        run_program(folder, FAKE, FAKE_CUDA_SM=str(capability))
+    make_program(tool, folder, FAKE, "--target", "sm_80")
+    run_program(folder, FAKE)
+    make_program(tool, folder, FAKE)
+    run_program(folder, FAKE, FAKE_CUDA_CHECK="1")
+
+
+def test_gpu(tool, folder):
+    """The same on the GPU that is here, if there is one."""
+    try:
+        driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    except OSError:
+        return
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
+        return
+    maps = open("/proc/self/maps").read()
+    path = re.search(r"(/\S*libcuda\.so\S*)", maps).group(1)
+    for targets in ([], ["--target", "sm_80,sm_90"]):
+        make_program(tool, folder, path, *targets)
+        run_program(folder, path)
+    print(f"on {count.value} GPU(s): PASS")
+
+
+def test_driver(folder):
     """Every call of the driver fails once: a message, no crash; no driver, no GPU, one that is too old."""
     log = f"{folder}/calls"
+    environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=FAKE)
     run([f"{folder}/scores"], env=dict(environment, FAKE_CUDA_LOG=log))
     calls = re.findall(r"^(cu\w+)$", open(log).read(), re.M)
     for name in sorted(set(calls) - {"cuCtxPopCurrent_v2", "cuModuleUnload", "cuMemFree_v2", "cuDevicePrimaryCtxRelease_v2",
@@ -219,8 +250,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
         test_header(tool, folder, bless)
-        environment = test_program(tool, folder)
-        test_driver(tool, folder, environment)
+        test_program(tool, folder)
+        test_driver(folder)
+        test_gpu(tool, folder)
         test_targets(tool, folder)
         test_tuned(tool, folder)
         test_refused(tool, folder)
