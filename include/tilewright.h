@@ -515,6 +515,9 @@ typedef struct tw_build_when {
     const char *device; /* the GPU's name as the driver has it, "NVIDIA H200"; NULL: any */
     int range_count;
     const tw_size_range *ranges;
+    /* Bytes that divide the address of every array, or the size of an element if that is more; 0:
+     * 16, what code for a GPU is best with. */
+    int alignment;
 } tw_build_when;
 
 /* Compiles the launch's kernel (one from tw_kernel_for_target, of the build's context) for its

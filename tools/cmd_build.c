@@ -32,6 +32,7 @@ struct version {
     const struct point *point;
     const struct tuned_entry *entry; /* NULL: the defaults and --tune */
     unsigned facts;                  /* by bit: the run-time integers that 16 divides */
+    bool unaligned;                  /* addresses are divisible by the size of an element alone */
 };
 
 /* --- run-time integers --- */
@@ -174,6 +175,7 @@ static tw_status add_to_build(const struct version *v, tw_launch *l)
             ranges[when.range_count++] = (tw_size_range){r->name, r->low, r->high};
     }
     when.device = v->entry ? v->entry->device : NULL;
+    when.alignment = v->unaligned ? 1 : 16;
     return tw_build_add(v->builder->build, l, &when);
 }
 
@@ -255,6 +257,17 @@ static int add_facts(struct version *v, bool *added)
     return status;
 }
 
+/* What takes every launch that others do not. */
+static int add_unaligned(struct version *v)
+{
+    bool added;
+    v->facts = 0;
+    v->unaligned = true;
+    int status = add_version(v, &added);
+    v->unaligned = false;
+    return status;
+}
+
 /* --- versions of a function --- */
 
 static bool entry_goes_with(const struct version *v, const struct tuned_entry *e)
@@ -318,6 +331,8 @@ static int add_points(struct version *v, const struct points *points)
             status = add_entries(v, false);
         if (status == STATUS_OK)
             status = add_facts(v, &added);
+        if (status == STATUS_OK && options_has(v->builder->given, "unaligned"))
+            status = add_unaligned(v);
     }
     return status;
 }
@@ -572,6 +587,8 @@ static const struct option_spec build_options[] = {
      .values = 1,
      .value = "FOLDER",
      .help = "where the files go (default: .)"},
+    {.name = "unaligned",
+     .help = "a version too for arrays whose addresses 16 does not divide (they are refused else)"},
     {.name = "no-cubin", .help = "ship PTX alone, which the driver assembles when it is loaded"},
     {.name = "object", .help = "compile it too: NAME.o, by $CC or cc"},
     OPTION_END,

@@ -244,7 +244,7 @@ static bool same_version(const struct aot_version *x, const struct aot_version *
 {
     return x->image == y->image && memcmp(x->block, y->block, sizeof x->block) == 0 &&
            x->shared_bytes == y->shared_bytes && x->cooperative == y->cooperative &&
-           strcmp(x->plan, y->plan) == 0;
+           x->alignment == y->alignment && strcmp(x->plan, y->plan) == 0;
 }
 
 static int version_for(struct aot_build *b, const struct aot_given *g, const char *plan)
@@ -255,6 +255,7 @@ static int version_for(struct aot_build *b, const struct aot_given *g, const cha
                             .entry = arena_string(b->arena, entry, strlen(entry)),
                             .shared_bytes = lowered->shared_bytes,
                             .cooperative = g->kernel->cooperative,
+                            .alignment = g->row.alignment,
                             .plan = plan};
     memcpy(v.block, lowered->block, sizeof v.block);
     for (size_t i = 0; i < b->versions.count; i++)
@@ -292,6 +293,7 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
         .device = device_for(b, given->device),
         .values = arena_copy(a, given->values, params * sizeof *given->values),
         .divisible = arena_copy(a, given->divisible, params * sizeof *given->divisible),
+        .alignment = given->alignment,
         .range_count = given->range_count,
         .ranges = arena_copy(a, given->ranges, (size_t)given->range_count * sizeof *given->ranges),
         .tuned = arena_string(a, given->tuned, strlen(given->tuned)),
@@ -322,8 +324,8 @@ static bool same_values(const struct aot_function *f, const struct aot_row *x,
 static bool same_class(const struct aot_function *f, const struct aot_row *x,
                        const struct aot_row *y)
 {
-    if (x->target != y->target || x->device != y->device || x->range_count != y->range_count ||
-        !same_values(f, x, y))
+    if (x->target != y->target || x->device != y->device || x->alignment != y->alignment ||
+        x->range_count != y->range_count || !same_values(f, x, y))
         return false;
     for (int i = 0; i < x->range_count; i++)
         if (x->ranges[i].param != y->ranges[i].param || x->ranges[i].least != y->ranges[i].least ||
@@ -415,6 +417,15 @@ void aot_settle(struct aot_build *b)
     for (size_t i = 0; i < b->functions.count; i++)
         settle_function(&b->functions.data[i]);
     drop_unused(b);
+}
+
+int aot_least_alignment(const struct aot_function *f)
+{
+    int least = 16;
+    for (size_t i = 0; i < f->rows.count; i++)
+        if (f->rows.data[i].alignment < least)
+            least = f->rows.data[i].alignment;
+    return least;
 }
 
 /* --- targets --- */

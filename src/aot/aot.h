@@ -36,6 +36,7 @@ struct aot_row {
     const char *device;           /* the GPU's own name; NULL: any */
     const struct literal *values; /* by parameter; of static ones */
     const bool *divisible;        /* by parameter: 16 divides it */
+    int alignment; /* bytes that divide each address, or an element's size: 16 … 1 */
     int range_count;
     const struct aot_range *ranges;
     const char *tuned; /* "BM = 128, BN = 64", for people */
@@ -57,6 +58,7 @@ struct aot_version {
     int block[3];
     int64_t shared_bytes;
     bool cooperative;
+    int alignment;    /* as of its rows */
     const char *plan; /* statements of C: aot_plan.c */
 };
 
@@ -109,6 +111,8 @@ bool aot_expr(struct text *out, const struct expr *e, const struct aot_param *pa
 bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_param *params,
               struct diag *diag);
 int aot_rooms(const struct lowered *lowered);
+/* Of all rows. */
+int aot_least_alignment(const struct aot_function *f);
 
 /* A text in quotes, as C reads it. */
 void aot_quote(struct text *out, const char *s, size_t length);

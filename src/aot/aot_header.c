@@ -230,17 +230,21 @@ static void describe_row(struct text *out, const struct aot_build *b, const stru
     for (int i = 0; i < f->param_count; i++)
         if (r->divisible[i])
             text_printf(out, "; %s divisible by 16", f->params[i].name);
+    if (aot_least_alignment(f) < r->alignment)
+        text_printf(out, "; addresses divisible by %d", r->alignment);
     text_printf(out, "%s%s\n", *r->tuned ? ": " : "", r->tuned);
 }
 
-static void describe_param(struct text *out, const struct aot_param *p)
+static void describe_param(struct text *out, const struct aot_param *p, int alignment)
 {
+    int bytes = (int)dtype_size(p->dtype);
     bool bits =
         p->dtype == DT_F16 || p->dtype == DT_BF16 || p->dtype == DT_E4M3 || p->dtype == DT_E5M2;
     text_printf(out, " *   %-9s %s%s%s", p->c_name, dtype_table[p->dtype].name, p->shape,
                 bits ? " (as bits)" : "");
     if (p->is_pointer)
-        text_printf(out, ", %s; 16 divides its address", p->is_const ? "read" : "written");
+        text_printf(out, ", %s; %d divides its address", p->is_const ? "read" : "written",
+                    alignment > bytes ? alignment : bytes);
     text_add(out, p->is_static ? ", one of the values below\n" : "\n");
 }
 
@@ -249,7 +253,7 @@ static void describe(struct text *out, const struct aot_build *b, const struct a
     text_printf(out, "Kernel `%s` of %s%s%s.\n *\n", f->kernel, f->file, *f->types ? " with " : "",
                 f->types);
     for (int i = 0; i < f->param_count; i++)
-        describe_param(out, &f->params[i]);
+        describe_param(out, &f->params[i], aot_least_alignment(f));
     if (f->rooms)
         text_printf(out,
                     " *   workspace %s_workspace(…) bytes of device memory; 256 divides its "

@@ -84,8 +84,9 @@ static void write_versions(struct text *out, const struct aot_build *b)
     text_add(out, "static const struct aot_version aot_versions[] = {\n");
     for (size_t i = 0; i < b->versions.count; i++) {
         const struct aot_version *v = &b->versions.data[i];
-        text_printf(out, "    {\"%s\", %d, {%d, %d, %d}, %" PRId64 ", %d},\n", v->entry, v->image,
-                    v->block[0], v->block[1], v->block[2], v->shared_bytes, v->cooperative);
+        text_printf(out, "    {\"%s\", %d, {%d, %d, %d}, %" PRId64 ", %d, %d},\n", v->entry,
+                    v->image, v->block[0], v->block[1], v->block[2], v->shared_bytes,
+                    v->cooperative, v->alignment);
     }
     text_add(out, "};\n");
 }
@@ -186,6 +187,8 @@ static const char *row_condition(const struct aot_build *b, const struct aot_fun
             add_condition(&t, static_condition(a, &f->params[i], r->values[i]));
     for (int i = 0; i < r->range_count; i++)
         add_range(a, &t, &f->params[r->ranges[i].param], &r->ranges[i]);
+    if (aot_least_alignment(f) < r->alignment)
+        add_condition(&t, arena_printf(a, "aot_low %% %d == 0", r->alignment));
     for (int i = 0; i < f->param_count; i++)
         if (r->divisible[i])
             add_condition(&t, arena_printf(a, "%s %% 16 == 0", f->params[i].c_name));
@@ -226,9 +229,11 @@ static void write_pick(struct text *out, const struct aot_build *b, int index,
 {
     const struct aot_function *f = &b->functions.data[index];
     text_printf(out,
-                "\n/* Which version; -1: none. */\nstatic int aot_pick_%d(const %s_module *aot_m",
+                "\n/* Which version; -1: none. aot_low: the bits of all addresses. */\n"
+                "static int aot_pick_%d(const %s_module *aot_m, uintptr_t aot_low",
                 index, b->name);
     write_scalars(out, f);
+    text_add(out, "    (void)aot_low;\n");
     text_add(out, "    switch (aot_m->target) {\n");
     for (int t = 0; t < target_count; t++) {
         text_printf(out, "    case %d: /* %s */\n", t, targets[t]->name);
@@ -318,11 +323,24 @@ static void write_call(struct text *out, const struct aot_function *f, const cha
     text_add(out, ")");
 }
 
-static void write_start_of_body(struct text *out, const struct aot_function *f, int index)
+/* The bits of all addresses, for the choice of a version. */
+static const char *low_bits(struct arena *a, const struct aot_function *f)
+{
+    struct text t;
+    text_init(&t, a);
+    for (int i = 0; i < f->param_count; i++)
+        if (f->params[i].is_pointer)
+            text_printf(&t, "%s(uintptr_t)%s", t.length ? " | " : "module, ", f->params[i].c_name);
+    return t.length ? t.data : "module, 0";
+}
+
+/* first: the arguments in front of the scalars */
+static void write_start_of_body(struct text *out, const struct aot_function *f, int index,
+                                const char *first)
 {
     text_printf(out, "    struct aot_plan aot_p = {.who = \"%s\", .grid = {1, 1, 1}};\n", f->name);
     text_add(out, "    aot_p.version = module ? ");
-    write_call(out, f, "aot_pick", index, "module");
+    write_call(out, f, "aot_pick", index, first);
     text_add(out, " : -1;\n");
 }
 
@@ -358,7 +376,7 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
     text_add(out, "\n");
     aot_prototype(out, b, f);
     text_add(out, "\n{\n");
-    write_start_of_body(out, f, index);
+    write_start_of_body(out, f, index, low_bits(b->arena, f));
     text_printf(out,
                 "    if (!module)\n        return aot_fail(%s_BAD_ARGUMENT, \"%s\", \"`module` is "
                 "NULL\");\n    if (aot_p.version < 0)\n",
@@ -369,8 +387,8 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
     text_add(out, ";\n");
     for (int i = 0; i < f->param_count; i++)
         if (f->params[i].is_pointer)
-            text_printf(out, "    aot_aligned(&aot_p, \"%s\", %s, 16);\n", f->params[i].name,
-                        f->params[i].c_name);
+            text_printf(out, "    aot_aligned(&aot_p, \"%s\", %s, sizeof *%s);\n",
+                        f->params[i].name, f->params[i].c_name, f->params[i].c_name);
     int count = write_arguments(out, f);
     text_printf(out, "    return aot_start(module, &aot_p, stream, aot_arguments, %d, %s);\n}\n",
                 count, f->rooms ? "workspace, workspace_bytes" : "NULL, 0");
@@ -382,7 +400,7 @@ static void write_workspace(struct text *out, const struct aot_build *b, int ind
     text_add(out, "\n");
     aot_workspace_prototype(out, b, f);
     text_add(out, "\n{\n");
-    write_start_of_body(out, f, index);
+    write_start_of_body(out, f, index, "module, 0");
     text_add(out, "    if (aot_p.version < 0)\n        return 0;\n    ");
     write_call(out, f, "aot_plan", index, "&aot_p");
     text_add(out, ";\n    return aot_workspace(&aot_p);\n}\n");

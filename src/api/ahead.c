@@ -181,6 +181,17 @@ static bool find_range(struct add_call *c, const tw_size_range *range, struct ao
     return false;
 }
 
+/* 0: not one that there is, reported. */
+static int alignment_of(const struct add_call *c)
+{
+    int bytes = c->when && c->when->alignment ? c->when->alignment : 16;
+    if (bytes > 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0)
+        return bytes;
+    diag_error(diag_of(c), LOC_NONE, "an alignment of %d bytes: there are 1, 2, 4, 8 and 16",
+               bytes);
+    return 0;
+}
+
 static bool describe_row(struct add_call *c)
 {
     const tw_launch *l = c->launch;
@@ -196,10 +207,11 @@ static bool describe_row(struct add_call *c)
     c->given.row = (struct aot_row){.device = c->when ? c->when->device : NULL,
                                     .values = l->choice.values,
                                     .divisible = divisible,
+                                    .alignment = alignment_of(c),
                                     .range_count = count,
                                     .ranges = ranges,
                                     .tuned = tuned_text(c)};
-    return true;
+    return c->given.row.alignment > 0;
 }
 
 static bool statics_known(const struct add_call *c)
@@ -224,7 +236,13 @@ static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
 {
     const tw_kernel *k = c->launch->kernel;
     struct lowered *out = arena_new(&k->module->ctx->scratch, struct lowered);
-    struct lower_options options = {.target = k->device};
+    int count = k->info->param_count;
+    int *alignment = arena_array(&k->module->ctx->scratch, int, count + 1);
+    for (int p = 0; p < count; p++) {
+        int element = (int)dtype_size(c->given.params[p].dtype);
+        alignment[p] = c->given.row.alignment > element ? c->given.row.alignment : element;
+    }
+    struct lower_options options = {.target = k->device, .alignment = alignment};
     if (!lower_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
         if (out->excess != LOWER_FITS)
             note_fitting(k, &c->launch->choice, known, out->excess);

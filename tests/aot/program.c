@@ -104,8 +104,8 @@ static void test_arithmetic(const odd_module *m)
     EXPECT_STATUS(odd_arithmetic(m, NULL, M, N, U, W, V, true, x, (char *)room + 16, bytes),
                   ODD_MISALIGNED, "`workspace`");
     EXPECT_STATUS(
-        odd_arithmetic(m, NULL, M, N, U, W, V, true, (float *)((char *)x + 4), room, bytes),
-        ODD_MISALIGNED, "odd_arithmetic: `x` is at");
+        odd_arithmetic(m, NULL, M, N, U, W, V, true, (float *)(void *)((char *)x + 2), room, bytes),
+        ODD_MISALIGNED, "the kernel needs an address that 4 divides");
     EXPECT_STATUS(odd_arithmetic(m, NULL, 21, N, U, W, V, true, x, room, bytes), ODD_NOT_ASSUMED,
                   "`m % 2 == 0`");
     EXPECT_STATUS(odd_arithmetic(m, NULL, -100, N, U, W, V, true, x, room, bytes), ODD_BAD_SIZE,
@@ -146,16 +146,18 @@ static int value_b(int p, int j)
     return (p * 2 + j * 3) % 5 - 2;
 }
 
-static void test_product(const odd_module *module, int m, int n, int k)
+/* The arrays begin `shift` elements behind an address that 16 divides. */
+static void test_product(const odd_module *module, int m, int n, int k, int shift)
 {
     static uint16_t a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
     for (int i = 0; i < m * k; i++)
-        a[i] = half(value_a(i / k, i % k));
+        a[i + shift] = half(value_a(i / k, i % k));
     for (int i = 0; i < k * n; i++)
-        b[i] = half(value_b(i / n, i % n));
+        b[i + shift] = half(value_b(i / n, i % n));
     memset(c, 0xff, sizeof c);
     uint16_t *on_a = device(a, sizeof a), *on_b = device(b, sizeof b), *on_c = device(c, sizeof c);
-    EXPECT(odd_product_f16(module, NULL, m, n, k, on_a, on_b, on_c) == ODD_OK);
+    EXPECT(odd_product_f16(module, NULL, m, n, k, on_a + shift, on_b + shift, on_c + shift) ==
+           ODD_OK);
     fetch(c, on_c, sizeof c);
     int wrong = 0;
     for (int i = 0; i < m; i++)
@@ -163,12 +165,13 @@ static void test_product(const odd_module *module, int m, int n, int k)
             int sum = 0;
             for (int p = 0; p < k; p++)
                 sum += value_a(i, p) * value_b(p, j);
-            wrong += c[i * n + j] != half(sum);
+            wrong += c[i * n + j + shift] != half(sum);
         }
-    for (int i = m * n; i < SIDE * SIDE; i++)
-        wrong += c[i] != 0xffff;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        wrong += (i < shift || i >= m * n + shift) && c[i] != 0xffff;
     if (wrong)
-        printf("product of %d x %d x %d: %d elements wrong\n", m, n, k, wrong);
+        printf("product of %d x %d x %d, shifted by %d: %d elements wrong\n", m, n, k, shift,
+               wrong);
     failures += wrong > 0;
 }
 
@@ -218,11 +221,12 @@ int main(void)
     test_arithmetic(odd);
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 5; j++)
-            test_product(odd, sizes[i], sizes[j], sizes[(i + j) % 5]);
+            test_product(odd, sizes[i], sizes[j], sizes[(i + j) % 5], (i + j) % 3);
     float one[1] = {3}, *x = device(one, sizeof one), *y = device(NULL, sizeof one);
     EXPECT(sgemm_tiled_launch(sgemm, NULL, 1, 1, 1, x, x, y) == SGEMM_TILED_OK);
     fetch(one, y, sizeof one);
     EXPECT(one[0] == 9);
+    EXPECT(sgemm_tiled_launch(sgemm, NULL, 1, 1, 1, x + 1, x, y) == SGEMM_TILED_MISALIGNED);
     EXPECT(sgemm_tiled_launch(sgemm, NULL, 0, 1, 1, NULL, NULL, NULL) == SGEMM_TILED_OK);
     odd_unload(odd);
     scores_unload(scores);

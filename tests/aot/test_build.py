@@ -81,7 +81,7 @@ def make_program(tool, folder, driver, *targets):
     """Three modules in one program, one of them linked with the driver."""
     path = os.path.dirname(tool) + os.pathsep + os.environ["PATH"]
     run(["sh", "examples/shipped/build.sh", folder, *targets], env=dict(os.environ, PATH=path))
-    run([tool, "build", *ODD, "--output", folder, *targets])
+    run([tool, "build", *ODD, "--unaligned", "--output", folder, *targets])
     run([tool, "build", "kernels/sgemm/tiled.tile", "--output", folder, *targets])
     run([CC, *FLAGS, *STRICT, "-g", f"-I{folder}", "-DODD_LINK_CUDA", "tests/aot/program.c", f"{folder}/odd.c", f"{folder}/scores.c",
          f"{folder}/sgemm_tiled.c", driver, f"-Wl,-rpath,{os.path.dirname(driver)}", "-o", f"{folder}/program", "-ldl", "-lm", "-lpthread"])

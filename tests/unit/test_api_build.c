@@ -141,6 +141,8 @@ static void test_refused(void **state)
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "no scalar parameter `q`");
     range.param = "a";
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "`a` is no integer");
+    when = (tw_build_when){.alignment = 12};
+    refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "an alignment of 12 bytes");
     succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));
     refused(f, tw_build_add(b, host, NULL), TW_BAD_ARGUMENT, "target `cpu`");
     refused(f, tw_build_add(b, NULL, NULL), TW_BAD_ARGUMENT, "`l` is NULL");
