@@ -6,62 +6,108 @@
 #include <string.h>
 
 /* What a program said, indented, behind a complaint. */
-static void show_said(const char *folder)
+static void show_said(const char *folder, const char *name)
 {
-    char *said = folder_read(folder, "said.txt", NULL);
+    char *said = folder_read(folder, name, NULL);
     for (char *line = said ? strtok(said, "\n") : NULL; line; line = strtok(NULL, "\n"))
         complain_more(NULL, "%s", line);
     free(said);
 }
 
-static int assemble(tw_build *b, tw_context *ctx, int index, const tw_build_image *image,
-                    char *ptxas, const char *folder)
+/* --- machine code --- */
+
+enum { FILE_NAME = 32, MOST_AT_ONCE = 64 };
+
+struct assembler {
+    tw_build *build;
+    tw_context *ctx;
+    char *ptxas, *folder;
+    int at_once;
+    long children[MOST_AT_ONCE]; /* by image, in turn */
+};
+
+static const char *file_of(char name[FILE_NAME], int image, const char *ending)
 {
-    char *arch = need_text("-arch=%s", image->target), *source = need_text("%s/in.ptx", folder),
-         *cubin = need_text("%s/out.cubin", folder), *code = NULL;
-    char *arguments[] = {ptxas, arch, (char[]){"-o"}, cubin, source, NULL};
-    int status = STATUS_FAILED;
-    size_t length;
-    if (!folder_write(folder, "in.ptx", image->ptx, strlen(image->ptx)))
-        complain(NULL, "%s cannot be written", source);
-    else if (run_program(arguments, folder, "said.txt") != 0) {
-        complain(NULL, "%s does not take the PTX for %s (--no-cubin ships that alone):", ptxas,
-                 image->target);
-        show_said(folder);
-    } else if (!(code = folder_read(folder, "out.cubin", &length)))
-        complain(NULL, "%s cannot be read", cubin);
-    else if (tw_build_machine_code(b, index, code, length) != TW_OK)
-        complain_library(NULL, ctx, TW_BAD_PROGRAM);
-    else
-        status = STATUS_OK;
-    free(code);
+    snprintf(name, FILE_NAME, "%d.%s", image, ending);
+    return name;
+}
+
+static void start(struct assembler *a, int index, const tw_build_image *image)
+{
+    char name[FILE_NAME];
+    char *arch = need_text("-arch=%s", image->target);
+    char *source = need_text("%s/%s", a->folder, file_of(name, index, "ptx"));
+    char *cubin = need_text("%s/%s", a->folder, file_of(name, index, "cubin"));
+    char *arguments[] = {a->ptxas, arch, (char[]){"-o"}, cubin, source, NULL};
+    bool written =
+        folder_write(a->folder, file_of(name, index, "ptx"), image->ptx, strlen(image->ptx));
+    a->children[index % a->at_once] =
+        written ? program_start(arguments, a->folder, file_of(name, index, "txt")) : -1;
     free(cubin);
     free(source);
     free(arch);
+}
+
+static int finish(struct assembler *a, int index)
+{
+    char name[FILE_NAME];
+    tw_build_image image;
+    size_t length;
+    tw_build_image_at(a->build, index, &image);
+    if (program_end(a->children[index % a->at_once]) != 0) {
+        complain(NULL, "%s does not take the PTX for %s (--no-cubin ships that alone):", a->ptxas,
+                 image.target);
+        show_said(a->folder, file_of(name, index, "txt"));
+        return STATUS_FAILED;
+    }
+    char *code = folder_read(a->folder, file_of(name, index, "cubin"), &length);
+    tw_status s = code ? tw_build_machine_code(a->build, index, code, length) : TW_NO_FILE;
+    free(code);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(NULL, a->ctx, s);
+    return STATUS_FAILED;
+}
+
+/* As many at the same time as there are cores. */
+static int assemble_all(struct assembler *a)
+{
+    tw_device host = {.cores = 1};
+    tw_build_image image;
+    int status = STATUS_OK, started = 0;
+    tw_device_at(0, &host);
+    a->at_once = host.cores < MOST_AT_ONCE ? host.cores : MOST_AT_ONCE;
+    for (int done = 0; done <= started; done++) {
+        while (status == STATUS_OK && started < done + a->at_once &&
+               tw_build_image_at(a->build, started, &image))
+            start(a, started++, &image);
+        if (done < started && finish(a, done) != STATUS_OK)
+            status = STATUS_FAILED;
+    }
     return status;
 }
 
 int build_cubins(tw_build *b, tw_context *ctx)
 {
     static const char *const names[] = {"ptxas", "/usr/local/cuda/bin/ptxas", NULL};
-    char *ptxas = find_program_of(names), *folder = ptxas ? folder_make() : NULL;
-    int status = STATUS_OK;
-    if (!ptxas) {
+    struct assembler a = {.build = b, .ctx = ctx, .ptxas = find_program_of(names)};
+    int status = STATUS_FAILED;
+    if (!a.ptxas) {
         complain(NULL, "there is no ptxas, so all is shipped as PTX, which the driver assembles "
                        "when it is loaded (--no-cubin asks for that)");
         return STATUS_OK;
     }
-    if (!folder) {
+    a.folder = folder_make();
+    if (a.folder)
+        status = assemble_all(&a);
+    else
         complain(NULL, "no folder for temporary files can be made ($TMPDIR names a place)");
-        status = STATUS_FAILED;
-    }
-    tw_build_image image;
-    for (int i = 0; status == STATUS_OK && tw_build_image_at(b, i, &image); i++)
-        status = assemble(b, ctx, i, &image, ptxas, folder);
-    folder_remove(folder);
-    free(ptxas);
+    folder_remove(a.folder);
+    free(a.ptxas);
     return status;
 }
+
+/* --- objects --- */
 
 int build_object(const char *folder, const char *name)
 {
@@ -86,7 +132,7 @@ int build_object(const char *folder, const char *name)
     int status = STATUS_OK;
     if (run_program(arguments, temporary, "said.txt") != 0) {
         complain(NULL, "%s does not compile %s:", cc, source);
-        show_said(temporary);
+        show_said(temporary, "said.txt");
         status = STATUS_FAILED;
     }
     free(object);

@@ -224,6 +224,27 @@ static int read_line(struct tuned *t, const char *line, int number)
     return STATUS_USAGE;
 }
 
+static int multiples_of(const struct tuned_entry *e)
+{
+    int count = 0;
+    for (int i = 0; i < e->range_count; i++)
+        count += e->ranges[i].divisible;
+    return count;
+}
+
+/* For multiples of 16 first: a class that does not say so is for the others. The order stays
+ * otherwise. */
+static void put_multiples_first(struct tuned *t)
+{
+    for (int i = 1; i < t->count; i++) {
+        struct tuned_entry e = t->list[i];
+        int at = i;
+        for (; at > 0 && multiples_of(&t->list[at - 1]) < multiples_of(&e); at--)
+            t->list[at] = t->list[at - 1];
+        t->list[at] = e;
+    }
+}
+
 int tuned_read(struct tuned *t, const char *path)
 {
     *t = (struct tuned){.path = path};
@@ -241,6 +262,7 @@ int tuned_read(struct tuned *t, const char *path)
         status = read_line(t, line, number);
     }
     free(text);
+    put_multiples_first(t);
     return status;
 }
 

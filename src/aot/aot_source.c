@@ -48,7 +48,11 @@ static void write_images(struct text *out, const struct aot_build *b,
 {
     for (size_t i = 0; i < b->images.count; i++) {
         const struct aot_image *image = &b->images.data[i];
-        text_printf(out, "/* %s */\n", image->target->name);
+        text_printf(out, "/* For %s, as %s%s. */\n", image->target->name,
+                    aot_ships_ptx(b, image) ? "PTX" : "machine code",
+                    !aot_ships_ptx(b, image) ? ""
+                    : image->cubin           ? " and machine code"
+                                             : ", which the driver assembles when it is loaded");
         if (aot_ships_ptx(b, image))
             write_ptx(out, image, (int)i);
         if (image->cubin)

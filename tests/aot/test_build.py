@@ -177,6 +177,7 @@ def test_tuned(tool, folder):
              '{"kernel": "matmul_auto", "types": {"T": "f16"}, "class": {"m": [1, 128], "n": [64, 64]}, "tune": {"BM": 128, "BN": 64, "BK": 32}}',
              '{"kernel": "matmul_auto", "device": "NVIDIA H200", "target": "sm_90", "class": {"m": [129, null, 16]}, '
              '"tune": {"BM": 64, "BN": 128}, "milliseconds": 0.1, "other": [1, {"a": "]"}]}',
+             '{"kernel": "matmul_auto", "target": "sm_80", "class": {"m": [1, 64, 16]}, "tune": {"BM": 64, "BN": 128}}',
              '{"kernel": "other", "tune": {"X": 1}}', '']
     path = f"{folder}/tuned.jsonl"
     open(path, "w").write("\n".join(lines))
@@ -188,7 +189,9 @@ def test_tuned(tool, folder):
     first = ": BM = 128, BN = 64, BK = 32" + tail
     for_h200 = "m from 129; m divisible by 16: BM = 64, BN = 128, BK = 16" + tail
     default = ": BM = 128, BN = 128, BK = 16" + tail
-    want = [f"sm_80; n = 64, k = 64; m from 1 to 128{first}", f"sm_80; n = 64, k = 64{default}", f"sm_80; n = 128, k = 64{default}",
+    small = "m from 1 to 64; m divisible by 16: BM = 64, BN = 128, BK = 16" + tail
+    want = [f"sm_80; n = 64, k = 64; {small}", f"sm_80; n = 64, k = 64; m from 1 to 128{first}", f"sm_80; n = 64, k = 64{default}",
+            f"sm_80; n = 128, k = 64; {small}", f"sm_80; n = 128, k = 64{default}",
             f"sm_90 (NVIDIA H200); n = 64, k = 64; {for_h200}", f"sm_90; n = 64, k = 64; m from 1 to 128{first}",
             f"sm_90; n = 64, k = 64{default}", f"sm_90 (NVIDIA H200); n = 128, k = 64; {for_h200}", f"sm_90; n = 128, k = 64{default}"]
     if rows != want:
