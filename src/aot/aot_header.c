@@ -245,6 +245,8 @@ static void describe_param(struct text *out, const struct aot_param *p, int alig
     if (p->is_pointer)
         text_printf(out, ", %s; %d divides its address", p->is_const ? "read" : "written",
                     alignment > bytes ? alignment : bytes);
+    if (p->is_pointer && !*p->shape)
+        text_add(out, "; laid out as the kernel's view of it");
     text_add(out, p->is_static ? ", one of the values below\n" : "\n");
 }
 
