@@ -10,6 +10,14 @@ list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c
 file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
 list(REMOVE_ITEM library_sources ${sim_loop_sources})
 
+# What is always the same in the C that `tilewright build` writes.
+include(embed)
+foreach(kind h c)
+    embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_module.${kind}.in aot_module_${kind}
+        ${PROJECT_BINARY_DIR}/aot_module_${kind}.c)
+    list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_module_${kind}.c)
+endforeach()
+
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 

@@ -11,7 +11,7 @@
  *     tw_launch_run(l);
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
- * 5 verification, 6 looking inside, 7 simulation, 8 on a GPU, 9 from an engine.
+ * 5 verification, 6 looking inside, 7 simulation, 8 on a GPU, 9 from an engine, 10 ahead of time.
  *
  * Threads: a context and all that was made from it belong to one thread at a time; different
  * contexts are independent. Entries (section 9) are started from any thread. Callbacks must not
@@ -586,6 +586,58 @@ TW_API tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int c
  * `size` bytes with the '\0'. Returns its length uncut. */
 TW_API size_t tw_entry_message(tw_entry *e, char *text, size_t size);
 TW_API int tw_entry_variants(tw_entry *e); /* compiled so far */
+/* --- 10. Ahead of time --- */
+
+/* Kernels compiled here and shipped as C: NAME.h with a function for each kernel and choice of
+ * types, NAME.c with the kernels as PTX and machine code and all that it takes to launch them on
+ * NVIDIA's driver. Nothing of this library is needed where they run (docs/build.md). */
+typedef struct tw_build tw_build;
+/* `name`: an identifier of C, with which the files and all names in them start. */
+TW_API tw_status tw_build_new(tw_context *ctx, const char *name, tw_build **out);
+TW_API void tw_build_free(tw_build *b); /* NULL is fine */
+
+/* Values of a scalar parameter, an integer: both ends included, INT64_MIN and INT64_MAX: no end. */
+typedef struct tw_size_range {
+    const char *param;
+    int64_t least, most;
+} tw_size_range;
+
+/* For which launches a version is meant. */
+typedef struct tw_build_when {
+    const char *device; /* the GPU's name as the driver has it, "NVIDIA H200"; NULL: any */
+    int range_count;
+    const tw_size_range *ranges;
+    /* Bytes that divide the address of every array, or the size of an element if that is more; 0:
+     * 16, what code for a GPU is best with. */
+    int alignment;
+} tw_build_when;
+
+/* Compiles the launch's kernel (one from tw_kernel_for_target, of the build's context) for its
+ * types, tuned values and static values, all of which must be set, and adds it. Of other integers
+ * it counts only whether they are set and divisible by 16: the version is then for launches where
+ * they are. A launch takes the first version added that goes with its values and its GPU. when NULL:
+ * always. Nothing of the launch is needed afterwards. TW_BAD_PROGRAM: the messages say what is
+ * wrong, as from tw_launch_prepare; a build that could not be added to is good for nothing but to
+ * be freed. */
+TW_API tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when);
+
+/* What an assembler may be given: PTX of what was added, each text once. Valid until something is
+ * added. */
+typedef struct tw_build_image {
+    const char *ptx;
+    const char *target; /* "sm_90" */
+} tw_build_image;
+TW_API bool tw_build_image_at(tw_build *b, int index,
+                              tw_build_image *out); /* false past the last */
+/* What `ptxas -arch=TARGET` made of it, copied: the module takes that where it runs, and ships the
+ * PTX itself for the least target only. TW_BAD_PROGRAM: it is no machine code. */
+TW_API tw_status tw_build_machine_code(tw_build *b, int index, const void *cubin, size_t length);
+
+/* The two files as texts, valid until the build is changed or freed. */
+TW_API tw_status tw_build_texts(tw_build *b, const char **header, const char **source);
+/* Writes them as FOLDER/NAME.h and FOLDER/NAME.c: both or none, what was there is replaced whole.
+ * TW_NO_FILE, with a message, if it cannot be done. */
+TW_API tw_status tw_build_write(tw_build *b, const char *folder);
 
 #ifdef __cplusplus
 }

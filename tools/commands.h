@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-extern const struct command command_run, command_show, command_check, command_bench,
+extern const struct command command_run, command_show, command_check, command_bench, command_build,
     command_devices, command_help, command_version;
 
 void help_overview(FILE *out);

@@ -25,7 +25,7 @@ static const char *name_at(tw_kernel *k, const char *option, int index)
     return NULL;
 }
 
-static bool has_name(tw_kernel *k, const char *option, const char *name)
+bool setting_named(tw_kernel *k, const char *option, const char *name)
 {
     const char *known;
     for (int i = 0; (known = name_at(k, option, i)); i++)
@@ -137,7 +137,7 @@ int settings_known(const struct known_kernel *list, int count, const struct opti
         while (next_assignment(&at, &a, &bad)) {
             bool found = false;
             for (int i = 0; i < count && !found; i++)
-                found = has_name(list[i].kernel, option, a.name);
+                found = setting_named(list[i].kernel, option, a.name);
             if (!found)
                 return say_unknown(list, count, o, option, a.name);
             tw_scalar v;
@@ -196,7 +196,7 @@ static int set_tuned(struct setting *s, const struct assignment *a)
 {
     tw_scalar v;
     struct known_kernel k = {s->program, s->kernel};
-    if (!has_name(s->kernel, "tune", a->name) && say_constant(&k, 1, s->options, a->name))
+    if (!setting_named(s->kernel, "tune", a->name) && say_constant(&k, 1, s->options, a->name))
         return STATUS_USAGE;
     if (!parse_scalar(a->value, &v))
         return usage_error(s->program->complaints, s->options->command,
@@ -233,6 +233,30 @@ static int set_every_type(struct setting *s, const char *text)
     return status;
 }
 
+static int give(struct setting *s, const char *option, const struct assignment *a)
+{
+    if (strcmp(option, "set") == 0)
+        return set_scalar(s, a);
+    if (strcmp(option, "tune") == 0)
+        return set_tuned(s, a);
+    return set_type(s, a->name, a->value);
+}
+
+static int end_of(const struct setting *s, int status)
+{
+    if (s->status == TW_OK)
+        return status;
+    complain_library(s->program->complaints, s->program->ctx, s->status);
+    return STATUS_USAGE;
+}
+
+int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
+                     const char *option, const struct assignment *a)
+{
+    struct setting s = {.launch = l, .kernel = k, .program = p, .options = o};
+    return end_of(&s, give(&s, option, a));
+}
+
 static int apply_one(struct setting *s, const struct option_use *use, bool others_too)
 {
     const char *option = use->spec->name, *at = use->values[0];
@@ -242,14 +266,9 @@ static int apply_one(struct setting *s, const struct option_use *use, bool other
     bool bad = false;
     int status = STATUS_OK;
     while (status == STATUS_OK && s->status == TW_OK && next_assignment(&at, &a, &bad)) {
-        if (others_too && !has_name(s->kernel, option, a.name))
+        if (others_too && !setting_named(s->kernel, option, a.name))
             continue;
-        if (strcmp(option, "set") == 0)
-            status = set_scalar(s, &a);
-        else if (strcmp(option, "tune") == 0)
-            status = set_tuned(s, &a);
-        else
-            status = set_type(s, a.name, a.value);
+        status = give(s, option, &a);
     }
     if (status == STATUS_OK && s->status == TW_OK && bad)
         return usage_error(s->program->complaints, s->options->command, "--%s %s: expected %s",
@@ -264,10 +283,7 @@ int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const st
         struct setting s = {.launch = l, .kernel = k, .program = p, .options = o};
         if (!is_setting(o->uses[i].spec->name))
             continue;
-        int status = apply_one(&s, &o->uses[i], others_too);
-        if (s.status != TW_OK)
-            complain_library(p->complaints, p->ctx, s.status);
-        if (s.status != TW_OK || status != STATUS_OK)
+        if (end_of(&s, apply_one(&s, &o->uses[i], others_too)) != STATUS_OK)
             return STATUS_USAGE;
     }
     return STATUS_OK;

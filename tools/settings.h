@@ -10,6 +10,12 @@
 int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
                    bool others_too);
 
+/* Gives the launch one of them: option "set", "tune" or "type". */
+int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
+                     const char *option, const struct assignment *a);
+/* Whether the kernel has such a name. */
+bool setting_named(tw_kernel *k, const char *option, const char *name);
+
 /* Whether every name that --set, --tune and --type give is one of some kernel of `list`. Else a
  * message with the nearest name, and STATUS_USAGE. */
 struct known_kernel {

@@ -61,17 +61,19 @@ int context_open(tw_context **ctx, const struct program_config *config)
     return STATUS_FAILED;
 }
 
-int program_open(struct program *p, const char *target, const struct program_config *config)
+/* Splits FILE:KERNEL. */
+static int program_find(struct program *p, const char *target, struct complaints *complaints)
 {
-    *p = (struct program){.complaints = config->complaints};
+    *p = (struct program){.complaints = complaints};
     split_target(p, target);
-    if (!is_text(p->path)) {
-        complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);
-        return STATUS_USAGE;
-    }
-    int status = context_open(&p->ctx, config);
-    if (status != STATUS_OK)
-        return status;
+    if (is_text(p->path))
+        return STATUS_OK;
+    complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);
+    return STATUS_USAGE;
+}
+
+static int program_read(struct program *p)
+{
     tw_status s = tw_module_from_file(p->ctx, p->path, &p->module);
     if (s == TW_NO_FILE && !*tw_context_messages(p->ctx))
         complain(p->complaints, "%s: %s", p->path, tw_status_text(s));
@@ -80,9 +82,27 @@ int program_open(struct program *p, const char *target, const struct program_con
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
+int program_open(struct program *p, const char *target, const struct program_config *config)
+{
+    int status = program_find(p, target, config->complaints);
+    if (status == STATUS_OK)
+        status = context_open(&p->ctx, config);
+    return status == STATUS_OK ? program_read(p) : status;
+}
+
+int program_open_in(struct program *p, const char *target, tw_context *ctx,
+                    struct complaints *complaints)
+{
+    int status = program_find(p, target, complaints);
+    p->ctx = ctx;
+    p->shares_context = true;
+    return status == STATUS_OK ? program_read(p) : status;
+}
+
 void program_close(struct program *p)
 {
-    tw_context_free(p->ctx);
+    if (!p->shares_context)
+        tw_context_free(p->ctx);
     free(p->path);
     free(p->kernel);
     *p = (struct program){0};

@@ -9,6 +9,7 @@ struct program {
     tw_module *module;
     char *path;
     char *kernel; /* as in FILE:KERNEL, or NULL */
+    bool shares_context;
     struct complaints *complaints;
 };
 
@@ -29,6 +30,9 @@ int context_open(tw_context **ctx, const struct program_config *config);
 /* Opens "FILE" or "FILE:KERNEL". Returns STATUS_OK, or a status after a message; program_close in
  * either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
+/* The same in a context that there is, which stays the caller's. */
+int program_open_in(struct program *p, const char *target, tw_context *ctx,
+                    struct complaints *complaints);
 void program_close(struct program *p);
 
 /* The kernel named, or the only one; NULL after a message that lists them. */

@@ -37,11 +37,10 @@ char *find_program_of(const char *const *names)
     return found;
 }
 
-int run_program(char *const *arguments, const char *folder, const char *said)
+long program_start(char *const *arguments, const char *folder, const char *said)
 {
     posix_spawn_file_actions_t actions;
     pid_t child;
-    int status = -1;
     char *path = need_text("%s/%s", folder, said);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC,
@@ -50,12 +49,23 @@ int run_program(char *const *arguments, const char *folder, const char *said)
     int error = posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     free(path);
-    if (error)
+    return error ? -1 : (long)child;
+}
+
+int program_end(long child)
+{
+    int status = -1;
+    if (child < 0)
         return -1;
-    while (waitpid(child, &status, 0) < 0)
+    while (waitpid((pid_t)child, &status, 0) < 0)
         if (errno != EINTR)
             return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int run_program(char *const *arguments, const char *folder, const char *said)
+{
+    return program_end(program_start(arguments, folder, said));
 }
 
 /* --- their files --- */

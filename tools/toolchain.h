@@ -17,8 +17,12 @@ bool folder_write(const char *folder, const char *name, const void *data, size_t
 /* All of a file with a 0 behind it; length may be NULL. NULL: there is none. The caller frees. */
 char *folder_read(const char *folder, const char *name, size_t *length);
 
-/* Runs arguments[0] (NULL behind the last) and waits. Its exit status, -1: it could not be started.
- * What it says goes to the file `said` of the folder. */
+/* Starts arguments[0] (NULL behind the last). What it says goes to the file `said` of the folder.
+ * For program_end, which waits for it: its exit status, -1: it could not be started, or a signal
+ * ended it. */
+long program_start(char *const *arguments, const char *folder, const char *said);
+int program_end(long child);
+/* Both. */
 int run_program(char *const *arguments, const char *folder, const char *said);
 
 #endif

@@ -160,6 +160,8 @@ void tw_context_free(tw_context *ctx)
         return;
     while (ctx->entries)
         tw_entry_free(ctx->entries);
+    while (ctx->builds)
+        tw_build_free(ctx->builds);
     while (ctx->launches)
         tw_launch_free(ctx->launches);
     while (ctx->modules)

@@ -11,6 +11,7 @@
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
  *   entry.c       launches by position from many threads; entry_table.h: how they find variants
  *   device.c      the GPU of a context: memory, streams, events
+ *   ahead.c       kernels as C to ship
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
@@ -45,6 +46,7 @@ struct tw_context {
     tw_module *modules;
     tw_launch *launches;
     tw_ptx *programs;
+    tw_build *builds;
     struct cuda *cuda; /* opened when first needed */
     struct cuda_cache *cache;
     tw_entry *entries;

@@ -260,6 +260,82 @@ bool platform_store_file(struct arena *a, const char *path, const void *data, si
     return !error;
 }
 
+/* One of several: its new content, and its old one until all are in place. */
+struct replacement {
+    const char *path, *temporary, *old;
+    bool written, existed, replaced;
+};
+
+static void name_replacement(struct arena *a, struct replacement *r, const char *path)
+{
+    long id = (long)getpid();
+    r->path = path;
+    r->temporary = arena_printf(a, "%s.%ld.tmp", path, id);
+    r->old = arena_printf(a, "%s.%ld.old", path, id);
+}
+
+static int stage(const struct platform_output *file, struct replacement *r)
+{
+    struct stat old;
+    r->existed = stat(file->path, &old) == 0;
+    if (r->existed && !S_ISREG(old.st_mode))
+        return S_ISDIR(old.st_mode) ? EISDIR : EEXIST;
+    int fd = open(r->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno;
+    r->written = true;
+    int error = write_all(fd, file->data, file->length);
+    if (!error && r->existed && fchmod(fd, old.st_mode & 07777) != 0)
+        error = errno;
+    if (close(fd) != 0 && !error)
+        error = errno;
+    return error;
+}
+
+static int put_in_place(struct replacement *r)
+{
+    if (r->existed && rename(r->path, r->old) != 0)
+        return errno;
+    r->replaced = true;
+    if (rename(r->temporary, r->path) != 0)
+        return errno;
+    r->written = false;
+    return 0;
+}
+
+/* Back to what was there, or rid of it. */
+static void finish(struct replacement *r, bool done)
+{
+    if (r->written)
+        unlink(r->temporary);
+    if (r->replaced && !done && !r->existed)
+        unlink(r->path);
+    if (r->replaced && !done && r->existed)
+        rename(r->old, r->path);
+    if (r->replaced && done && r->existed)
+        unlink(r->old);
+}
+
+bool platform_write_files(struct arena *a, const struct platform_output *files, int count,
+                          int *failed, const char **why)
+{
+    struct replacement *list = arena_array(a, struct replacement, count);
+    int error = 0;
+    for (int i = 0; i < count; i++) /* all that takes memory, before there is something to undo */
+        name_replacement(a, &list[i], files[i].path);
+    for (*failed = 0; *failed < count && !error; ++*failed)
+        error = stage(&files[*failed], &list[*failed]);
+    if (!error)
+        for (*failed = 0; *failed < count && !error; ++*failed)
+            error = put_in_place(&list[*failed]);
+    for (int i = 0; i < count; i++)
+        finish(&list[i], !error);
+    --*failed;
+    if (error)
+        *why = reason(a, error);
+    return !error;
+}
+
 void platform_remove_file(const char *path)
 {
     unlink(path);

@@ -57,6 +57,15 @@ void platform_lock_free(const struct allocator *allocator,
                         struct platform_lock *l); /* NULL: fine */
 void platform_lock(struct platform_lock *l);
 void platform_unlock(struct platform_lock *l);
+/* Several files, as platform_write_file does it: all, or none where something fails. *failed is then
+ * the index of the one that could not be written. */
+struct platform_output {
+    const char *path;
+    const void *data;
+    size_t length;
+};
+bool platform_write_files(struct arena *a, const struct platform_output *files, int count,
+                          int *failed, const char **why);
 
 void *platform_library(const char *name); /* dlopen; NULL if absent */
 void *platform_symbol(void *library, const char *name);

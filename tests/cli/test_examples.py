@@ -9,7 +9,7 @@ import numpy as np
 
 from tile_runner import cuda_compiler, fail
 
-COMMANDS = ["run", "check", "bench", "show", "devices", "help"]
+COMMANDS = ["run", "check", "bench", "show", "build", "devices", "help"]
 QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 100"}  # a later option counts
 
 

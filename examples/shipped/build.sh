@@ -1,0 +1,14 @@
+#!/bin/sh
+# Kernels to C, C to a program. `tilewright` is needed here, and nowhere that the program runs.
+#
+#     sh examples/shipped/build.sh [FOLDER [OPTIONS]]
+#
+# FOLDER: where it goes (.); OPTIONS of `tilewright build`, for example --target sm_80,sm_90.
+set -eu
+here=$(dirname "$0") folder=${1:-.}
+root=$here/../..
+[ $# -eq 0 ] || shift
+tilewright build "$root/kernels/matmul/split_k.tile" "$root/kernels/fused/softmax.tile" \
+    --name scores --output "$folder" --type f32 --set n=64,k=256 --set n=64,k=512 --set cols=64 "$@"
+${CC:-cc} ${CFLAGS:-} -std=c11 -O2 -Wall -Wextra -I"$folder" \
+    "$here/probabilities.c" "$folder/scores.c" -o "$folder/scores" -ldl -lm

@@ -1,0 +1,462 @@
+/* What is built: functions, the versions behind them, and which version a launch takes. */
+#include "aot/aot.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* --- names --- */
+
+/* What C and C++ keep for themselves, macros of <stddef.h> and of compilers, and the names of
+ * arguments of our own. */
+static const char *const taken[] = {
+    "alignas",
+    "alignof",
+    "and",
+    "asm",
+    "auto",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "const",
+    "constexpr",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "errno",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "linux",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "nullptr",
+    "operator",
+    "or",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "stderr",
+    "stdin",
+    "stdout",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "union",
+    "unix",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "NULL",
+    "EOF",
+    "module",
+    "stream",
+    "workspace",
+    "workspace_bytes",
+};
+
+static bool is_taken(const char *name)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(taken[i], name) == 0)
+            return true;
+    return strncmp(name, "aot_", 4) == 0 || name[0] == '_';
+}
+
+bool aot_name_good(const char *name)
+{
+    bool good = isalpha((unsigned char)name[0]) && !is_taken(name);
+    for (const char *c = name; *c && good; c++)
+        good = isalnum((unsigned char)*c) || *c == '_';
+    return good;
+}
+
+static bool has_param(const struct aot_given *g, const char *name)
+{
+    for (int i = 0; i < g->param_count; i++)
+        if (strcmp(g->params[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "int" becomes "int_", or "int__" where the kernel has that too. */
+static const char *c_name(struct arena *a, const struct aot_given *g, const char *name)
+{
+    const char *c = arena_string(a, name, strlen(name));
+    if (!is_taken(c))
+        return c;
+    do
+        c = arena_printf(a, "%s%s_", c[0] == '_' ? "x" : "", c);
+    while (has_param(g, c) || is_taken(c));
+    return c;
+}
+
+/* NAME_KERNEL_TYPES, the kernel's name once where it starts with NAME. */
+static const char *function_name(const struct aot_build *b, const struct aot_given *g)
+{
+    const char *kernel = g->kernel->name;
+    size_t length = strlen(b->name);
+    bool again =
+        strncmp(kernel, b->name, length) == 0 && (kernel[length] == '_' || kernel[length] == '\0');
+    const char *rest = again ? kernel + length : kernel;
+    rest += again && *rest == '_';
+    const char *tail = *g->suffix ? g->suffix : again && !*rest ? "launch" : "";
+    return arena_printf(b->arena, "%s%s%s%s%s", b->name, *rest ? "_" : "", rest, *tail ? "_" : "",
+                        tail);
+}
+
+/* A name of NAME.h that is no kernel's. */
+static bool is_own(const struct aot_build *b, const char *name)
+{
+    static const char *const own[] = {"load",        "unload",  "status",
+                                      "status_text", "message", "module"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(name + strlen(b->name) + 1, own[i]) == 0)
+            return true;
+    return false;
+}
+
+/* --- functions --- */
+
+static struct aot_param *copy_params(struct arena *a, const struct aot_given *g)
+{
+    struct aot_param *list = arena_array(a, struct aot_param, g->param_count);
+    for (int i = 0; i < g->param_count; i++) {
+        list[i] = g->params[i];
+        list[i].name = arena_string(a, list[i].name, strlen(list[i].name));
+        list[i].shape = arena_string(a, list[i].shape, strlen(list[i].shape));
+        list[i].c_name = c_name(a, g, list[i].name);
+    }
+    return list;
+}
+
+static bool same_function(const struct aot_function *f, const struct aot_given *g)
+{
+    return strcmp(f->kernel, g->kernel->name) == 0 && strcmp(f->file, g->file) == 0 &&
+           strcmp(f->types, g->types) == 0;
+}
+
+static bool report_name(const struct aot_build *b, const struct aot_given *g, const char *name,
+                        const char *other, struct diag *diag)
+{
+    diag_error(diag, g->kernel->loc, "the function for kernel `%s` would be called `%s`, as %s is",
+               g->kernel->name, name, other);
+    diag_note(diag, LOC_NONE, "give what is built another name than `%s`, or build them apart",
+              b->name);
+    return false;
+}
+
+static bool name_is_free(const struct aot_build *b, const struct aot_given *g, const char *name,
+                         struct diag *diag)
+{
+    if (is_own(b, name))
+        return report_name(b, g, name, "a name of the header itself", diag);
+    for (size_t i = 0; i < b->functions.count; i++) {
+        const struct aot_function *f = &b->functions.data[i];
+        const char *workspace = arena_printf(b->arena, "%s_workspace", f->name);
+        if (strcmp(f->name, name) == 0 || (f->rooms && strcmp(workspace, name) == 0))
+            return report_name(
+                b, g, name, arena_printf(b->arena, "one for `%s` of %s", f->kernel, f->file), diag);
+    }
+    return true;
+}
+
+static struct aot_function *function_for(struct aot_build *b, const struct aot_given *g,
+                                         struct diag *diag)
+{
+    struct arena *a = b->arena;
+    for (size_t i = 0; i < b->functions.count; i++)
+        if (same_function(&b->functions.data[i], g))
+            return &b->functions.data[i];
+    const char *name = function_name(b, g);
+    if (!name_is_free(b, g, name, diag))
+        return NULL;
+    struct aot_function f = {
+        .name = name,
+        .kernel = arena_string(a, g->kernel->name, strlen(g->kernel->name)),
+        .file = arena_string(a, g->file, strlen(g->file)),
+        .types = arena_string(a, g->types, strlen(g->types)),
+        .param_count = g->param_count,
+        .params = copy_params(a, g),
+    };
+    vec_push(a, &b->functions, f);
+    return &b->functions.data[b->functions.count - 1];
+}
+
+/* --- versions --- */
+
+static int image_for(struct aot_build *b, const struct aot_given *g)
+{
+    struct text ptx;
+    text_init(&ptx, b->arena);
+    ptx_print(&ptx, g->lowered->module);
+    for (size_t i = 0; i < b->images.count; i++)
+        if (b->images.data[i].target == g->target && strcmp(b->images.data[i].ptx, ptx.data) == 0)
+            return (int)i;
+    struct aot_image image = {.ptx = ptx.data, .target = g->target};
+    vec_push(b->arena, &b->images, image);
+    return (int)b->images.count - 1;
+}
+
+static bool same_version(const struct aot_version *x, const struct aot_version *y)
+{
+    return x->image == y->image && memcmp(x->block, y->block, sizeof x->block) == 0 &&
+           x->shared_bytes == y->shared_bytes && x->cooperative == y->cooperative &&
+           x->alignment == y->alignment && strcmp(x->plan, y->plan) == 0;
+}
+
+static int version_for(struct aot_build *b, const struct aot_given *g, const char *plan)
+{
+    const struct lowered *lowered = g->lowered;
+    const char *entry = lowered->function->name;
+    struct aot_version v = {.image = image_for(b, g),
+                            .entry = arena_string(b->arena, entry, strlen(entry)),
+                            .shared_bytes = lowered->shared_bytes,
+                            .cooperative = g->kernel->cooperative,
+                            .alignment = g->row.alignment,
+                            .plan = plan};
+    memcpy(v.block, lowered->block, sizeof v.block);
+    for (size_t i = 0; i < b->versions.count; i++)
+        if (same_version(&b->versions.data[i], &v))
+            return (int)i;
+    vec_push(b->arena, &b->versions, v);
+    return (int)b->versions.count - 1;
+}
+
+static const char *device_for(struct aot_build *b, const char *name)
+{
+    for (size_t i = 0; name && i < b->devices.count; i++)
+        if (strcmp(b->devices.data[i], name) == 0)
+            return b->devices.data[i];
+    if (!name)
+        return NULL;
+    const char *copy = arena_string(b->arena, name, strlen(name));
+    vec_push(b->arena, &b->devices, copy);
+    return copy;
+}
+
+bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
+{
+    struct arena *a = b->arena;
+    struct aot_function *f = function_for(b, g, diag);
+    struct text plan;
+    text_init(&plan, a);
+    if (!f || !aot_plan(&plan, g, f->params, diag))
+        return false;
+    const struct aot_row *given = &g->row;
+    size_t params = (size_t)g->param_count;
+    struct aot_row row = {
+        .version = version_for(b, g, plan.data),
+        .target = g->target,
+        .device = device_for(b, given->device),
+        .values = arena_copy(a, given->values, params * sizeof *given->values),
+        .divisible = arena_copy(a, given->divisible, params * sizeof *given->divisible),
+        .alignment = given->alignment,
+        .range_count = given->range_count,
+        .ranges = arena_copy(a, given->ranges, (size_t)given->range_count * sizeof *given->ranges),
+        .tuned = arena_string(a, given->tuned, strlen(given->tuned)),
+    };
+    int rooms = aot_rooms(g->lowered);
+    f->rooms = rooms > f->rooms ? rooms : f->rooms;
+    vec_push(a, &f->rows, row);
+    return true;
+}
+
+/* --- rows --- */
+
+static bool same_value(struct literal x, struct literal y)
+{
+    return x.is_float ? memcmp(&x.f, &y.f, sizeof x.f) == 0 : x.i == y.i;
+}
+
+static bool same_values(const struct aot_function *f, const struct aot_row *x,
+                        const struct aot_row *y)
+{
+    for (int i = 0; i < f->param_count; i++)
+        if (f->params[i].is_static && !same_value(x->values[i], y->values[i]))
+            return false;
+    return true;
+}
+
+/* Whether both are meant for the same launches, but for what 16 divides. */
+static bool same_class(const struct aot_function *f, const struct aot_row *x,
+                       const struct aot_row *y)
+{
+    if (x->target != y->target || x->device != y->device || x->alignment != y->alignment ||
+        x->range_count != y->range_count || !same_values(f, x, y))
+        return false;
+    for (int i = 0; i < x->range_count; i++)
+        if (x->ranges[i].param != y->ranges[i].param || x->ranges[i].least != y->ranges[i].least ||
+            x->ranges[i].most != y->ranges[i].most)
+            return false;
+    return true;
+}
+
+/* Whether a launch for which 16 divides just what `facts` says may take the row. */
+static bool goes_with(const struct aot_function *f, const struct aot_row *r, const bool *facts)
+{
+    for (int i = 0; i < f->param_count; i++)
+        if (r->divisible[i] && !facts[i])
+            return false;
+    return true;
+}
+
+/* The version that such a launch takes of the class of row `of`, without row `without`; -1: none.
+ */
+static int taken_of(const struct aot_function *f, size_t of, size_t without, const bool *facts)
+{
+    for (size_t i = 0; i < f->rows.count; i++)
+        if (i != without && same_class(f, &f->rows.data[i], &f->rows.data[of]) &&
+            goes_with(f, &f->rows.data[i], facts))
+            return f->rows.data[i].version;
+    return -1;
+}
+
+/* Whether some launch takes another version when the row goes: tried for the facts of every row of
+ * its class, which are all that can make a difference if rows come for every set of facts. */
+static bool decides(const struct aot_function *f, size_t row)
+{
+    for (size_t i = 0; i < f->rows.count; i++) {
+        const bool *facts = f->rows.data[i].divisible;
+        if (same_class(f, &f->rows.data[i], &f->rows.data[row]) &&
+            taken_of(f, row, row, facts) != taken_of(f, row, f->rows.count, facts))
+            return true;
+    }
+    return false;
+}
+
+/* From the last on, so that of rows with one version the one with the fewest conditions stays. */
+static void settle_function(struct aot_function *f)
+{
+    for (size_t i = f->rows.count; i-- > 0;) {
+        if (decides(f, i))
+            continue;
+        memmove(&f->rows.data[i], &f->rows.data[i + 1],
+                (f->rows.count - i - 1) * sizeof *f->rows.data);
+        f->rows.count--;
+    }
+}
+
+/* Versions that no row has (any more) go too, and images that no version has. */
+static void drop_unused(struct aot_build *b)
+{
+    int *version = arena_array(b->arena, int, b->versions.count + 1);
+    int *image = arena_array(b->arena, int, b->images.count + 1);
+    for (size_t f = 0; f < b->functions.count; f++)
+        for (size_t r = 0; r < b->functions.data[f].rows.count; r++) {
+            int v = b->functions.data[f].rows.data[r].version;
+            version[v] = image[b->versions.data[v].image] = 1;
+        }
+    size_t kept = 0;
+    for (size_t i = 0; i < b->images.count; i++)
+        if (image[i]) {
+            image[i] = (int)kept;
+            b->images.data[kept++] = b->images.data[i];
+        }
+    b->images.count = kept;
+    kept = 0;
+    for (size_t i = 0; i < b->versions.count; i++)
+        if (version[i]) {
+            version[i] = (int)kept;
+            b->versions.data[kept] = b->versions.data[i];
+            b->versions.data[kept].image = image[b->versions.data[kept].image];
+            kept++;
+        }
+    b->versions.count = kept;
+    for (size_t f = 0; f < b->functions.count; f++)
+        for (size_t r = 0; r < b->functions.data[f].rows.count; r++) {
+            int *v = &b->functions.data[f].rows.data[r].version;
+            *v = version[*v];
+        }
+}
+
+void aot_settle(struct aot_build *b)
+{
+    for (size_t i = 0; i < b->functions.count; i++)
+        settle_function(&b->functions.data[i]);
+    drop_unused(b);
+}
+
+int aot_least_alignment(const struct aot_function *f)
+{
+    int least = 16;
+    for (size_t i = 0; i < f->rows.count; i++)
+        if (f->rows.data[i].alignment < least)
+            least = f->rows.data[i].alignment;
+    return least;
+}
+
+/* --- targets --- */
+
+/* The more a target has of its own, the better it is for a GPU that runs it. */
+static int target_rank(const struct lower_target *t)
+{
+    int own = t->ptx.suffix == 'a' ? 2 : t->ptx.suffix == 'f' ? 1 : 0;
+    return t->ptx.number * 4 + own;
+}
+
+int aot_targets(const struct aot_build *b, const struct lower_target **list, int most)
+{
+    int count = 0;
+    for (size_t i = 0; i < b->images.count; i++) {
+        const struct lower_target *t = b->images.data[i].target;
+        int at = 0;
+        while (at < count && target_rank(list[at]) > target_rank(t))
+            at++;
+        if ((at < count && list[at] == t) || count == most)
+            continue;
+        memmove(&list[at + 1], &list[at], (size_t)(count - at) * sizeof *list);
+        list[at] = t;
+        count++;
+    }
+    return count;
+}
+
+bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image)
+{
+    const struct lower_target *targets[AOT_MOST_TARGETS];
+    int count = aot_targets(b, targets, AOT_MOST_TARGETS);
+    return !image->cubin || image->target == targets[count - 1];
+}

@@ -1,0 +1,303 @@
+/* NAME.h: what each function takes, in words and as a prototype. */
+#include "aot/aot.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+extern const unsigned char aot_module_h[];
+extern const size_t aot_module_h_length;
+
+/* --- texts --- */
+
+void aot_quote(struct text *out, const char *s, size_t length)
+{
+    text_add_char(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        if (s[i] == '\n') {
+            text_add(out, "\\n");
+            continue;
+        }
+        if (s[i] == '"' || s[i] == '\\')
+            text_add_char(out, '\\');
+        text_add_char(out, s[i] == '\t' ? ' ' : s[i]);
+    }
+    text_add_char(out, '"');
+}
+
+void aot_comment(struct text *out, const char *s)
+{
+    for (; *s; s++) {
+        text_add_char(out, *s);
+        if (s[0] == '*' && s[1] == '/')
+            text_add_char(out, ' ');
+    }
+}
+
+enum { COLUMNS = 100 };
+
+/* Where a line may end that starts at s with `room` columns left: behind the last comma or
+ * semicolon that has a space after it and stands in no string. 0: nowhere. */
+static size_t break_at(const char *s, size_t length, size_t room)
+{
+    size_t at = 0;
+    bool quoted = false;
+    for (size_t i = 0; i + 1 < length && (i < room || at == 0); i++) {
+        if (s[i] == '\\' && quoted)
+            i++;
+        else if (s[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (s[i] == ',' || s[i] == ';') && s[i + 1] == ' ')
+            at = i + 1;
+    }
+    return at;
+}
+
+static void wrap_line(struct text *out, const char *line, size_t length)
+{
+    bool comment = strncmp(line, " * ", 3) == 0;
+    int indent = (int)strspn(line, " ") + 4;
+    size_t column = 0;
+    while (column + length > COLUMNS) {
+        size_t first = break_at(line, length, COLUMNS - column);
+        if (!first)
+            break;
+        text_add_n(out, line, first);
+        text_printf(out, "\n%s%*s", comment ? " *" : "", comment ? 5 : indent, "");
+        column = comment ? 7 : (size_t)indent;
+        line += first + 1;
+        length -= first + 1;
+    }
+    text_add_n(out, line, length);
+}
+
+void aot_wrap(struct text *out, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        wrap_line(out, text, length);
+        text += length;
+        if (*text)
+            text_add_char(out, *text++);
+    }
+}
+
+const char *aot_upper(const struct aot_build *b)
+{
+    char *upper = arena_string(b->arena, b->name, strlen(b->name));
+    for (char *c = upper; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return upper;
+}
+
+/* The slot whose "@key@" stands at s; NULL: none. */
+static const struct aot_slot *slot_at(const char *s, size_t length, const struct aot_slot *slots,
+                                      int count)
+{
+    for (int i = 0; i < count; i++) {
+        size_t key = strlen(slots[i].key);
+        if (length >= key + 2 && strncmp(s + 1, slots[i].key, key) == 0 && s[key + 1] == '@')
+            return &slots[i];
+    }
+    return NULL;
+}
+
+void aot_fill(struct text *out, const unsigned char *form, size_t length,
+              const struct aot_slot *slots, int count)
+{
+    const char *s = (const char *)form, *end = s + length;
+    while (s < end) {
+        const char *at = memchr(s, '@', (size_t)(end - s));
+        const struct aot_slot *slot = at ? slot_at(at, (size_t)(end - at), slots, count) : NULL;
+        const char *next = slot ? at : at ? at + 1 : end;
+        text_add_n(out, s, (size_t)(next - s));
+        s = next;
+        if (slot) {
+            text_add(out, slot->value);
+            s += strlen(slot->key) + 2;
+        }
+    }
+}
+
+const char *aot_about(struct aot_build *b)
+{
+    struct text about;
+    text_init(&about, b->arena);
+    text_printf(&about, "%s: made by tilewright %s of", b->name, b->version);
+    for (size_t i = 0; i < b->functions.count; i++) {
+        bool again = false;
+        for (size_t j = 0; j < i; j++)
+            again = again || strcmp(b->functions.data[j].file, b->functions.data[i].file) == 0;
+        if (again)
+            continue;
+        text_add(&about, i ? ", " : " ");
+        aot_comment(&about, b->functions.data[i].file);
+    }
+    text_add(&about, ". Do not edit it: change the kernels and build it again.");
+    return about.data;
+}
+
+/* --- prototypes --- */
+
+const char *aot_c_type(enum dtype t)
+{
+    switch (t) {
+    case DT_F64: return "double";
+    case DT_F32:
+    case DT_TF32: return "float";
+    case DT_F16:
+    case DT_BF16:
+    case DT_U16: return "uint16_t";
+    case DT_I64: return "int64_t";
+    case DT_I32: return "int32_t";
+    case DT_I16: return "int16_t";
+    case DT_I8: return "int8_t";
+    case DT_U64: return "uint64_t";
+    case DT_U32: return "uint32_t";
+    case DT_BOOL: return "bool";
+    default: return "uint8_t";
+    }
+}
+
+void aot_prototype(struct text *out, const struct aot_build *b, const struct aot_function *f)
+{
+    text_printf(out, "%s_status %s(const %s_module *module, void *stream", b->name, f->name,
+                b->name);
+    for (int i = 0; i < f->param_count; i++) {
+        const struct aot_param *p = &f->params[i];
+        text_printf(out, ", %s%s %s%s", p->is_pointer && p->is_const ? "const " : "",
+                    aot_c_type(p->dtype), p->is_pointer ? "*" : "", p->c_name);
+    }
+    text_add(out, f->rooms ? ", void *workspace, size_t workspace_bytes)" : ")");
+}
+
+void aot_workspace_prototype(struct text *out, const struct aot_build *b,
+                             const struct aot_function *f)
+{
+    text_printf(out, "size_t %s_workspace(const %s_module *module", f->name, b->name);
+    for (int i = 0; i < f->param_count; i++)
+        if (!f->params[i].is_pointer)
+            text_printf(out, ", %s %s", aot_c_type(f->params[i].dtype), f->params[i].c_name);
+    text_add(out, ")");
+}
+
+/* --- in words --- */
+
+const char *aot_statics(struct arena *a, const struct aot_function *f, const struct aot_row *r)
+{
+    struct text t;
+    text_init(&t, a);
+    for (int i = 0; i < f->param_count; i++) {
+        if (!f->params[i].is_static)
+            continue;
+        text_printf(&t, "%s%s = ", t.length ? ", " : "", f->params[i].name);
+        if (r->values[i].is_float)
+            text_add_double(&t, r->values[i].f, f->params[i].dtype != DT_F64);
+        else if (f->params[i].dtype == DT_BOOL)
+            text_add(&t, r->values[i].i ? "true" : "false");
+        else if (f->params[i].dtype == DT_U64)
+            text_printf(&t, "%" PRIu64, (uint64_t)r->values[i].i);
+        else
+            text_printf(&t, "%" PRId64, r->values[i].i);
+    }
+    return t.data;
+}
+
+static void describe_range(struct text *out, const struct aot_function *f,
+                           const struct aot_range *r)
+{
+    const char *name = f->params[r->param].name;
+    if (r->least == r->most)
+        text_printf(out, "; %s = %" PRId64, name, r->least);
+    else if (r->most == INT64_MAX)
+        text_printf(out, "; %s from %" PRId64, name, r->least);
+    else if (r->least == INT64_MIN)
+        text_printf(out, "; %s up to %" PRId64, name, r->most);
+    else
+        text_printf(out, "; %s from %" PRId64 " to %" PRId64, name, r->least, r->most);
+}
+
+static void describe_row(struct text *out, const struct aot_build *b, const struct aot_function *f,
+                         const struct aot_row *r)
+{
+    text_printf(out, " *   %s", r->target->name);
+    if (r->device)
+        text_printf(out, " (%s)", r->device);
+    const char *statics = aot_statics(b->arena, f, r);
+    text_printf(out, "%s%s", *statics ? "; " : "", statics);
+    for (int i = 0; i < r->range_count; i++)
+        describe_range(out, f, &r->ranges[i]);
+    for (int i = 0; i < f->param_count; i++)
+        if (r->divisible[i])
+            text_printf(out, "; %s divisible by 16", f->params[i].name);
+    if (aot_least_alignment(f) < r->alignment)
+        text_printf(out, "; addresses divisible by %d", r->alignment);
+    text_printf(out, "%s%s\n", *r->tuned ? ": " : "", r->tuned);
+}
+
+static void describe_param(struct text *out, const struct aot_param *p, int alignment)
+{
+    int bytes = (int)dtype_size(p->dtype);
+    bool bits =
+        p->dtype == DT_F16 || p->dtype == DT_BF16 || p->dtype == DT_E4M3 || p->dtype == DT_E5M2;
+    text_printf(out, " *   %-9s %s%s%s", p->c_name, dtype_table[p->dtype].name, p->shape,
+                bits ? " (as bits)" : "");
+    if (p->is_pointer)
+        text_printf(out, ", %s; %d divides its address", p->is_const ? "read" : "written",
+                    alignment > bytes ? alignment : bytes);
+    if (p->is_pointer && !*p->shape)
+        text_add(out, "; laid out as the kernel's view of it");
+    text_add(out, p->is_static ? ", one of the values below\n" : "\n");
+}
+
+static void describe(struct text *out, const struct aot_build *b, const struct aot_function *f)
+{
+    text_printf(out, "Kernel `%s` of %s%s%s.\n *\n", f->kernel, f->file, *f->types ? " with " : "",
+                f->types);
+    for (int i = 0; i < f->param_count; i++)
+        describe_param(out, &f->params[i], aot_least_alignment(f));
+    if (f->rooms)
+        text_printf(out,
+                    " *   workspace %s_workspace(…) bytes of device memory; 256 divides its "
+                    "address.\n"
+                    " *             What it holds is nothing to keep; launches that may run at the "
+                    "same\n"
+                    " *             time each need their own.\n",
+                    f->name);
+    text_add(out, " *\n * Built for these; of several that go with a launch the first is taken:\n");
+    for (size_t i = 0; i < f->rows.count; i++)
+        describe_row(out, b, f, &f->rows.data[i]);
+}
+
+static void declare(struct text *out, const struct aot_build *b, const struct aot_function *f)
+{
+    struct text words;
+    text_init(&words, b->arena);
+    describe(&words, b, f);
+    text_add(out, "\n/* ");
+    aot_comment(out, words.data);
+    text_add(out, " */\n");
+    aot_prototype(out, b, f);
+    text_add(out, ";\n");
+    if (!f->rooms)
+        return;
+    text_printf(out, "/* Bytes; 0 where a launch would not return %s_OK either. */\n",
+                aot_upper(b));
+    aot_workspace_prototype(out, b, f);
+    text_add(out, ";\n");
+}
+
+void aot_header(struct text *out, struct aot_build *b)
+{
+    struct text all, functions;
+    text_init(&all, b->arena);
+    text_init(&functions, b->arena);
+    for (size_t i = 0; i < b->functions.count; i++)
+        declare(&all, b, &b->functions.data[i]);
+    aot_wrap(&functions, all.data);
+    struct aot_slot slots[] = {{"name", b->name},
+                               {"NAME", aot_upper(b)},
+                               {"about", aot_about(b)},
+                               {"functions", functions.data}};
+    aot_fill(out, aot_module_h, aot_module_h_length, slots, sizeof slots / sizeof *slots);
+}

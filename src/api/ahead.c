@@ -1,0 +1,425 @@
+/* Builds: kernels of launches as C to ship. src/aot writes the C; here they are compiled. */
+#include "api/objects.h"
+
+#include "aot/aot.h"
+#include "base/platform.h"
+
+#include <string.h>
+
+struct tw_build {
+    tw_context *ctx;
+    tw_build *next;
+    struct arena arena;
+    struct arena texts; /* the latest of tw_build_texts */
+    struct aot_build build;
+};
+
+/* --- objects --- */
+
+struct new_call {
+    tw_build *build;
+    const char *name;
+};
+
+static tw_status new_call(void *user)
+{
+    const struct new_call *call = user;
+    struct aot_build *b = &call->build->build;
+    if (!aot_name_good(call->name)) {
+        diag_error(&call->build->ctx->diag, LOC_NONE,
+                   "`%s` cannot start the names of C: letters, digits and `_`, a letter first, and "
+                   "no word of C",
+                   call->name);
+        return TW_BAD_ARGUMENT;
+    }
+    b->arena = &call->build->arena;
+    b->name = arena_string(b->arena, call->name, strlen(call->name));
+    b->version = TW_VERSION;
+    return TW_OK;
+}
+
+static void build_destroy(tw_build *b)
+{
+    arena_free(&b->texts);
+    arena_free(&b->arena);
+    context_object_free(b->ctx, b, sizeof *b);
+}
+
+tw_status tw_build_new(tw_context *ctx, const char *name, tw_build **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!name || !out)
+        return context_refuse(ctx, "tw_build_new: `name` or `out` is NULL");
+    tw_build *b = context_object(ctx, sizeof *b);
+    if (!b)
+        return context_no_memory(ctx);
+    b->ctx = ctx;
+    context_arena(ctx, &b->arena);
+    context_arena(ctx, &b->texts);
+    tw_status status = context_call(ctx, new_call, &(struct new_call){b, name});
+    if (status != TW_OK) {
+        build_destroy(b);
+        return status;
+    }
+    b->next = ctx->builds;
+    ctx->builds = b;
+    *out = b;
+    return TW_OK;
+}
+
+void tw_build_free(tw_build *b)
+{
+    if (!b)
+        return;
+    for (tw_build **at = &b->ctx->builds; *at; at = &(*at)->next)
+        if (*at == b) {
+            *at = b->next;
+            break;
+        }
+    build_destroy(b);
+}
+
+/* --- adding --- */
+
+struct add_call {
+    tw_build *build;
+    tw_launch *launch;
+    const tw_build_when *when;
+    struct aot_given given;
+};
+
+static struct diag *diag_of(const struct add_call *c)
+{
+    return &c->launch->ctx->diag;
+}
+
+/* "[m][k]" as the first view of the pointer has it. */
+static const char *shape_of(struct arena *a, const struct lang_param *p)
+{
+    struct text t;
+    text_init(&t, a);
+    for (int i = 0; i < p->rank; i++)
+        text_printf(&t, "[%s]", p->dim_text[i]);
+    return t.data;
+}
+
+static void describe_params(struct add_call *c)
+{
+    const tw_launch *l = c->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    struct arena *a = &l->ctx->scratch;
+    struct aot_param *list = arena_array(a, struct aot_param, info->param_count);
+    for (int i = 0; i < info->param_count; i++) {
+        const struct lang_param *p = &info->params[i];
+        list[i] = (struct aot_param){
+            .name = p->name,
+            .is_pointer = p->is_pointer,
+            .is_const = p->is_const,
+            .is_static = p->is_static,
+            .dtype = p->type_variable >= 0 ? l->choice.types[p->type_variable] : p->dtype,
+            .shape = shape_of(a, p),
+        };
+    }
+    c->given.param_count = info->param_count;
+    c->given.params = list;
+}
+
+/* "T = f16" and "f16". */
+static void describe_types(struct add_call *c)
+{
+    const tw_launch *l = c->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    struct text types, suffix;
+    text_init(&types, &l->ctx->scratch);
+    text_init(&suffix, &l->ctx->scratch);
+    for (int t = 0; t < info->type_count; t++) {
+        const char *name = dtype_table[l->choice.types[t]].name;
+        text_printf(&types, "%s%s = %s", t ? ", " : "", info->types[t].name, name);
+        text_printf(&suffix, "%s%s", t ? "_" : "", name);
+    }
+    c->given.types = types.data;
+    c->given.suffix = suffix.data;
+}
+
+static const char *tuned_text(const struct add_call *c)
+{
+    const tw_launch *l = c->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    struct text t;
+    text_init(&t, &l->ctx->scratch);
+    for (int i = 0; i < info->tune_count; i++) {
+        struct literal v = l->choice.tunes[i];
+        text_printf(&t, "%s%s = ", i ? ", " : "", info->tunes[i].name);
+        if (v.is_float)
+            text_add_double(&t, v.f, true);
+        else
+            text_printf(&t, "%lld", (long long)v.i);
+    }
+    return t.data;
+}
+
+static bool find_range(struct add_call *c, const tw_size_range *range, struct aot_range *out)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    for (int p = 0; p < info->param_count; p++) {
+        const struct aot_param *param = &c->given.params[p];
+        if (strcmp(param->name, range->param) != 0)
+            continue;
+        if (param->is_pointer || !dtype_is_int(param->dtype)) {
+            diag_error(diag_of(c), info->params[p].loc, "`%s` is no integer: it has no range",
+                       range->param);
+            return false;
+        }
+        *out = (struct aot_range){p, range->least, range->most};
+        return true;
+    }
+    diag_error(diag_of(c), LOC_NONE, "kernel `%s` has no scalar parameter `%s`", info->name,
+               range->param);
+    return false;
+}
+
+/* 0: not one that there is, reported. */
+static int alignment_of(const struct add_call *c)
+{
+    int bytes = c->when && c->when->alignment ? c->when->alignment : 16;
+    if (bytes > 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0)
+        return bytes;
+    diag_error(diag_of(c), LOC_NONE, "an alignment of %d bytes: there are 1, 2, 4, 8 and 16",
+               bytes);
+    return 0;
+}
+
+static bool describe_row(struct add_call *c)
+{
+    const tw_launch *l = c->launch;
+    struct arena *a = &l->ctx->scratch;
+    int count = c->when ? c->when->range_count : 0;
+    struct aot_range *ranges = arena_array(a, struct aot_range, count);
+    bool *divisible = arena_array(a, bool, c->given.param_count);
+    for (int i = 0; i < count; i++)
+        if (!find_range(c, &c->when->ranges[i], &ranges[i]))
+            return false;
+    for (int p = 0; p < c->given.param_count; p++)
+        divisible[p] = !c->given.params[p].is_pointer && l->choice.divisor[p] > 1;
+    c->given.row = (struct aot_row){.device = c->when ? c->when->device : NULL,
+                                    .values = l->choice.values,
+                                    .divisible = divisible,
+                                    .alignment = alignment_of(c),
+                                    .range_count = count,
+                                    .ranges = ranges,
+                                    .tuned = tuned_text(c)};
+    return c->given.row.alignment > 0;
+}
+
+static bool statics_known(const struct add_call *c)
+{
+    const tw_launch *l = c->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    bool all = true;
+    for (int p = 0; p < info->param_count; p++) {
+        if (!info->params[p].is_static || l->choice.known[p])
+            continue;
+        diag_error(diag_of(c), info->params[p].loc,
+                   "`%s` is static, compiled in: say for which values `%s` is built (--set %s=…, "
+                   "several times for several)",
+                   info->params[p].name, info->name, info->params[p].name);
+        all = false;
+    }
+    return all;
+}
+
+/* Without places in the source: what is shipped is not debugged by them. */
+static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
+{
+    const tw_kernel *k = c->launch->kernel;
+    struct lowered *out = arena_new(&k->module->ctx->scratch, struct lowered);
+    int count = k->info->param_count;
+    int *alignment = arena_array(&k->module->ctx->scratch, int, count + 1);
+    for (int p = 0; p < count; p++) {
+        int element = (int)dtype_size(c->given.params[p].dtype);
+        alignment[p] = c->given.row.alignment > element ? c->given.row.alignment : element;
+    }
+    struct lower_options options = {.target = k->device, .alignment = alignment};
+    if (!lower_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
+        if (out->excess != LOWER_FITS)
+            note_fitting(k, &c->launch->choice, known, out->excess);
+        return false;
+    }
+    c->given.kernel = ir;
+    c->given.lowered = out;
+    c->given.target = k->device;
+    return true;
+}
+
+static tw_status compile(struct add_call *c)
+{
+    const tw_launch *l = c->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    struct arena *a = &l->ctx->scratch;
+    bool *known = arena_array(a, bool, info->param_count);
+    for (int p = 0; p < info->param_count; p++)
+        known[p] = info->params[p].is_static;
+    struct kernel *ir = choice_check(a, diag_of(c), l->kernel, &l->choice, known);
+    if (!ir)
+        return TW_BAD_PROGRAM;
+    tw_status status = choice_passes(l->kernel, ir, &l->choice, known, NULL);
+    if (status != TW_OK)
+        return status;
+    return lower(c, ir, known) ? TW_OK : TW_BAD_PROGRAM;
+}
+
+static tw_status add_call(void *user)
+{
+    struct add_call *c = user;
+    tw_status status = launch_resolve(c->launch, false);
+    c->launch->prepared = false;
+    if (status != TW_OK)
+        return status;
+    if (!statics_known(c))
+        return TW_BAD_ARGUMENT;
+    c->given.file = c->launch->kernel->module->source.name;
+    describe_params(c);
+    describe_types(c);
+    if (!describe_row(c))
+        return TW_BAD_ARGUMENT;
+    status = compile(c);
+    if (status != TW_OK)
+        return status;
+    return aot_add(&c->build->build, &c->given, diag_of(c)) ? TW_OK : TW_UNSUPPORTED;
+}
+
+tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
+{
+    if (!b)
+        return TW_BAD_ARGUMENT;
+    if (!l || l->ctx != b->ctx)
+        return context_refuse(b->ctx, "tw_build_add: `l` is NULL or of another context");
+    if (!l->kernel->device)
+        return context_refuse(b->ctx, "tw_build_add: the target `cpu` is built into nothing; ask "
+                                      "tw_kernel_for_target for a GPU's");
+    return context_call(b->ctx, add_call,
+                        &(struct add_call){.build = b, .launch = l, .when = when});
+}
+
+/* --- images --- */
+
+static tw_status settle_call(void *user)
+{
+    aot_settle(user);
+    return TW_OK;
+}
+
+bool tw_build_image_at(tw_build *b, int index, tw_build_image *out)
+{
+    if (!b || !out || index < 0 || context_call(b->ctx, settle_call, &b->build) != TW_OK ||
+        (size_t)index >= b->build.images.count)
+        return false;
+    const struct aot_image *image = &b->build.images.data[index];
+    *out = (tw_build_image){.ptx = image->ptx, .target = image->target->name};
+    return true;
+}
+
+struct code_call {
+    tw_build *build;
+    int index;
+    const void *cubin;
+    size_t length;
+};
+
+static tw_status code_call(void *user)
+{
+    const struct code_call *c = user;
+    struct aot_image *image = &c->build->build.images.data[c->index];
+    if (c->length < 4 || memcmp(c->cubin, "\177ELF", 4) != 0) {
+        diag_error(&c->build->ctx->diag, LOC_NONE, "what was made of the PTX for %s is no cubin",
+                   image->target->name);
+        return TW_BAD_PROGRAM;
+    }
+    image->cubin = arena_copy(&c->build->arena, c->cubin, c->length);
+    image->cubin_length = c->length;
+    return TW_OK;
+}
+
+tw_status tw_build_machine_code(tw_build *b, int index, const void *cubin, size_t length)
+{
+    if (!b)
+        return TW_BAD_ARGUMENT;
+    if (index < 0 || (size_t)index >= b->build.images.count || !cubin)
+        return context_refuse(b->ctx, "tw_build_machine_code: there is no such image, or `cubin` "
+                                      "is NULL");
+    return context_call(b->ctx, code_call, &(struct code_call){b, index, cubin, length});
+}
+
+/* --- the files --- */
+
+struct texts_call {
+    tw_build *build;
+    struct text header, source;
+    const char *folder;
+};
+
+static tw_status texts_call(void *user)
+{
+    struct texts_call *c = user;
+    tw_build *b = c->build;
+    if (b->build.functions.count == 0) {
+        diag_error(&b->ctx->diag, LOC_NONE, "build `%s` has no kernel", b->build.name);
+        return TW_BAD_ARGUMENT;
+    }
+    aot_settle(&b->build);
+    arena_free(&b->texts);
+    text_init(&c->header, &b->texts);
+    text_init(&c->source, &b->texts);
+    aot_header(&c->header, &b->build);
+    aot_source(&c->source, &b->build);
+    return TW_OK;
+}
+
+tw_status tw_build_texts(tw_build *b, const char **header, const char **source)
+{
+    if (header)
+        *header = NULL;
+    if (source)
+        *source = NULL;
+    if (!b)
+        return TW_BAD_ARGUMENT;
+    if (!header || !source)
+        return context_refuse(b->ctx, "tw_build_texts: `header` or `source` is NULL");
+    struct texts_call call = {.build = b};
+    tw_status status = context_call(b->ctx, texts_call, &call);
+    if (status == TW_OK) {
+        *header = call.header.data;
+        *source = call.source.data;
+    }
+    return status;
+}
+
+static tw_status write_call(void *user)
+{
+    struct texts_call *c = user;
+    tw_status status = texts_call(c);
+    if (status != TW_OK)
+        return status;
+    struct arena *a = &c->build->ctx->scratch;
+    const char *name = c->build->build.name, *why = "";
+    struct platform_output files[2] = {
+        {arena_printf(a, "%s/%s.h", c->folder, name), c->header.data, c->header.length},
+        {arena_printf(a, "%s/%s.c", c->folder, name), c->source.data, c->source.length}};
+    int failed;
+    if (platform_write_files(a, files, 2, &failed, &why))
+        return TW_OK;
+    diag_error(&c->build->ctx->diag, LOC_NONE, "%s cannot be written: %s", files[failed].path, why);
+    return TW_NO_FILE;
+}
+
+tw_status tw_build_write(tw_build *b, const char *folder)
+{
+    if (!b)
+        return TW_BAD_ARGUMENT;
+    if (!folder)
+        return context_refuse(b->ctx, "tw_build_write: `folder` is NULL");
+    return context_call(b->ctx, write_call, &(struct texts_call){.build = b, .folder = folder});
+}

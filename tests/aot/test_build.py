@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""`tilewright build`: what it writes compiles without a warning, links with others of its kind, runs on the driver library of
+the tests (FAKE_CUDA) with the right values, and says what is wrong. The header of one kernel is a golden (--bless)."""
+import ctypes
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import call, compare, fail
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FAKE = os.environ.get("FAKE_CUDA")
+CC = os.environ.get("CC", "cc")
+FLAGS = os.environ.get("CFLAGS", "").split()
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+STATICS = "n=64,k=64,cols=64,d=64,causal=true"
+ODD = ["tests/aot/odd.tile", "--set", "workspace=16,scale=1.5,on=true,large=1024"]
+
+
+def run(command, status=0, **options):
+    result = call(command, cwd=ROOT, **options)
+    if result.status != status:
+        fail(f"{' '.join(command)}: expected status {status}: {result}")
+    return result
+
+
+def refused(tool, arguments, *texts, status=2):
+    result = run([tool, "build", *arguments], status)
+    for text in texts:
+        if text not in result.err:
+            fail(f"build {' '.join(arguments)}: no '{text}' in {result}")
+    if result.out:
+        fail(f"build {' '.join(arguments)}: expected no output: {result}")
+
+
+def sets_of(path):
+    """What --set may give of STATICS for a file."""
+    names = set(re.findall(r"static \w+ (\w+)", open(path).read()))
+    found = [s for s in STATICS.split(",") if s.split("=")[0] in names]
+    return ["--set", ",".join(found)] if found else []
+
+
+def compilers():
+    found = [[CC, *FLAGS, *STRICT]]
+    found += [[c, *STRICT, "-O2"] for c in ("gcc", "clang") if shutil.which(c)]
+    return found
+
+
+def test_kernels(tool, folder):
+    """All kernels: C without warnings, a header that is C++ too."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "kernels/*/*.tile"))):
+        name = os.path.basename(path).split(".")[0]
+        run([tool, "build", path, "--name", f"k_{name}", "--output", folder, *sets_of(path)])
+        source = f"{folder}/k_{name}.c"
+        run([CC, *FLAGS, *STRICT, "-c", source, "-o", f"{folder}/x.o"])
+        symbols = run(["nm", "--defined-only", "--extern-only", f"{folder}/x.o"]).out.split("\n")
+        strangers = [s for s in symbols if s and f" k_{name}_" not in s and not re.search(r" _*(asan|odr|ubsan)", s)]
+        if strangers:
+            fail(f"{path}: other names than k_{name}_… are shown: {strangers}")
+    for compiler in compilers():
+        run([*compiler, "-c", source, "-o", f"{folder}/x.o"])
+        run([*compiler, f"-DK_{name.upper()}_LINK_CUDA", "-c", source, "-o", f"{folder}/x.o"])
+    if shutil.which("g++"):
+        open(f"{folder}/x.cc", "w").write(f'#include "k_{name}.h"\nint main() {{ return K_{name.upper()}_OK; }}\n')
+        run(["g++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{folder}/x.cc", "-o", f"{folder}/x.o"])
+
+
+def test_header(tool, folder, bless):
+    run([tool, "build", "kernels/matmul/split_k.tile", "--type", "f16", "--set", "n=512,k=512", "--set", "n=512,k=2048",
+         "--output", folder])
+    header = re.sub(r"tilewright [0-9.]+ of", "tilewright … of", open(f"{folder}/matmul_v5.h").read())
+    compare(os.path.join(HERE, "header.golden"), header, bless)
+
+
+def make_program(tool, folder, driver, *targets):
+    """Three modules in one program, one of them linked with the driver."""
+    path = os.path.dirname(tool) + os.pathsep + os.environ["PATH"]
+    run(["sh", "examples/shipped/build.sh", folder, *targets], env=dict(os.environ, PATH=path))
+    run([tool, "build", *ODD, "--unaligned", "--output", folder, *targets])
+    run([tool, "build", "kernels/sgemm/tiled.tile", "--output", folder, *targets])
+    run([CC, *FLAGS, *STRICT, "-g", f"-I{folder}", "-DODD_LINK_CUDA", "tests/aot/program.c", f"{folder}/odd.c", f"{folder}/scores.c",
+         f"{folder}/sgemm_tiled.c", driver, f"-Wl,-rpath,{os.path.dirname(driver)}", "-o", f"{folder}/program", "-ldl", "-lm", "-lpthread"])
+
+
+def run_program(folder, driver, **settings):
+    environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=driver, **settings)
+    shown = run([f"{folder}/scores"], env=environment).out
+    if shown.count("PASS") != 2 or "there is cols = 64" not in shown:
+        fail(f"examples/shipped: {shown}")
+    if "PASS" not in run([f"{folder}/program"], env=environment).out:
+        fail("tests/aot/program.c: no PASS")
+
+
+def test_program(tool, folder):
+    """As PTX of one target and of several, on GPUs of several kinds; a GPU that does not take the machine code takes the PTX."""
+    make_program(tool, folder, FAKE, "--target", "sm_80,sm_90,sm_120", "--no-cubin")
+    for capability in (80, 86, 90, 100, 121):
+        run_program(folder, FAKE, FAKE_CUDA_SM=str(capability))
+    make_program(tool, folder, FAKE, "--target", "sm_80")
+    run_program(folder, FAKE)
+    make_program(tool, folder, FAKE)
+    run_program(folder, FAKE, FAKE_CUDA_CHECK="1")
+
+
+def test_gpu(tool, folder):
+    """The same on the GPU that is here, if there is one."""
+    try:
+        driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    except OSError:
+        return
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
+        return
+    maps = open("/proc/self/maps").read()
+    path = re.search(r"(/\S*libcuda\.so\S*)", maps).group(1)
+    for targets in ([], ["--target", "sm_80,sm_90"]):
+        make_program(tool, folder, path, *targets)
+        run_program(folder, path)
+    print(f"on {count.value} GPU(s): PASS")
+
+
+def test_driver(folder):
+    """Every call of the driver fails once: a message, no crash; no driver, no GPU, one that is too old."""
+    log = f"{folder}/calls"
+    environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=FAKE)
+    run([f"{folder}/scores"], env=dict(environment, FAKE_CUDA_LOG=log))
+    calls = re.findall(r"^(cu\w+)$", open(log).read(), re.M)
+    for name in sorted(set(calls) - {"cuCtxPopCurrent_v2", "cuModuleUnload", "cuMemFree_v2", "cuDevicePrimaryCtxRelease_v2",
+                                     "cuGetErrorName", "cuGetErrorString", "cuDeviceGetAttribute", "cuDeviceGetName"}):
+        last = name == "cuCtxPushCurrent_v2"  # of the unload, which has no status
+        for n in range(1, calls.count(name) + 1 - last):
+            result = call([f"{folder}/scores"], env=dict(environment, FAKE_CUDA_FAIL=f"{name}:{n}:2"))
+            if result.status != 1 or not result.err.startswith("scores: "):
+                fail(f"{name} fails at call {n}: {result}")
+    for settings, text in (({"FAKE_CUDA_DEVICES": "0"}, "there is no GPU"), ({"FAKE_CUDA_SM": "75"}, "built for sm_80; GPU 0"),
+                           ({"TILEWRIGHT_CUDA_DRIVER": "/nowhere"}, "there is no NVIDIA driver")):
+        result = call([f"{folder}/scores"], env=dict(environment, **settings))
+        if result.status != 1 or text not in result.err:
+            fail(f"{settings}: {result}")
+
+
+def sizes_of(source):
+    text = open(source).read()
+    return [len(re.findall(p, text, re.M)) for p in (r"^static const char \*const aot_ptx_\d+", r"^static const unsigned char aot_cubin_\d+")]
+
+
+def test_targets(tool, folder):
+    """PTX of the least target, machine code of each; without an assembler PTX of each."""
+    build = [tool, "build", "kernels/matmul/auto.tile", "--type", "f16", "--set", "n=64,k=64", "--output", folder]
+    source = f"{folder}/matmul_auto.c"
+    run(build)
+    if sizes_of(source) != [1, 0]:
+        fail(f"the default has {sizes_of(source)} images of PTX and machine code")
+    run([*build, "--target", "sm_80,sm_90", "--no-cubin"])
+    if sizes_of(source) != [2, 0]:
+        fail(f"two targets have {sizes_of(source)} images of PTX and machine code")
+    result = run([*build, "--target", "sm_90", "--target", "sm_80"])
+    has = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas")
+    if sizes_of(source) != ([1, 2] if has else [2, 0]) or (not has and "there is no ptxas" not in result.err):
+        fail(f"two targets have {sizes_of(source)} images of PTX and machine code: {result}")
+    run([*build, "--object"])
+    if not os.path.exists(f"{folder}/matmul_auto.o"):
+        fail("--object makes none")
+
+
+def rows_of(header):
+    return re.findall(r"^ \*   (sm_.*)$", open(header).read().replace("\n *     ", " "), re.M)
+
+
+def test_tuned(tool, folder):
+    """Tuned values by class, device and target; what does not go with a kernel is passed over or refused."""
+    lines = ['# comment',
+             '{"kernel": "matmul_auto", "types": {"T": "f16"}, "class": {"m": [1, 128], "n": [64, 64]}, "tune": {"BM": 128, "BN": 64, "BK": 32}}',
+             '{"kernel": "matmul_auto", "device": "NVIDIA H200", "target": "sm_90", "class": {"m": [129, null, 16]}, '
+             '"tune": {"BM": 64, "BN": 128}, "milliseconds": 0.1, "other": [1, {"a": "]"}]}',
+             '{"kernel": "matmul_auto", "target": "sm_80", "class": {"m": [1, 64, 16]}, "tune": {"BM": 64, "BN": 128}}',
+             '{"kernel": "other", "tune": {"X": 1}}', '']
+    path = f"{folder}/tuned.jsonl"
+    open(path, "w").write("\n".join(lines))
+    build = ["kernels/matmul/auto.tile", "--type", "f16", "--set", "n=64,k=64", "--set", "n=128,k=64", "--output", folder,
+             "--target", "sm_80,sm_90", "--no-cubin", "--tuned", path]
+    run([tool, "build", *build])
+    rows = rows_of(f"{folder}/matmul_auto.h")
+    tail = ", WARPS = 4, STAGES = 3"
+    first = ": BM = 128, BN = 64, BK = 32" + tail
+    for_h200 = "m from 129; m divisible by 16: BM = 64, BN = 128, BK = 16" + tail
+    default = ": BM = 128, BN = 128, BK = 16" + tail
+    small = "m from 1 to 64; m divisible by 16: BM = 64, BN = 128, BK = 16" + tail
+    want = [f"sm_80; n = 64, k = 64; {small}", f"sm_80; n = 64, k = 64; m from 1 to 128{first}", f"sm_80; n = 64, k = 64{default}",
+            f"sm_80; n = 128, k = 64; {small}", f"sm_80; n = 128, k = 64{default}",
+            f"sm_90 (NVIDIA H200); n = 64, k = 64; {for_h200}", f"sm_90; n = 64, k = 64; m from 1 to 128{first}",
+            f"sm_90; n = 64, k = 64{default}", f"sm_90 (NVIDIA H200); n = 128, k = 64; {for_h200}", f"sm_90; n = 128, k = 64{default}"]
+    if rows != want:
+        fail("rows of tuned values:\n" + "\n".join(rows) + "\nexpected\n" + "\n".join(want))
+    for line, text in (('{"kernel": "matmul_auto", "tune": {"X": 1}}', "tuned.jsonl:1: kernel `matmul_auto` has no tuned value `X`"),
+                       ('{"kernel": "matmul_auto", "class": {"q": [1, 2]}, "tune": {"BM": 64}}', "no scalar parameter `q`"),
+                       ('{"kernel": "matmul_auto"}', "`kernel` and `tune` must be there"), ('{"kernel": 1}', "tuned.jsonl:1:12: expected a string"),
+                       ('{"kernel": "matmul_auto", "class": {"m": 3}, "tune": {}}', "expected `[`"), ('{"a": [1', "ends within a value"),
+                       ('{"kernel": "matmul_auto", "target": "sm_80", "tune": {"BM": 2048}}', "takes 208896 bytes"),
+                       ('{"kernel": "matmul_auto", "target": "sm_80", "tune": {"BM": 2048}}', "with the tuned values of")):
+        open(path, "w").write(line + "\n")
+        refused(tool, build, text)
+    refused(tool, [*build, "--tuned", "/nowhere"], "/nowhere cannot be read")
+
+
+def test_refused(tool, folder):
+    auto = "kernels/matmul/auto.tile"
+    refused(tool, [], "which FILE?")
+    refused(tool, [auto], "`n` is static", "`k` is static", "--set n=")
+    refused(tool, [auto, "--set", "n=64"], "`k` is static")
+    refused(tool, [auto, "--set", "m=4"], "`m` is given to each launch of matmul_auto", "(`n`, `k`)")
+    refused(tool, [auto, "--set", "a=4"], "no scalar parameter 'a'")
+    refused(tool, [auto, "--set", "n=64,k=64", "--set", "k=8"], "with other parameters and without them")
+    refused(tool, [auto, "--set", "n=64,n=65"], "two values at once")
+    refused(tool, [auto, "--set", "n"], "expected NAME=VALUE")
+    refused(tool, [auto, "--set", "kk=64"], "'kk'")
+    refused(tool, [auto, "--target", "sm_70", "--set", "n=64,k=64"], "there is no target `sm_70`")
+    refused(tool, [auto, "--target", "cpu", "--set", "n=64,k=64"], "there are sm_80 and up")
+    refused(tool, [auto, "--type", "i8", "--set", "n=64,k=64"], "--type i8: no kernel has that (T of matmul_auto: f32, f16, bf16)")
+    refused(tool, [auto, "--type", "f16,U=f16", "--set", "n=64,k=64"], "--type U=f16: no kernel has that")
+    refused(tool, [auto, "--name", "3d", "--set", "n=64,k=64"], "cannot start the names of C")
+    refused(tool, ["kernels/matmul/stages.tile", "--set", "n=64,k=64", "--target", "sm_86", "--type", "f32", "--tune",
+                   "BK=32,STAGES=5"], "sm_86 has 101376", "with these tuned values it fits")
+    refused(tool, [auto, auto, "--name", "x", "--set", "n=64,k=64", "--output", f"{folder}/missing"], "missing/x.h cannot be written",
+            status=1)
+    refused(tool, ["tests/aot/same_names.tile", "--name", "x"], "would be called `x_load`, as a name of the header itself")
+    refused(tool, ["tests/aot/odd.tile:names", "kernels/sgemm/tiled.tile", "--name", "names", "--set", "workspace=16", "--tune", "Q=1"],
+            "none of the kernels has a tuned value 'Q'")
+
+
+def test_both_or_none(tool, folder):
+    place = f"{folder}/both"
+    os.makedirs(f"{place}/sgemm_tiled.c")
+    open(f"{place}/sgemm_tiled.h", "w").write("kept")
+    refused(tool, ["kernels/sgemm/tiled.tile", "--output", place], "sgemm_tiled.c cannot be written: Is a directory", status=1)
+    if sorted(os.listdir(place)) != ["sgemm_tiled.c", "sgemm_tiled.h"] or open(f"{place}/sgemm_tiled.h").read() != "kept":
+        fail(f"half of the files was written: {os.listdir(place)}")
+    os.rmdir(f"{place}/sgemm_tiled.c")
+    os.chmod(f"{place}/sgemm_tiled.h", 0o640)
+    for _ in range(2):
+        run([tool, "build", "kernels/sgemm/tiled.tile", "--output", place])
+    if sorted(os.listdir(place)) != ["sgemm_tiled.c", "sgemm_tiled.h"] or os.stat(f"{place}/sgemm_tiled.h").st_mode & 0o777 != 0o640:
+        fail(f"files are not replaced as they were: {os.listdir(place)}")
+
+
+def main():
+    bless = "--bless" in sys.argv
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        test_kernels(tool, folder)
+        test_header(tool, folder, bless)
+        test_program(tool, folder)
+        test_driver(folder)
+        test_gpu(tool, folder)
+        test_targets(tool, folder)
+        test_tuned(tool, folder)
+        test_refused(tool, folder)
+        test_both_or_none(tool, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+/* Machine code and objects for `build`, by NVIDIA's assembler and a C compiler, where they are. */
+#include "build.h"
+#include "toolchain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a program said, indented, behind a complaint. */
+static void show_said(const char *folder, const char *name)
+{
+    char *said = folder_read(folder, name, NULL);
+    for (char *line = said ? strtok(said, "\n") : NULL; line; line = strtok(NULL, "\n"))
+        complain_more(NULL, "%s", line);
+    free(said);
+}
+
+/* --- machine code --- */
+
+enum { FILE_NAME = 32, MOST_AT_ONCE = 64 };
+
+struct assembler {
+    tw_build *build;
+    tw_context *ctx;
+    char *ptxas, *folder;
+    int at_once;
+    long children[MOST_AT_ONCE]; /* by image, in turn */
+};
+
+static const char *file_of(char name[FILE_NAME], int image, const char *ending)
+{
+    snprintf(name, FILE_NAME, "%d.%s", image, ending);
+    return name;
+}
+
+static void start(struct assembler *a, int index, const tw_build_image *image)
+{
+    char name[FILE_NAME];
+    char *arch = need_text("-arch=%s", image->target);
+    char *source = need_text("%s/%s", a->folder, file_of(name, index, "ptx"));
+    char *cubin = need_text("%s/%s", a->folder, file_of(name, index, "cubin"));
+    char *arguments[] = {a->ptxas, arch, (char[]){"-o"}, cubin, source, NULL};
+    bool written =
+        folder_write(a->folder, file_of(name, index, "ptx"), image->ptx, strlen(image->ptx));
+    a->children[index % a->at_once] =
+        written ? program_start(arguments, a->folder, file_of(name, index, "txt")) : -1;
+    free(cubin);
+    free(source);
+    free(arch);
+}
+
+static int finish(struct assembler *a, int index)
+{
+    char name[FILE_NAME];
+    tw_build_image image;
+    size_t length;
+    tw_build_image_at(a->build, index, &image);
+    if (program_end(a->children[index % a->at_once]) != 0) {
+        complain(NULL, "%s does not take the PTX for %s (--no-cubin ships that alone):", a->ptxas,
+                 image.target);
+        show_said(a->folder, file_of(name, index, "txt"));
+        return STATUS_FAILED;
+    }
+    char *code = folder_read(a->folder, file_of(name, index, "cubin"), &length);
+    tw_status s = code ? tw_build_machine_code(a->build, index, code, length) : TW_NO_FILE;
+    free(code);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(NULL, a->ctx, s);
+    return STATUS_FAILED;
+}
+
+/* As many at the same time as there are cores. */
+static int assemble_all(struct assembler *a)
+{
+    tw_device host = {.cores = 1};
+    tw_build_image image;
+    int status = STATUS_OK, started = 0;
+    tw_device_at(0, &host);
+    a->at_once = host.cores < MOST_AT_ONCE ? host.cores : MOST_AT_ONCE;
+    for (int done = 0; done <= started; done++) {
+        while (status == STATUS_OK && started < done + a->at_once &&
+               tw_build_image_at(a->build, started, &image))
+            start(a, started++, &image);
+        if (done < started && finish(a, done) != STATUS_OK)
+            status = STATUS_FAILED;
+    }
+    return status;
+}
+
+int build_cubins(tw_build *b, tw_context *ctx)
+{
+    static const char *const names[] = {"ptxas", "/usr/local/cuda/bin/ptxas", NULL};
+    struct assembler a = {.build = b, .ctx = ctx, .ptxas = find_program_of(names)};
+    int status = STATUS_FAILED;
+    if (!a.ptxas) {
+        complain(NULL, "there is no ptxas, so all is shipped as PTX, which the driver assembles "
+                       "when it is loaded (--no-cubin asks for that)");
+        return STATUS_OK;
+    }
+    a.folder = folder_make();
+    if (a.folder)
+        status = assemble_all(&a);
+    else
+        complain(NULL, "no folder for temporary files can be made ($TMPDIR names a place)");
+    folder_remove(a.folder);
+    free(a.ptxas);
+    return status;
+}
+
+/* --- objects --- */
+
+int build_object(const char *folder, const char *name)
+{
+    const char *const names[] = {getenv("CC") ? getenv("CC") : "cc", "gcc", "clang", NULL};
+    char *cc = find_program_of(names), *temporary = cc ? folder_make() : NULL;
+    if (!temporary) {
+        complain(NULL, cc ? "no folder for temporary files can be made ($TMPDIR names a place)"
+                          : "--object: there is no C compiler ($CC names one)");
+        free(cc);
+        return STATUS_FAILED;
+    }
+    char *source = need_text("%s/%s.c", folder, name), *object = need_text("%s/%s.o", folder, name);
+    char *arguments[] = {cc,
+                         (char[]){"-std=c11"},
+                         (char[]){"-O2"},
+                         (char[]){"-fPIC"},
+                         (char[]){"-c"},
+                         source,
+                         (char[]){"-o"},
+                         object,
+                         NULL};
+    int status = STATUS_OK;
+    if (run_program(arguments, temporary, "said.txt") != 0) {
+        complain(NULL, "%s does not compile %s:", cc, source);
+        show_said(temporary, "said.txt");
+        status = STATUS_FAILED;
+    }
+    free(object);
+    free(source);
+    folder_remove(temporary);
+    free(cc);
+    return status;
+}

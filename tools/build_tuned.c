@@ -1,0 +1,278 @@
+/* Tuned values from a file: a line of JSON for each class of launches,
+ *
+ *   {"kernel": "matmul_v4", "types": {"T": "f16"}, "device": "NVIDIA H200", "target": "sm_90",
+ *    "class": {"m": [1, 128], "n": [4096, 4096, 16]}, "tune": {"BM": 128, "BN": 64}}
+ *
+ * of which `kernel` and `tune` must be there. A range is [least, most], both included, null: no
+ * end; a third number 16: only multiples of it. Other members are passed over.
+ */
+#include "build.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Within one line. `bad`: what is wrong, the first thing. */
+struct cursor {
+    const char *at, *bad;
+};
+
+static char peek(struct cursor *c)
+{
+    while (isspace((unsigned char)*c->at))
+        c->at++;
+    return *c->at;
+}
+
+static void fail(struct cursor *c, const char *what)
+{
+    if (!c->bad)
+        c->bad = what;
+}
+
+static bool accept(struct cursor *c, char what)
+{
+    bool is = !c->bad && peek(c) == what;
+    c->at += is;
+    return is;
+}
+
+/* A string without escapes but those of a character for itself: names need no others. */
+static char *read_string(struct cursor *c)
+{
+    char *text = NULL;
+    if (!accept(c, '"')) {
+        fail(c, "expected a string");
+        return NULL;
+    }
+    append_text(&text, "%s", "");
+    for (; *c->at && *c->at != '"'; c->at++) {
+        c->at += *c->at == '\\' && c->at[1];
+        append_text(&text, "%c", *c->at);
+    }
+    if (!accept(c, '"'))
+        fail(c, "a string does not end");
+    return text;
+}
+
+/* A number, true or false, as it is written; a string's text. */
+static void read_scalar(struct cursor *c, char *out, size_t size)
+{
+    size_t length = 0;
+    out[0] = '\0';
+    if (peek(c) == '"') {
+        char *text = read_string(c);
+        length = text ? strlen(text) : 0;
+        if (length < size)
+            memcpy(out, text ? text : "", length + 1);
+        free(text);
+    } else {
+        length = strcspn(c->at, " \t\r,]}");
+        if (length < size) {
+            memcpy(out, c->at, length);
+            out[length] = '\0';
+        }
+        c->at += length;
+    }
+    if (length == 0 || length >= size)
+        fail(c, "expected a number or a name");
+}
+
+static void skip_value(struct cursor *c)
+{
+    int depth = 0;
+    do {
+        char now = peek(c);
+        if (now == '"')
+            free(read_string(c));
+        else if (now)
+            c->at++;
+        depth += (now == '{' || now == '[') - (now == '}' || now == ']');
+        if (!now)
+            fail(c, "the line ends within a value");
+    } while (!c->bad && (depth > 0 || (*c->at && !strchr(",}] \t\r", *c->at))));
+}
+
+/* Calls member(user, c, key) for each, which reads the value. */
+static void read_object(struct cursor *c,
+                        void (*member)(void *user, struct cursor *c, const char *key), void *user)
+{
+    if (!accept(c, '{')) {
+        fail(c, "expected `{`");
+        return;
+    }
+    while (!c->bad && !accept(c, '}')) {
+        char *key = read_string(c);
+        if (!accept(c, ':'))
+            fail(c, "expected `:`");
+        if (!c->bad)
+            member(user, c, key);
+        free(key);
+        if (!c->bad && !accept(c, ',') && peek(c) != '}')
+            fail(c, "expected `,` or `}`");
+    }
+}
+
+static bool copy_name(struct cursor *c, char out[64], const char *key, int count)
+{
+    if (strlen(key) >= 64 || count >= TUNED_NAMES)
+        fail(c, "a name is too long, or there are too many");
+    else
+        strcpy(out, key);
+    return !c->bad;
+}
+
+static void type_member(void *user, struct cursor *c, const char *key)
+{
+    struct tuned_entry *e = user;
+    struct assignment *a = &e->types[e->type_count];
+    if (!copy_name(c, a->name, key, e->type_count))
+        return;
+    read_scalar(c, a->value, sizeof a->value);
+    e->type_count++;
+}
+
+static void tune_member(void *user, struct cursor *c, const char *key)
+{
+    struct tuned_entry *e = user;
+    struct assignment *a = &e->tunes[e->tune_count];
+    if (!copy_name(c, a->name, key, e->tune_count))
+        return;
+    read_scalar(c, a->value, sizeof a->value);
+    e->tune_count++;
+}
+
+static int64_t read_end(struct cursor *c, int64_t open)
+{
+    char text[64];
+    int64_t v = open;
+    read_scalar(c, text, sizeof text);
+    if (strcmp(text, "null") != 0 && !parse_integer(text, &v))
+        fail(c, "expected an integer or null");
+    return v;
+}
+
+static void range_member(void *user, struct cursor *c, const char *key)
+{
+    struct tuned_entry *e = user;
+    struct tuned_range *r = &e->ranges[e->range_count];
+    if (!copy_name(c, r->name, key, e->range_count))
+        return;
+    *r = (struct tuned_range){0};
+    strcpy(r->name, key);
+    if (!accept(c, '['))
+        fail(c, "expected `[`, a range");
+    r->low = read_end(c, INT64_MIN);
+    if (!accept(c, ','))
+        fail(c, "expected `,` and where the range ends");
+    r->high = read_end(c, INT64_MAX);
+    if (accept(c, ','))
+        r->divisible = read_end(c, 1) == 16;
+    if (!accept(c, ']'))
+        fail(c, "expected `]`");
+    e->range_count++;
+}
+
+static void read_optional(struct cursor *c, char **out)
+{
+    if (peek(c) == 'n') {
+        skip_value(c);
+        return;
+    }
+    free(*out);
+    *out = read_string(c);
+}
+
+static void entry_member(void *user, struct cursor *c, const char *key)
+{
+    struct tuned_entry *e = user;
+    if (strcmp(key, "kernel") == 0)
+        read_optional(c, &e->kernel);
+    else if (strcmp(key, "device") == 0)
+        read_optional(c, &e->device);
+    else if (strcmp(key, "target") == 0)
+        read_optional(c, &e->target);
+    else if (strcmp(key, "types") == 0)
+        read_object(c, type_member, e);
+    else if (strcmp(key, "class") == 0)
+        read_object(c, range_member, e);
+    else if (strcmp(key, "tune") == 0)
+        read_object(c, tune_member, e);
+    else
+        skip_value(c);
+}
+
+/* --- the file --- */
+
+static int read_line(struct tuned *t, const char *line, int number)
+{
+    struct cursor c = {.at = line};
+    if (peek(&c) == '\0' || peek(&c) == '#')
+        return STATUS_OK;
+    t->list = need_more_memory(t->list, ((size_t)t->count + 1) * sizeof *t->list);
+    struct tuned_entry *e = &t->list[t->count++];
+    *e = (struct tuned_entry){.line = number};
+    read_object(&c, entry_member, e);
+    if (!c.bad && peek(&c))
+        fail(&c, "expected one object on the line");
+    if (!c.bad && (!e->kernel || !e->tune_count))
+        fail(&c, "`kernel` and `tune` must be there");
+    if (!c.bad)
+        return STATUS_OK;
+    complain(NULL, "%s:%d:%d: %s", t->path, number, (int)(c.at - line) + 1, c.bad);
+    return STATUS_USAGE;
+}
+
+static int multiples_of(const struct tuned_entry *e)
+{
+    int count = 0;
+    for (int i = 0; i < e->range_count; i++)
+        count += e->ranges[i].divisible;
+    return count;
+}
+
+/* For multiples of 16 first: a class that does not say so is for the others. The order stays
+ * otherwise. */
+static void put_multiples_first(struct tuned *t)
+{
+    for (int i = 1; i < t->count; i++) {
+        struct tuned_entry e = t->list[i];
+        int at = i;
+        for (; at > 0 && multiples_of(&t->list[at - 1]) < multiples_of(&e); at--)
+            t->list[at] = t->list[at - 1];
+        t->list[at] = e;
+    }
+}
+
+int tuned_read(struct tuned *t, const char *path)
+{
+    *t = (struct tuned){.path = path};
+    char *text = path ? read_whole_file(path, NULL) : NULL, *rest = text;
+    int status = STATUS_OK;
+    if (path && !text) {
+        complain(NULL, "%s cannot be read: %s", path, strerror(errno));
+        return STATUS_USAGE;
+    }
+    for (int number = 1; rest && *rest && status == STATUS_OK; number++) {
+        char *line = rest;
+        rest += strcspn(rest, "\n");
+        if (*rest)
+            *rest++ = '\0';
+        status = read_line(t, line, number);
+    }
+    free(text);
+    put_multiples_first(t);
+    return status;
+}
+
+void tuned_free(struct tuned *t)
+{
+    for (int i = 0; i < t->count; i++) {
+        free(t->list[i].kernel);
+        free(t->list[i].device);
+        free(t->list[i].target);
+    }
+    free(t->list);
+    *t = (struct tuned){0};
+}

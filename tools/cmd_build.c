@@ -1,0 +1,620 @@
+/* build: kernels as C to ship. */
+#include "build.h"
+#include "commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FACTS = 4, MOST_INTEGERS = 16, MOST_TARGETS = 32 };
+
+/* A kernel of the command line, with what its launches may be built for. */
+struct builder {
+    const struct command *self;
+    const struct options *given;
+    tw_context *ctx;
+    tw_build *build;
+    int program_count;
+    struct program *programs;
+    int kernel_count;
+    struct known_kernel *kernels;
+    int target_count;
+    char *targets[MOST_TARGETS];
+    struct tuned tuned;
+    char *said; /* by the compiler, latest: it says the same of many versions */
+};
+
+/* One version to be: what all versions of a function have in common, and its own. */
+struct version {
+    struct builder *builder;
+    const struct known_kernel *known;
+    tw_kernel *kernel; /* for the target */
+    const tw_dtype *types;
+    const struct point *point;
+    const struct tuned_entry *entry; /* NULL: the defaults and --tune */
+    unsigned facts;                  /* by bit: the run-time integers that 16 divides */
+    bool unaligned;                  /* addresses are divisible by the size of an element alone */
+};
+
+/* --- run-time integers --- */
+
+/* The index-th integer that a launch gives; false: there is none. */
+static bool launch_integer(tw_kernel *k, int index, tw_param *out)
+{
+    for (int i = 0; tw_kernel_param(k, i, out) == TW_OK; i++)
+        if (!out->is_pointer && !out->is_static && !out->type_name && out->dtype != TW_BOOL &&
+            !is_float_type(out->dtype) && index-- == 0)
+            return true;
+    return false;
+}
+
+static int launch_integers(tw_kernel *k)
+{
+    tw_param p;
+    int count = 0;
+    while (count < MOST_INTEGERS && launch_integer(k, count, &p))
+        count++;
+    return count;
+}
+
+static int bits_of(unsigned v)
+{
+    int count = 0;
+    for (; v; v &= v - 1)
+        count++;
+    return count;
+}
+
+/* Subsets of `all`, those with more bits first: *facts becomes the next. Every one; of a large set
+ * itself, those with one bit less, the empty one. */
+static bool next_facts(unsigned all, unsigned *facts)
+{
+    int bits = bits_of(*facts), most = bits_of(all);
+    for (unsigned v = *facts; v-- > 0;)
+        if ((v & ~all) == 0 && bits_of(v) == bits) {
+            *facts = v;
+            return true;
+        }
+    if (bits == 0)
+        return false;
+    bits = most > MOST_FACTS && bits < most ? 0 : bits - 1;
+    for (*facts = all; (*facts & ~all) != 0 || bits_of(*facts) != bits;)
+        --*facts;
+    return true;
+}
+
+/* --- one version --- */
+
+static bool fact_of(tw_kernel *k, const char *name, unsigned *bit)
+{
+    tw_param p;
+    for (int i = 0; i < MOST_INTEGERS && launch_integer(k, i, &p); i++)
+        if (strcmp(p.name, name) == 0) {
+            *bit = 1u << i;
+            return true;
+        }
+    return false;
+}
+
+/* Whether a version with these facts and static values is within the ranges of its entry. */
+static bool within(const struct version *v)
+{
+    for (int i = 0; v->entry && i < v->entry->range_count; i++) {
+        const struct tuned_range *r = &v->entry->ranges[i];
+        const char *text = point_value(v->point, r->name);
+        unsigned bit;
+        int64_t value;
+        if (fact_of(v->kernel, r->name, &bit) && r->divisible && !(v->facts & bit))
+            return false;
+        if (text && parse_integer(text, &value) &&
+            (value < r->low || value > r->high || (r->divisible && value % 16 != 0)))
+            return false;
+    }
+    return true;
+}
+
+static int set_statics(const struct version *v, tw_launch *l)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < v->point->count && status == STATUS_OK; i++)
+        status = apply_assignment(l, v->kernel, v->known->program, v->builder->given, "set",
+                                  &v->point->list[i]);
+    return status;
+}
+
+/* --tune counts over what a file says. */
+static int set_tuned_values(const struct version *v, tw_launch *l)
+{
+    const struct options *o = v->builder->given;
+    int status = STATUS_OK;
+    for (int i = 0; v->entry && i < v->entry->tune_count && status == STATUS_OK; i++)
+        status = apply_assignment(l, v->kernel, v->known->program, o, "tune", &v->entry->tunes[i]);
+    for (const struct option_use *u = NULL;
+         status == STATUS_OK && (u = options_next(o, "tune", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad = false;
+        while (status == STATUS_OK && next_assignment(&at, &a, &bad))
+            if (setting_named(v->kernel, "tune", a.name))
+                status = apply_assignment(l, v->kernel, v->known->program, o, "tune", &a);
+        if (bad)
+            status = usage_error(NULL, o->command, "--tune %s: expected NAME=VALUE", at);
+    }
+    return status;
+}
+
+static void set_types_and_facts(const struct version *v, tw_launch *l)
+{
+    tw_type type;
+    tw_param p;
+    for (int i = 0; tw_kernel_type(v->kernel, i, &type) == TW_OK; i++)
+        tw_launch_type(l, type.name, v->types[i]);
+    for (int i = 0; i < MOST_INTEGERS && launch_integer(v->kernel, i, &p); i++)
+        if (v->facts >> i & 1)
+            tw_launch_set(l, p.name, (tw_scalar){.i = 16});
+}
+
+/* What the compiler says, once in a row. */
+static void say(struct builder *b, tw_status s)
+{
+    const char *text = tw_context_messages(b->ctx);
+    if (s == TW_OK && (!*text || (b->said && strcmp(b->said, text) == 0)))
+        return;
+    free(b->said);
+    b->said = need_text("%s", text);
+    complain_library(NULL, b->ctx, s);
+}
+
+static tw_status add_to_build(const struct version *v, tw_launch *l)
+{
+    tw_size_range ranges[TUNED_NAMES];
+    tw_build_when when = {.ranges = ranges};
+    unsigned bit;
+    for (int i = 0; v->entry && i < v->entry->range_count; i++) {
+        const struct tuned_range *r = &v->entry->ranges[i];
+        if (fact_of(v->kernel, r->name, &bit))
+            ranges[when.range_count++] = (tw_size_range){r->name, r->low, r->high};
+    }
+    when.device = v->entry ? v->entry->device : NULL;
+    when.alignment = v->unaligned ? 1 : 16;
+    return tw_build_add(v->builder->build, l, &when);
+}
+
+/* The PTX of a version, behind the comments in front; NULL: it does not compile. The caller frees. */
+static char *ptx_of(const struct version *v)
+{
+    tw_launch *l;
+    const char *text = NULL;
+    if (tw_launch_new(v->kernel, &l) != TW_OK)
+        return NULL;
+    set_types_and_facts(v, l);
+    bool good = set_statics(v, l) == STATUS_OK && set_tuned_values(v, l) == STATUS_OK &&
+                tw_launch_show_stage(l, TW_STAGE_PTX, &text) == TW_OK;
+    while (good && strncmp(text, "//", 2) == 0)
+        text += strcspn(text, "\n") + 1;
+    char *copy = good ? need_text("%s", text) : NULL;
+    tw_launch_free(l);
+    return copy;
+}
+
+/* The integers of which it makes another program that 16 divides them. */
+static unsigned facts_that_matter(struct version *v)
+{
+    unsigned all = (1u << launch_integers(v->kernel)) - 1, matter = 0;
+    v->facts = all;
+    char *best = ptx_of(v);
+    for (unsigned bit = 1; bit & all; bit <<= 1) {
+        v->facts = all & ~bit;
+        char *without = ptx_of(v);
+        if (!best || !without || strcmp(best, without) != 0)
+            matter |= bit;
+        free(without);
+    }
+    free(best);
+    return matter;
+}
+
+/* *added: it is in the build. An entry of a file that says no target and does not fit this one is
+ * passed over. */
+static int add_version(const struct version *v, bool *added)
+{
+    tw_launch *l;
+    tw_status s = tw_launch_new(v->kernel, &l);
+    if (s != TW_OK) {
+        complain_library(NULL, v->builder->ctx, s);
+        return STATUS_FAILED;
+    }
+    set_types_and_facts(v, l);
+    int status = set_statics(v, l);
+    if (status == STATUS_OK)
+        status = set_tuned_values(v, l);
+    if (status == STATUS_OK) {
+        s = add_to_build(v, l);
+        *added = s == TW_OK;
+        if (s != TW_BAD_PROGRAM || !v->entry || v->entry->target) {
+            say(v->builder, s);
+            status = s == TW_OK ? STATUS_OK : STATUS_USAGE;
+            if (s != TW_OK && v->entry)
+                complain_more(NULL, "with the tuned values of %s:%d", v->builder->tuned.path,
+                              v->entry->line);
+        }
+    }
+    tw_launch_free(l);
+    return status;
+}
+
+static int add_facts(struct version *v, bool *added)
+{
+    unsigned all = facts_that_matter(v), bit;
+    int status = STATUS_OK;
+    for (int i = 0; v->entry && i < v->entry->range_count; i++)
+        if (v->entry->ranges[i].divisible && fact_of(v->kernel, v->entry->ranges[i].name, &bit))
+            all |= bit;
+    v->facts = all;
+    do {
+        if (within(v))
+            status = add_version(v, added);
+    } while (status == STATUS_OK && next_facts(all, &v->facts));
+    return status;
+}
+
+/* What takes every launch that others do not. */
+static int add_unaligned(struct version *v)
+{
+    bool added;
+    v->facts = 0;
+    v->unaligned = true;
+    int status = add_version(v, &added);
+    v->unaligned = false;
+    return status;
+}
+
+/* --- versions of a function --- */
+
+static bool entry_goes_with(const struct version *v, const struct tuned_entry *e)
+{
+    tw_type type;
+    if (strcmp(e->kernel, tw_kernel_name(v->kernel)) != 0 ||
+        (e->target && strcmp(e->target, tw_kernel_target(v->kernel)) != 0))
+        return false;
+    for (int i = 0; tw_kernel_type(v->kernel, i, &type) == TW_OK; i++)
+        for (int j = 0; j < e->type_count; j++)
+            if (strcmp(e->types[j].name, type.name) == 0 &&
+                strcmp(e->types[j].value, tw_dtype_name(v->types[i])) != 0)
+                return false;
+    return true;
+}
+
+static int check_entry(const struct version *v, const struct tuned_entry *e)
+{
+    const char *path = v->builder->tuned.path;
+    for (int i = 0; i < e->tune_count; i++)
+        if (!setting_named(v->kernel, "tune", e->tunes[i].name)) {
+            complain(NULL, "%s:%d: kernel `%s` has no tuned value `%s`", path, e->line, e->kernel,
+                     e->tunes[i].name);
+            return STATUS_USAGE;
+        }
+    for (int i = 0; i < e->range_count; i++)
+        if (!setting_named(v->kernel, "set", e->ranges[i].name)) {
+            complain(NULL, "%s:%d: kernel `%s` has no scalar parameter `%s`", path, e->line,
+                     e->kernel, e->ranges[i].name);
+            return STATUS_USAGE;
+        }
+    return STATUS_OK;
+}
+
+/* Entries of the file that name a GPU first (`named`), then the others. */
+static int add_entries(struct version *v, bool named)
+{
+    const struct tuned *t = &v->builder->tuned;
+    int status = STATUS_OK;
+    for (int i = 0; i < t->count && status == STATUS_OK; i++) {
+        bool added = false;
+        v->entry = &t->list[i];
+        if ((v->entry->device != NULL) != named || !entry_goes_with(v, v->entry))
+            continue;
+        status = check_entry(v, v->entry);
+        if (status == STATUS_OK)
+            status = add_facts(v, &added);
+    }
+    v->entry = NULL;
+    return status;
+}
+
+static int add_points(struct version *v, const struct points *points)
+{
+    int status = STATUS_OK;
+    bool added;
+    for (int i = 0; i < points->count && status == STATUS_OK; i++) {
+        v->point = &points->list[i];
+        status = add_entries(v, true);
+        if (status == STATUS_OK)
+            status = add_entries(v, false);
+        if (status == STATUS_OK)
+            status = add_facts(v, &added);
+        if (status == STATUS_OK && options_has(v->builder->given, "unaligned"))
+            status = add_unaligned(v);
+    }
+    return status;
+}
+
+/* --- types --- */
+
+/* The next choice of types from *at on that --type allows; at: by type variable, an index. */
+static bool next_types(tw_kernel *k, int *at)
+{
+    tw_type type;
+    int count = tw_kernel_type_count(k);
+    for (int i = count - 1; i >= 0; i--) {
+        tw_kernel_type(k, i, &type);
+        if (++at[i] < type.count)
+            return true;
+        at[i] = 0;
+    }
+    return false;
+}
+
+static bool types_asked(const struct options *o, tw_kernel *k, const int *at, tw_dtype *types)
+{
+    tw_type type;
+    bool asked = true;
+    for (int i = 0; tw_kernel_type(k, i, &type) == TW_OK; i++) {
+        types[i] = type.choices[at[i]];
+        asked = asked && type_asked(o, &type, tw_dtype_name(types[i]));
+    }
+    return asked;
+}
+
+static int add_types(struct version *v, const struct points *points)
+{
+    struct builder *b = v->builder;
+    size_t room = (size_t)tw_kernel_type_count(v->kernel) + 1;
+    int *at = need_memory(room * sizeof *at), status = STATUS_OK;
+    tw_dtype *types = need_memory(room * sizeof *types);
+    v->types = types;
+    do {
+        if (types_asked(b->given, v->kernel, at, types))
+            status = add_points(v, points);
+    } while (status == STATUS_OK && next_types(v->kernel, at));
+    free(types);
+    free(at);
+    return status;
+}
+
+/* --- kernels and targets --- */
+
+static int add_kernel(struct builder *b, const struct known_kernel *known)
+{
+    struct points points;
+    int status = points_find(&points, known->kernel, b->given);
+    for (int t = 0; t < b->target_count && status == STATUS_OK; t++) {
+        struct version v = {.builder = b, .known = known};
+        tw_status s = tw_kernel_for_target(known->kernel, b->targets[t], &v.kernel);
+        if (s != TW_OK) {
+            complain_library(NULL, b->ctx, s);
+            status = STATUS_USAGE;
+        } else {
+            status = add_types(&v, &points);
+        }
+    }
+    points_free(&points);
+    return status;
+}
+
+static int add_target(struct builder *b, const char *name, size_t length)
+{
+    char *target = need_text("%.*s", (int)length, name);
+    bool again = false;
+    for (int i = 0; i < b->target_count; i++)
+        again = again || strcmp(b->targets[i], target) == 0;
+    int status = STATUS_OK;
+    if (!names_gpu(target))
+        status = usage_error(NULL, b->self,
+                             "--target %s: there are sm_80 and up, and cuda, the GPU "
+                             "that is here",
+                             target);
+    else if (b->target_count == MOST_TARGETS)
+        status = usage_error(NULL, b->self, "--target: at most %d", MOST_TARGETS);
+    if (status != STATUS_OK || again) {
+        free(target);
+        return status;
+    }
+    b->targets[b->target_count++] = target;
+    return STATUS_OK;
+}
+
+static int find_targets(struct builder *b)
+{
+    int status = STATUS_OK;
+    for (const struct option_use *u = NULL;
+         status == STATUS_OK && (u = options_next(b->given, "target", u));)
+        for (const char *at = u->values[0]; *at && status == STATUS_OK;) {
+            size_t length = strcspn(at, ",");
+            status = add_target(b, at, length);
+            at += length + (at[length] == ',');
+        }
+    return status == STATUS_OK && b->target_count == 0 ? add_target(b, "sm_80", 5) : status;
+}
+
+static void add_known(struct builder *b, const struct program *p, tw_kernel *k)
+{
+    b->kernels = need_more_memory(b->kernels, ((size_t)b->kernel_count + 1) * sizeof *b->kernels);
+    b->kernels[b->kernel_count++] = (struct known_kernel){p, k};
+}
+
+/* FILE:KERNEL is one kernel, FILE all that it has. */
+static int find_kernels(struct builder *b)
+{
+    b->programs = need_memory((size_t)b->given->word_count * sizeof *b->programs);
+    for (int i = 0; i < b->given->word_count; i++) {
+        struct program *p = &b->programs[b->program_count++];
+        int status = program_open_in(p, b->given->words[i], b->ctx, NULL);
+        if (status != STATUS_OK)
+            return status;
+        int count = tw_module_kernel_count(p->module);
+        if (!p->kernel)
+            for (int k = 0; k < count; k++)
+                add_known(b, p, tw_module_kernel_at(p->module, k));
+        if (p->kernel || count == 0) {
+            tw_kernel *k = program_kernel(p, b->self);
+            if (!k)
+                return STATUS_USAGE;
+            add_known(b, p, k);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- the whole --- */
+
+/* --name; else the only kernel's name, or the first file's. The caller frees. */
+static char *build_name(const struct builder *b)
+{
+    const char *given = options_value(b->given, "name");
+    if (given)
+        return need_text("%s", given);
+    if (b->kernel_count == 1)
+        return need_text("%s", tw_kernel_name(b->kernels[0].kernel));
+    const char *path = b->programs[0].path, *slash = strrchr(path, '/');
+    const char *stem = slash ? slash + 1 : path;
+    return need_text("%.*s", (int)strcspn(stem, "."), stem);
+}
+
+static int open_build(struct builder *b, const char *name)
+{
+    tw_status s = tw_build_new(b->ctx, name, &b->build);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(NULL, b->ctx, s);
+    if (s == TW_BAD_ARGUMENT && !options_has(b->given, "name"))
+        complain_more(NULL, "--name NAME gives another");
+    return STATUS_USAGE;
+}
+
+static int write_files(struct builder *b, const char *name)
+{
+    const char *folder = options_value(b->given, "output");
+    folder = folder ? folder : ".";
+    tw_status s = tw_build_write(b->build, folder);
+    if (s != TW_OK) {
+        complain_library(NULL, b->ctx, s);
+        return STATUS_FAILED;
+    }
+    bool object = options_has(b->given, "object");
+    int status = object ? build_object(folder, name) : STATUS_OK;
+    if (status == STATUS_OK)
+        printf("%s/%s.h\n%s/%s.%s\n", folder, name, folder, name, object ? "o" : "c");
+    return status;
+}
+
+static int build_all(struct builder *b, const char *name)
+{
+    int status = tuned_read(&b->tuned, options_value(b->given, "tuned"));
+    if (status == STATUS_OK)
+        status = open_build(b, name);
+    for (int i = 0; i < b->kernel_count && status == STATUS_OK; i++)
+        status = add_kernel(b, &b->kernels[i]);
+    if (status == STATUS_OK && options_has(b->given, "target") &&
+        !options_has(b->given, "no-cubin"))
+        status = build_cubins(b->build, b->ctx);
+    return status == STATUS_OK ? write_files(b, name) : status;
+}
+
+static void builder_close(struct builder *b)
+{
+    for (int i = 0; i < b->program_count; i++)
+        program_close(&b->programs[i]);
+    for (int i = 0; i < b->target_count; i++)
+        free(b->targets[i]);
+    tuned_free(&b->tuned);
+    free(b->programs);
+    free(b->kernels);
+    free(b->said);
+    tw_context_free(b->ctx);
+}
+
+static int build_run(const struct command *self, const struct options *given)
+{
+    struct builder b = {.self = self, .given = given};
+    if (given->word_count == 0)
+        return usage_error(NULL, self, "which FILE?");
+    int status = context_open(&b.ctx, &(struct program_config){.colour = on_terminal(stderr)});
+    if (status == STATUS_OK)
+        status = find_targets(&b);
+    if (status == STATUS_OK)
+        status = find_kernels(&b);
+    if (status == STATUS_OK)
+        status = settings_known(b.kernels, b.kernel_count, given);
+    if (status == STATUS_OK)
+        status = points_check(b.kernels, b.kernel_count, given);
+    if (status == STATUS_OK)
+        status = types_check(b.kernels, b.kernel_count, given);
+    if (status == STATUS_OK) {
+        char *name = build_name(&b);
+        status = build_all(&b, name);
+        free(name);
+    }
+    builder_close(&b);
+    return status;
+}
+
+static const struct option_spec build_options[] = {
+    {.name = "target",
+     .values = 1,
+     .value = "TARGETS",
+     .help =
+         "GPUs to build for, e.g. sm_80,sm_90: machine code for each, and PTX of the least, which\n"
+         "later GPUs run too (default: PTX for sm_80 alone)"},
+    {.name = "set",
+     .values = 1,
+     .value = "NAME=VALUE",
+     .help =
+         "value of a static parameter to build in, e.g. n=4096,k=4096; several times for several"},
+    {.name = "type",
+     .values = 1,
+     .value = "[NAME=]TYPES",
+     .help = "element types to build for, e.g. f16,bf16 or T=f16 (default: all of the kernel)"},
+    OPTION_TUNE,
+    {.name = "tuned",
+     .values = 1,
+     .value = "FILE",
+     .help = "tuned values by class of sizes, as lines of JSON (docs/build.md)"},
+    {.name = "name",
+     .values = 1,
+     .value = "NAME",
+     .help = "what the files and all names in them start with (default: the kernel's name)"},
+    {.name = "output",
+     .letter = 'o',
+     .values = 1,
+     .value = "FOLDER",
+     .help = "where the files go (default: .)"},
+    {.name = "unaligned",
+     .help = "a version too for arrays whose addresses 16 does not divide (they are refused else)"},
+    {.name = "no-cubin", .help = "ship PTX alone, which the driver assembles when it is loaded"},
+    {.name = "object", .help = "compile it too: NAME.o, by $CC or cc"},
+    OPTION_END,
+};
+
+const struct command command_build = {
+    .name = "build",
+    .arguments = "FILE[:KERNEL]... [OPTIONS]",
+    .summary = "kernels as C to ship: NAME.h and NAME.c",
+    .about =
+        "Compiles kernels ahead of time into NAME.h, with a function for each kernel and choice "
+        "of\n"
+        "element types, and NAME.c, which has them as PTX and machine code and needs nothing but "
+        "a\n"
+        "C compiler and, where it runs, NVIDIA's driver. Static parameters are built in, for all\n"
+        "values that --set gives; a launch takes the version for its sizes (for multiples of 16\n"
+        "there is one of its own where that makes a difference), and says so if there is none.\n"
+        "Machine code needs `ptxas`; without it PTX is shipped, with a note. docs/build.md shows "
+        "a\n"
+        "program that uses them.",
+    .options = build_options,
+    .examples =
+        "  tilewright build kernels/fused/softmax.tile --set cols=1024\n"
+        "  tilewright build kernels/matmul/auto.tile --type f16 --target sm_80,sm_90 --set "
+        "n=4096,k=4096\n"
+        "  tilewright build kernels/matmul/auto.tile kernels/fused/softmax.tile --name model --set "
+        "n=4096,k=4096 --set cols=1024\n",
+    .run = build_run,
+};
