@@ -5,7 +5,7 @@
 #include "tool.h"
 
 extern const struct command command_run, command_show, command_check, command_bench,
-    command_devices, command_help, command_version;
+    command_devices, command_tune, command_help, command_version;
 
 void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *c);
