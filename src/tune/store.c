@@ -119,13 +119,16 @@ static int migrate(struct store *s)
 static enum store_status check_version(struct store *s)
 {
     int64_t application, version, tables;
-    int code = pragma(s, "application_id", &application);
+    int code = exec(s, "BEGIN"); /* so that all three are of one moment */
+    if (code == SQLITE_OK)
+        code = pragma(s, "application_id", &application);
     if (code == SQLITE_OK)
         code = pragma(s, "user_version", &version);
     if (code == SQLITE_OK)
         code = pragma(s, "schema_version", &tables);
     if (code != SQLITE_OK)
         return fail(s, code);
+    exec(s, "COMMIT");
     if (application != STORE_APPLICATION && tables > 0)
         return refuse(s, "an SQLite file, but no store of tuned values; name another with --store "
                          "or TILEWRIGHT_STORE");
