@@ -66,7 +66,6 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
 /* The device that the kernel is for. NULL: reported. */
 static const char *device_text(tw_launch *l)
 {
-    char why[CUDA_WHY];
     tw_device host;
     int threads = l->ctx->config.threads;
     if (!l->kernel->device) {
@@ -75,11 +74,8 @@ static const char *device_text(tw_launch *l)
                                           threads == 1 ? "" : "s")
                            : arena_string(&l->key, host.description, strlen(host.description));
     }
-    const struct cuda *gpu = context_cuda(l->ctx, why);
-    if (gpu)
-        return cuda_describe(gpu)->name;
-    diag_error(&l->ctx->diag, LOC_NONE, "no GPU to tell the tuned values of: %s", why);
-    return NULL;
+    struct cuda *gpu;
+    return context_gpu(l->ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;
 }
 
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)

@@ -297,9 +297,11 @@ def check_gpu(t):
     report = t.tune(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3", **gpu)
     expect(len(of_result(report, "measured")) == 8 and report["verified"], report)
     expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
-    report = t.tune(0, *arguments[:3], "--type", "f32", *arguments[5:], "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1", **gpu)
+    small = {**gpu, "TW_SIM_SM": "86"}
+    report = t.tune(1, arguments[0], "--device", "cuda", *arguments[5:],
+                    "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1,STAGES=4,5", **small)
     refused = of_result(report, "refused")
-    expect(refused == [] or all("shared memory" in c["why"] for c in refused), report)
+    expect(len(refused) == 2 and all("shared memory" in c["why"] for c in refused), report)
     broken = t.write("fault.tile", TWINS)
     report = t.tune(0, broken, "--set", "m=70", "--device", "cuda", "--tune", "EDGE=0,B=64", "--timeout", "2s", **gpu)
     expect(len(of_result(report, "measured")) == 1 and len(of_result(report, "failed")) == 2, report)
