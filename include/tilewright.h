@@ -316,8 +316,8 @@ typedef struct tw_device {
     int ordinal;    /* tw_config.device */
     int capability; /* 90: compute capability 9.0 */
     int64_t memory_bytes, l2_bytes;
-    int driver; /* 13000: CUDA 13.0 */
-    char model[96];        /* the processor's or GPU's own name: "NVIDIA H200" */
+    int driver;     /* 13000: CUDA 13.0 */
+    char model[96]; /* the processor's or GPU's own name: "NVIDIA H200" */
 } tw_device;
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */
 

@@ -33,6 +33,7 @@ struct candidate {
     char *text;       /* "BM=128,BN=64" */
     enum candidate_state state;
     tw_estimate estimate;
+    tw_occupancy occupancy; /* of a GPU, once it is loaded */
     tw_status status;
     char *why;
     double ms; /* median */
@@ -67,7 +68,7 @@ struct answer {
     struct job job;
     tw_status status;
     tw_estimate estimate;
-    double ms;
+    tw_occupancy occupancy;
     double samples[8];
     int sample_count;
     bool leaves; /* the process ends: a fault took its device with it */
@@ -105,7 +106,8 @@ struct tuning {
     int multiprocessors;
     tw_launch *launch; /* at the sizes to tune for */
     tw_launch *judged; /* at those that values are verified at: the same, or smaller ones */
-    struct operands arrays, judged_arrays; /* the latter of no arrays when sizes are the same */
+    bool exact;        /* the kernel takes no smaller ones */
+    struct operands arrays, judged_arrays; /* the latter none where sizes are the same */
     tw_expected *expected;                 /* NULL: the kernel has no ensures */
     struct candidates candidates;
     tw_store *store;

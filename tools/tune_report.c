@@ -54,6 +54,12 @@ static int *ranking(const struct tuning *t, int *measured)
     return order;
 }
 
+/* Blocks of a multiprocessor: as the driver says, or else as they were estimated. */
+static int resident(const struct candidate *c)
+{
+    return c->occupancy.blocks > 0 ? c->occupancy.blocks : c->estimate.resident;
+}
+
 /* --- for people --- */
 
 static void print_table(const struct tuning *t, const int *order, int count)
@@ -75,8 +81,8 @@ static void print_table(const struct tuning *t, const int *order, int count)
         snprintf(part, sizeof part, "%.3f", c->ms / t->candidates.list[order[0]].ms);
         if (operations > 0)
             snprintf(speed, sizeof speed, "%.4g", operations / c->ms * 1e-9);
-        if (t->on_gpu && c->estimate.resident > 0)
-            snprintf(blocks, sizeof blocks, "%d", c->estimate.resident);
+        if (resident(c) > 0)
+            snprintf(blocks, sizeof blocks, "%d", resident(c));
         snprintf(samples, sizeof samples, c->sample_count ? "%d" : "stored", c->sample_count);
         const char *cells[] = {rank, c->text, ms, part, speed, blocks, samples};
         table_row(stdout, columns, 7, cells);
@@ -157,6 +163,23 @@ static void json_tuned(const struct tuning *t, const struct candidate *c, struct
     json_close(j, '}');
 }
 
+static void json_occupancy(const struct candidate *c, struct json *j)
+{
+    bool loaded = c->occupancy.threads > 0;
+    json_key(j, "shared_bytes");
+    json_integer(j, c->estimate.shared_bytes);
+    json_key(j, "registers");
+    json_integer(j, loaded ? c->occupancy.registers : c->estimate.registers);
+    if (loaded) {
+        json_key(j, "local_bytes");
+        json_integer(j, c->occupancy.local_bytes);
+    }
+    json_key(j, "resident");
+    json_integer(j, resident(c));
+    json_key(j, "cost");
+    json_real(j, c->estimate.cost);
+}
+
 static void json_candidate(const struct tuning *t, const struct candidate *c, struct json *j)
 {
     json_open(j, '{');
@@ -175,16 +198,8 @@ static void json_candidate(const struct tuning *t, const struct candidate *c, st
         json_key(j, "stored");
         json_bool(j, c->stored);
     }
-    if (t->on_gpu && c->estimate.threads > 0) {
-        json_key(j, "shared_bytes");
-        json_integer(j, c->estimate.shared_bytes);
-        json_key(j, "registers");
-        json_integer(j, c->estimate.registers);
-        json_key(j, "resident");
-        json_integer(j, c->estimate.resident);
-        json_key(j, "cost");
-        json_real(j, c->estimate.cost);
-    }
+    if (t->on_gpu && c->estimate.threads > 0)
+        json_occupancy(c, j);
     json_close(j, '}');
 }
 

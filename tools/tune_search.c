@@ -144,6 +144,7 @@ static void take_answer(struct search *s, const struct answer *a)
     case JOB_MEASURE:
         c->state = CANDIDATE_MEASURED;
         c->status = TW_OK;
+        c->occupancy = a->occupancy;
         add_samples(c, a->samples, a->sample_count);
         s->measured++;
         store(s, c);

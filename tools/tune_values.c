@@ -72,26 +72,29 @@ static bool shrink(tw_launch *l, tw_kernel *k)
     return tw_launch_set(l, name, largest) == TW_OK;
 }
 
-/* The launch at the sizes to verify at, without arrays; NULL: those to tune for will do. */
-static int choose_sizes(struct tuning *t, const struct candidate *c)
+static bool is_large(tw_launch *l, tw_kernel *k)
 {
-    if (work(t->launch, t->kernel) <= most_work && results(t->launch, t->kernel) <= most_results)
-        return STATUS_OK;
+    return work(l, k) > most_work || results(l, k) > most_results;
+}
+
+/* t->judged: a launch at the sizes to verify at. *smaller: these are not the ones to tune for. */
+static int choose_sizes(struct tuning *t, const struct candidate *c, bool *smaller)
+{
+    *smaller = false;
+    tw_launch_free(t->judged);
     tw_status s = tw_launch_new(t->kernel, &t->judged);
     int status = s == TW_OK ? tune_settings(t, t->judged) : STATUS_FAILED;
     if (status == STATUS_OK)
         s = candidate_apply(c, t->kernel, t->judged);
-    bool smaller = false;
-    while (
-        status == STATUS_OK && s == TW_OK &&
-        (work(t->judged, t->kernel) > most_work || results(t->judged, t->kernel) > most_results) &&
-        shrink(t->judged, t->kernel))
-        smaller = true;
-    if (status == STATUS_OK && s == TW_OK && smaller && tw_launch_prepare(t->judged) == TW_OK)
-        return STATUS_OK;
-    tw_launch_free(t->judged); /* none can be smaller, or the kernel does not take it so */
-    t->judged = NULL;
-    return status;
+    if (s != TW_OK)
+        complain_library(NULL, t->program.ctx, s);
+    while (status == STATUS_OK && s == TW_OK && !t->exact && is_large(t->judged, t->kernel) &&
+           shrink(t->judged, t->kernel))
+        *smaller = true;
+    if (status != STATUS_OK || s != TW_OK || !*smaller || tw_launch_prepare(t->judged) == TW_OK)
+        return s == TW_OK ? status : STATUS_FAILED;
+    t->exact = true; /* the kernel does not take them smaller */
+    return choose_sizes(t, c, smaller);
 }
 
 static int make_operands(struct tuning *t, tw_launch *l, struct operands *x)
@@ -106,17 +109,26 @@ static int make_operands(struct tuning *t, tw_launch *l, struct operands *x)
     return s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
 }
 
+static int share_operands(struct tuning *t)
+{
+    tw_status s = TW_OK;
+    for (int i = 0; i < t->arrays.count && s == TW_OK; i++)
+        s = tw_launch_array(t->judged, t->arrays.list[i].param.name, &t->arrays.list[i].array);
+    if (s != TW_OK)
+        complain_library(NULL, t->program.ctx, s);
+    return s == TW_OK ? STATUS_OK : STATUS_FAILED;
+}
+
 /* The verdict on arrays that no kernel has written is of no interest, the values behind it are. */
 static int find_expected(struct tuning *t)
 {
-    tw_launch *l = t->judged ? t->judged : t->launch;
     if (!tw_kernel_has_ensures(t->kernel)) {
         complain(NULL, "%s has no `ensures`: values are not verified", tw_kernel_name(t->kernel));
         return STATUS_OK;
     }
     tw_status s = tw_expected_new(t->program.ctx, &t->expected);
     if (s == TW_OK)
-        s = tw_launch_verify_by(l, t->expected, NULL);
+        s = tw_launch_verify_by(t->judged, t->expected, NULL);
     if (s == TW_OK || s == TW_WRONG_VALUES)
         return STATUS_OK;
     complain_library(NULL, t->program.ctx, s);
@@ -135,10 +147,11 @@ int tune_prepare_values(struct tuning *t, const struct candidate *c)
         complain_library(NULL, t->program.ctx, s);
         return STATUS_FAILED;
     }
-    int status = choose_sizes(t, c);
+    bool smaller;
+    int status = choose_sizes(t, c, &smaller);
     if (status == STATUS_OK)
         status = make_operands(t, t->launch, &t->arrays);
-    if (status == STATUS_OK && t->judged)
-        status = make_operands(t, t->judged, &t->judged_arrays);
+    if (status == STATUS_OK)
+        status = smaller ? make_operands(t, t->judged, &t->judged_arrays) : share_operands(t);
     return status == STATUS_OK ? find_expected(t) : status;
 }

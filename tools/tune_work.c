@@ -1,4 +1,5 @@
 /* What the children do: estimate, compile, verify, time. */
+#include "tensor.h"
 #include "tune.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ static const double hopeless = 3;  /* so many times as slow as the best: one is 
 struct worker {
     const struct tuning *tuning;
     struct answer answer;
+    bool on_device; /* the arrays to time with are on the GPU */
 };
 
 static void say(struct worker *w, tw_status status)
@@ -54,14 +56,36 @@ static void compile(struct worker *w)
 static bool verify(struct worker *w)
 {
     const struct tuning *t = w->tuning;
-    const struct operands *x = t->judged_arrays.count ? &t->judged_arrays : &t->arrays;
-    tw_launch *l = t->judged ? t->judged : t->launch;
-    if (t->judged && !apply(w, l))
+    struct operands x = t->judged_arrays.count ? t->judged_arrays : t->arrays;
+    if (!apply(w, t->judged))
         return false;
-    operands_reset((struct operands *)x);
-    tw_status s = tw_launch_run(l);
+    operands_reset(&x);
+    tw_status s = tw_launch_run(t->judged);
     if (s == TW_OK && t->expected)
-        s = tw_launch_verify_by(l, t->expected, NULL);
+        s = tw_launch_verify_by(t->judged, t->expected, NULL);
+    if (s != TW_OK)
+        say(w, s);
+    return s == TW_OK;
+}
+
+/* A copy of each array on the GPU, in this process alone; it goes with the process. */
+static bool place_arrays(struct worker *w)
+{
+    const struct tuning *t = w->tuning;
+    tw_context *ctx = t->program.ctx;
+    tw_status s = TW_OK;
+    for (int i = 0; i < t->arrays.count && s == TW_OK && !w->on_device; i++) {
+        tw_array x = t->arrays.list[i].array;
+        const void *from = x.data;
+        size_t bytes = tensor_bytes(&x);
+        x.place = TW_ON_DEVICE;
+        s = tw_device_allocate(ctx, bytes ? bytes : 1, &x.data);
+        if (s == TW_OK)
+            s = tw_device_copy_in(ctx, x.data, from, bytes, NULL);
+        if (s == TW_OK)
+            s = tw_launch_array(t->launch, t->arrays.list[i].param.name, &x);
+    }
+    w->on_device = s == TW_OK;
     if (s != TW_OK)
         say(w, s);
     return s == TW_OK;
@@ -91,6 +115,8 @@ static void measure(struct worker *w)
     struct answer *a = &w->answer;
     if (!verify(w) || !take_sample(w, 1))
         return;
+    if (w->on_device)
+        tw_launch_occupancy(w->tuning->launch, &a->occupancy);
     double first = a->samples[0], best = a->job.best_ms;
     if (first >= slow_ms || (best > 0 && first > sample_ms && first > hopeless * best))
         return;
@@ -105,6 +131,9 @@ static void measure(struct worker *w)
 
 static void do_job(struct worker *w)
 {
+    bool times = w->answer.job.kind == JOB_MEASURE || w->answer.job.kind == JOB_TIME;
+    if (times && w->tuning->on_gpu && !place_arrays(w))
+        return;
     if (!apply(w, w->tuning->launch))
         return;
     switch (w->answer.job.kind) {

@@ -291,13 +291,12 @@ def check_old(t):
 
 def check_gpu(t):
     """The same through a driver; a target's own refusals are counted."""
-    folder = os.path.join(os.path.dirname(t.tool), "tests", "host_driver")
-    gpu = {"LD_LIBRARY_PATH": folder, "TW_SIM_SM": "90"}
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90"}
     arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64"]
     report = t.tune(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3", **gpu)
     expect(len(of_result(report, "measured")) == 8 and report["verified"], report)
     expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
-    small = {**gpu, "TW_SIM_SM": "86"}
+    small = {**gpu, "FAKE_CUDA_SM": "86"}
     report = t.tune(1, arguments[0], "--device", "cuda", *arguments[5:],
                     "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1,STAGES=4,5", **small)
     refused = of_result(report, "refused")
