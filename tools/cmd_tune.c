@@ -45,6 +45,7 @@ static int read_options(struct tuning *t)
                 options_integer(o, "finalists", 2, 1000, &t->finalists) &&
                 options_integer(o, "threads", 0, 4096, &t->threads);
     t->again = options_has(o, "again");
+    t->exhaustive = options_has(o, "exhaustive");
     t->to_json = options_has(o, "json");
     return good ? STATUS_OK : STATUS_USAGE;
 }
@@ -332,6 +333,7 @@ static const struct option_spec tune_options[] = {
      .values = 1,
      .value = "N",
      .help = "candidates timed again at the end, at most (default 24)"},
+    {.name = "exhaustive", .help = "all are finalists, and none drops out"},
     {.name = "again", .help = "measure anew what the store has"},
     OPTION_THREADS,
     OPTION_STORE,

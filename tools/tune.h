@@ -115,7 +115,7 @@ struct tuning {
     /* options */
     double timeout, budget; /* seconds; budget 0: none */
     int64_t jobs, threads, finalists;
-    bool again, to_json;
+    bool again, exhaustive, to_json;
     /* while it runs */
     struct process *processes; /* the first measures */
     int process_count;

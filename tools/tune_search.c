@@ -381,7 +381,7 @@ static int choose_finalists(const struct search *s, int *list)
     while (near < count && near < most &&
            all->list[list[near]].ms <= near_enough * all->list[list[0]].ms)
         near++;
-    return most < near ? most : near;
+    return s->tuning->exhaustive ? count : most < near ? most : near;
 }
 
 static int final_runs(double ms)
@@ -438,6 +438,8 @@ static void hold_finals(struct search *s)
         for (int i = 0; i < count && !is_over(s); i++)
             if (!time_again(s, list[i]))
                 list[i--] = list[--count];
+        if (t->exhaustive)
+            continue;
         if (round + 1 >= ROUNDS_BEFORE_DROPPING)
             count = drop_far(s, list, count);
         if (seconds_now() > until)

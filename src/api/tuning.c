@@ -165,7 +165,8 @@ static tw_status lower_quietly(tw_launch *l, struct kernel *ir, struct text *tex
         return TW_BAD_PROGRAM;
     ptx_print(text, lowered.module);
     e->shared_bytes = lowered.shared_bytes;
-    e->registers = lowered.registers;
+    e->registers = lowered.registers < k->device->register_limit ? lowered.registers
+                                                                 : k->device->register_limit;
     return TW_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { WARP = 32, MOST_BLOCKS = 32, SYSTEM_BYTES = 1024, REGISTER_UNIT = 256 };
+enum { WARP = 32, MOST_BLOCKS = 32, SYSTEM_BYTES = 1024, REGISTER_UNIT = 256, SCHEDULERS = 4 };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -28,20 +28,21 @@ int occupancy_blocks(const struct occupancy_limits *has, const struct block_need
 }
 
 /* All candidates do the same work, so they are compared by what keeps a GPU from it: the last wave
- * of blocks that leaves multiprocessors idle; too few warps to hide latencies (8 of a multiprocessor
- * do, roughly); and small tiles, which read memory more often: as the square root of the registers
- * that hold a block's results. */
+ * of blocks, which leaves multiprocessors idle; fewer warps than a multiprocessor has schedulers (4),
+ * and somewhat every warp too few to hide latencies; and small tiles, which read memory more often: as
+ * the square root of the registers that hold a block's results. */
 double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs)
 {
     int resident = occupancy_blocks(has, needs);
     double held = (double)needs->registers * needs->threads;
     double tiles = 1 + 64 / sqrt(held > 1 ? held : 1);
-    if (resident == 0 || has->multiprocessors == 0 || needs->blocks <= 0)
+    if (has->multiprocessors == 0 || needs->blocks <= 0)
         return tiles;
     double places = has->multiprocessors, blocks = (double)needs->blocks;
-    double at_once = fmin(resident, ceil(blocks / places)); /* blocks beside each other */
+    /* blocks beside each other; registers are estimates, so one that does not fit counts as one */
+    double at_once = fmin(resident > 1 ? resident : 1, ceil(blocks / places));
     double rounds = ceil(blocks / (places * at_once));
     double idle = rounds * places * at_once / blocks;
     double warps = at_once * needs->threads / WARP;
-    return idle * fmax(1, 8 / warps) * tiles;
+    return idle * fmax(1, SCHEDULERS / warps) * (1 + 1 / warps) * tiles;
 }
