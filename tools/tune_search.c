@@ -422,33 +422,44 @@ static void forget_samples(const struct search *s, const int *list, int count)
         candidate_at(s, list[i])->sample_count = 0;
 }
 
-/* In turn, so that all see the device in the same state; the median counts. */
-static void hold_finals(struct search *s)
+/* In turn, so that all see the device in the same state; the median counts. How many are left. */
+static int play_round(struct search *s, int round, int *list, int count)
+{
+    for (int i = 0; i < count && !is_over(s); i++)
+        if (!time_again(s, list[i]))
+            list[i--] = list[--count];
+    bool drops = !s->tuning->exhaustive && round + 1 >= ROUNDS_BEFORE_DROPPING;
+    return drops ? drop_far(s, list, count) : count;
+}
+
+static void play_rounds(struct search *s, int *list, int count)
 {
     const struct tuning *t = s->tuning;
-    int *list = need_memory((size_t)(t->candidates.count + 1) * sizeof *list);
-    int all = choose_finalists(s, list), count = all;
     double now = seconds_now(), share = final_share * (now - t->started);
     double until = now + (share > final_seconds ? share : final_seconds);
-    int *finalists = need_memory((size_t)(all + 1) * sizeof *finalists);
-    memcpy(finalists, list, (size_t)all * sizeof *list);
-    if (count > 1)
-        forget_samples(s, list, count);
     for (int round = 0; round < ROUNDS && count > 1 && !is_over(s); round++) {
-        for (int i = 0; i < count && !is_over(s); i++)
-            if (!time_again(s, list[i]))
-                list[i--] = list[--count];
-        if (t->exhaustive)
-            continue;
-        if (round + 1 >= ROUNDS_BEFORE_DROPPING)
-            count = drop_far(s, list, count);
-        if (seconds_now() > until)
+        count = play_round(s, round, list, count);
+        if (!t->exhaustive && seconds_now() > until)
             break;
     }
-    for (int i = 0; i < all; i++)
-        if (candidate_at(s, finalists[i])->state == CANDIDATE_MEASURED &&
-            candidate_at(s, finalists[i])->sample_count > 0)
-            store(s, candidate_at(s, finalists[i]));
+}
+
+static void hold_finals(struct search *s)
+{
+    size_t room = (size_t)s->tuning->candidates.count + 1;
+    int *finalists = need_memory(room * sizeof *finalists),
+        *list = need_memory(room * sizeof *list);
+    int count = choose_finalists(s, finalists);
+    memcpy(list, finalists, (size_t)count * sizeof *list);
+    if (count > 1) {
+        forget_samples(s, list, count);
+        play_rounds(s, list, count);
+    }
+    for (int i = 0; i < count; i++) {
+        const struct candidate *c = candidate_at(s, finalists[i]);
+        if (c->state == CANDIDATE_MEASURED && c->sample_count > 0)
+            store(s, c);
+    }
     find_best(s);
     free(finalists);
     free(list);
