@@ -139,6 +139,8 @@ static void print_report(const struct tuning *t, const int *order, int measured)
     print_some(t, CANDIDATE_REFUSED, "refused");
     if (measured > 0 && t->store)
         printf("kept in %s\n", tw_store_path(t->store));
+    if (t->interrupted)
+        puts("interrupted");
     if (unmeasured > 0)
         puts(t->store ? "the same command goes on with those that were not measured"
                       : "not all were measured");

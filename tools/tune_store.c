@@ -11,6 +11,7 @@ struct store_command {
     tw_context *ctx;
     tw_store *store;
     tw_tuned filter;
+    char device[256];
     int count; /* rows found */
 };
 
@@ -33,6 +34,19 @@ static int open_filter(struct store_command *c)
     if (status == STATUS_OK && k)
         c->filter.kernel = tw_kernel_name(k);
     return status == STATUS_OK && !k ? STATUS_USAGE : status;
+}
+
+/* --device: cpu, cuda, or a name as it is stored. */
+static void filter_device(struct store_command *c)
+{
+    const char *device = options_value(c->given, "device");
+    tw_device d;
+    c->filter.device = device;
+    for (int i = 0; device && tw_device_at(i, &d); i++)
+        if (strcmp(d.name, device) == 0) {
+            snprintf(c->device, sizeof c->device, "%s", i == 0 ? d.description : d.model);
+            c->filter.device = c->device;
+        }
 }
 
 static int find_rows(struct store_command *c)
@@ -115,7 +129,8 @@ static int forget_versions(struct store_command *c, int *deleted)
             versions[different++] = need_text("%s", version);
     }
     for (int v = 0; v < different; v++) {
-        if (tw_store_forget(c->store, &(tw_tuned){.version = versions[v]}, &count) == TW_OK)
+        tw_tuned filter = {.version = versions[v], .device = c->filter.device};
+        if (tw_store_forget(c->store, &filter, &count) == TW_OK)
             *deleted += count;
         else
             status = STATUS_FAILED;
@@ -158,7 +173,7 @@ static bool next_pair(const char **at, char name[64], char value[64])
 static bool is_winner(const struct store_command *c, int i)
 {
     const tw_tuned *row = tw_store_at(c->store, i);
-    if (row->status != TW_OK || !begins_sizes(c, i))
+    if (row->status != TW_OK || !*row->tune || !begins_sizes(c, i))
         return false;
     for (int j = 0; j < c->count; j++) {
         const tw_tuned *other = tw_store_at(c->store, j);
@@ -172,7 +187,7 @@ static bool is_winner(const struct store_command *c, int i)
 }
 
 /* One object a line: {"kernel": "matmul_v4", "types": {"T": "f16"}, "device": …, "class": {"m": [lo,
- * hi], …}, "divisor": {"m": 16}, "sizes": {…}, "tune": {"BM": 128, …}, "ms": …}. */
+ * hi, 16], …}, "sizes": {…}, "tune": {"BM": 128, …}, "ms": …}. */
 static void line_open(struct json *j, const char *key)
 {
     if (key)
@@ -212,15 +227,10 @@ static void line_class(struct json *j, const char *shape)
         json_open_row(j);
         json_integer(j, low);
         json_integer(j, high);
+        if (divisor > 1)
+            json_integer(j, divisor);
         line_close(j, ']');
     }
-    line_close(j, '}');
-    line_open(j, "divisor");
-    for (const char *at = shape; tw_shape_next(&at, name, &low, &high, &divisor);)
-        if (divisor > 1) {
-            json_key(j, name);
-            json_integer(j, divisor);
-        }
     line_close(j, '}');
 }
 
@@ -359,6 +369,7 @@ int tune_store_command(const struct command *self, const struct options *given)
     struct store_command c = {.self = self, .given = given};
     int status = open_filter(&c);
     if (status == STATUS_OK) {
+        filter_device(&c);
         tw_status s = tw_store_open(c.ctx, options_value(given, "store"), &c.store);
         if (s != TW_OK)
             complain_library(NULL, c.ctx, s);

@@ -255,6 +255,8 @@ def check_exports(t):
     lines = [json.loads(line) for line in t.command(0, "--export", "json").out.splitlines()]
     expect(len(lines) == 3 and {"device", "program", "ms", "sizes"} <= set(lines[0]), lines)
     expect({line["types"]["T"] for line in lines} == {"f16", "f32"}, lines)
+    expect(t.command(0, "--export", "json", "--device", "cpu").out.count("\n") == 3, "the host's")
+    t.command(1, "--export", "json", "--device", "Another GPU")
     t.write("winners.h", t.command(0, "--export", "c").out)
     reader, program = t.write("reader.c", READER), os.path.join(t.folder, "reader")
     subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Werror", "-o", program, reader], check=True)
@@ -262,7 +264,7 @@ def check_exports(t):
     want = []
     for line in lines:
         tuned = " ".join(f"{n}={v}" for n, v in line["tune"].items())
-        sizes = " ".join(f"{n}:{low}..{high}/{line['divisor'].get(n, 1)}" for n, (low, high) in line["class"].items())
+        sizes = " ".join(f"{n}:{r[0]}..{r[1]}/{r[2] if len(r) > 2 else 1}" for n, r in line["class"].items())
         want.append(f"{line['kernel']} T={line['types']['T']} {tuned} {sizes}")
     expect(read == want, f"{read}\n{want}")
     expect("deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget").out, "forget")
