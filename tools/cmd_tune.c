@@ -312,7 +312,7 @@ static const struct option_spec tune_options[] = {
     OPTION_SET,
     {.name = "tune",
      .values = 1,
-     .value = "NAME=V[,V…]",
+     .value = "NAME=V,V",
      .help = "values to try for a name instead of its list, e.g. BM=64,128"},
     OPTION_TYPE,
     {.name = "device",

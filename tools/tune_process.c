@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -24,6 +25,8 @@ static _Noreturn void be_child(const struct process *p, const struct tuning *t, 
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
+    if (!p->measures)
+        setpriority(PRIO_PROCESS, 0, 10);        /* whoever measures is not to wait for a core */
     for (int i = 0; i < t->process_count; i++) { /* else the others would not see their end */
         const struct process *other = &t->processes[i];
         if (other != p && other->pid > 0) {
