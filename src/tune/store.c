@@ -218,9 +218,8 @@ void store_close(struct store *s)
 
 static enum store_status finish(struct store *s, struct sqlite3_stmt *statement, int code)
 {
-    enum store_status status = code == SQLITE_DONE ? STORE_OK : fail(s, code);
-    s->sqlite.finalize(statement);
-    return status;
+    s->sqlite.finalize(statement); /* first: memory may run out while the failure is put in words */
+    return code == SQLITE_DONE ? STORE_OK : fail(s, code);
 }
 
 enum store_status store_put(struct store *s, const struct store_row *row)
@@ -279,11 +278,34 @@ static struct store_row read_row(struct store *s, struct arena *a, struct sqlite
     return row;
 }
 
+struct row_list {
+    VEC(struct store_row) rows;
+};
+
+/* All of them; what the statement holds is given back even when memory runs out. */
+static int read_rows(struct store *s, struct arena *a, struct sqlite3_stmt *statement,
+                     struct row_list *out)
+{
+    jmp_buf *volatile outer = a->out_of_memory;
+    int code;
+    jmp_buf here;
+    a->out_of_memory = &here;
+    if (setjmp(here)) {
+        s->sqlite.finalize(statement);
+        a->out_of_memory = outer;
+        longjmp(*outer, 1);
+    }
+    while ((code = s->sqlite.step(statement)) == SQLITE_ROW)
+        vec_push(a, &out->rows, read_row(s, a, statement));
+    a->out_of_memory = outer;
+    return code;
+}
+
 enum store_status store_select(struct store *s, struct arena *a, const struct store_row *filter,
                                struct store_row **rows, int *count)
 {
     struct sqlite3_stmt *statement;
-    VEC(struct store_row) found = {0};
+    struct row_list found = {{0}};
     int code = prepare_filtered(
         s,
         "SELECT device, kernel, program, types, shape, sizes, tune, why, version, status, "
@@ -292,10 +314,9 @@ enum store_status store_select(struct store *s, struct arena *a, const struct st
         &statement);
     if (code != SQLITE_OK)
         return fail(s, code);
-    while ((code = s->sqlite.step(statement)) == SQLITE_ROW)
-        vec_push(a, &found, read_row(s, a, statement));
-    *rows = found.data;
-    *count = (int)found.count;
+    code = read_rows(s, a, statement, &found);
+    *rows = found.rows.data;
+    *count = (int)found.rows.count;
     return finish(s, statement, code);
 }
 
