@@ -140,6 +140,19 @@ static int find_expected(struct tuning *t)
     return STATUS_OK;
 }
 
+/* Without a cache the processes that compile have nowhere to leave it. */
+static void look_for_cache(const struct tuning *t)
+{
+    tw_cache cache;
+    if (!t->on_gpu || tw_context_cache(t->program.ctx, &cache) != TW_OK ||
+        (cache.folder && !cache.trouble))
+        return;
+    complain(NULL,
+             "assembled kernels are not kept%s%s (TILEWRIGHT_CACHE names a folder): each is "
+             "assembled again where it is measured",
+             cache.trouble ? ", " : "", cache.trouble ? cache.trouble : "");
+}
+
 int tune_prepare_values(struct tuning *t, const struct candidate *c)
 {
     tw_status s = candidate_apply(c, t->kernel, t->launch);
@@ -148,6 +161,7 @@ int tune_prepare_values(struct tuning *t, const struct candidate *c)
         return STATUS_FAILED;
     }
     bool smaller;
+    look_for_cache(t);
     int status = choose_sizes(t, c, &smaller);
     if (status == STATUS_OK)
         status = make_operands(t, t->launch, &t->arrays);

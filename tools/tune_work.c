@@ -45,9 +45,10 @@ static void estimate(struct worker *w)
         say(w, s);
 }
 
+/* Into the cache of assembled kernels, from which the process that measures takes it. */
 static void compile(struct worker *w)
 {
-    tw_status s = tw_launch_prepare(w->tuning->launch);
+    tw_status s = tw_launch_assemble(w->tuning->launch);
     if (s != TW_OK)
         say(w, s);
 }

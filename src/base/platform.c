@@ -277,19 +277,6 @@ void platform_touch_file(const char *path)
 
 /* --- folders --- */
 
-void platform_make_folders(const char *path)
-{
-    char folder[PATH_MAX];
-    if (strlen(path) >= sizeof folder)
-        return;
-    memcpy(folder, path, strlen(path) + 1);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(folder, 0700);
-        *slash = '/';
-    }
-}
-
 bool platform_make_folder(struct arena *a, const char *path, const char **why)
 {
     struct stat info;

@@ -29,9 +29,6 @@ bool platform_file_exists(const char *path);
 void platform_remove_file(const char *path); /* no matter if it is not there */
 /* Makes it the most recently used of its folder (struct platform_file). */
 void platform_touch_file(const char *path);
-/* Makes the folders that the file is to lie in, for the user alone. What cannot be made shows when
- * the file is opened. */
-void platform_make_folders(const char *path);
 /* With the folders above it, for this user alone. True if it is there already. */
 bool platform_make_folder(struct arena *a, const char *path, const char **why);
 /* Whether files can be made in the folder that is there. */

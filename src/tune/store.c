@@ -186,6 +186,14 @@ static int connect_to_read(struct store *s, struct arena *a)
     return connect(s, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
+/* The one that the file is to lie in. What cannot be made shows when the file is opened. */
+static void make_folder(struct arena *a, const char *path)
+{
+    const char *why, *slash = strrchr(path, '/');
+    if (slash && slash > path)
+        platform_make_folder(a, arena_string(a, path, (size_t)(slash - path)), &why);
+}
+
 enum store_status store_open(struct store *s, struct arena *a, const char *path)
 {
     *s = (struct store){.path = path};
@@ -195,7 +203,7 @@ enum store_status store_open(struct store *s, struct arena *a, const char *path)
         text_add(&s->why, missing);
         return STORE_NO_LIBRARY;
     }
-    platform_make_folders(path);
+    make_folder(a, path);
     int code = connect(s, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     if (code == SQLITE_OK)
         code = use_log(s);

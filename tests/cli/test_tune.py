@@ -293,10 +293,14 @@ def check_old(t):
 
 def check_gpu(t):
     """The same through a driver; a target's own refusals are counted."""
-    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90"}
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90",
+           "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")}
     arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64"]
     report = t.tune(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3", **gpu)
     expect(len(of_result(report, "measured")) == 8 and report["verified"], report)
+    expect(len(os.listdir(gpu["TILEWRIGHT_CACHE"])) >= 8, "what is assembled is left in the cache")
+    said = t.command(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4", "--no-store", **{**gpu, "TILEWRIGHT_CACHE": ""})
+    expect("not kept" in said.err and "1 measured" in said.out, said)
     expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
     small = {**gpu, "FAKE_CUDA_SM": "86"}
     report = t.tune(1, arguments[0], "--device", "cuda", *arguments[5:],
