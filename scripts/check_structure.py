@@ -25,8 +25,7 @@ BELOW = {
     "aot": {"base", "layout", "tile", "ptx", "lower"},
     "cpu": {"base", "layout", "tile"},
     "cuda": {"base"},
-    "model": {"base", "layout", "tile"},
-    "tune": {"base", "layout", "tile", "lang", "model"},
+    "tune": {"base", "layout", "tile", "lang"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 FUNCTION_LINES, FILE_LINES = 75, 1000

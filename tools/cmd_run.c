@@ -8,6 +8,7 @@
 #include "settings.h"
 #include "sim_options.h"
 #include "tensor.h"
+#include "tuned.h"
 #include "verdict.h"
 
 #include <ctype.h>
@@ -638,6 +639,8 @@ static int run_steps(struct run *r)
     if (status == STATUS_OK)
         status = read_inputs(r);
     if (status == STATUS_OK)
+        status = tuned_take(&r->program, r->launch, r->given, r->json ? NULL : stdout);
+    if (status == STATUS_OK)
         status = prepare(r);
     if (status == STATUS_OK)
         status = make_arrays(r);
@@ -781,6 +784,8 @@ static const struct option_spec run_options[] = {
      .help = "cpu (default); cuda: an NVIDIA GPU, where the driver is installed; sm_80 …:\n"
              "there too, compiled for that target; sim: the simulator, which runs the\n"
              "PTX that a GPU would get (--sm TARGET)"},
+    OPTION_TUNED,
+    OPTION_STORE,
     OPTION_THREADS,
     OPTION_COUNTERS,
     OPTION_COPIES,

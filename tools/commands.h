@@ -4,8 +4,8 @@
 
 #include "tool.h"
 
-extern const struct command command_run, command_show, command_check, command_bench, command_build,
-    command_devices, command_help, command_version;
+extern const struct command command_run, command_show, command_check, command_bench, command_tune,
+    command_build, command_devices, command_help, command_version;
 
 void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *c);

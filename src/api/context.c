@@ -168,6 +168,10 @@ void tw_context_free(tw_context *ctx)
         tw_module_free(ctx->modules);
     while (ctx->programs)
         tw_ptx_free(ctx->programs);
+    while (ctx->expected)
+        tw_expected_free(ctx->expected);
+    while (ctx->stores)
+        tw_store_close(ctx->stores);
     cuda_close(ctx->cuda);
     cuda_cache_close(ctx->cache);
     arena_free(&ctx->message_memory);

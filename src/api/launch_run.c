@@ -33,7 +33,7 @@ static const struct sym *view_of(const struct kernel *ir, int param)
     return other;
 }
 
-static struct scalar_env launch_env(const tw_launch *l)
+struct scalar_env launch_env(const tw_launch *l)
 {
     return (struct scalar_env){.values = l->choice.values,
                                .known = l->choice.known,
@@ -207,6 +207,7 @@ struct value_call {
     tw_scalar value;
     tw_array array;
     tw_verdict *verdict;
+    struct ensures_kept *kept; /* NULL: none */
 };
 
 static tw_status value_call(void *user)
@@ -469,7 +470,8 @@ static tw_status verify_call(void *user)
     if (status != TW_OK)
         return status;
     struct ensures_report r = {.ok = false};
-    if (!ensures_check(&l->ctx->scratch, l->variant->ir, args, l->ctx->config.threads, &r)) {
+    if (!ensures_check_kept(&l->ctx->scratch, l->variant->ir, args, l->ctx->config.threads,
+                            call->kept, &r)) {
         diag_error(d, r.loc, "`ensures` cannot be evaluated: %s", r.message);
         return TW_UNSUPPORTED;
     }
@@ -489,11 +491,14 @@ static tw_status verify_call(void *user)
     return r.ok ? TW_OK : TW_WRONG_VALUES;
 }
 
+tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict)
+{
+    tw_verdict ignored;
+    struct value_call call = {.launch = l, .verdict = verdict ? verdict : &ignored, .kept = kept};
+    return context_call(l->ctx, verify_call, &call);
+}
+
 tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    tw_verdict ignored;
-    struct value_call call = {.launch = l, .verdict = verdict ? verdict : &ignored};
-    return context_call(l->ctx, verify_call, &call);
+    return l ? launch_verify(l, NULL, verdict) : TW_BAD_ARGUMENT;
 }

@@ -38,6 +38,7 @@ static void launch_destroy(tw_launch *l)
     arena_free(&l->shown);
     arena_free(&l->simulated);
     arena_free(&l->started);
+    arena_free(&l->key);
     arena_free(&l->arena);
     context_object_free(ctx, l, sizeof *l);
 }
@@ -60,6 +61,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     context_arena(ctx, &l->shown);
     context_arena(ctx, &l->simulated);
     context_arena(ctx, &l->started);
+    context_arena(ctx, &l->key);
     tw_status status = context_call(ctx, launch_make, l);
     if (status != TW_OK) {
         launch_destroy(l);

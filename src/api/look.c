@@ -365,6 +365,7 @@ static bool describe_gpu(int ordinal, tw_device *out)
              "%.80s, %d multiprocessors, %d GB, compute capability %d.%d, CUDA %d.%d", d.name,
              d.multiprocessors, (int)(d.memory / 1000000000), d.capability / 10, d.capability % 10,
              d.driver / 1000, d.driver % 1000 / 10);
+    snprintf(out->model, sizeof out->model, "%s", d.name);
     return true;
 }
 
@@ -380,5 +381,6 @@ bool tw_device_at(int index, tw_device *out)
     snprintf(out->description, sizeof out->description, "%s, %d core%s, %s, %s routines",
              name[0] ? name : "unnamed", out->cores, out->cores == 1 ? "" : "s", architecture(),
              routine_set_choose()->name);
+    snprintf(out->model, sizeof out->model, "%s", name[0] ? name : "unnamed");
     return true;
 }

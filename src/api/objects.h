@@ -12,6 +12,7 @@
  *   entry.c       launches by position from many threads; entry_table.h: how they find variants
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship
+ *   tuning.c      keys, estimates and expected values for tuning; tuning_store.c: stored results
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
@@ -47,6 +48,8 @@ struct tw_context {
     tw_launch *launches;
     tw_ptx *programs;
     tw_build *builds;
+    tw_expected *expected;
+    tw_store *stores;
     struct cuda *cuda; /* opened when first needed */
     struct cuda_cache *cache;
     tw_entry *entries;
@@ -150,6 +153,7 @@ struct tw_launch {
     struct arena arena;
     struct arena shown;     /* text of the latest tw_launch_show */
     struct arena simulated; /* result of the latest tw_launch_simulate */
+    struct arena key;       /* texts of the latest tw_launch_tuning_key */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
     tw_scalar *values; /* by parameter */
@@ -187,6 +191,8 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);
  * Reports. */
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
+/* What the scalar parameters of a resolved launch are. */
+struct scalar_env launch_env(const tw_launch *l);
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);
 /* The part of it about arrays and views: of a launch with all values and a variant. */
@@ -197,6 +203,9 @@ tw_status launch_load(tw_launch *l);
 tw_status launch_enqueue(tw_launch *l, void *stream, bool start);
 /* What a prepared launch was given, by parameter; NULL: an array is missing, reported. */
 struct cpu_argument *launch_arguments(tw_launch *l);
+
+/* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */
+tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
 /* "did you mean" as a note, if a name is near. */

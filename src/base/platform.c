@@ -341,6 +341,11 @@ void platform_remove_file(const char *path)
     unlink(path);
 }
 
+bool platform_file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
 void platform_touch_file(const char *path)
 {
     utimensat(AT_FDCWD, path, NULL, 0);

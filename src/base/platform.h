@@ -25,6 +25,7 @@ bool platform_write_file(struct arena *a, const char *path, const void *data, si
 /* The same without waiting until the disk has it: after a loss of power the file may be damaged. */
 bool platform_store_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why);
+bool platform_file_exists(const char *path);
 void platform_remove_file(const char *path); /* no matter if it is not there */
 /* Makes it the most recently used of its folder (struct platform_file). */
 void platform_touch_file(const char *path);

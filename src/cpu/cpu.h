@@ -88,4 +88,13 @@ struct ensures_report {
 bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
                    int threads, struct ensures_report *report);
 
+/* What `ensures` says for some inputs, kept, to judge several variants' results by: the costly part
+ * is done once. */
+struct ensures_kept;
+struct ensures_kept *ensures_kept_new(struct arena *a); /* lives there with all that it keeps */
+/* As ensures_check. The first that is evaluated fills `kept`; later ones use it where their
+ * statements are the same. The inputs must be, too: that is the caller's to see to. */
+bool ensures_check_kept(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
+                        int threads, struct ensures_kept *kept, struct ensures_report *report);
+
 #endif

@@ -46,8 +46,18 @@ struct twin {
     struct oracle_tile value;
 };
 
+/* The values of every statement and setting of its `over` indices, in order. */
+struct ensures_kept {
+    struct arena *arena;
+    const char *text; /* the statements that they are of; NULL: none are kept yet */
+    VEC(struct oracle_tile) tiles;
+};
+
 struct oracle {
     struct arena *arena;
+    struct ensures_kept *filling;       /* values go there as well; NULL: they do not */
+    const struct ensures_kept *instead; /* values come from there; NULL: they are worked out */
+    size_t used;                        /* tiles of `instead` so far */
     const struct kernel *kernel;
     const struct cpu_argument *args;
     struct scalar_env env;

@@ -95,6 +95,7 @@ def main():
         text = open(path).read()
         with tempfile.TemporaryDirectory() as folder:
             make_checkout(folder, tool)
+            environment["TILEWRIGHT_STORE"] = os.path.join(folder, "tuned.db") # not the user's own
             for match in BLOCK.finditer(text):
                 status, kind, block = match.groups()
                 line = text.count("\n", 0, match.start()) + 1

@@ -1,0 +1,303 @@
+/* Tuning: what a launch is kept under, what it is likely to cost, and values to judge variants by.
+ */
+#include "api/tuning.h"
+
+#include "tune/model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- keys --- */
+
+static void add_value(struct text *out, const char *name, struct literal v)
+{
+    text_printf(out, "%s%s=", out->length ? "," : "", name);
+    if (v.is_float)
+        text_add_double(out, v.f, true);
+    else
+        text_printf(out, "%" PRId64, v.i);
+}
+
+const char *choice_text(struct arena *a, const tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct text out;
+    text_init(&out, a);
+    for (int t = 0; t < info->tune_count; t++)
+        add_value(&out, info->tunes[t].name, l->choice.tunes[t]);
+    return out.data;
+}
+
+static const char *types_text(struct arena *a, const tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct text out;
+    text_init(&out, a);
+    for (int t = 0; t < info->type_count; t++)
+        text_printf(&out, "%s%s=%s", t ? "," : "", info->types[t].name,
+                    dtype_table[l->choice.types[t]].name);
+    return out.data;
+}
+
+/* Statics are part of the program, floats too; of the others, integers say how large the work is.
+ */
+static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct text shape, sizes;
+    text_init(&shape, a);
+    text_init(&sizes, a);
+    for (int p = 0; p < info->param_count; p++) {
+        const struct lang_param *param = &info->params[p];
+        struct literal v = l->choice.values[p];
+        if (param->is_pointer || (v.is_float && !param->is_static))
+            continue;
+        add_value(&sizes, param->name, v);
+        if (v.is_float)
+            add_value(&shape, param->name, v);
+        else
+            size_range_add(&shape, param->name, size_range_of(v.i, param->is_static));
+    }
+    key->shape = shape.data;
+    key->sizes = sizes.data;
+}
+
+/* The device that the kernel is for. NULL: reported. */
+static const char *device_text(tw_launch *l)
+{
+    tw_device host;
+    int threads = l->ctx->config.threads;
+    if (!l->kernel->device) {
+        tw_device_at(0, &host);
+        return threads > 0 ? arena_printf(&l->key, "%s, on %d thread%s", host.description, threads,
+                                          threads == 1 ? "" : "s")
+                           : arena_string(&l->key, host.description, strlen(host.description));
+    }
+    struct cuda *gpu;
+    return context_gpu(l->ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;
+}
+
+tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
+{
+    struct arena *a = &l->key;
+    tw_status status = l->prepared ? TW_OK : launch_resolve(l, true);
+    if (status != TW_OK)
+        return status;
+    arena_free(a);
+    const char *name = l->kernel->info->name;
+    *out = (tw_tuned){
+        .device = device ? arena_string(a, device, strlen(device)) : device_text(l),
+        .kernel = name,
+        .types = types_text(a, l),
+        .tune = choice_text(a, l),
+        .why = "",
+        .version = TW_VERSION,
+    };
+    uint64_t id = program_id(&l->ctx->scratch, &l->kernel->module->source, name);
+    out->program = arena_printf(a, "%016" PRIx64, id);
+    shape_texts(a, l, out);
+    return out->device ? TW_OK : TW_UNSUPPORTED;
+}
+
+struct tuning_call {
+    tw_launch *launch;
+    const char *device;
+    int multiprocessors;
+    tw_tuned key;
+    tw_estimate estimate;
+};
+
+static tw_status key_call(void *user)
+{
+    struct tuning_call *call = user;
+    return launch_key(call->launch, call->device, &call->key);
+}
+
+tw_status tw_launch_tuning_key(tw_launch *l, const char *device, tw_tuned *out)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(l->ctx, "tw_launch_tuning_key: `out` is NULL");
+    struct tuning_call call = {.launch = l, .device = device};
+    tw_status status = context_call(l->ctx, key_call, &call);
+    if (status == TW_OK)
+        *out = call.key;
+    return status;
+}
+
+bool tw_shape_next(const char **at, char name[64], int64_t *low, int64_t *high, int *divisor)
+{
+    struct size_range r;
+    if (!at || !*at || !**at || !size_range_read(at, name, 64, &r))
+        return false;
+    *low = r.low;
+    *high = r.high;
+    *divisor = r.divisor;
+    return true;
+}
+
+/* --- estimates --- */
+
+static uint64_t hash_of(uint64_t hash, const void *data, size_t length)
+{
+    for (const unsigned char *c = data; length > 0; c++, length--)
+        hash = (hash ^ *c) * 1099511628211u; /* FNV-1a */
+    return hash;
+}
+
+/* The program as it would be run: its text and the size of the launch. */
+static uint64_t program_hash(struct text *text, const tw_estimate *e, const int64_t grid[3])
+{
+    uint64_t hash = hash_of(14695981039346656037u, text->data, text->length);
+    hash = hash_of(hash, &e->shared_bytes, sizeof e->shared_bytes);
+    hash = hash_of(hash, &e->threads, sizeof e->threads);
+    return hash_of(hash, grid, 3 * sizeof *grid);
+}
+
+static tw_status lower_quietly(tw_launch *l, struct kernel *ir, struct text *text, tw_estimate *e)
+{
+    const tw_kernel *k = l->kernel;
+    struct lower_options options = {.target = k->device};
+    struct lowered lowered;
+    if (!lower_kernel(&l->ctx->scratch, ir, &options, &l->ctx->diag, &lowered))
+        return TW_BAD_PROGRAM;
+    ptx_print(text, lowered.module);
+    e->shared_bytes = lowered.shared_bytes;
+    e->registers = lowered.registers < k->device->register_limit ? lowered.registers
+                                                                 : k->device->register_limit;
+    return TW_OK;
+}
+
+/* The CPU engine runs a block's tiles whole: how many warps it has is nothing to it. */
+static void print_for_host(struct text *text, struct kernel *ir)
+{
+    if (!kernel_thread_level(ir))
+        ir->warps = 1;
+    kernel_print(text, ir);
+}
+
+static void find_occupancy(const struct tuning_call *call, tw_estimate *e)
+{
+    const struct lower_target *t = call->launch->kernel->device;
+    struct occupancy_limits has = {call->multiprocessors, t->shared_of_sm, t->registers,
+                                   t->threads_of_sm};
+    struct block_needs needs = {e->shared_bytes, e->registers, e->threads, e->blocks};
+    e->resident = occupancy_blocks(&has, &needs);
+    e->cost = occupancy_cost(&has, &needs);
+}
+
+static void find_grid(const tw_launch *l, const struct kernel *ir, int64_t grid[3], tw_estimate *e)
+{
+    struct scalar_env env = launch_env(l);
+    e->blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        grid[i] = 1;
+        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i]))
+            grid[i] = 0;
+        if (grid[i] < 0 || __builtin_mul_overflow(e->blocks, grid[i], &e->blocks))
+            e->blocks = 0;
+    }
+}
+
+static tw_status estimate_call(void *user)
+{
+    struct tuning_call *call = user;
+    tw_launch *l = call->launch;
+    tw_context *ctx = l->ctx;
+    tw_estimate *e = &call->estimate;
+    tw_status status = l->prepared ? TW_OK : launch_resolve(l, true);
+    if (status != TW_OK)
+        return status;
+    bool *known = arena_array(&ctx->scratch, bool, l->kernel->info->param_count);
+    for (int p = 0; p < l->kernel->info->param_count; p++)
+        known[p] = l->kernel->info->params[p].is_static && l->choice.known[p];
+    struct kernel *ir = choice_check(&ctx->scratch, &ctx->diag, l->kernel, &l->choice, known);
+    status = ir ? choice_passes(l->kernel, ir, &l->choice, known, NULL) : TW_BAD_PROGRAM;
+    if (status != TW_OK)
+        return status;
+    int64_t grid[3];
+    struct text text;
+    text_init(&text, &ctx->scratch);
+    find_grid(l, ir, grid, e);
+    if (l->kernel->device)
+        status = lower_quietly(l, ir, &text, e);
+    else
+        print_for_host(&text, ir);
+    e->threads = kernel_block_threads(ir);
+    if (status == TW_OK && l->kernel->device)
+        find_occupancy(call, e);
+    e->program = program_hash(&text, e, grid);
+    return status;
+}
+
+tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(l->ctx, "tw_launch_estimate: `out` is NULL");
+    struct tuning_call call = {.launch = l, .multiprocessors = multiprocessors};
+    tw_status status = context_call(l->ctx, estimate_call, &call);
+    *out = call.estimate;
+    return status;
+}
+
+/* --- expected values --- */
+
+struct tw_expected {
+    tw_context *ctx;
+    tw_expected *next;
+    struct arena arena;
+    struct ensures_kept *kept; /* NULL: not begun */
+};
+
+tw_status tw_expected_new(tw_context *ctx, tw_expected **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(ctx, "tw_expected_new: `out` is NULL");
+    tw_expected *e = context_object(ctx, sizeof *e);
+    if (!e)
+        return context_no_memory(ctx);
+    e->ctx = ctx;
+    context_arena(ctx, &e->arena);
+    e->next = ctx->expected;
+    ctx->expected = e;
+    *out = e;
+    return TW_OK;
+}
+
+void tw_expected_free(tw_expected *e)
+{
+    if (!e)
+        return;
+    for (tw_expected **at = &e->ctx->expected; *at; at = &(*at)->next)
+        if (*at == e) {
+            *at = e->next;
+            break;
+        }
+    arena_free(&e->arena);
+    context_object_free(e->ctx, e, sizeof *e);
+}
+
+static tw_status begin_expected(void *user)
+{
+    tw_expected *e = user;
+    e->kept = ensures_kept_new(&e->arena);
+    return TW_OK;
+}
+
+tw_status tw_launch_verify_by(tw_launch *l, tw_expected *e, tw_verdict *verdict)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!e || e->ctx != l->ctx)
+        return context_refuse(l->ctx, "tw_launch_verify_by: `e` is NULL, or another context's");
+    tw_status status = e->kept ? TW_OK : context_call(l->ctx, begin_expected, e);
+    return status == TW_OK ? launch_verify(l, e->kept, verdict) : status;
+}

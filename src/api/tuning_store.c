@@ -1,0 +1,325 @@
+/* The store of tuned values behind its public face. */
+#include "api/tuning.h"
+
+#include "tune/store.h"
+#include "tune/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct tw_store {
+    tw_context *ctx;
+    tw_store *next;
+    struct arena arena; /* the path, the latest message */
+    struct arena found; /* of the latest tw_store_find, */
+    struct arena taken; /* and of the latest search for tuned values */
+    struct store store;
+    const char *path;
+    tw_tuned *rows;
+    int count;
+};
+
+struct store_call {
+    tw_store *store;
+    const char *path;
+    const tw_tuned *row;
+    int count;
+    tw_launch *launch;
+    const char *device;
+    bool nearest;
+    tw_tuned taken;
+};
+
+static tw_status report(tw_store *s, enum store_status status)
+{
+    if (status == STORE_OK)
+        return TW_OK;
+    diag_error(&s->ctx->diag, LOC_NONE, "%s", s->store.why.data);
+    return status == STORE_NO_LIBRARY ? TW_UNSUPPORTED : TW_NO_FILE;
+}
+
+/* --- opening --- */
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static const char *usual_path(struct arena *a)
+{
+    const char *named = variable("TILEWRIGHT_STORE"), *data = variable("XDG_DATA_HOME"),
+               *home = variable("HOME");
+    if (named)
+        return arena_string(a, named, strlen(named));
+    if (data)
+        return arena_printf(a, "%s/tilewright/tuned.db", data);
+    return home ? arena_printf(a, "%s/.local/share/tilewright/tuned.db", home) : "tuned.db";
+}
+
+static tw_status open_call(void *user)
+{
+    struct store_call *call = user;
+    tw_store *s = call->store;
+    s->path = call->path ? arena_string(&s->arena, call->path, strlen(call->path))
+                         : usual_path(&s->arena);
+    return report(s, store_open(&s->store, &s->arena, s->path));
+}
+
+static void store_destroy(tw_store *s)
+{
+    store_close(&s->store);
+    arena_free(&s->arena);
+    arena_free(&s->found);
+    arena_free(&s->taken);
+    context_object_free(s->ctx, s, sizeof *s);
+}
+
+tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(ctx, "tw_store_open: `out` is NULL");
+    tw_store *s = context_object(ctx, sizeof *s);
+    if (!s)
+        return context_no_memory(ctx);
+    s->ctx = ctx;
+    context_arena(ctx, &s->arena);
+    context_arena(ctx, &s->found);
+    context_arena(ctx, &s->taken);
+    tw_status status = context_call(ctx, open_call, &(struct store_call){.store = s, .path = path});
+    if (status != TW_OK) {
+        store_destroy(s);
+        return status;
+    }
+    s->next = ctx->stores;
+    ctx->stores = s;
+    *out = s;
+    return TW_OK;
+}
+
+void tw_store_close(tw_store *s)
+{
+    if (!s)
+        return;
+    for (tw_store **at = &s->ctx->stores; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    store_destroy(s);
+}
+
+const char *tw_store_path(const tw_store *s)
+{
+    return s ? s->path : NULL;
+}
+
+/* --- rows --- */
+
+static struct store_row inner_row(const tw_tuned *t)
+{
+    struct store_row row = {.status = (int)t->status,
+                            .samples = t->samples,
+                            .milliseconds = t->milliseconds,
+                            .measured = t->measured};
+#define TAKE(name) row.name = t->name;
+    STORE_TEXTS(TAKE)
+#undef TAKE
+    return row;
+}
+
+static tw_tuned public_row(const struct store_row *row)
+{
+    tw_tuned t = {.status = (tw_status)row->status,
+                  .samples = row->samples,
+                  .milliseconds = row->milliseconds,
+                  .measured = row->measured};
+#define TAKE(name) t.name = row->name;
+    STORE_TEXTS(TAKE)
+#undef TAKE
+    return t;
+}
+
+static tw_status put_call(void *user)
+{
+    struct store_call *call = user;
+    struct store_row row = inner_row(call->row);
+    if (!row.version)
+        row.version = TW_VERSION;
+    if (!row.measured)
+        row.measured = (int64_t)time(NULL);
+    return report(call->store, store_put(&call->store->store, &row));
+}
+
+tw_status tw_store_put(tw_store *s, const tw_tuned *row)
+{
+    if (!s)
+        return TW_BAD_ARGUMENT;
+    if (!row)
+        return context_refuse(s->ctx, "tw_store_put: `row` is NULL");
+    return context_call(s->ctx, put_call, &(struct store_call){.store = s, .row = row});
+}
+
+/* The rows that the filter names, in `a`. */
+static tw_status select_rows(tw_store *s, struct arena *a, struct store_row filter, tw_tuned **out,
+                             int *count)
+{
+    struct store_row *rows = NULL;
+    arena_free(a);
+    tw_status status = report(s, store_select(&s->store, a, &filter, &rows, count));
+    if (status != TW_OK)
+        return status;
+    *out = arena_array(a, tw_tuned, *count);
+    for (int i = 0; i < *count; i++)
+        (*out)[i] = public_row(&rows[i]);
+    return TW_OK;
+}
+
+static struct store_row filter_of(const tw_tuned *t)
+{
+    struct store_row filter = t ? inner_row(t) : (struct store_row){0};
+    filter.status = -1;
+    return filter;
+}
+
+static tw_status find_call(void *user)
+{
+    struct store_call *call = user;
+    tw_store *s = call->store;
+    s->rows = NULL;
+    s->count = 0;
+    return select_rows(s, &s->found, filter_of(call->row), &s->rows, &s->count);
+}
+
+tw_status tw_store_find(tw_store *s, const tw_tuned *filter, int *count)
+{
+    if (!s)
+        return TW_BAD_ARGUMENT;
+    if (!count)
+        return context_refuse(s->ctx, "tw_store_find: `count` is NULL");
+    tw_status status =
+        context_call(s->ctx, find_call, &(struct store_call){.store = s, .row = filter});
+    *count = status == TW_OK ? s->count : 0;
+    return status;
+}
+
+const tw_tuned *tw_store_at(const tw_store *s, int index)
+{
+    return s && index >= 0 && index < s->count ? &s->rows[index] : NULL;
+}
+
+static tw_status forget_call(void *user)
+{
+    struct store_call *call = user;
+    struct store_row filter = filter_of(call->row);
+    return report(call->store, store_forget(&call->store->store, &filter, &call->count));
+}
+
+tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count)
+{
+    if (!s)
+        return TW_BAD_ARGUMENT;
+    struct store_call call = {.store = s, .row = filter};
+    tw_status status = context_call(s->ctx, forget_call, &call);
+    if (count)
+        *count = call.count;
+    return status;
+}
+
+/* --- the winner --- */
+
+/* Whether b says more about this launch than a. */
+static bool serves_better(const tw_tuned *key, const tw_tuned *a, const tw_tuned *b)
+{
+    double to_a = shape_distance(key->shape, a->shape), to_b = shape_distance(key->shape, b->shape);
+    if (to_a != to_b)
+        return to_b < to_a;
+    bool same_a = strcmp(key->sizes, a->sizes) == 0, same_b = strcmp(key->sizes, b->sizes) == 0;
+    if (same_a != same_b)
+        return same_b;
+    if (strcmp(a->sizes, b->sizes) != 0)
+        return b->measured > a->measured;
+    return b->milliseconds < a->milliseconds;
+}
+
+static const tw_tuned *best_row(const tw_tuned *key, const tw_tuned *rows, int count, bool nearest)
+{
+    const tw_tuned *best = NULL;
+    for (int i = 0; i < count; i++) {
+        double distance = shape_distance(key->shape, rows[i].shape);
+        if (distance < 0 || (distance > 0 && !nearest))
+            continue;
+        if (!best || serves_better(key, best, &rows[i]))
+            best = &rows[i];
+    }
+    return best;
+}
+
+/* The values of "BM=128,BN=64" that were not set by hand. */
+static void take_choice(tw_launch *l, const char *text)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int t = 0; t < info->tune_count; t++) {
+        const char *at = text, *name = info->tunes[t].name;
+        size_t length = strlen(name);
+        while (at && (strncmp(at, name, length) != 0 || at[length] != '='))
+            at = (at = strchr(at, ',')) ? at + 1 : NULL;
+        if (!at || l->tune_set[t])
+            continue;
+        bool is_float = dtype_is_float(info->tunes[t].dtype);
+        l->tunes[t] = is_float
+                          ? (struct literal){.is_float = true, .f = strtod(at + length + 1, NULL)}
+                          : (struct literal){.i = strtoll(at + length + 1, NULL, 10)};
+        l->tune_set[t] = true;
+        l->prepared = false;
+    }
+}
+
+static tw_status tuned_call(void *user)
+{
+    struct store_call *call = user;
+    tw_store *s = call->store;
+    tw_tuned key, *rows;
+    int count;
+    tw_status status = launch_key(call->launch, call->device, &key);
+    if (status != TW_OK)
+        return status;
+    struct store_row filter = {.device = key.device,
+                               .kernel = key.kernel,
+                               .program = key.program,
+                               .types = key.types,
+                               .status = TW_OK};
+    status = select_rows(s, &s->taken, filter, &rows, &count);
+    const tw_tuned *best = status == TW_OK ? best_row(&key, rows, count, call->nearest) : NULL;
+    if (best) {
+        take_choice(call->launch, best->tune);
+        call->taken = *best;
+        return TW_OK;
+    }
+    if (status != TW_OK)
+        return status;
+    diag_error(&s->ctx->diag, LOC_NONE, "no tuned values are stored for `%s` with %s%s%s on %s",
+               key.kernel, key.types, *key.types ? ", " : "", key.sizes, key.device);
+    diag_note(&s->ctx->diag, LOC_NONE, "`tilewright tune` finds and stores them in %s", s->path);
+    return TW_NOT_FOUND;
+}
+
+tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, bool nearest,
+                          tw_tuned *taken)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!s || s->ctx != l->ctx)
+        return context_refuse(l->ctx, "tw_launch_tuned: `s` is NULL, or another context's");
+    struct store_call call = {.launch = l, .store = s, .device = device, .nearest = nearest};
+    tw_status status = context_call(l->ctx, tuned_call, &call);
+    if (status == TW_OK && taken)
+        *taken = call.taken;
+    return status;
+}

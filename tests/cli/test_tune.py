@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""`tune`: what is found, disqualified, timed out, stored; processes that are killed; stores that are none; exports."""
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+from tile_runner import call, fail
+
+# Configuration W = 3 is wrong, LOOP = 1 never ends, EDGE = 1 reads beyond its view.
+TWINS = """
+tune W = {2, 3};
+tune LOOP = {0, 1};
+tune EDGE = {0, 1};
+tune B = {32, 64};
+require(W + LOOP + EDGE <= 3);
+
+kernel twins(i32 m, const f32 *a, f32 *c) grid(cdiv(m, B)) warps(1)
+{
+    global f32 A[m] = a, C[m] = c;
+    for (i32 i = 0; i < 1; i += 1 - LOOP)
+        C[block.x * B +: B] = A[block.x * B +: B] * W;
+    if (EDGE == 1 && A[m] > 0)
+        C[block.x * B +: B] = 0;
+    ensures C == A * 2;
+}
+"""
+# 60 configurations of some milliseconds each.
+SLOW = """
+tune ROUNDS = {%s};
+
+kernel slow(i32 m, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1)
+{
+    global f32 A[m] = a, C[m] = c;
+    reg f32 x[64] = A[block.x * 64 +: 64];
+    for (i32 i = 0; i < ROUNDS; i++)
+        x = max(x, -x);
+    C[block.x * 64 +: 64] = x;
+    ensures C == max(A, -A);
+}
+""" % ", ".join(str(5000 + i) for i in range(60))
+READER = r"""
+#include <stdio.h>
+#include "winners.h"
+
+int main(void)
+{
+    for (int i = 0; i < tilewright_winner_count; i++) {
+        const struct tilewright_winner *w = &tilewright_winners[i];
+        printf("%s %s", w->kernel, w->types);
+        for (size_t t = 0; t < sizeof w->tuned / sizeof *w->tuned && w->tuned[t].name; t++)
+            printf(" %s=%g", w->tuned[t].name, w->tuned[t].value);
+        for (size_t s = 0; s < sizeof w->sizes / sizeof *w->sizes && w->sizes[s].name; s++)
+            printf(" %s:%lld..%lld/%d", w->sizes[s].name, w->sizes[s].low, w->sizes[s].high, w->sizes[s].divisor);
+        puts("");
+    }
+    return 0;
+}
+"""
+TUNED = ["kernels/matmul/tuned.tile", "--set", "m=96,n=64,k=64"]
+
+
+class Tuner:
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, folder
+        self.store = os.path.join(folder, "tuned.db")
+        self.environment = {**os.environ, "TILEWRIGHT_STORE": self.store}
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as out:
+            out.write(text)
+        return path
+
+    def command(self, status, *arguments, program="tune", **more):
+        result = call([self.tool, program, *arguments], env={**self.environment, **more})
+        if result.status != status:
+            fail(f"{program} {arguments}: expected status {status}: {result}")
+        return result
+
+    def tune(self, status, *arguments, **more):
+        return json.loads(self.command(status, *arguments, "--json", **more).out)
+
+    def rows(self, where="1"):
+        with sqlite3.connect(self.store, timeout=20) as db:
+            if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                fail("the store is damaged")
+            return db.execute(f"SELECT tune, status, milliseconds, why FROM result WHERE {where}").fetchall()
+
+
+def expect(condition, what):
+    if not condition:
+        fail(str(what))
+
+
+def of_result(report, result):
+    return [c for c in report["candidates"] if c["result"] == result]
+
+
+def check_space(t):
+    """What is tried, what is kept, and that it is not measured twice."""
+    report = t.tune(0, *TUNED)
+    measured = of_result(report, "measured")
+    expect(len(report["candidates"]) == 12 and report["verified"], report)
+    expect(len(measured) == 6 and len(of_result(report, "same")) == 6, report)  # warps are nothing to the CPU
+    expect(measured[0]["ms"] == min(c["ms"] for c in measured) > 0, measured)
+    expect(report["shape"] == "m=64..127/16,n=64,k=64" and report["types"] == "T=f32", report)
+    again = t.tune(0, *TUNED)
+    expect(all(c["stored"] for c in of_result(again, "measured")), again)
+    expect(of_result(again, "measured")[0]["ms"] == measured[0]["ms"], again)
+    anew = t.tune(0, *TUNED, "--again")
+    expect(not any(c["stored"] for c in of_result(anew, "measured")), anew)
+    narrow = t.tune(0, *TUNED, "--no-store", "--tune", "BM=32,128", "--tune", "BK=8,WARPS=4")
+    values = sorted((c["tune"]["BM"], c["tune"]["BN"], c["tune"]["BK"]) for c in narrow["candidates"])
+    expect(values == [(32, 64, 8), (32, 128, 8), (128, 64, 8), (128, 128, 8)], values)
+    best = of_result(anew, "measured")[0]["tune"]
+    ran = json.loads(t.command(0, *TUNED, "--tuned", "--fill", "rand", "--verify", "--json", program="run").out)
+    expect(ran["tuned"] == best, f"{ran['tuned']} is not {best}")
+    other = t.command(0, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--fill", "rand", program="run")
+    expect("nearest" in other.out and "m=96" in other.out, other)
+    missing = t.command(2, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--type", "f16", "--fill", "rand", program="run")
+    expect("no tuned values are stored" in missing.err and "tilewright tune" in missing.err, missing)
+    expect("of best" in t.command(0, *TUNED).out, "a table")
+
+
+def check_twins(t):
+    """Wrong values, faults and what never ends do not win, and say why."""
+    path = t.write("twins.tile", TWINS)
+    report = t.tune(0, path, "--set", "m=200", "--timeout", "700ms")
+    why = {(c["tune"]["W"], c["tune"]["LOOP"], c["tune"]["EDGE"]): c.get("why", "") for c in report["candidates"]}
+    expect(len(report["candidates"]) == 8 and report["forbidden"] == 8, report)
+    expect("expected" in why[3, 0, 0] and why[2, 0, 0] == "", why)
+    expect("took more than 0.7 s" in why[2, 1, 0], why)
+    expect("outside" in why[2, 0, 1] or "beyond" in why[2, 0, 1], why)
+    expect(len(of_result(report, "measured")) == 2 and len(of_result(report, "failed")) == 6, report)
+    expect(len(t.rows("status <> 0 AND kernel = 'twins'")) == 6, t.rows())
+    wrong = t.tune(1, path, "--set", "m=200", "--tune", "W=3")
+    expect(len(of_result(wrong, "failed")) == 2, wrong)
+    listed = t.command(0, path, "--list").out
+    expect("2 measured, 6 failed" in listed, listed)
+
+
+def start_slow(t, *arguments):
+    command = [t.tool, "tune", t.write("slow.tile", SLOW), "--set", "m=40000", *arguments]
+    return subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_rows(t, count):
+    """Reading while the tuner writes."""
+    for _ in range(600):
+        if os.path.exists(t.store):
+            try:
+                rows = len(t.rows("kernel = 'slow'"))
+            except sqlite3.OperationalError:  # no tables yet
+                rows = 0
+            if rows >= count:
+                return rows
+        time.sleep(0.05)
+    fail("nothing is stored within 30 s")
+
+
+def children(pid):
+    return subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split()
+
+
+def check_killed(t):
+    """kill -9 keeps all but the running measurement, and leaves no process; Ctrl-C reports."""
+    tuner = start_slow(t)
+    wait_for_rows(t, 3)
+    others = children(tuner.pid)
+    tuner.send_signal(signal.SIGKILL)
+    tuner.wait()
+    kept = len(t.rows("kernel = 'slow'"))
+    expect(kept >= 3, kept)
+    for _ in range(100):
+        left = [p for p in others if os.path.exists(f"/proc/{p}") and "Z" not in open(f"/proc/{p}/stat").read().split(")")[1]]
+        if not left:
+            break
+        time.sleep(0.05)
+    expect(not left, f"left behind: {left}")
+    tuner = start_slow(t)
+    wait_for_rows(t, kept + 3)
+    tuner.send_signal(signal.SIGINT)
+    out, err = tuner.communicate(timeout=60)
+    expect(tuner.returncode == 1 and f"({kept} from the store)" in out and "not measured" in out, out + err)
+    report = t.tune(0, os.path.join(t.folder, "slow.tile"), "--set", "m=40000", "--budget", "300ms")
+    expect(of_result(report, "not measured"), "a budget of 0.3 s is too short for all")
+
+
+def check_many(t):
+    """Eight at once on a store that is not there yet: no result is lost, none is locked out."""
+    t.store = os.path.join(t.folder, "many", "folders", "tuned.db")
+    t.environment["TILEWRIGHT_STORE"] = t.store
+    tuners = [subprocess.Popen([t.tool, "tune", "kernels/matmul/tuned.tile", "--set", f"m={32 + i // 2},n=32,k=32", "-j", "1"],
+                               env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(8)]
+    for tuner in tuners:
+        out, err = tuner.communicate(timeout=100)
+        expect(tuner.returncode == 0, out + err)
+    expect(len(t.rows("status = 0")) == 4 * 6, t.rows())
+
+
+def check_stores(t):
+    """What is no store is refused with the way out; a deleted one begins anew."""
+    damaged = t.write("damaged.db", "this is no database at all, but long enough to be looked at as one\n" * 20)
+    said = t.command(1, "--list", "--store", damaged).err
+    expect("damaged" in said and "move it away" in said, said)
+    expect(open(damaged).read().startswith("this is no database"), "a damaged store is left as it is")
+    foreign = os.path.join(t.folder, "foreign.db")
+    sqlite3.connect(foreign).execute("CREATE TABLE other (a)")
+    said = t.command(1, *TUNED, "--store", foreign).err
+    expect("no store of tuned values" in said and "--no-store" in said, said)
+    expect("newer" in t.command(1, "--list", "--store", newer_store(t)).err, "newer")
+    said = t.command(1, "--list", "--store", f"{damaged}/tuned.db").err
+    expect("tuned.db" in said, said)
+    said = t.command(1, "--list", TILEWRIGHT_SQLITE="/no/such.so").err
+    expect("TILEWRIGHT_SQLITE" in said, said)
+    for name in (t.store, t.store + "-wal", t.store + "-shm"):
+        if os.path.exists(name):
+            os.remove(name)
+    expect("nothing is stored" in t.command(0, "--list").out, "a new store")
+    expect("nothing is stored" in t.command(1, "--export", "json").err, "nothing to export")
+    if os.geteuid() != 0:  # root writes where it likes
+        check_read_only(t)
+
+
+def newer_store(t):
+    path = os.path.join(t.folder, "newer.db")
+    t.command(0, "--list", "--store", path)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 1000")
+    return path
+
+
+def check_read_only(t):
+    folder = os.path.join(t.folder, "readonly")
+    store = os.path.join(folder, "tuned.db")
+    t.command(0, *TUNED, "--store", store)
+    os.chmod(store, 0o400)
+    os.chmod(folder, 0o500)
+    expect("6 measured" in t.command(0, "--list", "--store", store).out, "a store that can only be read is read")
+    said = t.command(1, *TUNED, "--again", "--store", store).err
+    expect("cannot be written" in said, said)
+    os.chmod(folder, 0o700)
+
+
+def check_exports(t):
+    """The same winners in C, compiled and read, and as JSON."""
+    t.command(0, *TUNED)
+    t.command(0, *TUNED, "--type", "f16")
+    t.command(0, "kernels/matmul/tuned.tile", "--set", "m=97,n=64,k=64")
+    lines = [json.loads(line) for line in t.command(0, "--export", "json").out.splitlines()]
+    expect(len(lines) == 3 and {"device", "program", "ms", "sizes"} <= set(lines[0]), lines)
+    expect({line["types"]["T"] for line in lines} == {"f16", "f32"}, lines)
+    expect(t.command(0, "--export", "json", "--device", "cpu").out.count("\n") == 3, "the host's")
+    t.command(1, "--export", "json", "--device", "Another GPU")
+    t.write("winners.h", t.command(0, "--export", "c").out)
+    reader, program = t.write("reader.c", READER), os.path.join(t.folder, "reader")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Werror", "-o", program, reader], check=True)
+    read = call([program]).out.splitlines()
+    want = []
+    for line in lines:
+        tuned = " ".join(f"{n}={v}" for n, v in line["tune"].items())
+        sizes = " ".join(f"{n}:{r[0]}..{r[1]}/{r[2] if len(r) > 2 else 1}" for n, r in line["class"].items())
+        want.append(f"{line['kernel']} T={line['types']['T']} {tuned} {sizes}")
+    expect(read == want, f"{read}\n{want}")
+    expect("deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget").out, "forget")
+    expect(t.rows() == [], t.rows())
+
+
+def check_old(t):
+    """What another version measured is shown as such, and measured anew; comments make no difference, code does."""
+    text = open("kernels/matmul/tuned.tile").read()
+    path = t.write("own.tile", text)
+    sizes = ["--set", "m=96,n=64,k=64"]
+    t.tune(0, path, *sizes)
+    t.write("own.tile", "// another comment\n" + text.replace("BK = {16, 32}", "BK = {16, 32, 48}"))
+    report = t.tune(0, path, *sizes)
+    expect(sum(c["stored"] for c in of_result(report, "measured")) == 6 and len(of_result(report, "measured")) == 9, report)
+    t.write("own.tile", text.replace("C[i +: BM][j +: BN] = (T) acc", "C[i +: BM][j +: BN] = (T) (acc + 0)"))
+    report = t.tune(0, path, *sizes)
+    expect(not any(c["stored"] for c in of_result(report, "measured")), report)
+    with sqlite3.connect(t.store) as db:
+        db.execute("UPDATE result SET version = '0.0.1'")
+    expect("another version's" in t.command(0, "--list").out, "old results are shown as old")
+    report = t.tune(0, path, *sizes)
+    expect(not any(c["stored"] for c in of_result(report, "measured")), report)
+    expect("9 results deleted" in t.command(0, "--forget").out, t.rows())
+
+
+def check_gpu(t):
+    """The same through a driver; a target's own refusals are counted."""
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90",
+           "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")}
+    arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64"]
+    report = t.tune(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3", **gpu)
+    expect(len(of_result(report, "measured")) == 8 and report["verified"], report)
+    expect(len(os.listdir(gpu["TILEWRIGHT_CACHE"])) >= 8, "what is assembled is left in the cache")
+    said = t.command(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4", "--no-store", **{**gpu, "TILEWRIGHT_CACHE": ""})
+    expect("not kept" in said.err and "1 measured" in said.out, said)
+    expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
+    small = {**gpu, "FAKE_CUDA_SM": "86"}
+    report = t.tune(1, arguments[0], "--device", "cuda", *arguments[5:],
+                    "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1,STAGES=4,5", **small)
+    refused = of_result(report, "refused")
+    expect(len(refused) == 2 and all("shared memory" in c["why"] for c in refused), report)
+    broken = t.write("fault.tile", TWINS)
+    report = t.tune(0, broken, "--set", "m=70", "--device", "cuda", "--tune", "EDGE=0,B=64", "--timeout", "2s", **gpu)
+    expect(len(of_result(report, "measured")) == 1 and len(of_result(report, "failed")) == 2, report)
+
+
+def check_usage(t):
+    said = t.command(2, "kernels/matmul/tuned.tile").err
+    expect("--set m=…,n=…,k=…" in said, said)
+    expect("did you mean 'BM'" in t.command(2, *TUNED, "--tune", "BN=64,bm=64").err, "names")
+    expect("expected NAME=VALUE" in t.command(2, *TUNED, "--tune", "64").err, "values")
+    expect("--budget soon" in t.command(2, *TUNED, "--budget", "soon").err, "times")
+    expect("cpu and cuda" in t.command(2, *TUNED, "--device", "tpu").err, "devices")
+    t.command(2, "--export", "yaml")
+    t.command(2, "no/such.tile", "--set", "m=1")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    for check in (check_space, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_usage):
+        with tempfile.TemporaryDirectory() as folder:
+            check(Tuner(tool, folder))
+
+
+if __name__ == "__main__":
+    main()

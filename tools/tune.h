@@ -1,0 +1,141 @@
+/* `tune`: the candidates, the processes that compile and measure them, and what came of it.
+ *
+ *   cmd_tune.c       the command: options, from the file to the table
+ *   tune_space.c     every combination of tuned values that there is to try
+ *   tune_process.c   child processes, and what they are told and answer
+ *   tune_values.c    the arrays, and what is expected in them
+ *   tune_work.c      what the children do: estimate, compile, verify, time
+ *   tune_search.c    the parent: who does what when, timeouts, the budget, the finals
+ *   tune_report.c    the table, and the same as JSON
+ *   tune_store.c     --list, --forget, --export
+ */
+#ifndef TW_TUNE_H
+#define TW_TUNE_H
+
+#include "operands.h"
+#include "progress.h"
+#include "target.h"
+
+#include <sys/types.h>
+
+enum candidate_state {
+    CANDIDATE_NEW,
+    CANDIDATE_REFUSED,   /* the target does not take it */
+    CANDIDATE_SAME,      /* the same program as another */
+    CANDIDATE_PROMISING, /* estimated; to be compiled */
+    CANDIDATE_READY,     /* to be measured */
+    CANDIDATE_MEASURED,
+    CANDIDATE_FAILED /* wrong values, a fault, too slow: status and why */
+};
+
+struct candidate {
+    tw_scalar *tuned; /* by tune */
+    char *text;       /* "BM=128,BN=64" */
+    enum candidate_state state;
+    tw_estimate estimate;
+    tw_occupancy occupancy; /* of a GPU, once it is loaded */
+    tw_status status;
+    char *why;
+    double ms; /* median */
+    double *samples;
+    int sample_count;
+    bool stored; /* measured before, by this or another process */
+};
+
+struct candidates {
+    struct candidate *list;
+    int count;
+    int forbidden; /* combinations that a `require` does not allow */
+};
+/* Every combination of the kernel's lists, or of the values of --tune, that `require` allows. A
+ * status after a message when an option is wrong. */
+int candidates_make(struct candidates *c, tw_kernel *k, const struct options *o);
+void candidates_free(struct candidates *c);
+tw_status candidate_apply(const struct candidate *c, tw_kernel *k, tw_launch *l);
+
+/* --- processes --- */
+
+enum job_kind { JOB_ESTIMATE, JOB_COMPILE, JOB_MEASURE, JOB_TIME };
+
+struct job {
+    enum job_kind kind;
+    int index;      /* of the candidate */
+    int runs;       /* JOB_TIME */
+    double best_ms; /* JOB_MEASURE: so far; 0: none */
+};
+
+struct answer {
+    struct job job;
+    tw_status status;
+    tw_estimate estimate;
+    tw_occupancy occupancy;
+    double samples[8];
+    int sample_count;
+    bool leaves; /* the process ends: a fault took its device with it */
+    char why[300];
+};
+
+enum { JOBS_AHEAD = 4 };
+
+struct process {
+    pid_t pid; /* 0: none */
+    int to, from;
+    struct job jobs[JOBS_AHEAD]; /* given and not answered, the oldest first */
+    int job_count;
+    double since; /* when the oldest was begun */
+    bool measures;
+};
+
+struct tuning;
+/* Starts a child that does jobs until its input ends. false: it could not be started. */
+bool process_start(struct process *p, const struct tuning *t);
+bool process_give(struct process *p, const struct job *job); /* false: it is gone */
+/* Takes one answer. false: the process is gone, and reaped; *ended says how. */
+bool process_take(struct process *p, struct answer *out, char **ended);
+void process_kill(struct process *p);
+
+/* --- all of it --- */
+
+struct tuning {
+    const struct command *self;
+    const struct options *given;
+    struct program program;
+    tw_kernel *kernel; /* for its target */
+    bool on_gpu;
+    char *device; /* name in the store */
+    int multiprocessors;
+    tw_launch *launch; /* at the sizes to tune for */
+    tw_launch *judged; /* at those that values are verified at: the same, or smaller ones */
+    bool exact;        /* the kernel takes no smaller ones */
+    struct operands arrays, judged_arrays; /* the latter none where sizes are the same */
+    tw_expected *expected;                 /* NULL: the kernel has no ensures */
+    struct candidates candidates;
+    tw_store *store;
+    tw_tuned key;
+    /* options */
+    double timeout, budget; /* seconds; budget 0: none */
+    int64_t jobs, threads, finalists;
+    bool again, exhaustive, to_json;
+    /* while it runs */
+    struct process *processes; /* the first measures */
+    int process_count;
+    double started;
+    bool interrupted;
+    struct progress progress;
+};
+
+/* In a child: does jobs from `in`, answers to `out`, until `in` ends. */
+void tune_work(const struct tuning *t, int in, int out, bool measures);
+/* Estimates, compiles and measures. A status after a message. */
+int tune_search(struct tuning *t);
+/* Arrays at the sizes to tune for and to verify at, and what is expected in them; by a candidate
+ * that compiles. A status after a message. */
+int tune_prepare_values(struct tuning *t, const struct candidate *c);
+/* Gives a launch what --set and --type say. A status after a message. */
+int tune_settings(const struct tuning *t, tw_launch *l);
+
+void tune_report(const struct tuning *t);
+/* --list, --forget and --export. */
+int tune_store_command(const struct command *self, const struct options *given);
+
+#endif

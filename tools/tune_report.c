@@ -1,0 +1,251 @@
+/* What came of tuning: a table of the best, and what became of the rest. */
+#include "table.h"
+#include "tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 10, REASONS = 6 };
+
+/* 2·m·n·k, of a kernel that has such sizes and makes C[m][n] from A[m][k] and B[k][n]; else 0. */
+static double product_operations(const struct tuning *t)
+{
+    double operations = 2;
+    int matrices = 0;
+    tw_param p;
+    for (const char *name = "mnk"; *name; name++) {
+        char text[2] = {*name, '\0'};
+        tw_scalar v;
+        if (tw_launch_value(t->launch, text, &v) != TW_OK || v.is_float)
+            return 0;
+        operations *= (double)v.i;
+    }
+    for (int i = 0; tw_kernel_param(t->kernel, i, &p) == TW_OK; i++)
+        if (p.is_pointer && p.rank == 2 && strlen(p.dims[0]) == 1 && strlen(p.dims[1]) == 1)
+            matrices += strchr("mnk", p.dims[0][0]) && strchr("mnk", p.dims[1][0]);
+    return matrices == 3 ? operations : 0;
+}
+
+static const struct candidate *sorted; /* qsort has no argument for it */
+
+static int compare(const void *a, const void *b)
+{
+    const struct candidate *x = &sorted[*(const int *)a], *y = &sorted[*(const int *)b];
+    bool has_x = x->state == CANDIDATE_MEASURED, has_y = y->state == CANDIDATE_MEASURED;
+    if (has_x != has_y)
+        return has_y - has_x;
+    if (has_x && x->ms != y->ms)
+        return (x->ms > y->ms) - (x->ms < y->ms);
+    return x - y < 0 ? -1 : x > y;
+}
+
+/* Indices of all, the measured ones first, by time. The caller frees. */
+static int *ranking(const struct tuning *t, int *measured)
+{
+    const struct candidates *all = &t->candidates;
+    int *order = need_memory((size_t)(all->count + 1) * sizeof *order);
+    *measured = 0;
+    for (int i = 0; i < all->count; i++) {
+        order[i] = i;
+        *measured += all->list[i].state == CANDIDATE_MEASURED;
+    }
+    sorted = all->list;
+    qsort(order, (size_t)all->count, sizeof *order, compare);
+    return order;
+}
+
+/* Blocks of a multiprocessor: as the driver says, or else as they were estimated. */
+static int resident(const struct candidate *c)
+{
+    return c->occupancy.blocks > 0 ? c->occupancy.blocks : c->estimate.resident;
+}
+
+/* --- for people --- */
+
+static void print_table(const struct tuning *t, const int *order, int count)
+{
+    double operations = product_operations(t);
+    int width = 6;
+    for (int i = 0; i < count; i++)
+        if ((int)strlen(t->candidates.list[order[i]].text) > width)
+            width = (int)strlen(t->candidates.list[order[i]].text);
+    const struct column columns[] = {
+        {"rank", 4, false},    {"values", width, true}, {"ms", 10, false},    {"of best", 7, false},
+        {"TFLOP/s", 8, false}, {"blocks/SM", 9, false}, {"samples", 7, false}};
+    table_header(stdout, columns, 7);
+    for (int i = 0; i < count; i++) {
+        const struct candidate *c = &t->candidates.list[order[i]];
+        char rank[16], ms[32], part[32], speed[32] = "-", blocks[16] = "-", samples[16];
+        snprintf(rank, sizeof rank, "%d", i + 1);
+        snprintf(ms, sizeof ms, "%.4g", c->ms);
+        snprintf(part, sizeof part, "%.3f", c->ms / t->candidates.list[order[0]].ms);
+        if (operations > 0)
+            snprintf(speed, sizeof speed, "%.4g", operations / c->ms * 1e-9);
+        if (resident(c) > 0)
+            snprintf(blocks, sizeof blocks, "%d", resident(c));
+        snprintf(samples, sizeof samples, c->sample_count ? "%d" : "stored", c->sample_count);
+        const char *cells[] = {rank, c->text, ms, part, speed, blocks, samples};
+        table_row(stdout, columns, 7, cells);
+    }
+}
+
+static int count_state(const struct tuning *t, enum candidate_state state, bool stored)
+{
+    int n = 0;
+    for (int i = 0; i < t->candidates.count; i++)
+        n += t->candidates.list[i].state == state && (!stored || t->candidates.list[i].stored);
+    return n;
+}
+
+static void print_some(const struct tuning *t, enum candidate_state state, const char *what)
+{
+    int count = count_state(t, state, false), shown = 0;
+    if (count == 0)
+        return;
+    printf("%d %s:\n", count, what);
+    for (int i = 0; i < t->candidates.count && shown < REASONS; i++)
+        if (t->candidates.list[i].state == state) {
+            printf("  %s: %s\n", t->candidates.list[i].text, t->candidates.list[i].why);
+            shown++;
+        }
+    if (count > shown)
+        printf("  and %d more (--json lists all)\n", count - shown);
+}
+
+static void print_report(const struct tuning *t, const int *order, int measured)
+{
+    int unmeasured = count_state(t, CANDIDATE_NEW, false) +
+                     count_state(t, CANDIDATE_PROMISING, false) +
+                     count_state(t, CANDIDATE_READY, false);
+    int stored = count_state(t, CANDIDATE_MEASURED, true);
+    printf("%s on %s\n%s%s%s\n", t->key.kernel, t->key.device, t->key.types,
+           *t->key.types ? ", " : "", t->key.sizes);
+    if (measured > 0) {
+        print_table(t, order, measured < ROWS ? measured : ROWS);
+        if (measured > ROWS)
+            printf("and %d more (--json lists all)\n", measured - ROWS);
+    }
+    printf("%d combinations: %d measured", t->candidates.count, measured);
+    if (stored > 0)
+        printf(" (%d from the store)", stored);
+    printf(
+        ", %d failed, %d the same program as another, %d refused by the target, %d not measured; "
+        "%.1f s\n",
+        count_state(t, CANDIDATE_FAILED, false), count_state(t, CANDIDATE_SAME, false),
+        count_state(t, CANDIDATE_REFUSED, false), unmeasured, seconds_now() - t->started);
+    if (t->candidates.forbidden > 0)
+        printf("%d more do not meet a `require`\n", t->candidates.forbidden);
+    print_some(t, CANDIDATE_FAILED, "failed");
+    print_some(t, CANDIDATE_REFUSED, "refused");
+    if (measured > 0 && t->store)
+        printf("kept in %s\n", tw_store_path(t->store));
+    if (t->interrupted)
+        puts("interrupted");
+    if (unmeasured > 0)
+        puts(t->store ? "the same command goes on with those that were not measured"
+                      : "not all were measured");
+}
+
+/* --- for scripts --- */
+
+static const char *const state_names[] = {"not measured", "refused",  "same",  "not measured",
+                                          "not measured", "measured", "failed"};
+
+static void json_tuned(const struct tuning *t, const struct candidate *c, struct json *j)
+{
+    tw_tune tune;
+    char value[32];
+    json_key(j, "tune");
+    json_open(j, '{');
+    for (int i = 0; tw_kernel_tune(t->kernel, i, &tune) == TW_OK; i++) {
+        json_key(j, tune.name);
+        format_scalar(value, sizeof value, c->tuned[i]);
+        json_number(j, value);
+    }
+    json_close(j, '}');
+}
+
+static void json_occupancy(const struct candidate *c, struct json *j)
+{
+    bool loaded = c->occupancy.threads > 0;
+    json_key(j, "shared_bytes");
+    json_integer(j, c->estimate.shared_bytes);
+    json_key(j, "registers");
+    json_integer(j, loaded ? c->occupancy.registers : c->estimate.registers);
+    if (loaded) {
+        json_key(j, "local_bytes");
+        json_integer(j, c->occupancy.local_bytes);
+    }
+    json_key(j, "resident");
+    json_integer(j, resident(c));
+    json_key(j, "cost");
+    json_real(j, c->estimate.cost);
+}
+
+static void json_candidate(const struct tuning *t, const struct candidate *c, struct json *j)
+{
+    json_open(j, '{');
+    json_tuned(t, c, j);
+    json_key(j, "result");
+    json_string(j, state_names[c->state]);
+    if (c->why) {
+        json_key(j, "why");
+        json_string(j, c->why);
+    }
+    if (c->state == CANDIDATE_MEASURED) {
+        json_key(j, "ms");
+        json_real(j, c->ms);
+        json_key(j, "samples");
+        json_integer(j, c->sample_count);
+        json_key(j, "stored");
+        json_bool(j, c->stored);
+    }
+    if (t->on_gpu && c->estimate.threads > 0)
+        json_occupancy(c, j);
+    json_close(j, '}');
+}
+
+static void json_text(struct json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    json_string(j, text);
+}
+
+static void json_report(const struct tuning *t, const int *order)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    json_text(&j, "kernel", t->key.kernel);
+    json_text(&j, "device", t->key.device);
+    json_text(&j, "program", t->key.program);
+    json_text(&j, "types", t->key.types);
+    json_text(&j, "shape", t->key.shape);
+    json_text(&j, "sizes", t->key.sizes);
+    json_text(&j, "store", t->store ? tw_store_path(t->store) : NULL);
+    json_key(&j, "seconds");
+    json_real(&j, seconds_now() - t->started);
+    json_key(&j, "interrupted");
+    json_bool(&j, t->interrupted);
+    json_key(&j, "verified");
+    json_bool(&j, t->expected != NULL);
+    json_key(&j, "forbidden");
+    json_integer(&j, t->candidates.forbidden);
+    json_key(&j, "candidates");
+    json_open(&j, '[');
+    for (int i = 0; i < t->candidates.count; i++)
+        json_candidate(t, &t->candidates.list[order[i]], &j);
+    json_close(&j, ']');
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+void tune_report(const struct tuning *t)
+{
+    int measured;
+    int *order = ranking(t, &measured);
+    if (t->to_json)
+        json_report(t, order);
+    else
+        print_report(t, order, measured);
+    free(order);
+}

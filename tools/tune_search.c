@@ -1,0 +1,523 @@
+/* The parent: who does what when.
+ *
+ * All candidates are estimated, then compiled in the order of their estimates while those that are
+ * ready are verified and timed, one at a time, by a process of its own; at last the best few are timed
+ * again in turn, with nothing else going on. What was measured is stored at once.
+ */
+#include "tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 12, ROUNDS_BEFORE_DROPPING = 4 };
+static const double near_enough = 1.15; /* times the best: to be timed again */
+static const double too_far = 1.03;     /* of those, to be dropped after some rounds */
+static const double final_sample_ms = 10;
+static const double final_share = 0.5; /* of the time until then, and at least … */
+static const double final_seconds = 2;
+static const double first_share = 0.85; /* of the budget, until the finals */
+
+struct search {
+    struct tuning *tuning;
+    int *order; /* candidates to be measured, the most promising first */
+    int order_count;
+    struct job *todo; /* for the processes that compile, from `next` on */
+    int todo_count, next;
+    int estimated, compiled, measured, failed;
+    int best; /* -1: none */
+    double deadline;
+    bool broken; /* no process can be started, or nothing be stored */
+};
+
+static volatile sig_atomic_t stop_asked;
+
+static void ask_to_stop(int signal_number)
+{
+    (void)signal_number;
+    stop_asked = 1;
+}
+
+static bool is_over(const struct search *s)
+{
+    return s->broken || stop_asked || (s->deadline > 0 && seconds_now() > s->deadline);
+}
+
+static struct candidate *candidate_at(const struct search *s, int index)
+{
+    return &s->tuning->candidates.list[index];
+}
+
+/* --- what came out --- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, int count)
+{
+    double *sorted = need_memory((size_t)count * sizeof *sorted);
+    memcpy(sorted, values, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    double m = count ? (sorted[count / 2] + sorted[(count - 1) / 2]) / 2 : 0;
+    free(sorted);
+    return m;
+}
+
+static void add_samples(struct candidate *c, const double *samples, int count)
+{
+    c->samples =
+        need_more_memory(c->samples, (size_t)(c->sample_count + count) * sizeof *c->samples);
+    memcpy(c->samples + c->sample_count, samples, (size_t)count * sizeof *samples);
+    c->sample_count += count;
+    c->ms = median(c->samples, c->sample_count);
+}
+
+static void store(struct search *s, const struct candidate *c)
+{
+    struct tuning *t = s->tuning;
+    tw_tuned row = t->key;
+    row.tune = c->text;
+    row.status = c->status;
+    row.why = c->why ? c->why : "";
+    row.milliseconds = c->status == TW_OK ? c->ms : 0;
+    row.samples = c->sample_count;
+    tw_status status = t->store ? tw_store_put(t->store, &row) : TW_OK;
+    if (status == TW_OK)
+        return;
+    progress_clear(&t->progress);
+    complain_library(NULL, t->program.ctx, status);
+    s->broken = true;
+}
+
+/* What a target or a launch refuses says nothing that would not be found again at once. */
+static bool is_worth_storing(tw_status status)
+{
+    return status == TW_OK || status == TW_WRONG_VALUES || status == TW_FAULT ||
+           status == TW_CANCELLED || status == TW_UNSUPPORTED;
+}
+
+static void find_best(struct search *s)
+{
+    s->best = -1;
+    for (int i = 0; i < s->tuning->candidates.count; i++) {
+        const struct candidate *c = candidate_at(s, i);
+        if (c->state == CANDIDATE_MEASURED && (s->best < 0 || c->ms < candidate_at(s, s->best)->ms))
+            s->best = i;
+    }
+}
+
+static void fail_candidate(struct search *s, int index, tw_status status, const char *why)
+{
+    struct candidate *c = candidate_at(s, index);
+    c->state = status == TW_BAD_PROGRAM ? CANDIDATE_REFUSED : CANDIDATE_FAILED;
+    c->status = status;
+    free(c->why);
+    c->why = need_text("%s", why);
+    s->failed += c->state == CANDIDATE_FAILED;
+    if (is_worth_storing(status))
+        store(s, c);
+    find_best(s);
+}
+
+static void take_answer(struct search *s, const struct answer *a)
+{
+    struct candidate *c = candidate_at(s, a->job.index);
+    s->estimated += a->job.kind == JOB_ESTIMATE;
+    s->compiled += a->job.kind == JOB_COMPILE;
+    if (a->status != TW_OK) {
+        fail_candidate(s, a->job.index, a->status, a->why);
+        return;
+    }
+    switch (a->job.kind) {
+    case JOB_ESTIMATE:
+        c->estimate = a->estimate;
+        if (c->state == CANDIDATE_NEW)
+            c->state = CANDIDATE_PROMISING;
+        break;
+    case JOB_COMPILE: c->state = CANDIDATE_READY; break;
+    case JOB_MEASURE:
+        c->state = CANDIDATE_MEASURED;
+        c->status = TW_OK;
+        c->occupancy = a->occupancy;
+        add_samples(c, a->samples, a->sample_count);
+        s->measured++;
+        store(s, c);
+        find_best(s);
+        break;
+    case JOB_TIME: add_samples(c, a->samples, a->sample_count); break;
+    }
+}
+
+/* --- processes --- */
+
+static bool start(struct search *s, struct process *p)
+{
+    if (p->pid > 0 || process_start(p, s->tuning))
+        return true;
+    progress_clear(&s->tuning->progress);
+    complain(NULL, "no process can be started: %s", strerror(errno));
+    s->broken = true;
+    return false;
+}
+
+/* The process is gone: its oldest job was the one that it was at, the others are done again. */
+static void take_end(struct search *s, struct process *p, tw_status status, const char *why)
+{
+    struct job at = p->jobs[0];
+    int count = p->job_count;
+    for (int i = 1; i < count; i++)
+        s->todo[s->todo_count++] = p->jobs[i];
+    p->job_count = 0;
+    if (count == 0)
+        return;
+    struct answer a = {.job = at, .status = status};
+    snprintf(a.why, sizeof a.why, "%s", why);
+    take_answer(s, &a);
+}
+
+static void take_from(struct search *s, struct process *p)
+{
+    struct answer a = {0};
+    char *ended = NULL;
+    if (!process_take(p, &a, &ended))
+        take_end(s, p, TW_FAULT, ended);
+    else
+        take_answer(s, &a);
+    free(ended);
+    if (p->pid > 0 && p->job_count == 0 && a.leaves)
+        process_kill(p);
+}
+
+static void stop_late(struct search *s, struct process *p)
+{
+    const struct tuning *t = s->tuning;
+    if (p->pid == 0 || p->job_count == 0 || seconds_now() - p->since < t->timeout)
+        return;
+    char *why =
+        need_text("%s took more than %g s",
+                  p->jobs[0].kind == JOB_ESTIMATE || p->jobs[0].kind == JOB_COMPILE ? "compiling"
+                                                                                    : "measuring",
+                  t->timeout);
+    process_kill(p);
+    take_end(s, p, TW_CANCELLED, why);
+    free(why);
+}
+
+static void show_progress(const struct search *s)
+{
+    struct tuning *t = s->tuning;
+    char best[200] = "";
+    if (s->best >= 0)
+        snprintf(best, sizeof best, "; best %.4g ms (%s)", candidate_at(s, s->best)->ms,
+                 candidate_at(s, s->best)->text);
+    progress_step(&t->progress, "%s: %d of %d measured, %d compiled, %d failed%s; %.0f s",
+                  tw_kernel_name(t->kernel), s->measured, s->order_count, s->compiled, s->failed,
+                  best, seconds_now() - t->started);
+}
+
+/* Waits for answers, or for a tenth of a second. */
+static void wait_for_answers(struct search *s)
+{
+    struct tuning *t = s->tuning;
+    struct pollfd *list = need_memory((size_t)t->process_count * sizeof *list);
+    for (int i = 0; i < t->process_count; i++)
+        list[i] = (struct pollfd){.fd = t->processes[i].pid ? t->processes[i].from : -1,
+                                  .events = POLLIN};
+    if (poll(list, (nfds_t)t->process_count, 100) > 0)
+        for (int i = 0; i < t->process_count; i++)
+            if (list[i].revents && t->processes[i].pid)
+                take_from(s, &t->processes[i]);
+    free(list);
+    for (int i = 0; i < t->process_count; i++)
+        stop_late(s, &t->processes[i]);
+    show_progress(s);
+}
+
+static void add_todo(struct search *s, enum job_kind kind, int index)
+{
+    s->todo[s->todo_count++] = (struct job){.kind = kind, .index = index};
+}
+
+/* Gives what is to be compiled to those that have little to do. */
+static void give_todo(struct search *s)
+{
+    struct tuning *t = s->tuning;
+    for (int ahead = 1; ahead <= JOBS_AHEAD; ahead++)
+        for (int i = 1; i < t->process_count && s->next < s->todo_count; i++) {
+            struct process *p = &t->processes[i];
+            if (p->job_count >= ahead)
+                continue;
+            if (!start(s, p))
+                return;
+            if (process_give(p, &s->todo[s->next]))
+                s->next++;
+        }
+}
+
+static bool is_busy(const struct search *s, int from)
+{
+    for (int i = from; i < s->tuning->process_count; i++)
+        if (s->tuning->processes[i].job_count > 0)
+            return true;
+    return false;
+}
+
+/* --- estimates --- */
+
+static void estimate_all(struct search *s)
+{
+    for (int i = 0; i < s->tuning->candidates.count; i++)
+        add_todo(s, JOB_ESTIMATE, i);
+    while ((s->next < s->todo_count || is_busy(s, 1)) && !is_over(s)) {
+        give_todo(s);
+        wait_for_answers(s);
+    }
+}
+
+/* Of those that compile to the same program the first is measured. */
+static void drop_copies(struct search *s)
+{
+    const struct candidates *all = &s->tuning->candidates;
+    for (int i = 0; i < all->count; i++) {
+        struct candidate *c = &all->list[i];
+        for (int j = 0; j < i && c->state == CANDIDATE_PROMISING; j++) {
+            const struct candidate *other = &all->list[j];
+            bool taken = other->state == CANDIDATE_PROMISING || other->state == CANDIDATE_MEASURED;
+            if (!taken || other->estimate.program != c->estimate.program)
+                continue;
+            c->state = CANDIDATE_SAME;
+            c->why = need_text("the same program as %s", other->text);
+        }
+    }
+}
+
+static const struct candidate *sorted; /* qsort has no argument for it */
+
+static int compare_costs(const void *a, const void *b)
+{
+    int i = *(const int *)a, j = *(const int *)b;
+    double x = sorted[i].estimate.cost, y = sorted[j].estimate.cost;
+    return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
+}
+
+static void put_in_order(struct search *s)
+{
+    const struct candidates *all = &s->tuning->candidates;
+    for (int i = 0; i < all->count; i++)
+        if (all->list[i].state == CANDIDATE_PROMISING)
+            s->order[s->order_count++] = i;
+    sorted = all->list;
+    qsort(s->order, (size_t)s->order_count, sizeof *s->order, compare_costs);
+}
+
+/* --- measuring --- */
+
+/* The CPU's programs are compiled where they run: that takes no time worth a process. */
+static void begin_compiling(struct search *s)
+{
+    for (int i = 0; i < s->order_count; i++)
+        if (s->tuning->on_gpu)
+            add_todo(s, JOB_COMPILE, s->order[i]);
+        else
+            candidate_at(s, s->order[i])->state = CANDIDATE_READY;
+    if (s->tuning->on_gpu)
+        give_todo(s);
+}
+
+static int next_ready(const struct search *s)
+{
+    for (int i = 0; i < s->order_count; i++)
+        if (candidate_at(s, s->order[i])->state == CANDIDATE_READY)
+            return s->order[i];
+    return -1;
+}
+
+static void give_measurement(struct search *s)
+{
+    struct process *p = &s->tuning->processes[0];
+    int index = next_ready(s);
+    if (p->job_count > 0 || index < 0 || !start(s, p))
+        return;
+    double best = s->best >= 0 ? candidate_at(s, s->best)->ms : 0;
+    process_give(p, &(struct job){.kind = JOB_MEASURE, .index = index, .best_ms = best});
+}
+
+static void measure_all(struct search *s)
+{
+    while ((s->next < s->todo_count || is_busy(s, 0) || next_ready(s) >= 0) && !is_over(s)) {
+        give_todo(s);
+        give_measurement(s);
+        wait_for_answers(s);
+    }
+    for (int i = 1; i < s->tuning->process_count; i++)
+        process_kill(&s->tuning->processes[i]);
+}
+
+/* --- the finals --- */
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct candidate *x = &sorted[*(const int *)a], *y = &sorted[*(const int *)b];
+    return (x->ms > y->ms) - (x->ms < y->ms);
+}
+
+/* Those near the best, and in any case a few. */
+static int choose_finalists(const struct search *s, int *list)
+{
+    const struct candidates *all = &s->tuning->candidates;
+    int count = 0, most = (int)s->tuning->finalists;
+    for (int i = 0; i < all->count; i++)
+        if (all->list[i].state == CANDIDATE_MEASURED)
+            list[count++] = i;
+    sorted = all->list;
+    qsort(list, (size_t)count, sizeof *list, compare_times);
+    int few = count < 4 ? count : 4, near = few;
+    while (near < count && near < most &&
+           all->list[list[near]].ms <= near_enough * all->list[list[0]].ms)
+        near++;
+    return s->tuning->exhaustive ? count : most < near ? most : near;
+}
+
+static int final_runs(double ms)
+{
+    double runs = ms > 0 ? ceil(final_sample_ms / ms) : 1;
+    return runs > 1000 ? 1000 : (int)runs;
+}
+
+/* One sample; false: over, or it failed. */
+static bool time_again(struct search *s, int index)
+{
+    struct candidate *c = candidate_at(s, index);
+    struct process *p = &s->tuning->processes[0];
+    if (!start(s, p) ||
+        !process_give(p,
+                      &(struct job){.kind = JOB_TIME, .index = index, .runs = final_runs(c->ms)}))
+        return false;
+    while (p->job_count > 0 && !is_over(s))
+        wait_for_answers(s);
+    return p->job_count == 0 && c->state == CANDIDATE_MEASURED;
+}
+
+static int drop_far(const struct search *s, int *list, int count)
+{
+    double best = INFINITY;
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        best = fmin(best, candidate_at(s, list[i])->ms);
+    for (int i = 0; i < count; i++)
+        if (candidate_at(s, list[i])->ms <= too_far * best)
+            list[kept++] = list[i];
+    return kept;
+}
+
+static void forget_samples(const struct search *s, const int *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        candidate_at(s, list[i])->sample_count = 0;
+}
+
+/* In turn, so that all see the device in the same state; the median counts. How many are left. */
+static int play_round(struct search *s, int round, int *list, int count)
+{
+    for (int i = 0; i < count && !is_over(s); i++)
+        if (!time_again(s, list[i]))
+            list[i--] = list[--count];
+    bool drops = !s->tuning->exhaustive && round + 1 >= ROUNDS_BEFORE_DROPPING;
+    return drops ? drop_far(s, list, count) : count;
+}
+
+static void play_rounds(struct search *s, int *list, int count)
+{
+    const struct tuning *t = s->tuning;
+    double now = seconds_now(), share = final_share * (now - t->started);
+    double until = now + (share > final_seconds ? share : final_seconds);
+    for (int round = 0; round < ROUNDS && count > 1 && !is_over(s); round++) {
+        count = play_round(s, round, list, count);
+        if (!t->exhaustive && seconds_now() > until)
+            break;
+    }
+}
+
+static void hold_finals(struct search *s)
+{
+    size_t room = (size_t)s->tuning->candidates.count + 1;
+    int *finalists = need_memory(room * sizeof *finalists),
+        *list = need_memory(room * sizeof *list);
+    int count = choose_finalists(s, finalists);
+    memcpy(list, finalists, (size_t)count * sizeof *list);
+    if (count > 1) {
+        forget_samples(s, list, count);
+        play_rounds(s, list, count);
+    }
+    for (int i = 0; i < count; i++) {
+        const struct candidate *c = candidate_at(s, finalists[i]);
+        if (c->state == CANDIDATE_MEASURED && c->sample_count > 0)
+            store(s, c);
+    }
+    find_best(s);
+    free(finalists);
+    free(list);
+}
+
+/* --- all of it --- */
+
+static void set_deadline(struct search *s, double share)
+{
+    const struct tuning *t = s->tuning;
+    s->deadline = t->budget > 0 ? t->started + share * t->budget : 0;
+}
+
+static int search(struct search *s)
+{
+    set_deadline(s, first_share);
+    estimate_all(s);
+    drop_copies(s);
+    put_in_order(s);
+    if (s->order_count == 0 || is_over(s))
+        return s->broken ? STATUS_FAILED : STATUS_OK;
+    begin_compiling(s);
+    int status = tune_prepare_values(s->tuning, candidate_at(s, s->order[0]));
+    if (status != STATUS_OK)
+        return status;
+    measure_all(s);
+    set_deadline(s, 1);
+    if (s->measured > 0 && !is_over(s))
+        hold_finals(s);
+    return s->broken ? STATUS_FAILED : STATUS_OK;
+}
+
+int tune_search(struct tuning *t)
+{
+    struct search s = {.tuning = t, .best = -1};
+    size_t count = (size_t)t->candidates.count + 1;
+    s.order = need_memory(count * sizeof *s.order);
+    /* each candidate is estimated and compiled; what a process leaves behind when it ends is added
+     * again, at most JOBS_AHEAD - 1 for each that fails */
+    s.todo = need_memory(2 * JOBS_AHEAD * count * sizeof *s.todo);
+    t->process_count = (int)t->jobs + 1;
+    t->processes = need_memory((size_t)t->process_count * sizeof *t->processes);
+    t->processes[0].measures = true;
+    struct sigaction stop = {.sa_handler = ask_to_stop}, before_int, before_term;
+    sigaction(SIGINT, &stop, &before_int);
+    sigaction(SIGTERM, &stop, &before_term);
+    void (*before_pipe)(int) = signal(SIGPIPE, SIG_IGN);
+    progress_start(&t->progress);
+    int status = search(&s);
+    progress_clear(&t->progress);
+    for (int i = 0; i < t->process_count; i++)
+        process_kill(&t->processes[i]);
+    signal(SIGPIPE, before_pipe);
+    sigaction(SIGINT, &before_int, NULL);
+    sigaction(SIGTERM, &before_term, NULL);
+    t->interrupted = stop_asked;
+    free(t->processes);
+    free(s.todo);
+    free(s.order);
+    return status;
+}

@@ -1,0 +1,311 @@
+/* Every combination of tuned values that there is to try.
+ *
+ * Names declared together vary together: a row of values for each such group. --tune NAME=V,V takes
+ * the rows that have one of these values; a value that no row has comes with every row of the
+ * group's other names.
+ */
+#include "tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct choice_list {
+    tw_scalar *values;
+    int count;
+};
+
+struct row_group {
+    int number; /* tw_tune.group */
+    tw_scalar *rows;
+    int count, at;
+};
+
+struct space_maker {
+    tw_kernel *kernel;
+    const struct options *given;
+    int tune_count, group_count;
+    tw_tune *tunes;
+    struct choice_list *wanted; /* by tune; no values: any */
+    struct row_group *groups;
+    tw_scalar *tuned;
+};
+
+static bool same_scalar(tw_scalar a, tw_scalar b)
+{
+    double x = a.is_float ? a.f : (double)a.i, y = b.is_float ? b.f : (double)b.i;
+    return x == y;
+}
+
+/* --- --tune --- */
+
+static void want_value(struct choice_list *list, tw_scalar v)
+{
+    for (int i = 0; i < list->count; i++)
+        if (same_scalar(list->values[i], v))
+            return;
+    list->values = need_more_memory(list->values, (size_t)(list->count + 1) * sizeof v);
+    list->values[list->count++] = v;
+}
+
+static int find_tune(const struct space_maker *m, const char *name, size_t length)
+{
+    for (int t = 0; t < m->tune_count; t++)
+        if (strlen(m->tunes[t].name) == length && strncmp(m->tunes[t].name, name, length) == 0)
+            return t;
+    return -1;
+}
+
+static int unknown_name(const struct space_maker *m, const char *name, size_t length)
+{
+    const char **names = need_memory((size_t)(m->tune_count + 1) * sizeof *names);
+    for (int t = 0; t < m->tune_count; t++)
+        names[t] = m->tunes[t].name;
+    char *wrong = need_text("%.*s", (int)length, name);
+    char *hint = name_hint(wrong, names);
+    usage_error(NULL, m->given->command, "--tune %s: %s has no tuned value '%s'%s", wrong,
+                tw_kernel_name(m->kernel), wrong, hint);
+    free(hint);
+    free(wrong);
+    free(names);
+    return STATUS_USAGE;
+}
+
+/* "BM=64,128,WARPS=4": a word with '=' starts a name's list. */
+static int take_wanted(struct space_maker *m, const char *text)
+{
+    int tune = -1;
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        if (equals) {
+            tune = find_tune(m, at, (size_t)(equals - at));
+            if (tune < 0)
+                return unknown_name(m, at, (size_t)(equals - at));
+        }
+        const char *from = equals ? equals + 1 : at;
+        char *value = need_text("%.*s", (int)(at + length - from), from);
+        tw_scalar v;
+        bool good = tune >= 0 && parse_scalar(value, &v);
+        free(value);
+        if (!good)
+            return usage_error(NULL, m->given->command, "--tune %s: expected NAME=VALUE[,VALUE…]",
+                               text);
+        want_value(&m->wanted[tune], v);
+        at += length + (at[length] == ',');
+    }
+    return STATUS_OK;
+}
+
+/* --- rows --- */
+
+static bool is_wanted(const struct choice_list *list, tw_scalar v)
+{
+    bool found = list->count == 0;
+    for (int i = 0; i < list->count; i++)
+        found = found || same_scalar(list->values[i], v);
+    return found;
+}
+
+static void add_row(const struct space_maker *m, struct row_group *g, const tw_scalar *row)
+{
+    size_t width = (size_t)m->tune_count;
+    for (int r = 0; r < g->count; r++) {
+        bool same = true;
+        for (int t = 0; t < m->tune_count; t++)
+            same = same && (m->tunes[t].group != g->number ||
+                            same_scalar(g->rows[(size_t)r * width + (size_t)t], row[t]));
+        if (same)
+            return;
+    }
+    g->rows = need_more_memory(g->rows, (size_t)(g->count + 1) * width * sizeof *row);
+    memcpy(g->rows + (size_t)g->count++ * width, row, width * sizeof *row);
+}
+
+/* Whether some row of the lists has these values of the names that are wanted. */
+static bool is_listed(const struct space_maker *m, int group, int count, const tw_scalar *row)
+{
+    for (int r = 0; r < count; r++) {
+        bool same = true;
+        for (int t = 0; t < m->tune_count; t++)
+            if (m->tunes[t].group == group && m->wanted[t].count > 0)
+                same = same && same_scalar(m->tunes[t].values[r], row[t]);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* What no row has: the wanted values from `tune` on, with the other names as in row `like`. */
+static void add_unlisted(const struct space_maker *m, struct row_group *g, int listed, int tune,
+                         tw_scalar *row)
+{
+    while (tune < m->tune_count &&
+           (m->tunes[tune].group != g->number || m->wanted[tune].count == 0))
+        tune++;
+    if (tune == m->tune_count) {
+        if (!is_listed(m, g->number, listed, row))
+            add_row(m, g, row);
+        return;
+    }
+    for (int i = 0; i < m->wanted[tune].count; i++) {
+        row[tune] = m->wanted[tune].values[i];
+        add_unlisted(m, g, listed, tune + 1, row);
+    }
+}
+
+static void make_rows(const struct space_maker *m, struct row_group *g)
+{
+    tw_scalar *row = need_memory((size_t)(m->tune_count + 1) * sizeof *row);
+    int listed = 0;
+    for (int t = 0; t < m->tune_count; t++)
+        if (m->tunes[t].group == g->number)
+            listed = m->tunes[t].count;
+    for (int pass = 0; pass < 2; pass++)
+        for (int r = 0; r < listed; r++) {
+            bool all = true;
+            for (int t = 0; t < m->tune_count; t++)
+                if (m->tunes[t].group == g->number) {
+                    row[t] = m->tunes[t].values[r];
+                    all = all && is_wanted(&m->wanted[t], row[t]);
+                }
+            if (pass == 1)
+                add_unlisted(m, g, listed, 0, row);
+            else if (all)
+                add_row(m, g, row);
+        }
+    free(row);
+}
+
+static void make_groups(struct space_maker *m)
+{
+    m->groups = need_memory((size_t)(m->tune_count + 1) * sizeof *m->groups);
+    for (int t = 0; t < m->tune_count; t++) {
+        bool seen = false;
+        for (int g = 0; g < m->group_count; g++)
+            seen = seen || m->groups[g].number == m->tunes[t].group;
+        if (seen)
+            continue;
+        struct row_group *g = &m->groups[m->group_count++];
+        g->number = m->tunes[t].group;
+        make_rows(m, g);
+    }
+}
+
+/* --- combinations --- */
+
+static char *values_text(const struct space_maker *m)
+{
+    char *text = need_text("%s", "");
+    for (int t = 0; t < m->tune_count; t++) {
+        char value[32];
+        format_scalar(value, sizeof value, m->tuned[t]);
+        append_text(&text, "%s%s=%s", t ? "," : "", m->tunes[t].name, value);
+    }
+    return text;
+}
+
+static void add_candidate(struct candidates *c, const struct space_maker *m)
+{
+    size_t bytes = (size_t)(m->tune_count + 1) * sizeof *m->tuned;
+    if ((c->count & (c->count - 1)) == 0)
+        c->list =
+            need_more_memory(c->list, (size_t)(c->count ? 2 * c->count : 1) * sizeof *c->list);
+    struct candidate *x = &c->list[c->count++];
+    *x = (struct candidate){.tuned = need_memory(bytes), .text = values_text(m)};
+    memcpy(x->tuned, m->tuned, (size_t)m->tune_count * sizeof *m->tuned);
+}
+
+static void take_rows(struct space_maker *m)
+{
+    for (int g = 0; g < m->group_count; g++) {
+        const struct row_group *x = &m->groups[g];
+        const tw_scalar *row = x->rows + (size_t)x->at * (size_t)m->tune_count;
+        for (int t = 0; t < m->tune_count; t++)
+            if (m->tunes[t].group == x->number)
+                m->tuned[t] = row[t];
+    }
+}
+
+/* The last group turns fastest. */
+static bool next_rows(struct space_maker *m)
+{
+    int g = m->group_count - 1;
+    while (g >= 0 && ++m->groups[g].at == m->groups[g].count)
+        m->groups[g--].at = 0;
+    return g >= 0;
+}
+
+enum { MOST_COMBINATIONS = 1 << 20 };
+
+static int combine(struct candidates *c, struct space_maker *m)
+{
+    int tried = 0;
+    do {
+        take_rows(m);
+        if (m->tune_count == 0 || tw_kernel_allows(m->kernel, m->tuned, NULL))
+            add_candidate(c, m);
+        else
+            c->forbidden++;
+    } while (next_rows(m) && ++tried < MOST_COMBINATIONS);
+    if (tried < MOST_COMBINATIONS)
+        return STATUS_OK;
+    complain(NULL, "%s has more than %d combinations of tuned values; narrow them with --tune",
+             tw_kernel_name(m->kernel), MOST_COMBINATIONS);
+    return STATUS_USAGE;
+}
+
+static void maker_close(struct space_maker *m)
+{
+    for (int g = 0; g < m->group_count; g++)
+        free(m->groups[g].rows);
+    for (int t = 0; t < m->tune_count; t++)
+        free(m->wanted[t].values);
+    free(m->groups);
+    free(m->wanted);
+    free(m->tunes);
+    free(m->tuned);
+}
+
+int candidates_make(struct candidates *c, tw_kernel *k, const struct options *o)
+{
+    *c = (struct candidates){0};
+    struct space_maker m = {.kernel = k, .given = o, .tune_count = tw_kernel_tune_count(k)};
+    size_t tunes = (size_t)m.tune_count + 1;
+    m.tunes = need_memory(tunes * sizeof *m.tunes);
+    m.wanted = need_memory(tunes * sizeof *m.wanted);
+    m.tuned = need_memory(tunes * sizeof *m.tuned);
+    for (int t = 0; t < m.tune_count; t++)
+        tw_kernel_tune(k, t, &m.tunes[t]);
+    int status = STATUS_OK;
+    for (const struct option_use *u = NULL;
+         status == STATUS_OK && (u = options_next(o, "tune", u));)
+        status = take_wanted(&m, u->values[0]);
+    if (status == STATUS_OK) {
+        make_groups(&m);
+        status = combine(c, &m);
+    }
+    maker_close(&m);
+    return status;
+}
+
+void candidates_free(struct candidates *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        free(c->list[i].tuned);
+        free(c->list[i].text);
+        free(c->list[i].why);
+        free(c->list[i].samples);
+    }
+    free(c->list);
+}
+
+tw_status candidate_apply(const struct candidate *c, tw_kernel *k, tw_launch *l)
+{
+    tw_tune tune;
+    tw_status status = TW_OK;
+    for (int t = 0; t < tw_kernel_tune_count(k) && status == TW_OK; t++) {
+        tw_kernel_tune(k, t, &tune);
+        status = tw_launch_tune(l, tune.name, c->tuned[t]);
+    }
+    return status;
+}

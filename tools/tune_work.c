@@ -1,0 +1,181 @@
+/* What the children do: estimate, compile, verify, time. */
+#include "tensor.h"
+#include "tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLES = 3, MOST_RUNS = 1000 };
+static const double sample_ms = 2; /* so long a sample is to be */
+static const double slow_ms = 200; /* from here on one sample is enough */
+static const double hopeless = 3;  /* so many times as slow as the best: one is enough too */
+
+struct worker {
+    const struct tuning *tuning;
+    struct answer answer;
+    bool on_device; /* the arrays to time with are on the GPU */
+};
+
+static void say(struct worker *w, tw_status status)
+{
+    const tw_context *ctx = w->tuning->program.ctx;
+    tw_message m = {.text = tw_status_text(status)};
+    tw_context_message(ctx, 0, &m);
+    w->answer.status = status;
+    snprintf(w->answer.why, sizeof w->answer.why, "%s", m.text);
+}
+
+static bool apply(struct worker *w, tw_launch *l)
+{
+    const struct tuning *t = w->tuning;
+    tw_status s = candidate_apply(&t->candidates.list[w->answer.job.index], t->kernel, l);
+    if (s != TW_OK)
+        say(w, s);
+    return s == TW_OK;
+}
+
+static void estimate(struct worker *w)
+{
+    const struct tuning *t = w->tuning;
+    tw_status s = tw_launch_estimate(t->launch, t->multiprocessors, &w->answer.estimate);
+    if (s != TW_OK)
+        say(w, s);
+}
+
+/* Into the cache of assembled kernels, from which the process that measures takes it. */
+static void compile(struct worker *w)
+{
+    tw_status s = tw_launch_assemble(w->tuning->launch);
+    if (s != TW_OK)
+        say(w, s);
+}
+
+/* Runs at the sizes to verify at, from the same inputs each time, and judges. */
+static bool verify(struct worker *w)
+{
+    const struct tuning *t = w->tuning;
+    struct operands x = t->judged_arrays.count ? t->judged_arrays : t->arrays;
+    if (!apply(w, t->judged))
+        return false;
+    operands_reset(&x);
+    tw_status s = tw_launch_run(t->judged);
+    if (s == TW_OK && t->expected)
+        s = tw_launch_verify_by(t->judged, t->expected, NULL);
+    if (s != TW_OK)
+        say(w, s);
+    return s == TW_OK;
+}
+
+/* A copy of each array on the GPU, in this process alone; it goes with the process. */
+static bool place_arrays(struct worker *w)
+{
+    const struct tuning *t = w->tuning;
+    tw_context *ctx = t->program.ctx;
+    tw_status s = TW_OK;
+    for (int i = 0; i < t->arrays.count && s == TW_OK && !w->on_device; i++) {
+        tw_array x = t->arrays.list[i].array;
+        const void *from = x.data;
+        size_t bytes = tensor_bytes(&x);
+        x.place = TW_ON_DEVICE;
+        s = tw_device_allocate(ctx, bytes ? bytes : 1, &x.data);
+        if (s == TW_OK)
+            s = tw_device_copy_in(ctx, x.data, from, bytes, NULL);
+        if (s == TW_OK)
+            s = tw_launch_array(t->launch, t->arrays.list[i].param.name, &x);
+    }
+    w->on_device = s == TW_OK;
+    if (s != TW_OK)
+        say(w, s);
+    return s == TW_OK;
+}
+
+static int runs_for(double ms)
+{
+    double runs = ms > 0 ? ceil(sample_ms / ms) : 1;
+    return runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
+}
+
+static bool take_sample(struct worker *w, int runs)
+{
+    double ms;
+    tw_status s = tw_launch_time(w->tuning->launch, runs, &ms);
+    if (s != TW_OK) {
+        say(w, s);
+        return false;
+    }
+    w->answer.samples[w->answer.sample_count++] = ms;
+    return true;
+}
+
+/* A first run says how many make a sample; it counts where it is long enough itself. */
+static void measure(struct worker *w)
+{
+    struct answer *a = &w->answer;
+    if (!verify(w) || !take_sample(w, 1))
+        return;
+    if (w->on_device)
+        tw_launch_occupancy(w->tuning->launch, &a->occupancy);
+    double first = a->samples[0], best = a->job.best_ms;
+    if (first >= slow_ms || (best > 0 && first > sample_ms && first > hopeless * best))
+        return;
+    a->sample_count = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        if (!take_sample(w, runs_for(first)))
+            return;
+        if (best > 0 && a->samples[i] > hopeless * best)
+            return;
+    }
+}
+
+static void do_job(struct worker *w)
+{
+    bool times = w->answer.job.kind == JOB_MEASURE || w->answer.job.kind == JOB_TIME;
+    if (times && w->tuning->on_gpu && !place_arrays(w))
+        return;
+    if (!apply(w, w->tuning->launch))
+        return;
+    switch (w->answer.job.kind) {
+    case JOB_ESTIMATE: estimate(w); break;
+    case JOB_COMPILE: compile(w); break;
+    case JOB_MEASURE: measure(w); break;
+    case JOB_TIME: take_sample(w, w->answer.job.runs); break;
+    }
+}
+
+static bool read_job(int in, struct job *job)
+{
+    size_t held = 0;
+    while (held < sizeof *job) {
+        ssize_t got = read(in, (char *)job + held, sizeof *job - held);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        held += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static bool write_answer(int out, const struct answer *a)
+{
+    ssize_t put;
+    do
+        put = write(out, a, sizeof *a); /* below PIPE_BUF: whole or not at all */
+    while (put < 0 && errno == EINTR);
+    return put == sizeof *a;
+}
+
+void tune_work(const struct tuning *t, int in, int out, bool measures)
+{
+    struct worker w = {.tuning = t};
+    struct job job;
+    while (read_job(in, &job)) {
+        w.answer = (struct answer){.job = job};
+        do_job(&w);
+        /* a GPU's fault stays with the process */
+        w.answer.leaves = measures && t->on_gpu && w.answer.status == TW_FAULT;
+        if (!write_answer(out, &w.answer) || w.answer.leaves)
+            return;
+    }
+}

@@ -1,0 +1,24 @@
+/* --tuned: a launch takes the fastest values that the store has for it. */
+#ifndef TW_TUNED_H
+#define TW_TUNED_H
+
+#include "target.h"
+
+/* Once sizes and types are known. Does nothing without --tuned; with it says what was taken, on
+ * `out` (NULL: nowhere). STATUS_OK, or a status after a message. */
+int tuned_take(const struct program *p, tw_launch *l, const struct options *o, FILE *out);
+
+#define OPTION_TUNED                                                                               \
+    {                                                                                              \
+        .name = "tuned",                                                                           \
+        .help = "take the values that `tilewright tune` found for this device and these\nsizes, "  \
+                "or else for the nearest ones; --tune still fixes a value by hand"                 \
+    }
+#define OPTION_STORE                                                                               \
+    {                                                                                              \
+        .name = "store", .values = 1, .value = "FILE",                                             \
+        .help = "where tuned values are kept (default: $TILEWRIGHT_STORE, else\n"                  \
+                "tilewright/tuned.db in $XDG_DATA_HOME or ~/.local/share)"                         \
+    }
+
+#endif
