@@ -444,7 +444,9 @@ TW_API tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *mill
  * library is looked for at run time, first where TILEWRIGHT_CUDA_DRIVER (a file) says. It works in
  * the GPU's primary context, the one of the CUDA runtime and of the frameworks on it, so that their
  * memory and streams serve here and ours there. All calls: TW_UNSUPPORTED where there is no GPU;
- * TW_FAULT where the driver refuses or a kernel failed before, with its words as a message.
+ * TW_FAULT where the driver refuses or a kernel failed, with its words and what to do as a message.
+ * After a kernel's failure the GPU is lost to this process, as the driver has it: each later call
+ * says so at once, and freeing still frees.
  *
  * A stream is a CUstream, or a cudaStream_t, which is the same; NULL: the default stream. What is
  * in one stream happens in order. Streams of tw_stream_new wait for the default stream, and it for

@@ -28,7 +28,7 @@ struct gpu_call {
     char why[CUDA_WHY];
 };
 
-static tw_status say(struct gpu_call *c, tw_status status)
+static tw_status refuse(struct gpu_call *c, tw_status status)
 {
     if (!c->why[0])
         return TW_NO_MEMORY; /* of the host */
@@ -36,6 +36,12 @@ static tw_status say(struct gpu_call *c, tw_status status)
     diag_error(&c->launch->ctx->diag, k->info->loc, "kernel `%s` on %s: %s", k->info->name,
                cuda_describe(c->cuda)->name, c->why);
     return status;
+}
+
+/* What the GPU refused. */
+static tw_status say(struct gpu_call *c, tw_status status)
+{
+    return refuse(c, gpu_status(c->cuda, status));
 }
 
 /* --- what is passed --- */
@@ -114,7 +120,7 @@ static tw_status work_out(struct gpu_call *c)
     arena_free(&l->started);
     struct gpu_launch *g = arena_new(&l->started, struct gpu_launch);
     if (!launch_params_find(l, &l->started, given, &g->params, c->why))
-        return say(c, TW_BAD_ARGUMENT);
+        return refuse(c, TW_BAD_ARGUMENT);
     configure(g, l->variant, &l->started);
     l->gpu = g;
     return TW_OK;
@@ -160,21 +166,20 @@ static bool is_staged(const struct launch_param *p)
     return p->kind == LOWER_POINTER && !p->on_device;
 }
 
-static tw_status stage(struct gpu_call *c)
+static bool stage(struct gpu_call *c)
 {
     struct launch_params *params = &c->gpu->params;
-    c->staged = arena_array(&c->launch->ctx->scratch, uint64_t, params->count + 1);
     for (int i = 0; i < params->count; i++) {
         struct launch_param *p = &params->list[i];
         if (!is_staged(p))
             continue;
         if (!cuda_allocate(c->cuda, p->bytes, &c->staged[i], c->why))
-            return say(c, TW_NO_MEMORY);
+            return false;
         p->value = c->staged[i];
         if (!cuda_copy_in(c->cuda, p->value, p->data, p->bytes, c->stream, c->why))
-            return say(c, TW_FAULT);
+            return false;
     }
-    return TW_OK;
+    return true;
 }
 
 static bool copy_back(struct gpu_call *c)
@@ -191,7 +196,7 @@ static bool copy_back(struct gpu_call *c)
 static void free_staged(struct gpu_call *c)
 {
     char why[CUDA_WHY]; /* the first error has been said */
-    for (int i = 0; c->staged && i < c->gpu->params.count; i++)
+    for (int i = 0; i < c->gpu->params.count; i++)
         if (c->staged[i])
             cuda_free(c->cuda, c->staged[i], why);
 }
@@ -214,13 +219,15 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
 {
     struct gpu_call c = {.launch = l, .runs = runs};
     tw_status status = make_ready(&c);
-    if (status == TW_OK)
-        status = stage(&c);
-    if (status == TW_OK && !(start_all(&c) && copy_back(&c)))
-        status = say(&c, TW_FAULT);
-    free_staged(&c);
-    *milliseconds = status == TW_OK ? c.milliseconds / runs : 0;
-    return status;
+    *milliseconds = 0;
+    if (status != TW_OK)
+        return status;
+    c.staged = arena_array(&l->ctx->scratch, uint64_t, c.gpu->params.count + 1);
+    bool done = stage(&c) && start_all(&c) && copy_back(&c);
+    status = done ? TW_OK : gpu_status(c.cuda, TW_FAULT);
+    free_staged(&c); /* before memory for a message may be missing */
+    *milliseconds = done ? c.milliseconds / runs : 0;
+    return done ? TW_OK : refuse(&c, status);
 }
 
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given)
@@ -277,7 +284,7 @@ static tw_status not_capturing(struct gpu_call *c)
         return TW_OK;
     strcpy(c->why, "it is not ready, and cannot be made so while the stream is captured: call "
                    "tw_launch_ready before the capture");
-    return say(c, TW_BAD_ARGUMENT);
+    return refuse(c, TW_BAD_ARGUMENT);
 }
 
 static tw_status start_call(void *user)

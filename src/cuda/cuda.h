@@ -2,6 +2,7 @@
  * needed to build or to start.
  *
  *   cuda_driver.c  the library and its functions
+ *   cuda_error.c   what they refuse, in words
  *   cuda.c         a device in its primary context
  *   cuda_module.c  programs loaded there, what they take of a multiprocessor
  *   cuda_memory.c  memory, streams and events; workspace, one a stream
@@ -23,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CUDA_WHY = 512 }; /* bytes of a message */
+enum { CUDA_WHY = 1024 }; /* bytes of a message */
 
 struct cuda_device {
     char name[96];
@@ -46,6 +47,15 @@ struct cuda *cuda_open(const struct allocator *allocator, int ordinal, char why[
 /* NULL is fine. Frees memory, streams and events that were not freed. */
 void cuda_close(struct cuda *c);
 const struct cuda_device *cuda_describe(const struct cuda *c);
+
+/* Why the latest call refused. */
+enum cuda_failure {
+    CUDA_MISUSED, /* what it was asked for, without asking the driver */
+    CUDA_REFUSED, /* the driver did */
+    CUDA_NO_ROOM, /* the GPU has no more memory */
+    CUDA_LOST     /* a kernel failed: nothing works any more in this process but freeing */
+};
+enum cuda_failure cuda_failure(const struct cuda *c);
 
 /* --- programs --- */
 

@@ -14,8 +14,5 @@ struct cuda_driver {
 
 /* The library that TILEWRIGHT_CUDA_DRIVER names, if it does; else the one that is installed. */
 bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY]);
-/* "what: CUDA_ERROR_… (in words)" for a result that is not 0. True when it is 0. */
-bool cuda_driver_good(const struct cuda_driver *d, int result, const char *what,
-                      char why[CUDA_WHY]);
 
 #endif

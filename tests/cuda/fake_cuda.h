@@ -196,6 +196,7 @@ struct fake_kernel {
 };
 void fake_module_free(struct fake_module *m);
 void fake_stream_free(void *stream);
+void fake_default_clear(int device); /* what is in its default stream */
 void fake_graph_free(void *graph);
 
 /* Runs it on the current device's simulator: GOOD, or the fault, which sticks. */

@@ -19,6 +19,7 @@
     X(int, cuGraphExecDestroy, (void *graph))                                                      \
     X(void, fake_cuda_fail, (const char *name, long at, int code))                                 \
     X(long, fake_cuda_calls, (const char *name))                                                   \
+    X(const char *, fake_cuda_failed, (void))                                                      \
     X(long, fake_cuda_live, (int kind))
 
 struct driver {
