@@ -487,6 +487,21 @@ TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
  * captured, until that is freed. Else it makes the launch ready first, which a capture refuses. */
 TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
 
+/* How it is started. All zero: as tw_launch_start does. */
+typedef struct tw_launch_attributes {
+    /* Blocks that run close together, along each axis; 0 counts as 1. TW_UNSUPPORTED where the GPU
+     * (below 9.0) or the driver (before CUDA 11.8) has no clusters, or the grid is no multiple. */
+    int cluster[3];
+    int priority; /* as of streams: less goes first, 0 is the default */
+    /* Need not wait for what is in the stream before it ("programmatic stream serialization"):
+     * right only if it reads nothing that this writes, and nothing behind it relies on both. */
+    bool overlap;
+} tw_launch_attributes;
+/* Priority and overlap are permissions: where the driver or the GPU does not know them, they go
+ * without saying. attributes NULL: none. */
+TW_API tw_status tw_launch_start_with(tw_launch *l, void *stream,
+                                      const tw_launch_attributes *attributes);
+
 typedef struct tw_occupancy {
     int threads;                /* of a block */
     int registers, local_bytes; /* of a thread; local memory is where registers spill */

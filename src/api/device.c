@@ -28,6 +28,11 @@ tw_status gpu_status(const struct cuda *c, tw_status otherwise)
     return otherwise;
 }
 
+tw_status gpu_run_status(const struct cuda *c)
+{
+    return cuda_failure(c) == CUDA_MISUSED ? TW_UNSUPPORTED : gpu_status(c, TW_FAULT);
+}
+
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY])
 {
     return (ctx->marks[mark] || cuda_event_new(ctx->cuda, &ctx->marks[mark], why)) &&

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_CLUSTER = 16 }; /* blocks, of any GPU so far */
+
 struct gpu_launch {
     struct launch_params params;
     struct cuda_launch config;
@@ -19,6 +21,7 @@ struct gpu_launch {
 struct gpu_call {
     tw_launch *launch;
     void *stream;
+    const tw_launch_attributes *attributes; /* NULL: none */
     struct cuda *cuda;
     struct gpu_launch *gpu;
     uint64_t *staged; /* by parameter: a copy of the host's array; 0: none */
@@ -152,11 +155,28 @@ static tw_status make_ready(struct gpu_call *c)
     return TW_OK;
 }
 
+static struct cuda_launch with_attributes(const struct gpu_call *c)
+{
+    const tw_launch_attributes *a = c->attributes;
+    struct cuda_launch config = c->gpu->config;
+    memcpy(config.cluster, a->cluster, sizeof config.cluster);
+    config.priority = a->priority;
+    /* Workspace is of those before it in the stream, too. */
+    config.overlap = a->overlap && !c->gpu->workspace_bytes;
+    return config;
+}
+
 static bool start(struct gpu_call *c)
 {
+    struct cuda_launch own;
     const struct gpu_launch *g = c->gpu;
+    const struct cuda_launch *config = &g->config;
+    if (c->attributes) {
+        own = with_attributes(c);
+        config = &own;
+    }
     return cuda_fill(c->cuda, g->workspace, 0, g->zeroed_bytes, c->stream, c->why) &&
-           cuda_start(c->cuda, g->module, &g->config, c->stream, c->why);
+           cuda_start(c->cuda, g->module, config, c->stream, c->why);
 }
 
 /* --- with arrays of the host --- */
@@ -294,7 +314,7 @@ static tw_status start_call(void *user)
     if (status == TW_OK)
         status = ready_call(c);
     if (status == TW_OK && !start(c))
-        status = say(c, TW_FAULT);
+        status = refuse(c, gpu_run_status(c->cuda));
     return status;
 }
 
@@ -337,6 +357,15 @@ tw_status tw_launch_ready(tw_launch *l, void *stream)
 tw_status tw_launch_start(tw_launch *l, void *stream)
 {
     struct gpu_call c = {.launch = l, .stream = stream};
+    return call_on_gpu(&c, start_call);
+}
+
+tw_status tw_launch_start_with(tw_launch *l, void *stream, const tw_launch_attributes *attributes)
+{
+    struct gpu_call c = {.launch = l, .stream = stream, .attributes = attributes};
+    for (int i = 0; l && attributes && i < 3; i++)
+        if (attributes->cluster[i] < 0 || attributes->cluster[i] > MAX_CLUSTER)
+            return context_refuse(l->ctx, "tw_launch_start_with: a cluster has 1 to 16 blocks");
     return call_on_gpu(&c, start_call);
 }
 

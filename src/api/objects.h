@@ -169,6 +169,7 @@ tw_status context_gpu(tw_context *ctx, struct cuda **out);
 /* Of the latest call on it that refused: TW_NO_MEMORY (the GPU's), TW_FAULT (a kernel failed before)
  * or `otherwise`. */
 tw_status gpu_status(const struct cuda *c, tw_status otherwise);
+tw_status gpu_run_status(const struct cuda *c); /* of a kernel; TW_UNSUPPORTED: it has none such */
 /* Milliseconds of the GPU between two marks in the default stream. */
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
 bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);

@@ -57,6 +57,7 @@ static bool start(struct ptx_run *r)
     for (int i = 0; i < 3; i++) {
         config.grid[i] = l->grid[i] ? l->grid[i] : 1;
         config.block[i] = l->block[i] ? l->block[i] : 1;
+        config.cluster[i] = l->cluster[i];
     }
     tw_context *ctx = r->program->ctx;
     return cuda_allow_shared(r->cuda, r->program->loaded, l->shared_bytes, r->why) &&
@@ -92,17 +93,13 @@ static tw_status run_ptx(void *user)
     const struct ptx_function *f = ptx_launch_kernel(r->program, l, &status);
     if (!f)
         return status;
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
-        diag_error(&r->program->ctx->diag, LOC_NONE, "launches with clusters are not supported");
-        return TW_UNSUPPORTED;
-    }
     status = load(r, f);
     if (status != TW_OK)
         return status;
     r->buffers = arena_array(a, uint64_t, l->argument_count + 1);
     r->values = arena_array(a, void *, l->argument_count + 1);
     bool done = place(r) && start(r) && copy_out(r);
-    status = done ? TW_OK : gpu_status(r->cuda, TW_FAULT);
+    status = done ? TW_OK : gpu_run_status(r->cuda);
     free_buffers(r);
     return done ? TW_OK : say(r, status);
 }

@@ -118,6 +118,10 @@ struct cuda_launch {
     int64_t shared_bytes; /* dynamic; cuda_allow_shared was asked */
     void **arguments;     /* a pointer to each parameter's value */
     bool cooperative;     /* all blocks at the same time: refused if the device cannot hold them */
+    /* Besides, of no weight where the driver is too old for it, but for clusters: */
+    int cluster[3]; /* blocks; 0 counts as 1 */
+    int priority;   /* as of streams: less goes first */
+    bool overlap;   /* need not wait for what is in the stream before it */
 };
 /* Starts the kernel in that stream; does not wait. */
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,

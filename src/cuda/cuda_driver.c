@@ -51,3 +51,11 @@ bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
         snprintf(why, CUDA_WHY, "the NVIDIA driver is too old: it has no %s", missing);
     return !missing;
 }
+
+/* As cuda.h lays them out. */
+_Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
+_Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");
+
+/* As cuda.h lays them out. */
+_Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
+_Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");

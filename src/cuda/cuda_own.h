@@ -12,6 +12,7 @@ enum {
     FUNCTION_LOCAL = 3,
     FUNCTION_REGISTERS = 4,
     FUNCTION_MAX_DYNAMIC_SHARED = 8,
+    FUNCTION_LARGE_CLUSTERS = 14, /* of more blocks than every GPU with clusters has */
 };
 
 /* Something of the driver's that is freed with the device at the latest. */

@@ -405,6 +405,7 @@ static const struct {
     {CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not begun here"},
     {CAPTURE_IMPLICIT, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the default stream during a capture"},
     {CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT", "an event of a capture"},
+    {INVALID_CLUSTER_SIZE, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cluster misconfiguration"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 

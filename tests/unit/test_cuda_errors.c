@@ -139,8 +139,6 @@ static void test_old_driver(void **state)
     twice(f);
     setenv("FAKE_CUDA_VERSION", "11000", 1);
     refused(f, tw_launch_run(f->launch), TW_UNSUPPORTED, "; it is PTX 7.8; ");
-    unsetenv("FAKE_CUDA_VERSION");
-    unsetenv("FAKE_CUDA_SM");
 }
 
 static void test_program_for_another_gpu(void **state)
