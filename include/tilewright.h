@@ -164,8 +164,8 @@ TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
 /* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …
- * for NVIDIA GPUs of that compute capability, or "cuda" for the GPU that is here: the greatest of
- * these that it runs. Its tuned values are the target's, its launches are compiled for it. Belongs
+ * for NVIDIA GPUs of that compute capability, or "cuda" for the context's GPU ("cuda:1" where
+ * tw_config.device is 1): the greatest of these that it runs. Its tuned values are the target's, its launches are compiled for it. Belongs
  * to the module; asked for twice it is the same. No GPU is needed but for "cuda". TW_NOT_FOUND
  * where there is no such target, TW_UNSUPPORTED where there is no GPU (or one below 8.0), with a
  * message; *out is NULL then. */

@@ -7,6 +7,7 @@
 
 /* The driver's own functions, as a program beside ours calls them. */
 #define DRIVER_CALLS(X)                                                                            \
+    X(int, cuInit, (unsigned flags))                                                               \
     X(int, cuDevicePrimaryCtxRetain, (void **context, int device))                                 \
     X(int, cuDevicePrimaryCtxRelease_v2, (int device))                                             \
     X(int, cuCtxGetCurrent, (void **context))                                                      \

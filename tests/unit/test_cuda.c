@@ -158,6 +158,58 @@ static void test_occupancy(void **state)
     assert_true(o.blocks > 0 && o.registers > 0 && o.shared_bytes > 0);
 }
 
+/* --- several devices --- */
+
+/* Two contexts in one thread, each on its GPU. The device of one is nothing to the other. */
+static void test_two_devices(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    struct fixture second = *f;
+    second.config.device = 1;
+    succeed(&second, tw_context_new(&second.config, &second.ctx));
+    second.launch = NULL;
+    tw_array a = product_on_device(f), b = product_on_device(&second);
+    for (int i = 0; i < 2; i++) {
+        succeed(f, tw_launch_start(f->launch, NULL));
+        succeed(&second, tw_launch_start(second.launch, NULL));
+    }
+    fetch(f, &a, NULL);
+    fetch(&second, &b, NULL);
+    expect_product(f, f->c);
+    expect_product(&second, second.c);
+    void *stream;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    refused(&second, tw_stream_free(second.ctx, stream), TW_BAD_ARGUMENT, "is not of this context");
+    tw_kernel *k = tw_module_kernel_at(second.module, 0);
+    succeed(&second, tw_kernel_for_target(k, "cuda:1", &k));
+    refused(&second, tw_kernel_for_target(k, "cuda:0", &k), TW_BAD_ARGUMENT,
+            "`cuda:0` is not the GPU of this context, which is `cuda:1`");
+    tw_context_free(second.ctx);
+    tw_device d;
+    assert_true(tw_device_at(2, &d) && d.ordinal == 1 && strcmp(d.name, "cuda:1") == 0);
+    assert_false(tw_device_at(3, &d));
+}
+
+/* The program's own context is as it was after each call. */
+static void test_context_of_the_program(void **state)
+{
+    struct fixture *f = *state;
+    void *own, *now;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    assert_int_equal(driver.cuInit(0), 0);
+    assert_int_equal(driver.cuDevicePrimaryCtxRetain(&own, 1), 0);
+    assert_int_equal(driver.cuCtxSetCurrent(own), 0);
+    tw_array c = product_on_device(f);
+    succeed(f, tw_launch_run(f->launch));
+    assert_int_equal(driver.cuCtxGetCurrent(&now), 0);
+    assert_ptr_equal(now, own);
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+    assert_int_equal(driver.cuCtxSetCurrent(NULL), 0);
+    assert_int_equal(driver.cuDevicePrimaryCtxRelease_v2(1), 0);
+}
+
 /* --- attributes --- */
 
 static void test_start_with_attributes(void **state)
@@ -339,6 +391,8 @@ int main(void)
 {
 #define GPU_TEST(name) cmocka_unit_test_setup_teardown(name, cuda_setup, cuda_teardown)
     const struct CMUnitTest tests[] = {
+        GPU_TEST(test_two_devices),
+        GPU_TEST(test_context_of_the_program),
         GPU_TEST(test_host_arrays),
         GPU_TEST(test_arrays_in_place),
         GPU_TEST(test_start_in_a_stream),
