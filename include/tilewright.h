@@ -487,6 +487,18 @@ TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
  * captured, until that is freed. Else it makes the launch ready first, which a capture refuses. */
 TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
 
+/* Arrays of other libraries, as DLPack describes them (dlpack.h). `tensor` is a DLTensor or a
+ * DLManagedTensor, which begins with one; of a DLManagedTensorVersioned its dl_tensor. Its array is
+ * taken in place, as tw_launch_array does: it must stay, and work on it in other streams must be
+ * waited for. It is on the host (pinned, too), on the context's GPU or in managed memory; row-major
+ * without gaps. TW_UNSUPPORTED: an element type or device that there is none of here. */
+TW_API tw_status tw_launch_dlpack(tw_launch *l, const char *param, const void *tensor);
+/* The other way: a DLManagedTensor of an array that begins where memory of tw_device_allocate does.
+ * That memory is the tensor's from then on, and what is in flight on it must have been waited for:
+ * whoever takes the tensor calls its deleter once, from any thread, which frees it, also after the
+ * context is gone. (`resize` of tw_config must serve that.) TW_BAD_ARGUMENT: it is other memory. */
+TW_API tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **managed);
+
 /* How it is started. All zero: as tw_launch_start does. */
 typedef struct tw_launch_attributes {
     /* Blocks that run close together, along each axis; 0 counts as 1. TW_UNSUPPORTED where the GPU

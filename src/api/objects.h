@@ -10,6 +10,7 @@
  *   look.c        check, show, devices
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
  *   device.c      the GPU of a context: memory, streams, events
+ *   dlpack.c      arrays of other libraries
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
@@ -154,6 +155,8 @@ struct tw_launch {
     struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
 };
 
+/* What is wrong with the array by itself; NULL: nothing. */
+const char *array_fault(const tw_array *x);
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
 

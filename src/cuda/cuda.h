@@ -89,6 +89,14 @@ bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, void *
 bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream,
                char why[CUDA_WHY]);
 
+/* Memory of cuda_allocate, `bytes` bytes of it at least, that is no longer c's to free: it and the
+ * device's context stay until cuda_given_free, which any thread may call, also after cuda_close.
+ * NULL: why. */
+struct cuda_given;
+struct cuda_given *cuda_give_away(struct cuda *c, uint64_t address, size_t bytes,
+                                  char why[CUDA_WHY]);
+void cuda_given_free(const struct allocator *allocator, struct cuda_given *g);
+
 /* At least `bytes` bytes that launches in this stream share, aligned to 256. They grow by being
  * allocated anew, which a capture does not allow; what was given out before stays until the stream
  * is freed, since a graph may have it. */

@@ -168,6 +168,51 @@ bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream
     return done;
 }
 
+/* --- memory that leaves --- */
+
+struct cuda_given {
+    struct cuda_driver driver;
+    void *context; /* retained once more */
+    int device;
+    uint64_t address;
+};
+
+struct cuda_given *cuda_give_away(struct cuda *c, uint64_t address, size_t bytes,
+                                  char why[CUDA_WHY])
+{
+    struct cuda_object **at = find(c, CUDA_MEMORY, address);
+    why[0] = '\0';
+    c->result = 0;
+    if (!*at || (*at)->bytes < bytes) {
+        snprintf(why, CUDA_WHY, "0x%llx is not the beginning of %zu bytes of this context's memory",
+                 (unsigned long long)address, bytes);
+        return NULL;
+    }
+    struct cuda_given *g = cuda_take(c, sizeof *g);
+    if (!g)
+        return NULL;
+    *g = (struct cuda_given){.driver = c->driver, .device = c->handle, .address = address};
+    if (cuda_good(c, c->driver.context_retain(&g->context, c->handle), "cuDevicePrimaryCtxRetain",
+                  why)) {
+        forget(c, at);
+        return g;
+    }
+    cuda_give(c, g, sizeof *g);
+    return NULL;
+}
+
+/* Whatever fails, there is nobody to tell. */
+void cuda_given_free(const struct allocator *allocator, struct cuda_given *g)
+{
+    void *popped;
+    if (g->driver.context_push(g->context) == 0) {
+        g->driver.memory_free(g->address);
+        g->driver.context_pop(&popped);
+    }
+    g->driver.context_release(g->device);
+    allocator->resize(allocator->user, g, sizeof *g, 0);
+}
+
 /* --- workspace --- */
 
 /* The newest of a stream is its largest. */
