@@ -22,9 +22,7 @@ struct advice {
     const char *text;
 };
 
-#define LOOK_INSIDE                                                                                \
-    "`tilewright check` finds it in a kernel of this language, `tilewright ptx` in any PTX, "      \
-    "compute-sanitizer in any program"
+#define FIND_IT "`tilewright check` (PTX of any compiler, too) or compute-sanitizer finds where"
 
 static const struct advice advices[] = {
     {1, false, "an address, a size or a setting is none that this GPU takes"},
@@ -45,7 +43,9 @@ static const struct advice advices[] = {
     {226, true, "an error of the GPU's memory, in what a kernel of this process used"},
     {400, false, "a stream, event or module is not of this GPU, or was freed"},
     {500, false, "the program has no such name"},
-    {700, true, "a kernel accessed memory outside of its arrays: " LOOK_INSIDE},
+    {700, true,
+     "a kernel accessed memory outside of its arrays: is one shorter than the launch "
+     "says? " FIND_IT},
     {701, false,
      "a block takes more registers or shared memory than a multiprocessor has: take "
      "smaller tiles, or more warps for the same tiles"},
@@ -56,13 +56,13 @@ static const struct advice advices[] = {
      "the GPU's context was destroyed or reset by another part of the program: free "
      "this one and make a new one"},
     {710, true, "an assertion in a kernel failed"},
-    {714, true, "a kernel's stack overflowed or was overwritten: " LOOK_INSIDE},
+    {714, true, "a kernel's stack overflowed or was overwritten: " FIND_IT},
     {715, true, "a kernel came to an instruction that there is none of, or to a trap"},
-    {716, true, "a kernel accessed an address that is not aligned to the access: " LOOK_INSIDE},
+    {716, true, "a kernel accessed an address that is not aligned to the access: " FIND_IT},
     {717, true,
-     "a kernel accessed shared or local memory by an address of another space: " LOOK_INSIDE},
-    {718, true, "a kernel jumped to where no program is: " LOOK_INSIDE},
-    {719, true, "a kernel failed: " LOOK_INSIDE},
+     "a kernel accessed shared or local memory by an address of another space: " FIND_IT},
+    {718, true, "a kernel jumped to where no program is: " FIND_IT},
+    {719, true, "a kernel failed: " FIND_IT},
     {720, false,
      "the GPU cannot run all blocks of this cooperative grid at the same time: take "
      "fewer or smaller blocks"},

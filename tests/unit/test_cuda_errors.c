@@ -91,8 +91,8 @@ static const struct saying sayings[] = {
     {"cuEventSynchronize",
      700,
      TW_FAULT,
-     {"a kernel accessed memory outside of its arrays: `tilewright check`",
-      "the kernel started last is twice", NEW_PROCESS}},
+     {"a kernel accessed memory outside of its arrays", "the kernel started last is twice",
+      NEW_PROCESS}},
     {"cuEventSynchronize", 702, TW_FAULT, {"longer than a GPU with a display allows", NEW_PROCESS}},
     {"cuEventSynchronize", 714, TW_FAULT, {"a kernel's stack", NEW_PROCESS}},
     {"cuEventSynchronize", 715, TW_FAULT, {"an instruction that there is none of", NEW_PROCESS}},
@@ -267,10 +267,10 @@ static tw_status run_session(struct counting *memory)
 /* What has no result to be told: cleaning up. */
 static bool may_fail_silently(const char *function)
 {
-    static const char *const names[] = {"cuCtxPopCurrent_v2", "cuCtxGetCurrent",
-                                        "cuModuleUnload",     "cuDevicePrimaryCtxRelease_v2",
-                                        "cuCtxSetCurrent",    "cuMemFree_v2",
-                                        "cuStreamDestroy_v2", "cuEventDestroy_v2"};
+    static const char *const names[] = {
+        "cuCtxPopCurrent_v2", "cuCtxPushCurrent_v2",          "cuCtxGetCurrent",
+        "cuModuleUnload",     "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent",
+        "cuMemFree_v2",       "cuStreamDestroy_v2",           "cuEventDestroy_v2"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], function) == 0)
             return true;
@@ -281,7 +281,7 @@ static bool may_fail_silently(const char *function)
 static void walk_driver(int result)
 {
     const char *failed = "";
-    long n = 0;
+    long n = 0, before = driver.fake_cuda_live(-1);
     while (failed) {
         struct counting memory = {.fail_from = -1};
         driver.fake_cuda_fail("*", ++n, result);
@@ -291,7 +291,7 @@ static void walk_driver(int result)
         if (failed && status == TW_OK && !may_fail_silently(failed))
             fail_msg("nobody notices that call %ld, %s, fails with %d", n, failed, result);
         assert_true(failed || status == TW_OK);
-        assert_int_equal(driver.fake_cuda_live(-1), 0);
+        assert_int_equal(driver.fake_cuda_live(-1), before);
         assert_int_equal(memory.live, 0);
     }
     assert_true(n > 60);
@@ -305,6 +305,22 @@ static void test_every_call_fails(void **state)
     walk_driver(719);
     walk_driver(900);
     walk_driver(999);
+}
+
+/* Where the program has a context of its own current, which stays so. */
+static void test_every_call_fails_beside_another(void **state)
+{
+    (void)state;
+    void *own, *now;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    assert_int_equal(driver.cuDevicePrimaryCtxRetain(&own, 1), 0);
+    assert_int_equal(driver.cuCtxSetCurrent(own), 0);
+    walk_driver(1);
+    walk_driver(719);
+    assert_int_equal(driver.cuCtxGetCurrent(&now), 0);
+    assert_ptr_equal(now, own);
+    assert_int_equal(driver.cuCtxSetCurrent(NULL), 0);
+    assert_int_equal(driver.cuDevicePrimaryCtxRelease_v2(1), 0);
 }
 
 static void test_every_allocation_fails(void **state)
@@ -336,6 +352,7 @@ int main(void)
         GPU_TEST(test_lost_context),
         GPU_TEST(test_fault_of_a_kernel),
         cmocka_unit_test_setup(test_every_call_fails, prepare),
+        cmocka_unit_test_setup(test_every_call_fails_beside_another, prepare),
         cmocka_unit_test_setup(test_every_allocation_fails, prepare),
     };
     return cmocka_run_group_tests_name("cuda_errors", tests, NULL, NULL);
