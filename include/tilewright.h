@@ -171,8 +171,8 @@ TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
 /* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …
- * for NVIDIA GPUs of that compute capability, or "cuda" for the GPU that is here: the greatest of
- * these that it runs. Its tuned values are the target's, its launches are compiled for it. Belongs
+ * for NVIDIA GPUs of that compute capability, or "cuda" for the context's GPU ("cuda:1" where
+ * tw_config.device is 1): the greatest of these that it runs. Its tuned values are the target's, its launches are compiled for it. Belongs
  * to the module; asked for twice it is the same. No GPU is needed but for "cuda". TW_NOT_FOUND
  * where there is no such target, TW_UNSUPPORTED where there is no GPU (or one below 8.0), with a
  * message; *out is NULL then. */
@@ -452,7 +452,9 @@ TW_API tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *mill
  * library is looked for at run time, first where TILEWRIGHT_CUDA_DRIVER (a file) says. It works in
  * the GPU's primary context, the one of the CUDA runtime and of the frameworks on it, so that their
  * memory and streams serve here and ours there. All calls: TW_UNSUPPORTED where there is no GPU;
- * TW_FAULT where the driver refuses or a kernel failed before, with its words as a message.
+ * TW_FAULT where the driver refuses or a kernel failed, with its words and what to do as a message.
+ * After a kernel's failure the GPU is lost to this process, as the driver has it: each later call
+ * says so at once, and freeing still frees.
  *
  * A stream is a CUstream, or a cudaStream_t, which is the same; NULL: the default stream. What is
  * in one stream happens in order. Streams of tw_stream_new wait for the default stream, and it for
@@ -505,6 +507,32 @@ typedef struct tw_cache {
     const char *trouble; /* why none can be kept; NULL: they can */
 } tw_cache;
 TW_API tw_status tw_context_cache(tw_context *ctx, tw_cache *out); /* texts as of a message */
+/* Arrays of other libraries, as DLPack describes them (dlpack.h). `tensor` is a DLTensor or a
+ * DLManagedTensor, which begins with one; of a DLManagedTensorVersioned its dl_tensor. Its array is
+ * taken in place, as tw_launch_array does: it must stay, and work on it in other streams must be
+ * waited for. It is on the host (pinned, too), on the context's GPU or in managed memory; row-major
+ * without gaps. TW_UNSUPPORTED: an element type or device that there is none of here. */
+TW_API tw_status tw_launch_dlpack(tw_launch *l, const char *param, const void *tensor);
+/* The other way: a DLManagedTensor of an array that begins where memory of tw_device_allocate does.
+ * That memory is the tensor's from then on, and what is in flight on it must have been waited for:
+ * whoever takes the tensor calls its deleter once, from any thread, which frees it, also after the
+ * context is gone. (`resize` of tw_config must serve that.) TW_BAD_ARGUMENT: it is other memory. */
+TW_API tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **managed);
+
+/* How it is started. All zero: as tw_launch_start does. */
+typedef struct tw_launch_attributes {
+    /* Blocks that run close together, along each axis; 0 counts as 1. TW_UNSUPPORTED where the GPU
+     * (below 9.0) or the driver (before CUDA 11.8) has no clusters, or the grid is no multiple. */
+    int cluster[3];
+    int priority; /* as of streams: less goes first, 0 is the default */
+    /* Need not wait for what is in the stream before it ("programmatic stream serialization"):
+     * right only if it reads nothing that this writes, and nothing behind it relies on both. */
+    bool overlap;
+} tw_launch_attributes;
+/* Priority and overlap are permissions: where the driver or the GPU does not know them, they go
+ * without saying. attributes NULL: none. */
+TW_API tw_status tw_launch_start_with(tw_launch *l, void *stream,
+                                      const tw_launch_attributes *attributes);
 
 typedef struct tw_occupancy {
     int threads;                /* of a block */
@@ -640,7 +668,6 @@ TW_API tw_status tw_build_texts(tw_build *b, const char **header, const char **s
 /* Writes them as FOLDER/NAME.h and FOLDER/NAME.c: both or none, what was there is replaced whole.
  * TW_NO_FILE, with a message, if it cannot be done. */
 TW_API tw_status tw_build_write(tw_build *b, const char *folder);
-
 
 /* --- 11. Tuning --- */
 

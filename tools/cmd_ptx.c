@@ -72,6 +72,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     struct program_config config = {.print = print,
                                     .colour = on_terminal(stderr),
                                     .deadline = &p->deadline,
+                                    .device = options_value(o, "device"),
                                     .complaints = &p->complaints};
     status = ptx_file_open(&p->file, o->words[0], o, &config);
     return status == STATUS_OK ? ptx_given_read(&p->launch, &p->file, o, (uint64_t)p->seed)
@@ -174,7 +175,7 @@ static void json_run(const struct ptx_command *p, bool ok)
     json_open(&j, '{');
     json_head(p, &j);
     json_key(&j, "device");
-    json_string(&j, p->simulated ? "sim" : "cuda");
+    json_string(&j, p->simulated ? "sim" : p->device);
     json_arguments(p, &j);
     if (p->simulated) {
         json_members(&j, p->result.json);
@@ -208,9 +209,10 @@ static int choose_device(struct ptx_command *p)
 {
     p->device = options_value(&p->given, "device");
     p->simulated = !p->device || strcmp(p->device, "sim") == 0;
-    if (!p->simulated && strcmp(p->device, "cuda") != 0)
+    if (!p->simulated && strncmp(p->device, "cuda", 4) != 0)
         return usage_error(&p->complaints, p->self,
-                           "--device %s: PTX runs on sim, the simulator, or on cuda", p->device);
+                           "--device %s: PTX runs on sim, the simulator, or on cuda (cuda:1 …)",
+                           p->device);
     if (!p->simulated && options_has(&p->given, "counters"))
         return usage_error(&p->complaints, p->self, "--counters is for --device sim");
     return STATUS_OK;

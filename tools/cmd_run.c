@@ -671,8 +671,8 @@ static int choose_device(struct run *r, const char **device)
     if (*device && !is_device(*device))
         return usage_error(
             &r->complaints, o->command,
-            "--device %s: there are cpu, sim, cuda (the GPU that is here), sm_80 and "
-            "up",
+            "--device %s: there are cpu, sim, cuda (the GPU that is here; cuda:1 the second), "
+            "sm_80 and up",
             *device);
     const char *other = options_any(o, of_simulator), *sm = options_value(o, "sm");
     if (!r->simulated)
@@ -707,6 +707,7 @@ static int open_and_run(struct run *r, const struct command *self)
     struct program_config config = {.threads = (int)threads,
                                     .colour = on_terminal(stderr),
                                     .print = r->json ? stderr : stdout,
+                                    .device = options_value(given, "device"),
                                     .complaints = &r->complaints};
     int status = program_open(&r->program, given->words[0], &config);
     if (status != STATUS_OK)
@@ -781,9 +782,9 @@ static const struct option_spec run_options[] = {
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default); cuda: an NVIDIA GPU, where the driver is installed; sm_80 …:\n"
-             "there too, compiled for that target; sim: the simulator, which runs the\n"
-             "PTX that a GPU would get (--sm TARGET)"},
+     .help = "cpu (default); cuda: an NVIDIA GPU, where the driver is installed, cuda:1 the\n"
+             "second; sm_80 …: there too, compiled for that target; sim: the simulator,\n"
+             "which runs the PTX that a GPU would get (--sm TARGET)"},
     OPTION_TUNED,
     OPTION_STORE,
     OPTION_THREADS,

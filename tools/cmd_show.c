@@ -101,14 +101,16 @@ static int show_run(const struct command *self, const struct options *given)
                            "--stage %s is of a GPU: say --target sm_90, or leave --target cpu out",
                            stages[stage]);
     if (target && strcmp(target, "cpu") != 0 && !names_gpu(target))
-        return usage_error(NULL, self,
-                           "--target %s: there are cpu, cuda (the GPU that is here), sm_80 and up",
-                           target);
+        return usage_error(
+            NULL, self,
+            "--target %s: there are cpu, cuda (the GPU that is here; cuda:1 the second), "
+            "sm_80 and up",
+            target);
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
-    int status =
-        program_open(&p, given->words[0], &(struct program_config){.colour = on_terminal(stderr)});
+    struct program_config config = {.colour = on_terminal(stderr), .device = target};
+    int status = program_open(&p, given->words[0], &config);
     if (status == STATUS_OK) {
         tw_kernel *k = program_kernel(&p, self);
         k = k ? kernel_for_target(&p, k, given, stage) : NULL;

@@ -46,12 +46,22 @@ static bool is_text(const char *path)
     return !memchr(start, '\0', length) && !(length && start[0] == '\x93');
 }
 
+/* Of "cuda:1" 1; of other names 0. */
+static int gpu_ordinal(const char *device)
+{
+    int64_t ordinal;
+    bool has_one =
+        device && strncmp(device, "cuda:", 5) == 0 && parse_integer(device + 5, &ordinal);
+    return has_one && ordinal >= 0 && ordinal <= 65535 ? (int)ordinal : 0;
+}
+
 int context_open(tw_context **ctx, const struct program_config *config)
 {
     tw_config settings = {.threads = config->threads,
                           .colour = config->colour,
                           .print = config->print ? print_to_file : NULL,
                           .print_user = config->print,
+                          .device = gpu_ordinal(config->device),
                           .cancelled = config->deadline ? past_deadline : NULL,
                           .cancelled_user = config->deadline};
     tw_status s = tw_context_new(&settings, ctx);
@@ -155,7 +165,8 @@ int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_
 
 bool names_gpu(const char *target)
 {
-    return strcmp(target, "cuda") == 0 || strncmp(target, "sm", 2) == 0;
+    return strcmp(target, "cuda") == 0 || strncmp(target, "cuda:", 5) == 0 ||
+           strncmp(target, "sm", 2) == 0;
 }
 
 bool is_float_type(tw_dtype t)

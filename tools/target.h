@@ -22,6 +22,7 @@ struct program_config {
     FILE *print;                   /* what print() of kernels says; NULL: dropped */
     int threads;                   /* 0: one a core */
     bool colour;                   /* in messages */
+    const char *device;            /* "cuda:1": the context's GPU; other names, NULL: the first */
     struct deadline *deadline;     /* NULL: none */
     struct complaints *complaints; /* NULL: they are only printed */
 };
@@ -43,7 +44,7 @@ tw_kernel *program_kernel(const struct program *p, const struct command *c);
 int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
                tw_param *out);
 
-/* cuda, sm_80 and the like: the library knows which of those there are. */
+/* cuda, cuda:1, sm_80 and the like: the library knows which of those there are. */
 bool names_gpu(const char *target);
 
 /* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The

@@ -17,6 +17,22 @@ tw_status context_gpu(tw_context *ctx, struct cuda **out)
     return TW_UNSUPPORTED;
 }
 
+tw_status gpu_status(const struct cuda *c, tw_status otherwise)
+{
+    switch (cuda_failure(c)) {
+    case CUDA_NO_ROOM: return TW_NO_MEMORY;
+    case CUDA_LOST: return TW_FAULT;
+    case CUDA_MISUSED:
+    case CUDA_REFUSED: break;
+    }
+    return otherwise;
+}
+
+tw_status gpu_run_status(const struct cuda *c)
+{
+    return cuda_failure(c) == CUDA_MISUSED ? TW_UNSUPPORTED : gpu_status(c, TW_FAULT);
+}
+
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY])
 {
     return (ctx->marks[mark] || cuda_event_new(ctx->cuda, &ctx->marks[mark], why)) &&
@@ -47,7 +63,7 @@ struct device_call {
     size_t bytes;
     void *made;
     double milliseconds;
-    tw_status failure; /* the status when the driver refuses */
+    tw_status misused; /* the status where the driver was not asked */
     bool (*body)(struct device_call *d, struct cuda *c, char why[CUDA_WHY]);
 };
 
@@ -62,15 +78,13 @@ static tw_status device_body(void *user)
     if (!why[0])
         return TW_NO_MEMORY; /* of the host */
     diag_error(&d->ctx->diag, LOC_NONE, "%s: %s", cuda_describe(c)->name, why);
-    return d->failure;
+    return cuda_failure(c) == CUDA_MISUSED ? d->misused : gpu_status(c, TW_FAULT);
 }
 
 static tw_status device_call(struct device_call *d)
 {
     if (!d->ctx)
         return TW_BAD_ARGUMENT;
-    if (!d->failure)
-        d->failure = TW_FAULT;
     return context_call(d->ctx, device_body, d);
 }
 
@@ -97,7 +111,7 @@ static bool allocate(struct device_call *d, struct cuda *c, char why[CUDA_WHY])
 
 tw_status tw_device_allocate(tw_context *ctx, size_t bytes, void **address)
 {
-    struct device_call d = {.ctx = ctx, .bytes = bytes, .failure = TW_NO_MEMORY, .body = allocate};
+    struct device_call d = {.ctx = ctx, .bytes = bytes, .body = allocate};
     return device_make(&d, address, "tw_device_allocate: `address` is NULL");
 }
 
@@ -109,7 +123,7 @@ static bool free_memory(struct device_call *d, struct cuda *c, char why[CUDA_WHY
 tw_status tw_device_free(tw_context *ctx, void *address)
 {
     struct device_call d = {
-        .ctx = ctx, .to = address, .failure = TW_BAD_ARGUMENT, .body = free_memory};
+        .ctx = ctx, .to = address, .misused = TW_BAD_ARGUMENT, .body = free_memory};
     return ctx && !address ? TW_OK : device_call(&d);
 }
 
@@ -171,7 +185,7 @@ static bool free_stream(struct device_call *d, struct cuda *c, char why[CUDA_WHY
 tw_status tw_stream_free(tw_context *ctx, void *stream)
 {
     struct device_call d = {
-        .ctx = ctx, .stream = stream, .failure = TW_BAD_ARGUMENT, .body = free_stream};
+        .ctx = ctx, .stream = stream, .misused = TW_BAD_ARGUMENT, .body = free_stream};
     return ctx && !stream ? TW_OK : device_call(&d);
 }
 
@@ -204,7 +218,7 @@ static bool free_event(struct device_call *d, struct cuda *c, char why[CUDA_WHY]
 tw_status tw_event_free(tw_context *ctx, void *event)
 {
     struct device_call d = {
-        .ctx = ctx, .event = event, .failure = TW_BAD_ARGUMENT, .body = free_event};
+        .ctx = ctx, .event = event, .misused = TW_BAD_ARGUMENT, .body = free_event};
     return ctx && !event ? TW_OK : device_call(&d);
 }
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_CLUSTER = 16 }; /* blocks, of any GPU so far */
+
 struct gpu_launch {
     struct launch_params params;
     struct cuda_launch config;
@@ -19,6 +21,7 @@ struct gpu_launch {
 struct gpu_call {
     tw_launch *launch;
     void *stream;
+    const tw_launch_attributes *attributes; /* NULL: none */
     struct cuda *cuda;
     struct gpu_launch *gpu;
     uint64_t *staged; /* by parameter: a copy of the host's array; 0: none */
@@ -28,7 +31,7 @@ struct gpu_call {
     char why[CUDA_WHY];
 };
 
-static tw_status say(struct gpu_call *c, tw_status status)
+static tw_status refuse(struct gpu_call *c, tw_status status)
 {
     if (!c->why[0])
         return TW_NO_MEMORY; /* of the host */
@@ -36,6 +39,12 @@ static tw_status say(struct gpu_call *c, tw_status status)
     diag_error(&c->launch->ctx->diag, k->info->loc, "kernel `%s` on %s: %s", k->info->name,
                cuda_describe(c->cuda)->name, c->why);
     return status;
+}
+
+/* What the GPU refused. */
+static tw_status say(struct gpu_call *c, tw_status status)
+{
+    return refuse(c, gpu_status(c->cuda, status));
 }
 
 /* --- what is passed --- */
@@ -120,7 +129,7 @@ static tw_status work_out(struct gpu_call *c)
     arena_free(&l->started);
     struct gpu_launch *g = arena_new(&l->started, struct gpu_launch);
     if (!launch_params_find(l, &l->started, given, &g->params, c->why))
-        return say(c, TW_BAD_ARGUMENT);
+        return refuse(c, TW_BAD_ARGUMENT);
     configure(g, l->variant, &l->started);
     l->gpu = g;
     return TW_OK;
@@ -152,11 +161,28 @@ static tw_status make_ready(struct gpu_call *c)
     return TW_OK;
 }
 
+static struct cuda_launch with_attributes(const struct gpu_call *c)
+{
+    const tw_launch_attributes *a = c->attributes;
+    struct cuda_launch config = c->gpu->config;
+    memcpy(config.cluster, a->cluster, sizeof config.cluster);
+    config.priority = a->priority;
+    /* Workspace is of those before it in the stream, too. */
+    config.overlap = a->overlap && !c->gpu->workspace_bytes;
+    return config;
+}
+
 static bool start(struct gpu_call *c)
 {
+    struct cuda_launch own;
     const struct gpu_launch *g = c->gpu;
+    const struct cuda_launch *config = &g->config;
+    if (c->attributes) {
+        own = with_attributes(c);
+        config = &own;
+    }
     return cuda_fill(c->cuda, g->workspace, 0, g->zeroed_bytes, c->stream, c->why) &&
-           cuda_start(c->cuda, g->module, &g->config, c->stream, c->why);
+           cuda_start(c->cuda, g->module, config, c->stream, c->why);
 }
 
 /* --- with arrays of the host --- */
@@ -166,21 +192,20 @@ static bool is_staged(const struct launch_param *p)
     return p->kind == LOWER_POINTER && !p->on_device;
 }
 
-static tw_status stage(struct gpu_call *c)
+static bool stage(struct gpu_call *c)
 {
     struct launch_params *params = &c->gpu->params;
-    c->staged = arena_array(&c->launch->ctx->scratch, uint64_t, params->count + 1);
     for (int i = 0; i < params->count; i++) {
         struct launch_param *p = &params->list[i];
         if (!is_staged(p))
             continue;
         if (!cuda_allocate(c->cuda, p->bytes, &c->staged[i], c->why))
-            return say(c, TW_NO_MEMORY);
+            return false;
         p->value = c->staged[i];
         if (!cuda_copy_in(c->cuda, p->value, p->data, p->bytes, c->stream, c->why))
-            return say(c, TW_FAULT);
+            return false;
     }
-    return TW_OK;
+    return true;
 }
 
 static bool copy_back(struct gpu_call *c)
@@ -197,7 +222,7 @@ static bool copy_back(struct gpu_call *c)
 static void free_staged(struct gpu_call *c)
 {
     char why[CUDA_WHY]; /* the first error has been said */
-    for (int i = 0; c->staged && i < c->gpu->params.count; i++)
+    for (int i = 0; i < c->gpu->params.count; i++)
         if (c->staged[i])
             cuda_free(c->cuda, c->staged[i], why);
 }
@@ -220,13 +245,15 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
 {
     struct gpu_call c = {.launch = l, .runs = runs};
     tw_status status = make_ready(&c);
-    if (status == TW_OK)
-        status = stage(&c);
-    if (status == TW_OK && !(start_all(&c) && copy_back(&c)))
-        status = say(&c, TW_FAULT);
-    free_staged(&c);
-    *milliseconds = status == TW_OK ? c.milliseconds / runs : 0;
-    return status;
+    *milliseconds = 0;
+    if (status != TW_OK)
+        return status;
+    c.staged = arena_array(&l->ctx->scratch, uint64_t, c.gpu->params.count + 1);
+    bool done = stage(&c) && start_all(&c) && copy_back(&c);
+    status = done ? TW_OK : gpu_status(c.cuda, TW_FAULT);
+    free_staged(&c); /* before memory for a message may be missing */
+    *milliseconds = done ? c.milliseconds / runs : 0;
+    return done ? TW_OK : refuse(&c, status);
 }
 
 tw_status launch_load(tw_launch *l)
@@ -298,7 +325,7 @@ static tw_status not_capturing(struct gpu_call *c)
         return TW_OK;
     strcpy(c->why, "it is not ready, and cannot be made so while the stream is captured: call "
                    "tw_launch_ready before the capture");
-    return say(c, TW_BAD_ARGUMENT);
+    return refuse(c, TW_BAD_ARGUMENT);
 }
 
 static tw_status start_call(void *user)
@@ -308,7 +335,7 @@ static tw_status start_call(void *user)
     if (status == TW_OK)
         status = ready_call(c);
     if (status == TW_OK && !start(c))
-        status = say(c, TW_FAULT);
+        status = refuse(c, gpu_run_status(c->cuda));
     return status;
 }
 
@@ -369,6 +396,15 @@ tw_status tw_launch_ready(tw_launch *l, void *stream)
 tw_status tw_launch_start(tw_launch *l, void *stream)
 {
     struct gpu_call c = {.launch = l, .stream = stream};
+    return call_on_gpu(&c, start_call);
+}
+
+tw_status tw_launch_start_with(tw_launch *l, void *stream, const tw_launch_attributes *attributes)
+{
+    struct gpu_call c = {.launch = l, .stream = stream, .attributes = attributes};
+    for (int i = 0; l && attributes && i < 3; i++)
+        if (attributes->cluster[i] < 0 || attributes->cluster[i] > MAX_CLUSTER)
+            return context_refuse(l->ctx, "tw_launch_start_with: a cluster has 1 to 16 blocks");
     return call_on_gpu(&c, start_call);
 }
 

@@ -286,8 +286,7 @@ const char *param_text(struct arena *a, const struct lang_kernel *info, int para
     return out.data;
 }
 
-/* What is wrong with the array by itself; NULL: nothing. */
-static const char *array_fault(const tw_array *x)
+const char *array_fault(const tw_array *x)
 {
     if ((int)x->dtype < 0 || (int)x->dtype >= (int)DT_COUNT)
         return "has no valid element type";

@@ -221,6 +221,23 @@ static const char *target_below(tw_context *ctx, int capability)
     return arena_printf(&ctx->scratch, "sm_%d", capability);
 }
 
+/* "cuda", or "cuda:1" where that is the context's GPU. */
+static bool is_gpu(const char *name)
+{
+    return strcmp(name, "cuda") == 0 || strncmp(name, "cuda:", 5) == 0;
+}
+
+static tw_status check_ordinal(tw_context *ctx, const char *name)
+{
+    int own = ctx->config.device;
+    if (strcmp(name, "cuda") == 0 || strcmp(name, arena_printf(&ctx->scratch, "cuda:%d", own)) == 0)
+        return TW_OK;
+    diag_error(&ctx->diag, LOC_NONE,
+               "`%s` is not the GPU of this context, which is `cuda:%d` (tw_config.device)", name,
+               own);
+    return TW_BAD_ARGUMENT;
+}
+
 static tw_status find_target(void *user)
 {
     struct target_call *call = user;
@@ -230,9 +247,11 @@ static tw_status find_target(void *user)
         call->found = &m->kernels[index];
         return TW_OK;
     }
-    if (strcmp(call->name, "cuda") == 0) {
+    if (is_gpu(call->name)) {
         struct cuda *gpu;
-        tw_status status = context_gpu(m->ctx, &gpu);
+        tw_status status = check_ordinal(m->ctx, call->name);
+        if (status == TW_OK)
+            status = context_gpu(m->ctx, &gpu);
         if (status != TW_OK)
             return status;
         const struct cuda_device *d = cuda_describe(gpu);

@@ -13,6 +13,7 @@
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship
  *   tuning.c      keys, estimates and expected values for tuning; tuning_store.c: stored results
+ *   dlpack.c      arrays of other libraries
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
@@ -168,6 +169,8 @@ struct tw_launch {
     struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
 };
 
+/* What is wrong with the array by itself; NULL: nothing. */
+const char *array_fault(const tw_array *x);
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
 
@@ -180,6 +183,10 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
 
 /* The GPU of the context. TW_OK, TW_UNSUPPORTED (there is none; reported) or TW_NO_MEMORY. */
 tw_status context_gpu(tw_context *ctx, struct cuda **out);
+/* Of the latest call on it that refused: TW_NO_MEMORY (the GPU's), TW_FAULT (a kernel failed before)
+ * or `otherwise`. */
+tw_status gpu_status(const struct cuda *c, tw_status otherwise);
+tw_status gpu_run_status(const struct cuda *c); /* of a kernel; TW_UNSUPPORTED: it has none such */
 /* Milliseconds of the GPU between two marks in the default stream. */
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
 /* PTX to be assembled, in the call in progress. */

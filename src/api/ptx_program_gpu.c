@@ -33,26 +33,22 @@ static tw_status load(struct ptx_run *r, const struct ptx_function *f)
     struct cuda_text text = context_ptx(p->ctx, p->source.text, p->source.length);
     p->loaded = cuda_load_text(r->cuda, &text, f->name, r->why);
     p->loaded_kernel = f;
-    return p->loaded ? TW_OK : say(r, TW_UNSUPPORTED);
+    return p->loaded ? TW_OK : say(r, gpu_status(r->cuda, TW_UNSUPPORTED));
 }
 
-static tw_status place(struct ptx_run *r)
+static bool place(struct ptx_run *r)
 {
-    struct arena *a = &r->program->ctx->scratch;
-    int count = r->launch->argument_count;
-    r->buffers = arena_array(a, uint64_t, count + 1);
-    r->values = arena_array(a, void *, count + 1);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < r->launch->argument_count; i++) {
         const tw_ptx_argument *given = &r->launch->arguments[i];
         r->values[i] = given->is_array ? (void *)&r->buffers[i] : given->data;
         if (!given->is_array)
             continue;
         if (!cuda_allocate(r->cuda, given->bytes, &r->buffers[i], r->why))
-            return say(r, TW_NO_MEMORY);
+            return false;
         if (!cuda_copy_in(r->cuda, r->buffers[i], given->data, given->bytes, NULL, r->why))
-            return say(r, TW_FAULT);
+            return false;
     }
-    return TW_OK;
+    return true;
 }
 
 static bool start(struct ptx_run *r)
@@ -62,6 +58,7 @@ static bool start(struct ptx_run *r)
     for (int i = 0; i < 3; i++) {
         config.grid[i] = l->grid[i] ? l->grid[i] : 1;
         config.block[i] = l->block[i] ? l->block[i] : 1;
+        config.cluster[i] = l->cluster[i];
     }
     tw_context *ctx = r->program->ctx;
     return cuda_allow_shared(r->cuda, r->program->loaded, l->shared_bytes, r->why) &&
@@ -80,28 +77,32 @@ static bool copy_out(struct ptx_run *r)
     return true;
 }
 
+static void free_buffers(struct ptx_run *r)
+{
+    char why[CUDA_WHY]; /* the first error is said */
+    for (int i = 0; i < r->launch->argument_count; i++)
+        if (r->buffers[i])
+            cuda_free(r->cuda, r->buffers[i], why);
+}
+
 static tw_status run_ptx(void *user)
 {
     struct ptx_run *r = user;
     const tw_ptx_launch *l = r->launch;
-    char why[CUDA_WHY]; /* of cleaning up: not said */
+    struct arena *a = &r->program->ctx->scratch;
     tw_status status;
     const struct ptx_function *f = ptx_launch_kernel(r->program, l, &status);
     if (!f)
         return status;
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
-        diag_error(&r->program->ctx->diag, LOC_NONE, "launches with clusters are not supported");
-        return TW_UNSUPPORTED;
-    }
     status = load(r, f);
-    if (status == TW_OK)
-        status = place(r);
-    if (status == TW_OK && !(start(r) && copy_out(r)))
-        status = say(r, TW_FAULT);
-    for (int i = 0; r->buffers && i < l->argument_count; i++)
-        if (r->buffers[i])
-            cuda_free(r->cuda, r->buffers[i], why);
-    return status;
+    if (status != TW_OK)
+        return status;
+    r->buffers = arena_array(a, uint64_t, l->argument_count + 1);
+    r->values = arena_array(a, void *, l->argument_count + 1);
+    bool done = place(r) && start(r) && copy_out(r);
+    status = done ? TW_OK : gpu_run_status(r->cuda);
+    free_buffers(r);
+    return done ? TW_OK : say(r, status);
 }
 
 tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *milliseconds)

@@ -13,11 +13,6 @@ enum {
     ATTRIBUTE_SHARED_OPTIN = 97,
 };
 
-bool cuda_good(const struct cuda *c, int result, const char *what, char why[CUDA_WHY])
-{
-    return cuda_driver_good(&c->driver, result, what, why);
-}
-
 void *cuda_take(const struct cuda *c, size_t size)
 {
     void *memory = c->allocator->resize(c->allocator->user, NULL, 0, size);
@@ -36,8 +31,17 @@ void cuda_give(const struct cuda *c, void *memory, size_t size)
 
 bool cuda_enter(struct cuda *c, char why[CUDA_WHY])
 {
+    if (!c->lost)
+        return cuda_enter_to_free(c, why);
+    cuda_say_lost(c, why);
+    return false;
+}
+
+bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY])
+{
     void *current = NULL;
     why[0] = '\0';
+    c->result = 0;
     c->pushed = false;
     if (!cuda_good(c, c->driver.context_current(&current), "cuCtxGetCurrent", why))
         return false;
@@ -69,17 +73,33 @@ static void unbind(struct cuda *c)
 
 /* --- the device --- */
 
-static int attribute(const struct cuda *c, int which)
+static bool attribute(struct cuda *c, int which, int *value, char why[CUDA_WHY])
 {
-    int value = 0;
-    c->driver.device_attribute(&value, which, c->handle);
-    return value;
+    return cuda_good(c, c->driver.device_attribute(value, which, c->handle), "cuDeviceGetAttribute",
+                     why);
+}
+
+static bool describe(struct cuda *c, char why[CUDA_WHY])
+{
+    int major, minor;
+    struct cuda_device *d = &c->device;
+    if (!cuda_good(c, c->driver.device_name(d->name, (int)sizeof d->name, c->handle),
+                   "cuDeviceGetName", why) ||
+        !cuda_good(c, c->driver.device_memory(&d->memory, c->handle), "cuDeviceTotalMem", why) ||
+        !cuda_good(c, c->driver.version(&d->driver), "cuDriverGetVersion", why) ||
+        !attribute(c, ATTRIBUTE_MAJOR, &major, why) ||
+        !attribute(c, ATTRIBUTE_MINOR, &minor, why) ||
+        !attribute(c, ATTRIBUTE_MULTIPROCESSORS, &d->multiprocessors, why) ||
+        !attribute(c, ATTRIBUTE_SHARED_OPTIN, &d->shared_bytes, why) ||
+        !attribute(c, ATTRIBUTE_L2_BYTES, &d->l2_bytes, why))
+        return false;
+    d->capability = 10 * major + minor;
+    return true;
 }
 
 static bool find_device(struct cuda *c, int ordinal, char why[CUDA_WHY])
 {
     int count = 0;
-    struct cuda_device *d = &c->device;
     if (!cuda_driver_find(&c->driver, why) || !cuda_good(c, c->driver.init(0), "cuInit", why) ||
         !cuda_good(c, c->driver.device_count(&count), "cuDeviceGetCount", why))
         return false;
@@ -88,18 +108,9 @@ static bool find_device(struct cuda *c, int ordinal, char why[CUDA_WHY])
                  count);
         return false;
     }
-    if (!cuda_good(c, c->driver.device_get(&c->handle, ordinal), "cuDeviceGet", why) ||
-        !cuda_good(c, c->driver.device_name(d->name, (int)sizeof d->name, c->handle),
-                   "cuDeviceGetName", why) ||
-        !cuda_good(c, c->driver.device_memory(&d->memory, c->handle), "cuDeviceTotalMem", why))
-        return false;
-    c->driver.version(&d->driver);
-    d->ordinal = ordinal;
-    d->capability = 10 * attribute(c, ATTRIBUTE_MAJOR) + attribute(c, ATTRIBUTE_MINOR);
-    d->multiprocessors = attribute(c, ATTRIBUTE_MULTIPROCESSORS);
-    d->shared_bytes = attribute(c, ATTRIBUTE_SHARED_OPTIN);
-    d->l2_bytes = attribute(c, ATTRIBUTE_L2_BYTES);
-    return true;
+    c->device.ordinal = ordinal;
+    return cuda_good(c, c->driver.device_get(&c->handle, ordinal), "cuDeviceGet", why) &&
+           describe(c, why);
 }
 
 bool cuda_look(int ordinal, struct cuda_device *out, char why[CUDA_WHY])
@@ -131,7 +142,7 @@ void cuda_close(struct cuda *c)
     if (!c)
         return;
     if (c->context) {
-        bool entered = cuda_enter(c, why);
+        bool entered = cuda_enter_to_free(c, why);
         cuda_linking_end(c);
         cuda_free_objects(c);
         if (entered)

@@ -2,6 +2,7 @@
  * needed to build or to start.
  *
  *   cuda_driver.c  the library and its functions
+ *   cuda_error.c   what they refuse, in words
  *   cuda.c         a device in its primary context
  *   cuda_module.c  programs loaded there, what they take of a multiprocessor
  *   cuda_assemble.c  PTX to machine code; cuda_cache.c keeps that on disk
@@ -24,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CUDA_WHY = 512 }; /* bytes of a message */
+enum { CUDA_WHY = 1024 }; /* bytes of a message */
 
 struct cuda_device {
     char name[96];
@@ -47,6 +48,15 @@ struct cuda *cuda_open(const struct allocator *allocator, int ordinal, char why[
 /* NULL is fine. Frees memory, streams and events that were not freed. */
 void cuda_close(struct cuda *c);
 const struct cuda_device *cuda_describe(const struct cuda *c);
+
+/* Why the latest call refused. */
+enum cuda_failure {
+    CUDA_MISUSED, /* what it was asked for, without asking the driver */
+    CUDA_REFUSED, /* the driver did */
+    CUDA_NO_ROOM, /* the GPU has no more memory */
+    CUDA_LOST     /* a kernel failed: nothing works any more in this process but freeing */
+};
+enum cuda_failure cuda_failure(const struct cuda *c);
 
 /* --- programs --- */
 
@@ -93,6 +103,14 @@ bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, void *
 bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream,
                char why[CUDA_WHY]);
 
+/* Memory of cuda_allocate, `bytes` bytes of it at least, that is no longer c's to free: it and the
+ * device's context stay until cuda_given_free, which any thread may call, also after cuda_close.
+ * NULL: why. */
+struct cuda_given;
+struct cuda_given *cuda_give_away(struct cuda *c, uint64_t address, size_t bytes,
+                                  char why[CUDA_WHY]);
+void cuda_given_free(const struct allocator *allocator, struct cuda_given *g);
+
 /* At least `bytes` bytes that launches in this stream share, aligned to 256. They grow by being
  * allocated anew, which a capture does not allow; what was given out before stays until the stream
  * is freed, since a graph may have it. */
@@ -122,6 +140,10 @@ struct cuda_launch {
     int64_t shared_bytes; /* dynamic; cuda_allow_shared was asked */
     void **arguments;     /* a pointer to each parameter's value */
     bool cooperative;     /* all blocks at the same time: refused if the device cannot hold them */
+    /* Besides, of no weight where the driver is too old for it, but for clusters: */
+    int cluster[3]; /* blocks; 0 counts as 1 */
+    int priority;   /* as of streams: less goes first */
+    bool overlap;   /* need not wait for what is in the stream before it */
 };
 /* A launch with all settled but grid, stream and arguments, for any thread: of the driver there is
  * one call. */

@@ -18,13 +18,6 @@ void cuda_linking_end(struct cuda *c)
     c->linking.state = NULL;
 }
 
-static void add_log(const struct cuda_linking *l, char why[CUDA_WHY])
-{
-    size_t used = strlen(why);
-    if (l->log[0] && used + 2 < CUDA_WHY)
-        snprintf(why + used, CUDA_WHY - used, "\n%s", l->log);
-}
-
 /* The cubin stays the linker's, until cuda_linking_end. In the context. */
 static const void *link_text(struct cuda *c, const struct cuda_text *t, size_t *length,
                              char why[CUDA_WHY])
@@ -43,7 +36,9 @@ static const void *link_text(struct cuda *c, const struct cuda_text *t, size_t *
         result = c->driver.link_complete(l->state, &cubin, length);
     if (cuda_good(c, result, "assembling", why))
         return cubin;
-    add_log(l, why);
+    cuda_say_image(c, t->ptx, why);
+    if (l->log[0])
+        cuda_say_more(why, "\n", l->log);
     return NULL;
 }
 
@@ -57,10 +52,11 @@ static const void *assemble(struct cuda *c, const struct cuda_text *t, size_t *l
     const void *cubin = link_text(c, t, length, why);
     cuda_leave(c);
     const void *copy = cubin ? arena_copy(t->scratch, cubin, *length) : NULL;
-    if (!cuda_enter(c, why))
-        return NULL;
-    cuda_linking_end(c);
-    cuda_leave(c);
+    char ignored[CUDA_WHY];
+    if (cuda_enter_to_free(c, ignored)) {
+        cuda_linking_end(c);
+        cuda_leave(c);
+    }
     return copy;
 }
 

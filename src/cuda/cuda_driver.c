@@ -52,14 +52,10 @@ bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
     return !missing;
 }
 
-bool cuda_driver_good(const struct cuda_driver *d, int result, const char *what, char why[CUDA_WHY])
-{
-    if (result == 0)
-        return true;
-    const char *name = NULL, *text = NULL;
-    d->error_name(result, &name);
-    d->error_text(result, &text);
-    snprintf(why, CUDA_WHY, "%s: %s (%s)", what, name ? name : "unknown error",
-             text ? text : "no description");
-    return false;
-}
+/* As cuda.h lays them out. */
+_Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
+_Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");
+
+/* As cuda.h lays them out. */
+_Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
+_Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");

@@ -4,6 +4,29 @@
 
 #include "cuda/cuda.h"
 
+/* CUlaunchAttribute, CUlaunchConfig */
+enum cuda_launch_attribute_id {
+    LAUNCH_COOPERATIVE = 2,
+    LAUNCH_CLUSTER = 4,
+    LAUNCH_OVERLAP = 6, /* programmatic stream serialisation */
+    LAUNCH_PRIORITY = 8
+};
+struct cuda_launch_attribute {
+    int id;
+    int padding;
+    union {
+        unsigned cluster[3];
+        int number;
+        char room[64];
+    } value;
+};
+struct cuda_launch_config {
+    unsigned grid[3], block[3], shared_bytes;
+    void *stream;
+    struct cuda_launch_attribute *attributes;
+    unsigned count;
+};
+
 struct cuda_driver {
 #define DRIVER(id, symbol, parameters) int(*id) parameters;
 #define OPTIONAL DRIVER
@@ -14,8 +37,5 @@ struct cuda_driver {
 
 /* The library that TILEWRIGHT_CUDA_DRIVER names, if it does; else the one that is installed. */
 bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY]);
-/* "what: CUDA_ERROR_… (in words)" for a result that is not 0. True when it is 0. */
-bool cuda_driver_good(const struct cuda_driver *d, int result, const char *what,
-                      char why[CUDA_WHY]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Launches. */
+/* Launches. cuLaunchKernelEx is for those that say more than a grid. */
 #include "cuda/cuda_own.h"
 
 #include "base/grid.h"
@@ -6,32 +6,125 @@
 #include <assert.h>
 #include <stdio.h>
 
+/* What is asked of the GPU, for whoever must change it. */
+static void describe(struct cuda *c, const struct cuda_module *m, const struct cuda_launch *launch,
+                     char *out, size_t size)
+{
+    const int *b = launch->block;
+    int registers = 0;
+    c->driver.function_attribute(&registers, FUNCTION_REGISTERS, m->function);
+    snprintf(out, size,
+             "starting %s (%lld x %lld x %lld blocks of %d threads with %d registers each and %lld "
+             "bytes of shared memory)",
+             m->name, (long long)launch->grid[0], (long long)launch->grid[1],
+             (long long)launch->grid[2], b[0] * b[1] * b[2], registers,
+             (long long)launch->shared_bytes);
+}
+
+static int at_least_1(int n)
+{
+    return n > 1 ? n : 1;
+}
+
+static int cluster_size(const struct cuda_launch *l)
+{
+    return at_least_1(l->cluster[0]) * at_least_1(l->cluster[1]) * at_least_1(l->cluster[2]);
+}
+
+/* Those that this GPU has a meaning for. */
+static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *l,
+                                struct cuda_launch_attribute out[4])
+{
+    enum { FIRST_TO_OVERLAP = 90 };
+    unsigned n = 0;
+    if (l->cooperative)
+        out[n++] = (struct cuda_launch_attribute){.id = LAUNCH_COOPERATIVE, .value.number = 1};
+    if (cluster_size(l) > 1) {
+        out[n] = (struct cuda_launch_attribute){.id = LAUNCH_CLUSTER};
+        for (int i = 0; i < 3; i++)
+            out[n].value.cluster[i] = (unsigned)at_least_1(l->cluster[i]);
+        n++;
+    }
+    if (l->priority)
+        out[n++] =
+            (struct cuda_launch_attribute){.id = LAUNCH_PRIORITY, .value.number = l->priority};
+    if (l->overlap && c->device.capability >= FIRST_TO_OVERLAP)
+        out[n++] = (struct cuda_launch_attribute){.id = LAUNCH_OVERLAP, .value.number = 1};
+    return n;
+}
+
+/* Clusters that the GPU and the driver have. Up to eight blocks every GPU with clusters has (CUDA
+ * C++ Programming Guide, "Thread Block Clusters"). */
+static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cuda_launch *l,
+                          char why[CUDA_WHY])
+{
+    enum { EVERYWHERE = 8, FIRST_WITH_CLUSTERS = 90 };
+    int size = cluster_size(l);
+    if (size == 1)
+        return true;
+    if (c->device.capability < FIRST_WITH_CLUSTERS || !c->driver.launch_with) {
+        snprintf(why, CUDA_WHY, "it is to run in clusters of %d blocks: %s", size,
+                 c->driver.launch_with ? "those need a GPU of compute capability 9.0"
+                                       : "those need a driver for CUDA 11.8");
+        return false;
+    }
+    for (int i = 0; i < 3; i++)
+        if (l->grid[i] % at_least_1(l->cluster[i])) {
+            snprintf(why, CUDA_WHY, "%lld blocks along %c are no multiple of the cluster's %d",
+                     (long long)l->grid[i], "xyz"[i], l -> cluster[i]);
+            return false;
+        }
+    return size <= EVERYWHERE ||
+           cuda_good(c, c->driver.function_set(m->function, FUNCTION_LARGE_CLUSTERS, 1),
+                     "asking for clusters of more than 8 blocks", why);
+}
+
+static bool is_plain(const struct cuda *c, const struct cuda_launch *l)
+{
+    return !c->driver.launch_with || (!l->priority && !l->overlap && cluster_size(l) == 1);
+}
+
+static int launch_plain(const struct cuda *c, const struct cuda_module *m,
+                        const struct cuda_launch_config *to, const struct cuda_launch *l)
+{
+    const unsigned *g = to->grid, *b = to->block;
+    if (l->cooperative)
+        return c->driver.launch_together(m->function, g[0], g[1], g[2], b[0], b[1], b[2],
+                                         to->shared_bytes, to->stream, l->arguments);
+    return c->driver.launch(m->function, g[0], g[1], g[2], b[0], b[1], b[2], to->shared_bytes,
+                            to->stream, l->arguments, NULL);
+}
+
+static int launch_with(const struct cuda *c, const struct cuda_module *m,
+                       struct cuda_launch_config *to, const struct cuda_launch *l)
+{
+    struct cuda_launch_attribute attributes[4];
+    to->attributes = attributes;
+    to->count = list_attributes(c, l, attributes);
+    return c->driver.launch_with(to, m->function, l->arguments, NULL);
+}
+
 /* In the context. */
 static bool start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,
                   void *stream, char why[CUDA_WHY])
 {
-    enum { COOPERATIVE_LAUNCH_TOO_LARGE = 720 };
-    unsigned g[3], b[3], shared = (unsigned)launch->shared_bytes;
+    char what[256];
+    struct cuda_launch_config to = {.shared_bytes = (unsigned)launch->shared_bytes,
+                                    .stream = stream};
     for (int i = 0; i < 3; i++) {
         assert(launch->grid[i] <= grid_limits[i]);
-        g[i] = (unsigned)launch->grid[i];
-        b[i] = (unsigned)launch->block[i];
+        to.grid[i] = (unsigned)launch->grid[i];
+        to.block[i] = (unsigned)launch->block[i];
     }
-    if (!launch->cooperative)
-        return cuda_good(c,
-                         c->driver.launch(m->function, g[0], g[1], g[2], b[0], b[1], b[2], shared,
-                                          stream, launch->arguments, NULL),
-                         "cuLaunchKernel", why);
-    int result = c->driver.launch_together(m->function, g[0], g[1], g[2], b[0], b[1], b[2], shared,
-                                           stream, launch->arguments);
-    if (result == COOPERATIVE_LAUNCH_TOO_LARGE) {
-        snprintf(why, CUDA_WHY,
-                 "a cooperative grid of %u x %u x %u blocks: the GPU cannot run all of them at the "
-                 "same time; take fewer or smaller blocks",
-                 g[0], g[1], g[2]);
+    if (!check_cluster(c, m, launch, why))
         return false;
-    }
-    return cuda_good(c, result, "cuLaunchCooperativeKernel", why);
+    int result =
+        is_plain(c, launch) ? launch_plain(c, m, &to, launch) : launch_with(c, m, &to, launch);
+    c->started = m;
+    if (result == 0)
+        return true;
+    describe(c, m, launch, what, sizeof what);
+    return cuda_good(c, result, what, why);
 }
 
 bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch *launch,

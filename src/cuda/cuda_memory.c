@@ -35,44 +35,56 @@ static int destroy(struct cuda *c, const struct cuda_object *o)
     return c->driver.memory_free(o->handle);
 }
 
-static int remove_at(struct cuda *c, struct cuda_object **at)
+static void forget(struct cuda *c, struct cuda_object **at)
 {
     struct cuda_object *o = *at;
-    int result = o->handle ? destroy(c, o) : 0;
     *at = o->next;
     cuda_give(c, o, sizeof *o);
+}
+
+/* It is gone whatever the driver says, which may be about an earlier call; but for a capture, which
+ * does not let it go. */
+static int remove_at(struct cuda *c, struct cuda_object **at)
+{
+    enum { STREAM_CAPTURE_UNSUPPORTED = 900 };
+    int result = destroy(c, *at);
+    if (result != STREAM_CAPTURE_UNSUPPORTED)
+        forget(c, at);
     return result;
 }
 
 void cuda_free_objects(struct cuda *c)
 {
-    while (c->objects)
-        remove_at(c, &c->objects);
+    while (c->objects) {
+        destroy(c, c->objects);
+        forget(c, &c->objects);
+    }
 }
 
 /* The object added last was made, or is none. */
 static bool made(struct cuda *c, int result, const char *what, char why[CUDA_WHY])
 {
     bool good = cuda_good(c, result, what, why);
-    if (!good) {
-        c->objects->handle = 0;
-        remove_at(c, &c->objects);
-    }
+    if (!good)
+        forget(c, &c->objects);
     return good;
 }
 
 static bool free_object(struct cuda *c, enum cuda_kind kind, uint64_t handle, const char *what,
                         char why[CUDA_WHY])
 {
+    char doing[64];
     struct cuda_object **at = find(c, kind, handle);
+    c->result = 0;
     if (!*at) {
         snprintf(why, CUDA_WHY, "%s 0x%llx is not of this context", what,
                  (unsigned long long)handle);
         return false;
     }
-    if (!cuda_enter(c, why))
+    if (!cuda_enter_to_free(c, why))
         return false;
-    bool good = cuda_good(c, remove_at(c, at), what, why);
+    snprintf(doing, sizeof doing, "freeing %s", what);
+    bool good = cuda_good(c, remove_at(c, at), doing, why);
     cuda_leave(c);
     return good;
 }
@@ -83,14 +95,18 @@ static bool free_object(struct cuda *c, enum cuda_kind kind, uint64_t handle, co
 static bool allocate(struct cuda *c, enum cuda_kind kind, size_t bytes, struct cuda_object **out,
                      char why[CUDA_WHY])
 {
-    char what[64];
+    char what[96];
+    size_t unused = 0, all = 0;
     struct cuda_object *o = add(c, kind);
     *out = o;
     if (!o)
         return false;
-    snprintf(what, sizeof what, "allocating %zu bytes", bytes);
     o->bytes = bytes;
-    return made(c, c->driver.memory_allocate(&o->handle, bytes ? bytes : 1), what, why);
+    int result = c->driver.memory_allocate(&o->handle, bytes ? bytes : 1);
+    int used = snprintf(what, sizeof what, "allocating %zu bytes", bytes);
+    if (result && c->driver.memory_info(&unused, &all) == 0)
+        snprintf(what + used, sizeof what - (size_t)used, ", of %zu that are free", unused);
+    return made(c, result, what, why);
 }
 
 bool cuda_allocate(struct cuda *c, size_t bytes, uint64_t *address, char why[CUDA_WHY])
@@ -152,6 +168,51 @@ bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream
     return done;
 }
 
+/* --- memory that leaves --- */
+
+struct cuda_given {
+    struct cuda_driver driver;
+    void *context; /* retained once more */
+    int device;
+    uint64_t address;
+};
+
+struct cuda_given *cuda_give_away(struct cuda *c, uint64_t address, size_t bytes,
+                                  char why[CUDA_WHY])
+{
+    struct cuda_object **at = find(c, CUDA_MEMORY, address);
+    why[0] = '\0';
+    c->result = 0;
+    if (!*at || (*at)->bytes < bytes) {
+        snprintf(why, CUDA_WHY, "0x%llx is not the beginning of %zu bytes of this context's memory",
+                 (unsigned long long)address, bytes);
+        return NULL;
+    }
+    struct cuda_given *g = cuda_take(c, sizeof *g);
+    if (!g)
+        return NULL;
+    *g = (struct cuda_given){.driver = c->driver, .device = c->handle, .address = address};
+    if (cuda_good(c, c->driver.context_retain(&g->context, c->handle), "cuDevicePrimaryCtxRetain",
+                  why)) {
+        forget(c, at);
+        return g;
+    }
+    cuda_give(c, g, sizeof *g);
+    return NULL;
+}
+
+/* Whatever fails, there is nobody to tell. */
+void cuda_given_free(const struct allocator *allocator, struct cuda_given *g)
+{
+    void *popped;
+    if (g->driver.context_push(g->context) == 0) {
+        g->driver.memory_free(g->address);
+        g->driver.context_pop(&popped);
+    }
+    g->driver.context_release(g->device);
+    allocator->resize(allocator->user, g, sizeof *g, 0);
+}
+
 /* --- workspace --- */
 
 /* The newest of a stream is its largest. */
@@ -203,11 +264,13 @@ bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *addres
 
 static void free_workspaces(struct cuda *c, const void *stream)
 {
-    for (struct cuda_object **at = &c->objects; *at;)
-        if ((*at)->kind == CUDA_WORKSPACE && (*at)->stream == stream)
+    for (struct cuda_object **at = &c->objects; *at;) {
+        struct cuda_object *o = *at;
+        if (o->kind == CUDA_WORKSPACE && o->stream == stream)
             remove_at(c, at);
-        else
-            at = &(*at)->next;
+        if (*at == o)
+            at = &o->next;
+    }
 }
 
 /* --- streams --- */
@@ -227,13 +290,11 @@ bool cuda_stream_new(struct cuda *c, void **stream, char why[CUDA_WHY])
 
 bool cuda_stream_free(struct cuda *c, void *stream, char why[CUDA_WHY])
 {
-    if (!free_object(c, CUDA_STREAM, (uintptr_t)stream, "stream", why))
-        return false;
-    if (!cuda_enter(c, why))
-        return false;
-    free_workspaces(c, stream);
-    cuda_leave(c);
-    return true;
+    if (*find(c, CUDA_STREAM, (uintptr_t)stream) && cuda_enter_to_free(c, why)) {
+        free_workspaces(c, stream);
+        cuda_leave(c);
+    }
+    return free_object(c, CUDA_STREAM, (uintptr_t)stream, "stream", why);
 }
 
 bool cuda_stream_wait(struct cuda *c, void *stream, char why[CUDA_WHY])

@@ -4,12 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* CUfunction_attribute, CUjit_option. */
+/* CUjit_option */
 enum {
-    FUNCTION_SHARED = 1,
-    FUNCTION_LOCAL = 3,
-    FUNCTION_REGISTERS = 4,
-    FUNCTION_MAX_DYNAMIC_SHARED = 8,
     JIT_ERROR_LOG = 5,
     JIT_ERROR_LOG_BYTES = 6,
 };
@@ -18,15 +14,15 @@ enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
 
 static bool load_image(struct cuda *c, struct cuda_module *m, const char *image, char why[CUDA_WHY])
 {
-    char log[CUDA_WHY - 64] = "";
+    char log[CUDA_WHY / 2] = "";
     int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     int result = c->driver.module_load(&m->module, image, 2, options, values);
     if (cuda_good(c, result, "cuModuleLoadData", why))
         return true;
-    size_t used = strlen(why);
-    if (log[0] && used + 2 < CUDA_WHY)
-        snprintf(why + used, CUDA_WHY - used, "\n%s", log);
+    cuda_say_image(c, image, why);
+    if (log[0])
+        cuda_say_more(why, "\n", log);
     return false;
 }
 
@@ -50,6 +46,7 @@ struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *ker
     if (!m)
         return NULL;
     m->shared_bytes = SHARED_WITHOUT_ASKING;
+    snprintf(m->name, sizeof m->name, "%s", kernel);
     bool loaded = cuda_enter(c, why);
     if (loaded) {
         loaded = load(c, m, image, kernel, why);
@@ -66,8 +63,10 @@ void cuda_unload(struct cuda *c, struct cuda_module *m)
     char why[CUDA_WHY];
     if (!m)
         return;
+    if (c->started == m)
+        c->started = NULL;
     if (m->module) {
-        bool entered = cuda_enter(c, why);
+        bool entered = cuda_enter_to_free(c, why);
         c->driver.module_unload(m->module);
         if (entered)
             cuda_leave(c);

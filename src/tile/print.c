@@ -520,8 +520,6 @@ static void print_indent(struct text *t, int indent)
         text_add_char(t, ' ');
 }
 
-static void stmt_print(struct text *out, const struct stmt *s, int indent);
-
 static void print_list(struct text *t, const struct stmt *first, int indent)
 {
     for (const struct stmt *s = first; s; s = s->next)
@@ -600,7 +598,7 @@ static void print_while(struct text *t, const struct stmt *s, int indent)
 }
 
 /* s alone, not s->next. */
-static void stmt_print(struct text *out, const struct stmt *s, int indent)
+void stmt_print(struct text *out, const struct stmt *s, int indent)
 {
     print_indent(out, indent);
     switch (s->kind) {

@@ -272,6 +272,7 @@ const char *overflow_text(struct arena *a, const struct expr *e, const struct sc
  * ahead of it. */
 void kernel_print(struct text *out, const struct kernel *k);
 void expr_print(struct text *out, const struct expr *e);
+void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone, not s->next */
 
 /* --- verify.c --- */
 

@@ -24,6 +24,16 @@ def main():
     expect(product, 2, "no GPU to run on: cuInit: CUDA_ERROR_NO_DEVICE", FAKE_CUDA_DEVICES="0")
     expect(product, 2, "no GPU to run on: TILEWRIGHT_CUDA_DRIVER names /not/there, which cannot be loaded",
            TILEWRIGHT_CUDA_DRIVER="/not/there")
+    two = {"FAKE_CUDA_DEVICES": "2"}
+    second = product.replace("--device cuda", "--device cuda:1")
+    expect("devices", 0, r"(?m)^cuda +simulator, .*\ncuda:1 +simulator 1, ", **two)
+    expect("devices --json", 0, r'"name": ?"cuda:1"', **two)
+    expect(second, 0, "verified: 1320 elements", **two)
+    expect(second, 2, "no GPU to run on: there is no GPU 1: the driver sees 1, counted from 0")
+    expect(second.replace("cuda:1", "cuda:x"), 2, "`cuda:x` is not the GPU of this context", **two)
+    expect("show kernels/matmul/stages.tile --stage ptx --target cuda:1", 0, "sm_80", **two)
+    expect("run kernels/cuda/block_sum.ptx --device cuda:1 --block 256 --arg f32[1000]:ones --arg f32[1]:none --arg i32:1000",
+           0, "", **two)
     expect(product, 2, "compute capability 7.5; kernels are made for 8.0", FAKE_CUDA_SM="75")
 
     with tempfile.TemporaryDirectory() as folder:

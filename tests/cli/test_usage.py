@@ -74,7 +74,7 @@ def test_misspelt(tool):
     for name in ("counters", "seed=3", "sm=sm_90"):
         expect(tool, ["check", SHARED, f"--{name}"], 2, err=f"tilewright check: --{name.split('=')[0]} is for PTX and CUDA C, not for {SHARED}\n")
     for option, device in (("--device", "gpu"), ("--target", "gpu"), ("--device", "CPU")):
-        refused = expect(tool, ["run" if option == "--device" else "show", SHARED, option, device], 2, err="cuda (the GPU that is here), sm_80 and up")
+        refused = expect(tool, ["run" if option == "--device" else "show", SHARED, option, device], 2, err="cuda (the GPU that is here; cuda:1 the second), sm_80 and up")
         if "did you mean" in refused.err:
             fail(f"{device} is no misspelt cpu: {refused}")
     expect(tool, ["run", SHARED, *small, "--device", "sim", "--sm", "cpu"], 2, err="--sm cpu: the simulator runs what a GPU gets: sm_80 and up")

@@ -19,6 +19,7 @@ static struct {
     FILE *log;
     bool read_environment;
     char fail_name[64]; /* "": nothing fails; "*": any */
+    const char *failed; /* the function that did */
     long fail_at, fail_seen;
     int fail_code;
     struct fake_object *objects;
@@ -50,6 +51,7 @@ int fake_capability(void)
 API void fake_cuda_fail(const char *name, long at, int code);
 API long fake_cuda_calls(const char *name);
 API long fake_cuda_live(int kind);
+API const char *fake_cuda_failed(void);
 
 /* The at-th call from now on of that function ("*": of any) returns code. at 0: none does. */
 API void fake_cuda_fail(const char *name, long at, int code)
@@ -58,6 +60,13 @@ API void fake_cuda_fail(const char *name, long at, int code)
     fake.fail_at = at;
     fake.fail_seen = 0;
     fake.fail_code = code;
+    fake.failed = NULL;
+}
+
+/* The function that was made to fail since then; NULL: none yet. */
+API const char *fake_cuda_failed(void)
+{
+    return fake.failed;
 }
 
 /* So far; NULL: of all functions. */
@@ -111,6 +120,24 @@ static void count_call(const char *name)
         fprintf(fake.log, "%s\n", name);
 }
 
+/* A fault that kernels make sticks, told by whatever call. */
+static bool sticks(int code)
+{
+    static const int all[] = {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] == code)
+            return true;
+    return false;
+}
+
+static int fail(const char *name)
+{
+    fake.failed = name;
+    if (sticks(fake.fail_code) && fake_state() == GOOD)
+        fake_fault(fake.fail_code, "");
+    return fake.fail_code;
+}
+
 int fake_enter(struct fake_entry *e, const char *name)
 {
     pthread_mutex_lock(&fake.lock);
@@ -119,7 +146,7 @@ int fake_enter(struct fake_entry *e, const char *name)
         read_environment();
     count_call(name);
     bool hit = strcmp(fake.fail_name, "*") == 0 || strcmp(fake.fail_name, name) == 0;
-    return hit && ++fake.fail_seen == fake.fail_at ? fake.fail_code : GOOD;
+    return hit && ++fake.fail_seen == fake.fail_at ? fail(name) : GOOD;
 }
 
 void fake_leave(struct fake_entry *e)
@@ -255,6 +282,7 @@ static void destroy_context(int device)
         }
         o = next;
     }
+    fake_default_clear(device);
     current[depth] = was;
     contexts[device] = (struct fake_context){0};
 }
@@ -345,6 +373,7 @@ static const struct {
     {GOOD, "CUDA_SUCCESS", "no error"},
     {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
     {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
@@ -352,11 +381,21 @@ static const struct {
     {NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image for the device"},
     {INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {UNSUPPORTED_PTX, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "PTX of an unsupported toolchain"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested"},
+    {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+    {710, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
+    {714, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error"},
+    {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION", "an illegal instruction was encountered"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+     "operation not supported on global/shared address space"},
+    {718, "CUDA_ERROR_INVALID_PC", "invalid program counter"},
     {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {COOPERATIVE_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks"},
     {NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
@@ -366,6 +405,8 @@ static const struct {
     {CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not begun here"},
     {CAPTURE_IMPLICIT, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the default stream during a capture"},
     {CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT", "an event of a capture"},
+    {INVALID_CLUSTER_SIZE, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cluster misconfiguration"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
 API int cuGetErrorName(int error, const char **text)

@@ -59,7 +59,8 @@ enum fake_result {
     CAPTURE_INVALIDATED = 901,
     CAPTURE_UNMATCHED = 903,
     CAPTURE_IMPLICIT = 906,
-    CAPTURED_EVENT = 907
+    CAPTURED_EVENT = 907,
+    INVALID_CLUSTER_SIZE = 912
 };
 
 enum { FAKE_DEVICES = 8, FAKE_SHARED_BYTES = 227 * 1024, FAKE_MULTIPROCESSORS = 4 };
@@ -193,9 +194,11 @@ struct fake_kernel {
     struct fake_module *from;
     const struct ptx_function *function;
     int dynamic_shared; /* allowed */
+    int large_clusters; /* 1: so */
 };
 void fake_module_free(struct fake_module *m);
 void fake_stream_free(void *stream);
+void fake_default_clear(int device); /* what is in its default stream */
 void fake_graph_free(void *graph);
 
 /* Runs it on the current device's simulator: GOOD, or the fault, which sticks. */

@@ -1,6 +1,7 @@
 /* Launches, on the simulator; what a function takes. */
 #include "fake_cuda.h"
 
+#include "cuda/cuda_driver.h" /* the layout of cuLaunchKernelEx's configuration */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
@@ -124,6 +125,7 @@ enum {
     ATTRIBUTE_SHARED = 1,
     ATTRIBUTE_REGISTERS = 4,
     ATTRIBUTE_DYNAMIC_SHARED = 8,
+    ATTRIBUTE_LARGE_CLUSTERS = 14,
     REGISTERS = 40, /* of every kernel */
     THREADS = 1024
 };
@@ -132,6 +134,8 @@ API int cuFuncSetAttribute(void *function, int attribute, int value)
 {
     FAKE_CONTEXT;
     struct fake_kernel *k = function;
+    if (attribute == ATTRIBUTE_LARGE_CLUSTERS)
+        k->large_clusters = value;
     if (attribute != ATTRIBUTE_DYNAMIC_SHARED)
         return GOOD;
     if (value < 0 || value > FAKE_SHARED_BYTES)
@@ -234,3 +238,50 @@ API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
                                .dynamic_shared = shared};
     return launch(function, &asked, true, stream, params);
 }
+
+#ifndef FAKE_CUDA_OLD
+
+static int check_cluster(const struct fake_kernel *k, const struct sim_launch *l,
+                         const unsigned cluster[3])
+{
+    unsigned size = cluster[0] * cluster[1] * cluster[2];
+    if (size == 1)
+        return GOOD;
+    if (fake_capability() < 90 || size > 16 || (size > 8 && !k->large_clusters))
+        return INVALID_CLUSTER_SIZE;
+    for (int i = 0; i < 3; i++)
+        if (!cluster[i] || l->grid[i] % cluster[i])
+            return INVALID_VALUE;
+    return GOOD;
+}
+
+API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function, void **params,
+                         void **extra)
+{
+    FAKE_CONTEXT;
+    (void)extra;
+    bool cooperative = false;
+    unsigned cluster[3] = {1, 1, 1}; /* not simulated: the kernel sees clusters of one block */
+    struct sim_launch asked = {.cluster = {1, 1, 1}, .dynamic_shared = config->shared_bytes};
+    for (int i = 0; i < 3; i++) {
+        asked.grid[i] = config->grid[i];
+        asked.block[i] = config->block[i];
+    }
+    for (unsigned i = 0; i < config->count; i++) {
+        const struct cuda_launch_attribute *a = &config->attributes[i];
+        switch (a->id) {
+        case LAUNCH_COOPERATIVE: cooperative = a->value.number; break;
+        case LAUNCH_CLUSTER: memcpy(cluster, a->value.cluster, sizeof cluster); break;
+        case LAUNCH_PRIORITY: break;
+        case LAUNCH_OVERLAP:
+            if (fake_capability() < 90)
+                return NOT_SUPPORTED;
+            break;
+        default: return INVALID_VALUE;
+        }
+    }
+    int result = check_cluster(function, &asked, cluster);
+    return result ? result : launch(function, &asked, cooperative, config->stream, params);
+}
+
+#endif

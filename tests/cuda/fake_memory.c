@@ -49,6 +49,14 @@ API int cuMemAlloc_v2(uint64_t *address, size_t bytes)
     return NO_MEMORY;
 }
 
+API int cuMemGetInfo_v2(size_t *unused, size_t *all)
+{
+    FAKE_CONTEXT;
+    *all = (size_t)fake_setting("FAKE_CUDA_MEMORY", (int64_t)1 << 30);
+    *unused = *all - used();
+    return GOOD;
+}
+
 /* Waits for what uses it. */
 API int cuMemFree_v2(uint64_t address)
 {

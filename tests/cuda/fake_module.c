@@ -129,16 +129,18 @@ API int cuModuleGetFunction(void **function, void *module, const char *name)
     if (setjmp(m->out_of_memory))
         return NO_MEMORY;
     struct fake_kernel *k = arena_new(&m->arena, struct fake_kernel);
-    *k = (struct fake_kernel){m, found, 48 * 1024};
+    *k = (struct fake_kernel){.from = m, .function = found, .dynamic_shared = 48 * 1024};
     *function = k;
     return GOOD;
 }
 
+#ifndef FAKE_CUDA_OLD
 API int cuFuncLoad(void *function)
 {
     FAKE_UNSAFE;
     return function ? GOOD : INVALID_HANDLE;
 }
+#endif
 
 /* --- linking --- */
 

@@ -237,6 +237,11 @@ void fake_stream_free(void *stream)
     fake_delete(s);
 }
 
+void fake_default_clear(int device)
+{
+    clear(&defaults[device].queue);
+}
+
 API int cuStreamDestroy_v2(void *stream)
 {
     FAKE_RELEASE;

@@ -9,6 +9,8 @@ a line, a line "…" for any lines. A comment line above the block, <!-- status 
 folder that looks like a checkout, with build/ the build under test. Not run: ./dev, git, sudo, package managers, which are
 the machine's set-up and run by other means; commands on CUDA C where no compiler of it is.
 
+The GPU of the documents is the driver library of the tests (tests/cuda).
+
 A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with
 the build's compiler and flags.
 """
@@ -90,7 +92,8 @@ def run_program(path, line, block, folder, environment):
 
 def main():
     tool, files, _ = arguments()
-    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]))
+    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]),
+                       TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     for path in files:
         text = open(path).read()
         with tempfile.TemporaryDirectory() as folder:

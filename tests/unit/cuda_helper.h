@@ -7,6 +7,7 @@
 
 /* The driver's own functions, as a program beside ours calls them. */
 #define DRIVER_CALLS(X)                                                                            \
+    X(int, cuInit, (unsigned flags))                                                               \
     X(int, cuDevicePrimaryCtxRetain, (void **context, int device))                                 \
     X(int, cuDevicePrimaryCtxRelease_v2, (int device))                                             \
     X(int, cuCtxGetCurrent, (void **context))                                                      \
@@ -19,6 +20,7 @@
     X(int, cuGraphExecDestroy, (void *graph))                                                      \
     X(void, fake_cuda_fail, (const char *name, long at, int code))                                 \
     X(long, fake_cuda_calls, (const char *name))                                                   \
+    X(const char *, fake_cuda_failed, (void))                                                      \
     X(long, fake_cuda_live, (int kind))
 
 struct driver {

@@ -3,6 +3,7 @@
 #include "cuda_helper.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Workspace that must be zero: four blocks add up in turn. */
@@ -157,6 +158,145 @@ static void test_occupancy(void **state)
     assert_true(o.blocks > 0 && o.registers > 0 && o.shared_bytes > 0);
 }
 
+/* --- several devices --- */
+
+/* Two contexts in one thread, each on its GPU. The device of one is nothing to the other. */
+static void test_two_devices(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    struct fixture second = *f;
+    second.config.device = 1;
+    succeed(&second, tw_context_new(&second.config, &second.ctx));
+    second.launch = NULL;
+    tw_array a = product_on_device(f), b = product_on_device(&second);
+    for (int i = 0; i < 2; i++) {
+        succeed(f, tw_launch_start(f->launch, NULL));
+        succeed(&second, tw_launch_start(second.launch, NULL));
+    }
+    fetch(f, &a, NULL);
+    fetch(&second, &b, NULL);
+    expect_product(f, f->c);
+    expect_product(&second, second.c);
+    void *stream;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    refused(&second, tw_stream_free(second.ctx, stream), TW_BAD_ARGUMENT, "is not of this context");
+    tw_kernel *k = tw_module_kernel_at(second.module, 0);
+    succeed(&second, tw_kernel_for_target(k, "cuda:1", &k));
+    refused(&second, tw_kernel_for_target(k, "cuda:0", &k), TW_BAD_ARGUMENT,
+            "`cuda:0` is not the GPU of this context, which is `cuda:1`");
+    tw_context_free(second.ctx);
+    tw_device d;
+    assert_true(tw_device_at(2, &d) && d.ordinal == 1 && strcmp(d.name, "cuda:1") == 0);
+    assert_false(tw_device_at(3, &d));
+}
+
+/* The program's own context is as it was after each call. */
+static void test_context_of_the_program(void **state)
+{
+    struct fixture *f = *state;
+    void *own, *now;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    assert_int_equal(driver.cuInit(0), 0);
+    assert_int_equal(driver.cuDevicePrimaryCtxRetain(&own, 1), 0);
+    assert_int_equal(driver.cuCtxSetCurrent(own), 0);
+    tw_array c = product_on_device(f);
+    succeed(f, tw_launch_run(f->launch));
+    assert_int_equal(driver.cuCtxGetCurrent(&now), 0);
+    assert_ptr_equal(now, own);
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+    assert_int_equal(driver.cuCtxSetCurrent(NULL), 0);
+    assert_int_equal(driver.cuDevicePrimaryCtxRelease_v2(1), 0);
+}
+
+/* --- attributes --- */
+
+static void test_start_with_attributes(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_CUDA_SM", "90", 1);
+    tw_array c = product_on_device(f);
+    long launches = driver.fake_cuda_calls("cuLaunchKernelEx");
+    succeed(f, tw_launch_start_with(f->launch, NULL, NULL));
+    succeed(f, tw_launch_start_with(f->launch, NULL, &(tw_launch_attributes){{1, 0, 1}, 0, false}));
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches);
+    tw_launch_attributes all = {{2, 1, 1}, -1, true}; /* a grid of 2 x 2 blocks */
+    succeed(f, tw_launch_start_with(f->launch, NULL, &all));
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 1);
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+    tw_launch_attributes odd = {.cluster = {1, 3, 1}};
+    refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_UNSUPPORTED,
+            "2 blocks along y are no multiple of the cluster's 3");
+    odd.cluster[1] = 17;
+    refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_BAD_ARGUMENT, "1 to 16 blocks");
+}
+
+/* A GPU without clusters refuses them; what is only allowed is left out. */
+static void test_attributes_of_an_old_gpu(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = product_on_device(f);
+    tw_launch_attributes all = {{2, 1, 1}, -1, true};
+    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED,
+            "clusters of 2 blocks: those need a GPU of compute capability 9.0");
+    all.cluster[0] = 0;
+    succeed(f, tw_launch_start_with(f->launch, NULL, &all));
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+}
+
+static void test_attributes_of_an_old_driver(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_CUDA_SM", "90", 1);
+    setenv("TILEWRIGHT_CUDA_DRIVER", TW_FAKE_CUDA_OLD, 1);
+    tw_array c = product_on_device(f);
+    tw_launch_attributes all = {{2, 1, 1}, -1, true};
+    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED,
+            "clusters of 2 blocks: those need a driver for CUDA 11.8");
+    all.cluster[0] = 0;
+    succeed(f, tw_launch_start_with(f->launch, NULL, &all));
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+}
+
+static const char cluster_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                   ".visible .entry numbers(.param .u64 out)\n"
+                                   "{\n"
+                                   "    .reg .b32 %r<2>;\n"
+                                   "    .reg .b64 %rd<4>;\n"
+                                   "    ld.param.u64 %rd1, [out];\n"
+                                   "    mov.u32 %r1, %ctaid.x;\n"
+                                   "    mul.wide.u32 %rd2, %r1, 4;\n"
+                                   "    add.s64 %rd3, %rd1, %rd2;\n"
+                                   "    st.global.u32 [%rd3], %r1;\n"
+                                   "    ret;\n"
+                                   "}\n";
+
+static void test_ptx_in_clusters(void **state)
+{
+    struct fixture *f = *state;
+    int32_t numbers[32] = {0};
+    tw_ptx *p;
+    setenv("FAKE_CUDA_SM", "90", 1);
+    succeed(f, tw_ptx_from_text(f->ctx, "c.ptx", cluster_text, strlen(cluster_text), &p));
+    tw_ptx_argument out = {.data = numbers, .bytes = sizeof numbers, .is_array = true};
+    tw_ptx_launch launch = {.grid = {32, 1, 1},
+                            .block = {1, 1, 1},
+                            .cluster = {16, 1, 1},
+                            .arguments = &out,
+                            .argument_count = 1};
+    long launches = driver.fake_cuda_calls("cuLaunchKernelEx");
+    succeed(f, tw_ptx_run(p, &launch, NULL));
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 1);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(numbers[i], i);
+    launch.cluster[0] = 5;
+    refused(f, tw_ptx_run(p, &launch, NULL), TW_UNSUPPORTED, "32 blocks along x are no multiple");
+}
+
 /* --- workspace --- */
 
 static tw_array total_on_device(struct fixture *f)
@@ -251,11 +391,22 @@ int main(void)
 {
 #define GPU_TEST(name) cmocka_unit_test_setup_teardown(name, cuda_setup, cuda_teardown)
     const struct CMUnitTest tests[] = {
-        GPU_TEST(test_host_arrays),       GPU_TEST(test_arrays_in_place),
-        GPU_TEST(test_start_in_a_stream), GPU_TEST(test_start_wants_arrays_on_the_device),
-        GPU_TEST(test_misaligned_array),  GPU_TEST(test_host_kernel_refuses_device_array),
-        GPU_TEST(test_occupancy),         GPU_TEST(test_workspace_is_zeroed_in_the_stream),
-        GPU_TEST(test_start_is_captured), GPU_TEST(test_capture_of_what_is_not_ready),
+        GPU_TEST(test_two_devices),
+        GPU_TEST(test_context_of_the_program),
+        GPU_TEST(test_host_arrays),
+        GPU_TEST(test_arrays_in_place),
+        GPU_TEST(test_start_in_a_stream),
+        GPU_TEST(test_start_wants_arrays_on_the_device),
+        GPU_TEST(test_misaligned_array),
+        GPU_TEST(test_host_kernel_refuses_device_array),
+        GPU_TEST(test_start_with_attributes),
+        GPU_TEST(test_attributes_of_an_old_gpu),
+        GPU_TEST(test_attributes_of_an_old_driver),
+        GPU_TEST(test_ptx_in_clusters),
+        GPU_TEST(test_occupancy),
+        GPU_TEST(test_workspace_is_zeroed_in_the_stream),
+        GPU_TEST(test_start_is_captured),
+        GPU_TEST(test_capture_of_what_is_not_ready),
     };
     return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }
