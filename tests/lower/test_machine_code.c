@@ -277,6 +277,10 @@ static const struct {
     {"matmul/nt.tile", TW_F16, "left out"},
     {"matmul/nt.tile", TW_BF16, "left out"},
     {"matmul/nt.tile", TW_DTYPE_NONE, "left out"}, /* of bytes */
+    {"matmul/ragged.tile", TW_F16, "left out"},
+    {"matmul/ragged.tile", TW_BF16, "left out"},
+    {"matmul/read_ahead.tile", TW_F16, "left out"},
+    {"matmul/read_ahead.tile", TW_BF16, "left out"},
 };
 
 static int64_t size_of(const char *name)

@@ -420,11 +420,11 @@ static void every_failing_call_is_reported(void **state)
     for (long at = 1; status != TW_OK; at++) {
         tw_entry_free(x.entry);
         succeed(x.f, tw_entry_new(x.f->launch, &x.entry));
-        driver.fake_cuda_fail("*", at, 719);
+        driver.fake_cuda_fail("*", at, 1);
         status = scale(&x, 100, 2, 0);
         driver.fake_cuda_fail("", 0, 0);
         if (status != TW_OK)
-            not_started(&x, status, status, "CUDA_ERROR_LAUNCH_FAILED");
+            not_started(&x, status, status, "CUDA_ERROR_INVALID_VALUE");
         started(&x, scale(&x, 100, 2, 0));
         expect_scaled(&x, 100, 2, 0);
     }
