@@ -39,7 +39,7 @@ SKIPPED = 77
 def shapes(kernel):
     if kernel.name in SHAPES:
         return SHAPES[kernel.name]
-    return [dict(m=m, n=n, k=k) for m, n, k in MATMUL]
+    return [dict(m=m, n=n, k=k, batch=2) for m, n, k in MATMUL]
 
 
 class Case:
