@@ -5,6 +5,8 @@
 #include "json.h"
 #include "tool.h"
 
+#include <glob.h>
+
 enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
 
 struct bench_row {
@@ -26,6 +28,10 @@ struct bench_row {
     char why[400]; /* BENCH_SKIPPED, BENCH_FAIL */
 };
 
+/* kernels/matmul here, or beside the folder that the program was built in. */
+bool bench_find_kernels(glob_t *found);
+/* bench --device cuda: beside cuBLAS on a GPU. */
+int bench_on_cuda(const struct command *self, const struct options *given);
 /* bench sim [FILE[:KERNEL]]: the speed of the simulator. */
 int bench_simulator(const struct command *self, const struct options *given);
 

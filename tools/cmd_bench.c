@@ -1,5 +1,6 @@
 /* bench: kernels timed in turn with OpenBLAS, and their values checked. */
 #include "bench.h"
+#include "bench_shapes.h"
 #include "blas.h"
 #include "commands.h"
 #include "operands.h"
@@ -8,7 +9,6 @@
 #include "tensor.h"
 #include "verdict.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -160,8 +160,7 @@ static int add_target(struct bench *b, const char *target)
     return STATUS_OK;
 }
 
-/* kernels/matmul here, or beside the folder that the program was built in. */
-static bool find_kernels(glob_t *found)
+bool bench_find_kernels(glob_t *found)
 {
     char program[PATH_MAX];
     if (glob("kernels/matmul/*.tile", 0, NULL, found) == 0)
@@ -192,7 +191,7 @@ static int gather_entries(struct bench *b)
     size_t count = (size_t)b->given->word_count;
     glob_t found = {0};
     if (count == 0) {
-        if (!find_kernels(&found))
+        if (!bench_find_kernels(&found))
             return usage_error(NULL, b->self, "which FILE? (there is no kernels/matmul here)");
         targets = (const char *const *)found.gl_pathv;
         count = found.gl_pathc;
@@ -642,6 +641,10 @@ static int bench_all(struct bench *b)
     return status == STATUS_OK && b->failed ? STATUS_FAILED : status;
 }
 
+/* Options of bench --device cuda alone. */
+static const char *const of_cuda[] = {"m",       "n",      "k",       "batch", "suite",
+                                      "seconds", "rounds", "ensures", NULL};
+
 static bool is_of_simulator(const struct options *given)
 {
     return given->word_count > 0 && strcmp(given->words[0], "sim") == 0;
@@ -649,8 +652,15 @@ static bool is_of_simulator(const struct options *given)
 
 static int bench_run(const struct command *self, const struct options *given)
 {
+    const char *device = options_value(given, "device");
     if (is_of_simulator(given))
         return bench_simulator(self, given);
+    if (device && strcmp(device, "cuda") == 0)
+        return bench_on_cuda(self, given);
+    if (device && strcmp(device, "cpu") != 0)
+        return usage_error(NULL, self, "--device %s: bench knows cpu and cuda", device);
+    if (options_any(given, of_cuda))
+        return usage_error(NULL, self, "--%s needs --device cuda", options_any(given, of_cuda));
     struct bench b = {.self = self,
                       .given = given,
                       .warmup = 5,
@@ -701,6 +711,23 @@ static const struct option_spec bench_options[] = {
      .value = "SECONDS",
      .help = "a kernel past this is measured less often, at least 3 times (default\n10); a single "
              "run of ten times as long is ended and fails"},
+    {.name = "device",
+     .values = 1,
+     .value = "DEVICE",
+     .help = "cpu (default), or cuda: beside cuBLAS and cuBLASLt on a GPU"},
+    OPTION_EXTENT('m', "m"),
+    OPTION_EXTENT('n', "n"),
+    OPTION_EXTENT('k', "k"),
+    {.name = "batch", .values = 1, .value = "LIST", .help = "how many such products (default 1)"},
+    OPTION_SUITE,
+    {.name = "rounds",
+     .values = 1,
+     .value = "N",
+     .help = "turns of kernel and libraries (default 5)"},
+    {.name = "seconds", .values = 1, .value = "S", .help = "of a turn (default 0.2)"},
+    {.name = "ensures",
+     .help = "--device cuda: values by `ensures` at every size; without, beyond 512 x 512 x 512\n"
+             "beside the library's, and 4096 elements in double precision"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
@@ -712,23 +739,30 @@ static const struct option_spec bench_options[] = {
 const struct command command_bench = {
     .name = "bench",
     .arguments = "[FILE[:KERNEL]…] [OPTIONS]",
-    .summary = "time kernels beside OpenBLAS, values checked",
-    .about = "Times kernels (default: kernels/matmul) and compares every value with `ensures`.\n"
-             "Kernels with parameters m, n and k are timed at the sizes asked for (or at those of "
-             "--set), and those\n"
-             "that make C[m][n] from A[m][k] and B[k][n] in turn with OpenBLAS's sgemm. Others are "
-             "timed "
-             "at sizes\n"
-             "given by --set, and rated by the bytes of their arrays.\n"
-             "`bench sim [FILE]` times the simulator instead: a product's PTX (default: "
-             "kernels/sgemm/tiled.tile,\n"
-             "256 x 256 x 256), alone and with each of the checks of `check`, in warp instructions "
-             "a second on one core.\n"
-             "A kernel that does not take a size is skipped, and the table says why.\n"
-             "Status 1: a value was wrong, or a kernel failed.",
+    .summary = "time kernels beside OpenBLAS or cuBLAS, values checked",
+    .about =
+        "Times kernels (default: kernels/matmul) and compares every value with `ensures`.\n"
+        "Kernels with parameters m, n and k are timed at the sizes asked for (or at those of "
+        "--set), and those\n"
+        "that make C[m][n] from A[m][k] and B[k][n] in turn with OpenBLAS's sgemm. Others are "
+        "timed "
+        "at sizes\n"
+        "given by --set, and rated by the bytes of their arrays.\n"
+        "With --device cuda they run on a GPU, beside cuBLAS and cuBLASLt where those are found: "
+        "several rounds of\n"
+        "kernel and libraries in turn, over copies of the arrays that are larger than the "
+        "cache (docs/bench.md).\n"
+        "`bench sim [FILE]` times the simulator instead: a product's PTX (default: "
+        "kernels/sgemm/tiled.tile,\n"
+        "256 x 256 x 256), alone and with each of the checks of `check`, in warp instructions "
+        "a second on one core.\n"
+        "A kernel that does not take a size is skipped, and the table says why.\n"
+        "Status 1: a value was wrong, or a kernel failed.",
     .options = bench_options,
     .examples = "  tilewright bench -s 256\n"
                 "  tilewright bench kernels/sgemm/*.tile --dims 256 384 640 --json\n"
-                "  tilewright bench kernels/fused/softmax.tile --set rows=1024,cols=1000\n",
+                "  tilewright bench kernels/fused/softmax.tile --set rows=1024,cols=1000\n"
+                "  tilewright bench --device cuda --type f16 -m 16,64 -n 8192 -k 28672\n"
+                "  tilewright bench --device cuda --type all --suite squares --json\n",
     .run = bench_run,
 };

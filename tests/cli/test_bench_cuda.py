@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""`bench --device cuda` on a driver and a cuBLAS that run on the host: rows, libraries, values, suites, statuses."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+ALL_TYPES = ["f16", "bf16", "f32", "tf32", "i8", "e4m3"]
+FILES = [f"kernels/matmul/{name}.tile" for name in ("shared", "int8", "fp8", "tf32")]
+SMALL = ["-m", "64", "-n", "48", "-k", "72"]
+QUICK = ["--rounds", "2", "--seconds", "0.0001"]
+
+
+def bench(tool, status, *arguments, **variables):
+    os.environ.update(variables)
+    result = call([tool, "bench", "--device", "cuda", *arguments, *QUICK])
+    for name in variables:
+        del os.environ[name]
+    if result.status != status:
+        fail(f"bench {arguments} with {variables}: expected status {status}: {result}")
+    return json.loads(result.out) if "--json" in arguments else result.out + result.err
+
+
+def expect(condition, what):
+    if not condition:
+        fail(f"{what}")
+
+
+def check_types(tool):
+    """Every type has a kernel; each beside both libraries, but 8-bit floats, which cublasGemmEx does not take."""
+    result = bench(tool, 0, *FILES, *SMALL, "--type", "all", "--json")
+    rows = {r["dtype"]: r for r in result["rows"]}
+    expect(list(rows) == ALL_TYPES, list(rows))
+    for dtype, row in rows.items():
+        libraries = {l["name"].split()[0]: l for l in row["libraries"]}
+        expect(row["result"] == "PASS" and "ensures" in row["compared"] and "cuBLASLt" in row["compared"], row)
+        expect(row["copies"] > 3 and row["ms"] > 0 and row["tflops"] > 0 and row["runs"] > 1, row)
+        expect(libraries["cuBLASLt"]["ms"] > 0, row)
+        expect(("ms" in libraries["cuBLAS"]) == (dtype != "e4m3"), row)
+        narrow = dtype in ("i8", "e4m3")
+        expect(("[n][k]" in libraries["cuBLASLt"].get("note", "")) == narrow, row)
+        best = min(l["ratio"] for l in libraries.values() if "ms" in l)
+        expect(row["ratio"] == best and row["peer_ms"] > 0, row)
+    expect(len(result["means"]) == len(ALL_TYPES), result["means"])
+
+
+def check_values(tool):
+    """A value that differs from the library's is a failure; so is a broken kernel."""
+    said = bench(tool, 1, "kernels/matmul/shared.tile", *SMALL, FAKE_CUBLAS_WRONG="1")
+    expect("FAIL" in said and "off by" in said and "beside cuBLASLt" in said, said)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/wrong.tile"
+        with open("kernels/matmul/shared.tile") as source, open(path, "w") as out:
+            out.write(source.read().replace("(T) acc;", "(T) (acc + 1);"))
+        expect("FAIL" in bench(tool, 1, path, *SMALL), "a wrong kernel passes")
+
+
+def check_samples(tool):
+    """Without `ensures`, as at large sizes: elements made in double precision, and the library's."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/silent.tile"
+        with open("kernels/matmul/shared.tile") as source:
+            text = source.read().replace("ensures C == dot(A, B);", "")
+        for wrong in False, True:
+            with open(path, "w") as out:
+                out.write(text.replace("p < k;", "p < k - 16;") if wrong else text)
+            row = bench(tool, wrong, path, *SMALL, "--type", "f16", "--json")["rows"][0]
+            expect(row["result"] == ("FAIL" if wrong else "PASS") and "double precision" in row["compared"], row)
+
+
+def check_shapes(tool):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/few.txt", "w") as out:
+            out.write("# a comment\n16 16 16\n\n24 8 40 2  # two of them\n")
+        result = bench(tool, 0, "kernels/matmul/shared.tile", "kernels/matmul/batched.tile", "--suite",
+                       f"{folder}/few.txt", "--json")
+        rows = [(r["kernel"], r["class"], r["m"], r["n"], r["k"], r["batch"]) for r in result["rows"]]
+        expect(rows == [("matmul_v1", "few", 16, 16, 16, 1), ("matmul_batched", "few", 16, 16, 16, 1),
+                        ("matmul_batched", "few", 24, 8, 40, 2)], rows)
+        expect(result["means"][0]["class"] == "few" and result["means"][0]["sizes"] == 2, result["means"])
+        with open(f"{folder}/bad.txt", "w") as out:
+            out.write("16 16 16\n16 x\n")
+        expect("bad.txt:2" in bench(tool, 2, "--suite", f"{folder}/bad.txt"), "the line is not named")
+    lists = bench(tool, 0, "kernels/matmul/shared.tile", "-m", "8,16", "-n", "8", "-k", "8,24", "--json")["rows"]
+    expect([(r["m"], r["k"]) for r in lists] == [(8, 8), (8, 24), (16, 8), (16, 24)], lists)
+
+
+def check_others(tool):
+    said = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, TILEWRIGHT_CUBLAS="/nowhere")
+    expect("/nowhere" in said and "PASS" in said, said)
+    said = bench(tool, 0, "kernels/fused/softmax.tile", "--set", "rows=8,cols=20")
+    expect("softmax" in said and "PASS" in said, said)
+    said = bench(tool, 0, "kernels/matmul/auto.tile", *SMALL, "--tune", "BM=64,BN=128")
+    expect("BM=64,BN=128" in said and "--tune" in said, said)
+    bench(tool, 2, "kernels/matmul/shared.tile", "-m", "8")
+    bench(tool, 2, "kernels/matmul/shared.tile", "--suite", "nosuch")
+    bench(tool, 2, "kernels/matmul/shared.tile", "--type", "f17", *SMALL)
+    bench(tool, 2, "kernels/matmul/shared.tile", "--repeat", "3", *SMALL)
+    no_gpu = bench(tool, 2, "kernels/matmul/shared.tile", *SMALL, FAKE_CUDA_DEVICES="0")
+    expect("GPU" in no_gpu, no_gpu)
+    if call([tool, "bench", "-m", "8"]).status != 2:
+        fail("-m without --device cuda")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    os.environ.update({"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90",
+                       "TILEWRIGHT_CUBLAS": os.environ["FAKE_CUBLAS"]})
+    check_types(tool)
+    check_values(tool)
+    check_samples(tool)
+    check_shapes(tool)
+    check_others(tool)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,364 @@
+/* bench --device cuda. */
+#include "bench_gpu_report.h"
+#include "commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_SIZE = 4096, ROUNDS = 5, TYPES_MOST = 16 };
+static const size_t workspace_bytes = (size_t)64 << 20;
+
+static const tw_dtype every_type[] = {TW_F16, TW_BF16, TW_F32, TW_TF32, TW_I8, TW_E4M3};
+static const struct {
+    const char *name;
+    tw_dtype type;
+} type_names[] = {{"int8", TW_I8}, {"fp8", TW_E4M3}, {"fp16", TW_F16}, {"fp32", TW_F32}};
+
+struct cuda_bench {
+    struct gpu_bench common;
+    const struct options *given;
+    struct program *programs;
+    int program_count;
+    struct gpu_entry *entries;
+    int entry_count;
+    struct shapes shapes;
+    bool sizes_set; /* by --set */
+    bool files_given;
+    tw_dtype types[TYPES_MOST];
+    int type_count;
+    struct slab workspace;
+    struct gpu_row *rows;
+    int row_count;
+    struct gpu_columns columns;
+    struct json json;
+    bool to_json;
+    tw_device device;
+};
+
+/* --- what to time --- */
+
+static int add_type(struct cuda_bench *b, const char *name)
+{
+    tw_dtype type = tw_dtype_from_name(name);
+    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
+        if (strcmp(name, type_names[i].name) == 0)
+            type = type_names[i].type;
+    if (type == TW_DTYPE_NONE)
+        return usage_error(NULL, b->common.self,
+                           "unknown type '%s'; there are f16, bf16, f32, "
+                           "tf32, int8, fp8, …, and all",
+                           name);
+    if (b->type_count < TYPES_MOST)
+        b->types[b->type_count++] = type;
+    return STATUS_OK;
+}
+
+/* --type f16,bf16 or all: each in turn. */
+static int add_types(struct cuda_bench *b, const char *text)
+{
+    int status = STATUS_OK;
+    if (strcmp(text, "all") == 0) {
+        for (size_t i = 0; i < sizeof every_type / sizeof *every_type; i++)
+            b->types[b->type_count++ % TYPES_MOST] = every_type[i];
+        return STATUS_OK;
+    }
+    for (; *text && status == STATUS_OK; text += *text == ',') {
+        char name[24];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        status = add_type(b, name);
+        text += length;
+    }
+    return status;
+}
+
+/* What --type says without a name is read here; the rest goes to the launches. */
+static int split_settings(struct cuda_bench *b)
+{
+    const struct options *o = b->given;
+    struct options *s = &b->common.settings;
+    *s = *o;
+    s->uses = need_memory((size_t)(o->use_count + 1) * sizeof *s->uses);
+    s->use_count = 0;
+    int status = STATUS_OK;
+    for (int i = 0; i < o->use_count && status == STATUS_OK; i++) {
+        const struct option_use *u = &o->uses[i];
+        if (strcmp(u->spec->name, "type") == 0 && !strchr(u->values[0], '='))
+            status = add_types(b, u->values[0]);
+        else
+            s->uses[s->use_count++] = *u;
+    }
+    if (b->type_count == 0)
+        b->types[b->type_count++] = TW_DTYPE_NONE;
+    return status;
+}
+
+static int add_kernel(struct cuda_bench *b, const struct program *p, tw_kernel *k)
+{
+    tw_kernel *of_gpu;
+    tw_status s = tw_kernel_for_target(k, "cuda", &of_gpu);
+    if (s != TW_OK) {
+        complain_library(NULL, p->ctx, s);
+        return STATUS_USAGE; /* as `run` says that there is no GPU */
+    }
+    struct gpu_entry e = {.program = p, .kernel = of_gpu};
+    e.is_product = find_product(of_gpu, &e.product);
+    e.takes_sizes =
+        takes_extent(of_gpu, "m") && takes_extent(of_gpu, "n") && takes_extent(of_gpu, "k");
+    b->entries = need_more_memory(b->entries, (size_t)(b->entry_count + 1) * sizeof *b->entries);
+    b->entries[b->entry_count++] = e;
+    int width = (int)strlen(tw_kernel_name(k));
+    if (width > b->columns.name_width)
+        b->columns.name_width = width;
+    return STATUS_OK;
+}
+
+static int add_program(struct cuda_bench *b, const char *target)
+{
+    struct program *p = &b->programs[b->program_count++];
+    int status = program_open(p, target, &(struct program_config){.colour = on_terminal(stderr)});
+    if (status != STATUS_OK)
+        return status;
+    if (p->kernel) {
+        tw_kernel *k = program_kernel(p, b->common.self);
+        return k ? add_kernel(b, p, k) : STATUS_USAGE;
+    }
+    for (int i = 0; i < tw_module_kernel_count(p->module) && status == STATUS_OK; i++)
+        status = add_kernel(b, p, tw_module_kernel_at(p->module, i));
+    return status;
+}
+
+static int gather_programs(struct cuda_bench *b)
+{
+    const char *const *targets = b->given->words;
+    size_t count = (size_t)b->given->word_count;
+    glob_t found = {0};
+    b->files_given = count > 0;
+    if (count == 0) {
+        if (!bench_find_kernels(&found))
+            return usage_error(NULL, b->common.self,
+                               "which FILE? (there is no kernels/matmul here)");
+        targets = (const char *const *)found.gl_pathv;
+        count = found.gl_pathc;
+    }
+    int status = STATUS_OK;
+    b->programs = need_memory(count * sizeof *b->programs);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = add_program(b, targets[i]);
+    globfree(&found);
+    return status;
+}
+
+static int check_settings(struct cuda_bench *b)
+{
+    const struct options *o = &b->common.settings;
+    struct known_kernel *known = need_memory((size_t)b->entry_count * sizeof *known);
+    for (int i = 0; i < b->entry_count; i++)
+        known[i] = (struct known_kernel){b->entries[i].program, b->entries[i].kernel};
+    int status = settings_known(known, b->entry_count, o);
+    free(known);
+    b->sizes_set = settings_set(o, "m") || settings_set(o, "n") || settings_set(o, "k");
+    if (status == STATUS_OK && b->sizes_set && b->shapes.count)
+        return usage_error(
+            NULL, b->common.self,
+            "m, n and k are given twice: by --set, and by -s, -m, --dims or --suite");
+    if (status == STATUS_OK && !b->shapes.count) {
+        b->shapes.list = need_memory(sizeof *b->shapes.list);
+        b->shapes.list[b->shapes.count++] =
+            (struct shape){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE, .batch = 1};
+    }
+    return status;
+}
+
+/* --- the device --- */
+
+static bool find_device(tw_device *d)
+{
+    for (int i = 0; tw_device_at(i, d); i++)
+        if (strcmp(d->name, "cuda") == 0)
+            return true;
+    return false;
+}
+
+static int open_device(struct cuda_bench *b)
+{
+    struct gpu *g = &b->common.gpu;
+    g->ctx = b->programs[0].ctx;
+    int status = gpu_open(g);
+    if (status != STATUS_OK)
+        return status;
+    if (find_device(&b->device))
+        g->l2_bytes = b->device.l2_bytes;
+    b->common.has_cublas = cublas_open(&b->common.cublas, g->stream);
+    b->common.workspace = &b->workspace;
+    if (b->common.has_cublas && !slab_open(&b->workspace, g, 1, NULL, workspace_bytes)) {
+        complain_library(NULL, g->ctx, TW_NO_MEMORY);
+        return STATUS_FAILED;
+    }
+    return STATUS_OK;
+}
+
+static void close_all(struct cuda_bench *b)
+{
+    cublas_close(&b->common.cublas);
+    slab_close(&b->workspace, &b->common.gpu);
+    gpu_close(&b->common.gpu);
+    for (int i = 0; i < b->program_count; i++)
+        program_close(&b->programs[i]);
+    free(b->programs);
+    free(b->entries);
+    free(b->shapes.list);
+    free(b->rows);
+    free(b->common.settings.uses);
+}
+
+/* --- the whole --- */
+
+static void put_row(struct cuda_bench *b, const struct gpu_row *row)
+{
+    progress_clear(&b->common.progress);
+    if (b->to_json)
+        gpu_json(row, &b->json);
+    else
+        gpu_print(row, &b->columns);
+    progress_start(&b->common.progress);
+    b->rows = need_more_memory(b->rows, (size_t)(b->row_count + 1) * sizeof *b->rows);
+    b->rows[b->row_count++] = *row;
+}
+
+/* Batched kernels are for batched sizes, unless they are asked for by name. */
+static bool is_for(const struct cuda_bench *b, const struct gpu_entry *e, const struct shape *s,
+                   tw_dtype type)
+{
+    if (type != TW_DTYPE_NONE && !gpu_takes_type(e, type))
+        return false;
+    bool batched = takes_extent(e->kernel, "batch");
+    return !s || !e->takes_sizes || (s->batch > 1 ? batched : !batched || b->files_given);
+}
+
+static int bench_size(struct cuda_bench *b, const struct shape *s, tw_dtype type)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < b->entry_count && status == STATUS_OK; i++) {
+        const struct gpu_entry *e = &b->entries[i];
+        struct gpu_row row;
+        if (e->takes_sizes != (s != NULL) && !b->sizes_set)
+            continue;
+        if (!is_for(b, e, s, type))
+            continue;
+        status = gpu_measure(&b->common, e, s, type, &row);
+        if (status == STATUS_OK)
+            put_row(b, &row);
+    }
+    return status;
+}
+
+/* Every type at every size; then the kernels that have no sizes m, n and k. */
+static int bench_every(struct cuda_bench *b)
+{
+    int status = STATUS_OK;
+    for (int t = 0; t < b->type_count; t++) {
+        for (int i = 0; i < b->shapes.count && !b->sizes_set && status == STATUS_OK; i++)
+            status = bench_size(b, &b->shapes.list[i], b->types[t]);
+        if (status == STATUS_OK)
+            status = bench_size(b, NULL, b->types[t]);
+    }
+    return status;
+}
+
+static void print_preamble(const struct cuda_bench *b)
+{
+    const struct gpu *g = &b->common.gpu;
+    printf("cuda: %s\n", b->device.description);
+    printf("median of %d rounds of %g s, kernel and libraries in turn, arrays rotated beyond %lld "
+           "MB of cache;\n"
+           "inputs (rand - 0.5)/sqrt(K), of 8-bit floats rand - 0.5, of int8 -127 … 127\n",
+           g->rounds, g->round_seconds, (long long)(g->l2_bytes >> 20));
+    if (b->common.has_cublas)
+        printf("/cuBLAS, /cuBLASLt: the library's time over the kernel's; %s, and the best of the "
+               "first %d answers of %s\n\n",
+               b->common.cublas.name, CUBLASLT_WAYS, b->common.cublas.lt_name);
+    else
+        printf("%s\n\n", b->common.cublas.why);
+}
+
+static void json_preamble(struct cuda_bench *b)
+{
+    const struct gpu *g = &b->common.gpu;
+    struct json *j = &b->json;
+    json_open(j, '{');
+    json_key(j, "device");
+    json_string(j, b->device.description);
+    json_key(j, "rounds");
+    json_integer(j, g->rounds);
+    json_key(j, "round_seconds");
+    json_real(j, g->round_seconds);
+    json_key(j, "l2_bytes");
+    json_integer(j, g->l2_bytes);
+    json_key(j, "blas");
+    json_string(j, b->common.has_cublas ? b->common.cublas.name : NULL);
+    if (!b->common.has_cublas) {
+        json_key(j, "blas_missing");
+        json_string(j, b->common.cublas.why);
+    }
+    json_key(j, "rows");
+    json_open(j, '[');
+}
+
+static int bench_and_report(struct cuda_bench *b)
+{
+    if (b->to_json) {
+        json_preamble(b);
+    } else {
+        print_preamble(b);
+        gpu_header(&b->columns);
+    }
+    progress_start(&b->common.progress);
+    int status = bench_every(b);
+    progress_clear(&b->common.progress);
+    struct gpu_mean *means = gpu_means(b->rows, b->row_count);
+    if (b->to_json) {
+        json_close(&b->json, ']');
+        gpu_json_means(means, &b->json);
+        json_close(&b->json, '}');
+        json_end(&b->json);
+    } else if (b->row_count == 0) {
+        printf("no kernel takes that\n");
+    } else {
+        gpu_print_means(means);
+    }
+    free(means);
+    for (int i = 0; i < b->row_count; i++)
+        if (status == STATUS_OK && b->rows[i].common.result == BENCH_FAIL)
+            status = STATUS_FAILED;
+    return status;
+}
+
+int bench_on_cuda(const struct command *self, const struct options *given)
+{
+    static const char *const others[] = {"all-sizes",  "warmup",  "repeat",
+                                         "time-limit", "threads", NULL};
+    struct cuda_bench b = {.common = {.self = self, .all_ensures = options_has(given, "ensures")},
+                           .given = given,
+                           .json = {.out = stdout},
+                           .to_json = options_has(given, "json"),
+                           .columns = {.name_width = 16}};
+    int64_t rounds = ROUNDS;
+    b.common.gpu.round_seconds = 0.2;
+    if (options_any(given, others))
+        return usage_error(NULL, self, "--%s is not for --device cuda", options_any(given, others));
+    if (!options_integer(given, "rounds", 1, ROUNDS_MOST, &rounds) ||
+        !options_seconds(given, "seconds", &b.common.gpu.round_seconds))
+        return STATUS_USAGE;
+    b.common.gpu.rounds = (int)rounds;
+    int status = shapes_gather(&b.shapes, self, given);
+    b.columns.batched = b.shapes.batched;
+    b.columns.grouped = options_has(given, "suite");
+    status = status == STATUS_OK ? split_settings(&b) : status;
+    status = status == STATUS_OK ? gather_programs(&b) : status;
+    status = status == STATUS_OK ? check_settings(&b) : status;
+    status = status == STATUS_OK ? open_device(&b) : status;
+    status = status == STATUS_OK ? bench_and_report(&b) : status;
+    close_all(&b);
+    return status;
+}

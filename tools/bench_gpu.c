@@ -1,0 +1,500 @@
+#include "bench_gpu.h"
+#include "bench_arrays.h"
+#include "bench_values.h"
+#include "tensor.h"
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 4096 };
+static const double ensures_most = 512.0 * 512 * 512; /* multiply-adds */
+static const double ensures_bytes = 64e6;             /* of what is no product */
+
+/* What is timed of one kernel at one size. */
+struct job {
+    struct gpu_bench *b;
+    const struct gpu_entry *entry;
+    struct gpu_row *row;
+    struct bench_arrays arrays;
+    tw_launch *first;     /* prepared; given the arrays of copy 0 */
+    tw_launch **launches; /* one for each copy */
+    struct gemm gemm;     /* of a product */
+    struct bench_array *a, *bm, *c;
+    struct slab turned; /* B as [n][k], which cuBLASLt's 8-bit kernels ask for */
+    struct cublaslt_plan plans[2];
+    const struct cublaslt_plan *plan; /* the better one, */
+    int way;                          /* and its best way */
+    struct contender ours, libraries[LIBRARIES];
+};
+
+/* --- contenders --- */
+
+static bool start_ours(struct contender *c, int copy)
+{
+    struct job *j = c->user;
+    tw_status s = tw_launch_start(j->launches[copy], j->b->gpu.stream);
+    if (s == TW_OK)
+        return true;
+    tw_message m = {.text = tw_status_text(s)};
+    tw_context_message(j->entry->program->ctx, 0, &m);
+    snprintf(c->why, sizeof c->why, "%s", m.text);
+    return false;
+}
+
+static bool start_cublas(struct contender *c, int copy)
+{
+    struct job *j = c->user;
+    if (cublas_gemm(&j->b->cublas, &j->gemm, slab_at(&j->a->device, copy),
+                    slab_at(&j->bm->device, copy), slab_at(&j->c->device, copy)))
+        return true;
+    snprintf(c->why, sizeof c->why, "%s", j->b->cublas.why);
+    return false;
+}
+
+static bool start_cublaslt(struct contender *c, int copy)
+{
+    struct job *j = c->user;
+    bool turned = j->plan->gemm.b_turned != j->gemm.b_turned;
+    if (cublaslt_start(&j->b->cublas, j->plan, j->way, slab_at(&j->a->device, copy),
+                       slab_at(turned ? &j->turned : &j->bm->device, copy),
+                       slab_at(&j->c->device, copy)))
+        return true;
+    snprintf(c->why, sizeof c->why, "%s", j->b->cublas.why);
+    return false;
+}
+
+static struct contender new_contender(struct job *j, const char *name,
+                                      bool (*start)(struct contender *, int))
+{
+    struct contender c = {.start = start, .user = j, .copies = j->arrays.copies};
+    snprintf(c.name, sizeof c.name, "%s", name);
+    return c;
+}
+
+/* --- cuBLASLt's ways --- */
+
+static bool turn_b(struct job *j)
+{
+    size_t bytes = tensor_bytes(&j->bm->host);
+    void *turned = need_memory(bytes);
+    values_turn(&j->bm->host, j->gemm.batch, j->gemm.k, j->gemm.n, turned);
+    bool ok = slab_open(&j->turned, &j->b->gpu, j->arrays.copies, turned, bytes);
+    free(turned);
+    return ok;
+}
+
+/* The fastest of a plan's ways, if it is faster than *best milliseconds (below 0: none was timed
+ * yet). */
+static void try_ways(struct job *j, struct contender *c, const struct cublaslt_plan *plan,
+                     double *best)
+{
+    const struct cublaslt_plan *old_plan = j->plan;
+    int old_way = j->way;
+    for (int way = 0; way < plan->way_count; way++) {
+        j->plan = plan;
+        j->way = way;
+        c->why[0] = '\0';
+        double ms = contender_estimate(&j->b->gpu, c);
+        if (ms >= 0 && (*best < 0 || ms < *best)) {
+            *best = ms;
+            old_plan = plan;
+            old_way = way;
+        }
+    }
+    j->plan = old_plan;
+    j->way = old_way;
+    if (*best >= 0)
+        c->why[0] = '\0';
+}
+
+/* cuBLASLt's kernels for 8-bit elements take B by columns (cuBLAS documentation, cublasLtMatmul:
+ * "TN"); they get that too, and the row says so when it is what was timed. */
+static void prepare_cublaslt(struct job *j)
+{
+    struct contender *c = &j->libraries[1];
+    struct cublas *x = &j->b->cublas;
+    double best = -1;
+    const struct slab *w = j->b->workspace;
+    if (cublaslt_plan_open(&j->plans[0], x, &j->gemm, w->base, w->stride))
+        try_ways(j, c, &j->plans[0], &best);
+    else
+        snprintf(c->why, sizeof c->why, "%s", x->why);
+    struct gemm turned = j->gemm;
+    turned.b_turned = true;
+    if (tw_dtype_size(j->gemm.b) == 1 && !j->gemm.b_turned && turn_b(j) &&
+        cublaslt_plan_open(&j->plans[1], x, &turned, w->base, w->stride))
+        try_ways(j, c, &j->plans[1], &best);
+    if (best >= 0 && j->plan == &j->plans[1])
+        snprintf(c->note, sizeof c->note, "B given to it as [n][k]");
+    if (best >= 0)
+        snprintf(c->name, sizeof c->name, "%s", x->lt_name);
+}
+
+/* --- setting up --- */
+
+bool gpu_takes_type(const struct gpu_entry *e, tw_dtype dtype)
+{
+    tw_param p;
+    tw_type t;
+    for (int i = 0; tw_kernel_param(e->kernel, i, &p) == TW_OK; i++) {
+        if (!p.is_pointer || !p.is_const)
+            continue;
+        if (!p.type_name)
+            return p.dtype == dtype;
+        for (int v = 0; tw_kernel_type(e->kernel, v, &t) == TW_OK; v++)
+            for (int c = 0; strcmp(t.name, p.type_name) == 0 && c < t.count; c++)
+                if (t.choices[c] == dtype)
+                    return true;
+        return false;
+    }
+    return false;
+}
+
+static void set_types(tw_launch *l, tw_kernel *k, tw_dtype dtype)
+{
+    tw_type t;
+    for (int i = 0; tw_kernel_type(k, i, &t) == TW_OK; i++)
+        for (int c = 0; c < t.count; c++)
+            if (t.choices[c] == dtype)
+                tw_launch_type(l, t.name, dtype);
+}
+
+static int set_up(const struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
+                  tw_dtype dtype, tw_launch *l)
+{
+    if (shape) {
+        tw_launch_set(l, "m", (tw_scalar){.i = shape->m});
+        tw_launch_set(l, "n", (tw_scalar){.i = shape->n});
+        tw_launch_set(l, "k", (tw_scalar){.i = shape->k});
+    }
+    if (shape && takes_extent(e->kernel, "batch"))
+        tw_launch_set(l, "batch", (tw_scalar){.i = shape->batch});
+    if (dtype != TW_DTYPE_NONE)
+        set_types(l, e->kernel, dtype);
+    return apply_settings(l, e->kernel, e->program, &b->settings, true);
+}
+
+static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
+{
+    tw_scalar v;
+    return tw_launch_value(l, name, &v) == TW_OK ? v.i : otherwise;
+}
+
+static void describe(struct job *j)
+{
+    struct gpu_row *row = j->row;
+    tw_tune t;
+    tw_scalar v;
+    size_t at = 0;
+    row->target = tw_kernel_target(j->entry->kernel);
+    row->shape.m = value_of(j->first, "m", row->shape.m);
+    row->shape.n = value_of(j->first, "n", row->shape.n);
+    row->shape.k = value_of(j->first, "k", row->shape.k);
+    row->shape.batch = value_of(j->first, "batch", 1);
+    row->from = options_has(&j->b->settings, "tune") ? "--tune" : "default";
+    for (int i = 0; tw_kernel_tune(j->entry->kernel, i, &t) == TW_OK; i++) {
+        char value[32];
+        if (at >= sizeof row->config || tw_launch_value(j->first, t.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        at += (size_t)snprintf(row->config + at, sizeof row->config - at, "%s%s=%s", at ? "," : "",
+                               t.name, value);
+    }
+}
+
+/* A, B and C among the arrays, by the indices of parameters. */
+static void find_operands(struct job *j)
+{
+    const struct product_of *p = &j->entry->product;
+    int at = 0;
+    tw_param param;
+    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &param) == TW_OK; i++) {
+        struct bench_array **place = i == p->a ? &j->a : i == p->b ? &j->bm : &j->c;
+        if (param.is_pointer && (i == p->a || i == p->b || i == p->c))
+            *place = &j->arrays.list[at];
+        at += param.is_pointer;
+    }
+    const struct shape *s = &j->row->shape;
+    j->gemm = (struct gemm){.a = j->a->host.dtype,
+                            .b = j->bm->host.dtype,
+                            .c = j->c->host.dtype,
+                            .m = s->m,
+                            .n = s->n,
+                            .k = s->k,
+                            .batch = s->batch,
+                            .a_turned = p->a_turned,
+                            .b_turned = p->b_turned};
+}
+
+/* 8-bit floats hold little below 1/100: they are not made smaller with K. */
+static double scale_of(const struct job *j)
+{
+    tw_array first = {.dtype = TW_F32};
+    tw_param p;
+    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &p) == TW_OK; i++)
+        if (p.is_pointer && p.is_const) {
+            tw_launch_shape(j->first, p.name, &first);
+            break;
+        }
+    j->row->dtype = first.dtype;
+    bool sized = j->entry->takes_sizes && j->row->shape.k > 0 && tw_dtype_size(first.dtype) > 1;
+    return sized ? 1 / sqrt((double)j->row->shape.k) : 1;
+}
+
+static tw_status make_launches(struct job *j, const struct shape *shape, tw_dtype dtype)
+{
+    tw_status s = TW_OK;
+    j->launches = need_memory((size_t)j->arrays.copies * sizeof *j->launches);
+    j->launches[0] = j->first;
+    for (int i = 0; i < j->arrays.copies && s == TW_OK; i++) {
+        if (i > 0)
+            s = tw_launch_new(j->entry->kernel, &j->launches[i]);
+        if (i > 0 && s == TW_OK && set_up(j->b, j->entry, shape, dtype, j->launches[i]) != 0)
+            s = TW_BAD_ARGUMENT;
+        if (s == TW_OK)
+            s = bench_arrays_give(&j->arrays, j->launches[i], i);
+        if (s == TW_OK)
+            s = tw_launch_ready(j->launches[i], j->b->gpu.stream);
+    }
+    return s;
+}
+
+static void close_job(struct job *j)
+{
+    for (int i = 1; j->launches && i < j->arrays.copies; i++)
+        tw_launch_free(j->launches[i]);
+    free(j->launches);
+    tw_launch_free(j->first);
+    for (int i = 0; i < 2; i++)
+        cublaslt_plan_close(&j->plans[i], &j->b->cublas);
+    slab_close(&j->turned, &j->b->gpu);
+    bench_arrays_close(&j->arrays, &j->b->gpu);
+}
+
+/* --- values --- */
+
+static void say_checked(struct gpu_row *row, const char *with)
+{
+    size_t at = strlen(row->checked);
+    snprintf(row->checked + at, sizeof row->checked - at, "%s%s", at ? "; " : "", with);
+}
+
+static void take_check(struct gpu_row *row, const struct value_check *v, const char *with)
+{
+    struct bench_row *r = &row->common;
+    bool first = !r->compared;
+    say_checked(row, with);
+    r->compared = true;
+    r->result = v->ok ? r->result : BENCH_FAIL;
+    r->error = first || v->max_error > r->error ? v->max_error : r->error;
+    if (first || !v->ok) {
+        r->worst_error = v->worst_error;
+        r->allowed = v->tolerance;
+    }
+    if (!v->ok && !*r->why)
+        snprintf(r->why, sizeof r->why, "element %lld of C is off by %.3g, %.3g is allowed (%s)",
+                 (long long)v->at, v->worst_error, v->tolerance, with);
+}
+
+static void check_by_ensures(struct job *j)
+{
+    struct bench_row *r = &j->row->common;
+    tw_verdict v;
+    bench_arrays_give_host(&j->arrays, j->first);
+    tw_status s = tw_launch_verify(j->first, &v);
+    r->compared = s == TW_OK || s == TW_WRONG_VALUES;
+    r->result = s == TW_OK ? BENCH_PASS : r->compared ? BENCH_FAIL : BENCH_UNCHECKED;
+    if (s == TW_WRONG_VALUES) /* the view's name lasts until the next call */
+        snprintf(r->why, sizeof r->why, "%s is %g, expected %g", v.view, v.got, v.want);
+    bench_arrays_give(&j->arrays, j->first, 0);
+    if (!r->compared)
+        return;
+    say_checked(j->row, "all elements by ensures");
+    r->error = v.max_error;
+    r->worst_error = fabs(v.got - v.want);
+    r->allowed = v.tolerance;
+}
+
+static void check_samples(struct job *j)
+{
+    struct value_check v =
+        values_sample(&j->gemm, j->a->host.data, j->bm->host.data, j->c->host.data, SAMPLES);
+    j->row->common.result = BENCH_PASS;
+    take_check(j->row, &v, "4096 elements in double precision");
+}
+
+/* Beside what a library makes of the same arrays. */
+static void compare_with(struct job *j, struct contender *library)
+{
+    size_t bytes = tensor_bytes(&j->c->host);
+    void *ours = need_memory(bytes);
+    memcpy(ours, j->c->host.data, bytes);
+    if (library->start(library, 0) && bench_arrays_fetch(&j->arrays, &j->b->gpu) == TW_OK) {
+        struct value_check v =
+            values_compare(&j->gemm, j->a->host.data, j->bm->host.data, ours, j->c->host.data);
+        char with[96];
+        snprintf(with, sizeof with, "all elements beside %s's", library->name);
+        take_check(j->row, &v, with);
+    }
+    free(ours);
+}
+
+/* The last library that took part. */
+static struct contender *library_of(struct job *j)
+{
+    for (int i = LIBRARIES - 1; i >= 0; i--)
+        if (*j->libraries[i].name && !*j->libraries[i].why)
+            return &j->libraries[i];
+    return NULL;
+}
+
+static double multiply_adds(const struct shape *s)
+{
+    return (double)s->m * (double)s->n * (double)s->k * (double)s->batch;
+}
+
+/* One more run on clean outputs: kernels that add to them are judged by one run. */
+static bool run_once(struct job *j)
+{
+    struct bench_row *r = &j->row->common;
+    tw_status s = bench_arrays_clear(&j->arrays, &j->b->gpu);
+    if (s == TW_OK && !start_ours(&j->ours, 0))
+        s = TW_FAULT;
+    if (s == TW_OK)
+        s = bench_arrays_fetch(&j->arrays, &j->b->gpu);
+    if (s == TW_OK)
+        return true;
+    r->result = BENCH_FAIL;
+    snprintf(r->why, sizeof r->why, "%s", *j->ours.why ? j->ours.why : tw_status_text(s));
+    return false;
+}
+
+static void check_values(struct job *j)
+{
+    const struct gpu_entry *e = j->entry;
+    struct bench_row *r = &j->row->common;
+    bool small = e->is_product ? multiply_adds(&j->row->shape) <= ensures_most
+                               : j->arrays.bytes <= ensures_bytes;
+    if (!run_once(j))
+        return;
+    r->result = BENCH_UNCHECKED;
+    if ((small || j->b->all_ensures) && tw_kernel_has_ensures(e->kernel))
+        check_by_ensures(j);
+    else if (e->is_product && e->product.alone)
+        check_samples(j);
+    else
+        snprintf(r->why, sizeof r->why, "not compared at this size; --ensures does");
+    struct contender *library = library_of(j);
+    if (library && e->product.alone)
+        compare_with(j, library);
+}
+
+/* --- timing --- */
+
+static void take_library(struct job *j, int i)
+{
+    const struct contender *c = &j->libraries[i];
+    struct library_row *l = &j->row->libraries[i];
+    const struct gpu *g = &j->b->gpu;
+    snprintf(l->name, sizeof l->name, "%s", c->name);
+    snprintf(l->note, sizeof l->note, "%s", *c->why ? c->why : c->note);
+    if (!*c->name || *c->why)
+        return;
+    l->ms = contender_ms(g, c);
+    l->ratio = contender_ratio(g, &j->ours, c);
+    if (j->row->best_ratio <= 0 || l->ratio < j->row->best_ratio)
+        j->row->best_ratio = l->ratio;
+}
+
+static void time_all(struct job *j)
+{
+    struct gpu *g = &j->b->gpu;
+    struct contender *list[1 + LIBRARIES] = {&j->ours};
+    struct bench_row *r = &j->row->common;
+    int count = 1;
+    j->ours = new_contender(j, r->kernel, start_ours);
+    if (j->b->has_cublas && j->entry->is_product) {
+        j->libraries[0] = new_contender(j, j->b->cublas.name, start_cublas);
+        j->libraries[1] = new_contender(j, "cuBLASLt", start_cublaslt);
+        prepare_cublaslt(j);
+        list[count++] = &j->libraries[0];
+        list[count++] = &j->libraries[1];
+    }
+    contenders_time(g, list, count);
+    if (*j->ours.why) {
+        r->result = BENCH_FAIL;
+        snprintf(r->why, sizeof r->why, "%s", j->ours.why);
+        return;
+    }
+    r->ms = contender_ms(g, &j->ours);
+    r->runs = (int)j->ours.runs;
+    r->gbytes = j->arrays.bytes / r->ms * 1e-6;
+    if (j->entry->is_product)
+        j->row->tflops = 2 * multiply_adds(&j->row->shape) / r->ms * 1e-9;
+    for (int i = 0; i < count - 1; i++)
+        take_library(j, i);
+}
+
+/* What the kernel does not take is no failure. */
+static void refuse(struct job *j, tw_status s, const char *why)
+{
+    struct bench_row *r = &j->row->common;
+    tw_message m = {.text = tw_status_text(s)};
+    tw_context_message(j->entry->program->ctx, 0, &m);
+    snprintf(r->why, sizeof r->why, "%s", *why ? why : m.text);
+    bool failed = s == TW_FAULT || s == TW_WRONG_VALUES || s == TW_CANCELLED;
+    r->result = failed ? BENCH_FAIL : BENCH_SKIPPED;
+}
+
+static void run_job(struct job *j, const struct shape *shape, tw_dtype dtype)
+{
+    struct gpu *g = &j->b->gpu;
+    tw_status s = tw_launch_prepare(j->first);
+    if (s != TW_OK) {
+        refuse(j, s, "");
+        return;
+    }
+    describe(j);
+    double scale = scale_of(j);
+    if (!bench_arrays_open(&j->arrays, g, j->first, j->entry->kernel, scale)) {
+        refuse(j, TW_NO_MEMORY, j->arrays.why);
+        return;
+    }
+    j->row->copies = j->arrays.copies;
+    j->row->rounds = g->rounds;
+    if (j->entry->is_product)
+        find_operands(j);
+    s = make_launches(j, shape, dtype);
+    if (s != TW_OK) {
+        refuse(j, s, "");
+        return;
+    }
+    time_all(j);
+    if (j->row->common.result != BENCH_FAIL)
+        check_values(j);
+}
+
+int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
+                tw_dtype dtype, struct gpu_row *row)
+{
+    struct job j = {.b = b, .entry = e, .row = row};
+    *row = (struct gpu_row){.common = {.kernel = tw_kernel_name(e->kernel),
+                                       .file = e->program->path,
+                                       .is_product = e->is_product},
+                            .dtype = dtype};
+    if (shape)
+        row->shape = *shape;
+    progress_step(&b->progress, "%s", row->common.kernel);
+    tw_status s = tw_launch_new(e->kernel, &j.first);
+    if (s != TW_OK) {
+        refuse(&j, s, "");
+        return STATUS_OK;
+    }
+    int status = set_up(b, e, shape, dtype, j.first);
+    if (status == STATUS_OK)
+        run_job(&j, shape, dtype);
+    close_job(&j);
+    return status;
+}

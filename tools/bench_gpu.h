@@ -1,0 +1,60 @@
+/* bench --device cuda: one kernel at one size, timed beside cuBLAS and cuBLASLt, values checked. */
+#ifndef TW_BENCH_GPU_H
+#define TW_BENCH_GPU_H
+
+#include "bench.h"
+#include "bench_arrays.h"
+#include "bench_product.h"
+#include "bench_rounds.h"
+#include "bench_shapes.h"
+#include "progress.h"
+#include "settings.h"
+
+enum { LIBRARIES = 2 }; /* cuBLAS, cuBLASLt */
+
+/* A kernel as the GPU's target has it. */
+struct gpu_entry {
+    const struct program *program;
+    tw_kernel *kernel;
+    struct product_of product;
+    bool is_product, takes_sizes;
+};
+
+struct gpu_bench {
+    const struct command *self;
+    struct options settings; /* --set and --tune, and --type with a name */
+    struct gpu gpu;
+    struct cublas cublas;
+    bool has_cublas;
+    struct slab *workspace; /* of cuBLASLt */
+    bool all_ensures;       /* values by `ensures` at every size */
+    struct progress progress;
+};
+
+struct library_row {
+    char name[48], note[400];
+    double ms, ratio; /* ms 0: it was not timed, `note` may say why; ratio: its time over ours */
+};
+
+struct gpu_row {
+    struct bench_row common; /* its blas_… are not used */
+    const char *target;
+    tw_dtype dtype;
+    struct shape shape;
+    char config[200];  /* "BM = 128, BN = 128" */
+    const char *from;  /* where that comes from: "default", "--tune" */
+    char checked[160]; /* what the values were compared with */
+    double tflops;
+    int copies, rounds;
+    struct library_row libraries[LIBRARIES];
+    double best_ratio; /* the faster library's time over ours; 0: there is none */
+};
+
+/* Fills the row; dtype TW_DTYPE_NONE: the kernel's default types. shape NULL: sizes come from
+ * --set. STATUS_OK also where the kernel is skipped or wrong; the row says so. */
+int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
+                tw_dtype dtype, struct gpu_row *row);
+/* Whether the kernel multiplies elements of that type. */
+bool gpu_takes_type(const struct gpu_entry *e, tw_dtype dtype);
+
+#endif

@@ -1,0 +1,322 @@
+#include "bench_gpu_report.h"
+#include "table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const result_names[] = {"PASS", "FAIL", "not checked", "skipped"};
+enum { COLUMNS = 14 };
+
+/* --- the table --- */
+
+struct cell {
+    struct column column;
+    char text[600];
+};
+
+static int add(struct cell *cells, int count, const char *title, int width, bool left,
+               const char *text)
+{
+    cells[count].column = (struct column){title, width, left};
+    snprintf(cells[count].text, sizeof cells[count].text, "%s", text);
+    return count + 1;
+}
+
+/* With so many digits behind the point; "-" for what is not known. */
+static void write_if(bool known, char out[32], int digits, double v)
+{
+    if (known)
+        snprintf(out, 32, "%.*f", digits, v);
+    else
+        snprintf(out, 32, "-");
+}
+
+static int add_sizes(struct cell *cells, int count, const struct shape *s,
+                     const struct gpu_columns *c)
+{
+    const struct {
+        const char *title;
+        int64_t value;
+        bool shown;
+    } sizes[] = {
+        {"batch", s->batch, c->batched}, {"m", s->m, true}, {"n", s->n, true}, {"k", s->k, true}};
+    if (c->grouped)
+        count = add(cells, count, "class", 8, true, s->group);
+    for (int i = 0; i < 4; i++) {
+        char text[32];
+        snprintf(text, sizeof text, sizes[i].value ? "%lld" : "-", (long long)sizes[i].value);
+        if (sizes[i].shown)
+            count = add(cells, count, sizes[i].title, 5, false, text);
+    }
+    return count;
+}
+
+static void write_error(const struct gpu_row *r, char *out, size_t size)
+{
+    const struct bench_row *b = &r->common;
+    if (b->compared)
+        snprintf(out, size, "%.1e", b->error);
+    else
+        snprintf(out, size, "-");
+}
+
+static void write_config(const struct gpu_row *r, char *out, size_t size)
+{
+    if (*r->common.why)
+        snprintf(out, size, "%s", r->common.why);
+    else
+        snprintf(out, size, "%s%s%s", r->config, *r->config ? " " : "", *r->config ? r->from : "");
+}
+
+static int make_cells(const struct gpu_row *r, const struct gpu_columns *c, struct cell *cells)
+{
+    char text[32], wide[600];
+    const struct bench_row *b = &r->common;
+    bool timed = b->ms > 0, product = b->is_product;
+    int count =
+        add(cells, 0, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "" : tw_dtype_name(r->dtype));
+    count = add_sizes(cells, count, &r->shape, c);
+    count = add(cells, count, "name", c->name_width, true, b->kernel);
+    write_if(timed, text, b->ms < 0.1 ? 5 : 4, b->ms);
+    count = add(cells, count, "latency (ms)", 12, false, text);
+    write_if(timed && product, text, 2, r->tflops);
+    count = add(cells, count, "tflops", 7, false, text);
+    write_if(b->gbytes > 0, text, 0, b->gbytes);
+    count = add(cells, count, "GB/s", 5, false, text);
+    for (int i = 0; i < LIBRARIES; i++) {
+        write_if(r->libraries[i].ratio > 0, text, 3, r->libraries[i].ratio);
+        count = add(cells, count, i ? "/cuBLASLt" : "/cuBLAS", 7, false, text);
+    }
+    count = add(cells, count, "check", 5, true, b->kernel ? result_names[b->result] : "");
+    write_error(r, wide, sizeof wide);
+    count = add(cells, count, "error", 7, true, wide);
+    write_config(r, wide, sizeof wide);
+    return add(cells, count, "configuration", 0, true, wide);
+}
+
+static void split(const struct cell *cells, int count, struct column *columns, const char **texts)
+{
+    for (int i = 0; i < count; i++) {
+        columns[i] = cells[i].column;
+        texts[i] = cells[i].text;
+    }
+}
+
+void gpu_header(const struct gpu_columns *c)
+{
+    struct cell cells[COLUMNS];
+    struct column columns[COLUMNS];
+    const char *texts[COLUMNS];
+    struct gpu_row empty = {.dtype = TW_DTYPE_NONE};
+    empty.common.kernel = "";
+    int count = make_cells(&empty, c, cells);
+    split(cells, count, columns, texts);
+    table_header(stdout, columns, count);
+}
+
+/* A library's row: its own time, of the run beside this kernel. */
+static void print_library(const struct gpu_row *r, const struct library_row *l,
+                          const struct gpu_columns *c)
+{
+    struct cell cells[COLUMNS];
+    struct column columns[COLUMNS];
+    const char *texts[COLUMNS];
+    struct gpu_row row = {.dtype = r->dtype, .shape = r->shape};
+    row.common = (struct bench_row){
+        .kernel = l->name, .is_product = true, .ms = l->ms, .result = BENCH_UNCHECKED};
+    if (l->ms > 0) {
+        row.tflops = r->tflops * r->common.ms / l->ms;
+        row.common.gbytes = r->common.gbytes * r->common.ms / l->ms;
+    }
+    snprintf(row.common.why, sizeof row.common.why, "%s", l->note);
+    int count = make_cells(&row, c, cells);
+    cells[count - 3].text[0] = cells[count - 2].text[0] = '\0'; /* its values are not checked */
+    split(cells, count, columns, texts);
+    table_row(stdout, columns, count, texts);
+}
+
+void gpu_print(const struct gpu_row *r, const struct gpu_columns *c)
+{
+    struct cell cells[COLUMNS];
+    struct column columns[COLUMNS];
+    const char *texts[COLUMNS];
+    int count = make_cells(r, c, cells);
+    split(cells, count, columns, texts);
+    table_row(stdout, columns, count, texts);
+    for (int i = 0; i < LIBRARIES; i++)
+        if (*r->libraries[i].name)
+            print_library(r, &r->libraries[i], c);
+    fflush(stdout);
+}
+
+/* --- JSON --- */
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    json_string(j, text);
+}
+
+static void put_integer(struct json *j, const char *key, int64_t v)
+{
+    json_key(j, key);
+    json_integer(j, v);
+}
+
+static void put_real(struct json *j, const char *key, double v)
+{
+    json_key(j, key);
+    json_real(j, v);
+}
+
+static void put_sizes(const struct gpu_row *r, struct json *j)
+{
+    if (*r->shape.group)
+        put_text(j, "class", r->shape.group);
+    put_integer(j, "m", r->shape.m);
+    put_integer(j, "n", r->shape.n);
+    put_integer(j, "k", r->shape.k);
+    put_integer(j, "batch", r->shape.batch);
+}
+
+static void put_libraries(const struct gpu_row *r, struct json *j)
+{
+    const struct library_row *best = NULL;
+    json_key(j, "libraries");
+    json_open(j, '[');
+    for (int i = 0; i < LIBRARIES; i++) {
+        const struct library_row *l = &r->libraries[i];
+        if (!*l->name)
+            continue;
+        json_open(j, '{');
+        put_text(j, "name", l->name);
+        if (l->ms > 0) {
+            put_real(j, "ms", l->ms);
+            put_real(j, "ratio", l->ratio);
+            best = !best || l->ratio < best->ratio ? l : best;
+        }
+        if (*l->note)
+            put_text(j, "note", l->note);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    if (!best)
+        return;
+    put_text(j, "peer", best->name);
+    put_real(j, "peer_ms", best->ms);
+    put_real(j, "ratio", best->ratio);
+}
+
+static void put_values(const struct bench_row *b, const char *checked, struct json *j)
+{
+    json_key(j, "ok");
+    json_bool(j, b->result == BENCH_PASS);
+    put_text(j, "result", result_names[b->result]);
+    if (b->compared) {
+        put_text(j, "compared", checked);
+        put_real(j, "max_error", b->error);
+        put_real(j, "worst_error", b->worst_error);
+        put_real(j, "tolerance", b->allowed);
+    }
+    if (*b->why)
+        put_text(j, "why", b->why);
+}
+
+void gpu_json(const struct gpu_row *r, struct json *j)
+{
+    const struct bench_row *b = &r->common;
+    json_open(j, '{');
+    put_text(j, "kernel", b->kernel);
+    put_text(j, "file", b->file);
+    put_text(j, "device", "cuda");
+    put_text(j, "target", r->target);
+    if (r->dtype != TW_DTYPE_NONE)
+        put_text(j, "dtype", tw_dtype_name(r->dtype));
+    put_sizes(r, j);
+    put_text(j, "config", r->config);
+    put_text(j, "config_from", r->from);
+    if (b->ms > 0) {
+        put_real(j, "ms", b->ms);
+        put_integer(j, "runs", b->runs);
+        put_integer(j, "copies", r->copies);
+        if (b->is_product)
+            put_real(j, "tflops", r->tflops);
+        put_real(j, "gbytes_per_second", b->gbytes);
+    }
+    put_libraries(r, j);
+    put_values(b, r->checked, j);
+    json_close(j, '}');
+}
+
+/* --- means --- */
+
+static bool same_size(const struct gpu_row *a, const struct gpu_row *b)
+{
+    return a->dtype == b->dtype && memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
+}
+
+/* 0: not the first row of its size, or nothing to compare with. */
+static double best_of_size(const struct gpu_row *rows, int count, int first)
+{
+    double best = 0;
+    for (int i = 0; i < count; i++) {
+        if (!same_size(&rows[i], &rows[first]))
+            continue;
+        if (i < first)
+            return 0;
+        if (rows[i].best_ratio > best && rows[i].common.result != BENCH_FAIL)
+            best = rows[i].best_ratio;
+    }
+    return best;
+}
+
+static struct gpu_mean *find_mean(struct gpu_mean *means, const struct gpu_row *r)
+{
+    struct gpu_mean *m = means;
+    while (m->sizes && (m->dtype != r->dtype || strcmp(m->group, r->shape.group) != 0))
+        m++;
+    return m;
+}
+
+struct gpu_mean *gpu_means(const struct gpu_row *rows, int count)
+{
+    struct gpu_mean *means = need_memory(((size_t)count + 1) * sizeof *means);
+    for (int i = 0; i < count; i++) {
+        double best = best_of_size(rows, count, i);
+        if (best <= 0)
+            continue;
+        struct gpu_mean *m = find_mean(means, &rows[i]);
+        m->group = rows[i].shape.group;
+        m->dtype = rows[i].dtype;
+        m->sizes++;
+        m->ratio += log(best);
+    }
+    for (struct gpu_mean *m = means; m->sizes; m++)
+        m->ratio = exp(m->ratio / m->sizes);
+    return means;
+}
+
+void gpu_print_means(const struct gpu_mean *means)
+{
+    if (means->sizes)
+        printf("\ngeometric means of the fastest kernel's speed beside the faster library:\n");
+    for (const struct gpu_mean *m = means; m->sizes; m++)
+        printf("  %-8s  %-4s  %.3f  of %d size%s\n", *m->group ? m->group : "all",
+               tw_dtype_name(m->dtype), m->ratio, m->sizes, m->sizes == 1 ? "" : "s");
+}
+
+void gpu_json_means(const struct gpu_mean *means, struct json *j)
+{
+    json_key(j, "means");
+    json_open(j, '[');
+    for (const struct gpu_mean *m = means; m->sizes; m++) {
+        json_open(j, '{');
+        put_text(j, "class", *m->group ? m->group : "all");
+        put_text(j, "dtype", tw_dtype_name(m->dtype));
+        put_integer(j, "sizes", m->sizes);
+        put_real(j, "ratio", m->ratio);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}

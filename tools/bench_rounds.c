@@ -1,0 +1,152 @@
+#include "bench_rounds.h"
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_MOST = 1 << 16 };
+
+/* Milliseconds of a batch. */
+static double batch_ms(const struct gpu *g)
+{
+    return 1e3 * g->round_seconds / ROUND_BATCHES;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median_of(double *v, int count)
+{
+    qsort(v, (size_t)count, sizeof *v, compare_doubles);
+    return count ? (v[count / 2] + v[(count - 1) / 2]) / 2 : 0;
+}
+
+int gpu_open(struct gpu *g)
+{
+    tw_status s = tw_stream_new(g->ctx, &g->stream);
+    for (int i = 0; i <= ROUND_BATCHES && s == TW_OK; i++)
+        s = tw_event_new(g->ctx, &g->events[i]);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(NULL, g->ctx, s);
+    return STATUS_FAILED;
+}
+
+void gpu_close(struct gpu *g)
+{
+    for (int i = 0; i <= ROUND_BATCHES; i++)
+        if (g->events[i])
+            tw_event_free(g->ctx, g->events[i]);
+    if (g->stream)
+        tw_stream_free(g->ctx, g->stream);
+    g->stream = NULL;
+}
+
+/* --- batches --- */
+
+/* A fault shows where the GPU is waited for; it belongs to the contender that ran. */
+static bool give_up(struct gpu *g, struct contender *c)
+{
+    tw_message m = {.text = ""};
+    tw_context_message(g->ctx, 0, &m);
+    snprintf(c->why, sizeof c->why, "%s", *m.text ? m.text : "the GPU reports a fault");
+    return false;
+}
+
+static bool start_runs(struct contender *c, int64_t runs)
+{
+    for (int64_t i = 0; i < runs; i++) {
+        if (!c->start(c, c->next))
+            return false;
+        c->next = (c->next + 1) % c->copies;
+    }
+    return true;
+}
+
+/* `batches` of c->batch runs each, without a pause; ms[i]: of one run of the i-th. */
+static bool time_batches(struct gpu *g, struct contender *c, int batches, double *ms)
+{
+    if (tw_event_record(g->ctx, g->events[0], g->stream) != TW_OK)
+        return give_up(g, c);
+    for (int i = 0; i < batches; i++) {
+        if (!start_runs(c, c->batch))
+            return false;
+        if (tw_event_record(g->ctx, g->events[i + 1], g->stream) != TW_OK)
+            return give_up(g, c);
+    }
+    if (tw_stream_wait(g->ctx, g->stream) != TW_OK)
+        return give_up(g, c);
+    for (int i = 0; i < batches; i++) {
+        if (tw_event_elapsed(g->ctx, g->events[i], g->events[i + 1], &ms[i]) != TW_OK)
+            return give_up(g, c);
+        ms[i] /= (double)c->batch;
+    }
+    return true;
+}
+
+/* Runs in `ms` milliseconds, 1 at least. */
+static int64_t runs_in(double ms, double of_one)
+{
+    double runs = of_one > 0 ? ceil(ms / of_one) : BATCH_MOST;
+    return runs < 1 ? 1 : runs > BATCH_MOST ? BATCH_MOST : (int64_t)runs;
+}
+
+double contender_estimate(struct gpu *g, struct contender *c)
+{
+    double ms[2] = {0};
+    c->batch = 1;
+    if (!time_batches(g, c, 2, ms)) /* the first loads its code */
+        return -1;
+    c->batch = runs_in(batch_ms(g) / 2, ms[1]);
+    if (c->batch > 1 && !time_batches(g, c, 2, ms))
+        return -1;
+    return ms[1];
+}
+
+/* A round is as long for every contender, whatever a run takes. */
+static void time_round(struct gpu *g, struct contender *c, int round)
+{
+    double ms[ROUND_BATCHES];
+    double each = c->ms[round] * (double)c->batch;
+    int64_t batches = runs_in(1e3 * g->round_seconds, each);
+    if (batches > ROUND_BATCHES)
+        batches = ROUND_BATCHES;
+    if (!time_batches(g, c, (int)batches, ms))
+        return;
+    c->ms[round] = median_of(ms, (int)batches);
+    c->runs += batches * c->batch;
+}
+
+void contenders_time(struct gpu *g, struct contender *const *list, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct contender *c = list[i];
+        double estimate = *c->why ? 0 : contender_estimate(g, c);
+        c->batch = runs_in(batch_ms(g), estimate);
+        for (int r = 0; r < g->rounds; r++)
+            c->ms[r] = estimate;
+    }
+    for (int r = 0; r < g->rounds; r++)
+        for (int i = 0; i < count; i++)
+            if (!*list[i]->why)
+                time_round(g, list[i], r);
+}
+
+double contender_ms(const struct gpu *g, const struct contender *c)
+{
+    double ms[ROUNDS_MOST];
+    memcpy(ms, c->ms, (size_t)g->rounds * sizeof *ms);
+    return median_of(ms, g->rounds);
+}
+
+double contender_ratio(const struct gpu *g, const struct contender *a, const struct contender *b)
+{
+    double ratio[ROUNDS_MOST];
+    for (int r = 0; r < g->rounds; r++)
+        ratio[r] = a->ms[r] > 0 ? b->ms[r] / a->ms[r] : 0;
+    return median_of(ratio, g->rounds);
+}

@@ -1,0 +1,36 @@
+/* The products that `bench` is asked for: sizes from the command line, and suites of them. */
+#ifndef TW_BENCH_SHAPES_H
+#define TW_BENCH_SHAPES_H
+
+#include "tool.h"
+
+struct shape {
+    char group[24]; /* of a suite: "squares", "llm"; "": from the command line */
+    int64_t m, n, k, batch;
+};
+
+struct shapes {
+    struct shape *list;
+    int count;
+    bool batched; /* some have a batch */
+};
+
+/* -s, --dims, --batch, -m -n -k (lists: every combination) and --suite NAME or FILE. A suite is a
+ * text: "m n k [batch]" a line, '#' starts a comment; NAME is bench/suite/NAME.txt here or beside
+ * the program's folder, "all" every one there. STATUS_OK, or a status after a message; the caller
+ * frees `list`. */
+int shapes_gather(struct shapes *x, const struct command *self, const struct options *given);
+/* The groups, in order of their first shape: the index-th, or NULL. */
+const char *shapes_group(const struct shapes *x, int index);
+
+/* clang-format off */
+#define OPTION_SUITE                                                                               \
+    {.name = "suite", .values = 1, .value = "NAME",                                                \
+     .help = "--device cuda: sizes of bench/suite (squares, llm, ragged, deep_k, batched; all),\n" \
+             "or of a file of lines \"m n k [batch]\""}
+#define OPTION_EXTENT(letter_, name_)                                                              \
+    {.name = name_, .letter = letter_, .values = 1, .value = "LIST",                               \
+     .help = "--device cuda: one of three sizes, or several: 16,64,128"}
+/* clang-format on */
+
+#endif
