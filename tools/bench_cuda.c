@@ -189,6 +189,8 @@ static int open_device(struct cuda_bench *b)
         return status;
     if (find_device(&b->device))
         g->l2_bytes = b->device.l2_bytes;
+    if (b->common.only_load)
+        return STATUS_OK;
     b->common.has_cublas = cublas_open(&b->common.cublas, g->stream);
     b->common.workspace = &b->workspace;
     if (b->common.has_cublas && !slab_open(&b->workspace, g, 1, NULL, workspace_bytes)) {
@@ -270,6 +272,10 @@ static void print_preamble(const struct cuda_bench *b)
 {
     const struct gpu *g = &b->common.gpu;
     printf("cuda: %s\n", b->device.description);
+    if (b->common.only_load) {
+        printf("compiled and loaded, not run; blocks at a time: of a multiprocessor\n\n");
+        return;
+    }
     printf("median of %d rounds of %g s, kernel and libraries in turn, arrays rotated beyond %lld "
            "MB of cache;\n"
            "inputs (rand - 0.5)/sqrt(K), of 8-bit floats rand - 0.5, of int8 -127 … 127\n",
@@ -297,7 +303,7 @@ static void json_preamble(struct cuda_bench *b)
     json_integer(j, g->l2_bytes);
     json_key(j, "blas");
     json_string(j, b->common.has_cublas ? b->common.cublas.name : NULL);
-    if (!b->common.has_cublas) {
+    if (*b->common.cublas.why && !b->common.has_cublas) {
         json_key(j, "blas_missing");
         json_string(j, b->common.cublas.why);
     }
@@ -338,7 +344,9 @@ int bench_on_cuda(const struct command *self, const struct options *given)
 {
     static const char *const others[] = {"all-sizes",  "warmup",  "repeat",
                                          "time-limit", "threads", NULL};
-    struct cuda_bench b = {.common = {.self = self, .all_ensures = options_has(given, "ensures")},
+    struct cuda_bench b = {.common = {.self = self,
+                                      .all_ensures = options_has(given, "ensures"),
+                                      .only_load = options_has(given, "load")},
                            .given = given,
                            .json = {.out = stdout},
                            .to_json = options_has(given, "json"),

@@ -448,6 +448,21 @@ static void refuse(struct job *j, tw_status s, const char *why)
     r->result = failed ? BENCH_FAIL : BENCH_SKIPPED;
 }
 
+/* Where nothing is timed, or the GPU did not take it. */
+static void judge_load(struct job *j, tw_status s)
+{
+    const tw_occupancy *o = &j->row->occupancy;
+    if (s != TW_OK) {
+        refuse(j, s, "");
+        return;
+    }
+    j->row->common.result = BENCH_UNCHECKED;
+    snprintf(j->row->common.why, sizeof j->row->common.why,
+             "%d threads, %d registers, %d bytes spilled, %lld shared; %d block%s at a time",
+             o->threads, o->registers, o->local_bytes, (long long)o->shared_bytes, o->blocks,
+             o->blocks == 1 ? "" : "s");
+}
+
 static void run_job(struct job *j, const struct shape *shape, tw_dtype dtype)
 {
     struct gpu *g = &j->b->gpu;
@@ -457,6 +472,11 @@ static void run_job(struct job *j, const struct shape *shape, tw_dtype dtype)
         return;
     }
     describe(j);
+    s = tw_launch_occupancy(j->first, &j->row->occupancy);
+    if (s != TW_OK || j->b->only_load) {
+        judge_load(j, s);
+        return;
+    }
     double scale = scale_of(j);
     if (!bench_arrays_open(&j->arrays, g, j->first, j->entry->kernel, scale)) {
         refuse(j, TW_NO_MEMORY, j->arrays.why);

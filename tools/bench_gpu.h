@@ -28,6 +28,7 @@ struct gpu_bench {
     bool has_cublas;
     struct slab *workspace; /* of cuBLASLt */
     bool all_ensures;       /* values by `ensures` at every size */
+    bool only_load;         /* nothing is timed */
     struct progress progress;
 };
 
@@ -41,9 +42,10 @@ struct gpu_row {
     const char *target;
     tw_dtype dtype;
     struct shape shape;
-    char config[200];  /* "BM = 128, BN = 128" */
-    const char *from;  /* where that comes from: "default", "--tune" */
-    char checked[160]; /* what the values were compared with */
+    char config[200];       /* "BM = 128, BN = 128" */
+    const char *from;       /* where that comes from: "default", "--tune" */
+    char checked[160];      /* what the values were compared with */
+    tw_occupancy occupancy; /* threads 0: it was not loaded */
     double tflops;
     int copies, rounds;
     struct library_row libraries[LIBRARIES];

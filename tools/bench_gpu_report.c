@@ -63,10 +63,12 @@ static void write_error(const struct gpu_row *r, char *out, size_t size)
 
 static void write_config(const struct gpu_row *r, char *out, size_t size)
 {
-    if (*r->common.why)
-        snprintf(out, size, "%s", r->common.why);
-    else
-        snprintf(out, size, "%s%s%s", r->config, *r->config ? " " : "", *r->config ? r->from : "");
+    const char *why = r->common.why, *config = r->config;
+    size_t at = 0;
+    out[0] = '\0';
+    if (*config && (!*why || r->common.result == BENCH_UNCHECKED))
+        at = (size_t)snprintf(out, size, "%s %s%s", config, r->from, *why ? ": " : "");
+    snprintf(out + at, size - at, "%s", why);
 }
 
 static int make_cells(const struct gpu_row *r, const struct gpu_columns *c, struct cell *cells)
@@ -208,6 +210,15 @@ static void put_libraries(const struct gpu_row *r, struct json *j)
     put_real(j, "ratio", best->ratio);
 }
 
+static void put_occupancy(const tw_occupancy *o, struct json *j)
+{
+    put_integer(j, "threads", o->threads);
+    put_integer(j, "registers", o->registers);
+    put_integer(j, "local_bytes", o->local_bytes);
+    put_integer(j, "shared_bytes", o->shared_bytes);
+    put_integer(j, "blocks_at_a_time", o->blocks);
+}
+
 static void put_values(const struct bench_row *b, const char *checked, struct json *j)
 {
     json_key(j, "ok");
@@ -244,6 +255,8 @@ void gpu_json(const struct gpu_row *r, struct json *j)
             put_real(j, "tflops", r->tflops);
         put_real(j, "gbytes_per_second", b->gbytes);
     }
+    if (r->occupancy.threads > 0)
+        put_occupancy(&r->occupancy, j);
     put_libraries(r, j);
     put_values(b, r->checked, j);
     json_close(j, '}');

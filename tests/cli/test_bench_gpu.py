@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""bench/gpu.py on a driver and a cuBLAS that run on the host: parts, the report, what is absent, statuses."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+TABLE = """# part kernel type sizes values
+small  kernels/matmul/s[hp]*.tile    f16   64x48x32    -
+small  kernels/matmul/auto.tile      f16   64x48x32    BM=64,BN=128
+small  kernels/matmul/nosuch.tile    f16   64x48x32    -
+few    kernels/matmul/shared.tile    f16   {folder}/few.txt -
+nvcc   -                             f32   32x32x32    -
+triton -                             f16   64x64x64    -
+wrong  kernels/matmul/auto.tile      f16   64x48x32    NOSUCH=7
+"""
+
+
+def expect(condition, what):
+    if not condition:
+        fail(f"{what}")
+
+
+def nvcc():
+    return shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
+
+
+def gpu(tool, folder, status, *parts):
+    """The report of the parts, as JSON and as text."""
+    result = call([sys.executable, "bench/gpu.py", *parts, "--tool", tool, "--out", folder, "--configurations", f"{folder}/table.txt",
+                   "--sgemm", f"{folder}/sgemm.ptx", "--rounds", "1", "--seconds", "0.0001"])
+    if result.status != status:
+        fail(f"gpu.py {parts}: expected status {status}: {result}")
+    with open(f"{folder}/report.json") as report, open(f"{folder}/report.md") as text:
+        return json.load(report)["parts"], text.read()
+
+
+def check_bench(tool, folder):
+    parts, text = gpu(tool, folder, 0, "small")
+    rows = parts["small"]["rows"]
+    expect([(r["kernel"], r["result"]) for r in rows] ==
+           [("matmul_v1", "PASS"), ("matmul_v5", "PASS"), ("matmul_auto", "PASS"), ("kernels/matmul/nosuch.tile", "skipped")], rows)
+    expect("BM=64,BN=128" in rows[2]["config"] and rows[2]["config_from"] == "--tune", rows[2])
+    mean, = parts["small"]["means"]
+    expect(mean["sizes"] == 1 and mean["ratio"] == max(r["ratio"] for r in rows[:3]), mean)
+    expect("| f16 | 64 | 48 | 32 | matmul_v1 |" in text and text.count("| cuBLAS 13") == 1 and "nosuch.tile is not here" in text, text)
+
+
+def check_suite(tool, folder):
+    with open(f"{folder}/few.txt", "w") as suite:
+        suite.write("# m n k\n16 16 16\n24 8 40\n")
+    parts, _ = gpu(tool, folder, 0, "few")
+    expect([(r["class"], r["m"]) for r in parts["few"]["rows"]] == [("few", 16), ("few", 24)], parts)
+    expect(parts["few"]["means"][0]["sizes"] == 2, parts["few"]["means"])
+
+
+def check_failing(tool, folder):
+    parts, text = gpu(tool, folder, 1, "wrong")
+    expect(not parts["wrong"]["ok"] and "NOSUCH" in parts["wrong"]["rows"][0]["why"], parts)
+    result = call([sys.executable, "bench/gpu.py", "nosuch", "--tool", tool])
+    expect(result.status == 2 and "there are" in result.err, result)
+
+
+def check_nvcc(tool, folder):
+    if not nvcc():
+        return
+    made = call([nvcc(), "-O3", "-arch=sm_90", "-ptx", "bench/cuda/sgemm.cu", "-o", f"{folder}/sgemm.ptx"])
+    expect(made.status == 0, made)
+    parts, text = gpu(tool, folder, 0, "nvcc", "triton")
+    rows = parts["nvcc"]["rows"]
+    expect(len(rows) == 7 and all(r["ms"] > 0 and r["nvcc_ms"] > 0 for r in rows), rows)
+    expect("skipped" in parts["triton"] or parts["triton"]["rows"][0]["ok"], parts["triton"])
+
+
+def check_load(tool):
+    """What a kernel takes, without timing it."""
+    row, = json.loads(call([tool, "bench", "--device", "cuda", "--load", "--json", "kernels/matmul/auto.tile", "-s", "4096"]).out)["rows"]
+    expect(row["threads"] == 128 and row["registers"] > 0 and row["shared_bytes"] > 0 and row["blocks_at_a_time"] > 0 and "ms" not in row, row)
+
+
+def check_table(tool):
+    """The table that ships: every kernel that is here takes its sizes and values."""
+    with open("bench/configurations.txt") as table:
+        lines = [text.split() for text in table if text.split() and not text.startswith("#")]
+    for part, kernel, dtype, sizes, values in lines:
+        if not os.path.exists(kernel) or "x" not in sizes:
+            continue
+        tune = [] if values in ("-", "tuned") else ["--tune", values]
+        m, n, k = sizes.split("x")
+        result = call([tool, "bench", "--device", "cuda", "--load", "--json", kernel, "--type", dtype, "-m", m, "-n", n, "-k", k, *tune])
+        expect(result.status == 0, (part, kernel, values, str(result)))
+        row, = json.loads(result.out)["rows"]
+        expect(row["result"] == "not checked", row)
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    os.environ.update({"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CUBLAS": os.environ["FAKE_CUBLAS"]})
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TILEWRIGHT_CACHE"] = f"{folder}/cache"
+        with open(f"{folder}/table.txt", "w") as table:
+            table.write(TABLE.replace("{folder}", folder))
+        check_bench(tool, folder)
+        check_suite(tool, folder)
+        check_failing(tool, folder)
+        check_nvcc(tool, folder)
+        check_load(tool)
+        check_table(tool)
+
+
+if __name__ == "__main__":
+    main()
