@@ -197,6 +197,9 @@ static int open_device(struct cuda_bench *b)
         complain_library(NULL, g->ctx, TW_NO_MEMORY);
         return STATUS_FAILED;
     }
+    if (b->common.has_cublas)
+        b->common.has_cublas =
+            cublas_set_workspace(&b->common.cublas, b->workspace.base, workspace_bytes);
     return STATUS_OK;
 }
 
@@ -277,7 +280,7 @@ static void print_preamble(const struct cuda_bench *b)
         return;
     }
     printf("median of %d rounds of %g s, kernel and libraries in turn, arrays rotated beyond %lld "
-           "MB of cache;\n"
+           "MB of cache, short runs as graphs;\n"
            "inputs (rand - 0.5)/sqrt(K), of 8-bit floats rand - 0.5, of int8 -127 … 127\n",
            g->rounds, g->round_seconds, (long long)(g->l2_bytes >> 20));
     if (b->common.has_cublas)

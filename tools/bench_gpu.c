@@ -263,6 +263,9 @@ static tw_status make_launches(struct job *j, const struct shape *shape, tw_dtyp
 
 static void close_job(struct job *j)
 {
+    contender_close(&j->b->gpu, &j->ours);
+    for (int i = 0; i < LIBRARIES; i++)
+        contender_close(&j->b->gpu, &j->libraries[i]);
     for (int i = 1; j->launches && i < j->arrays.copies; i++)
         tw_launch_free(j->launches[i]);
     free(j->launches);
@@ -430,6 +433,7 @@ static void time_all(struct job *j)
     }
     r->ms = contender_ms(g, &j->ours);
     r->runs = (int)j->ours.runs;
+    j->row->graphs = j->ours.graph != NULL;
     r->gbytes = j->arrays.bytes / r->ms * 1e-6;
     if (j->entry->is_product)
         j->row->tflops = 2 * multiply_adds(&j->row->shape) / r->ms * 1e-9;

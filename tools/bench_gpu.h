@@ -48,6 +48,7 @@ struct gpu_row {
     tw_occupancy occupancy; /* threads 0: it was not loaded */
     double tflops;
     int copies, rounds;
+    bool graphs; /* runs were started as graphs */
     struct library_row libraries[LIBRARIES];
     double best_ratio; /* the faster library's time over ours; 0: there is none */
 };

@@ -251,6 +251,7 @@ void gpu_json(const struct gpu_row *r, struct json *j)
         put_real(j, "ms", b->ms);
         put_integer(j, "runs", b->runs);
         put_integer(j, "copies", r->copies);
+        put_text(j, "started_as", r->graphs ? "graph" : "launches");
         if (b->is_product)
             put_real(j, "tflops", r->tflops);
         put_real(j, "gbytes_per_second", b->gbytes);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MOST = 1 << 16 };
+enum { BATCH_MOST = 1 << 16, GRAPH_MOST = 1024 };
+static const double short_ms = 0.03; /* the host takes some microseconds to start a run */
 
 /* Milliseconds of a batch. */
 static double batch_ms(const struct gpu *g)
@@ -30,10 +31,12 @@ int gpu_open(struct gpu *g)
     tw_status s = tw_stream_new(g->ctx, &g->stream);
     for (int i = 0; i <= ROUND_BATCHES && s == TW_OK; i++)
         s = tw_event_new(g->ctx, &g->events[i]);
-    if (s == TW_OK)
-        return STATUS_OK;
-    complain_library(NULL, g->ctx, s);
-    return STATUS_FAILED;
+    if (s != TW_OK) {
+        complain_library(NULL, g->ctx, s);
+        return STATUS_FAILED;
+    }
+    g->has_graphs = graphs_open(&g->graphs);
+    return STATUS_OK;
 }
 
 void gpu_close(struct gpu *g)
@@ -44,6 +47,9 @@ void gpu_close(struct gpu *g)
     if (g->stream)
         tw_stream_free(g->ctx, g->stream);
     g->stream = NULL;
+    if (g->has_graphs)
+        graphs_close(&g->graphs);
+    g->has_graphs = false;
 }
 
 /* --- batches --- */
@@ -55,6 +61,14 @@ static bool give_up(struct gpu *g, struct contender *c)
     tw_context_message(g->ctx, 0, &m);
     snprintf(c->why, sizeof c->why, "%s", *m.text ? m.text : "the GPU reports a fault");
     return false;
+}
+
+static bool start_graphs(struct gpu *g, struct contender *c)
+{
+    for (int64_t i = 0; i < c->batch; i += c->graph_runs)
+        if (g->graphs.launch(c->graph, g->stream) != 0)
+            return give_up(g, c);
+    return true;
 }
 
 static bool start_runs(struct contender *c, int64_t runs)
@@ -73,7 +87,7 @@ static bool time_batches(struct gpu *g, struct contender *c, int batches, double
     if (tw_event_record(g->ctx, g->events[0], g->stream) != TW_OK)
         return give_up(g, c);
     for (int i = 0; i < batches; i++) {
-        if (!start_runs(c, c->batch))
+        if (!(c->graph ? start_graphs(g, c) : start_runs(c, c->batch)))
             return false;
         if (tw_event_record(g->ctx, g->events[i + 1], g->stream) != TW_OK)
             return give_up(g, c);
@@ -95,9 +109,39 @@ static int64_t runs_in(double ms, double of_one)
     return runs < 1 ? 1 : runs > BATCH_MOST ? BATCH_MOST : (int64_t)runs;
 }
 
-double contender_estimate(struct gpu *g, struct contender *c)
+/* --- graphs --- */
+
+void contender_close(struct gpu *g, struct contender *c)
+{
+    if (c->graph)
+        g->graphs.free_ready(c->graph);
+    c->graph = NULL;
+}
+
+/* The batch becomes a multiple of what a graph has. false: it does not become one. */
+static bool capture(struct gpu *g, struct contender *c)
+{
+    contender_close(g, c);
+    c->graph_runs = c->batch < GRAPH_MOST ? c->batch : GRAPH_MOST;
+    if (!g->has_graphs || !graph_begin(&g->graphs, g->stream))
+        return false;
+    bool started = start_runs(c, c->graph_runs);
+    void *graph = graph_end(&g->graphs, g->stream);
+    c->why[0] = '\0'; /* one by one they run */
+    if (graph && !started)
+        g->graphs.free_ready(graph);
+    c->graph = started ? graph : NULL;
+    if (c->graph)
+        c->batch = (c->batch + c->graph_runs - 1) / c->graph_runs * c->graph_runs;
+    return c->graph != NULL;
+}
+
+/* --- timing --- */
+
+static double estimate_plain(struct gpu *g, struct contender *c)
 {
     double ms[2] = {0};
+    contender_close(g, c);
     c->batch = 1;
     if (!time_batches(g, c, 2, ms)) /* the first loads its code */
         return -1;
@@ -105,6 +149,23 @@ double contender_estimate(struct gpu *g, struct contender *c)
     if (c->batch > 1 && !time_batches(g, c, 2, ms))
         return -1;
     return ms[1];
+}
+
+double contender_estimate(struct gpu *g, struct contender *c)
+{
+    double ms[2], plain = estimate_plain(g, c);
+    if (plain < 0 || plain >= short_ms || !capture(g, c))
+        return plain;
+    return time_batches(g, c, 2, ms) ? ms[1] : -1;
+}
+
+/* Whether all that take part are graphs now. */
+static bool capture_all(struct gpu *g, struct contender *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!*list[i]->why && !capture(g, list[i]))
+            return false;
+    return true;
 }
 
 /* A round is as long for every contender, whatever a run takes. */
@@ -123,13 +184,18 @@ static void time_round(struct gpu *g, struct contender *c, int round)
 
 void contenders_time(struct gpu *g, struct contender *const *list, int count)
 {
+    bool is_short = false;
     for (int i = 0; i < count; i++) {
         struct contender *c = list[i];
         double estimate = *c->why ? 0 : contender_estimate(g, c);
+        is_short |= !*c->why && estimate < short_ms;
         c->batch = runs_in(batch_ms(g), estimate);
         for (int r = 0; r < g->rounds; r++)
             c->ms[r] = estimate;
     }
+    if (!is_short || !capture_all(g, list, count))
+        for (int i = 0; i < count; i++)
+            contender_close(g, list[i]);
     for (int r = 0; r < g->rounds; r++)
         for (int i = 0; i < count; i++)
             if (!*list[i]->why)

@@ -8,6 +8,7 @@
 #ifndef TW_BENCH_ROUNDS_H
 #define TW_BENCH_ROUNDS_H
 
+#include "bench_graph.h"
 #include "tilewright.h"
 
 enum { ROUNDS_MOST = 64, ROUND_BATCHES = 20 };
@@ -18,6 +19,8 @@ struct gpu {
     void *stream;
     void *events[ROUND_BATCHES + 1];
     int64_t l2_bytes;
+    struct graph_calls graphs;
+    bool has_graphs;
     int rounds;
     double round_seconds; /* of one contender */
 };
@@ -34,17 +37,22 @@ struct contender {
     int copies;
     char why[400]; /* "": it takes part */
 
-    int next;               /* copy */
-    int64_t batch;          /* runs */
+    int next;      /* copy */
+    int64_t batch; /* runs */
+    void *graph;   /* NULL: they are started one by one */
+    int64_t graph_runs;
     double ms[ROUNDS_MOST]; /* of one run, by round */
     int64_t runs;           /* measured in all */
 };
 
-/* How long one run takes, in milliseconds, by a short batch after one to warm up; negative, and
- * c->why: it cannot. */
+/* How long one run takes, in milliseconds, by a short batch after one to warm up, as a graph where
+ * it is short; negative, and c->why: it cannot. */
 double contender_estimate(struct gpu *g, struct contender *c);
-/* All rounds. Contenders that fail have `why`, and take no part from there on. */
+/* All rounds. Contenders that fail have `why`, and take no part from there on. Where one of them is
+ * so short that the host might not keep up, all are graphs; unless one cannot be, then none is.
+ * contender_close for each that was estimated or timed. */
 void contenders_time(struct gpu *g, struct contender *const *list, int count);
+void contender_close(struct gpu *g, struct contender *c);
 double contender_ms(const struct gpu *g, const struct contender *c); /* the median of the rounds */
 /* Of b's time over a's, round by round: how fast a is beside b. */
 double contender_ratio(const struct gpu *g, const struct contender *a, const struct contender *b);

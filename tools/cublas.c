@@ -14,6 +14,8 @@
     CALL(BLAS, create, "cublasCreate_v2", (void **handle))                                         \
     CALL(BLAS, destroy, "cublasDestroy_v2", (void *handle))                                        \
     CALL(BLAS, set_stream, "cublasSetStream_v2", (void *handle, void *stream))                     \
+    CALL(BLAS, set_workspace, "cublasSetWorkspace_v2",                                             \
+         (void *handle, void *workspace, size_t bytes))                                            \
     CALL(BLAS, version, "cublasGetVersion_v2", (void *handle, int *version))                       \
     CALL(BLAS, gemm, "cublasGemmStridedBatchedEx",                                                 \
          (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,            \
@@ -187,6 +189,12 @@ bool cublas_open(struct cublas *x, void *stream)
     struct cublas_calls *calls = need_memory(sizeof *calls);
     x->calls = calls;
     return find_calls(x, calls) && create_handles(x);
+}
+
+bool cublas_set_workspace(struct cublas *x, void *workspace, size_t bytes)
+{
+    int status = x->calls->set_workspace(x->handle, workspace, bytes);
+    return status == 0 || failed(x, "cublasSetWorkspace", status);
 }
 
 void cublas_close(struct cublas *x)

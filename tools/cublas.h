@@ -29,6 +29,8 @@ struct cublas {
  * `stream`, of the GPU that is current. false: why says how to get it. cublas_close in either case. */
 bool cublas_open(struct cublas *x, void *stream);
 void cublas_close(struct cublas *x);
+/* cuBLAS's own, of the device: products that are captured must not allocate any. */
+bool cublas_set_workspace(struct cublas *x, void *workspace, size_t bytes);
 
 /* Starts the product; a, b and c are of the device. false: cuBLAS does not do this one, and why
  * says so. */

@@ -2,6 +2,7 @@
 """`bench --device cuda` on a driver and a cuBLAS that run on the host: rows, libraries, values, suites, statuses."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -37,6 +38,7 @@ def check_types(tool):
         libraries = {l["name"].split()[0]: l for l in row["libraries"]}
         expect(row["result"] == "PASS" and "ensures" in row["compared"] and "cuBLASLt" in row["compared"], row)
         expect(row["copies"] > 3 and row["ms"] > 0 and row["tflops"] > 0 and row["runs"] > 1, row)
+        expect(row["started_as"] == "graph", row)
         expect(libraries["cuBLASLt"]["ms"] > 0, row)
         expect(("ms" in libraries["cuBLAS"]) == (dtype != "e4m3"), row)
         narrow = dtype in ("i8", "e4m3")
@@ -87,6 +89,22 @@ def check_shapes(tool):
     expect([(r["m"], r["k"]) for r in lists] == [(8, 8), (8, 24), (16, 8), (16, 24)], lists)
 
 
+def check_graphs(tool):
+    """Runs that cannot be recorded are started one by one, all contenders alike."""
+    arguments = "kernels/matmul/shared.tile", *SMALL, "--json"
+    with tempfile.TemporaryDirectory() as folder:
+        log, made = f"{folder}/log", 0
+        for started in "graph", "launches":
+            failing = {"FAKE_CUDA_FAIL": f"cuGraphInstantiateWithFlags:{made}:801"} if made else {} # the last one
+            row, = bench(tool, 0, *arguments, FAKE_CUDA_LOG=log, **failing)["rows"]
+            expect(row["started_as"] == started and row["result"] == "PASS" and len(row["libraries"]) == 2, row)
+            with open(log) as calls:
+                text = calls.read()
+            os.remove(log)
+            made, freed = (len(re.findall(rf"^{name}$", text, re.M)) for name in ("cuGraphInstantiateWithFlags", "cuGraphExecDestroy"))
+            expect(made > 4 and freed == made - bool(failing), (made, freed))
+
+
 def check_others(tool):
     said = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, TILEWRIGHT_CUBLAS="/nowhere")
     expect("/nowhere" in said and "PASS" in said, said)
@@ -112,6 +130,7 @@ def main():
     check_values(tool)
     check_samples(tool)
     check_shapes(tool)
+    check_graphs(tool)
     check_others(tool)
 
 

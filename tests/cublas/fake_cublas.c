@@ -53,6 +53,7 @@ static tw_dtype type_of(int cuda_type)
 
 static struct {
     int (*retain)(void **, int), (*push)(void *), (*pop)(void **), (*wait)(void *);
+    int (*is_capturing)(void *, int *), (*new_stream)(void **, unsigned);
     int (*copy_in)(uint64_t, const void *, size_t, void *);
     int (*copy_out)(void *, uint64_t, size_t, void *);
 } driver;
@@ -68,16 +69,30 @@ static void find_driver(void)
     *(void **)&driver.push = dlsym(library, "cuCtxPushCurrent_v2");
     *(void **)&driver.pop = dlsym(library, "cuCtxPopCurrent_v2");
     *(void **)&driver.wait = dlsym(library, "cuStreamSynchronize");
+    *(void **)&driver.is_capturing = dlsym(library, "cuStreamIsCapturing");
+    *(void **)&driver.new_stream = dlsym(library, "cuStreamCreate");
     *(void **)&driver.copy_in = dlsym(library, "cuMemcpyHtoDAsync_v2");
     *(void **)&driver.copy_out = dlsym(library, "cuMemcpyDtoHAsync_v2");
+}
+
+/* Where something can be waited for: what is captured cannot. */
+static void *stream_to_wait_for(void)
+{
+    static void *other;
+    int capturing = 0;
+    if (driver.is_capturing(stream_set, &capturing) || !capturing)
+        return stream_set;
+    if (!other && driver.new_stream(&other, 1))
+        abort();
+    return other;
 }
 
 /* The bytes there, on the host; the caller frees. */
 static void *fetch(const void *address, size_t bytes)
 {
-    void *data = malloc(bytes);
-    if (!data || driver.copy_out(data, (uint64_t)(size_t)address, bytes, stream_set) ||
-        driver.wait(stream_set))
+    void *data = malloc(bytes), *stream = stream_to_wait_for();
+    if (!data || driver.copy_out(data, (uint64_t)(size_t)address, bytes, stream) ||
+        driver.wait(stream))
         abort();
     return data;
 }
@@ -164,6 +179,12 @@ API int cublasSetStream_v2(void *handle, void *stream)
     (void)handle;
     stream_set = stream;
     return SUCCESS;
+}
+
+API int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
+{
+    (void)handle;
+    return workspace && bytes ? SUCCESS : EXECUTION_FAILED;
 }
 
 API int cublasGetVersion_v2(void *handle, int *version)
