@@ -349,7 +349,8 @@ int bench_on_cuda(const struct command *self, const struct options *given)
                                          "time-limit", "threads", NULL};
     struct cuda_bench b = {.common = {.self = self,
                                       .all_ensures = options_has(given, "ensures"),
-                                      .only_load = options_has(given, "load")},
+                                      .only_load = options_has(given, "load"),
+                                      .triton = options_has(given, "triton")},
                            .given = given,
                            .json = {.out = stdout},
                            .to_json = options_has(given, "json"),

@@ -1,5 +1,6 @@
 #include "bench_gpu.h"
 #include "bench_arrays.h"
+#include "bench_triton.h"
 #include "bench_values.h"
 #include "tensor.h"
 #include "verdict.h"
@@ -411,6 +412,18 @@ static void take_library(struct job *j, int i)
         j->row->best_ratio = l->ratio;
 }
 
+/* Not in turn with the others: a process of its own. */
+static void take_triton(struct job *j)
+{
+    struct library_row *l = &j->row->triton;
+    progress_step(&j->b->progress, "Triton");
+    struct triton_time x = triton_time(&j->gemm);
+    snprintf(l->name, sizeof l->name, "%s", x.name);
+    snprintf(l->note, sizeof l->note, "%s", x.ms > 0 ? "not in turn: its own process" : x.why);
+    l->ms = x.ms;
+    l->ratio = x.ms / j->row->common.ms;
+}
+
 static void time_all(struct job *j)
 {
     struct gpu *g = &j->b->gpu;
@@ -439,6 +452,8 @@ static void time_all(struct job *j)
         j->row->tflops = 2 * multiply_adds(&j->row->shape) / r->ms * 1e-9;
     for (int i = 0; i < count - 1; i++)
         take_library(j, i);
+    if (j->b->triton && j->entry->is_product)
+        take_triton(j);
 }
 
 /* What the kernel does not take is no failure. */

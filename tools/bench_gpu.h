@@ -10,7 +10,7 @@
 #include "progress.h"
 #include "settings.h"
 
-enum { LIBRARIES = 2 }; /* cuBLAS, cuBLASLt */
+enum { LIBRARIES = 2 }; /* cuBLAS, cuBLASLt: timed in turn with the kernel */
 
 /* A kernel as the GPU's target has it. */
 struct gpu_entry {
@@ -28,6 +28,7 @@ struct gpu_bench {
     bool has_cublas;
     struct slab *workspace; /* of cuBLASLt */
     bool all_ensures;       /* values by `ensures` at every size */
+    bool triton;            /* beside one in Triton too */
     bool only_load;         /* nothing is timed */
     struct progress progress;
 };
@@ -50,7 +51,8 @@ struct gpu_row {
     int copies, rounds;
     bool graphs; /* runs were started as graphs */
     struct library_row libraries[LIBRARIES];
-    double best_ratio; /* the faster library's time over ours; 0: there is none */
+    struct library_row triton; /* name "": it was not asked for; ratio: of medians */
+    double best_ratio;         /* the faster library's time over ours; 0: there is none */
 };
 
 /* Fills the row; dtype TW_DTYPE_NONE: the kernel's default types. shape NULL: sizes come from

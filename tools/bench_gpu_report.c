@@ -149,6 +149,8 @@ void gpu_print(const struct gpu_row *r, const struct gpu_columns *c)
     for (int i = 0; i < LIBRARIES; i++)
         if (*r->libraries[i].name)
             print_library(r, &r->libraries[i], c);
+    if (*r->triton.name)
+        print_library(r, &r->triton, c);
     fflush(stdout);
 }
 
@@ -182,6 +184,19 @@ static void put_sizes(const struct gpu_row *r, struct json *j)
     put_integer(j, "batch", r->shape.batch);
 }
 
+static void put_library(const struct library_row *l, struct json *j)
+{
+    json_open(j, '{');
+    put_text(j, "name", l->name);
+    if (l->ms > 0) {
+        put_real(j, "ms", l->ms);
+        put_real(j, "ratio", l->ratio);
+    }
+    if (*l->note)
+        put_text(j, "note", l->note);
+    json_close(j, '}');
+}
+
 static void put_libraries(const struct gpu_row *r, struct json *j)
 {
     const struct library_row *best = NULL;
@@ -191,18 +206,15 @@ static void put_libraries(const struct gpu_row *r, struct json *j)
         const struct library_row *l = &r->libraries[i];
         if (!*l->name)
             continue;
-        json_open(j, '{');
-        put_text(j, "name", l->name);
-        if (l->ms > 0) {
-            put_real(j, "ms", l->ms);
-            put_real(j, "ratio", l->ratio);
+        put_library(l, j);
+        if (l->ms > 0)
             best = !best || l->ratio < best->ratio ? l : best;
-        }
-        if (*l->note)
-            put_text(j, "note", l->note);
-        json_close(j, '}');
     }
     json_close(j, ']');
+    if (*r->triton.name) {
+        json_key(j, "triton");
+        put_library(&r->triton, j);
+    }
     if (!best)
         return;
     put_text(j, "peer", best->name);

@@ -70,25 +70,24 @@ static int add_file(struct shapes *x, const struct command *self, const char *pa
     return status;
 }
 
-/* bench/suite here, or beside the folder that the program was built in. The caller frees. */
-static char *suite_pattern(const char *name)
+char *bench_file(const char *name)
 {
     char program[PATH_MAX];
-    const char *stem = strcmp(name, "all") == 0 ? "*" : name;
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(program, '/');
-    if (access("bench/suite", R_OK) == 0 || !slash)
-        return need_text("bench/suite/%s.txt", stem);
+    if (access("bench", R_OK) == 0 || !slash)
+        return need_text("bench/%s", name);
     *slash = '\0';
-    return need_text("%s/../bench/suite/%s.txt", program, stem);
+    return need_text("%s/../bench/%s", program, name);
 }
 
 static int add_suite(struct shapes *x, const struct command *self, const char *name)
 {
     if (strchr(name, '/') || strchr(name, '.'))
         return add_file(x, self, name);
-    char *pattern = suite_pattern(name);
+    char *file = need_text("suite/%s.txt", strcmp(name, "all") == 0 ? "*" : name);
+    char *pattern = bench_file(file);
     glob_t found;
     int status = STATUS_OK;
     if (glob(pattern, 0, NULL, &found) != 0)
@@ -96,6 +95,7 @@ static int add_suite(struct shapes *x, const struct command *self, const char *n
     for (size_t i = 0; status == STATUS_OK && i < found.gl_pathc; i++)
         status = add_file(x, self, found.gl_pathv[i]);
     globfree(&found);
+    free(file);
     free(pattern);
     return status;
 }

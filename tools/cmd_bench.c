@@ -642,8 +642,8 @@ static int bench_all(struct bench *b)
 }
 
 /* Options of bench --device cuda alone. */
-static const char *const of_cuda[] = {"m",       "n",      "k",       "batch", "suite",
-                                      "seconds", "rounds", "ensures", "load",  NULL};
+static const char *const of_cuda[] = {"m",      "n",       "k",    "batch",  "suite", "seconds",
+                                      "rounds", "ensures", "load", "triton", NULL};
 
 static bool is_of_simulator(const struct options *given)
 {
@@ -728,6 +728,8 @@ static const struct option_spec bench_options[] = {
     {.name = "ensures",
      .help = "--device cuda: values by `ensures` at every size; without, beyond 512 x 512 x 512\n"
              "beside the library's, and 4096 elements in double precision"},
+    {.name = "triton",
+     .help = "--device cuda: beside an autotuned product in Triton too, where `python3` has it"},
     {.name = "load",
      .help = "--device cuda: compile and load only, and say what each kernel takes: registers,\n"
              "spills, shared memory, blocks that a multiprocessor runs at a time"},

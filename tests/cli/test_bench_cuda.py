@@ -15,10 +15,11 @@ QUICK = ["--rounds", "2", "--seconds", "0.0001"]
 
 
 def bench(tool, status, *arguments, **variables):
+    before = dict(os.environ)
     os.environ.update(variables)
     result = call([tool, "bench", "--device", "cuda", *arguments, *QUICK])
-    for name in variables:
-        del os.environ[name]
+    os.environ.clear()
+    os.environ.update(before)
     if result.status != status:
         fail(f"bench {arguments} with {variables}: expected status {status}: {result}")
     return json.loads(result.out) if "--json" in arguments else result.out + result.err
@@ -105,6 +106,23 @@ def check_graphs(tool):
             expect(made > 4 and freed == made - bool(failing), (made, freed))
 
 
+def check_triton(tool):
+    """Words where it is absent; a row where a python3 prints one."""
+    arguments = "kernels/matmul/shared.tile", *SMALL, "--triton"
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}:{os.environ['PATH']}"
+        for line, status in ("no Triton to compare with", 3), ('{"name": "Triton 9.9", "ms": 0.5, "ok": true}', 0):
+            with open(f"{folder}/python3", "w") as script:
+                script.write(f"#!/bin/sh\necho '{line}'\nexit {status}\n")
+            os.chmod(f"{folder}/python3", 0o755)
+            row, = bench(tool, 0, *arguments, "--json", PATH=path)["rows"]
+            expect(row["triton"].get("note") == line if status else row["triton"]["ms"] == 0.5, row)
+            said = bench(tool, 0, *arguments, PATH=path)
+            expect(("0.5000" in said and "Triton 9.9" in said) != bool(status), said)
+        row, = bench(tool, 0, "kernels/matmul/int8.tile", *SMALL, "--triton", "--json", PATH=path)["rows"]
+        expect("f16, bf16" in row["triton"]["note"], row)
+
+
 def check_others(tool):
     said = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, TILEWRIGHT_CUBLAS="/nowhere")
     expect("/nowhere" in said and "PASS" in said, said)
@@ -131,6 +149,7 @@ def main():
     check_samples(tool)
     check_shapes(tool)
     check_graphs(tool)
+    check_triton(tool)
     check_others(tool)
 
 
