@@ -72,11 +72,12 @@ def build_helper(options, name):
     """A program of bench/NAME.c; None, and what is missing."""
     source, path = f"bench/{name}.c", os.path.join(options.out, name)
     library = os.path.join(os.path.dirname(options.tool), "libtilewright.a")
-    if is_newer(path, source) and (is_newer(path, library) or not shutil.which("cc")):
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if is_newer(path, source) and (is_newer(path, library) or not compiler):
         return path, None
-    if not shutil.which("cc"):
+    if not compiler:
         return None, f"no C compiler for {source}"
-    done = run(["cc", "-O2", "-Iinclude", source, library, "-lm", "-lpthread", "-ldl", "-o", path])
+    done = run([compiler, *os.environ.get("CFLAGS", "").split(), "-O2", "-Iinclude", source, library, "-lm", "-lpthread", "-ldl", "-o", path])
     return (path, None) if done.returncode == 0 else (None, said_of(done))
 
 

@@ -33,7 +33,7 @@ static void read_row(struct triton_time *x, const char *line)
     const char *name = value_of(line, "name"), *ms = value_of(line, "ms");
     const char *ok = value_of(line, "ok");
     if (!name || !ms || !ok || strncmp(ok, "true", 4) != 0) {
-        snprintf(x->why, sizeof x->why, "%s", ok ? "its values are wrong" : line);
+        snprintf(x->why, sizeof x->why, "%.300s", ok ? "its values are wrong" : line);
         return;
     }
     snprintf(x->name, sizeof x->name, "%.*s", (int)strcspn(name + 1, "\""), name + 1);

@@ -15,6 +15,8 @@ small  kernels/matmul/nosuch.tile    f16   64x48x32    -
 few    kernels/matmul/shared.tile    f16   {folder}/few.txt -
 nvcc   -                             f32   32x32x32    -
 triton -                             f16   64x64x64    -
+launch  -                            -     -           -
+compile kernels/matmul/[rs]h*.tile   -     -           -
 wrong  kernels/matmul/auto.tile      f16   64x48x32    NOSUCH=7
 """
 
@@ -75,6 +77,14 @@ def check_nvcc(tool, folder):
     expect("skipped" in parts["triton"] or parts["triton"]["rows"][0]["ok"], parts["triton"])
 
 
+def check_costs(tool, folder):
+    parts, text = gpu(tool, folder, 0, "launch", "compile")
+    expect([r["call"] for r in parts["launch"]["rows"]] == ["cuLaunchKernel", "tw_entry_start", "tw_launch_start"], parts["launch"])
+    row, = parts["compile"]["rows"]
+    expect(row["file"] == "kernels/matmul/shared.tile" and row["to_ptx_ms"] > 0 and row["cached_ms"] > 0, row)
+    expect("| tw_entry_start |" in text and "| kernels/matmul/shared.tile |" in text, text)
+
+
 def check_load(tool):
     """What a kernel takes, without timing it."""
     row, = json.loads(call([tool, "bench", "--device", "cuda", "--load", "--json", "kernels/matmul/auto.tile", "-s", "4096"]).out)["rows"]
@@ -107,6 +117,7 @@ def main():
         check_suite(tool, folder)
         check_failing(tool, folder)
         check_nvcc(tool, folder)
+        check_costs(tool, folder)
         check_load(tool)
         check_table(tool)
 

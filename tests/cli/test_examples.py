@@ -24,12 +24,13 @@ def examples(tool):
                 fail(f"help {name}: an example that is no command: {line}")
             if ".cu " in line and not cuda_compiler():
                 continue
-            yield name, line + QUICK.get(name, "")
+            yield name, line + (" --load" if "--device cuda" in line else QUICK.get(name, ""))
 
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.environ["PATH"]]))
+    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.environ["PATH"]]),
+                       TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"], FAKE_CUDA_SM="90")
     root = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(root, "kernels"), os.path.join(folder, "kernels"))
