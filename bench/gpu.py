@@ -5,7 +5,7 @@
 
 Parts are the first column of bench/configurations.txt; without one, all of them run, in the table's order. FOLDER (build/bench)
 gets report.md and report.json, rewritten after each part, so that a run that is ended leaves what it had. Before a part is timed
-its kernels are compiled by one process a core, which leaves the machine code in the cache on disk.
+its kernels are compiled by one process a core (16 at most), which leaves the machine code in the cache on disk.
 
 It needs the program built, and compiles two helpers with `cc`, bench/cuda/sgemm.cu with `nvcc -O3`: what is already in FOLDER and
 newer than its source is taken, so that `bench/gpu.py prepare --arch sm_90` makes them where there is no GPU. What is absent
@@ -25,7 +25,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SHAPES_A_PROCESS = 4  # compiled in one
+PROCESSES, SHAPES_A_PROCESS = 16, 4  # that compile
 
 
 class Line:
@@ -102,7 +102,7 @@ def suite_shapes(name):
 
 def warm(options, lines):
     """Compiles what the lines time, with all cores."""
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), PROCESSES)) as pool:
         for number, line in enumerate(lines):
             shapes = suite_shapes(line.sizes) if line.is_suite else [" ".join(line.shape()) + "\n"]
             for at in range(0, len(shapes), SHAPES_A_PROCESS):
