@@ -26,6 +26,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROCESSES, SHAPES_A_PROCESS = 16, 4  # that compile
+STORE = "build/bench/tuned.db"  # of the part tune
 
 
 class Line:
@@ -41,7 +42,7 @@ class Line:
 
     def arguments(self):
         """Of `tilewright bench --device cuda`, but the sizes."""
-        chosen = {"-": [], "tuned": ["--tuned"]}.get(self.values, ["--tune", self.values])
+        chosen = {"-": [], "tuned": ["--tuned", "--store", STORE]}.get(self.values, ["--tune", self.values])
         return [*self.files, "--type", self.type, *chosen]
 
     def size_arguments(self):
@@ -211,7 +212,7 @@ def part_tune(options, lines):
     for line in lines:
         m, n, k = line.shape()
         done = run([options.tool, "tune", line.pattern, "--device", "cuda", "--type", line.type, "--set", f"m={m},n={n},k={k}",
-                    "--budget", options.budget, "--store", os.path.join(options.out, "tuned.db"), "--json"])
+                    "--budget", options.budget, "--store", STORE, "--json"])
         try:
             rows.append(json.loads(done.stdout))
         except ValueError:
@@ -364,6 +365,7 @@ def main():
     lines = read_table(options.configurations)
     known = list(dict.fromkeys(line.part for line in lines))
     os.makedirs(options.out, exist_ok=True)
+    os.makedirs(os.path.dirname(STORE), exist_ok=True)
     if options.parts == ["prepare"]:
         return prepare(options)
     for part in options.parts:

@@ -32,6 +32,7 @@ struct cuda_bench {
     struct gpu_columns columns;
     struct json json;
     bool to_json;
+    const char *name; /* "cuda", "cuda:1" */
     tw_device device;
 };
 
@@ -116,7 +117,8 @@ static int add_kernel(struct cuda_bench *b, const struct program *p, tw_kernel *
 static int add_program(struct cuda_bench *b, const char *target)
 {
     struct program *p = &b->programs[b->program_count++];
-    int status = program_open(p, target, &(struct program_config){.colour = on_terminal(stderr)});
+    int status = program_open(
+        p, target, &(struct program_config){.colour = on_terminal(stderr), .device = b->name});
     if (status != STATUS_OK)
         return status;
     if (p->kernel) {
@@ -172,10 +174,10 @@ static int check_settings(struct cuda_bench *b)
 
 /* --- the device --- */
 
-static bool find_device(tw_device *d)
+static bool find_device(const char *name, tw_device *d)
 {
     for (int i = 0; tw_device_at(i, d); i++)
-        if (strcmp(d->name, "cuda") == 0)
+        if (strcmp(d->name, name) == 0)
             return true;
     return false;
 }
@@ -184,10 +186,11 @@ static int open_device(struct cuda_bench *b)
 {
     struct gpu *g = &b->common.gpu;
     g->ctx = b->programs[0].ctx;
-    int status = gpu_open(g);
+    int ordinal = b->name[4] == ':' ? atoi(b->name + 5) : 0;
+    int status = gpu_open(g, ordinal);
     if (status != STATUS_OK)
         return status;
-    if (find_device(&b->device))
+    if (find_device(b->name, &b->device))
         g->l2_bytes = b->device.l2_bytes;
     if (b->common.only_load)
         return STATUS_OK;
@@ -352,6 +355,7 @@ int bench_on_cuda(const struct command *self, const struct options *given)
                                       .only_load = options_has(given, "load"),
                                       .triton = options_has(given, "triton")},
                            .given = given,
+                           .name = options_value(given, "device"),
                            .json = {.out = stdout},
                            .to_json = options_has(given, "json"),
                            .columns = {.name_width = 16}};

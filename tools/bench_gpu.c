@@ -162,6 +162,36 @@ static void set_types(tw_launch *l, tw_kernel *k, tw_dtype dtype)
                 tw_launch_type(l, t.name, dtype);
 }
 
+/* What `tilewright tune` has stored, if that is asked for and there is any; *from says. */
+static int take_tuned(const struct gpu_bench *b, const struct gpu_entry *e, tw_launch *l,
+                      const char **from)
+{
+    tw_store *store;
+    tw_tuned key, taken;
+    *from = options_has(&b->settings, "tune") ? "--tune" : "default";
+    if (!options_has(&b->settings, "tuned"))
+        return STATUS_OK;
+    tw_status s = tw_store_open(e->program->ctx, options_value(&b->settings, "store"), &store);
+    if (s == TW_OK)
+        s = tw_launch_tuned(l, store, NULL, true, &taken);
+    if (s == TW_OK && tw_launch_tuning_key(l, NULL, &key) == TW_OK)
+        *from = strcmp(key.shape, taken.shape) == 0 ? "tuned" : "tuned for the nearest sizes";
+    bool failed = s != TW_OK && s != TW_NOT_FOUND;
+    if (failed)
+        complain_library(NULL, e->program->ctx, s);
+    tw_store_close(store);
+    return failed ? STATUS_USAGE : STATUS_OK;
+}
+
+static void copy_tuned(const struct gpu_entry *e, tw_launch *from, tw_launch *to)
+{
+    tw_tune t;
+    tw_scalar v;
+    for (int i = 0; tw_kernel_tune(e->kernel, i, &t) == TW_OK; i++)
+        if (tw_launch_value(from, t.name, &v) == TW_OK)
+            tw_launch_tune(to, t.name, v);
+}
+
 static int set_up(const struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
                   tw_dtype dtype, tw_launch *l)
 {
@@ -194,7 +224,6 @@ static void describe(struct job *j)
     row->shape.n = value_of(j->first, "n", row->shape.n);
     row->shape.k = value_of(j->first, "k", row->shape.k);
     row->shape.batch = value_of(j->first, "batch", 1);
-    row->from = options_has(&j->b->settings, "tune") ? "--tune" : "default";
     for (int i = 0; tw_kernel_tune(j->entry->kernel, i, &t) == TW_OK; i++) {
         char value[32];
         if (at >= sizeof row->config || tw_launch_value(j->first, t.name, &v) != TW_OK)
@@ -254,6 +283,8 @@ static tw_status make_launches(struct job *j, const struct shape *shape, tw_dtyp
             s = tw_launch_new(j->entry->kernel, &j->launches[i]);
         if (i > 0 && s == TW_OK && set_up(j->b, j->entry, shape, dtype, j->launches[i]) != 0)
             s = TW_BAD_ARGUMENT;
+        if (i > 0 && s == TW_OK)
+            copy_tuned(j->entry, j->first, j->launches[i]);
         if (s == TW_OK)
             s = bench_arrays_give(&j->arrays, j->launches[i], i);
         if (s == TW_OK)
@@ -532,6 +563,8 @@ int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct sha
         return STATUS_OK;
     }
     int status = set_up(b, e, shape, dtype, j.first);
+    if (status == STATUS_OK)
+        status = take_tuned(b, e, j.first, &row->from);
     if (status == STATUS_OK)
         run_job(&j, shape, dtype);
     close_job(&j);

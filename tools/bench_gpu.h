@@ -44,7 +44,7 @@ struct gpu_row {
     tw_dtype dtype;
     struct shape shape;
     char config[200];       /* "BM = 128, BN = 128" */
-    const char *from;       /* where that comes from: "default", "--tune" */
+    const char *from;       /* where that comes from: "default", "--tune", "tuned" */
     char checked[160];      /* what the values were compared with */
     tw_occupancy occupancy; /* threads 0: it was not loaded */
     double tflops;

@@ -28,18 +28,19 @@ static bool find_calls(struct graph_calls *x, void *library)
     return true;
 }
 
-bool graphs_open(struct graph_calls *x)
+bool graphs_open(struct graph_calls *x, int device)
 {
     const char *named = getenv("TILEWRIGHT_CUDA_DRIVER");
     void *library = dlopen(named && *named ? named : "libcuda.so.1", RTLD_NOW);
     void *context;
-    return library && find_calls(x, library) && x->retain(&context, 0) == 0 &&
+    x->device = device;
+    return library && find_calls(x, library) && x->retain(&context, device) == 0 &&
            x->set_context(context) == 0;
 }
 
 void graphs_close(struct graph_calls *x)
 {
-    x->release(0);
+    x->release(x->device);
 }
 
 bool graph_begin(const struct graph_calls *x, void *stream)

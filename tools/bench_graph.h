@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct graph_calls {
+    int device;
     int (*retain)(void **context, int device);
     int (*release)(int device);
     int (*set_context)(void *context);
@@ -17,9 +18,8 @@ struct graph_calls {
     int (*free_ready)(void *ready);
 };
 
-/* Of the driver that is in use, in the primary context of the first GPU, which becomes the thread's.
- * false: there are no graphs. graphs_close only after true. */
-bool graphs_open(struct graph_calls *x);
+/* Of the driver that is in use, in the primary context of a GPU, which becomes the thread's. false: there are no graphs. graphs_close only after true. */
+bool graphs_open(struct graph_calls *x, int device);
 void graphs_close(struct graph_calls *x);
 bool graph_begin(const struct graph_calls *x, void *stream);
 /* Ends the recording; NULL: something in it is not allowed in one. Freed by free_ready. */

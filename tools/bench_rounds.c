@@ -26,7 +26,7 @@ double median_of(double *v, int count)
     return count ? (v[count / 2] + v[(count - 1) / 2]) / 2 : 0;
 }
 
-int gpu_open(struct gpu *g)
+int gpu_open(struct gpu *g, int ordinal)
 {
     tw_status s = tw_stream_new(g->ctx, &g->stream);
     for (int i = 0; i <= ROUND_BATCHES && s == TW_OK; i++)
@@ -35,7 +35,7 @@ int gpu_open(struct gpu *g)
         complain_library(NULL, g->ctx, s);
         return STATUS_FAILED;
     }
-    g->has_graphs = graphs_open(&g->graphs);
+    g->has_graphs = graphs_open(&g->graphs, ordinal);
     return STATUS_OK;
 }
 

@@ -25,7 +25,7 @@ struct gpu {
     double round_seconds; /* of one contender */
 };
 /* STATUS_OK, or a status after a message; gpu_close in either case. */
-int gpu_open(struct gpu *g);
+int gpu_open(struct gpu *g, int ordinal);
 void gpu_close(struct gpu *g);
 
 struct contender {

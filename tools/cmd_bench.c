@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "settings.h"
 #include "tensor.h"
+#include "tuned.h"
 #include "verdict.h"
 
 #include <limits.h>
@@ -642,8 +643,9 @@ static int bench_all(struct bench *b)
 }
 
 /* Options of bench --device cuda alone. */
-static const char *const of_cuda[] = {"m",      "n",       "k",    "batch",  "suite", "seconds",
-                                      "rounds", "ensures", "load", "triton", NULL};
+static const char *const of_cuda[] = {"m",       "n",      "k",       "batch", "suite",
+                                      "seconds", "rounds", "ensures", "load",  "triton",
+                                      "tuned",   "store",  NULL};
 
 static bool is_of_simulator(const struct options *given)
 {
@@ -655,10 +657,10 @@ static int bench_run(const struct command *self, const struct options *given)
     const char *device = options_value(given, "device");
     if (is_of_simulator(given))
         return bench_simulator(self, given);
-    if (device && strcmp(device, "cuda") == 0)
+    if (device && (strcmp(device, "cuda") == 0 || strncmp(device, "cuda:", 5) == 0))
         return bench_on_cuda(self, given);
     if (device && strcmp(device, "cpu") != 0)
-        return usage_error(NULL, self, "--device %s: bench knows cpu and cuda", device);
+        return usage_error(NULL, self, "--device %s: bench knows cpu and cuda (cuda:1 …)", device);
     if (options_any(given, of_cuda))
         return usage_error(NULL, self, "--%s needs --device cuda", options_any(given, of_cuda));
     struct bench b = {.self = self,
@@ -714,7 +716,7 @@ static const struct option_spec bench_options[] = {
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default), or cuda: beside cuBLAS and cuBLASLt on a GPU"},
+     .help = "cpu (default), or cuda: beside cuBLAS and cuBLASLt on a GPU (cuda:1: the second)"},
     OPTION_EXTENT('m', "m"),
     OPTION_EXTENT('n', "n"),
     OPTION_EXTENT('k', "k"),
@@ -735,6 +737,8 @@ static const struct option_spec bench_options[] = {
              "spills, shared memory, blocks that a multiprocessor runs at a time"},
     OPTION_SET,
     OPTION_TUNE,
+    OPTION_TUNED,
+    OPTION_STORE,
     OPTION_TYPE,
     OPTION_THREADS,
     OPTION_JSON,

@@ -123,6 +123,20 @@ def check_triton(tool):
         expect("f16, bf16" in row["triton"]["note"], row)
 
 
+def check_tuned(tool):
+    """What `tune` has stored, for these sizes, for the nearest, or else the defaults."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = ["--store", f"{folder}/tuned.db"]
+        tuned = call([tool, "tune", "kernels/matmul/auto.tile", "--device", "cuda", "--set", "m=64,n=48,k=72", "--tune",
+                      "BM=64,BK=32,WARPS=4,STAGES=3", *store])
+        expect(tuned.status == 0, tuned)
+        rows = bench(tool, 0, "kernels/matmul/auto.tile", "kernels/matmul/async.tile", "-m", "64,512", "-n", "48", "-k", "72", "--json",
+                     "--tuned", *store)["rows"]
+        got = [(r["kernel"], r["m"], "BM=64,BN=128,BK=32" in r["config"], r["config_from"]) for r in rows]
+        expect(got == [("matmul_auto", 64, True, "tuned"), ("matmul_v3", 64, False, "default"),
+                       ("matmul_auto", 512, True, "tuned for the nearest sizes"), ("matmul_v3", 512, False, "default")], got)
+
+
 def check_others(tool):
     said = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, TILEWRIGHT_CUBLAS="/nowhere")
     expect("/nowhere" in said and "PASS" in said, said)
@@ -134,6 +148,8 @@ def check_others(tool):
     bench(tool, 2, "kernels/matmul/shared.tile", "--suite", "nosuch")
     bench(tool, 2, "kernels/matmul/shared.tile", "--type", "f17", *SMALL)
     bench(tool, 2, "kernels/matmul/shared.tile", "--repeat", "3", *SMALL)
+    second = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, "--device", "cuda:1", FAKE_CUDA_DEVICES="2", TILEWRIGHT_CUBLAS="/nowhere")
+    expect("simulator 1" in second and "PASS" in second, second)
     no_gpu = bench(tool, 2, "kernels/matmul/shared.tile", *SMALL, FAKE_CUDA_DEVICES="0")
     expect("GPU" in no_gpu, no_gpu)
     if call([tool, "bench", "-m", "8"]).status != 2:
@@ -150,6 +166,7 @@ def main():
     check_shapes(tool)
     check_graphs(tool)
     check_triton(tool)
+    check_tuned(tool)
     check_others(tool)
 
 
