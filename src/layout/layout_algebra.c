@@ -671,16 +671,19 @@ bool layout_slice_out(const struct layout *l, enum layout_axis axis, int32_t sta
 void layout_slice_registers(const struct layout *whole, const struct layout *part,
                             enum layout_axis axis, int32_t start, int32_t *source)
 {
-    int32_t wanted[LAYOUT_OUTS], at[LAYOUT_OUTS];
+    int32_t wanted[LAYOUT_OUTS], at[LAYOUT_OUTS], next = 0; /* most likely behind the one before */
     int j = layout_out_index(whole, axis);
+    int32_t registers = layout_in_extent(whole, AXIS_REG);
     for (int32_t reg = 0; reg < layout_in_extent(part, AXIS_REG); reg++) {
         layout_element(part, reg, 0, 0, wanted);
         wanted[j] += start;
         source[reg] = 0;
-        for (int32_t r = 0; r < layout_in_extent(whole, AXIS_REG); r++) {
+        for (int32_t tried = 0; tried < registers; tried++) {
+            int32_t r = (next + tried) % registers;
             layout_element(whole, r, 0, 0, at);
             if (memcmp(at, wanted, (size_t)whole->out_count * sizeof *at) == 0) {
                 source[reg] = r;
+                next = r + 1;
                 break;
             }
         }
