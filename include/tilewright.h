@@ -130,6 +130,8 @@ typedef struct tw_config {
     bool (*cancelled)(void *user);
     void *cancelled_user;
     /* Folder where assembled kernels are kept between runs, for all processes of the user; copied.
+     * It takes a `ptxas` ($TILEWRIGHT_PTXAS, or as the shell finds it), which is then run; without
+     * one the driver assembles, and keeps what it made itself.
      * NULL: $TILEWRIGHT_CACHE, else `tilewright` in $XDG_CACHE_HOME or ~/.cache; "": they are not
      * kept. $TILEWRIGHT_CACHE_MIB is the most that it holds (1024): what was not used for the
      * longest time goes first. */

@@ -348,7 +348,8 @@ static tw_status assemble_call(void *user)
     if (status != TW_OK || c->launch->variant->module)
         return status;
     struct cuda_text ptx = print(c);
-    return cuda_assemble(c->cuda, &ptx, c->why) ? TW_OK : say(c, TW_UNSUPPORTED);
+    const char *name = c->launch->variant->lowered->function->name;
+    return cuda_assemble(c->cuda, &ptx, name, c->why) ? TW_OK : say(c, TW_UNSUPPORTED);
 }
 
 static tw_status occupancy_call(void *user)

@@ -9,10 +9,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -464,6 +466,67 @@ void platform_lock(struct platform_lock *l)
 void platform_unlock(struct platform_lock *l)
 {
     pthread_mutex_unlock(&l->mutex);
+}
+
+/* --- other programs --- */
+
+extern char **environ;
+
+const char *platform_find_program(struct arena *a, const char *name)
+{
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? name : NULL;
+    for (const char *at = getenv("PATH"); at && *at; at += *at == ':') {
+        size_t length = strcspn(at, ":");
+        const char *path = arena_printf(a, "%.*s/%s", (int)length, at, name);
+        if (length > 0 && access(path, X_OK) == 0)
+            return path;
+        at += length;
+    }
+    return NULL;
+}
+
+int platform_run(const char *const *arguments)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = -1;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -1;
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    /* posix_spawn changes none of them */
+    int error = posix_spawn(&child, arguments[0], &actions, NULL,
+                            (char *const *)(uintptr_t)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error)
+        return -1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool platform_temporary_folder(char *out, size_t size)
+{
+    const char *where = getenv("TMPDIR");
+    int length = snprintf(out, size, "%s/tilewright-XXXXXX", where && *where ? where : "/tmp");
+    return (size_t)length < size && mkdtemp(out);
+}
+
+void platform_remove_folder(const char *path)
+{
+    rmdir(path);
+}
+
+bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return false;
+    *bytes = info.st_size;
+    *changed = info.st_mtim.tv_sec;
+    return true;
 }
 
 /* --- shared libraries --- */

@@ -69,6 +69,19 @@ struct platform_output {
 bool platform_write_files(struct arena *a, const struct platform_output *files, int count,
                           int *failed, const char **why);
 
+/* --- other programs --- */
+
+/* Where a program is, as the shell finds it; NULL: nowhere. */
+const char *platform_find_program(struct arena *a, const char *name);
+/* Runs arguments[0] (NULL behind the last) and waits for it; what it says is thrown away. Its exit
+ * status; -1: it could not be started, or a signal ended it. */
+int platform_run(const char *const *arguments);
+/* A new folder for files of this process, in $TMPDIR or /tmp; false: none can be made. */
+bool platform_temporary_folder(char *out, size_t size);
+void platform_remove_folder(const char *path); /* an empty one */
+/* What tells a file from the one that was there before; false: there is none. */
+bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed);
+
 void *platform_library(const char *name); /* dlopen; NULL if absent */
 void *platform_symbol(void *library, const char *name);
 

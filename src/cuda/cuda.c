@@ -143,7 +143,6 @@ void cuda_close(struct cuda *c)
         return;
     if (c->context) {
         bool entered = cuda_enter_to_free(c, why);
-        cuda_linking_end(c);
         cuda_free_objects(c);
         if (entered)
             cuda_leave(c);

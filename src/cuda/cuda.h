@@ -76,7 +76,8 @@ struct cuda_text {
 struct cuda_module *cuda_load_text(struct cuda *c, const struct cuda_text *t, const char *kernel,
                                    char why[CUDA_WHY]);
 /* The same without loading it: whoever loads it later finds it in the cache. */
-bool cuda_assemble(struct cuda *c, const struct cuda_text *t, char why[CUDA_WHY]);
+bool cuda_assemble(struct cuda *c, const struct cuda_text *t, const char *kernel,
+                   char why[CUDA_WHY]);
 void cuda_unload(struct cuda *c, struct cuda_module *m);
 /* Before a launch with so much dynamic shared memory. */
 bool cuda_allow_shared(struct cuda *c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY]);

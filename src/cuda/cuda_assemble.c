@@ -1,78 +1,110 @@
-/* PTX to machine code: from the cache, or by the driver's linker, whose output can be kept. */
+/* PTX to machine code: from the cache, by `ptxas` where there is one, else by the driver.
+ *
+ * The driver's linker would give machine code that can be kept, but it assembles for linking: without
+ * regard to how many blocks a multiprocessor holds, kernels take up to twice the registers. What
+ * the driver assembles while it loads is as good as ptxas's and goes to the driver's own cache.
+ */
 #include "cuda/cuda_own.h"
 
 #include "base/platform.h"
 
+#include <inttypes.h>
+#include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* CUjitInputType, CUjit_option. */
-enum { INPUT_PTX = 1, LINK_ERROR_LOG = 5, LINK_ERROR_LOG_BYTES = 6 };
+/* --- ptxas --- */
 
-/* --- the linker --- */
-
-void cuda_linking_end(struct cuda *c)
+/* $TILEWRIGHT_PTXAS ("": none), or as the shell finds it, or where the toolkit puts it. */
+static const char *find_ptxas(struct arena *a)
 {
-    if (c->linking.state)
-        c->driver.link_free(c->linking.state);
-    c->linking.state = NULL;
+    const char *named = getenv("TILEWRIGHT_PTXAS");
+    if (named)
+        return *named ? platform_find_program(a, named) : NULL;
+    const char *found = platform_find_program(a, "ptxas");
+    return found ? found : platform_find_program(a, "/usr/local/cuda/bin/ptxas");
 }
 
-/* The cubin stays the linker's, until cuda_linking_end. In the context. */
-static const void *link_text(struct cuda *c, const struct cuda_text *t, size_t *length,
-                             char why[CUDA_WHY])
+/* "-arch=sm_90a" where the text is for this very GPU, else "-arch=sm_90". */
+static const char *arch_of(const struct cuda *c, const struct cuda_text *t)
 {
-    struct cuda_linking *l = &c->linking;
-    void *cubin = NULL;
-    *l = (struct cuda_linking){.options = {LINK_ERROR_LOG, LINK_ERROR_LOG_BYTES}};
-    l->values[0] = l->log;
-    l->values[1] = (void *)(uintptr_t)sizeof l->log;
-    if (!cuda_good(c, c->driver.link_new(2, l->options, l->values, &l->state), "cuLinkCreate", why))
-        return NULL;
-    /* the text with its '\0', as cuModuleLoadData takes it */
-    int result = c->driver.link_add(l->state, INPUT_PTX, (void *)(uintptr_t)t->ptx, t->length + 1,
-                                    "kernel.ptx", 0, NULL, NULL);
-    if (!result)
-        result = c->driver.link_complete(l->state, &cubin, length);
-    if (cuda_good(c, result, "assembling", why))
-        return cubin;
-    cuda_say_image(c, t->ptx, why);
-    if (l->log[0])
-        cuda_say_more(why, "\n", l->log);
-    return NULL;
+    const char *plain = arena_printf(t->scratch, "sm_%d", c->device.capability);
+    const char *at = strstr(t->ptx, ".target ");
+    size_t length = strlen(plain);
+    at = at ? at + strlen(".target ") : "";
+    char own = strncmp(at, plain, length) == 0 ? at[length] : '\0';
+    return arena_printf(t->scratch, "-arch=%s%.*s", plain, own == 'a' || own == 'f', &own);
 }
 
-/* Into scratch memory. NULL: why. */
-static const void *assemble(struct cuda *c, const struct cuda_text *t, size_t *length,
-                            char why[CUDA_WHY])
+struct assembling {
+    char folder[256], text[288], cubin[288];
+};
+
+static bool start_assembling(struct assembling *x)
 {
-    if (!cuda_enter(c, why))
+    if (!platform_temporary_folder(x->folder, sizeof x->folder))
+        return false;
+    snprintf(x->text, sizeof x->text, "%s/kernel.ptx", x->folder);
+    snprintf(x->cubin, sizeof x->cubin, "%s/kernel.cubin", x->folder);
+    return true;
+}
+
+static void clean_up(const struct assembling *x)
+{
+    platform_remove_file(x->text);
+    platform_remove_file(x->cubin);
+    platform_remove_folder(x->folder);
+}
+
+/* In scratch memory; NULL: ptxas did not make any. */
+static const void *run_ptxas(const char *ptxas, const char *arch, const struct assembling *x,
+                             const struct cuda_text *t, size_t *length)
+{
+    const char *why;
+    const char *arguments[] = {ptxas, arch, x->text, "-o", x->cubin, NULL};
+    if (!platform_store_file(t->scratch, x->text, t->ptx, t->length, &why) ||
+        platform_run(arguments) != 0)
         return NULL;
-    cuda_linking_end(c); /* of a call that memory ran out in */
-    const void *cubin = link_text(c, t, length, why);
-    cuda_leave(c);
-    const void *copy = cubin ? arena_copy(t->scratch, cubin, *length) : NULL;
-    char ignored[CUDA_WHY];
-    if (cuda_enter_to_free(c, ignored)) {
-        cuda_linking_end(c);
-        cuda_leave(c);
+    const char *cubin = platform_read_file(t->scratch, x->cubin, length, &why);
+    return cubin && *length ? arena_copy(t->scratch, cubin, *length) : NULL;
+}
+
+/* In scratch memory; NULL: there is no ptxas, or it cannot. */
+static const void *assemble(const struct cuda *c, const struct cuda_text *t, size_t *length)
+{
+    struct arena *a = t->scratch;
+    struct assembling x;
+    const char *ptxas = find_ptxas(a), *arch = arch_of(c, t);
+    if (!ptxas || !start_assembling(&x))
+        return NULL;
+    jmp_buf *volatile outer = a->out_of_memory;
+    jmp_buf here;
+    a->out_of_memory = &here;
+    if (setjmp(here)) {
+        clean_up(&x);
+        a->out_of_memory = outer;
+        longjmp(*outer, 1);
     }
-    return copy;
+    const void *cubin = run_ptxas(ptxas, arch, &x, t, length);
+    a->out_of_memory = outer;
+    clean_up(&x);
+    return cubin;
 }
 
 /* --- with the cache --- */
 
-/* The driver's own version too, where the system tells it: CUDA's is the same for many. */
+/* Which ptxas, and the driver that takes what it makes. */
 static const char *assembler_of(struct cuda *c, struct arena *scratch)
 {
-    size_t length;
-    const char *why;
+    int64_t bytes = 0, changed = 0;
     if (c->assembler[0])
         return c->assembler;
-    const char *kernel = platform_read_file(scratch, "/proc/driver/nvidia/version", &length, &why);
-    int line = kernel ? (int)strcspn(kernel, "\n") : 0;
-    snprintf(c->assembler, sizeof c->assembler, "CUDA %d %.*s", c->device.driver, line,
-             kernel ? kernel : "");
+    const char *ptxas = find_ptxas(scratch);
+    if (ptxas)
+        platform_file_stamp(ptxas, &bytes, &changed);
+    snprintf(c->assembler, sizeof c->assembler, "CUDA %d, %.120s %" PRId64 " %" PRId64,
+             c->device.driver, ptxas ? ptxas : "no ptxas", bytes, changed);
     return c->assembler;
 }
 
@@ -88,21 +120,32 @@ static struct cuda_cache_key key_of(struct cuda *c, const struct cuda_text *t)
                                                       .options = ""});
 }
 
-bool cuda_assemble(struct cuda *c, const struct cuda_text *t, char why[CUDA_WHY])
+/* Without ptxas the driver does it, into its own cache. */
+static bool assemble_by_loading(struct cuda *c, const struct cuda_text *t, const char *kernel,
+                                char why[CUDA_WHY])
+{
+    struct cuda_module *m = cuda_load(c, t->ptx, kernel, why);
+    cuda_unload(c, m);
+    return m != NULL;
+}
+
+bool cuda_assemble(struct cuda *c, const struct cuda_text *t, const char *kernel,
+                   char why[CUDA_WHY])
 {
     size_t length = 0;
     struct cuda_cache_key key = key_of(c, t);
     why[0] = '\0';
     if (cuda_cache_find(t->cache, t->scratch, &key, &length))
         return true;
-    const void *cubin = assemble(c, t, &length, why);
-    if (cubin)
-        cuda_cache_store(t->cache, t->scratch, &key, cubin, length);
-    return cubin != NULL;
+    const void *cubin = cuda_cache_on(t->cache) ? assemble(c, t, &length) : NULL;
+    if (!cubin)
+        return assemble_by_loading(c, t, kernel, why);
+    cuda_cache_store(t->cache, t->scratch, &key, cubin, length);
+    return true;
 }
 
-/* What the cache has may be refused all the same: by another build of the driver. And what the
- * linker refuses the driver may take, or say better what is wrong with it. */
+/* What the cache has may be refused all the same, by an older driver; and what ptxas does not take
+ * the driver may take, or say what is wrong with it. */
 struct cuda_module *cuda_load_text(struct cuda *c, const struct cuda_text *t, const char *kernel,
                                    char why[CUDA_WHY])
 {
@@ -114,9 +157,9 @@ struct cuda_module *cuda_load_text(struct cuda *c, const struct cuda_text *t, co
     struct cuda_module *m = cubin ? cuda_load(c, cubin, kernel, why) : NULL;
     if (m)
         return m;
-    cubin = assemble(c, t, &length, why);
-    m = cuda_load(c, cubin ? cubin : t->ptx, kernel, why);
-    if (m && cubin)
+    cubin = assemble(c, t, &length);
+    m = cubin ? cuda_load(c, cubin, kernel, why) : NULL;
+    if (m)
         cuda_cache_store(t->cache, t->scratch, &key, cubin, length);
-    return m;
+    return m ? m : cuda_load(c, t->ptx, kernel, why);
 }

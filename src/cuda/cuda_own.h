@@ -24,14 +24,6 @@ struct cuda_object {
     size_t bytes;    /* and how large */
 };
 
-/* The linker at work. What it is told stays where it is until it ends. */
-struct cuda_linking {
-    void *state; /* NULL: it is not */
-    int options[2];
-    void *values[2];
-    char log[CUDA_WHY - 64];
-};
-
 struct cuda {
     const struct allocator *allocator;
     struct cuda_driver driver;
@@ -41,8 +33,7 @@ struct cuda {
     bool bound;                  /* it was made a thread's current one */
     bool pushed;                 /* during a call: another was current */
     struct cuda_object *objects; /* the newest first */
-    struct cuda_linking linking;
-    char assembler[192];               /* what tells one driver from another; "": not asked yet */
+    char assembler[192];         /* what tells one assembler from another; "": not asked yet */
     const struct cuda_module *started; /* the one started last; NULL: none, or it is gone */
     int result; /* CUresult that the call refuses with; 0: it is not the driver's */
     int lost;   /* CUresult after which the context is of no use; 0: it is */
@@ -72,7 +63,6 @@ void *cuda_take(const struct cuda *c, size_t size);
 void cuda_give(const struct cuda *c, void *memory, size_t size);
 
 /* In the context. */
-void cuda_linking_end(struct cuda *c);
 /* Frees all that is left. In the context. */
 void cuda_free_objects(struct cuda *c);
 

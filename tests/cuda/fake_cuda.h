@@ -4,7 +4,7 @@
  *   fake_cuda.c    calls: counted, logged, made to fail; devices and contexts
  *   fake_memory.c  memory
  *   fake_stream.c  streams, events, captures, graphs
- *   fake_module.c  modules, linking
+ *   fake_module.c  modules
  *   fake_launch.c  launches, on the simulator
  *
  * What is enqueued in a stream is done when something waits for it, not before: a caller that does
@@ -107,7 +107,6 @@ int fake_capability(void);
 enum fake_kind {
     FAKE_CONTEXT_KIND,
     FAKE_MODULE,
-    FAKE_LINK,
     FAKE_MEMORY,
     FAKE_STREAM,
     FAKE_EVENT,

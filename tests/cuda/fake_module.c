@@ -1,16 +1,10 @@
-/* Modules: PTX, or a "cubin" of cuLink, which is a mark and the PTX behind it. */
+/* Modules: PTX, or a "cubin" of fake_ptxas, which is a mark and the PTX behind it. */
 #include "fake_cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char mark[8] = "FAKECUB";
-
-struct fake_link {
-    struct fake_object object;
-    char *image; /* the mark, then the PTX; NULL: nothing was added */
-    size_t size;
-};
 
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, JIT_INPUT_CUBIN = 0, JIT_INPUT_PTX = 1 };
 
@@ -141,52 +135,3 @@ API int cuFuncLoad(void *function)
     return function ? GOOD : INVALID_HANDLE;
 }
 #endif
-
-/* --- linking --- */
-
-API int cuLinkCreate_v2(unsigned count, int *options, void **values, void **state)
-{
-    FAKE_CONTEXT;
-    (void)count, (void)options, (void)values;
-    *state = fake_new(FAKE_LINK, sizeof(struct fake_link));
-    return *state ? GOOD : NO_MEMORY;
-}
-
-API int cuLinkAddData_v2(void *state, int type, void *data, size_t size, const char *name,
-                         unsigned count, int *options, void **values)
-{
-    FAKE_CONTEXT;
-    (void)name;
-    struct fake_link *l = fake_object(state, FAKE_LINK);
-    if (!l || type != JIT_INPUT_PTX || l->image)
-        return l ? INVALID_VALUE : INVALID_HANDLE;
-    l->image = calloc(1, sizeof mark + size + 1);
-    if (!l->image)
-        return NO_MEMORY;
-    memcpy(l->image, mark, sizeof mark);
-    memcpy(l->image + sizeof mark, data, size);
-    l->size = sizeof mark + strlen(l->image + sizeof mark) + 1;
-    return load(NULL, l->image + sizeof mark, count, options, values);
-}
-
-API int cuLinkComplete(void *state, void **cubin, size_t *size)
-{
-    FAKE_CONTEXT;
-    struct fake_link *l = fake_object(state, FAKE_LINK);
-    if (!l || !l->image)
-        return l ? INVALID_VALUE : INVALID_HANDLE;
-    *cubin = l->image;
-    *size = l->size;
-    return GOOD;
-}
-
-API int cuLinkDestroy(void *state)
-{
-    FAKE_RELEASE;
-    struct fake_link *l = fake_object(state, FAKE_LINK);
-    if (!l)
-        return INVALID_HANDLE;
-    free(l->image);
-    fake_delete(l);
-    return entered;
-}

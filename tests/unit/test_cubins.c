@@ -15,7 +15,7 @@ static const char twice_text[] =
     "    C[block.x * 32 +: 32] = A[block.x * 32 +: 32] * 2;\n"
     "}\n";
 
-static char folder[64];
+static char folder[64], assembler_log[80];
 
 static int cache_setup(void **state)
 {
@@ -23,7 +23,10 @@ static int cache_setup(void **state)
     if (!mkdtemp(folder))
         return -1;
     int result = cuda_setup(state);
+    snprintf(assembler_log, sizeof assembler_log, "%s.log", folder);
     setenv("TILEWRIGHT_CACHE", folder, 1);
+    setenv("TILEWRIGHT_PTXAS", TW_TEST_ROOT "/tests/cuda/fake_ptxas", 1);
+    setenv("FAKE_PTXAS_LOG", assembler_log, 1);
     return result;
 }
 
@@ -50,6 +53,8 @@ static int cache_teardown(void **state)
 {
     only_file(true);
     rmdir(folder);
+    remove(assembler_log);
+    unsetenv("FAKE_PTXAS_LOG");
     setenv("TILEWRIGHT_CACHE", "", 1);
     return cuda_teardown(state);
 }
@@ -86,26 +91,38 @@ static void run(struct session *s)
         assert_true(s->c[i] == 2 * s->a[i]);
 }
 
-/* Runs it in a new context; how often the linker worked. */
-static long links_of_a_run(const char *cache)
+/* How often ptxas was called. */
+static long assembled(void)
+{
+    long lines = 0;
+    FILE *f = fopen(assembler_log, "r");
+    for (int c; f && (c = getc(f)) != EOF;)
+        lines += c == '\n';
+    if (f)
+        fclose(f);
+    return lines;
+}
+
+/* Runs it in a new context; how often ptxas was called. */
+static long assembled_by_a_run(const char *cache)
 {
     struct session s;
-    long links = driver.fake_cuda_calls("cuLinkComplete");
+    long before = assembled();
     open_session(&s, cache);
     run(&s);
     tw_context_free(s.ctx);
-    return driver.fake_cuda_calls("cuLinkComplete") - links;
+    return assembled() - before;
 }
 
 static void the_second_context_assembles_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(links_of_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
     assert_non_null(only_file(false));
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
     setenv("TILEWRIGHT_CACHE", "", 1);
-    assert_int_equal(links_of_a_run(folder), 0); /* the configuration says where */
-    assert_int_equal(links_of_a_run(NULL), 0);   /* nowhere: the driver takes the text */
+    assert_int_equal(assembled_by_a_run(folder), 0); /* the configuration says where */
+    assert_int_equal(assembled_by_a_run(NULL), 0);   /* nowhere: the driver takes the text */
 }
 
 static void without_a_cache_the_driver_takes_the_text(void **state)
@@ -113,7 +130,7 @@ static void without_a_cache_the_driver_takes_the_text(void **state)
     (void)state;
     struct session s;
     tw_cache cache;
-    assert_int_equal(links_of_a_run(""), 0);
+    assert_int_equal(assembled_by_a_run(""), 0);
     assert_null(only_file(false));
     open_session(&s, "");
     assert_int_equal(tw_context_cache(s.ctx, &cache), TW_OK);
@@ -124,48 +141,50 @@ static void without_a_cache_the_driver_takes_the_text(void **state)
 static void another_driver_has_its_own(void **state)
 {
     (void)state;
-    assert_int_equal(links_of_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
     setenv("FAKE_CUDA_VERSION", "13010", 1);
-    assert_int_equal(links_of_a_run(NULL), 1);
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
     setenv("FAKE_CUDA_SM", "90", 1);
-    assert_int_equal(links_of_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
     unsetenv("FAKE_CUDA_VERSION");
     unsetenv("FAKE_CUDA_SM");
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
 }
 
 static void a_damaged_file_is_replaced(void **state)
 {
     (void)state;
-    assert_int_equal(links_of_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
     FILE *f = fopen(only_file(false), "r+b");
     fseek(f, -1, SEEK_END);
     fputc('!', f);
     fclose(f);
-    assert_int_equal(links_of_a_run(NULL), 1);
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
     assert_int_equal(truncate(only_file(false), 90), 0);
-    assert_int_equal(links_of_a_run(NULL), 1);
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
 }
 
-/* What the driver refuses of the cache is assembled afresh; what the linker refuses is loaded as
- * text. */
+/* What the driver refuses of the cache is assembled afresh; what ptxas refuses, or where there is
+ * none, the driver is given the text. */
 static void refusals_have_a_way_out(void **state)
 {
     (void)state;
-    enum { INVALID_IMAGE = 200, NOT_SUPPORTED = 801 };
-    static const char *const steps[] = {"cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete"};
-    for (int i = 0; i < 3; i++) {
-        driver.fake_cuda_fail(steps[i], 1, NOT_SUPPORTED);
-        links_of_a_run(NULL);
-        assert_null(only_file(false));
-    }
-    assert_int_equal(links_of_a_run(NULL), 1);
+    enum { INVALID_IMAGE = 200 };
+    setenv("FAKE_PTXAS_FAIL", "1", 1);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
+    assert_null(only_file(false));
+    unsetenv("FAKE_PTXAS_FAIL");
+    setenv("TILEWRIGHT_PTXAS", "", 1);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
+    assert_null(only_file(false));
+    setenv("TILEWRIGHT_PTXAS", TW_TEST_ROOT "/tests/cuda/fake_ptxas", 1);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
     driver.fake_cuda_fail("cuModuleLoadDataEx", 1, INVALID_IMAGE);
-    assert_int_equal(links_of_a_run(NULL), 1);
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 1);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
 }
 
 static void assembling_ahead_loads_nothing(void **state)
@@ -173,12 +192,12 @@ static void assembling_ahead_loads_nothing(void **state)
     (void)state;
     struct session s;
     long loads = driver.fake_cuda_calls("cuModuleLoadDataEx");
-    long links = driver.fake_cuda_calls("cuLinkComplete");
+    long before = assembled();
     open_session(&s, NULL);
     assert_int_equal(tw_launch_assemble(s.launch), TW_OK);
     assert_int_equal(tw_launch_assemble(s.launch), TW_OK);
     assert_int_equal(driver.fake_cuda_calls("cuModuleLoadDataEx"), loads);
-    assert_int_equal(driver.fake_cuda_calls("cuLinkComplete"), links + 1);
+    assert_int_equal(assembled(), before + 1);
     tw_cache cache;
     assert_int_equal(tw_context_cache(s.ctx, &cache), TW_OK);
     assert_string_equal(cache.folder, folder);
@@ -186,7 +205,7 @@ static void assembling_ahead_loads_nothing(void **state)
     assert_true(cache.bytes > 0 && cache.limit_bytes == (int64_t)1 << 30);
     assert_null(cache.trouble);
     tw_context_free(s.ctx);
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
 }
 
 static void ahead_without_sizes(void **state)
@@ -200,7 +219,7 @@ static void ahead_without_sizes(void **state)
     tw_launch_set(s.launch, "n", integer(50));
     assert_int_equal(tw_launch_assemble(s.launch), TW_OK);
     tw_context_free(s.ctx);
-    assert_int_equal(links_of_a_run(NULL), 0);
+    assert_int_equal(assembled_by_a_run(NULL), 0);
 }
 
 static void entries_and_launches_share(void **state)
@@ -209,15 +228,15 @@ static void entries_and_launches_share(void **state)
     struct session s;
     tw_entry *entry;
     void *memory;
-    assert_int_equal(links_of_a_run(NULL), 1);
-    long links = driver.fake_cuda_calls("cuLinkComplete");
+    assert_int_equal(assembled_by_a_run(NULL), 1);
+    long before = assembled();
     open_session(&s, NULL);
     assert_int_equal(tw_entry_new(s.launch, &entry), TW_OK);
     assert_int_equal(tw_device_allocate(s.ctx, 200, &memory), TW_OK);
     assert_int_equal(tw_device_fill(s.ctx, memory, 0, 200, NULL), TW_OK);
     tw_argument args[] = {tw_integer(50), tw_pointer(memory), tw_pointer(memory)};
     assert_int_equal(tw_entry_start(entry, args, 3, NULL), TW_OK);
-    assert_int_equal(driver.fake_cuda_calls("cuLinkComplete"), links);
+    assert_int_equal(assembled(), before);
     tw_context_free(s.ctx);
 }
 
@@ -226,7 +245,7 @@ static void programs_of_others_are_kept_too(void **state)
     struct fixture *f = *state;
     static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                               ".visible .entry nothing()\n{\n    ret;\n}\n";
-    long links = driver.fake_cuda_calls("cuLinkComplete");
+    long before = assembled();
     for (int i = 0; i < 2; i++) {
         tw_context *ctx;
         tw_ptx *p;
@@ -235,7 +254,7 @@ static void programs_of_others_are_kept_too(void **state)
         assert_int_equal(tw_ptx_run(p, &(tw_ptx_launch){.kernel = "nothing"}, NULL), TW_OK);
         tw_context_free(ctx);
     }
-    assert_int_equal(driver.fake_cuda_calls("cuLinkComplete"), links + 1);
+    assert_int_equal(assembled(), before + 1);
     (void)f;
 }
 
@@ -248,8 +267,8 @@ static void what_goes_wrong_shows(void **state)
     snprintf(file, sizeof file, "%s/file", folder);
     snprintf(below, sizeof below, "%s/cache", file);
     fclose(fopen(file, "w"));
-    assert_int_equal(links_of_a_run(below), 1);
-    assert_int_equal(links_of_a_run(below), 1);
+    assert_int_equal(assembled_by_a_run(below), 1);
+    assert_int_equal(assembled_by_a_run(below), 1);
     open_session(&s, below);
     assert_int_equal(tw_context_cache(s.ctx, &cache), TW_OK);
     assert_string_equal(cache.trouble, "Not a directory");
