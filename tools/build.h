@@ -51,10 +51,22 @@ struct tuned_range {
     int64_t low, high; /* both included; INT64_MIN, INT64_MAX: open */
     bool divisible;    /* by 16 */
 };
+/* How far a line of the file came. What it says is looked at in this order. */
+enum tuned_fate {
+    TUNED_NO_KERNEL,
+    TUNED_OF_HOST,
+    TUNED_NO_TARGET,
+    TUNED_NO_TYPES,
+    TUNED_OTHER_PROGRAM,
+    TUNED_NO_CLASS,
+    TUNED_DOES_NOT_FIT,
+    TUNED_BUILT
+};
 /* A line of the file: for launches like these, these values. */
 struct tuned_entry {
     int line;
-    char *kernel, *device, *target; /* NULL: any */
+    enum tuned_fate fate;
+    char *kernel, *device, *target, *program; /* NULL: any */
     int type_count, range_count, tune_count;
     struct assignment types[TUNED_NAMES], tunes[TUNED_NAMES];
     struct tuned_range ranges[TUNED_NAMES];
@@ -66,6 +78,10 @@ struct tuned {
 };
 /* path NULL: no file, no entries. STATUS_OK, or STATUS_USAGE after a message with file and line. */
 int tuned_read(struct tuned *t, const char *path);
+/* The line came at least so far. */
+void tuned_reached(struct tuned_entry *e, enum tuned_fate fate);
+/* A note for each line that gave the build nothing, and for a file without lines. */
+void tuned_say_unused(const struct tuned *t);
 void tuned_free(struct tuned *t);
 
 /* --- programs of others --- */

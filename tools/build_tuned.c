@@ -4,7 +4,8 @@
  *    "class": {"m": [1, 128], "n": [4096, 4096, 16]}, "tune": {"BM": 128, "BN": 64}}
  *
  * of which `kernel` and `tune` must be there. A range is [least, most], both included, null: no
- * end; a third number 16: only multiples of it. Other members are passed over.
+ * end; a third number 16: only multiples of it. `program` is of which text of the kernel that was
+ * measured. What `tune --export json` says besides is passed over.
  */
 #include "build.h"
 
@@ -184,8 +185,17 @@ static void read_optional(struct cursor *c, char **out)
     *out = read_string(c);
 }
 
+static bool is_one_of(const char *const *names, const char *key)
+{
+    for (; *names; names++)
+        if (strcmp(*names, key) == 0)
+            return true;
+    return false;
+}
+
 static void entry_member(void *user, struct cursor *c, const char *key)
 {
+    static const char *const of_no_weight[] = {"sizes", "ms", "version", NULL};
     struct tuned_entry *e = user;
     if (strcmp(key, "kernel") == 0)
         read_optional(c, &e->kernel);
@@ -193,14 +203,19 @@ static void entry_member(void *user, struct cursor *c, const char *key)
         read_optional(c, &e->device);
     else if (strcmp(key, "target") == 0)
         read_optional(c, &e->target);
+    else if (strcmp(key, "program") == 0)
+        read_optional(c, &e->program);
     else if (strcmp(key, "types") == 0)
         read_object(c, type_member, e);
     else if (strcmp(key, "class") == 0)
         read_object(c, range_member, e);
     else if (strcmp(key, "tune") == 0)
         read_object(c, tune_member, e);
-    else
+    else if (is_one_of(of_no_weight, key))
         skip_value(c);
+    else
+        fail(c, "there is no such member: there are kernel, types, device, target, program, class, "
+                "tune; sizes, ms, version");
 }
 
 /* --- the file --- */
@@ -266,12 +281,55 @@ int tuned_read(struct tuned *t, const char *path)
     return status;
 }
 
+/* --- what came of it --- */
+
+void tuned_reached(struct tuned_entry *e, enum tuned_fate fate)
+{
+    e->fate = fate > e->fate ? fate : e->fate;
+}
+
+static const char *reason(enum tuned_fate fate)
+{
+    switch (fate) {
+    case TUNED_NO_KERNEL: return "its kernel is not built";
+    case TUNED_OF_HOST: return "it was measured on the CPU, not on a GPU";
+    case TUNED_NO_TARGET: return "its target is not built (--target)";
+    case TUNED_NO_TYPES: return "its types are not built";
+    case TUNED_OTHER_PROGRAM:
+        return "its `program` is another text of the kernel: tune again, or leave `program` out";
+    case TUNED_NO_CLASS: return "no version that is built is of its class";
+    case TUNED_DOES_NOT_FIT: return "its values fit no target that is built";
+    case TUNED_BUILT: break;
+    }
+    return NULL;
+}
+
+/* The first behind `line`, in the order of the file; NULL: none. */
+static const struct tuned_entry *next_line(const struct tuned *t, int line)
+{
+    const struct tuned_entry *next = NULL;
+    for (int i = 0; i < t->count; i++)
+        if (t->list[i].line > line && (!next || t->list[i].line < next->line))
+            next = &t->list[i];
+    return next;
+}
+
+void tuned_say_unused(const struct tuned *t)
+{
+    if (t->path && t->count == 0)
+        complain(NULL, "%s has no line with tuned values", t->path);
+    for (const struct tuned_entry *e = NULL; (e = next_line(t, e ? e->line : 0));)
+        if (e->fate != TUNED_BUILT)
+            complain(NULL, "%s:%d: left out: %s", t->path, e->line, reason(e->fate));
+}
+
 void tuned_free(struct tuned *t)
 {
     for (int i = 0; i < t->count; i++) {
         free(t->list[i].kernel);
         free(t->list[i].device);
         free(t->list[i].target);
+        free(t->list[i].program);
     }
     free(t->list);
     *t = (struct tuned){0};

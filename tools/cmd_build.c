@@ -1,6 +1,7 @@
 /* build: kernels as C to ship. */
 #include "build.h"
 #include "commands.h"
+#include "tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,9 @@ struct version {
     tw_kernel *kernel; /* for the target */
     const tw_dtype *types;
     const struct point *point;
-    const struct tuned_entry *entry; /* NULL: the defaults and --tune */
-    unsigned facts;                  /* by bit: the run-time integers that 16 divides */
-    bool unaligned;                  /* addresses are divisible by the size of an element alone */
+    struct tuned_entry *entry; /* NULL: the defaults and --tune */
+    unsigned facts;            /* by bit: the run-time integers that 16 divides */
+    bool unaligned;            /* addresses are divisible by the size of an element alone */
 };
 
 /* --- run-time integers --- */
@@ -213,9 +214,9 @@ static unsigned facts_that_matter(struct version *v)
     return matter;
 }
 
-/* *added: it is in the build. An entry of a file that says no target and does not fit this one is
+/* An entry of a file that says no target and does not fit this one is
  * passed over. */
-static int add_version(const struct version *v, bool *added)
+static int add_version(const struct version *v)
 {
     tw_launch *l;
     tw_status s = tw_launch_new(v->kernel, &l);
@@ -229,7 +230,8 @@ static int add_version(const struct version *v, bool *added)
         status = set_tuned_values(v, l);
     if (status == STATUS_OK) {
         s = add_to_build(v, l);
-        *added = s == TW_OK;
+        if (v->entry)
+            tuned_reached(v->entry, s == TW_OK ? TUNED_BUILT : TUNED_DOES_NOT_FIT);
         if (s != TW_BAD_PROGRAM || !v->entry || v->entry->target) {
             say(v->builder, s);
             status = s == TW_OK ? STATUS_OK : STATUS_USAGE;
@@ -242,7 +244,7 @@ static int add_version(const struct version *v, bool *added)
     return status;
 }
 
-static int add_facts(struct version *v, bool *added)
+static int add_facts(struct version *v)
 {
     unsigned all = facts_that_matter(v), bit;
     int status = STATUS_OK;
@@ -252,7 +254,7 @@ static int add_facts(struct version *v, bool *added)
     v->facts = all;
     do {
         if (within(v))
-            status = add_version(v, added);
+            status = add_version(v);
     } while (status == STATUS_OK && next_facts(all, &v->facts));
     return status;
 }
@@ -260,22 +262,18 @@ static int add_facts(struct version *v, bool *added)
 /* What takes every launch that others do not. */
 static int add_unaligned(struct version *v)
 {
-    bool added;
     v->facts = 0;
     v->unaligned = true;
-    int status = add_version(v, &added);
+    int status = add_version(v);
     v->unaligned = false;
     return status;
 }
 
 /* --- versions of a function --- */
 
-static bool entry_goes_with(const struct version *v, const struct tuned_entry *e)
+static bool has_types(const struct version *v, const struct tuned_entry *e)
 {
     tw_type type;
-    if (strcmp(e->kernel, tw_kernel_name(v->kernel)) != 0 ||
-        (e->target && strcmp(e->target, tw_kernel_target(v->kernel)) != 0))
-        return false;
     for (int i = 0; tw_kernel_type(v->kernel, i, &type) == TW_OK; i++)
         for (int j = 0; j < e->type_count; j++)
             if (strcmp(e->types[j].name, type.name) == 0 &&
@@ -284,9 +282,48 @@ static bool entry_goes_with(const struct version *v, const struct tuned_entry *e
     return true;
 }
 
+/* Whether the kernel's text is the one that was measured. Its hash depends on no size, but is given
+ * for a launch whose sizes are known. */
+static bool is_program(const struct version *v, const struct tuned_entry *e)
+{
+    tw_launch *l;
+    tw_tuned key;
+    tw_param p;
+    if (!e->program || tw_launch_new(v->kernel, &l) != TW_OK)
+        return true;
+    set_types_and_facts(v, l);
+    for (int i = 0; tw_kernel_param(v->kernel, i, &p) == TW_OK; i++)
+        if (!p.is_pointer && !p.is_static)
+            tw_launch_set(l, p.name, (tw_scalar){.i = 0});
+    bool is = set_statics(v, l) != STATUS_OK || tw_launch_tuning_key(l, "", &key) != TW_OK ||
+              strcmp(key.program, e->program) == 0;
+    tw_launch_free(l);
+    return is;
+}
+
+/* How far the entry comes with this version's kernel, target and types. */
+static enum tuned_fate fate_with(const struct version *v, const struct tuned_entry *e)
+{
+    if (strcmp(e->kernel, tw_kernel_name(v->kernel)) != 0)
+        return TUNED_NO_KERNEL;
+    if ((e->target && strcmp(e->target, "cpu") == 0) || (e->device && tuned_of_host(e->device)))
+        return TUNED_OF_HOST;
+    if (e->target && strcmp(e->target, tw_kernel_target(v->kernel)) != 0)
+        return TUNED_NO_TARGET;
+    if (!has_types(v, e))
+        return TUNED_NO_TYPES;
+    return is_program(v, e) ? TUNED_NO_CLASS : TUNED_OTHER_PROGRAM;
+}
+
 static int check_entry(const struct version *v, const struct tuned_entry *e)
 {
     const char *path = v->builder->tuned.path;
+    for (int i = 0; i < e->type_count; i++)
+        if (!setting_named(v->kernel, "type", e->types[i].name)) {
+            complain(NULL, "%s:%d: kernel `%s` has no type variable `%s`", path, e->line, e->kernel,
+                     e->types[i].name);
+            return STATUS_USAGE;
+        }
     for (int i = 0; i < e->tune_count; i++)
         if (!setting_named(v->kernel, "tune", e->tunes[i].name)) {
             complain(NULL, "%s:%d: kernel `%s` has no tuned value `%s`", path, e->line, e->kernel,
@@ -308,13 +345,16 @@ static int add_entries(struct version *v, bool named)
     const struct tuned *t = &v->builder->tuned;
     int status = STATUS_OK;
     for (int i = 0; i < t->count && status == STATUS_OK; i++) {
-        bool added = false;
         v->entry = &t->list[i];
-        if ((v->entry->device != NULL) != named || !entry_goes_with(v, v->entry))
+        if ((v->entry->device != NULL) != named)
+            continue;
+        enum tuned_fate fate = fate_with(v, v->entry);
+        tuned_reached(v->entry, fate);
+        if (fate != TUNED_NO_CLASS)
             continue;
         status = check_entry(v, v->entry);
         if (status == STATUS_OK)
-            status = add_facts(v, &added);
+            status = add_facts(v);
     }
     v->entry = NULL;
     return status;
@@ -323,14 +363,13 @@ static int add_entries(struct version *v, bool named)
 static int add_points(struct version *v, const struct points *points)
 {
     int status = STATUS_OK;
-    bool added;
     for (int i = 0; i < points->count && status == STATUS_OK; i++) {
         v->point = &points->list[i];
         status = add_entries(v, true);
         if (status == STATUS_OK)
             status = add_entries(v, false);
         if (status == STATUS_OK)
-            status = add_facts(v, &added);
+            status = add_facts(v);
         if (status == STATUS_OK && options_has(v->builder->given, "unaligned"))
             status = add_unaligned(v);
     }
@@ -513,6 +552,8 @@ static int build_all(struct builder *b, const char *name)
         status = open_build(b, name);
     for (int i = 0; i < b->kernel_count && status == STATUS_OK; i++)
         status = add_kernel(b, &b->kernels[i]);
+    if (status == STATUS_OK)
+        tuned_say_unused(&b->tuned);
     if (status == STATUS_OK && options_has(b->given, "target") &&
         !options_has(b->given, "no-cubin"))
         status = build_cubins(b->build, b->ctx);

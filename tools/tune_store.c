@@ -1,5 +1,6 @@
 /* What can be done with stored results: listing, forgetting, exporting. */
 #include "tune.h"
+#include "tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,10 @@ static void export_line(const tw_tuned *row)
     line_pairs(&j, "types", row->types, true);
     json_key(&j, "device");
     json_string(&j, row->device);
+    if (tuned_of_host(row->device)) { /* which another machine would not know by its name */
+        json_key(&j, "target");
+        json_string(&j, "cpu");
+    }
     json_key(&j, "program");
     json_string(&j, row->program);
     line_class(&j, row->shape);

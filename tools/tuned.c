@@ -29,3 +29,14 @@ int tuned_take(const struct program *p, tw_launch *l, const struct options *o, F
     tw_store_close(store);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
+
+/* The name, or with ", on 4 threads" behind it. */
+bool tuned_of_host(const char *device)
+{
+    tw_device host;
+    if (!tw_device_at(0, &host))
+        return false;
+    size_t length = strlen(host.description);
+    return strncmp(device, host.description, length) == 0 &&
+           (device[length] == '\0' || strncmp(device + length, ", on ", 5) == 0);
+}

@@ -8,6 +8,9 @@
  * `out` (NULL: nowhere). STATUS_OK, or a status after a message. */
 int tuned_take(const struct program *p, tw_launch *l, const struct options *o, FILE *out);
 
+/* Whether what tw_tuned calls `device` is this machine's CPU. */
+bool tuned_of_host(const char *device);
+
 #define OPTION_TUNED                                                                               \
     {                                                                                              \
         .name = "tuned",                                                                           \

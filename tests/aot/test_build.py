@@ -3,6 +3,7 @@
 the tests (FAKE_CUDA) with the right values, and says what is wrong. The header of one kernel is a golden (--bless)."""
 import ctypes
 import glob
+import json
 import os
 import re
 import shutil
@@ -177,7 +178,7 @@ def test_tuned(tool, folder):
     lines = ['# comment',
              '{"kernel": "matmul_auto", "types": {"T": "f16"}, "class": {"m": [1, 128], "n": [64, 64]}, "tune": {"BM": 128, "BN": 64, "BK": 32}}',
              '{"kernel": "matmul_auto", "device": "NVIDIA H200", "target": "sm_90", "class": {"m": [129, null, 16]}, '
-             '"tune": {"BM": 64, "BN": 128}, "milliseconds": 0.1, "other": [1, {"a": "]"}]}',
+             '"tune": {"BM": 64, "BN": 128}, "ms": 0.1, "sizes": [1, {"a": "]"}]}',
              '{"kernel": "matmul_auto", "target": "sm_80", "class": {"m": [1, 64, 16]}, "tune": {"BM": 64, "BN": 128}}',
              '{"kernel": "other", "tune": {"X": 1}}', '']
     path = f"{folder}/tuned.jsonl"
@@ -200,12 +201,57 @@ def test_tuned(tool, folder):
     for line, text in (('{"kernel": "matmul_auto", "tune": {"X": 1}}', "tuned.jsonl:1: kernel `matmul_auto` has no tuned value `X`"),
                        ('{"kernel": "matmul_auto", "class": {"q": [1, 2]}, "tune": {"BM": 64}}', "no scalar parameter `q`"),
                        ('{"kernel": "matmul_auto"}', "`kernel` and `tune` must be there"), ('{"kernel": 1}', "tuned.jsonl:1:12: expected a string"),
-                       ('{"kernel": "matmul_auto", "class": {"m": 3}, "tune": {}}', "expected `[`"), ('{"a": [1', "ends within a value"),
+                       ('{"kernel": "matmul_auto", "class": {"m": 3}, "tune": {}}', "expected `[`"), ('{"ms": [1', "ends within a value"),
+                       ('{"kernel": "matmul_auto", "clas": {"m": [1, 2]}, "tune": {"BM": 64}}', "tuned.jsonl:1:34: there is no such member"),
+                       ('{"kernel": "matmul_auto", "types": {"U": "f16"}, "tune": {"BM": 64}}', "has no type variable `U`"),
                        ('{"kernel": "matmul_auto", "target": "sm_80", "tune": {"BM": 2048}}', "takes 208896 bytes"),
                        ('{"kernel": "matmul_auto", "target": "sm_80", "tune": {"BM": 2048}}', "with the tuned values of")):
         open(path, "w").write(line + "\n")
         refused(tool, build, text)
     refused(tool, [*build, "--tuned", "/nowhere"], "/nowhere cannot be read")
+
+
+def test_tuned_unused(tool, folder):
+    """What a line of the file does not come to is said, and why."""
+    path = f"{folder}/unused.jsonl"
+    build = [tool, "build", "kernels/matmul/auto.tile", "--type", "f16", "--set", "n=64,k=64", "--output", folder, "--target", "sm_80",
+             "--no-cubin", "--tuned", path]
+    host = json.loads(run([tool, "devices", "--json"]).out)[0]["description"]
+    rest = '"tune": {"BM": 64, "BN": 128}'
+    for line, text in (('"kernel": "matmul_aut"', "its kernel is not built"), ('"kernel": "matmul_auto", "target": "sm_90"', "its target is not built"),
+                       ('"kernel": "matmul_auto", "types": {"T": "f8"}', "its types are not built"),
+                       ('"kernel": "matmul_auto", "class": {"n": [1, 63]}', "no version that is built is of its class"),
+                       ('"kernel": "matmul_auto", "program": "0123456789abcdef"', "its `program` is another text"),
+                       ('"kernel": "matmul_auto", "target": "cpu"', "measured on the CPU"),
+                       (f'"kernel": "matmul_auto", "device": {json.dumps(host + ", on 2 threads")}', "measured on the CPU"), (None, "no line with tuned values")):
+        open(path, "w").write(f"# one line\n{{{line}, {rest}}}\n" if line else "")
+        said = subprocess.run(build, capture_output=True, text=True, check=True).stderr
+        if (f"{path}:2: left out: " if line else path) not in said or text not in said:
+            fail(f"{line}: expected a note `{text}`, not\n{said}")
+        if len(rows_of(f"{folder}/matmul_auto.h")) != 1:
+            fail(f"{line} counts")
+
+
+def test_tuned_exported(tool, folder):
+    """What `tune` found, from the store to a build: what is of this text, and of a GPU."""
+    store, path = f"{folder}/tuned.db", f"{folder}/exported.jsonl"
+    kernel = "kernels/matmul/auto.tile"
+    if subprocess.run([tool, "tune", kernel, "--list", "--store", store], capture_output=True).returncode != 0:
+        return  # no SQLite
+    run([tool, "tune", kernel, "--set", "m=16,n=16,k=16", "--type", "f16", "--tune", "BM=64,BN=64", "--store", store, "--budget", "20s"])
+    exported = run([tool, "tune", kernel, "--export", "json", "--store", store]).out
+    line = json.loads(exported)
+    if line["target"] != "cpu":
+        fail(f"exported as {line}")
+    del line["target"]
+    line["device"] = "NVIDIA H200"
+    open(path, "w").write(exported + json.dumps(line) + "\n")
+    built = subprocess.run([tool, "build", kernel, "--type", "f16", "--set", "n=16,k=16", "--output", folder, "--tuned", path],
+                           capture_output=True, text=True, check=True)
+    if "exported.jsonl:1: left out: it was measured on the CPU" not in built.stderr or ":2:" in built.stderr:
+        fail(f"an exported file: {built.stderr}")
+    if not any("NVIDIA H200" in row and "BM = 64, BN = 64" in row for row in rows_of(f"{folder}/matmul_auto.h")):
+        fail("an exported line does not count")
 
 
 def test_refused(tool, folder):
@@ -259,6 +305,8 @@ def main():
         test_gpu(tool, folder)
         test_targets(tool, folder)
         test_tuned(tool, folder)
+        test_tuned_unused(tool, folder)
+        test_tuned_exported(tool, folder)
         test_refused(tool, folder)
         test_both_or_none(tool, folder)
 
