@@ -49,6 +49,24 @@ static void say_of(struct planner *p, const char *function, const struct expr *e
         say_once(p, arena_printf(p->arena, "%s(aot_p, %s)", function, arguments));
 }
 
+/* An array may be at NULL where its views have no elements. By bit: 64 parameters are enough. */
+static void plan_need(struct planner *p, const struct kernel *k, const struct sym *view)
+{
+    struct text t;
+    if (!view->base || view->base->index >= 64 || !kernel_uses(k, view))
+        return;
+    text_init(&t, p->arena);
+    text_printf(&t, "aot_needs(aot_p, %d, 1", view->base->index);
+    for (int i = 0; i < view->type.rank; i++) {
+        text_add(&t, " && ");
+        if (!aot_expr(&t, view->dims[i], p->params))
+            return;
+        text_add(&t, " > 0");
+    }
+    text_add(&t, ")");
+    say_once(p, t.data);
+}
+
 static void plan_views(struct planner *p, const struct kernel *k)
 {
     for (const struct sym *s = k->symbols; s; s = s->next) {
@@ -61,6 +79,7 @@ static void plan_views(struct planner *p, const struct kernel *k)
         }
         if (s->base_offset && s->base_offset->op != OP_REF)
             say_of(p, "aot_whole", s->base_offset);
+        plan_need(p, k, s);
     }
 }
 

@@ -391,7 +391,7 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
     text_add(out, ";\n");
     for (int i = 0; i < f->param_count; i++)
         if (f->params[i].is_pointer)
-            text_printf(out, "    aot_aligned(&aot_p, \"%s\", %s, sizeof *%s);\n",
+            text_printf(out, "    aot_array(&aot_p, %d, \"%s\", %s, sizeof *%s);\n", i,
                         f->params[i].name, f->params[i].c_name, f->params[i].c_name);
     int count = write_arguments(out, f);
     text_printf(out, "    return aot_start(module, &aot_p, stream, aot_arguments, %d, %s);\n}\n",

@@ -14,6 +14,7 @@
 #include "api/entry_table.h"
 #include "api/objects.h"
 
+#include "base/grid.h"
 #include "base/platform.h"
 #include "tile/launch_sizes.h"
 
@@ -64,6 +65,7 @@ struct tw_entry {
 struct given {
     uint64_t value[ENTRY_PARAMS]; /* as the kernel gets it */
     struct entry_key key;
+    bool has_null; /* an address is NULL */
 };
 
 /* A float as the parameter's type holds it. False: it is beyond its range. */
@@ -104,6 +106,7 @@ static inline bool take_arguments(const tw_entry *e, const tw_argument *argument
 {
     uint64_t facts = 0;
     g->key.words = 1;
+    g->has_null = false;
     for (int i = 0; i < e->param_count; i++) {
         const struct entry_param *p = &e->params[i];
         bool fact;
@@ -111,6 +114,7 @@ static inline bool take_arguments(const tw_entry *e, const tw_argument *argument
             return false;
         if (p->single && g->value[i] != p->only)
             return false;
+        g->has_null |= p->kind == TW_POINTER && !g->value[i];
         if (p->is_static)
             g->key.word[g->key.words++] = g->value[i];
         else
@@ -137,7 +141,7 @@ static bool start_quickly(tw_entry *e, const tw_argument *arguments, void *strea
     struct given g;
     void *passed[ENTRY_PARAMS];
     int64_t grid[3];
-    if (!take_arguments(e, arguments, &g))
+    if (!take_arguments(e, arguments, &g) || g.has_null)
         return false;
     const struct entry_variant *v = find_variant(e, &g);
     if (!v || !v->quick || !launch_sizes_run(&v->sizes, g.value, grid))
@@ -336,6 +340,16 @@ static void drop_unfinished(tw_entry *e)
     e->making = NULL;
 }
 
+/* Statics are arguments here: that their values make too many blocks is no fault of the program. */
+static bool has_large_grid(const struct kernel *ir)
+{
+    int64_t blocks;
+    for (int i = 0; ir && i < 3; i++)
+        if (ir->grid[i] && eval_int(ir->grid[i], NULL, &blocks) && blocks > grid_limits[i])
+            return true;
+    return false;
+}
+
 /* e->launch is left with it. */
 static tw_status make_variant(const struct entry_call *c, struct given *g,
                               const struct entry_variant **out)
@@ -348,6 +362,8 @@ static tw_status make_variant(const struct entry_call *c, struct given *g,
     context_arena(e->ctx, &v->arena);
     fill_choice(e, g);
     tw_status status = variant_compile(l->kernel, v, &l->choice, &e->ctx->scratch);
+    if (status == TW_BAD_PROGRAM && has_large_grid(v->ir))
+        status = TW_BAD_ARGUMENT;
     l->variant = v;
     l->prepared = status == TW_OK;
     if (status == TW_OK)
@@ -393,6 +409,9 @@ static tw_status enqueue(const struct entry_call *c, const struct given *g,
     for (int i = 0; i < e->param_count; i++)
         l->array_set[i] = false;
     tw_status status = launch_check_sizes(l);
+    for (int i = 0; i < e->param_count && status == TW_OK && c->start; i++)
+        if (e->params[i].kind == TW_POINTER && !g->value[i])
+            status = launch_check_null(l, i);
     if (status != TW_OK)
         return status;
     for (int i = 0; i < e->param_count; i++) {

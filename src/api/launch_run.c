@@ -172,6 +172,34 @@ tw_status launch_check_sizes(tw_launch *l)
     return l->ctx->diag.errors ? TW_BAD_ARGUMENT : TW_OK;
 }
 
+static bool has_blocks(const tw_launch *l)
+{
+    struct scalar_env env = launch_env(l);
+    int64_t blocks;
+    for (int i = 0; i < 3; i++) {
+        const struct expr *e = l->variant->ir->grid[i];
+        if (e && eval_int(e, &env, &blocks) && blocks <= 0)
+            return false;
+    }
+    return true;
+}
+
+tw_status launch_check_null(tw_launch *l, int p)
+{
+    if (!has_blocks(l))
+        return TW_OK;
+    for (const struct sym *view = l->variant->ir->symbols; view; view = view->next) {
+        if (view->storage != ST_VIEW || !view->base || view->base->index != p ||
+            view_reach(l, view) <= 0 || !kernel_uses(l->variant->ir, view))
+            continue;
+        diag_error(&l->ctx->diag, LOC_NONE,
+                   "argument %d, `%s` is NULL, but view `%s` reaches over %lld elements", p + 1,
+                   l->kernel->info->params[p].name, view->name, (long long)view_reach(l, view));
+        return TW_BAD_ARGUMENT;
+    }
+    return TW_OK;
+}
+
 tw_status launch_prepare(tw_launch *l)
 {
     if (l->prepared)

@@ -204,6 +204,8 @@ struct scalar_env launch_env(const tw_launch *l);
 tw_status launch_prepare(tw_launch *l);
 /* The part of it about arrays and views: of a launch with all values and a variant. */
 tw_status launch_check_sizes(tw_launch *l);
+/* Refuses that the array of parameter p is at NULL, if a view of it with elements is used. */
+tw_status launch_check_null(tw_launch *l, int p);
 /* A launch that has its variant: loads that on the context's GPU. launch_gpu.c */
 tw_status launch_load(tw_launch *l);
 /* The same and all else that it needs in the stream; starts it there, if wanted. */

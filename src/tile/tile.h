@@ -239,6 +239,9 @@ void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), vo
 void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
                       void *user);
 
+/* Does the kernel read or write through the view? What `ensures` says of it does not count. */
+bool kernel_uses(const struct kernel *k, const struct sym *view);
+
 /* --- eval.c: integer and float values at compile or launch time --- */
 
 /* Values of scalar parameters at a launch; NULL entries or a NULL env: not known. */

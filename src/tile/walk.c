@@ -62,3 +62,28 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
     if (s->target) /* what `ensures` names was written before it */
         visit(user, &s->target, s->kind != STMT_ENSURES);
 }
+
+struct use {
+    const struct sym *view;
+    bool found;
+};
+
+static void find_use(void *user, struct expr **root, bool is_target)
+{
+    struct use *u = user;
+    (void)is_target;
+    u->found = u->found || expr_mentions(*root, u->view) > 0;
+}
+
+static void find_use_in(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        stmt_expressions(s, find_use, user);
+}
+
+bool kernel_uses(const struct kernel *k, const struct sym *view)
+{
+    struct use u = {.view = view};
+    stmt_walk(k->body, find_use_in, &u);
+    return u.found;
+}

@@ -63,6 +63,8 @@ static void test_names(const odd_module *m)
     for (int i = 0; i < 20; i++)
         for (int j = 0; j < 16; j++)
             EXPECT(out[i][j] == 42);
+    EXPECT_STATUS(odd_names(m, NULL, 20, 30, 12, 16, NULL), ODD_BAD_ARGUMENT, "is NULL");
+    EXPECT(odd_names(m, NULL, 0, 30, 12, 16, NULL) == ODD_OK);
     EXPECT_STATUS(odd_names(m, NULL, 20, 30, 12, 17, there), ODD_NOT_BUILT,
                   "int = 20, p = 30, stream = 12, workspace = 17; there is workspace = 16");
 }
@@ -211,6 +213,7 @@ int main(void)
     void *context;
     test_loads();
     expect(odd_load(0, &odd) == ODD_OK, odd_message());
+    EXPECT(*odd_message() == 0);
     expect(scores_load(0, &scores) == SCORES_OK, scores_message());
     expect(sgemm_tiled_load(0, &sgemm) == SGEMM_TILED_OK, sgemm_tiled_message());
     if (failures)

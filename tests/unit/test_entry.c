@@ -190,6 +190,11 @@ static void what_is_wrong_is_named(void **state)
         args[2] = tw_pointer(x.a + 2);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "is no multiple of 4");
+        args[2] = tw_pointer(NULL);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                    "argument 3, `a` is NULL, but view `A` reaches over 50 elements");
+        args[0] = tw_integer(0);
+        started(&x, tw_entry_start(x.entry, args, 4, NULL)); /* it has no elements */
         memcpy(args, good, sizeof args);
         args[0] = tw_integer((int64_t)1 << 32);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
@@ -208,6 +213,39 @@ static void what_is_wrong_is_named(void **state)
     tw_launch *host;
     succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));
     refused(f, tw_entry_new(host, &x.entry), TW_BAD_ARGUMENT, "for the host");
+}
+
+static const char columns_text[] =
+    "kernel columns(static bool more, static i32 n, i32 m, const f32 *a, f32 *c) "
+    "grid(1, n, m) warps(1)\n"
+    "{\n"
+    "    global f32 A[n] = a, C[n] = c;\n"
+    "    C[block.y] = more ? A[block.y] : 1.0;\n"
+    "}\n";
+
+static void a_grid_is_too_large(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, columns_text);
+    tw_argument args[] = {tw_integer(0), tw_integer(7), tw_integer(1), tw_pointer(x.a),
+                          tw_pointer(x.c)};
+    for (int s = 0; s < 2; s++) /* known when it is compiled, and when it is started */
+        for (int pass = 0; pass < 2; pass++) {
+            args[1] = tw_integer(s ? 7 : 65536);
+            args[2] = tw_integer(s ? 65536 : 1);
+            not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT,
+                        "a grid of 65536 blocks along");
+            args[1] = tw_integer(7);
+            args[2] = tw_integer(1);
+            started(&x, tw_entry_start(x.entry, args, 5, NULL));
+        }
+    args[3] = tw_pointer(NULL);
+    args[2] = tw_integer(0); /* no blocks */
+    started(&x, tw_entry_start(x.entry, args, 5, NULL));
+    args[2] = tw_integer(1); /* `a` is not used where `more` is false */
+    started(&x, tw_entry_start(x.entry, args, 5, NULL));
+    args[0] = tw_integer(1);
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT, "`a` is NULL");
 }
 
 static const char bits_text[] =
@@ -458,6 +496,7 @@ int main(void)
         TEST(statics_choose_the_variant),
         TEST(an_entry_stands_by_itself),
         TEST(what_is_wrong_is_named),
+        TEST(a_grid_is_too_large),
         TEST(variants_are_no_more_than_so_many),
         TEST(the_table_is_full_at_last),
         TEST(threads_start_at_the_same_time),
