@@ -551,8 +551,8 @@ TW_API tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out);
  * position from any number of threads at once:
  *
  *     tw_entry_new(l, &entry);                        // l: types and tuned values, no sizes
- *     tw_argument args[] = {tw_pointer(a), tw_pointer(b), tw_pointer(c),
- *                           tw_integer(m), tw_integer(n), tw_integer(k)};
+ *     tw_argument args[] = {tw_integer(m), tw_integer(n), tw_integer(k),   // as the kernel has them
+ *                           tw_pointer(a), tw_pointer(b), tw_pointer(c)};
  *     tw_entry_start(entry, args, 6, stream);
  *
  * From the arguments follows which variant it is: values of statics, which integers are multiples

@@ -3,6 +3,7 @@
 #include "json.h"
 #include "target.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void add_gpu(struct json *j, const tw_device *d)
@@ -36,6 +37,18 @@ static int show_cache(void)
     return status == TW_OK ? STATUS_OK : STATUS_FAILED;
 }
 
+/* Why the list has no GPU. */
+static void say_no_gpu(void)
+{
+    tw_context *ctx;
+    tw_message m;
+    if (tw_context_new(NULL, &ctx) != TW_OK)
+        return;
+    if (tw_stream_wait(ctx, NULL) != TW_OK && tw_context_message(ctx, 0, &m))
+        printf("cuda   %s\n", m.text);
+    tw_context_free(ctx);
+}
+
 static int devices_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
@@ -45,9 +58,10 @@ static int devices_run(const struct command *self, const struct options *given)
     if (json && options_has(given, "verbose"))
         return usage_error(NULL, self, "takes --json or --verbose");
     tw_device d;
+    int count = 0;
     if (json)
         json_open(&j, '[');
-    for (int i = 0; tw_device_at(i, &d); i++) {
+    for (; tw_device_at(count, &d); count++) {
         if (!json) {
             printf("%-6s %s\n", d.name, d.description);
             continue;
@@ -67,6 +81,8 @@ static int devices_run(const struct command *self, const struct options *given)
         json_close(&j, ']');
         json_end(&j);
     }
+    if (count == 1 && !json && (options_has(given, "verbose") || getenv("TILEWRIGHT_CUDA_DRIVER")))
+        say_no_gpu();
     return options_has(given, "verbose") ? show_cache() : STATUS_OK;
 }
 
@@ -81,7 +97,8 @@ const struct command command_devices = {
     .arguments = "[-v | --json]",
     .summary = "what can run kernels on this machine",
     .about =
-        "Lists the devices that kernels can run on. With -v also the cache of assembled kernels:\n"
+        "Lists the devices that kernels can run on. With -v also why there is no GPU and\n"
+        "the cache of assembled kernels:\n"
         "$TILEWRIGHT_CACHE (empty: off), else `tilewright` in $XDG_CACHE_HOME or ~/.cache, of at\n"
         "most $TILEWRIGHT_CACHE_MIB MiB (1024).",
     .options = devices_options,

@@ -30,6 +30,7 @@ struct search {
     int estimated, compiled, measured, failed;
     int best; /* -1: none */
     double deadline;
+    bool anew;   /* samples replace those that a candidate has */
     bool broken; /* no process can be started, or nothing be stored */
 };
 
@@ -150,7 +151,10 @@ static void take_answer(struct search *s, const struct answer *a)
         store(s, c);
         find_best(s);
         break;
-    case JOB_TIME: add_samples(c, a->samples, a->sample_count); break;
+    case JOB_TIME:
+        c->sample_count = s->anew ? 0 : c->sample_count;
+        add_samples(c, a->samples, a->sample_count);
+        break;
     }
 }
 
@@ -416,15 +420,11 @@ static int drop_far(const struct search *s, int *list, int count)
     return kept;
 }
 
-static void forget_samples(const struct search *s, const int *list, int count)
-{
-    for (int i = 0; i < count; i++)
-        candidate_at(s, list[i])->sample_count = 0;
-}
-
-/* In turn, so that all see the device in the same state; the median counts. How many are left. */
+/* In turn, so that all see the device in the same state; the median counts, of these rounds alone.
+ * How many are left. */
 static int play_round(struct search *s, int round, int *list, int count)
 {
+    s->anew = round == 0;
     for (int i = 0; i < count && !is_over(s); i++)
         if (!time_again(s, list[i]))
             list[i--] = list[--count];
@@ -451,10 +451,8 @@ static void hold_finals(struct search *s)
         *list = need_memory(room * sizeof *list);
     int count = choose_finalists(s, finalists);
     memcpy(list, finalists, (size_t)count * sizeof *list);
-    if (count > 1) {
-        forget_samples(s, list, count);
+    if (count > 1)
         play_rounds(s, list, count);
-    }
     for (int i = 0; i < count; i++) {
         const struct candidate *c = candidate_at(s, finalists[i]);
         if (c->state == CANDIDATE_MEASURED && c->sample_count > 0)

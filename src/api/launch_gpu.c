@@ -150,6 +150,8 @@ static tw_status make_ready(struct gpu_call *c)
     uint64_t base = 0;
     struct gpu_launch *g = c->gpu = l->gpu;
     c->cuda = l->ctx->cuda;
+    if (!cuda_usable(c->cuda, c->why))
+        return say(c, TW_FAULT);
     if (!g->workspace_bytes)
         return TW_OK;
     if (!cuda_workspace(c->cuda, c->stream, g->workspace_bytes, &base, c->why))

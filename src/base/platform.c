@@ -536,6 +536,12 @@ void *platform_library(const char *name)
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
+const char *platform_library_error(void)
+{
+    const char *text = dlerror();
+    return text ? text : "no reason given";
+}
+
 void *platform_symbol(void *library, const char *name)
 {
     return dlsym(library, name);

@@ -83,6 +83,7 @@ void platform_remove_folder(const char *path); /* an empty one */
 bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed);
 
 void *platform_library(const char *name); /* dlopen; NULL if absent */
+const char *platform_library_error(void); /* of the latest that was NULL, in this thread */
 void *platform_symbol(void *library, const char *name);
 
 #endif

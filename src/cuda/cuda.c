@@ -29,12 +29,16 @@ void cuda_give(const struct cuda *c, void *memory, size_t size)
 
 /* --- the context --- */
 
+bool cuda_usable(struct cuda *c, char why[CUDA_WHY])
+{
+    if (c->lost)
+        cuda_say_lost(c, why);
+    return !c->lost;
+}
+
 bool cuda_enter(struct cuda *c, char why[CUDA_WHY])
 {
-    if (!c->lost)
-        return cuda_enter_to_free(c, why);
-    cuda_say_lost(c, why);
-    return false;
+    return cuda_usable(c, why) && cuda_enter_to_free(c, why);
 }
 
 bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY])

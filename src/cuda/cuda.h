@@ -57,6 +57,8 @@ enum cuda_failure {
     CUDA_LOST     /* a kernel failed: nothing works any more in this process but freeing */
 };
 enum cuda_failure cuda_failure(const struct cuda *c);
+/* False, with the reason: the context was lost by an earlier call. Asks no driver. */
+bool cuda_usable(struct cuda *c, char why[CUDA_WHY]);
 
 /* --- programs --- */
 

@@ -10,20 +10,21 @@
 static const char *const places[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1",
                                      "nvcuda.dll"};
 
-static void *open_library(char why[CUDA_WHY])
+/* *path: which one it is. */
+static void *open_library(const char **path, char why[CUDA_WHY])
 {
     const char *named = getenv("TILEWRIGHT_CUDA_DRIVER");
     if (named && *named) {
-        void *library = platform_library(named);
+        void *library = platform_library(*path = named);
         if (!library)
             snprintf(why, CUDA_WHY,
-                     "TILEWRIGHT_CUDA_DRIVER names %.300s, which cannot be loaded; unset it to use "
-                     "the driver that is installed",
-                     named);
+                     "TILEWRIGHT_CUDA_DRIVER names %.300s, which cannot be loaded (%.300s); unset "
+                     "it to use the driver that is installed",
+                     named, platform_library_error());
         return library;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        void *library = platform_library(places[i]);
+        void *library = platform_library(*path = places[i]);
         if (library)
             return library;
     }
@@ -33,7 +34,8 @@ static void *open_library(char why[CUDA_WHY])
 
 bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
 {
-    void *library = open_library(why);
+    const char *path = NULL;
+    void *library = open_library(&path, why);
     if (!library)
         return false;
     const char *missing = NULL;
@@ -47,7 +49,10 @@ bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
 #include "cuda/cuda_driver.def"
 #undef DRIVER
 #undef OPTIONAL
-    if (missing)
+    if (!platform_symbol(library, "cuInit"))
+        snprintf(why, CUDA_WHY, "%.300s is no CUDA driver: it has no cuInit%s", path,
+                 getenv("TILEWRIGHT_CUDA_DRIVER") ? " ($TILEWRIGHT_CUDA_DRIVER names it)" : "");
+    else if (missing)
         snprintf(why, CUDA_WHY, "the NVIDIA driver is too old: it has no %s", missing);
     return !missing;
 }

@@ -22,8 +22,11 @@ def main():
     expect("devices", 0, r"cuda +simulator, .*compute capability 8\.0, CUDA 13\.0")
     expect(product, 0, "verified: 1320 elements")
     expect(product, 2, "no GPU to run on: cuInit: CUDA_ERROR_NO_DEVICE", FAKE_CUDA_DEVICES="0")
-    expect(product, 2, "no GPU to run on: TILEWRIGHT_CUDA_DRIVER names /not/there, which cannot be loaded",
+    expect(product, 2, "no GPU to run on: TILEWRIGHT_CUDA_DRIVER names /not/there, which cannot be loaded .*No such file",
            TILEWRIGHT_CUDA_DRIVER="/not/there")
+    expect("devices", 0, "cuda +no GPU to run on: .*No such file", TILEWRIGHT_CUDA_DRIVER="/not/there")
+    expect("devices -v", 0, "cuda +no GPU to run on: cuInit: CUDA_ERROR_NO_DEVICE", FAKE_CUDA_DEVICES="0")
+    expect(product, 2, "libm.so.6 is no CUDA driver: it has no cuInit", TILEWRIGHT_CUDA_DRIVER="libm.so.6")
     two = {"FAKE_CUDA_DEVICES": "2"}
     second = product.replace("--device cuda", "--device cuda:1")
     expect("devices", 0, r"(?m)^cuda +simulator, .*\ncuda:1 +simulator 1, ", **two)

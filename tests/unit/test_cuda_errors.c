@@ -161,8 +161,13 @@ static void test_lost_context(void **state)
     struct fixture *f = *state;
     void *address, *other, *stream;
     twice(f);
-    succeed(f, tw_device_allocate(f->ctx, 64, &address));
+    succeed(f, tw_device_allocate(f->ctx, 256, &address));
     succeed(f, tw_stream_new(f->ctx, &stream));
+    tw_array x = vector(address, 32), y = vector((char *)address + 128, 32);
+    tw_launch *ready = f->launch;
+    give_arrays(f, &x, &y);
+    succeed(f, tw_launch_ready(ready, stream));
+    twice(f);
     driver.fake_cuda_fail("cuStreamSynchronize", 1, 700);
     refused(f, tw_stream_wait(f->ctx, stream), TW_FAULT, NEW_PROCESS);
     long asked = driver.fake_cuda_calls("cuMemAlloc_v2");
@@ -172,6 +177,7 @@ static void test_lost_context(void **state)
     refused(f, tw_launch_run(f->launch), TW_FAULT, NEW_PROCESS);
     refused(f, tw_launch_ready(f->launch, stream), TW_FAULT, NEW_PROCESS);
     refused(f, tw_stream_wait(f->ctx, stream), TW_FAULT, NEW_PROCESS);
+    refused(f, tw_launch_ready(ready, stream), TW_FAULT, NEW_PROCESS);
     refused(f, tw_device_free(f->ctx, address), TW_FAULT, NEW_PROCESS);
     refused(f, tw_device_free(f->ctx, address), TW_BAD_ARGUMENT, "is not of this context");
     refused(f, tw_stream_free(f->ctx, stream), TW_FAULT, NEW_PROCESS);
