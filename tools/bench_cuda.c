@@ -317,6 +317,22 @@ static void json_preamble(struct cuda_bench *b)
     json_open(j, '[');
 }
 
+/* A bench that measured nothing is no success. */
+static int judge(const struct cuda_bench *b)
+{
+    int skipped = 0, failed = 0;
+    for (int i = 0; i < b->row_count; i++) {
+        skipped += b->rows[i].common.result == BENCH_SKIPPED;
+        failed += b->rows[i].common.result == BENCH_FAIL;
+    }
+    if (b->row_count == 0)
+        complain(NULL, "nothing was measured: no kernel takes these types and sizes");
+    else if (skipped == b->row_count)
+        complain(NULL, "nothing was measured: %s: %s", b->rows[0].common.kernel,
+                 b->rows[0].common.why);
+    return failed || skipped == b->row_count ? STATUS_FAILED : STATUS_OK;
+}
+
 static int bench_and_report(struct cuda_bench *b)
 {
     if (b->to_json) {
@@ -334,16 +350,11 @@ static int bench_and_report(struct cuda_bench *b)
         gpu_json_means(means, &b->json);
         json_close(&b->json, '}');
         json_end(&b->json);
-    } else if (b->row_count == 0) {
-        printf("no kernel takes that\n");
     } else {
         gpu_print_means(means);
     }
     free(means);
-    for (int i = 0; i < b->row_count; i++)
-        if (status == STATUS_OK && b->rows[i].common.result == BENCH_FAIL)
-            status = STATUS_FAILED;
-    return status;
+    return status == STATUS_OK ? judge(b) : status;
 }
 
 int bench_on_cuda(const struct command *self, const struct options *given)

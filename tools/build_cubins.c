@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <wordexp.h>
 
 /* What a program said, indented, behind a complaint. */
 static void show_said(const char *folder, const char *name)
@@ -109,35 +110,80 @@ int build_cubins(tw_build *b, tw_context *ctx)
 
 /* --- objects --- */
 
-int build_object(const char *folder, const char *name)
+enum { MOST_WORDS = 32 };
+
+/* The compiler and its options, without the rest of a command. */
+struct compiler {
+    char *path;
+    int count;
+    char *list[MOST_WORDS]; /* path is the first */
+    wordexp_t words;
+};
+
+static void compiler_free(struct compiler *c)
 {
-    const char *const names[] = {getenv("CC") ? getenv("CC") : "cc", "gcc", "clang", NULL};
-    char *cc = find_program_of(names), *temporary = cc ? folder_make() : NULL;
-    if (!temporary) {
-        complain(NULL, cc ? "no folder for temporary files can be made ($TMPDIR names a place)"
-                          : "--object: there is no C compiler ($CC names one)");
-        free(cc);
+    free(c->path);
+    wordfree(&c->words);
+}
+
+/* $CC, split into words as the shell does; else the first that is here. */
+static int find_compiler(struct compiler *c)
+{
+    static const char *const usual[] = {"cc", "gcc", "clang", NULL};
+    const char *given = getenv("CC");
+    *c = (struct compiler){.count = 1};
+    bool good = !given || wordexp(given, &c->words, WRDE_NOCMD) == 0;
+    if (!good || c->words.we_wordc > MOST_WORDS) {
+        complain(NULL, "--object: $CC is `%s`: expected a compiler and its options", given);
         return STATUS_FAILED;
     }
-    char *source = need_text("%s/%s.c", folder, name), *object = need_text("%s/%s.o", folder, name);
-    char *arguments[] = {cc,
-                         (char[]){"-std=c11"},
-                         (char[]){"-O2"},
-                         (char[]){"-fPIC"},
-                         (char[]){"-c"},
-                         source,
-                         (char[]){"-o"},
-                         object,
-                         NULL};
-    int status = STATUS_OK;
-    if (run_program(arguments, temporary, "said.txt") != 0) {
-        complain(NULL, "%s does not compile %s:", cc, source);
-        show_said(temporary, "said.txt");
+    bool named = c->words.we_wordc > 0;
+    c->path = named ? find_program(c->words.we_wordv[0]) : find_program_of(usual);
+    if (!c->path && named)
+        complain(NULL, "--object: $CC names %s, which is not here", c->words.we_wordv[0]);
+    else if (!c->path)
+        complain(NULL, "--object: there is no C compiler ($CC names one)");
+    c->list[0] = c->path;
+    for (; c->count < (int)c->words.we_wordc; c->count++)
+        c->list[c->count] = c->words.we_wordv[c->count];
+    return c->path ? STATUS_OK : STATUS_FAILED;
+}
+
+static int compile(const struct compiler *c, const char *temporary, char *source, char *object)
+{
+    char *rest[] = {(char[]){"-std=c11"},
+                    (char[]){"-O2"},
+                    (char[]){"-fPIC"},
+                    (char[]){"-c"},
+                    source,
+                    (char[]){"-o"},
+                    object,
+                    NULL};
+    char *arguments[MOST_WORDS + sizeof rest / sizeof *rest];
+    memcpy(arguments, c->list, (size_t)c->count * sizeof *arguments);
+    memcpy(arguments + c->count, rest, sizeof rest);
+    if (run_program(arguments, temporary, "said.txt") == 0)
+        return STATUS_OK;
+    complain(NULL, "%s does not compile %s:", c->path, source);
+    show_said(temporary, "said.txt");
+    return STATUS_FAILED;
+}
+
+int build_object(const char *folder, const char *name)
+{
+    struct compiler c;
+    int status = find_compiler(&c);
+    char *temporary = status == STATUS_OK ? folder_make() : NULL;
+    if (status == STATUS_OK && !temporary) {
+        complain(NULL, "no folder for temporary files can be made ($TMPDIR names a place)");
         status = STATUS_FAILED;
     }
+    char *source = need_text("%s/%s.c", folder, name), *object = need_text("%s/%s.o", folder, name);
+    if (status == STATUS_OK)
+        status = compile(&c, temporary, source, object);
     free(object);
     free(source);
     folder_remove(temporary);
-    free(cc);
+    compiler_free(&c);
     return status;
 }

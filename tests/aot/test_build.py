@@ -30,8 +30,8 @@ def run(command, status=0, **options):
     return result
 
 
-def refused(tool, arguments, *texts, status=2):
-    result = run([tool, "build", *arguments], status)
+def refused(tool, arguments, *texts, status=2, **options):
+    result = run([tool, "build", *arguments], status, **options)
     for text in texts:
         if text not in result.err:
             fail(f"build {' '.join(arguments)}: no '{text}' in {result}")
@@ -167,6 +167,9 @@ def test_targets(tool, folder):
     run([*build, "--object"])
     if not os.path.exists(f"{folder}/matmul_auto.o"):
         fail("--object makes none")
+    refused(tool, [*build[2:], "--object"], "$CC names no-such-cc, which is not here", status=1, env=dict(os.environ, CC="no-such-cc -O0"))
+    refused(tool, [*build[2:], "--object"], "does not compile", status=1, env=dict(os.environ, CC=f"{CC} '-DX=a b' -Dint=@"))
+    run([*build, "--object"], env=dict(os.environ, CC=f"{CC} -O0 '-DX=a b'"))
 
 
 def rows_of(header):

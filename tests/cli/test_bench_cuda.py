@@ -152,6 +152,10 @@ def check_others(tool):
     expect("simulator 1" in second and "PASS" in second, second)
     no_gpu = bench(tool, 2, "kernels/matmul/shared.tile", *SMALL, FAKE_CUDA_DEVICES="0")
     expect("GPU" in no_gpu, no_gpu)
+    said = bench(tool, 1, "kernels/matmul/int8.tile", *SMALL, "--type", "f16")
+    expect("nothing was measured: no kernel takes these types and sizes" in said, said)
+    skipped = bench(tool, 1, "kernels/matmul/fp8.tile", *SMALL, FAKE_CUDA_SM="80")
+    expect("nothing was measured: matmul_f8: " in skipped and "sm_89" in skipped, skipped)
     if call([tool, "bench", "-m", "8"]).status != 2:
         fail("-m without --device cuda")
 
