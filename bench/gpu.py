@@ -338,6 +338,10 @@ def write_report(options, report):
 
 # --- the whole ---
 
+def parts_of(lines):
+    return list(dict.fromkeys(line.part for line in lines))
+
+
 def read_options(parts_known):
     parser = argparse.ArgumentParser(description="Every figure of one GPU.", epilog="parts: prepare, " + ", ".join(parts_known))
     parser.add_argument("parts", nargs="*", metavar="PART", help="of the table; prepare: only build what is needed")
@@ -360,10 +364,10 @@ def prepare(options):
 
 def main():
     os.chdir(ROOT)
-    parser = read_options([])
+    parser = read_options(parts_of(read_table("bench/configurations.txt")))
     options = parser.parse_args()
     lines = read_table(options.configurations)
-    known = list(dict.fromkeys(line.part for line in lines))
+    known = parts_of(lines)
     os.makedirs(options.out, exist_ok=True)
     os.makedirs(os.path.dirname(STORE), exist_ok=True)
     if options.parts == ["prepare"]:

@@ -38,7 +38,8 @@ struct run {
     double *seconds; /* of each run */
     tw_verdict verdict;
     tw_status verified;
-    char *view; /* the verdict's, kept */
+    char *taken; /* by --tuned, in words */
+    char *view;  /* the verdict's, kept */
     bool reported;
     bool simulated;
     struct sim_options sim;
@@ -567,6 +568,10 @@ static void report_json(const struct run *r)
     for (int i = 0; tw_kernel_tune(r->kernel, i, &tune) == TW_OK; i++)
         json_scalar(&j, r, tune.name);
     json_close(&j, '}');
+    if (r->taken) {
+        json_key(&j, "tuned_from");
+        json_string(&j, r->taken);
+    }
     json_key(&j, "arrays");
     json_open(&j, '{');
     for (int i = 0; i < r->array_count; i++)
@@ -639,7 +644,9 @@ static int run_steps(struct run *r)
     if (status == STATUS_OK)
         status = read_inputs(r);
     if (status == STATUS_OK)
-        status = tuned_take(&r->program, r->launch, r->given, r->json ? NULL : stdout);
+        status = tuned_take(&r->program, r->launch, r->given, &r->taken);
+    if (r->taken && !r->json)
+        printf("tuned: %s\n", r->taken);
     if (status == STATUS_OK)
         status = prepare(r);
     if (status == STATUS_OK)
@@ -750,6 +757,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.arrays);
     free(r.seconds);
     free(r.view);
+    free(r.taken);
     sim_options_free(&r.sim);
     program_close(&r.program);
     complaints_free(&r.complaints);

@@ -2,29 +2,34 @@
 
 #include <string.h>
 
-static void say_taken(FILE *out, const char *shape, const tw_tuned *taken)
+/* key: of the launch as it is now; --tune may have kept some values. */
+static char *taken_text(const tw_tuned *key, const tw_tuned *taken)
 {
-    fprintf(out, "tuned: %s, %.4g ms at %s", taken->tune, taken->milliseconds, taken->sizes);
-    if (strcmp(shape, taken->shape) != 0)
-        fprintf(out, " (nothing is stored for %s; this is nearest)", shape);
+    char *text = NULL;
+    if (strcmp(key->tune, taken->tune) != 0)
+        append_text(&text, "%s, by --tune instead of ", key->tune);
+    append_text(&text, "%s, %.4g ms at %s", taken->tune, taken->milliseconds, taken->sizes);
+    if (strcmp(key->shape, taken->shape) != 0)
+        append_text(&text, " (nothing is stored for %s; this is nearest)", key->shape);
     if (strcmp(taken->version, tw_version()) != 0)
-        fprintf(out, " (measured by version %s)", taken->version);
-    fputc('\n', out);
+        append_text(&text, " (measured by version %s)", taken->version);
+    return text;
 }
 
-int tuned_take(const struct program *p, tw_launch *l, const struct options *o, FILE *out)
+int tuned_take(const struct program *p, tw_launch *l, const struct options *o, char **taken)
 {
     tw_store *store;
-    tw_tuned key, taken;
+    tw_tuned key, row;
     if (!options_has(o, "tuned"))
         return STATUS_OK;
     tw_status s = tw_store_open(p->ctx, options_value(o, "store"), &store);
-    if (s == TW_OK) {
-        s = tw_launch_tuned(l, store, NULL, true, &taken);
-        if (s == TW_OK && out && tw_launch_tuning_key(l, NULL, &key) == TW_OK)
-            say_taken(out, key.shape, &taken);
-    }
-    if (s != TW_OK)
+    if (s == TW_OK)
+        s = tw_launch_tuned(l, store, NULL, true, &row);
+    if (s == TW_OK)
+        s = tw_launch_tuning_key(l, NULL, &key);
+    if (s == TW_OK)
+        *taken = taken_text(&key, &row);
+    else
         complain_library(p->complaints, p->ctx, s);
     tw_store_close(store);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;

@@ -4,9 +4,9 @@
 
 #include "target.h"
 
-/* Once sizes and types are known. Does nothing without --tuned; with it says what was taken, on
- * `out` (NULL: nowhere). STATUS_OK, or a status after a message. */
-int tuned_take(const struct program *p, tw_launch *l, const struct options *o, FILE *out);
+/* Once sizes and types are known. Does nothing without --tuned; with it *taken says what was taken:
+ * the caller frees. STATUS_OK, or a status after a message. */
+int tuned_take(const struct program *p, tw_launch *l, const struct options *o, char **taken);
 
 /* Whether what tw_tuned calls `device` is this machine's CPU. */
 bool tuned_of_host(const char *device);

@@ -65,6 +65,8 @@ def check_failing(tool, folder):
     expect(not parts["wrong"]["ok"] and "NOSUCH" in parts["wrong"]["rows"][0]["why"], parts)
     result = call([sys.executable, "bench/gpu.py", "nosuch", "--tool", tool])
     expect(result.status == 2 and "there are" in result.err, result)
+    shown = call([sys.executable, "bench/gpu.py", "--help"])
+    expect(shown.status == 0 and "parts: prepare, ladder, " in " ".join(shown.out.split()), shown)
 
 
 def check_nvcc(tool, folder):

@@ -120,6 +120,9 @@ def check_space(t):
     best = of_result(anew, "measured")[0]["tune"]
     ran = json.loads(t.command(0, *TUNED, "--tuned", "--fill", "rand", "--verify", "--json", program="run").out)
     expect(ran["tuned"] == best, f"{ran['tuned']} is not {best}")
+    expect(" ms at m=" in ran["tuned_from"] and "by --tune" not in ran["tuned_from"], ran)
+    by_hand = t.command(0, *TUNED, "--tuned", "--tune", f"BK={48 - best['BK']}", "--fill", "rand", program="run").out
+    expect("by --tune instead of " in by_hand, by_hand)
     other = t.command(0, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--fill", "rand", program="run")
     expect("nearest" in other.out and "m=96" in other.out, other)
     missing = t.command(2, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--type", "f16", "--fill", "rand", program="run")
