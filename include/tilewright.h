@@ -608,8 +608,9 @@ TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU 
 
 /* Starts it in the stream and does not wait. Each argument is checked: TW_BAD_ARGUMENT where there
  * are not as many as parameters, one is of another kind, does not fit its type or is no address of
- * an element, or where a size that follows from them overflows. The lengths of arrays are not
- * known: that they are what the views need is the caller's word. Else as tw_launch_start; a capture
+ * an element (NULL: of an array that has some and is used), or where a size that follows from them
+ * overflows or the grid is too large. The lengths of arrays are not known: that they are what the
+ * views need is the caller's word. Else as tw_launch_start; a capture
  * refuses what was not started or made ready before. */
 TW_API tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream);
 /* All but the start, as tw_launch_ready. */
