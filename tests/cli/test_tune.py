@@ -213,6 +213,7 @@ def check_stores(t):
     sqlite3.connect(foreign).execute("CREATE TABLE other (a)")
     said = t.command(1, *TUNED, "--store", foreign).err
     expect("no store of tuned values" in said and "--no-store" in said, said)
+    expect(sqlite3.connect(foreign).execute("PRAGMA journal_mode").fetchone() == ("delete",), "another's file is left as it is")
     expect("newer" in t.command(1, "--list", "--store", newer_store(t)).err, "newer")
     said = t.command(1, "--list", "--store", f"{damaged}/tuned.db").err
     expect("tuned.db" in said, said)
