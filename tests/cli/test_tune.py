@@ -144,9 +144,9 @@ def check_twins(t):
     expect("2 measured, 6 failed" in listed, listed)
 
 
-def start_slow(t, *arguments):
+def start_slow(t, *arguments, **options):
     command = [t.tool, "tune", t.write("slow.tile", SLOW), "--set", "m=40000", *arguments]
-    return subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def wait_for_rows(t, count):
@@ -187,8 +187,21 @@ def check_killed(t):
     tuner.send_signal(signal.SIGINT)
     out, err = tuner.communicate(timeout=60)
     expect(tuner.returncode == 1 and f"({kept} from the store)" in out and "not measured" in out, out + err)
+    check_terminated(t)
     report = t.tune(0, os.path.join(t.folder, "slow.tile"), "--set", "m=40000", "--budget", "300ms")
     expect(of_result(report, "not measured"), "a budget of 0.3 s is too short for all")
+
+
+def check_terminated(t):
+    """A whole job is told to end, as `timeout` and batch systems do: no candidate is blamed for it."""
+    for _ in range(4):
+        t.command(0, os.path.join(t.folder, "slow.tile"), "--forget")
+        tuner = start_slow(t, start_new_session=True)
+        wait_for_rows(t, 3)
+        os.killpg(tuner.pid, signal.SIGTERM)
+        out, err = tuner.communicate(timeout=60)
+        expect(tuner.returncode == 1 and "interrupted" in out, out + err)
+        expect(t.rows("status <> 0") == [], t.rows("status <> 0"))
 
 
 def check_many(t):
