@@ -150,6 +150,10 @@ def check_others(tool):
     bench(tool, 2, "kernels/matmul/shared.tile", "--repeat", "3", *SMALL)
     second = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, "--device", "cuda:1", FAKE_CUDA_DEVICES="2", TILEWRIGHT_CUBLAS="/nowhere")
     expect("simulator 1" in second and "PASS" in second, second)
+    first = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, "--device", "cuda:0", "--json", FAKE_CUDA_DEVICES="2", TILEWRIGHT_CUBLAS="/nowhere")
+    expect(first["device"].startswith("simulator,") and first["rows"][0]["copies"] > 3, first)
+    said = bench(tool, 2, "kernels/matmul/shared.tile", *SMALL, "--device", "cuda:x")
+    expect("tilewright devices" in said, said)
     no_gpu = bench(tool, 2, "kernels/matmul/shared.tile", *SMALL, FAKE_CUDA_DEVICES="0")
     expect("GPU" in no_gpu, no_gpu)
     if call([tool, "bench", "-m", "8"]).status != 2:

@@ -316,6 +316,14 @@ def check_gpu(t):
     said = t.command(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4", "--no-store", **{**gpu, "TILEWRIGHT_CACHE": ""})
     expect("not kept" in said.err and "1 measured" in said.out, said)
     expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
+    two = {**gpu, "FAKE_CUDA_DEVICES": "2"}
+    one = [*arguments[:1], *arguments[3:], "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4"]
+    for name, model in (("cuda:1", "simulator 1"), ("cuda:0", "simulator"), ("sm_80", "simulator")):
+        report = t.tune(0, *one, "--device", name, **two)
+        expect(report["device"] == model and len(of_result(report, "measured")) == 1, report)
+    listed = t.command(0, "--list", "--device", "cuda:1", **two).out
+    expect("on simulator 1 " in listed and "on simulator  " not in listed, listed)
+    expect("there is no GPU 2" in t.command(2, *one, "--device", "cuda:2", **two).err, "a third GPU")
     small = {**gpu, "FAKE_CUDA_SM": "86"}
     report = t.tune(1, arguments[0], "--device", "cuda", *arguments[5:],
                     "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1,STAGES=4,5", **small)
