@@ -125,6 +125,10 @@ def check_space(t):
     missing = t.command(2, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--type", "f16", "--fill", "rand", program="run")
     expect("no tuned values are stored" in missing.err and "tilewright tune" in missing.err, missing)
     expect("of best" in t.command(0, *TUNED).out, "a table")
+    batch = t.command(0, "kernels/matmul/batched.tile", "--set", "batch=2,m=16,n=16,k=16", "--tune", "BM=64,BN=64,BK=16,STAGES=3", "--type",
+                      "f32", "--no-store").out.splitlines()
+    row = next(line.split() for line in batch if line.strip().startswith("1 "))
+    expect(abs(float(row[4]) * float(row[2]) / (2 * 2 * 16 ** 3 * 1e-9) - 1) < 0.01, batch)
 
 
 def check_twins(t):
