@@ -494,7 +494,8 @@ TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
 /* Starts it in the stream and does not wait: the next call on the stream that waits reports a fault
  * of the kernel. After tw_launch_ready (or a start before) with this stream it does nothing but
  * enqueue, so it may be captured into a graph; the graph uses the workspace of the stream that was
- * captured, until that is freed. Else it makes the launch ready first, which a capture refuses. */
+ * captured, until that is freed: what uses that workspace otherwise must not run at the same time.
+ * Else it makes the launch ready first, which a capture refuses. */
 TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
 
 /* Compiles and assembles it, and leaves it in the cache (tw_config.cache) without loading it:

@@ -174,24 +174,18 @@ static int check_settings(struct cuda_bench *b)
 
 /* --- the device --- */
 
-static bool find_device(const char *name, tw_device *d)
-{
-    for (int i = 0; tw_device_at(i, d); i++)
-        if (strcmp(d->name, name) == 0)
-            return true;
-    return false;
-}
-
 static int open_device(struct cuda_bench *b)
 {
     struct gpu *g = &b->common.gpu;
     g->ctx = b->programs[0].ctx;
     int ordinal = b->name[4] == ':' ? atoi(b->name + 5) : 0;
+    if (!device_named(b->name, &b->device))
+        return usage_error(NULL, b->common.self,
+                           "--device %s: `tilewright devices` lists those that there are", b->name);
     int status = gpu_open(g, ordinal);
     if (status != STATUS_OK)
         return status;
-    if (find_device(b->name, &b->device))
-        g->l2_bytes = b->device.l2_bytes;
+    g->l2_bytes = b->device.l2_bytes;
     if (b->common.only_load)
         return STATUS_OK;
     b->common.has_cublas = cublas_open(&b->common.cublas, g->stream);

@@ -4,7 +4,7 @@
 
 #include "bench.h"
 #include "bench_arrays.h"
-#include "bench_product.h"
+#include "product.h"
 #include "bench_rounds.h"
 #include "bench_shapes.h"
 #include "progress.h"

@@ -142,6 +142,12 @@ static struct element make_element(const struct gemm *g, const void *a, const vo
     return e;
 }
 
+/* One of `count`, which may be more than 2^32, by the upper bits: the lower ones are not random. */
+static int64_t pick(uint64_t random, int64_t count)
+{
+    return (int64_t)((double)(random >> 11) * 0x1p-53 * (double)count);
+}
+
 struct value_check values_sample(const struct gemm *g, const void *a, const void *b, const void *c,
                                  int64_t samples)
 {
@@ -152,7 +158,7 @@ struct value_check values_sample(const struct gemm *g, const void *a, const void
         state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
         int64_t at = s == 0   ? 0
                      : s == 1 ? count - 1 /* the corners first */
-                              : (int64_t)((state >> 33) % (uint64_t)count);
+                              : pick(state, count);
         int64_t z = at / (g->m * g->n), i = at / g->n % g->m, j = at % g->n;
         struct element e = make_element(g, a, b, z, i, j);
         double tolerance = SAFETY * (sum_bound(g, e.magnitude) + store_bound(g, e.value));

@@ -73,26 +73,26 @@ struct gpu_facts {
     int multiprocessors;
 };
 
-static void look_at_gpu(const struct tuning *t, struct gpu_facts *out)
+/* name: "cuda", "cuda:1" */
+static void look_at_gpu(const struct tuning *t, const char *name, struct gpu_facts *out)
 {
     tw_kernel *k;
     tw_device d;
-    out->status = tw_kernel_for_target(t->kernel, "cuda", &k);
+    out->status = tw_kernel_for_target(t->kernel, name, &k);
     if (out->status != TW_OK) {
         snprintf(out->why, sizeof out->why, "%s", tw_context_messages(t->program.ctx));
         return;
     }
     snprintf(out->target, sizeof out->target, "%s", tw_kernel_target(k));
-    for (int i = 0; tw_device_at(i, &d); i++)
-        if (strcmp(d.name, "cuda") == 0) {
-            snprintf(out->model, sizeof out->model, "%s", d.model);
-            out->multiprocessors = d.cores;
-        }
+    if (device_named(name, &d)) {
+        snprintf(out->model, sizeof out->model, "%s", d.model);
+        out->multiprocessors = d.cores;
+    }
 }
 
 /* In a process of its own: a GPU that this one had open would be of no use to those that it forks.
  */
-static bool ask_gpu(const struct tuning *t, struct gpu_facts *out)
+static bool ask_gpu(const struct tuning *t, const char *name, struct gpu_facts *out)
 {
     int ends[2];
     *out = (struct gpu_facts){.status = TW_UNSUPPORTED};
@@ -101,7 +101,7 @@ static bool ask_gpu(const struct tuning *t, struct gpu_facts *out)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        look_at_gpu(t, out);
+        look_at_gpu(t, name, out);
         _exit(write(ends[1], out, sizeof *out) == sizeof *out ? 0 : 1);
     }
     close(ends[1]);
@@ -118,7 +118,8 @@ static bool ask_gpu(const struct tuning *t, struct gpu_facts *out)
 static int choose_gpu(struct tuning *t, const char *device)
 {
     struct gpu_facts gpu;
-    if (!ask_gpu(t, &gpu)) {
+    bool own = strncmp(device, "cuda", 4) == 0; /* else a target, on the first GPU */
+    if (!ask_gpu(t, own ? device : "cuda", &gpu)) {
         complain(NULL, "the process that was to open the GPU ended");
         return STATUS_FAILED;
     }
@@ -132,7 +133,6 @@ static int choose_gpu(struct tuning *t, const char *device)
     t->on_gpu = true;
     t->device = need_text("%s", gpu.model);
     t->multiprocessors = gpu.multiprocessors;
-    bool own = strcmp(device, "cuda") == 0;
     tw_status s = tw_kernel_for_target(t->kernel, own ? gpu.target : device, &t->kernel);
     if (s == TW_OK)
         return STATUS_OK;
@@ -157,9 +157,11 @@ static int open_kernel(struct tuning *t)
     if (t->given->word_count != 1)
         return usage_error(NULL, t->self,
                            t->given->word_count ? "one FILE, please" : "which FILE?");
-    int status = program_open(
-        &t->program, t->given->words[0],
-        &(struct program_config){.threads = (int)t->threads, .colour = on_terminal(stderr)});
+    int status =
+        program_open(&t->program, t->given->words[0],
+                     &(struct program_config){.threads = (int)t->threads,
+                                              .colour = on_terminal(stderr),
+                                              .device = options_value(t->given, "device")});
     if (status != STATUS_OK)
         return status;
     t->kernel = program_kernel(&t->program, t->self);
@@ -318,7 +320,8 @@ static const struct option_spec tune_options[] = {
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default), or cuda; of what is stored: only this device's, all by default"},
+     .help = "cpu (default), or cuda (cuda:1 …); of what is stored: only this device's, all by "
+             "default"},
     {.name = "budget",
      .values = 1,
      .value = "TIME",

@@ -169,6 +169,15 @@ bool names_gpu(const char *target)
            strncmp(target, "sm", 2) == 0;
 }
 
+bool device_named(const char *name, tw_device *out)
+{
+    name = strcmp(name, "cuda:0") == 0 ? "cuda" : name;
+    for (int i = 0; tw_device_at(i, out); i++)
+        if (strcmp(out->name, name) == 0)
+            return true;
+    return false;
+}
+
 bool is_float_type(tw_dtype t)
 {
     return t >= TW_F64 && t <= TW_E5M2;

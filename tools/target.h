@@ -47,6 +47,9 @@ int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_
 /* cuda, cuda:1, sm_80 and the like: the library knows which of those there are. */
 bool names_gpu(const char *target);
 
+/* What there is of that name; "cuda:0" is "cuda", too. */
+bool device_named(const char *name, tw_device *out);
+
 /* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The
  * caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);

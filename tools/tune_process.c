@@ -19,8 +19,8 @@
 
 static _Noreturn void be_child(const struct process *p, const struct tuning *t, int in, int out)
 {
-    signal(SIGINT, SIG_IGN); /* the parent's to answer */
-    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_IGN);  /* the parent's to answer, */
+    signal(SIGTERM, SIG_IGN); /* which schedulers send to all of a job, too */
     signal(SIGPIPE, SIG_DFL);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,4 +1,5 @@
 /* What came of tuning: a table of the best, and what became of the rest. */
+#include "product.h"
 #include "table.h"
 #include "tune.h"
 
@@ -7,23 +8,21 @@
 
 enum { ROWS = 10, REASONS = 6 };
 
-/* 2·m·n·k, of a kernel that has such sizes and makes C[m][n] from A[m][k] and B[k][n]; else 0. */
+/* 2·m·n·k for each product of matrices; 0: the kernel makes none. */
 static double product_operations(const struct tuning *t)
 {
+    static const char *const extents[] = {"m", "n", "k", "batch"};
+    struct product_of product;
     double operations = 2;
-    int matrices = 0;
-    tw_param p;
-    for (const char *name = "mnk"; *name; name++) {
-        char text[2] = {*name, '\0'};
-        tw_scalar v;
-        if (tw_launch_value(t->launch, text, &v) != TW_OK || v.is_float)
+    tw_scalar v;
+    if (!find_product(t->kernel, &product))
+        return 0;
+    for (int i = 0; i < (product.batched ? 4 : 3); i++) {
+        if (tw_launch_value(t->launch, extents[i], &v) != TW_OK || v.is_float)
             return 0;
         operations *= (double)v.i;
     }
-    for (int i = 0; tw_kernel_param(t->kernel, i, &p) == TW_OK; i++)
-        if (p.is_pointer && p.rank == 2 && strlen(p.dims[0]) == 1 && strlen(p.dims[1]) == 1)
-            matrices += strchr("mnk", p.dims[0][0]) && strchr("mnk", p.dims[1][0]);
-    return matrices == 3 ? operations : 0;
+    return operations;
 }
 
 static const struct candidate *sorted; /* qsort has no argument for it */

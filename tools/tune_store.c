@@ -43,11 +43,11 @@ static void filter_device(struct store_command *c)
     const char *device = options_value(c->given, "device");
     tw_device d;
     c->filter.device = device;
-    for (int i = 0; device && tw_device_at(i, &d); i++)
-        if (strcmp(d.name, device) == 0) {
-            snprintf(c->device, sizeof c->device, "%s", i == 0 ? d.description : d.model);
-            c->filter.device = c->device;
-        }
+    if (device && device_named(device, &d)) {
+        bool is_host = strcmp(d.name, "cpu") == 0;
+        snprintf(c->device, sizeof c->device, "%s", is_host ? d.description : d.model);
+        c->filter.device = c->device;
+    }
 }
 
 static int find_rows(struct store_command *c)

@@ -12,23 +12,37 @@ static const char *const taken[] = {
     "alignas",
     "alignof",
     "and",
+    "and_eq",
     "asm",
     "auto",
+    "bitand",
+    "bitor",
     "bool",
     "break",
     "case",
     "catch",
     "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
     "class",
+    "co_await",
+    "co_return",
+    "co_yield",
     "compl",
+    "concept",
     "const",
+    "const_cast",
+    "consteval",
     "constexpr",
+    "constinit",
     "continue",
     "decltype",
     "default",
     "delete",
     "do",
     "double",
+    "dynamic_cast",
     "else",
     "enum",
     "errno",
@@ -50,13 +64,17 @@ static const char *const taken[] = {
     "new",
     "noexcept",
     "not",
+    "not_eq",
     "nullptr",
     "operator",
     "or",
+    "or_eq",
     "private",
     "protected",
     "public",
     "register",
+    "reinterpret_cast",
+    "requires",
     "restrict",
     "return",
     "short",
@@ -64,6 +82,7 @@ static const char *const taken[] = {
     "sizeof",
     "static",
     "static_assert",
+    "static_cast",
     "stderr",
     "stdin",
     "stdout",
@@ -79,6 +98,7 @@ static const char *const taken[] = {
     "typeid",
     "typename",
     "typeof",
+    "typeof_unqual",
     "union",
     "unix",
     "unsigned",
@@ -89,6 +109,7 @@ static const char *const taken[] = {
     "wchar_t",
     "while",
     "xor",
+    "xor_eq",
     "NULL",
     "EOF",
     "module",
@@ -285,6 +306,10 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
     text_init(&plan, a);
     if (!f || !aot_plan(&plan, g, f->params, diag))
         return false;
+    int rooms = aot_rooms(g->lowered);
+    if (rooms > 0 && f->rooms == 0 &&
+        !name_is_free(b, g, arena_printf(a, "%s_workspace", f->name), diag))
+        return false;
     const struct aot_row *given = &g->row;
     size_t params = (size_t)g->param_count;
     struct aot_row row = {
@@ -298,7 +323,6 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
         .ranges = arena_copy(a, given->ranges, (size_t)given->range_count * sizeof *given->ranges),
         .tuned = arena_string(a, given->tuned, strlen(given->tuned)),
     };
-    int rooms = aot_rooms(g->lowered);
     f->rooms = rooms > f->rooms ? rooms : f->rooms;
     vec_push(a, &f->rows, row);
     return true;

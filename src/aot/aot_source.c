@@ -2,6 +2,7 @@
 #include "aot/aot.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 extern const unsigned char aot_module_c[];
@@ -136,9 +137,21 @@ static void add_condition(struct text *out, const char *text)
     text_printf(out, "%s%s", out->length ? " &&\n            " : "", text);
 }
 
-static const char *static_condition(struct arena *a, const struct aot_param *p, struct literal v)
+/* A float as C writes it. NaN is equal to none. */
+static const char *float_condition(struct arena *a, const struct aot_param *p, double v)
 {
     struct text number;
+    text_init(&number, a);
+    if (isnan(v))
+        return arena_printf(a, "%s != %s", p->c_name, p->c_name);
+    if (isinf(v))
+        return arena_printf(a, "%s == %sINFINITY", p->c_name, v < 0 ? "-" : "");
+    text_add_double(&number, v, p->dtype != DT_F64);
+    return arena_printf(a, "%s == %s%s", p->c_name, number.data, p->dtype == DT_F64 ? "" : "f");
+}
+
+static const char *static_condition(struct arena *a, const struct aot_param *p, struct literal v)
+{
     uint64_t bits = 0;
     if (p->dtype == DT_BOOL)
         return arena_printf(a, "%s%s", v.i ? "" : "!", p->c_name);
@@ -146,11 +159,8 @@ static const char *static_condition(struct arena *a, const struct aot_param *p, 
         return arena_printf(a, "%s == UINT64_C(%" PRIu64 ")", p->c_name, (uint64_t)v.i);
     if (!dtype_is_float(p->dtype))
         return arena_printf(a, "%s == INT64_C(%" PRId64 ")", p->c_name, v.i);
-    if (dtype_size(p->dtype) >= 4) {
-        text_init(&number, a);
-        text_add_double(&number, v.f, p->dtype != DT_F64);
-        return arena_printf(a, "%s == %s%s", p->c_name, number.data, p->dtype == DT_F64 ? "" : "f");
-    }
+    if (dtype_size(p->dtype) >= 4)
+        return float_condition(a, p, v.f);
     dtype_store_f64(p->dtype, &bits, v.f);
     return arena_printf(a, "%s == %" PRIu64, p->c_name, bits);
 }

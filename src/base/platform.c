@@ -47,6 +47,12 @@ void platform_yield(void)
     sched_yield();
 }
 
+void *platform_thread(void)
+{
+    static _Thread_local char own;
+    return &own;
+}
+
 struct job {
     pthread_t thread;
     bool started;

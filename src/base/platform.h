@@ -9,6 +9,7 @@
 int platform_cores(void);      /* usable by this process, at least 1 */
 double platform_seconds(void); /* monotonic */
 void platform_yield(void);
+void *platform_thread(void); /* an address that no other thread has while this one runs */
 
 /* Runs body(user, 0 … count-1), each index on a thread of its own, and returns when all are done.
  * Index 0 runs on the caller's thread. Falls back to fewer threads (an index after the other) where

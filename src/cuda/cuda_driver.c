@@ -60,7 +60,3 @@ bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
 /* As cuda.h lays them out. */
 _Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
 _Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");
-
-/* As cuda.h lays them out. */
-_Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
-_Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");

@@ -27,6 +27,9 @@ struct advice {
 static const struct advice advices[] = {
     {1, false, "an address, a size or a setting is none that this GPU takes"},
     {2, false, "free arrays, or let other processes on the GPU end (nvidia-smi lists them)"},
+    {3, false,
+     "a fork of a process that had a GPU open has none: fork before, or start programs anew (in "
+     "Python: spawn)"},
     {4, false, "the process is ending and the driver with it: free contexts before"},
     {34, false, "this is the toolkit's stub: take its folder lib64/stubs off LD_LIBRARY_PATH"},
     {46, false, "another process has the GPU to itself (nvidia-smi -q -d COMPUTE shows the mode)"},

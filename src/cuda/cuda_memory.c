@@ -2,6 +2,8 @@
  * device, and so that nothing is freed that is not ours. */
 #include "cuda/cuda_own.h"
 
+#include "base/platform.h"
+
 #include <stdio.h>
 
 /* --- the list --- */
@@ -215,6 +217,13 @@ void cuda_given_free(const struct allocator *allocator, struct cuda_given *g)
 
 /* --- workspace --- */
 
+/* Which stream it is: of CU_STREAM_PER_THREAD each thread has its own. */
+static void *stream_of(void *stream)
+{
+    enum { PER_THREAD = 2 };
+    return stream == (void *)(uintptr_t)PER_THREAD ? platform_thread() : stream;
+}
+
 /* The newest of a stream is its largest. */
 static struct cuda_object *workspace_of(const struct cuda *c, const void *stream)
 {
@@ -243,14 +252,14 @@ static bool grow(struct cuda *c, void *stream, size_t bytes, struct cuda_object 
         room *= 2;
     if (!allocate(c, CUDA_WORKSPACE, room, out, why))
         return false;
-    (*out)->stream = stream;
+    (*out)->stream = stream_of(stream);
     return true;
 }
 
 bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *address,
                     char why[CUDA_WHY])
 {
-    struct cuda_object *o = workspace_of(c, stream);
+    struct cuda_object *o = workspace_of(c, stream_of(stream));
     bool found = o && o->bytes >= bytes;
     *address = 0;
     if (!found && cuda_enter(c, why)) {

@@ -115,27 +115,47 @@ static int migrate(struct store *s)
     return code;
 }
 
+/* What a file says of itself. */
+struct label {
+    int64_t application, version, tables;
+};
+
+static int read_label(struct store *s, struct label *out)
+{
+    int code = exec(s, "BEGIN"); /* so that all three are of one moment */
+    if (code == SQLITE_OK)
+        code = pragma(s, "application_id", &out->application);
+    if (code == SQLITE_OK)
+        code = pragma(s, "user_version", &out->version);
+    if (code == SQLITE_OK)
+        code = pragma(s, "schema_version", &out->tables);
+    return code == SQLITE_OK ? exec(s, "COMMIT") : code;
+}
+
+static bool is_foreign(const struct label *l)
+{
+    return l->application != STORE_APPLICATION && l->tables > 0;
+}
+
+static enum store_status refuse_foreign(struct store *s)
+{
+    return refuse(s, "an SQLite file, but no store of tuned values; name another with --store "
+                     "or TILEWRIGHT_STORE");
+}
+
 /* Whether the file is ours, and of a version that is known. */
 static enum store_status check_version(struct store *s)
 {
-    int64_t application, version, tables;
-    int code = exec(s, "BEGIN"); /* so that all three are of one moment */
-    if (code == SQLITE_OK)
-        code = pragma(s, "application_id", &application);
-    if (code == SQLITE_OK)
-        code = pragma(s, "user_version", &version);
-    if (code == SQLITE_OK)
-        code = pragma(s, "schema_version", &tables);
+    struct label l;
+    int code = read_label(s, &l);
     if (code != SQLITE_OK)
         return fail(s, code);
-    exec(s, "COMMIT");
-    if (application != STORE_APPLICATION && tables > 0)
-        return refuse(s, "an SQLite file, but no store of tuned values; name another with --store "
-                         "or TILEWRIGHT_STORE");
-    if (version > STORE_VERSION)
+    if (is_foreign(&l))
+        return refuse_foreign(s);
+    if (l.version > STORE_VERSION)
         return refuse(s, "a store of a newer tilewright, which this one cannot read; use that one, "
                          "or name another store with --store or TILEWRIGHT_STORE");
-    if (version == STORE_VERSION)
+    if (l.version == STORE_VERSION)
         return STORE_OK;
     if (s->read_only)
         return refuse(s, "a store without tables, which cannot be written");
@@ -204,7 +224,12 @@ enum store_status store_open(struct store *s, struct arena *a, const char *path)
         return STORE_NO_LIBRARY;
     }
     make_folder(a, path);
+    struct label label;
     int code = connect(s, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (code == SQLITE_OK)
+        code = read_label(s, &label);
+    if (code == SQLITE_OK && is_foreign(&label)) /* before something of it is changed */
+        return refuse_foreign(s);
     if (code == SQLITE_OK)
         code = use_log(s);
     if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) &&

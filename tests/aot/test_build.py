@@ -72,6 +72,23 @@ def test_kernels(tool, folder):
         run(["g++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{folder}/x.cc", "-o", f"{folder}/x.o"])
 
 
+def test_odd_values(tool, folder):
+    """Static floats that no number of C is; names that C++ has another use for."""
+    path = f"{folder}/values.tile"
+    open(path, "w").write("kernel values(static f32 s, static f64 d, i32 n, i32 requires, i32 co_await, f32 *x) grid(cdiv(n, 16)) warps(1)\n"
+                          "{\n    global f32 X[n] = x;\n    X[block.x * 16 +: 16] = s + (f32) d + (f32) (requires + co_await);\n}\n")
+    run([tool, "build", path, "--set", "s=inf,d=nan", "--set", "s=-inf,d=inf", "--set", "s=1,d=-2", "--output", folder])
+    for compiler in compilers():
+        run([*compiler, "-c", f"{folder}/values.c", "-o", f"{folder}/x.o"])
+    source = open(f"{folder}/values.c").read()
+    for text in ("s == INFINITY", "d != d", "s == -INFINITY", "d == INFINITY", "s == 1.0f", "d == -2.0"):
+        if text not in source:
+            fail(f"no '{text}' in values.c")
+    if shutil.which("g++"):
+        open(f"{folder}/x.cc", "w").write('#include "values.h"\nint main() { return VALUES_OK; }\n')
+        run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{folder}/x.cc", "-o", f"{folder}/x.o"])
+
+
 def test_header(tool, folder, bless):
     run([tool, "build", "kernels/matmul/split_k.tile", "--type", "f16", "--set", "n=512,k=512", "--set", "n=512,k=2048",
          "--output", folder])
@@ -278,6 +295,9 @@ def test_refused(tool, folder):
     refused(tool, [auto, auto, "--name", "x", "--set", "n=64,k=64", "--output", f"{folder}/missing"], "missing/x.h cannot be written",
             status=1)
     refused(tool, ["tests/aot/same_names.tile", "--name", "x"], "would be called `x_load`, as a name of the header itself")
+    for order in (["", ""], [":sums", ":sums_workspace"]):
+        files = [f"tests/aot/same_workspace.tile{k}" for k in (order if any(order) else order[:1])]
+        refused(tool, [*files, "--name", "x"], "would be called `x_sums_workspace`, as one for `sums")
     refused(tool, ["tests/aot/odd.tile:names", "kernels/sgemm/tiled.tile", "--name", "names", "--set", "workspace=16", "--tune", "Q=1"],
             "none of the kernels has a tuned value 'Q'")
 
@@ -302,6 +322,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
+        test_odd_values(tool, folder)
         test_header(tool, folder, bless)
         test_program(tool, folder)
         test_driver(folder)

@@ -128,6 +128,10 @@ def check_space(t):
     missing = t.command(2, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--type", "f16", "--fill", "rand", program="run")
     expect("no tuned values are stored" in missing.err and "tilewright tune" in missing.err, missing)
     expect("of best" in t.command(0, *TUNED).out, "a table")
+    batch = t.command(0, "kernels/matmul/batched.tile", "--set", "batch=2,m=16,n=16,k=16", "--tune", "BM=64,BN=64,BK=16,STAGES=3", "--type",
+                      "f32", "--no-store").out.splitlines()
+    row = next(line.split() for line in batch if line.strip().startswith("1 "))
+    expect(abs(float(row[4]) * float(row[2]) / (2 * 2 * 16 ** 3 * 1e-9) - 1) < 0.01, batch)
 
 
 def check_twins(t):
@@ -147,9 +151,9 @@ def check_twins(t):
     expect("2 measured, 6 failed" in listed, listed)
 
 
-def start_slow(t, *arguments):
+def start_slow(t, *arguments, **options):
     command = [t.tool, "tune", t.write("slow.tile", SLOW), "--set", "m=40000", *arguments]
-    return subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def wait_for_rows(t, count):
@@ -190,8 +194,21 @@ def check_killed(t):
     tuner.send_signal(signal.SIGINT)
     out, err = tuner.communicate(timeout=60)
     expect(tuner.returncode == 1 and f"({kept} from the store)" in out and "not measured" in out, out + err)
+    check_terminated(t)
     report = t.tune(0, os.path.join(t.folder, "slow.tile"), "--set", "m=40000", "--budget", "300ms")
     expect(of_result(report, "not measured"), "a budget of 0.3 s is too short for all")
+
+
+def check_terminated(t):
+    """A whole job is told to end, as `timeout` and batch systems do: no candidate is blamed for it."""
+    for _ in range(4):
+        t.command(0, os.path.join(t.folder, "slow.tile"), "--forget")
+        tuner = start_slow(t, start_new_session=True)
+        wait_for_rows(t, 3)
+        os.killpg(tuner.pid, signal.SIGTERM)
+        out, err = tuner.communicate(timeout=60)
+        expect(tuner.returncode == 1 and "interrupted" in out, out + err)
+        expect(t.rows("status <> 0") == [], t.rows("status <> 0"))
 
 
 def check_many(t):
@@ -216,6 +233,7 @@ def check_stores(t):
     sqlite3.connect(foreign).execute("CREATE TABLE other (a)")
     said = t.command(1, *TUNED, "--store", foreign).err
     expect("no store of tuned values" in said and "--no-store" in said, said)
+    expect(sqlite3.connect(foreign).execute("PRAGMA journal_mode").fetchone() == ("delete",), "another's file is left as it is")
     expect("newer" in t.command(1, "--list", "--store", newer_store(t)).err, "newer")
     said = t.command(1, "--list", "--store", f"{damaged}/tuned.db").err
     expect("tuned.db" in said, said)
@@ -305,6 +323,14 @@ def check_gpu(t):
     said = t.command(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4", "--no-store", **{**gpu, "TILEWRIGHT_CACHE": ""})
     expect("not kept" in said.err and "1 measured" in said.out, said)
     expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
+    two = {**gpu, "FAKE_CUDA_DEVICES": "2"}
+    one = [*arguments[:1], *arguments[3:], "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4"]
+    for name, model in (("cuda:1", "simulator 1"), ("cuda:0", "simulator"), ("sm_80", "simulator")):
+        report = t.tune(0, *one, "--device", name, **two)
+        expect(report["device"] == model and len(of_result(report, "measured")) == 1, report)
+    listed = t.command(0, "--list", "--device", "cuda:1", **two).out
+    expect("on simulator 1 " in listed and "on simulator  " not in listed, listed)
+    expect("there is no GPU 2" in t.command(2, *one, "--device", "cuda:2", **two).err, "a third GPU")
     small = {**gpu, "FAKE_CUDA_SM": "86"}
     report = t.tune(1, arguments[0], "--device", "cuda", *arguments[5:],
                     "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1,STAGES=4,5", **small)

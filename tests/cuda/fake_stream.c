@@ -186,9 +186,25 @@ static bool implicit(const struct fake_stream *s)
     return any;
 }
 
+/* CU_STREAM_PER_THREAD: there from its first use on, until the context goes. */
+static struct fake_stream *own_stream(void)
+{
+    static _Thread_local struct fake_stream *own[FAKE_DEVICES];
+    struct fake_stream **at = &own[fake_current_device()];
+    if (!fake_object(*at, FAKE_STREAM))
+        *at = fake_new(FAKE_STREAM, sizeof **at);
+    if (*at)
+        (*at)->blocking = true;
+    return *at;
+}
+
 static struct fake_stream *stream_of(const void *handle)
 {
-    return handle ? fake_object(handle, FAKE_STREAM) : &defaults[fake_current_device()];
+    enum { LEGACY = 1, PER_THREAD = 2 };
+    if (handle == (void *)(uintptr_t)PER_THREAD)
+        return own_stream();
+    return handle && handle != (void *)(uintptr_t)LEGACY ? fake_object(handle, FAKE_STREAM)
+                                                         : &defaults[fake_current_device()];
 }
 
 static int accept(struct fake_stream *s)

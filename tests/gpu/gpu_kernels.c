@@ -43,8 +43,9 @@ static const struct shapes shape_table[] = {
     {"tiled_3x3", 4, {"size=1", "size=3", "size=8", "size=9"}},
     {NULL,
      4,
-     {"m=1,n=1,k=1", "m=3,n=5,k=7", "m=130,n=72,k=40", "m=65,n=140,k=33", "m=64,n=1,k=300",
-      "m=1,n=257,k=16", "m=127,n=129,k=131", "m=256,n=256,k=256", "m=384,n=192,k=1024"}},
+     {"batch=3,m=1,n=1,k=1", "batch=2,m=3,n=5,k=7", "batch=2,m=130,n=72,k=40",
+      "batch=1,m=65,n=140,k=33", "batch=2,m=64,n=1,k=300", "batch=3,m=1,n=257,k=16",
+      "batch=1,m=127,n=129,k=131", "batch=2,m=256,n=256,k=256", "batch=1,m=384,n=192,k=1024"}},
 };
 
 /* A kernel with one choice of types and one shape: what its configurations have in common. */

@@ -389,6 +389,32 @@ static void workspace_is_provided(void **state)
     assert_int_equal(tw_entry_variants(x.entry), 1);
 }
 
+static void *start_total(void *user)
+{
+    struct worker *w = user;
+    tw_argument args[] = {tw_integer(64), tw_pointer(w->x->a), tw_pointer(w->x->c + 4 * w->number)};
+    void *own = (void *)(uintptr_t)2; /* CU_STREAM_PER_THREAD */
+    for (int i = 0; i < 2 && w->status == TW_OK; i++)
+        w->status = tw_entry_start(w->x->entry, args, 3, own);
+    return NULL;
+}
+
+/* The stream of each thread is another, though all have one name. */
+static void threads_have_workspace_each(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, total_text);
+    struct worker here = {.x = &x, .number = 0}, there = {.x = &x, .number = 1};
+    long before = driver.fake_cuda_calls("cuMemAlloc_v2");
+    start_total(&here);
+    assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2") - before, 1);
+    assert_int_equal(pthread_create(&there.thread, NULL, start_total, &there), 0);
+    pthread_join(there.thread, NULL);
+    started(&x, here.status);
+    started(&x, there.status);
+    assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2") - before, 2);
+}
+
 /* What is new cannot be compiled during a capture; what is ready can be captured and replayed. */
 static void capture_after_ready(struct entry_fixture *x, const tw_argument *args, int count)
 {
@@ -502,6 +528,7 @@ int main(void)
         TEST(threads_start_at_the_same_time),
         TEST(workspace_is_provided),
         TEST(starts_are_captured),
+        TEST(threads_have_workspace_each),
         TEST(workspace_is_captured),
         TEST(other_contexts_are_left_alone),
         TEST(every_failing_call_is_reported),

@@ -1,6 +1,6 @@
-/* Products of matrices, as `bench` finds them among a kernel's parameters. */
-#ifndef TW_BENCH_PRODUCT_H
-#define TW_BENCH_PRODUCT_H
+/* Products of matrices, as `bench` and `tune` find them among a kernel's parameters. */
+#ifndef TW_PRODUCT_H
+#define TW_PRODUCT_H
 
 #include "cublas.h"
 

@@ -1,4 +1,4 @@
-#include "bench_product.h"
+#include "product.h"
 #include "target.h"
 
 #include <string.h>
