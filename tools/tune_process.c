@@ -2,7 +2,8 @@
  *
  * Children are forks of the program, so they have the source, the candidates and the arrays as the
  * parent has them; a parent never opens a GPU, since what it had open would be of no use to them. One
- * ends when its input does, or with its parent.
+ * ends when its input does, or with its parent. Each leads a group of processes, so that what it has
+ * started ends with it.
  */
 #include "tune.h"
 
@@ -19,6 +20,7 @@
 
 static _Noreturn void be_child(const struct process *p, const struct tuning *t, int in, int out)
 {
+    setpgid(0, 0);
     signal(SIGINT, SIG_IGN);  /* the parent's to answer, */
     signal(SIGTERM, SIG_IGN); /* which schedulers send to all of a job, too */
     signal(SIGPIPE, SIG_DFL);
@@ -55,6 +57,8 @@ bool process_start(struct process *p, const struct tuning *t)
         close(up[0]);
         be_child(p, t, down[0], up[1]);
     }
+    if (pid > 0)
+        setpgid(pid, pid); /* whoever comes first */
     close(down[0]);
     close(up[1]);
     if (pid < 0) {
@@ -89,12 +93,13 @@ static void drop_job(struct process *p)
     p->since = seconds_now();
 }
 
-/* How it ended, in words. The caller frees. */
+/* How it ended, in words. The caller frees. Programs that it had started, an assembler, end too. */
 static char *reap(struct process *p)
 {
     int status = 0;
     close(p->to);
     close(p->from);
+    kill(-p->pid, SIGKILL);
     while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
         ;
     p->pid = 0;
@@ -125,6 +130,5 @@ void process_kill(struct process *p)
 {
     if (p->pid == 0)
         return;
-    kill(p->pid, SIGKILL);
     free(reap(p));
 }

@@ -312,6 +312,19 @@ def check_old(t):
     expect("9 results deleted" in t.command(0, "--forget").out, t.rows())
 
 
+def check_assembler_ends(t, arguments, gpu):
+    """A process that takes too long takes its ptxas along."""
+    pids = os.path.join(t.folder, "pids")
+    slow = t.write("ptxas", f"#!/bin/sh\necho $$ >>{pids}\nexec sleep 60\n")
+    os.chmod(slow, 0o755)
+    report = t.tune(1, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1", "--timeout", "500ms", "--no-store",
+                    **{**gpu, "TILEWRIGHT_PTXAS": slow, "TILEWRIGHT_CACHE": os.path.join(t.folder, "empty"), "TMPDIR": t.folder})
+    expect(all("compiling took more" in c["why"] for c in of_result(report, "failed")), report)
+    started = open(pids).read().split()
+    left = [p for p in started if os.path.exists(f"/proc/{p}") and "Z" not in open(f"/proc/{p}/stat").read().split(")")[1]]
+    expect(started and not left, f"left behind: {left} of {started}")
+
+
 def check_gpu(t):
     """The same through a driver; a target's own refusals are counted."""
     gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90",
@@ -336,6 +349,7 @@ def check_gpu(t):
                     "--tune", "BM=128,BN=128,BK=32,WARPS=4,SPLIT=1,STAGES=4,5", **small)
     refused = of_result(report, "refused")
     expect(len(refused) == 2 and all("shared memory" in c["why"] for c in refused), report)
+    check_assembler_ends(t, arguments, gpu)
     broken = t.write("fault.tile", TWINS)
     report = t.tune(0, broken, "--set", "m=70", "--device", "cuda", "--tune", "EDGE=0,B=64", "--timeout", "2s", **gpu)
     expect(len(of_result(report, "measured")) == 1 and len(of_result(report, "failed")) == 2, report)
