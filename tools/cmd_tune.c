@@ -33,12 +33,15 @@ static bool read_duration(const struct options *o, const char *name, double *out
     return false;
 }
 
+enum { USUAL_JOBS = 16 }; /* at most: on a GPU each has a context of its own there */
+
 static int read_options(struct tuning *t)
 {
     const struct options *o = t->given;
     t->timeout = 10;
     t->finalists = 24;
     t->jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    t->jobs = t->jobs < USUAL_JOBS ? t->jobs : USUAL_JOBS;
     bool good = read_duration(o, "timeout", &t->timeout) &&
                 read_duration(o, "budget", &t->budget) &&
                 options_integer(o, "jobs", 1, 1024, &t->jobs) &&
@@ -334,7 +337,7 @@ static const struct option_spec tune_options[] = {
      .letter = 'j',
      .values = 1,
      .value = "N",
-     .help = "processes that compile (default: one a core)"},
+     .help = "processes that compile (default: one a core, up to 16)"},
     {.name = "finalists",
      .values = 1,
      .value = "N",
