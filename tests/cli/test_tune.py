@@ -312,6 +312,14 @@ def check_old(t):
     expect("9 results deleted" in t.command(0, "--forget").out, t.rows())
 
 
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return "Z" not in stat.read().split(")")[1]
+    except OSError:
+        return False
+
+
 def check_assembler_ends(t, arguments, gpu):
     """A process that takes too long takes its ptxas along."""
     pids = os.path.join(t.folder, "pids")
@@ -321,7 +329,9 @@ def check_assembler_ends(t, arguments, gpu):
                     **{**gpu, "TILEWRIGHT_PTXAS": slow, "TILEWRIGHT_CACHE": os.path.join(t.folder, "empty"), "TMPDIR": t.folder})
     expect(all("compiling took more" in c["why"] for c in of_result(report, "failed")), report)
     started = open(pids).read().split()
-    left = [p for p in started if os.path.exists(f"/proc/{p}") and "Z" not in open(f"/proc/{p}/stat").read().split(")")[1]]
+    end = time.monotonic() + 10  # a signal is not at once
+    while (left := [p for p in started if is_running(p)]) and time.monotonic() < end:
+        time.sleep(0.05)
     expect(started and not left, f"left behind: {left} of {started}")
 
 
