@@ -749,8 +749,8 @@ TW_API const tw_tuned *tw_store_at(const tw_store *s, int index);
 TW_API tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count);
 
 /* Gives the launch, whose sizes are known, the fastest tuned values that are stored for its device
- * (as in tw_launch_tuning_key), program, types and class of shapes; measured at the same sizes if
- * there are such, else at the latest ones. Values that were set by tw_launch_tune stay. nearest:
+ * (as in tw_launch_tuning_key), program, types and class of shapes; measured by this version of the
+ * library and at the same sizes if there are such, else at the latest ones. Values that were set by tw_launch_tune stay. nearest:
  * where nothing is known of the class, the class nearest to it serves. TW_NOT_FOUND: nothing is
  * stored. *taken (may be NULL): the row, valid until the next call on the store. */
 TW_API tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, bool nearest,

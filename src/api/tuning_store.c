@@ -240,6 +240,11 @@ static bool serves_better(const tw_tuned *key, const tw_tuned *a, const tw_tuned
     double to_a = shape_distance(key->shape, a->shape), to_b = shape_distance(key->shape, b->shape);
     if (to_a != to_b)
         return to_b < to_a;
+    /* Times of another version's code say little about this one's. */
+    bool own_a = strcmp(key->version, a->version) == 0,
+         own_b = strcmp(key->version, b->version) == 0;
+    if (own_a != own_b)
+        return own_b;
     bool same_a = strcmp(key->sizes, a->sizes) == 0, same_b = strcmp(key->sizes, b->sizes) == 0;
     if (same_a != same_b)
         return same_b;

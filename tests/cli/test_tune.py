@@ -309,6 +309,11 @@ def check_old(t):
     expect("another version's" in t.command(0, "--list").out, "old results are shown as old")
     report = t.tune(0, path, *sizes)
     expect(not any(c["stored"] for c in of_result(report, "measured")), report)
+    with sqlite3.connect(t.store) as db:
+        slowest, = db.execute("SELECT tune FROM result WHERE status = 0 ORDER BY milliseconds DESC LIMIT 1").fetchone()
+        db.execute("UPDATE result SET version = '0.0.1', milliseconds = 1e-9 WHERE tune = ?", (slowest,))
+    taken = t.command(0, path, *sizes, "--fill", "rand", "--tuned", program="run").out
+    expect("tuned: " in taken and slowest not in taken, "another version's times count less: " + taken)
     expect("9 results deleted" in t.command(0, "--forget").out, t.rows())
 
 
