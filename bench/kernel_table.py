@@ -24,8 +24,8 @@ sys.path[:0] = [os.path.join(ROOT, "tests", "python"), os.path.join(ROOT, "tests
 from kernel_space import kernels  # noqa: E402
 from take_counters import METRICS, profile_metrics  # noqa: E402
 
-COUNTED = dict(m=512, n=512, k=512, rows=64, cols=1000, heads=1, nq=256, nk=256, d=64, causal=1, scale=0.125, size=9)
-TIMED = dict(m=4096, n=4096, k=4096, rows=16384, cols=4096, heads=16, nq=4096, nk=4096, d=64, causal=0, scale=0.125, size=9)
+COUNTED = dict(m=512, n=512, k=512, batch=1, rows=64, cols=1000, heads=1, nq=256, nk=256, d=64, causal=1, scale=0.125, size=9)
+TIMED = dict(m=4096, n=4096, k=4096, batch=1, rows=16384, cols=4096, heads=16, nq=4096, nk=4096, d=64, causal=0, scale=0.125, size=9)
 # Of one multiprocessor of compute capability 9.0: CUDA C++ Programming Guide, table of compute capabilities.
 WARPS, BLOCKS, REGISTERS, REGISTER_UNIT, SHARED, SHARED_UNIT, SHARED_OWN = 64, 32, 65536, 256, 228 * 1024, 128, 1024
 # Of an H200 SXM, dense: its data sheet. Operations and bytes a second.
@@ -52,11 +52,20 @@ COUNTERS = {
 }
 
 
+def parameters(kernel):
+    """As they are written."""
+    text = re.sub(r"//.*", "", open(kernel.path).read())
+    return re.search(rf"^kernel\s+{kernel.name}\s*\((.*?)\)\s*grid", text, re.M | re.S).group(1).split(",")
+
+
+def element_type(kernel):
+    """Of what it reads, where no type variable says it."""
+    return next(p.split()[1] for p in parameters(kernel) if p.split()[0] == "const")
+
+
 def settings(kernel, dtype, values):
     """Options that give the kernel's parameters these values."""
-    text = re.sub(r"//.*", "", open(kernel.path).read())
-    start = re.search(rf"^kernel\s+{kernel.name}\s*\((.*?)\)\s*grid", text, re.M | re.S).group(1)
-    names = [p.split()[-1] for p in start.split(",") if "*" not in p]
+    names = [p.split()[-1] for p in parameters(kernel) if "*" not in p]
     given = [f"--set={','.join(f'{n}={values[n]}' for n in names)}"] if names else []
     return given + ([f"--type={dtype}"] if dtype else [])
 
@@ -98,7 +107,7 @@ def operations(kernel, values):
     if kernel.name == "attention":
         return 4 * values["heads"] * values["nq"] * values["nk"] * values["d"]
     product = re.search(r"\bdot\(|\+=.*\*", open(kernel.path).read()) and kernel.name not in ("single_block", "tiled_3x3")
-    return 2 * values["m"] * values["n"] * values["k"] if product else None
+    return 2 * values["m"] * values["n"] * values["k"] * values["batch"] if product else None
 
 
 def array_bytes(result):
@@ -170,7 +179,8 @@ class Row:
             self.percent = busy_by_peaks(dtype, self.work, self.bytes, self.milliseconds)
 
     def label(self):
-        return f"`{os.path.relpath(self.kernel.path, 'kernels')[:-5]}`", self.dtype or "f32"
+        name = os.path.relpath(self.kernel.path, "kernels")[:-5] + (f":{self.kernel.name}" if len(kernels(self.kernel.path)) > 1 else "")
+        return f"`{name}`", self.dtype or element_type(self.kernel)
 
     def resources(self):
         blocks = blocks_on_multiprocessor(self.threads, self.shared, self.registers)

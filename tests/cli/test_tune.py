@@ -310,11 +310,12 @@ def check_old(t):
     report = t.tune(0, path, *sizes)
     expect(not any(c["stored"] for c in of_result(report, "measured")), report)
     with sqlite3.connect(t.store) as db:
-        slowest, = db.execute("SELECT tune FROM result WHERE status = 0 ORDER BY milliseconds DESC LIMIT 1").fetchone()
-        db.execute("UPDATE result SET version = '0.0.1', milliseconds = 1e-9 WHERE tune = ?", (slowest,))
+        own = "version <> '0.0.1' AND status = 0"
+        slowest, = db.execute(f"SELECT tune FROM result WHERE {own} ORDER BY milliseconds DESC LIMIT 1").fetchone()
+        db.execute(f"UPDATE result SET version = '0.0.1', milliseconds = 1e-9 WHERE {own} AND tune = ?", (slowest,))
     taken = t.command(0, path, *sizes, "--fill", "rand", "--tuned", program="run").out
     expect("tuned: " in taken and slowest not in taken, "another version's times count less: " + taken)
-    expect("9 results deleted" in t.command(0, "--forget").out, t.rows())
+    expect("10 results deleted" in t.command(0, "--forget").out, t.rows())  # 9 of the first text, 1 of the last
 
 
 def is_running(pid):
