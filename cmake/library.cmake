@@ -22,19 +22,28 @@ add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
-# FMA and F16C; the engine chooses when it starts. So are the simulator's loops over lanes. They are loops over arrays: -O3 even where the rest is -O2.
-function(add_routines name)
-    add_library(${name} OBJECT ${routine_sources} ${sim_loop_sources})
+# FMA and F16C, and for AVX-512; the engine chooses when it starts. So are, but for AVX-512, the simulator's loops over
+# lanes. They are loops over arrays: -O3 even where the rest is -O2.
+function(add_routines name sources)
+    add_library(${name} OBJECT ${sources})
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> ${ARGN})
     set(object_libraries ${object_libraries} ${name} PARENT_SCOPE)
 endfunction()
 if(routine_sources)
-    add_routines(tilewright_routines)
+    add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}")
     include(CheckCCompilerFlag)
     check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
     if(TILEWRIGHT_TAKES_V3)
-        add_routines(tilewright_routines_v3 -march=x86-64-v3 -DROUTINES_V3 -DSIM_V3)
+        add_routines(tilewright_routines_v3 "${routine_sources};${sim_loop_sources}"
+            -march=x86-64-v3 -DROUTINES_V3 -DSIM_V3)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
+    endif()
+    check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
+    if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
+        list(FILTER routine_sources EXCLUDE REGEX routines_magnitude) # four doubles a vector are what it is made for
+        add_routines(tilewright_routines_v4 "${routine_sources}"
+            -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
+        target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
     endif()
 endif()
 

@@ -13,6 +13,16 @@ static bool machine_is_v3(void)
            __builtin_cpu_supports("bmi2");
 }
 #endif
+#if defined(TILEWRIGHT_HAVE_V4)
+extern const struct routine_set routine_set_v4;
+
+static bool machine_is_v4(void)
+{
+    return machine_is_v3() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
 
 const struct routine_set *routine_set_at(int index)
 {
@@ -21,6 +31,10 @@ const struct routine_set *routine_set_at(int index)
 #if defined(TILEWRIGHT_HAVE_V3)
     if (index == 1 && machine_is_v3())
         return &routine_set_v3;
+#endif
+#if defined(TILEWRIGHT_HAVE_V4)
+    if (index == 2 && machine_is_v4())
+        return &routine_set_v4;
 #endif
     return NULL;
 }

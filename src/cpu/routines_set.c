@@ -9,7 +9,9 @@ extern const struct memory_routines ROUTINE(routines_memory);
 
 extern const struct routine_set ROUTINE(routine_set);
 const struct routine_set ROUTINE(routine_set) = {
-#if defined(ROUTINES_V3)
+#if defined(ROUTINES_V4)
+    .name = "avx512",
+#elif defined(ROUTINES_V3)
     .name = "avx2",
 #else
     .name = "portable",
