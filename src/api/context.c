@@ -172,6 +172,7 @@ void tw_context_free(tw_context *ctx)
         tw_expected_free(ctx->expected);
     while (ctx->stores)
         tw_store_close(ctx->stores);
+    cpu_kept_free(&ctx->kept, &ctx->allocator);
     cuda_close(ctx->cuda);
     cuda_cache_close(ctx->cache);
     arena_free(&ctx->message_memory);

@@ -411,6 +411,7 @@ static tw_status run_on_cpu(struct run_call *call, const struct cpu_argument *ar
     tw_context *ctx = l->ctx;
     struct cpu_options options = {
         .allocator = &ctx->allocator,
+        .kept = &ctx->kept,
         .threads = ctx->config.threads,
         .print = ctx->config.print,
         .print_user = ctx->config.print_user,

@@ -54,6 +54,7 @@ struct tw_context {
     struct cuda *cuda; /* opened when first needed */
     struct cuda_cache *cache;
     tw_entry *entries;
+    struct cpu_kept kept;
     void *marks[2]; /* its events around what is timed; NULL: not made yet */
 };
 

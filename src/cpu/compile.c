@@ -366,6 +366,7 @@ static void lay_frame(struct compiler *c, const struct survey *s)
     p->scratch_at = memory_new(c, (size_t)c->lanes * 17);
     c->async_buffer = memory_new(c, (size_t)s->async_bytes);
     lay_shared(c);
+    packed_survey(c);
 }
 
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why)
@@ -394,6 +395,8 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->frame_bytes = c.high;
     p->strided = c.strided.data;
     p->strided_count = (uint32_t)c.strided.count;
+    p->packed = c.packed.data;
+    p->packed_count = (uint32_t)c.packed.count;
     if (!c.why)
         return p;
     *why = c.why;

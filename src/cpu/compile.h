@@ -20,6 +20,13 @@ struct label {
     VEC(uint32_t) uses; /* jumps to patch */
 };
 
+/* Whether, and how, a tile is packed (compile_packed.c). */
+struct packed_use {
+    bool used, refused;
+    struct packed_form form;
+    const struct packed_tile *tile; /* NULL: it is not */
+};
+
 /* Statements that run under one mask; when no lane runs any more they are skipped to `end`. */
 struct region {
     uint32_t mask;
@@ -51,6 +58,8 @@ struct slot {
     bool assigned;      /* after its declaration, too */
     bool touched;       /* a global array: some block reads, writes or changes it, */
     enum op touch;      /* ACCESS or by this atomic, the latest one seen */
+    struct packed_use packed;
+    unsigned block_axes; /* a scalar: of the grid, that its value depends on */
     /* What compile_known.c found. */
     bool is_known; /* the counter of a loop that is being unrolled */
     struct literal known;
@@ -58,6 +67,15 @@ struct slot {
     int64_t step[3];
     bool first_is_known; /* its value in the first lane */
     struct literal first;
+};
+
+/* A loop whose products may wait for more depth. */
+struct waiting {
+    struct waiting *outer;
+    const struct stmt *sum;          /* the assignment; NULL: none */
+    uint32_t pending;                /* struct dot_pending */
+    uint32_t dst;                    /* the sum */
+    const struct dot_detail *detail; /* once compiled */
 };
 
 struct constant {
@@ -92,6 +110,9 @@ struct compiler {
     size_t unrolled;   /* nodes made by unrolling so far */
     bool has_unrolled; /* the kernel asks for it somewhere */
     VEC(struct strided) strided;
+    VEC(struct packed_plan) packed;
+    struct waiting *waiting; /* the innermost loop's */
+    bool product_waits;      /* what is compiled now is its product */
 };
 
 /* Unrolling stops at so many nodes of a loop, and of all loops. */
@@ -173,6 +194,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
+/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
+struct access *access_new(struct compiler *c, const struct expr *e);
 void compile_async(struct compiler *c, const struct stmt *s);
 struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted);
 void compile_lock(struct compiler *c, const struct expr *e);
@@ -180,6 +203,22 @@ void compile_lock(struct compiler *c, const struct expr *e);
 void compile_shared_poison(struct compiler *c, const struct expr *whole);
 /* A part of an array at a constant place: the value there. */
 bool access_alias(struct compiler *c, const struct expr *e, struct value *out);
+
+/* --- compile_packed.c --- */
+
+/* Decides which tiles are packed, before anything is compiled, and lays their memory. */
+void packed_survey(struct compiler *c);
+/* The tile that e names, a part of it or all, if it is packed; else NULL. */
+const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e);
+/* The fill of a packed tile; index values stay on the stack. */
+struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *target,
+                                    const struct expr *value);
+/* target = value; the declaration. false: the target is no packed tile. */
+bool compile_packed_fill(struct compiler *c, const struct expr *target, const struct expr *value);
+bool compile_packed_decl(struct compiler *c, const struct stmt *s);
+/* Around a loop: its product may wait. */
+void waiting_begin(struct compiler *c, const struct stmt *loop, struct waiting *w);
+void waiting_end(struct compiler *c, struct waiting *w);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);

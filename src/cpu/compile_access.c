@@ -78,8 +78,7 @@ static void access_index(struct compiler *c, struct access_axis *axis, const str
     axis->varying = v.lanes > 1;
 }
 
-/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
-static struct access *access_new(struct compiler *c, const struct expr *e)
+struct access *access_new(struct compiler *c, const struct expr *e)
 {
     struct access *a = arena_new(c->arena, struct access);
     access_memory(c, a, e->sym);
@@ -263,6 +262,14 @@ void compile_async(struct compiler *c, const struct stmt *s)
 {
     uint32_t top = c->top;
     struct async_detail *d = arena_new(c->arena, struct async_detail);
+    if (packed_tile_of(c, s->target)) {
+        d->packed = packed_fill_new(c, s->target, s->value);
+        d->from = d->packed->from;
+        d->to = d->packed->to;
+        emit_step(c, step_async_copy)->detail = d;
+        c->top = top;
+        return;
+    }
     struct access *from = access_new(c, s->value), *to = access_new(c, s->target);
     d->from = from;
     d->to = to;

@@ -200,17 +200,32 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
 
 /* --- products --- */
 
+/* A uniform operand: packed, or a dense value. */
+static struct dot_operand dot_operand(struct compiler *c, const struct expr *e, struct value *v,
+                                      enum dtype computed)
+{
+    const struct expr *tile = e->op == OP_TRANS ? e->args[0] : e;
+    struct dot_operand o = {.tile = packed_tile_of(c, tile)};
+    if (o.tile) {
+        o.access = access_new(c, tile);
+        return o;
+    }
+    *v = value_convert(c, compile_expr(c, e, NULL), computed);
+    o.at = v->at;
+    return o;
+}
+
 static void emit_dot(struct compiler *c, const struct value *sum, const struct value *a,
                      const struct value *b, struct dot_detail *d, enum compute compute)
 {
-    d->m = (size_t)sum->extent[0];
-    d->n = (size_t)sum->extent[1];
-    d->k = (size_t)a->extent[1];
     d->size = dtype_size(sum->dtype);
     d->lanes = sum->lanes;
     d->a_lanes = a->lanes;
     d->b_lanes = b->lanes;
     d->dot = c->set->dot->dot[compute];
+    d->width = c->set->dot->width[compute];
+    d->a.step = d->k;
+    d->b.step = d->width;
     d->fma = routine_elementwise(c->set, OP_FMA, compute);
     if (sum->lanes > 1)
         d->spread = memory_new(c, 2 * d->size * sum->lanes);
@@ -231,6 +246,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     enum compute compute = compute_of(e->type.dtype);
     enum dtype computed = compute_dtype(compute);
     struct dot_detail *d = arena_new(c->arena, struct dot_detail);
+    bool waits = c->product_waits && into;
+    c->product_waits = false;
     if (e->type.rank != 2 || !c->set->dot->dot[compute]) {
         compile_error(c, "dot is not available for %s of rank %d", dtype_table[e->type.dtype].name,
                       e->type.rank);
@@ -242,8 +259,13 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     bool in_place = into && into->dtype == computed && value_same_shape(into, &result);
     struct value room = in_place ? *into : value_of_type(c, &e->type, result.lanes);
     uint32_t top = c->top;
-    struct value a = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
-    struct value b = value_convert(c, compile_expr(c, e->args[1], NULL), computed);
+    struct value a = {.at = NO_SLOT}, b = {.at = NO_SLOT};
+    d->m = (size_t)result.extent[0];
+    d->n = (size_t)result.extent[1];
+    d->k = (size_t)e->args[0]->type.extent[1];
+    d->a = dot_operand(c, e->args[0], &a, computed);
+    d->b = dot_operand(c, e->args[1], &b, computed);
+    d->pending = waits ? c->waiting->pending : NO_SLOT;
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);
@@ -256,6 +278,10 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
         in->n = (uint32_t)value_bytes(&sum);
     }
     emit_dot(c, &sum, &a, &b, d, compute);
+    if (waits) {
+        c->waiting->dst = sum.at;
+        c->waiting->detail = d;
+    }
     value_transfer(c, &room, &sum);
     c->top = top;
     return room;

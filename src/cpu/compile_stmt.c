@@ -120,6 +120,8 @@ static void compile_decl_shared(struct compiler *c, const struct stmt *s)
     const struct sym *sym = s->sym;
     if (slot_of(c, sym)->async)
         vec_push(c->arena, &c->scope->tiles, sym);
+    if (compile_packed_decl(c, s))
+        return;
     struct expr whole = {.op = OP_REF, .type = sym->type, .loc = s->loc, .sym = s->sym};
     if (s->value)
         compile_store(c, &whole, s->value);
@@ -136,6 +138,8 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
         return;
     }
     if (sym->storage != ST_SCALAR && sym->storage != ST_ARRAY && sym->storage != ST_REG)
+        return;
+    if (compile_packed_decl(c, s))
         return;
     bool varying = sym->type.varying && sym->storage != ST_REG;
     struct value v = value_of_type(c, &sym->type, varying ? c->lanes : 1);
@@ -211,6 +215,8 @@ static bool compile_part_in_place(struct compiler *c, const struct expr *target,
 static void compile_assign(struct compiler *c, const struct stmt *s)
 {
     const struct expr *target = s->target;
+    if (compile_packed_fill(c, target, s->value))
+        return;
     if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
         target->sym->storage == ST_VIEW) {
         if (!compile_part_in_place(c, target, s->value))
@@ -224,7 +230,9 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
     }
     bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
     if (whole && may_compute_in_place(target, s->value)) {
+        c->product_waits = c->waiting && c->waiting->sum == s;
         compile_into(c, s->value, &variable);
+        c->product_waits = false;
         return;
     }
     uint32_t top = c->top;
@@ -461,6 +469,8 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
 {
     struct scope scope;
     uint32_t top = c->top;
+    struct waiting *waiting = c->waiting;
+    c->waiting = NULL;
     scope_enter(c, &scope);
     c->unrolling++;
     counter_start(c, s);
@@ -470,6 +480,7 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
     }
     slot_of(c, s->init->sym)->is_known = false;
     c->unrolling--;
+    c->waiting = waiting;
     scope_end(c, &scope, top);
 }
 
@@ -490,6 +501,8 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
     uint32_t top = c->top, mask = c->mask;
     scope_enter(c, &scope);
     compile_list(c, s->init);
+    struct waiting waiting;
+    waiting_begin(c, s, &waiting);
     if (loop.masked) {
         loop.loop_mask = region.mask = mask_new(c);
         loop.body_mask = loop_escapes(c, s->body, false).continues ? mask_new(c) : loop.loop_mask;
@@ -511,6 +524,7 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
         emit_step(c, step_stuck);
     emit_jump(c, step_jump, 0, &start);
     label_place(c, &end);
+    waiting_end(c, &waiting);
     c->mask = mask;
     c->region = outer;
     scope_end(c, &scope, top);

@@ -19,6 +19,8 @@
 #include "base/arena.h"
 #include "tile/tile.h"
 
+#include <stdatomic.h>
+
 struct cpu_program;
 
 /* Compiles a kernel that has been through the passes. Lives in `a`. NULL: *why says what the engine
@@ -54,8 +56,23 @@ struct cpu_fault {
     char way_out[160]; /* "": none */
 };
 
+/* Memory of launches that are over, for later ones by the same allocator, which may run at the same
+ * time. Begins as all zeros; at most 256 MiB. */
+enum { MOST_KEPT_BLOCKS = 32 };
+struct kept_block {
+    void *memory;
+    size_t bytes;
+};
+struct cpu_kept {
+    atomic_flag busy;
+    size_t total;
+    struct kept_block blocks[MOST_KEPT_BLOCKS];
+};
+void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator);
+
 struct cpu_options {
     const struct allocator *allocator;                          /* NULL: libc */
+    struct cpu_kept *kept;                                      /* NULL: none is kept */
     int threads;                                                /* 0: one a core */
     void (*print)(void *user, const char *text, size_t length); /* print(); NULL: dropped */
     void *print_user;

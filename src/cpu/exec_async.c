@@ -195,6 +195,10 @@ void step_async_commit(struct frame *f, const struct instr *in)
 static void copy_perform(struct frame *f, const struct copy_under_way *copy)
 {
     const struct async_detail *d = copy->detail;
+    if (d->packed) {
+        packed_note(packed_stage(f, d->packed->tile, d->to, &copy->to), d->packed, &copy->from);
+        return;
+    }
     void *buffer = frame_at(f, d->buffer);
     box_load(f, d->from, &copy->from, buffer, &copy->otherwise);
     box_store(f, d->to, &copy->to, buffer, NULL);

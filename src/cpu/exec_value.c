@@ -166,15 +166,6 @@ void step_iota(struct frame *f, const struct instr *in)
 
 /* --- products --- */
 
-/* dst += a · b */
-void step_dot(struct frame *f, const struct instr *in)
-{
-    const struct dot_detail *d = in->detail;
-    unsigned char *c = frame_at(f, in->dst);
-    const unsigned char *a = frame_at(f, in->a), *b = frame_at(f, in->b);
-    d->dot(c, a, b, d->m, d->n, d->k, d->n, d->k, d->n);
-}
-
 static const void *lane_row(const struct frame *f, const unsigned char *base, size_t element,
                             uint32_t lanes, const struct dot_detail *d, uint32_t spread)
 {

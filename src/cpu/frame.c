@@ -26,12 +26,11 @@ bool frame_init(struct frame *f, const struct launch_state *launch)
 {
     const struct cpu_program *p = launch->program;
     *f = (struct frame){.program = p, .launch = launch};
-    unsigned char *block = frame_resize(launch, NULL, 0, memory_bytes(p));
-    if (!block)
+    f->kept = kept_take(launch, memory_bytes(p));
+    if (!f->kept.memory)
         return false;
-    size_t skip = SLOT_ALIGNMENT - (uintptr_t)block % SLOT_ALIGNMENT;
-    f->memory = block + skip;
-    f->memory[-1] = (unsigned char)skip; /* 1 … SLOT_ALIGNMENT: finds the block again */
+    size_t skip = SLOT_ALIGNMENT - (uintptr_t)f->kept.memory % SLOT_ALIGNMENT;
+    f->memory = (unsigned char *)f->kept.memory + skip;
     memcpy(f->memory, p->image, p->image_bytes);
     return true;
 }
@@ -44,7 +43,7 @@ void frame_free(struct frame *f)
     if (f->copies)
         frame_resize(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
     if (f->memory)
-        frame_resize(f->launch, f->memory - f->memory[-1], memory_bytes(f->program), 0);
+        kept_give(f->launch, f->kept);
     *f = (struct frame){0};
 }
 
@@ -63,6 +62,7 @@ void frame_start(struct frame *f, int64_t id)
     }
     memset(f->memory + p->shared_at, 0xff, p->shared_bytes);
     async_drop(f);
+    packed_start(f);
     f->group = 0;
     f->pc = 0;
     f->until_poll = TURNS_BETWEEN_POLLS;

@@ -465,8 +465,12 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
         strided_nest(p, &p->strided[i], is_view ? l->views[access->view].stride : access->stride,
                      &l->nests[i]);
     }
-    return p->kernel->cooperative && p->has_locks ? run_cooperative(a, l, args, fault)
-                                                  : run_pool(a, l, args, fault);
+    packed_open(a, l);
+    enum cpu_fault_kind kind = p->kernel->cooperative && p->has_locks
+                                   ? run_cooperative(a, l, args, fault)
+                                   : run_pool(a, l, args, fault);
+    packed_close(l);
+    return kind;
 }
 
 /* Alone with setjmp, so that nothing here lives in a register across it. */

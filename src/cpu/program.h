@@ -22,6 +22,7 @@
 #define TW_PROGRAM_H
 
 #include "cpu/cpu.h"
+#include "cpu/packed.h"
 #include "cpu/routines.h"
 
 #include <stdatomic.h>
@@ -95,9 +96,18 @@ struct reduce_detail {
     uint64_t start; /* exclusive: the first result, in the type computed in */
     size_t outer, n, inner;
 };
+struct dot_operand {
+    const struct packed_tile *tile; /* NULL: a dense value at `at` */
+    const struct access *access;    /* the tile, or which of its stages */
+    uint32_t at;
+    size_t step; /* of a dense value: struct dot_strides.a, or panel */
+};
 struct dot_detail {
-    dot_fn *dot;         /* uniform operands, else: */
-    elementwise_fn *fma; /* one step for all lanes */
+    struct dot_operand a, b; /* of uniform operands */
+    size_t width;            /* of a panel */
+    uint32_t pending;        /* struct dot_pending; NO_SLOT: products are added at once */
+    dot_fn *dot;             /* uniform operands, else: */
+    elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
     uint32_t lanes, a_lanes,
         b_lanes;     /* a row of lanes for each element; operands of one lane are spread */
@@ -164,7 +174,8 @@ struct strided_nest {
 
 struct async_detail {
     const struct access *from, *to;
-    uint32_t buffer; /* the elements on their way */
+    const struct packed_fill *packed; /* NULL: an ordinary tile */
+    uint32_t buffer;                  /* the elements on their way */
     enum dtype dtype;
 };
 
@@ -230,7 +241,10 @@ struct cpu_program {
     uint32_t threads[3];   /* lanes along x, y, z */
     const struct strided *strided;
     uint32_t strided_count;
-    bool serial; /* the order of blocks shows: run them on one worker */
+    const struct packed_plan *packed; /* caches of packed tiles */
+    uint32_t packed_count;
+    uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
+    bool serial;                       /* the order of blocks shows: run them on one worker */
     bool has_locks;
 };
 
@@ -253,6 +267,7 @@ struct launch_state {
     const struct allocator *allocator;
     struct view_binding *views;
     struct strided_nest *nests; /* by strided access */
+    struct packed_cache *packed;
     int64_t grid[3], blocks;
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted: those above it need not end */
@@ -274,6 +289,19 @@ struct box {
     bool empty;                   /* nothing lies inside */
 };
 
+/* What a packed tile shows: nothing yet; a part of a view that is not packed; one that is, in the
+ * block's own memory or in a cache of the launch. */
+enum packed_kind { PACKED_NOTHING, PACKED_WANTED, PACKED_OWN, PACKED_SHARED };
+struct packed_state {
+    enum packed_kind kind;
+    const struct packed_fill *fill; /* from a view: what it was filled by, */
+    struct box box;                 /* and with which part */
+    const unsigned char *data;      /* once packed */
+    int64_t step;                   /* elements from row to row (left) or panel to panel (right) */
+    bool cached;                    /* shared: in a cache of the launch, else in the view itself; */
+    int64_t line, depth;            /* in the cache: which row of parts, and where along it */
+};
+
 struct copy_under_way {
     const struct async_detail *detail;
     struct loc loc;
@@ -287,7 +315,8 @@ struct copy_under_way {
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
-    unsigned char *memory;
+    unsigned char *memory;  /* aligned, in */
+    struct kept_block kept; /* this */
     uint32_t pc;
     enum frame_state state;
     int64_t id, block[3];
@@ -320,6 +349,9 @@ void frame_free(struct frame *f);
 void frame_start(struct frame *f, int64_t id);
 /* The allocator's function, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
+/* Memory of `bytes` at least, kept from an earlier launch or new (NULL: there is none), and back. */
+struct kept_block kept_take(const struct launch_state *l, size_t bytes);
+void kept_give(const struct launch_state *l, struct kept_block block);
 /* Runs until it ends, faults, or waits at a lock. */
 void frame_run(struct frame *f);
 /* Asks the caller whether to go on; stops the frame if not. */
@@ -336,6 +368,8 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 /* exec_value.c */
 step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan, step_dot,
     step_dot_lanes, step_iota, step_zero, step_poison;
+/* exec_packed.c */
+step_fn step_packed_fill, step_packed_copy, step_packed_clear, step_dot_finish;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,
@@ -381,6 +415,17 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
                   struct strided_nest *nest);
 /* The next coordinate of the result; false after the last. Start with all 0. */
 bool access_next(const struct access *a, int64_t *coordinate);
+
+/* exec_packed.c */
+void packed_start(struct frame *f); /* all tiles show nothing */
+/* The stage that a box of the tile is. */
+struct packed_state *packed_stage(struct frame *f, const struct packed_tile *tile,
+                                  const struct access *to, const struct box *box);
+void packed_note(struct packed_state *state, const struct packed_fill *fill, const struct box *box);
+/* The caches of a launch whose grid and views are bound; open: what memory is not there for is
+ * done without. */
+void packed_open(struct arena *a, struct launch_state *l);
+void packed_close(const struct launch_state *l);
 
 /* exec_async.c: whether the copies under way leave the box (the lanes' elements) alone; notes the
  * fault if not. */

@@ -65,10 +65,23 @@ typedef void reduce_fn(void *dst, const void *src, size_t outer, size_t n, size_
  * scan begins with. */
 typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t inner,
                      const void *first);
-/* c[m][n] += a[m][k] · b[k][n], rows ld* elements apart. Floats: for each element of c one fma a
- * step of k, in order. */
-typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k, size_t ldc,
-                    size_t lda, size_t ldb);
+/* In elements: from a row of c, a, b to the next one; `panel`: b may lie in panels of
+ * dot_routines.width columns, from one to the next (where it does not: `width`). */
+struct dot_strides {
+    size_t c, a, b, panel;
+    const struct dot_ahead *ahead; /* NULL: nothing */
+};
+/* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
+ * cache each, `apart` bytes apart; then what `next` says. */
+enum { CACHE_LINE = 64 };
+struct dot_ahead {
+    const void *from;
+    size_t rows, lines, apart;
+    const struct dot_ahead *next;
+};
+/* c[m][n] += a[m][k] · b[k][n]. Floats: for each element of c one fma a step of k, in order. */
+typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
+                    const struct dot_strides *strides);
 
 /* A nest of loops over two arrays; strides in elements. */
 enum { NEST_RANK = 14 };
@@ -139,6 +152,16 @@ struct convert_routines {
 
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
+    size_t width[COMPUTE_COUNT];
+};
+
+/* Copies rows of pieces*piece bytes: a row begins from_row bytes behind the last, and its pieces go
+ * `apart` bytes apart to places to_row bytes behind those of the last row. What lies some rows
+ * further on is asked for ahead. */
+typedef void pack_rows_fn(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *from,
+                          ptrdiff_t from_row, size_t rows, size_t pieces, size_t piece);
+struct pack_routines {
+    pack_rows_fn *rows;
 };
 
 struct routine_set {
@@ -148,6 +171,7 @@ struct routine_set {
     const struct reduce_routines *reduce;
     const struct dot_routines *dot;
     const struct memory_routines *memory;
+    const struct pack_routines *pack;
 };
 
 /* The routine for the op on that type; NULL if the set has none. */

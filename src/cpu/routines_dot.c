@@ -1,34 +1,143 @@
 /* Matrix products of row-major arrays: c[m][n] += a[m][k] · b[k][n].
  *
  * For floats each element of c takes one fma a step of k, in increasing order, however the loops
- * are blocked; so every version gives the same bits. The version with FMA units keeps a block of 6
- * rows by 2 vectors of c in registers (12 accumulators, 2 vectors of b, 1 of a: 15 of the 16
- * registers; Van Zee and van de Geijn, "BLIS", 2015).
+ * are blocked; so every version gives the same bits. The versions with FMA units keep a block of
+ * rows by 2 vectors of c in registers, beside 2 vectors of b and 1 of a (Van Zee and van de Geijn,
+ * "BLIS", 2015): 6 rows with 16 registers, 14 with 32.
  */
 #include "cpu/routines.h"
 
 #include <math.h>
 #include <string.h>
 
+/* A panel of b at a time; `sum`: of row[j] and x times bs[j]. */
+enum { PLAIN_WIDTH = 16 };
+#define PLAIN_DOT(t, T, sum)                                                                       \
+    static void t##_panel(T *row, const T *as, const T *bs, size_t m, size_t n, size_t k,          \
+                          const struct dot_strides *s)                                             \
+    {                                                                                              \
+        const T *first = bs;                                                                       \
+        for (size_t i = 0; i < m; i++, row += s->c, as += s->a, bs = first)                        \
+            for (size_t p = 0; p < k; p++, bs += s->b) {                                           \
+                T x = as[p];                                                                       \
+                VECTORISE for (size_t j = 0; j < n; j++)                                           \
+                {                                                                                  \
+                    row[j] = sum;                                                                  \
+                }                                                                                  \
+            }                                                                                      \
+    }                                                                                              \
+    static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
+                        const struct dot_strides *s)                                               \
+    {                                                                                              \
+        if (s->panel == PLAIN_WIDTH) { /* one after the other: all of a row at once */             \
+            t##_panel(c, a, b, m, n, k, s);                                                        \
+            return;                                                                                \
+        }                                                                                          \
+        for (size_t j = 0; j < n; j += PLAIN_WIDTH)                                                \
+            t##_panel((T *)c + j, a, (const T *)b + j / PLAIN_WIDTH * s->panel, m,                 \
+                      n - j < PLAIN_WIDTH ? n - j : PLAIN_WIDTH, k, s);                            \
+    }
+
 #if defined(__FMA__) && defined(__AVX2__)
 #include <immintrin.h>
 
-enum { ROWS = 6 };
+#if defined(__clang__)
+#define UNROLLED(n) _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED(n) _Pragma("GCC unroll 14")
+#endif
+#define INLINED inline __attribute__((always_inline))
 
-struct strides {
-    size_t k, ldc, lda, ldb;
+enum { VECTORS = 2 }; /* a row of a block has */
+
+enum { LINE_STEPS = 4 }; /* of k, between two lines that are asked for */
+
+/* Lines that one block asks for: of two rows at a time, then of the next two. */
+struct dot_lines {
+    const char *first, *second;
+    size_t apart;
 };
+struct dot_lines_left {
+    const struct dot_ahead *ahead; /* NULL: none */
+    size_t column;                 /* of lines, in its rows */
+};
+
+static inline struct dot_lines next_lines(struct dot_lines_left *left)
+{
+    const struct dot_ahead *ahead = left->ahead;
+    static const char nothing[CACHE_LINE];
+    if (!ahead)
+        return (struct dot_lines){nothing, nothing, 0};
+    const char *first = (const char *)ahead->from + left->column * CACHE_LINE;
+    struct dot_lines lines = {first, first + ahead->rows / 2 * ahead->apart, ahead->apart};
+    if (++left->column >= ahead->lines) {
+        left->ahead = ahead->next;
+        left->column = 0;
+    }
+    return lines;
+}
+
+#if defined(__AVX512F__)
+
+enum { ROWS = 14 };
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+
+static __mmask16 f32_mask(size_t columns)
+{
+    return (__mmask16)((1u << columns) - 1);
+}
+
+static __mmask8 f64_mask(size_t columns)
+{
+    return (__mmask8)((1u << columns) - 1);
+}
+
+#define BROADCAST_F32(at) _mm512_set1_ps(*(at))
+#define BROADCAST_F64(at) _mm512_set1_pd(*(at))
+#define LOAD_MASKED_F32(at, mask) _mm512_maskz_loadu_ps(mask, at)
+#define LOAD_MASKED_F64(at, mask) _mm512_maskz_loadu_pd(mask, at)
+
+#define T float
+#define NAME(x) f32_##x
+#define VECTOR __m512
+#define LANES 16
+#define MASK __mmask16
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define LOAD_MASKED LOAD_MASKED_F32
+#define STORE_MASKED _mm512_mask_storeu_ps
+#define BROADCAST BROADCAST_F32
+#define FUSED _mm512_fmadd_ps
+#include "cpu/routines_dot_block.h"
+
+#define T double
+#define NAME(x) f64_##x
+#define VECTOR __m512d
+#define LANES 8
+#define MASK __mmask8
+#define LOAD _mm512_loadu_pd
+#define STORE _mm512_storeu_pd
+#define LOAD_MASKED LOAD_MASKED_F64
+#define STORE_MASKED _mm512_mask_storeu_pd
+#define BROADCAST BROADCAST_F64
+#define FUSED _mm512_fmadd_pd
+#include "cpu/routines_dot_block.h"
+
+#else
+
+enum { ROWS = 6 };
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 
 static __m256i f32_mask(size_t columns)
 {
-    int limit = columns > 8 ? 8 : (int)columns;
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(limit), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)columns),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 static __m256i f64_mask(size_t columns)
 {
-    int limit = columns > 4 ? 4 : (int)columns;
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(limit), _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)columns),
+                              _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
 #define T float
@@ -57,50 +166,26 @@ static __m256i f64_mask(size_t columns)
 #define FUSED _mm256_fmadd_pd
 #include "cpu/routines_dot_block.h"
 
+#endif
+
 #else
 
-#define FLOAT_DOT(t, T, fused)                                                                     \
-    static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
-                        size_t ldc, size_t lda, size_t ldb)                                        \
-    {                                                                                              \
-        T *row = c;                                                                                \
-        const T *as = a;                                                                           \
-        for (size_t i = 0; i < m; i++, row += ldc, as += lda) {                                    \
-            const T *bs = b;                                                                       \
-            for (size_t p = 0; p < k; p++, bs += ldb) {                                            \
-                T x = as[p];                                                                       \
-                VECTORISE for (size_t j = 0; j < n; j++)                                           \
-                {                                                                                  \
-                    row[j] = fused(x, bs[j], row[j]);                                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
+#define FLOAT_DOT(t, T, fused) PLAIN_DOT(t, T, fused(x, bs[j], row[j]))
 FLOAT_DOT(f32, float, fmaf)
 FLOAT_DOT(f64, double, fma)
 
 #endif
 
 /* Unsigned, so that sums wrap; the signed types are the same bits. */
-#define INTEGER_DOT(t, T)                                                                          \
-    static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
-                        size_t ldc, size_t lda, size_t ldb)                                        \
-    {                                                                                              \
-        T *row = c;                                                                                \
-        const T *as = a;                                                                           \
-        for (size_t i = 0; i < m; i++, row += ldc, as += lda) {                                    \
-            const T *bs = b;                                                                       \
-            for (size_t p = 0; p < k; p++, bs += ldb) {                                            \
-                T x = as[p];                                                                       \
-                VECTORISE for (size_t j = 0; j < n; j++)                                           \
-                {                                                                                  \
-                    row[j] += x * bs[j];                                                           \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
+#define INTEGER_DOT(t, T) PLAIN_DOT(t, T, row[j] + x * bs[j])
 INTEGER_DOT(u32, uint32_t)
 INTEGER_DOT(u64, uint64_t)
+
+#if defined(__FMA__) && defined(__AVX2__)
+#define WIDTH(t) t##_width
+#else
+#define WIDTH(t) PLAIN_WIDTH
+#endif
 
 extern const struct dot_routines ROUTINE(routines_dot);
 const struct dot_routines ROUTINE(routines_dot) = {.dot = {[COMPUTE_F32] = f32_dot,
@@ -108,4 +193,10 @@ const struct dot_routines ROUTINE(routines_dot) = {.dot = {[COMPUTE_F32] = f32_d
                                                            [COMPUTE_I32] = u32_dot,
                                                            [COMPUTE_U32] = u32_dot,
                                                            [COMPUTE_I64] = u64_dot,
-                                                           [COMPUTE_U64] = u64_dot}};
+                                                           [COMPUTE_U64] = u64_dot},
+                                                   .width = {[COMPUTE_F32] = WIDTH(f32),
+                                                             [COMPUTE_F64] = WIDTH(f64),
+                                                             [COMPUTE_I32] = PLAIN_WIDTH,
+                                                             [COMPUTE_U32] = PLAIN_WIDTH,
+                                                             [COMPUTE_I64] = PLAIN_WIDTH,
+                                                             [COMPUTE_U64] = PLAIN_WIDTH}};

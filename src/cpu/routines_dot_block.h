@@ -3,92 +3,129 @@
  *   T                  the element            NAME(x)            the type's name before x
  *   VECTOR, LANES      a vector of them       MASK               which of its elements there are
  *   LOAD STORE LOAD_MASKED STORE_MASKED BROADCAST FUSED          on vectors
+ *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS)
  *
- * Strides ld* are in elements. `rows` is a constant wherever block() is inlined.
+ * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
+ * inlined, so its loops over them are unrolled and `sum` lives in registers.
  */
 
-struct NAME(edge) {
-    MASK first, second; /* columns of the two vectors; used when there are fewer */
-};
-
-static inline VECTOR NAME(get)(const T *at, bool whole, MASK mask)
+/* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */
+static INLINED VECTOR NAME(get)(const T *row, int v, int vectors, bool whole, MASK mask)
 {
-    return whole ? LOAD(at) : LOAD_MASKED(at, mask);
+    return whole || v < vectors - 1 ? LOAD(row + v * LANES) : LOAD_MASKED(row + v * LANES, mask);
 }
 
-static inline void NAME(put)(T *at, bool whole, MASK mask, VECTOR v)
+static INLINED void NAME(put)(T *row, int v, int vectors, bool whole, MASK mask, VECTOR x)
 {
-    if (whole)
-        STORE(at, v);
+    if (whole || v < vectors - 1)
+        STORE(row + v * LANES, x);
     else
-        STORE_MASKED(at, mask, v);
+        STORE_MASKED(row + v * LANES, mask, x);
 }
 
-/* rows × two vectors of c += a · b. edge NULL: all columns are there. */
-static inline __attribute__((always_inline)) void NAME(block)(const int rows, T *c, const T *a,
-                                                              const T *b, const struct strides *s,
-                                                              const struct NAME(edge) * edge)
+/* One step of k. */
+static INLINED void NAME(step)(const int rows, const int vectors, const bool whole,
+                               VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
+                               MASK mask)
 {
-    const bool whole = !edge;
-    const MASK first = whole ? (MASK){0} : edge->first, second = whole ? (MASK){0} : edge->second;
-    const size_t ldc = s->ldc, lda = s->lda, ldb = s->ldb;
-    VECTOR sum[ROWS][2];
+    VECTOR y[VECTORS];
+    for (int v = 0; v < vectors; v++)
+        y[v] = NAME(get)(b, v, vectors, whole, mask);
+    UNROLLED(ROWS)
     for (int r = 0; r < rows; r++) {
-        sum[r][0] = NAME(get)(c + (size_t)r * ldc, whole, first);
-        sum[r][1] = NAME(get)(c + (size_t)r * ldc + LANES, whole, second);
-    }
-    for (size_t p = 0; p < s->k; p++, a++, b += ldb) {
-        VECTOR b0 = NAME(get)(b, whole, first), b1 = NAME(get)(b + LANES, whole, second);
-        for (int r = 0; r < rows; r++) {
-            VECTOR x = BROADCAST(a + (size_t)r * lda);
-            sum[r][0] = FUSED(x, b0, sum[r][0]);
-            sum[r][1] = FUSED(x, b1, sum[r][1]);
-        }
-    }
-    for (int r = 0; r < rows; r++) {
-        NAME(put)(c + (size_t)r * ldc, whole, first, sum[r][0]);
-        NAME(put)(c + (size_t)r * ldc + LANES, whole, second, sum[r][1]);
+        VECTOR x = BROADCAST(a + (size_t)r * lda);
+        for (int v = 0; v < vectors; v++)
+            sum[r][v] = FUSED(x, y[v], sum[r][v]);
     }
 }
 
-/* All m rows of two vectors of columns. */
-static void NAME(columns)(T *c, const T *a, const T *b, size_t m, const struct strides *s)
+/* rows × vectors of c += a · b. */
+static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, T *c,
+                                const T *a, const T *b, size_t k, const struct dot_strides *s,
+                                MASK mask, struct dot_lines lines)
 {
-    for (; m >= ROWS; m -= ROWS, c += ROWS * s->ldc, a += ROWS * s->lda)
-        NAME(block)(ROWS, c, a, b, s, NULL);
-    switch (m) {
-    case 5: NAME(block)(5, c, a, b, s, NULL); break;
-    case 4: NAME(block)(4, c, a, b, s, NULL); break;
-    case 3: NAME(block)(3, c, a, b, s, NULL); break;
-    case 2: NAME(block)(2, c, a, b, s, NULL); break;
-    case 1: NAME(block)(1, c, a, b, s, NULL); break;
+    const size_t ldc = s->c, lda = s->a, ldb = s->b;
+    VECTOR sum[ROWS][VECTORS];
+    UNROLLED(ROWS)
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            sum[r][v] = NAME(get)(c + (size_t)r * ldc, v, vectors, whole, mask);
+    size_t p = 0;
+    for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS) {
+        __builtin_prefetch(lines.first);
+        __builtin_prefetch(lines.second);
+        lines.first += lines.apart;
+        lines.second += lines.apart;
+        UNROLLED(LINE_STEPS)
+        for (int u = 0; u < LINE_STEPS; u++, a++, b += ldb)
+            NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+    }
+    for (; p < k; p++, a++, b += ldb)
+        NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+    UNROLLED(ROWS)
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            NAME(put)(c + (size_t)r * ldc, v, vectors, whole, mask, sum[r][v]);
+}
+
+#define BLOCK_CASE(rows)                                                                           \
+    case rows:                                                                                     \
+        NAME(block)(rows, VECTORS, true, c, a, b, k, s, mask, lines);                              \
+        break;
+#define EDGE_CASE(rows)                                                                            \
+    case rows:                                                                                     \
+        NAME(block)(rows, VECTORS, false, c, a, b, k, s, mask, lines);                             \
+        break;
+#define NARROW_CASE(rows)                                                                          \
+    case rows: NAME(block)(rows, 1, false, c, a, b, k, s, mask, lines); break;
+
+static void NAME(whole_block)(size_t rows, T *c, const T *a, const T *b, size_t k,
+                              const struct dot_strides *s, struct dot_lines lines)
+{
+    const MASK mask = NAME(mask)(LANES);
+    switch (rows) {
+        EACH_ROWS(BLOCK_CASE)
     default: break;
     }
 }
 
-/* The same for the last columns, fewer than two vectors. */
-static void NAME(last_columns)(T *c, const T *a, const T *b, size_t m, const struct strides *s,
-                               size_t columns)
+/* Fewer columns than VECTORS vectors have. */
+static void NAME(edge_block)(size_t rows, size_t columns, T *c, const T *a, const T *b, size_t k,
+                             const struct dot_strides *s, struct dot_lines lines)
 {
-    const struct NAME(edge)
-        edge = {NAME(mask)(columns), NAME(mask)(columns > LANES ? columns - LANES : 0)};
-    for (; m >= ROWS; m -= ROWS, c += ROWS * s->ldc, a += ROWS * s->lda)
-        NAME(block)(ROWS, c, a, b, s, &edge);
-    for (; m > 0; m--, c += s->ldc, a += s->lda)
-        NAME(block)(1, c, a, b, s, &edge);
+    const bool narrow = columns <= LANES;
+    const MASK mask = NAME(mask)(narrow ? columns : columns - LANES);
+    switch (narrow ? rows : 0) {
+        EACH_ROWS(NARROW_CASE)
+    default: break;
+    }
+    switch (narrow ? 0 : rows) {
+        EACH_ROWS(EDGE_CASE)
+    default: break;
+    }
 }
 
+enum { NAME(width) = VECTORS * LANES };
+
+/* Blocks of nearly as many rows each: fewer rows keep the units less busy. */
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
-                      size_t ldc, size_t lda, size_t ldb)
+                      const struct dot_strides *s)
 {
-    const struct strides s = {.k = k, .ldc = ldc, .lda = lda, .ldb = ldb};
-    T *out = c;
+    const size_t blocks = (m + ROWS - 1) / ROWS;
     const T *columns = b;
-    size_t j = 0;
-    for (; j + 2 * LANES <= n; j += 2 * LANES)
-        NAME(columns)(out + j, a, columns + j, m, &s);
-    if (j < n)
-        NAME(last_columns)(out + j, a, columns + j, m, &s, n - j);
+    struct dot_lines_left ahead = {s->ahead, 0};
+    for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
+        for (size_t i = 0, at = 0; i < blocks; i++) {
+            size_t rows = (m - at) / (blocks - i);
+            T *to = (T *)c + at * s->c + j;
+            const T *from = (const T *)a + at * s->a;
+            struct dot_lines lines = next_lines(&ahead);
+            if (n - j >= NAME(width))
+                NAME(whole_block)(rows, to, from, columns, k, s, lines);
+            else
+                NAME(edge_block)(rows, n - j, to, from, columns, k, s, lines);
+            at += rows;
+        }
 }
 
 #undef T
@@ -102,3 +139,6 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef STORE_MASKED
 #undef BROADCAST
 #undef FUSED
+#undef BLOCK_CASE
+#undef EDGE_CASE
+#undef NARROW_CASE

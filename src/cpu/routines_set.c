@@ -6,6 +6,7 @@ extern const struct convert_routines ROUTINE(routines_convert);
 extern const struct reduce_routines ROUTINE(routines_reduce);
 extern const struct dot_routines ROUTINE(routines_dot);
 extern const struct memory_routines ROUTINE(routines_memory);
+extern const struct pack_routines ROUTINE(routines_pack);
 
 extern const struct routine_set ROUTINE(routine_set);
 const struct routine_set ROUTINE(routine_set) = {
@@ -22,4 +23,5 @@ const struct routine_set ROUTINE(routine_set) = {
     .reduce = &ROUTINE(routines_reduce),
     .dot = &ROUTINE(routines_dot),
     .memory = &ROUTINE(routines_memory),
+    .pack = &ROUTINE(routines_pack),
 };

@@ -311,7 +311,9 @@ static void dot_is_an_fma_a_step(void **state)
                         for (size_t j = 0; j < n; j++)
                             for (size_t p = 0; p < k; p++)
                                 want[i * n + j] = fmaf(a[i * k + p], b[p * n + j], want[i * n + j]);
-                    routine_set_at(s)->dot->dot[COMPUTE_F32](c, a, b, m, n, k, n, k, n);
+                    const struct dot_routines *dots = routine_set_at(s)->dot;
+                    const struct dot_strides strides = {n, k, n, dots->width[COMPUTE_F32], NULL};
+                    dots->dot[COMPUTE_F32](c, a, b, m, n, k, &strides);
                     assert_memory_equal(c, want, m * n * sizeof *c);
                 }
 }

@@ -1,0 +1,397 @@
+/* Which tiles are packed (packed.h), and their fills.
+ *
+ * A tile is, if all that happens to it in the kernel is that it is filled whole (or one of its
+ * stages is) from const views or from other such tiles, and read whole by `dot`, always on the same
+ * side and turned the same way. A mention of any other kind keeps it an ordinary tile.
+ */
+#include "cpu/compile.h"
+
+/* --- mentions --- */
+
+/* A whole tile of two axes: `e` names it, or one of its stages by leading elements. */
+static bool names_tile(const struct expr *e)
+{
+    if (e->op != OP_REF && e->op != OP_ACCESS)
+        return false;
+    const struct sym *s = e->sym;
+    if (s->storage != ST_SHARED && s->storage != ST_REG)
+        return false;
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].kind != IX_ELEMENT)
+            return false;
+    return s->type.rank - e->indices == 2 && !e->otherwise;
+}
+
+/* Two slices of a view that nobody writes, the rest of its axes elements. */
+static bool is_view_part(const struct expr *e)
+{
+    int slices = 0;
+    if (e->op != OP_ACCESS || e->sym->storage != ST_VIEW || !e->sym->is_const || !e->sym->base ||
+        e->otherwise)
+        return false;
+    for (int i = 0; i < e->indices; i++) {
+        slices += e->index[i].kind == IX_SLICE;
+        if (e->index[i].kind != IX_SLICE && e->index[i].kind != IX_ELEMENT)
+            return false;
+    }
+    int rank = 0;
+    while (rank < MAX_RANK && e->sym->dims[rank])
+        rank++;
+    return slices == 2 && e->indices == rank && e->type.dtype == e->sym->type.dtype;
+}
+
+static struct packed_use *use_of(const struct compiler *c, const struct expr *e)
+{
+    return &slot_of(c, e->sym)->packed;
+}
+
+/* --- what happens to the tiles --- */
+
+struct survey {
+    struct compiler *c;
+    bool changed; /* an answer, since the walk began */
+};
+
+static void refuse(struct survey *s, const struct sym *sym)
+{
+    struct packed_use *use = &slot_of(s->c, sym)->packed;
+    s->changed |= !use->refused;
+    use->refused = true;
+}
+
+static void survey_value(struct survey *s, const struct expr *e);
+
+static void survey_indices(struct survey *s, const struct expr *e)
+{
+    for (int i = 0; i < e->indices; i++)
+        survey_value(s, e->index[i].value);
+    survey_value(s, e->otherwise);
+}
+
+/* The first use decides how it is packed; the others must be the same. */
+static void note_use(struct survey *s, const struct expr *tile, const struct packed_form *form)
+{
+    struct packed_use *use = use_of(s->c, tile);
+    if (!use->used) {
+        use->used = s->changed = true;
+        use->form = *form;
+    }
+    if (use->form.side != form->side || use->form.turned != form->turned ||
+        use->form.to != form->to)
+        refuse(s, tile->sym);
+}
+
+static void survey_operand(struct survey *s, const struct expr *e, enum packed_side side,
+                           enum compute compute)
+{
+    bool turned = e->op == OP_TRANS;
+    const struct expr *tile = turned ? e->args[0] : e;
+    bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
+    if (!floats || !names_tile(tile) || compute_of(tile->type.dtype) != compute) {
+        survey_value(s, e);
+        return;
+    }
+    struct packed_form form = {side, turned, tile->type.dtype, compute_dtype(compute), 0, 0};
+    bool depth_first = (side == PACKED_RIGHT) != turned;
+    form.lines = tile->type.extent[depth_first ? 1 : 0];
+    form.depth = tile->type.extent[depth_first ? 0 : 1];
+    note_use(s, tile, &form);
+    survey_indices(s, tile);
+}
+
+/* Everything but a use by `dot` is a mention that refuses. */
+static void survey_value(struct survey *s, const struct expr *e)
+{
+    if (!e)
+        return;
+    if (e->op == OP_DOT && e->type.rank == 2) {
+        enum compute compute = compute_of(e->type.dtype);
+        survey_operand(s, e->args[0], PACKED_LEFT, compute);
+        survey_operand(s, e->args[1], PACKED_RIGHT, compute);
+        for (int i = 2; i < e->count; i++)
+            survey_value(s, e->args[i]);
+        return;
+    }
+    if ((e->op == OP_REF || e->op == OP_ACCESS) && e->sym)
+        refuse(s, e->sym);
+    for (int i = 0; i < e->count; i++)
+        survey_value(s, e->args[i]);
+    survey_indices(s, e);
+}
+
+/* target = value, where the target may be packed. */
+static void survey_fill(struct survey *s, const struct expr *target, const struct expr *value)
+{
+    struct packed_use *to = use_of(s->c, target);
+    survey_indices(s, target);
+    if (names_tile(target) && is_view_part(value)) {
+        survey_indices(s, value);
+        return;
+    }
+    bool copies = names_tile(target) && names_tile(value) &&
+                  target->type.dtype == value->type.dtype && target->sym != value->sym;
+    if (copies && to->used && !to->refused) {
+        note_use(s, value, &to->form);
+        survey_indices(s, value);
+        if (use_of(s->c, value)->refused)
+            refuse(s, target->sym);
+        return;
+    }
+    if (copies && !to->used && !to->refused)
+        return; /* not known yet: another walk will come by */
+    refuse(s, target->sym);
+    survey_value(s, value);
+}
+
+static void survey_effect(struct survey *s, const struct expr *e)
+{
+    if (e->op != OP_FREE)
+        survey_value(s, e);
+}
+
+static void survey_stmt(void *user, struct stmt *st)
+{
+    struct survey *s = user;
+    struct expr whole = {.op = OP_REF};
+    const struct expr *target = st->target;
+    if (st->kind == STMT_ENSURES)
+        return;
+    if (st->kind == STMT_DECL) {
+        whole.sym = st->sym;
+        whole.type = st->sym->type;
+        target = st->value ? &whole : NULL;
+    }
+    if (st->kind == STMT_EFFECT)
+        survey_effect(s, st->value);
+    else if (target && (target->sym->storage == ST_SHARED || target->sym->storage == ST_REG))
+        survey_fill(s, target, st->value);
+    else
+        survey_value(s, st->value);
+    if (target && target != &whole && target->sym->storage == ST_VIEW)
+        survey_indices(s, target);
+    survey_value(s, st->condition);
+}
+
+/* --- which axes of the grid a place depends on --- */
+
+static unsigned block_axes(const struct compiler *c, const struct expr *e)
+{
+    unsigned axes = 0;
+    if (!e)
+        return 0;
+    if (e->op == OP_BLOCK)
+        return 1u << e->axis;
+    if (e->op == OP_REF && e->sym->storage == ST_SCALAR)
+        return slot_of(c, e->sym)->block_axes;
+    for (int i = 0; i < e->count; i++)
+        axes |= block_axes(c, e->args[i]);
+    return axes;
+}
+
+static void survey_axes(void *user, struct stmt *st)
+{
+    struct survey *s = user;
+    const struct sym *sym = st->kind == STMT_DECL                                 ? st->sym
+                            : st->kind == STMT_ASSIGN && st->target->op == OP_REF ? st->target->sym
+                                                                                  : NULL;
+    if (!sym || sym->storage != ST_SCALAR)
+        return;
+    struct slot *slot = slot_of(s->c, sym);
+    unsigned axes = slot->block_axes | block_axes(s->c, st->value);
+    s->changed |= axes != slot->block_axes;
+    slot->block_axes = axes;
+}
+
+/* --- packed tiles --- */
+
+static void lay_tile(struct compiler *c, struct slot *slot)
+{
+    struct packed_tile *t = arena_new(c->arena, struct packed_tile);
+    const struct type *type = &slot->sym->type;
+    t->form = slot->packed.form;
+    t->stages = 1;
+    for (int i = 0; i + 2 < type->rank; i++)
+        t->stages *= type->extent[i];
+    enum compute compute = compute_of(t->form.to);
+    int64_t width = (int64_t)c->set->dot->width[compute], lines = t->form.lines;
+    if (t->form.side == PACKED_RIGHT)
+        lines = (lines + width - 1) / width * width;
+    t->bytes = (size_t)(lines * t->form.depth) * dtype_size(t->form.to);
+    t->states = c->program->packed_states;
+    c->program->packed_states += (uint32_t)t->stages;
+    t->at = memory_new(c, t->bytes * (size_t)t->stages);
+    slot->packed.tile = t;
+}
+
+void packed_survey(struct compiler *c)
+{
+    struct survey s = {.c = c, .changed = !c->plain && c->lanes == 1};
+    while (s.changed) {
+        s.changed = false;
+        stmt_walk(c->kernel->body, survey_stmt, &s);
+        stmt_walk(c->kernel->body, survey_axes, &s);
+    }
+    for (size_t i = 0; i < c->slot_count; i++) {
+        struct slot *slot = &c->slots[i];
+        if (slot->packed.used && !slot->packed.refused)
+            lay_tile(c, slot);
+    }
+    c->program->packed_at = memory_new(c, c->program->packed_states * sizeof(struct packed_state));
+}
+
+const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e)
+{
+    bool names = (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage != ST_VIEW;
+    return names ? slot_of(c, e->sym)->packed.tile : NULL;
+}
+
+/* --- fills --- */
+
+static bool plans_alike(const struct packed_plan *a, const struct packed_plan *b)
+{
+    bool alike = a->access->view == b->access->view && a->access->rank == b->access->rank &&
+                 memcmp(&a->form, &b->form, sizeof a->form) == 0;
+    for (int i = 0; i < a->access->rank && alike; i++)
+        alike = a->access->axis[i].kind == b->access->axis[i].kind &&
+                a->access->axis[i].extent == b->access->axis[i].extent;
+    return alike;
+}
+
+/* The cache for parts as `value` reads them. */
+static uint32_t plan_cache(struct compiler *c, const struct packed_tile *tile,
+                           const struct access *from, const struct expr *value)
+{
+    struct packed_plan plan = {.access = from, .lines_axis = -1};
+    memcpy(&plan.form, &tile->form, sizeof plan.form);
+    bool depth_first = (plan.form.side == PACKED_RIGHT) != plan.form.turned;
+    for (int i = 0; i < value->indices; i++) {
+        plan.block_axes |= block_axes(c, value->index[i].value);
+        if (value->index[i].kind != IX_SLICE)
+            continue;
+        if (plan.lines_axis < 0)
+            plan.lines_axis = i;
+        plan.depth_axis = i;
+    }
+    if (depth_first) {
+        int first = plan.lines_axis;
+        plan.lines_axis = plan.depth_axis;
+        plan.depth_axis = first;
+    }
+    for (uint32_t i = 0; i < c->packed.count; i++)
+        if (plans_alike(&c->packed.data[i], &plan)) {
+            c->packed.data[i].block_axes |= plan.block_axes;
+            return i;
+        }
+    vec_push(c->arena, &c->packed, plan);
+    return (uint32_t)c->packed.count - 1;
+}
+
+struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *target,
+                                    const struct expr *value)
+{
+    struct packed_fill *fill = arena_new(c->arena, struct packed_fill);
+    fill->tile = packed_tile_of(c, target);
+    fill->to = access_new(c, target);
+    fill->from = access_new(c, value);
+    fill->source = packed_tile_of(c, value);
+    if (!fill->source)
+        fill->cache = plan_cache(c, fill->tile, fill->from, value);
+    return fill;
+}
+
+bool compile_packed_fill(struct compiler *c, const struct expr *target, const struct expr *value)
+{
+    if (!packed_tile_of(c, target))
+        return false;
+    uint32_t top = c->top;
+    struct packed_fill *fill = packed_fill_new(c, target, value);
+    emit_step(c, fill->source ? step_packed_copy : step_packed_fill)->detail = fill;
+    c->top = top;
+    return true;
+}
+
+bool compile_packed_decl(struct compiler *c, const struct stmt *s)
+{
+    struct expr whole = {.op = OP_REF, .type = s->sym->type, .loc = s->loc, .sym = s->sym};
+    const struct packed_tile *tile = packed_tile_of(c, &whole);
+    if (!tile)
+        return false;
+    struct slot *slot = slot_of(c, s->sym);
+    slot->value.lanes = 1; /* it is declared */
+    if (s->value)
+        return compile_packed_fill(c, &whole, s->value);
+    struct packed_fill *fill = arena_new(c->arena, struct packed_fill);
+    fill->tile = tile;
+    fill->to = access_new(c, &whole);
+    emit_step(c, step_packed_clear)->detail = fill;
+    return true;
+}
+
+/* --- products that wait --- */
+
+/* How often the statements of a loop name a tile. */
+struct count {
+    const struct sym *sym;
+    int mentions;
+};
+
+static void count_root(void *user, struct expr **root, bool is_target)
+{
+    struct count *n = user;
+    (void)is_target;
+    n->mentions += expr_mentions(*root, n->sym);
+}
+
+static void count_stmt(void *user, struct stmt *s)
+{
+    stmt_expressions(s, count_root, user);
+}
+
+/* sum = dot(tile, tile, sum), and nothing else in the loop names the sum. */
+static bool may_wait(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
+{
+    if (s->kind != STMT_ASSIGN || s->target->op != OP_REF || s->target->sym->storage != ST_REG ||
+        s->value->op != OP_DOT || s->value->count < 3 || s->value->type.rank != 2)
+        return false;
+    const struct expr *sum = s->value->args[2];
+    if (sum->op != OP_REF || sum->sym != s->target->sym ||
+        compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct expr *e = s->value->args[i];
+        if (!packed_tile_of(c, e->op == OP_TRANS ? e->args[0] : e))
+            return false;
+    }
+    struct count n = {.sym = sum->sym};
+    count_root(&n, (struct expr **)(uintptr_t)&loop->condition, false);
+    stmt_walk(loop->body, count_stmt, &n);
+    stmt_walk(loop->step, count_stmt, &n);
+    return n.mentions == 2;
+}
+
+void waiting_begin(struct compiler *c, const struct stmt *loop, struct waiting *w)
+{
+    *w = (struct waiting){.pending = NO_SLOT, .outer = c->waiting};
+    c->waiting = w;
+    if (c->lanes > 1 || c->plain)
+        return;
+    for (const struct stmt *s = loop->body; s && !w->sum; s = s->next)
+        if (may_wait(c, loop, s))
+            w->sum = s;
+    if (!w->sum)
+        return;
+    w->pending = memory_new(c, sizeof(struct dot_pending));
+    struct instr *in = emit_step(c, step_zero);
+    in->dst = w->pending;
+    in->n = sizeof(struct dot_pending);
+}
+
+void waiting_end(struct compiler *c, struct waiting *w)
+{
+    c->waiting = w->outer;
+    if (!w->detail)
+        return;
+    struct instr *in = emit_step(c, step_dot_finish);
+    in->detail = w->detail;
+    in->dst = w->dst;
+}

@@ -1,0 +1,74 @@
+/* Memory that launches leave for later ones: that of frames and of caches, which a system gives
+ * page by page at a price that short launches would notice. */
+#include "cpu/program.h"
+
+/* More than this is given back at once. */
+#define MOST_KEPT_BYTES ((size_t)256 << 20)
+
+static void lock(struct cpu_kept *kept)
+{
+    while (atomic_flag_test_and_set_explicit(&kept->busy, memory_order_acquire))
+        ;
+}
+
+static void unlock(struct cpu_kept *kept)
+{
+    atomic_flag_clear_explicit(&kept->busy, memory_order_release);
+}
+
+/* The smallest kept block that has room and is not far too large; NULL: there is none. */
+static struct kept_block *find(struct cpu_kept *kept, size_t bytes)
+{
+    struct kept_block *best = NULL;
+    for (int i = 0; i < MOST_KEPT_BLOCKS; i++) {
+        struct kept_block *b = &kept->blocks[i];
+        if (b->memory && b->bytes >= bytes && b->bytes / 2 <= bytes &&
+            (!best || b->bytes < best->bytes))
+            best = b;
+    }
+    return best;
+}
+
+struct kept_block kept_take(const struct launch_state *l, size_t bytes)
+{
+    struct cpu_kept *kept = l->options->kept;
+    struct kept_block block = {NULL, bytes};
+    if (kept) {
+        lock(kept);
+        struct kept_block *found = find(kept, bytes);
+        if (found) {
+            block = *found;
+            kept->total -= block.bytes;
+            *found = (struct kept_block){NULL, 0};
+        }
+        unlock(kept);
+    }
+    if (!block.memory)
+        block.memory = frame_resize(l, NULL, 0, bytes);
+    return block;
+}
+
+void kept_give(const struct launch_state *l, struct kept_block block)
+{
+    struct cpu_kept *kept = l->options->kept;
+    if (kept && block.memory) {
+        lock(kept);
+        for (int i = 0; i < MOST_KEPT_BLOCKS && block.memory; i++)
+            if (!kept->blocks[i].memory && kept->total + block.bytes <= MOST_KEPT_BYTES) {
+                kept->blocks[i] = block;
+                kept->total += block.bytes;
+                block.memory = NULL;
+            }
+        unlock(kept);
+    }
+    if (block.memory)
+        frame_resize(l, block.memory, block.bytes, 0);
+}
+
+void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator)
+{
+    for (int i = 0; i < MOST_KEPT_BLOCKS; i++)
+        if (kept->blocks[i].memory)
+            allocator->resize(allocator->user, kept->blocks[i].memory, kept->blocks[i].bytes, 0);
+    *kept = (struct cpu_kept){0};
+}

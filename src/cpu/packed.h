@@ -1,0 +1,84 @@
+/* Packed tiles: operands of `dot` that lie as its routines read them.
+ *
+ * A tile that is filled from `const` views and read by `dot` alone need not lie as it was declared,
+ * nor be filled before it is read: filling it notes what of the view it shows. When `dot` reads it,
+ * it is packed, converted and turned on the way, into the block's own memory; or, where other
+ * blocks read the same part of the view, once for all of them, into memory of the launch (a panel
+ * cache: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008, pack so
+ * that neither the caches' sets nor the pages run out). What tiles that follow each other along the
+ * depth are packed to follows on in memory too, so their products can be taken at once
+ * (struct dot_pending).
+ *
+ *   left operand    [lines][step]: a row of `depth` elements every `step` of them
+ *   right operand   [panels][depth][width]: a panel of `width` columns every `step` elements
+ *
+ * Bounds, copies under way and tiles without a value are as they are for any tile.
+ */
+#ifndef TW_PACKED_H
+#define TW_PACKED_H
+
+#include "cpu/cpu.h"
+#include "cpu/routines.h"
+
+#include <stdatomic.h>
+
+struct access;
+
+enum packed_side { PACKED_LEFT, PACKED_RIGHT };
+
+struct packed_form {
+    enum packed_side side;
+    bool turned;         /* `dot` reads trans(tile) */
+    enum dtype from, to; /* as in the view; as computed */
+    int64_t lines;       /* rows of the left operand, columns of the right one */
+    int64_t depth;
+};
+
+/* A tile, or `stages` of them, one for each choice of its leading indices. */
+struct packed_tile {
+    struct packed_form form;
+    int64_t stages;
+    uint32_t states; /* of its stages, in the frame: struct packed_state */
+    uint32_t at;     /* memory of the block's own, in the frame: `bytes` a stage */
+    size_t bytes;
+};
+
+/* What fills it: a part of a view, or another packed tile as it is then. */
+struct packed_fill {
+    const struct packed_tile *tile;
+    const struct access *to;
+    const struct access *from;
+    const struct packed_tile *source; /* NULL: from a view */
+    uint32_t cache;                   /* which of the program's; of a view */
+};
+
+/* Parts of a view of one size and form, for all blocks of a launch. */
+struct packed_plan {
+    struct packed_form form;
+    const struct access *access; /* one of those that are alike: the view, axes, extents */
+    int lines_axis, depth_axis;
+    unsigned block_axes; /* of the grid, that the parts' places depend on: bit 0 is x */
+};
+
+enum { PACKED_EMPTY, PACKED_READY, PACKED_BUSY };
+struct packed_cache {
+    bool usable;
+    size_t width;                /* of a panel, in elements */
+    int64_t count[MAX_RANK];     /* of tiles along each axis */
+    int64_t depth;               /* of all tiles together */
+    int64_t part_depth;          /* of what is packed at once: one tile or some, */
+    int64_t parts;               /* and of them, along the depth */
+    int64_t step;                /* struct packed_state */
+    unsigned char *memory;       /* aligned, in */
+    struct kept_block block;     /* this */
+    _Atomic unsigned char *done; /* by part: PACKED_EMPTY, … */
+};
+
+/* Products that are not yet added to their sum: `depth` of a and b lie in one piece each. */
+struct dot_pending {
+    const unsigned char *a, *b;
+    size_t depth;
+    size_t a_step, b_step;
+};
+
+#endif

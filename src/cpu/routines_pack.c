@@ -1,0 +1,46 @@
+/* Rows of a view to rows that lie otherwise, before the processor has asked for them: what is
+ * packed comes from far away, a row at a time from another page. */
+#include "cpu/routines.h"
+
+#include <string.h>
+
+#if defined(__GNUC__)
+#define PREFETCH(at) __builtin_prefetch(at)
+typedef unsigned char line __attribute__((vector_size(64), aligned(1), may_alias));
+#else
+#define PREFETCH(at) ((void)0)
+typedef struct {
+    unsigned char bytes[64];
+} line;
+#endif
+
+enum { LINE = 64, LINES_AHEAD = 48 };
+
+/* `pieces` of a row, `piece` bytes each, to places `apart` bytes apart. */
+static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
+                            size_t piece, ptrdiff_t apart, ptrdiff_t ahead)
+{
+    for (size_t i = 0; i < pieces; i++, to += apart, from += piece) {
+        size_t b = 0;
+        for (; b + LINE <= piece; b += LINE) {
+            PREFETCH(from + b + ahead);
+            *(line *)(to + b) = *(const line *)(from + b);
+        }
+        if (b < piece)
+            memcpy(to + b, from + b, piece - b);
+    }
+}
+
+static void pack_rows(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *from,
+                      ptrdiff_t from_row, size_t rows, size_t pieces, size_t piece)
+{
+    unsigned char *out = to;
+    const unsigned char *in = from;
+    size_t lines = pieces * piece / LINE + 1;
+    ptrdiff_t ahead = (ptrdiff_t)((LINES_AHEAD + lines - 1) / lines) * from_row;
+    for (size_t i = 0; i < rows; i++, out += to_row, in += from_row)
+        copy_row(out, in, pieces, piece, apart, ahead);
+}
+
+extern const struct pack_routines ROUTINE(routines_pack);
+const struct pack_routines ROUTINE(routines_pack) = {.rows = pack_rows};

@@ -1,0 +1,284 @@
+/* Packed tiles and products that wait (src/cpu/packed.h) against the plain way, in which tiles lie
+ * as they are declared and every product is added at once: the same bits, the same faults, with
+ * every set of routines, on one worker and on three.
+ */
+#include "cpu_helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARRAY = 1 << 16, MOST_TEXT = 2048 };
+
+struct outcome {
+    struct cpu_fault fault;
+    int line;
+    unsigned char c[ARRAY];
+};
+
+static void fill(const struct param *p, unsigned char *data)
+{
+    enum dtype t = p->sym->type.dtype;
+    for (size_t i = 0; i < ARRAY / dtype_size(t); i++)
+        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 8 - 6);
+}
+
+/* *packed: how many tiles the engine packs. */
+static void run_once(const char *text, int64_t n, const struct routine_set *set, bool plain,
+                     int threads, struct outcome *out, uint32_t *packed)
+{
+    struct cpu_run r;
+    cpu_open_plain(&r, text, (const struct given[]){{"n", n}, {NULL, 0}}, set, plain);
+    *packed = r.program->packed_states;
+    for (const struct param *p = r.kernel->params; p; p = p->next)
+        if (p->sym->is_pointer) {
+            unsigned char *data = cpu_array(&r, p->sym->name, ARRAY);
+            if (p->sym->is_const)
+                fill(p, data);
+        }
+    cpu_go(&r, threads);
+    out->fault = r.fault;
+    out->line = r.line;
+    memcpy(out->c, r.args[r.kernel->param_count - 1].data, ARRAY);
+    cpu_close(&r);
+}
+
+/* Runs the text each way; returns the fault, and how many stages of tiles are packed. */
+static struct cpu_fault expect_same(const char *text, int64_t n, uint32_t *packed)
+{
+    struct outcome *plain = calloc(1, sizeof *plain), *got = calloc(1, sizeof *got);
+    uint32_t none;
+    assert_true(plain && got);
+    run_once(text, n, routine_set_at(0), true, 1, plain, &none);
+    assert_int_equal(none, 0);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            const char *name = routine_set_at(s)->name;
+            run_once(text, n, routine_set_at(s), false, threads, got, packed);
+            if (plain->fault.kind != got->fault.kind || plain->line != got->line ||
+                strcmp(plain->fault.message, got->fault.message) != 0)
+                fail_msg("n = %d: plain: line %d: %s; %s: line %d: %s\n%s", (int)n, plain->line,
+                         plain->fault.message, name, got->line, got->fault.message, text);
+            if (plain->fault.kind == CPU_OK && memcmp(plain->c, got->c, ARRAY) != 0)
+                fail_msg("n = %d, %s, %d threads: other values\n%s", (int)n, name, threads, text);
+        }
+    struct cpu_fault fault = plain->fault;
+    free(plain);
+    free(got);
+    return fault;
+}
+
+/* --- kernels as people write them --- */
+
+#define HEAD                                                                                       \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 12), cdiv(n, 20)) "          \
+    "warps(1)\n{\n"                                                                                \
+    "global f32 A[n][n] = a, B[n][n] = b, C[n][n] = c;\n"                                          \
+    "i32 i = block.x * 12, j = block.y * 20;\nreg f32 acc[12][20] = 0;\n"
+#define TAIL "C[i +: 12][j +: 20] = acc;\n}\n"
+
+struct sample {
+    const char *text;
+    uint32_t packed;
+    enum cpu_fault_kind fault;
+};
+
+static const struct sample samples[] = {
+    /* shared tiles, copied to registers */
+    {HEAD "shared f32 sa[12][8], sb[8][20];\n"
+          "for (i32 p = 0; p < n; p += 8) {\n"
+          "sa = A[i +: 12][p +: 8];\nsb = B[p +: 8][j +: 20];\nsync();\n"
+          "reg f32 ra[12][8] = sa, rb[8][20] = sb;\nacc += dot(ra, rb);\nsync();\n}\n" TAIL,
+     4, CPU_OK},
+    /* the copy keeps what the tile was filled with before */
+    {HEAD "shared f32 sa[12][8];\n"
+          "for (i32 p = 0; p < n; p += 8) {\n"
+          "sa = A[i +: 12][p +: 8];\nsync();\nreg f32 ra[12][8] = sa;\nsync();\n"
+          "sa = B[i +: 12][p +: 8];\nreg f32 rb[8][20] = B[p +: 8][j +: 20];\nsync();\n"
+          "acc += dot(ra, rb);\nacc += dot(sa, rb);\nsync();\n}\n" TAIL,
+     3, CPU_OK},
+    /* several stages, copied asynchronously */
+    {HEAD "shared f32 sa[3][12][8], sb[3][8][20];\n"
+          "unroll for (i32 s = 0; s < 2; s++) {\n"
+          "async sa[s] = A[i +: 12][s * 8 +: 8];\nasync sb[s] = B[s * 8 +: 8][j +: 20];\n"
+          "async_commit();\n}\n"
+          "for (i32 p = 0, s = 0; p < n; p += 8, s = (s + 1) % 3) {\nasync_wait(1);\nsync();\n"
+          "i32 t = (s + 2) % 3;\nasync sa[t] = A[i +: 12][p + 16 +: 8];\n"
+          "async sb[t] = B[p + 16 +: 8][j +: 20];\nasync_commit();\nacc += dot(sa[s], sb[s]);\n}\n"
+          "async_wait(0);\n" TAIL,
+     6, CPU_OK},
+    /* without the wait */
+    {HEAD "shared f32 sa[12][8];\nasync sa = A[i +: 12][0 +: 8];\nasync_commit();\n"
+          "reg f32 rb[8][20] = B[0 +: 8][j +: 20];\nacc += dot(sa, rb);\nasync_wait(0);\n" TAIL,
+     2, CPU_ASYNC},
+    /* a stage beyond the last one */
+    {HEAD "shared f32 sa[2][12][8];\n"
+          "for (i32 p = 0; p < 24; p += 8) {\nsa[p / 8] = A[i +: 12][p +: 8];\nsync();\n"
+          "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(sa[p / 8], rb);\nsync();\n}\n" TAIL,
+     3, CPU_BOUNDS},
+    /* a slice that is said to lie inside and does not */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\nreg f32 ra[12][8] = A[i +: 12][p +: 8 inside];\n"
+          "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(ra, rb);\n}\n" TAIL,
+     2, CPU_BOUNDS},
+    /* turned, both of them, and read from the view's other axis */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[8][12] = A[p +: 8][i +: 12], rb[20][8] = B[j +: 20][p +: 8];\n"
+          "acc += dot(trans(ra), trans(rb));\n}\n" TAIL,
+     2, CPU_OK},
+    /* places that are no multiples of the tile, and below zero */
+    {HEAD "for (i32 p = -3; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i - 2 +: 12][p +: 8], rb[8][20] = B[p +: 8][j - 5 +: 20];\n"
+          "acc += dot(ra, rb);\n}\n" TAIL,
+     2, CPU_OK},
+    /* the sum is read in the loop, left early, and begun anew */
+    {HEAD "reg f32 top[12][20] = 0;\n"
+          "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
+          "acc += dot(ra, rb);\ntop = max(top, acc);\n}\nacc = top;\n"
+          "for (i32 p = 0; p < n; p += 8) {\n"
+          "if (p > 16)\nbreak;\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
+          "acc += dot(ra, rb);\n}\n" TAIL,
+     4, CPU_OK},
+    /* a tile that never got a value */
+    {HEAD "shared f32 sa[12][8];\nreg f32 rb[8][20] = B[0 +: 8][j +: 20];\n"
+          "acc += dot(sa, rb);\nacc = where(acc == acc, 1.0, 2.0);\n" TAIL,
+     2, CPU_OK},
+    /* read by something else, too: an ordinary tile */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
+          "acc += dot(ra, rb) + sum(ra);\n}\n" TAIL,
+     1, CPU_OK},
+    /* one operand computed */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
+          "reg f32 twice[12][8] = ra + ra;\nacc += dot(twice, rb);\n}\n" TAIL,
+     1, CPU_OK},
+    /* what is written by the kernel is read as it is then */
+    {"kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(1) warps(1)\n{\n"
+     "global f32 A[n][n] = a, C[n][n] = c;\nreg f32 x[8][8] = A[0 +: 8][0 +: 8];\n"
+     "C[0 +: 8][0 +: 8] = x + x;\nreg f32 y[8][8] = C[0 +: 8][0 +: 8];\n"
+     "C[0 +: 8][0 +: 8] = x;\nC[8 +: 8][0 +: 8] = dot(y, y);\n}\n",
+     0, CPU_OK},
+};
+
+static void kernels_are_the_same(void **state)
+{
+    static const int64_t sizes[] = {1, 7, 12, 20, 31, 60, 73};
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+            uint32_t packed;
+            struct cpu_fault fault = expect_same(samples[i].text, sizes[n], &packed);
+            if (packed != samples[i].packed)
+                fail_msg("%u stages are packed, not %u\n%s", packed, samples[i].packed,
+                         samples[i].text);
+            if (sizes[n] == 31 && fault.kind != samples[i].fault)
+                fail_msg("another fault: %s\n%s", fault.message, samples[i].text);
+        }
+}
+
+/* So deep that sums are added several times, in cached parts and in the views themselves. */
+static void deep_products_are_the_same(void **state)
+{
+    static const char text[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2, 2) warps(1)\n{\n"
+        "global f32 A[24][n] = a, B[n][40] = b, C[24][40] = c;\n"
+        "i32 i = block.x * 12, j = block.y * 20;\nreg f32 acc[12][20] = 0;\n"
+        "for (i32 p = 0; p < n; p += 24) {\n"
+        "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 12][j +: 20] = acc;\n}\n";
+    static const int64_t depths[] = {239, 240, 241, 256, 263, 264, 380, 400};
+    (void)state;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        uint32_t packed;
+        expect_same(text, depths[i], &packed);
+        assert_int_equal(packed, 2);
+    }
+}
+
+/* --- random ones --- */
+
+static uint32_t draw(uint32_t *seed, uint32_t below)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return (*seed >> 8) % below;
+}
+
+struct shape {
+    int m, n, k, stages;
+    bool turn_a, turn_b, batch;
+    const char *type;
+};
+
+static struct shape draw_shape(uint32_t *seed)
+{
+    static const char *const types[] = {"f32", "f16", "bf16", "f64", "e4m3"};
+    struct shape s = {.stages = 1 + (int)draw(seed, 3), .type = types[draw(seed, 5)]};
+    s.m = 1 + (int)draw(seed, 40);
+    s.n = 1 + (int)draw(seed, 70);
+    s.k = 1 + (int)draw(seed, 20);
+    s.turn_a = draw(seed, 2);
+    s.turn_b = draw(seed, 2);
+    s.batch = draw(seed, 2);
+    return s;
+}
+
+/* A product by tiles in `stages` shared stages; with `batch` on views of three axes. */
+static void write_text(const struct shape *s, char *text)
+{
+    char a[80], b[80], ta[32], tb[32];
+    const char *outer = s->batch ? "[block.z]" : "", *axis = s->batch ? "[2]" : "";
+    const char *sum = strcmp(s->type, "f64") == 0 ? "f64" : "f32";
+    snprintf(ta, sizeof ta, "[%d][%d]", s->turn_a ? s->k : s->m, s->turn_a ? s->m : s->k);
+    snprintf(tb, sizeof tb, "[%d][%d]", s->turn_b ? s->n : s->k, s->turn_b ? s->k : s->n);
+    if (s->turn_a)
+        snprintf(a, sizeof a, "A%s[p +: %d][i +: %d]", outer, s->k, s->m);
+    else
+        snprintf(a, sizeof a, "A%s[i +: %d][p +: %d]", outer, s->m, s->k);
+    if (s->turn_b)
+        snprintf(b, sizeof b, "B%s[j +: %d][p +: %d]", outer, s->n, s->k);
+    else
+        snprintf(b, sizeof b, "B%s[p +: %d][j +: %d]", outer, s->k, s->n);
+    snprintf(text, MOST_TEXT,
+             "kernel k(i32 n, const %s *a, const %s *b, %s *c) grid(cdiv(n, %d), cdiv(n, %d), %d) "
+             "warps(1)\n{\n"
+             "global %s A%s[n][n] = a, B%s[n][n] = b;\nglobal %s C%s[n][n] = c;\n"
+             "i32 i = block.x * %d, j = block.y * %d;\nreg %s acc[%d][%d] = 0;\n"
+             "shared %s sa[%d]%s, sb[%d]%s;\n"
+             "for (i32 p = 0, s = 0; p < n; p += %d, s = (s + 1) %% %d) {\n"
+             "sa[s] = %s;\nsb[s] = %s;\nsync();\nacc += dot(%s, %s);\nsync();\n}\n"
+             "C%s[i +: %d][j +: %d] = acc;\n}\n",
+             s->type, s->type, sum, s->m, s->n, s->batch ? 2 : 1, s->type, axis, axis, sum, axis,
+             s->m, s->n, sum, s->m, s->n, s->type, s->stages, ta, s->stages, tb, s->k, s->stages, a,
+             b, s->turn_a ? "trans(sa[s])" : "sa[s]", s->turn_b ? "trans(sb[s])" : "sb[s]", outer,
+             s->m, s->n);
+}
+
+static void random_products_are_the_same(void **state)
+{
+    uint32_t seed = 20;
+    char text[MOST_TEXT];
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct shape s = draw_shape(&seed);
+        uint32_t packed;
+        write_text(&s, text);
+        expect_same(text, 1 + draw(&seed, s.batch ? 40 : 60), &packed);
+        assert_int_equal(packed, 2 * s.stages);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_the_same),
+        cmocka_unit_test(deep_products_are_the_same),
+        cmocka_unit_test(random_products_are_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
