@@ -115,7 +115,7 @@ bool cuda_allocate(struct cuda *c, size_t bytes, uint64_t *address, char why[CUD
 {
     struct cuda_object *o;
     *address = 0;
-    if (!cuda_enter(c, why))
+    if (!cuda_enter_to_make(c, why))
         return false;
     bool done = allocate(c, CUDA_MEMORY, bytes, &o, why);
     if (done)
@@ -262,7 +262,7 @@ bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *addres
     struct cuda_object *o = workspace_of(c, stream_of(stream));
     bool found = o && o->bytes >= bytes;
     *address = 0;
-    if (!found && cuda_enter(c, why)) {
+    if (!found && cuda_enter_to_make(c, why)) {
         found = grow(c, stream, bytes, &o, why);
         cuda_leave(c);
     }

@@ -11,6 +11,8 @@ struct fake_stream {
     struct fake_object object;
     bool blocking; /* with the default stream */
     bool capturing, invalid;
+    int capture_mode;
+    const void *capturer; /* the thread that began it */
     struct fake_list queue, captured;
 };
 /* A graph, or one that is instantiated. */
@@ -165,14 +167,42 @@ int fake_drain(void)
 
 /* --- captures --- */
 
+/* CUstreamCaptureMode */
+enum { MODE_GLOBAL, MODE_THREAD_LOCAL, MODE_RELAXED };
+static _Thread_local int thread_mode = MODE_GLOBAL; /* its address stands for the thread */
+
+/* CUDA Driver API, cuThreadExchangeStreamCaptureMode. */
+static bool forbids(const struct fake_stream *s)
+{
+    if (!s->capturing || thread_mode == MODE_RELAXED || s->capture_mode == MODE_RELAXED)
+        return false;
+    bool all_global = thread_mode == MODE_GLOBAL && s->capture_mode == MODE_GLOBAL;
+    return all_global || s->capturer == &thread_mode;
+}
+
 bool fake_capture_forbids(void)
 {
     bool any = false;
     for (struct fake_stream *s = NULL; (s = next_stream(s));)
-        if (s->capturing)
+        if (forbids(s))
             any = s->invalid = true;
     return any;
 }
+
+#ifndef FAKE_CUDA_OLD
+API int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    FAKE;
+    int before = thread_mode;
+    if (fake_current_device() < 0)
+        return INVALID_CONTEXT;
+    if (*mode < MODE_GLOBAL || *mode > MODE_RELAXED)
+        return INVALID_VALUE;
+    thread_mode = *mode;
+    *mode = before;
+    return GOOD;
+}
+#endif
 
 /* The default stream would wait for one that is being captured. */
 static bool implicit(const struct fake_stream *s)
@@ -359,13 +389,14 @@ API int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 API int cuStreamBeginCapture_v2(void *stream, int mode)
 {
     FAKE_CONTEXT;
-    (void)mode;
     struct fake_stream *s = stream ? fake_object(stream, FAKE_STREAM) : NULL;
     if (!s)
         return stream ? INVALID_HANDLE : CAPTURE_UNSUPPORTED;
-    if (s->capturing)
+    if (s->capturing || mode < MODE_GLOBAL || mode > MODE_RELAXED)
         return INVALID_VALUE;
     s->capturing = true;
+    s->capture_mode = mode;
+    s->capturer = &thread_mode;
     return GOOD;
 }
 

@@ -13,6 +13,7 @@
     X(int, cuCtxGetCurrent, (void **context))                                                      \
     X(int, cuCtxSetCurrent, (void *context))                                                       \
     X(int, cuStreamBeginCapture_v2, (void *stream, int mode))                                      \
+    X(int, cuThreadExchangeStreamCaptureMode, (int *mode))                                         \
     X(int, cuStreamEndCapture, (void *stream, void **graph))                                       \
     X(int, cuGraphInstantiateWithFlags, (void **out, void *graph, unsigned long long flags))       \
     X(int, cuGraphLaunch, (void *graph, void *stream))                                             \

@@ -3,6 +3,7 @@
 #include "cuda_helper.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -387,6 +388,64 @@ static void test_capture_of_what_is_not_ready(void **state)
     expect_total(f, &c, other);
 }
 
+enum { MODE_GLOBAL, MODE_THREAD_LOCAL }; /* CUstreamCaptureMode */
+
+struct helper {
+    struct fixture *f;
+    void *stream, *memory;
+    tw_status allocated, ready, freed;
+    int mode; /* of its thread, after that */
+};
+
+static void *make_ready(void *user)
+{
+    struct helper *h = user;
+    h->allocated = tw_device_allocate(h->f->ctx, 256, &h->memory);
+    h->ready = tw_launch_ready(h->f->launch, h->stream);
+    h->mode = MODE_THREAD_LOCAL;
+    driver.cuThreadExchangeStreamCaptureMode(&h->mode);
+    return NULL;
+}
+
+static void *free_memory(void *user)
+{
+    struct helper *h = user;
+    h->freed = tw_device_free(h->f->ctx, h->memory);
+    return NULL;
+}
+
+/* What another thread does while this one captures, in the mode that forbids most; how it ends. */
+static void beside_a_capture(struct helper *h, void *(*body)(void *), int end)
+{
+    pthread_t thread;
+    void *stream, *graph;
+    succeed(h->f, tw_stream_new(h->f->ctx, &stream));
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, MODE_GLOBAL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, body, h), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), end);
+    if (graph)
+        assert_int_equal(driver.cuGraphDestroy(graph), 0);
+}
+
+static void test_ready_beside_a_capture(void **state)
+{
+    enum { UNDISTURBED = 0, INVALIDATED = 901 };
+    struct fixture *f = *state;
+    tw_array c = total_on_device(f);
+    struct helper h = {.f = f};
+    succeed(f, tw_stream_new(f->ctx, &h.stream));
+    beside_a_capture(&h, make_ready, UNDISTURBED);
+    succeed(f, h.allocated);
+    succeed(f, h.ready);
+    assert_int_equal(h.mode, MODE_GLOBAL); /* as it was */
+    succeed(f, tw_launch_start(f->launch, h.stream));
+    expect_total(f, &c, h.stream);
+    beside_a_capture(&h, free_memory, INVALIDATED);
+    refused(f, h.freed, TW_FAULT, "cannot be done while a stream is captured");
+    succeed(f, tw_device_free(f->ctx, h.memory)); /* it is still there */
+}
+
 int main(void)
 {
 #define GPU_TEST(name) cmocka_unit_test_setup_teardown(name, cuda_setup, cuda_teardown)
@@ -407,6 +466,7 @@ int main(void)
         GPU_TEST(test_workspace_is_zeroed_in_the_stream),
         GPU_TEST(test_start_is_captured),
         GPU_TEST(test_capture_of_what_is_not_ready),
+        GPU_TEST(test_ready_beside_a_capture),
     };
     return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }

@@ -274,10 +274,16 @@ static tw_status run_session(struct counting *memory)
 /* What has no result to be told: cleaning up. */
 static bool may_fail_silently(const char *function)
 {
-    static const char *const names[] = {
-        "cuCtxPopCurrent_v2", "cuCtxPushCurrent_v2",          "cuCtxGetCurrent",
-        "cuModuleUnload",     "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent",
-        "cuMemFree_v2",       "cuStreamDestroy_v2",           "cuEventDestroy_v2"};
+    static const char *const names[] = {"cuCtxPopCurrent_v2",
+                                        "cuCtxPushCurrent_v2",
+                                        "cuCtxGetCurrent",
+                                        "cuModuleUnload",
+                                        "cuDevicePrimaryCtxRelease_v2",
+                                        "cuCtxSetCurrent",
+                                        "cuMemFree_v2",
+                                        "cuStreamDestroy_v2",
+                                        "cuEventDestroy_v2",
+                                        "cuThreadExchangeStreamCaptureMode"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], function) == 0)
             return true;
