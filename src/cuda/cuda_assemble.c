@@ -1,8 +1,8 @@
 /* PTX to machine code: from the cache, by `ptxas` where there is one, else by the driver.
  *
- * The driver's linker would give machine code that can be kept, but it assembles for linking: without
- * regard to how many blocks a multiprocessor holds, kernels take up to twice the registers. What
- * the driver assembles while it loads is as good as ptxas's and goes to the driver's own cache.
+ * The driver's linker would give machine code that can be kept, but it assembles for linking:
+ * without regard to how many blocks a multiprocessor holds, kernels take up to twice the registers.
+ * What the driver assembles while it loads is as good as ptxas's and goes to the driver's own cache.
  */
 #include "cuda/cuda_own.h"
 

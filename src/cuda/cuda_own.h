@@ -47,7 +47,7 @@ struct cuda_module {
     int64_t shared_bytes; /* dynamic, that the function may use so far */
 };
 
-/* Makes the device's context current; leave() what was so before. Not to be nested. One that is
+/* Makes the device's context current; cuda_leave undoes it. Not to be nested. One that is
  * lost is refused, but for freeing. */
 bool cuda_enter(struct cuda *c, char why[CUDA_WHY]);
 bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY]);
