@@ -6,7 +6,5 @@
 
 /* Resolves the launch; what it is kept under, in its own memory. TW_OK, or reported. */
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
-/* "BM=128,BN=64" of a resolved launch. */
-const char *choice_text(struct arena *a, const tw_launch *l);
 
 #endif
