@@ -2,7 +2,8 @@
  *
  * The driver's linker would give machine code that can be kept, but it assembles for linking:
  * without regard to how many blocks a multiprocessor holds, kernels take up to twice the registers.
- * What the driver assembles while it loads is as good as ptxas's and goes to the driver's own cache.
+ * What the driver assembles while it loads is as good as ptxas's and goes to the driver's own
+ * cache.
  */
 #include "cuda/cuda_own.h"
 
