@@ -161,6 +161,7 @@ struct fake_work {
 };
 struct fake_work *fake_work_new(enum fake_work_kind kind); /* NULL: no memory */
 void fake_work_free(struct fake_work *w);
+void *fake_copy(const void *data, size_t bytes); /* for free(); NULL: no memory */
 /* Copies of what the launch passes; false: no memory. */
 bool fake_take_arguments(struct fake_work *w, void *const *from);
 /* At the end of the stream, or into its capture. Takes the work. */

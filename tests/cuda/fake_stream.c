@@ -42,7 +42,7 @@ void fake_work_free(struct fake_work *w)
     free(w);
 }
 
-static void *duplicate(const void *data, size_t bytes)
+void *fake_copy(const void *data, size_t bytes)
 {
     void *copy = malloc(bytes + 1);
     return copy ? memcpy(copy, data, bytes) : NULL;
@@ -54,7 +54,7 @@ bool fake_take_arguments(struct fake_work *w, void *const *from)
     w->launch.argument_count = (int)s->parameters.count;
     w->arguments = calloc(s->parameters.count + 1, sizeof *w->arguments);
     for (size_t i = 0; w->arguments && i < s->parameters.count; i++) {
-        w->arguments[i] = duplicate(from[i], ptx_variable_size(s->parameters.data[i]));
+        w->arguments[i] = fake_copy(from[i], ptx_variable_size(s->parameters.data[i]));
         if (!w->arguments[i])
             return false;
     }
@@ -64,13 +64,13 @@ bool fake_take_arguments(struct fake_work *w, void *const *from)
 
 static struct fake_work *clone(const struct fake_work *w)
 {
-    struct fake_work *copy = duplicate(w, sizeof *w);
+    struct fake_work *copy = fake_copy(w, sizeof *w);
     if (!copy)
         return NULL;
     copy->next = NULL;
     copy->arguments = NULL;
     if (w->kind == WORK_COPY_IN)
-        copy->data = duplicate(w->data, w->bytes);
+        copy->data = fake_copy(w->data, w->bytes);
     if ((w->kind != WORK_COPY_IN || copy->data) &&
         (w->kind != WORK_LAUNCH || fake_take_arguments(copy, w->arguments)))
         return copy;
@@ -459,20 +459,24 @@ API int cuGraphLaunch(void *graph, void *stream)
     return result;
 }
 
+static int destroy(void *graph, enum fake_kind kind)
+{
+    if (!fake_object(graph, kind))
+        return INVALID_HANDLE;
+    fake_graph_free(graph);
+    return GOOD;
+}
+
 API int cuGraphDestroy(void *graph)
 {
     FAKE_RELEASE;
-    if (!fake_object(graph, FAKE_GRAPH))
-        return INVALID_HANDLE;
-    fake_graph_free(graph);
-    return entered;
+    int result = destroy(graph, FAKE_GRAPH);
+    return entered ? entered : result;
 }
 
 API int cuGraphExecDestroy(void *graph)
 {
     FAKE_RELEASE;
-    if (!fake_object(graph, FAKE_GRAPH_EXEC))
-        return INVALID_HANDLE;
-    fake_graph_free(graph);
-    return entered;
+    int result = destroy(graph, FAKE_GRAPH_EXEC);
+    return entered ? entered : result;
 }

@@ -36,6 +36,9 @@ extern struct driver driver;
 int cuda_setup(void **state);
 int cuda_teardown(void **state);
 
+/* A sum with workspace that must be zero: four blocks add up in turn. */
+extern const char cuda_total[];
+
 /* The fixture's launch becomes one of its first kernel for the GPU. */
 void aim_at_gpu(struct fixture *f);
 /* A copy of that memory on the device, as an array. */

@@ -7,20 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Workspace that must be zero: four blocks add up in turn. */
-static const char split_text[] = "kernel total(i32 n, const f32 *a, f32 *c) grid(4) warps(1)\n"
-                                 "{\n"
-                                 "    global f32 A[n] = a, C[1] = c;\n"
-                                 "    global f32 sums[1] = 0;\n"
-                                 "    global i32 turn[1] = 0;\n"
-                                 "    reg f32 t[16] = A[block.x * 16 +: 16];\n"
-                                 "    lock(turn[0], block.x);\n"
-                                 "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
-                                 "    sums[0 +: 1] = s;\n"
-                                 "    C[0 +: 1] = s;\n"
-                                 "    unlock(turn[0], block.x + 1);\n"
-                                 "}\n";
-
 static void give_arrays(struct fixture *f, const tw_array *a, const tw_array *b, const tw_array *c)
 {
     succeed(f, tw_launch_array(f->launch, "a", a));
@@ -234,33 +220,28 @@ static void test_start_with_attributes(void **state)
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_BAD_ARGUMENT, "1 to 16 blocks");
 }
 
-/* A GPU without clusters refuses them; what is only allowed is left out. */
-static void test_attributes_of_an_old_gpu(void **state)
+/* Clusters are refused; what is only allowed is left out. */
+static void expect_no_clusters(struct fixture *f, const char *why)
 {
-    struct fixture *f = *state;
     tw_array c = product_on_device(f);
     tw_launch_attributes all = {{2, 1, 1}, -1, true};
-    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED,
-            "clusters of 2 blocks: those need a GPU of compute capability 9.0");
+    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED, why);
     all.cluster[0] = 0;
     succeed(f, tw_launch_start_with(f->launch, NULL, &all));
     fetch(f, &c, NULL);
     expect_product(f, f->c);
 }
 
+static void test_attributes_of_an_old_gpu(void **state)
+{
+    expect_no_clusters(*state, "clusters of 2 blocks: those need a GPU of compute capability 9.0");
+}
+
 static void test_attributes_of_an_old_driver(void **state)
 {
-    struct fixture *f = *state;
     setenv("FAKE_CUDA_SM", "90", 1);
     setenv("TILEWRIGHT_CUDA_DRIVER", TW_FAKE_CUDA_OLD, 1);
-    tw_array c = product_on_device(f);
-    tw_launch_attributes all = {{2, 1, 1}, -1, true};
-    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED,
-            "clusters of 2 blocks: those need a driver for CUDA 11.8");
-    all.cluster[0] = 0;
-    succeed(f, tw_launch_start_with(f->launch, NULL, &all));
-    fetch(f, &c, NULL);
-    expect_product(f, f->c);
+    expect_no_clusters(*state, "clusters of 2 blocks: those need a driver for CUDA 11.8");
 }
 
 static const char cluster_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -302,7 +283,7 @@ static void test_ptx_in_clusters(void **state)
 
 static tw_array total_on_device(struct fixture *f)
 {
-    load(f, split_text);
+    load(f, cuda_total);
     aim_at_gpu(f);
     tw_array a = on_device(f, f->a, TW_F32, 1, 64), c = on_device(f, f->c, TW_F32, 1, 1);
     a = (tw_array){a.data, TW_F32, 1, {64}, TW_ON_DEVICE};

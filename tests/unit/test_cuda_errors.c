@@ -115,19 +115,15 @@ static void test_what_is_said(void **state)
         void *own;
         cuda_setup(&own);
         struct fixture *f = own;
-        if (strcmp(s->function, "cuInit") != 0 && !strstr(s->function, "Retain")) {
+        bool opening = strcmp(s->function, "cuInit") == 0 || strstr(s->function, "Retain");
+        void *address;
+        if (!opening)
             twice(f);
-            driver.fake_cuda_fail(s->function, 1, s->result);
-            tw_status status = tw_launch_run(f->launch);
-            for (int t = 0; t < 3 && s->texts[t]; t++)
-                refused(f, status, s->status, s->texts[t]);
-        } else {
-            void *address;
-            driver.fake_cuda_fail(s->function, 1, s->result);
-            tw_status status = tw_device_allocate(f->ctx, 4, &address);
-            for (int t = 0; t < 3 && s->texts[t]; t++)
-                refused(f, status, s->status, s->texts[t]);
-        }
+        driver.fake_cuda_fail(s->function, 1, s->result);
+        tw_status status =
+            opening ? tw_device_allocate(f->ctx, 4, &address) : tw_launch_run(f->launch);
+        for (int t = 0; t < 3 && s->texts[t]; t++)
+            refused(f, status, s->status, s->texts[t]);
         cuda_teardown(&own);
     }
 }
