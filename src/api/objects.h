@@ -191,6 +191,8 @@ tw_status context_gpu(tw_context *ctx, struct cuda **out);
  * before) or `otherwise`. */
 tw_status gpu_status(const struct cuda *c, tw_status otherwise);
 tw_status gpu_run_status(const struct cuda *c); /* of a kernel; TW_UNSUPPORTED: it has none such */
+/* Reports why a call on the context's GPU refused; `misused` where the driver was not asked. */
+tw_status gpu_refuse(tw_context *ctx, const char *why, tw_status misused);
 /* Milliseconds of the GPU between two marks in the default stream. */
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
 bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
@@ -222,6 +224,9 @@ struct cpu_argument *launch_arguments(tw_launch *l);
 
 /* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);
+
+/* Resolves the launch; what it is kept under, in its own memory. TW_OK, or reported. tuning.c */
+tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
 /* "did you mean" as a note, if a name is near. */

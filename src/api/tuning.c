@@ -1,6 +1,6 @@
 /* Tuning: what a launch is kept under, what it is likely to cost, and values to judge variants by.
  */
-#include "api/tuning.h"
+#include "api/objects.h"
 
 #include "tune/model.h"
 

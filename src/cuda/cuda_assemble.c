@@ -117,8 +117,7 @@ static struct cuda_cache_key key_of(struct cuda *c, const struct cuda_text *t)
                                                       .ptx = t->ptx,
                                                       .ptx_length = t->length,
                                                       .assembler = assembler_of(c, t->scratch),
-                                                      .target = target,
-                                                      .options = ""});
+                                                      .target = target});
 }
 
 /* Without ptxas the driver does it, into its own cache. */
