@@ -174,10 +174,10 @@ TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
 /* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …
  * for NVIDIA GPUs of that compute capability, or "cuda" for the context's GPU ("cuda:1" where
- * tw_config.device is 1): the greatest of these that it runs. Its tuned values are the target's, its launches are compiled for it. Belongs
- * to the module; asked for twice it is the same. No GPU is needed but for "cuda". TW_NOT_FOUND
- * where there is no such target, TW_UNSUPPORTED where there is no GPU (or one below 8.0), with a
- * message; *out is NULL then. */
+ * tw_config.device is 1): the greatest of these that it runs. Its tuned values are the target's,
+ * its launches are compiled for it. Belongs to the module; asked for twice it is the same. No GPU
+ * is needed but for "cuda". TW_NOT_FOUND where there is no such target, TW_UNSUPPORTED where there
+ * is no GPU (or one below 8.0), with a message; *out is NULL then. */
 TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
 TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu", "sm_90"; never "cuda" */
 TW_API const char *tw_target_at(int index); /* the targets, "cpu" first; NULL past the last */
@@ -464,8 +464,8 @@ TW_API tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *mill
 
 /* Device memory, aligned to 256 bytes, not initialised. TW_NO_MEMORY where the GPU has no more. */
 TW_API tw_status tw_device_allocate(tw_context *ctx, size_t bytes, void **address);
-/* TW_BAD_ARGUMENT for what tw_device_allocate did not give; NULL is fine. Waits for what uses it.
- */
+/* TW_BAD_ARGUMENT for what tw_device_allocate did not give; NULL is fine. Waits for what uses it,
+ * so a capture in global mode, of whatever thread, refuses it and is lost. */
 TW_API tw_status tw_device_free(tw_context *ctx, void *address);
 /* Between host and device, in the stream's order; done on return. Not in a capture. */
 TW_API tw_status tw_device_copy_in(tw_context *ctx, void *to, const void *from, size_t bytes,
@@ -488,8 +488,9 @@ TW_API tw_status tw_event_record(tw_context *ctx, void *event, void *stream);
 TW_API tw_status tw_event_elapsed(tw_context *ctx, void *from, void *to, double *milliseconds);
 
 /* All that a launch needs before it can be started in that stream: compiles, loads the program,
- * provides the workspace that it shares with the other launches of that stream. TW_BAD_ARGUMENT:
- * the kernel is not a GPU's, or an array is missing or on the host. */
+ * provides the workspace that it shares with the other launches of that stream. Captures of other
+ * streams are not disturbed. TW_BAD_ARGUMENT: the kernel is not a GPU's, or an array is missing or
+ * on the host. */
 TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
 /* Starts it in the stream and does not wait: the next call on the stream that waits reports a fault
  * of the kernel. After tw_launch_ready (or a start before) with this stream it does nothing but
@@ -497,30 +498,6 @@ TW_API tw_status tw_launch_ready(tw_launch *l, void *stream);
  * captured, until that is freed: what uses that workspace otherwise must not run at the same time.
  * Else it makes the launch ready first, which a capture refuses. */
 TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
-
-/* Compiles and assembles it, and leaves it in the cache (tw_config.cache) without loading it:
- * whoever runs it later, also in another process, need not. Arrays may be missing. */
-TW_API tw_status tw_launch_assemble(tw_launch *l);
-
-/* The cache of the context. */
-typedef struct tw_cache {
-    const char *folder; /* NULL: kernels are not kept */
-    int64_t limit_bytes, bytes;
-    int64_t kernels;
-    const char *trouble; /* why none can be kept; NULL: they can */
-} tw_cache;
-TW_API tw_status tw_context_cache(tw_context *ctx, tw_cache *out); /* texts as of a message */
-/* Arrays of other libraries, as DLPack describes them (dlpack.h). `tensor` is a DLTensor or a
- * DLManagedTensor, which begins with one; of a DLManagedTensorVersioned its dl_tensor. Its array is
- * taken in place, as tw_launch_array does: it must stay, and work on it in other streams must be
- * waited for. It is on the host (pinned, too), on the context's GPU or in managed memory; row-major
- * without gaps. TW_UNSUPPORTED: an element type or device that there is none of here. */
-TW_API tw_status tw_launch_dlpack(tw_launch *l, const char *param, const void *tensor);
-/* The other way: a DLManagedTensor of an array that begins where memory of tw_device_allocate does.
- * That memory is the tensor's from then on, and what is in flight on it must have been waited for:
- * whoever takes the tensor calls its deleter once, from any thread, which frees it, also after the
- * context is gone. (`resize` of tw_config must serve that.) TW_BAD_ARGUMENT: it is other memory. */
-TW_API tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **managed);
 
 /* How it is started. All zero: as tw_launch_start does. */
 typedef struct tw_launch_attributes {
@@ -546,19 +523,44 @@ typedef struct tw_occupancy {
 /* What the launch's kernel takes of the GPU, as it is loaded. Arrays may be missing. */
 TW_API tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out);
 
+/* Compiles and assembles it, and leaves it in the cache (tw_config.cache) without loading it:
+ * whoever runs it later, also in another process, need not. Arrays may be missing. */
+TW_API tw_status tw_launch_assemble(tw_launch *l);
+
+/* The cache of the context. */
+typedef struct tw_cache {
+    const char *folder; /* NULL: kernels are not kept */
+    int64_t limit_bytes, bytes;
+    int64_t kernels;
+    const char *trouble; /* why none can be kept; NULL: they can */
+} tw_cache;
+TW_API tw_status tw_context_cache(tw_context *ctx, tw_cache *out); /* texts as of a message */
+
+/* Arrays of other libraries, as DLPack describes them (dlpack.h). `tensor` is a DLTensor or a
+ * DLManagedTensor, which begins with one; of a DLManagedTensorVersioned its dl_tensor. Its array is
+ * taken in place, as tw_launch_array does: it must stay, and work on it in other streams must be
+ * waited for. It is on the host (pinned, too), on the context's GPU or in managed memory; row-major
+ * without gaps. TW_UNSUPPORTED: an element type or device that there is none of here. */
+TW_API tw_status tw_launch_dlpack(tw_launch *l, const char *param, const void *tensor);
+/* The other way: a DLManagedTensor of an array that begins where memory of tw_device_allocate does.
+ * That memory is the tensor's from then on, and what is in flight on it must have been waited for:
+ * whoever takes the tensor calls its deleter once, from any thread, which frees it, also after the
+ * context is gone. (`resize` of tw_config must serve that.) TW_BAD_ARGUMENT: it is other memory. */
+TW_API tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **managed);
+
 /* --- 9. From an engine --- */
 
 /* An entry is a kernel of a GPU with types and tuned values fixed, started with arguments by
  * position from any number of threads at once:
  *
  *     tw_entry_new(l, &entry);                        // l: types and tuned values, no sizes
- *     tw_argument args[] = {tw_integer(m), tw_integer(n), tw_integer(k),   // as the kernel has them
+ *     tw_argument args[] = {tw_integer(m), tw_integer(n), tw_integer(k), // as the kernel has them
  *                           tw_pointer(a), tw_pointer(b), tw_pointer(c)};
  *     tw_entry_start(entry, args, 6, stream);
  *
  * From the arguments follows which variant it is: values of statics, which integers are multiples
- * of 16, which addresses are. The first start of each variant compiles and loads it. Later ones find
- * it without a lock, check the arguments, work the grid out and make one call of the driver,
+ * of 16, which addresses are. The first start of each variant compiles and loads it. Later ones
+ * find it without a lock, check the arguments, work the grid out and make one call of the driver,
  * provided that the GPU's primary context is current in the thread (a thread that has none gets it
  * with its first start), and that the kernel neither has workspace nor is cooperative.
  *
@@ -611,8 +613,8 @@ TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU 
  * are not as many as parameters, one is of another kind, does not fit its type or is no address of
  * an element (NULL: of an array that has some and is used), or where a size that follows from them
  * overflows or the grid is too large. The lengths of arrays are not known: that they are what the
- * views need is the caller's word. Else as tw_launch_start; a capture
- * refuses what was not started or made ready before. */
+ * views need is the caller's word. Else as tw_launch_start; a capture refuses what was not started
+ * or made ready before. */
 TW_API tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream);
 /* All but the start, as tw_launch_ready. */
 TW_API tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream);
@@ -620,6 +622,7 @@ TW_API tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int c
  * `size` bytes with the '\0'. Returns its length uncut. */
 TW_API size_t tw_entry_message(tw_entry *e, char *text, size_t size);
 TW_API int tw_entry_variants(tw_entry *e); /* compiled so far */
+
 /* --- 10. Ahead of time --- */
 
 /* Kernels compiled here and shipped as C: NAME.h with a function for each kernel and choice of
@@ -649,10 +652,10 @@ typedef struct tw_build_when {
 /* Compiles the launch's kernel (one from tw_kernel_for_target, of the build's context) for its
  * types, tuned values and static values, all of which must be set, and adds it. Of other integers
  * it counts only whether they are set and divisible by 16: the version is then for launches where
- * they are. A launch takes the first version added that goes with its values and its GPU. when NULL:
- * always. Nothing of the launch is needed afterwards. TW_BAD_PROGRAM: the messages say what is
- * wrong, as from tw_launch_prepare; a build that could not be added to is good for nothing but to
- * be freed. */
+ * they are. A launch takes the first version added that goes with its values and its GPU. when
+ * NULL: always. Nothing of the launch is needed afterwards. TW_BAD_PROGRAM: the messages say what
+ * is wrong, as from tw_launch_prepare; a build that could not be added to is good for nothing but
+ * to be freed. */
 TW_API tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when);
 
 /* What an assembler may be given: PTX of what was added, each text once. Valid until something is
@@ -695,9 +698,9 @@ typedef struct tw_tuned {
     int64_t measured;    /* when: seconds since 1970 */
 } tw_tuned;
 
-/* What this launch, whose sizes are known, would be kept under; `tune` is its choice. `device` NULL:
- * the one that the kernel is for, which needs it to be here. Texts are valid until the next call on
- * the launch. */
+/* What this launch, whose sizes are known, would be kept under; `tune` is its choice. `device`
+ * NULL: the one that the kernel is for, which needs it to be here. Texts are valid until the next
+ * call on the launch. */
 TW_API tw_status tw_launch_tuning_key(tw_launch *l, const char *device, tw_tuned *out);
 /* The range of sizes that a tw_tuned's `shape` has for each name: the text goes on at *at.
  * divisor: 16, or 1. false: it is at its end. */
@@ -713,8 +716,8 @@ typedef struct tw_estimate {
     double cost;          /* lower for what is likely to be faster; no unit */
     uint64_t program;     /* equal for launches that compile to the same program and grid */
 } tw_estimate;
-/* Compiles the launch as far as that goes without a GPU, and without arrays. multiprocessors: of the
- * GPU, 0: not known. TW_BAD_PROGRAM: the target does not take it, the messages say why. */
+/* Compiles the launch as far as that goes without a GPU, and without arrays. multiprocessors: of
+ * the GPU, 0: not known. TW_BAD_PROGRAM: the target does not take it, the messages say why. */
 TW_API tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out);
 
 /* What `ensures` says for one set of inputs, to judge many variants by: the first
@@ -730,9 +733,9 @@ TW_API tw_status tw_launch_verify_by(tw_launch *l, tw_expected *e, tw_verdict *v
  * SQLite library is looked for when a store is opened ($TILEWRIGHT_SQLITE, then the usual names);
  * nothing else needs it. */
 typedef struct tw_store tw_store;
-/* path NULL: $TILEWRIGHT_STORE, else tilewright/tuned.db in $XDG_DATA_HOME or ~/.local/share. Made if
- * there is none. TW_UNSUPPORTED: no SQLite; TW_NO_FILE: it cannot be opened, or is none of ours; the
- * messages say what to do. */
+/* path NULL: $TILEWRIGHT_STORE, else tilewright/tuned.db in $XDG_DATA_HOME or ~/.local/share. Made
+ * if there is none. TW_UNSUPPORTED: no SQLite; TW_NO_FILE: it cannot be opened, or is none of ours;
+ * the messages say what to do. */
 TW_API tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out);
 TW_API void tw_store_close(tw_store *s); /* NULL is fine */
 TW_API const char *tw_store_path(const tw_store *s);
@@ -750,9 +753,10 @@ TW_API tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count
 
 /* Gives the launch, whose sizes are known, the fastest tuned values that are stored for its device
  * (as in tw_launch_tuning_key), program, types and class of shapes; measured by this version of the
- * library and at the same sizes if there are such, else at the latest ones. Values that were set by tw_launch_tune stay. nearest:
- * where nothing is known of the class, the class nearest to it serves. TW_NOT_FOUND: nothing is
- * stored. *taken (may be NULL): the row, valid until the next call on the store. */
+ * library and at the same sizes if there are such, else at the latest ones. Values that were set by
+ * tw_launch_tune stay. nearest: where nothing is known of the class, the class nearest to it
+ * serves. TW_NOT_FOUND: nothing is stored. *taken (may be NULL): the row, valid until the next call
+ * on the store. */
 TW_API tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, bool nearest,
                                  tw_tuned *taken);
 

@@ -144,23 +144,6 @@ static void describe_types(struct add_call *c)
     c->given.suffix = suffix.data;
 }
 
-static const char *tuned_text(const struct add_call *c)
-{
-    const tw_launch *l = c->launch;
-    const struct lang_kernel *info = l->kernel->info;
-    struct text t;
-    text_init(&t, &l->ctx->scratch);
-    for (int i = 0; i < info->tune_count; i++) {
-        struct literal v = l->choice.tunes[i];
-        text_printf(&t, "%s%s = ", i ? ", " : "", info->tunes[i].name);
-        if (v.is_float)
-            text_add_double(&t, v.f, true);
-        else
-            text_printf(&t, "%lld", (long long)v.i);
-    }
-    return t.data;
-}
-
 static bool find_range(struct add_call *c, const tw_size_range *range, struct aot_range *out)
 {
     const struct lang_kernel *info = c->launch->kernel->info;
@@ -210,7 +193,7 @@ static bool describe_row(struct add_call *c)
                                     .alignment = alignment_of(c),
                                     .range_count = count,
                                     .ranges = ranges,
-                                    .tuned = tuned_text(c)};
+                                    .tuned = tunes_text(l, false)};
     return c->given.row.alignment > 0;
 }
 

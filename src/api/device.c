@@ -33,6 +33,14 @@ tw_status gpu_run_status(const struct cuda *c)
     return cuda_failure(c) == CUDA_MISUSED ? TW_UNSUPPORTED : gpu_status(c, TW_FAULT);
 }
 
+tw_status gpu_refuse(tw_context *ctx, const char *why, tw_status misused)
+{
+    if (!why[0])
+        return TW_NO_MEMORY; /* of the host */
+    diag_error(&ctx->diag, LOC_NONE, "%s: %s", cuda_describe(ctx->cuda)->name, why);
+    return cuda_failure(ctx->cuda) == CUDA_MISUSED ? misused : gpu_status(ctx->cuda, TW_FAULT);
+}
+
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY])
 {
     return (ctx->marks[mark] || cuda_event_new(ctx->cuda, &ctx->marks[mark], why)) &&
@@ -75,10 +83,7 @@ static tw_status device_body(void *user)
     tw_status status = context_gpu(d->ctx, &c);
     if (status != TW_OK || d->body(d, c, why))
         return status;
-    if (!why[0])
-        return TW_NO_MEMORY; /* of the host */
-    diag_error(&d->ctx->diag, LOC_NONE, "%s: %s", cuda_describe(c)->name, why);
-    return cuda_failure(c) == CUDA_MISUSED ? d->misused : gpu_status(c, TW_FAULT);
+    return gpu_refuse(d->ctx, why, d->misused);
 }
 
 static tw_status device_call(struct device_call *d)

@@ -196,7 +196,7 @@ struct holder {
     int64_t shape[TW_MAX_RANK], strides[TW_MAX_RANK];
 };
 
-static void delete (struct dl_managed *self)
+static void release(struct dl_managed *self)
 {
     struct holder *h = (struct holder *)self;
     struct allocator a = h->allocator;
@@ -221,7 +221,7 @@ static void describe(struct holder *h, const struct dlpack_call *c)
         h->strides[i] = stride;
         stride *= x->shape[i];
     }
-    h->managed.deleter = delete;
+    h->managed.deleter = release;
 }
 
 static tw_status give(void *user)
@@ -246,10 +246,7 @@ static tw_status give(void *user)
         return TW_OK;
     }
     context_object_free(c->ctx, h, sizeof *h);
-    if (!why[0])
-        return TW_NO_MEMORY;
-    diag_error(&c->ctx->diag, LOC_NONE, "%s: %s", cuda_describe(gpu)->name, why);
-    return cuda_failure(gpu) == CUDA_MISUSED ? TW_BAD_ARGUMENT : gpu_status(gpu, TW_FAULT);
+    return gpu_refuse(c->ctx, why, TW_BAD_ARGUMENT);
 }
 
 tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **managed)

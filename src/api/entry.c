@@ -258,28 +258,6 @@ static void fill_choice(tw_entry *e, const struct given *g)
 
 /* --- a new variant --- */
 
-/* Nothing is compiled or loaded while the stream is captured. */
-static tw_status not_capturing(const struct entry_call *c)
-{
-    tw_context *ctx = c->entry->ctx;
-    char why[CUDA_WHY] = "";
-    struct cuda *cuda;
-    bool capturing = false;
-    tw_status status = context_gpu(ctx, &cuda);
-    if (status != TW_OK)
-        return status;
-    if (!cuda_stream_capturing(cuda, c->stream, &capturing, why)) {
-        diag_error(&ctx->diag, LOC_NONE, "%s", why);
-        return TW_FAULT;
-    }
-    if (capturing)
-        diag_error(&ctx->diag, c->entry->launch->kernel->info->loc,
-                   "kernel `%s` was not started with such arguments before, and cannot be compiled "
-                   "while the stream is captured: call tw_entry_ready before the capture",
-                   c->entry->launch->kernel->info->name);
-    return capturing ? TW_BAD_ARGUMENT : TW_OK;
-}
-
 /* Too many: facts about sizes are no longer worth a variant each; values of statics must be. */
 static tw_status make_room(const struct entry_call *c, struct given *g)
 {
@@ -386,7 +364,10 @@ static tw_status variant_of(const struct entry_call *c, struct given *g,
     *out = find_variant(c->entry, g);
     if (*out)
         return TW_OK;
-    tw_status status = not_capturing(c);
+    tw_status status = launch_not_captured(
+        c->entry->launch, c->stream,
+        "it was not started with such arguments before, and cannot be compiled while the stream is "
+        "captured: call tw_entry_ready before the capture");
     if (status == TW_OK)
         status = make_room(c, g);
     if (status == TW_OK)

@@ -2,8 +2,6 @@
  * values would fit, those with the fewest changes first. */
 #include "api/objects.h"
 
-#include <inttypes.h>
-
 enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };
 
 struct fit {
@@ -118,10 +116,7 @@ static void say(const struct fit *f)
                 continue;
             text_printf(&out, "%s%s = ", between, info->tunes[t].name);
             between = ", ";
-            if (v.is_float)
-                text_add_double(&out, v.f, true);
-            else
-                text_printf(&out, "%" PRId64, v.i);
+            add_literal(&out, v);
         }
         long long takes = (long long)f->best[i].takes;
         if (f->excess == LOWER_MANY_BYTES)

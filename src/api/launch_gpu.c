@@ -314,26 +314,29 @@ static tw_status ready_call(void *user)
     return status == TW_OK ? on_device(c) : status;
 }
 
-/* Nothing is compiled or loaded while the stream is captured. */
-static tw_status not_capturing(struct gpu_call *c)
+tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal)
 {
+    struct gpu_call c = {.launch = l};
     bool capturing = false;
-    tw_status status = context_gpu(c->launch->ctx, &c->cuda);
+    tw_status status = context_gpu(l->ctx, &c.cuda);
     if (status != TW_OK)
         return status;
-    if (!cuda_stream_capturing(c->cuda, c->stream, &capturing, c->why))
-        return say(c, TW_FAULT);
+    if (!cuda_stream_capturing(c.cuda, stream, &capturing, c.why))
+        return say(&c, TW_FAULT);
     if (!capturing)
         return TW_OK;
-    strcpy(c->why, "it is not ready, and cannot be made so while the stream is captured: call "
-                   "tw_launch_ready before the capture");
-    return refuse(c, TW_BAD_ARGUMENT);
+    snprintf(c.why, sizeof c.why, "%s", refusal);
+    return refuse(&c, TW_BAD_ARGUMENT);
 }
 
 static tw_status start_call(void *user)
 {
     struct gpu_call *c = user;
-    tw_status status = is_ready(c->launch) ? TW_OK : not_capturing(c);
+    tw_status status = TW_OK;
+    if (!is_ready(c->launch))
+        status = launch_not_captured(c->launch, c->stream,
+                                     "it is not ready, and cannot be made so while the stream is "
+                                     "captured: call tw_launch_ready before the capture");
     if (status == TW_OK)
         status = ready_call(c);
     if (status == TW_OK && !start(c))

@@ -8,8 +8,8 @@
 struct launch_param {
     enum lower_param_kind kind;
     const struct sym *sym; /* NULL for a ticket */
-    uint64_t
-        value; /* its own bytes, first: a scalar's value, or an address for the caller to fill in */
+    /* A scalar's value, its bytes first; or an address for the caller to fill in. */
+    uint64_t value;
     void *data;     /* LOWER_POINTER: the caller's array */
     size_t bytes;   /* behind a pointer */
     bool zeroed;    /* must be zero before each launch */

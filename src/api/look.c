@@ -72,10 +72,7 @@ static void note_stand_ins(struct look *c)
         if (!is_unknown_static(c, p) || !c->known[p])
             continue;
         text_printf(&names, "%s%s = ", names.length ? ", " : "", info->params[p].name);
-        if (c->choice->values[p].is_float)
-            text_add_double(&names, c->choice->values[p].f, true);
-        else
-            text_printf(&names, "%lld", (long long)c->choice->values[p].i);
+        add_literal(&names, c->choice->values[p]);
     }
     if (names.length)
         diag_note(&c->launch->ctx->diag, info->loc,
@@ -181,12 +178,10 @@ const char *tw_launch_undecided(tw_launch *l)
 static void add_value(struct text *out, const struct look *c, int p)
 {
     struct literal v = c->choice->values[p];
-    if (v.is_float)
-        text_add_double(out, v.f, true);
-    else if (c->launch->kernel->info->params[p].dtype == DT_BOOL)
+    if (c->launch->kernel->info->params[p].dtype == DT_BOOL)
         text_add(out, v.i ? "true" : "false");
     else
-        text_printf(out, "%" PRId64, v.i);
+        add_literal(out, v);
 }
 
 /* What a launch of the text must know and the text itself does not say, as comments in front of

@@ -8,7 +8,8 @@
  *   variant.c     one compiled version for each choice, kept
  *   launch_run.c  prepare, run, verify
  *   look.c        check, show, devices
- *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both pass
+ *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both
+ *                 pass
  *   entry.c       launches by position from many threads; entry_table.h: how they find variants
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship
@@ -174,6 +175,9 @@ struct tw_launch {
 const char *array_fault(const tw_array *x);
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
+/* "BM = 128, BN = 64" of a resolved launch, in scratch memory; only_set: those that were set. */
+const char *tunes_text(const tw_launch *l, bool only_set);
+void add_literal(struct text *out, struct literal v);
 
 /* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported;
  * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */
@@ -184,16 +188,19 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
 
 /* The GPU of the context. TW_OK, TW_UNSUPPORTED (there is none; reported) or TW_NO_MEMORY. */
 tw_status context_gpu(tw_context *ctx, struct cuda **out);
-/* Of the latest call on it that refused: TW_NO_MEMORY (the GPU's), TW_FAULT (a kernel failed before)
- * or `otherwise`. */
+/* Of the latest call on it that refused: TW_NO_MEMORY (the GPU's), TW_FAULT (a kernel failed
+ * before) or `otherwise`. */
 tw_status gpu_status(const struct cuda *c, tw_status otherwise);
 tw_status gpu_run_status(const struct cuda *c); /* of a kernel; TW_UNSUPPORTED: it has none such */
+/* Reports why a call on the context's GPU refused; `misused` where the driver was not asked. */
+tw_status gpu_refuse(tw_context *ctx, const char *why, tw_status misused);
 /* Milliseconds of the GPU between two marks in the default stream. */
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
+bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
 /* PTX to be assembled, in the call in progress. */
 struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length);
-bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
-/* Prepares and runs a launch of a GPU's kernel `runs` times; the time of one. Reports. launch_gpu.c */
+/* Prepares and runs a launch of a GPU's kernel `runs` times; the time of one. Reports.
+ * launch_gpu.c */
 tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);
 /* Arrays on the device are copied to the host, into scratch memory, for as long as the call lasts.
  * Reports. */
@@ -207,6 +214,8 @@ tw_status launch_prepare(tw_launch *l);
 tw_status launch_check_sizes(tw_launch *l);
 /* Refuses that the array of parameter p is at NULL, if a view of it with elements is used. */
 tw_status launch_check_null(tw_launch *l, int p);
+/* Nothing is compiled or loaded while the stream is captured, which is refused in these words. */
+tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal);
 /* A launch that has its variant: loads that on the context's GPU. launch_gpu.c */
 tw_status launch_load(tw_launch *l);
 /* The same and all else that it needs in the stream; starts it there, if wanted. */
@@ -216,6 +225,9 @@ struct cpu_argument *launch_arguments(tw_launch *l);
 
 /* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);
+
+/* Resolves the launch; what it is kept under, in its own memory. TW_OK, or reported. tuning.c */
+tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
 /* "did you mean" as a note, if a name is near. */

@@ -6,6 +6,7 @@
 #include "api/objects.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -158,7 +159,15 @@ static bool next_rows(struct tune_group *groups, int count)
     return false;
 }
 
-static const char *tunes_text(tw_launch *l, bool only_set)
+void add_literal(struct text *out, struct literal v)
+{
+    if (v.is_float)
+        text_add_double(out, v.f, true);
+    else
+        text_printf(out, "%" PRId64, v.i);
+}
+
+const char *tunes_text(const tw_launch *l, bool only_set)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct text out;
@@ -166,12 +175,8 @@ static const char *tunes_text(tw_launch *l, bool only_set)
     for (int t = 0; t < info->tune_count; t++) {
         if (only_set && !l->tune_set[t])
             continue;
-        struct literal v = l->choice.tunes[t];
         text_printf(&out, "%s%s = ", out.length ? ", " : "", info->tunes[t].name);
-        if (v.is_float)
-            text_add_double(&out, v.f, true);
-        else
-            text_printf(&out, "%lld", (long long)v.i);
+        add_literal(&out, l->choice.tunes[t]);
     }
     return out.data;
 }

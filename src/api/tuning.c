@@ -1,6 +1,6 @@
 /* Tuning: what a launch is kept under, what it is likely to cost, and values to judge variants by.
  */
-#include "api/tuning.h"
+#include "api/objects.h"
 
 #include "tune/model.h"
 
@@ -13,13 +13,11 @@
 static void add_value(struct text *out, const char *name, struct literal v)
 {
     text_printf(out, "%s%s=", out->length ? "," : "", name);
-    if (v.is_float)
-        text_add_double(out, v.f, true);
-    else
-        text_printf(out, "%" PRId64, v.i);
+    add_literal(out, v);
 }
 
-const char *choice_text(struct arena *a, const tw_launch *l)
+/* "BM=128,BN=64" */
+static const char *choice_text(struct arena *a, const tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct text out;

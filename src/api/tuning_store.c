@@ -1,5 +1,5 @@
 /* The store of tuned values behind its public face. */
-#include "api/tuning.h"
+#include "api/objects.h"
 
 #include "tune/store.h"
 #include "tune/model.h"
@@ -122,26 +122,27 @@ const char *tw_store_path(const tw_store *s)
 
 /* --- rows --- */
 
+/* What a row has under one name in the store and in public. */
+#define ROW_MEMBERS(X)                                                                             \
+    STORE_TEXTS(X)                                                                                 \
+    X(samples)                                                                                     \
+    X(milliseconds)                                                                                \
+    X(measured)
+
 static struct store_row inner_row(const tw_tuned *t)
 {
-    struct store_row row = {.status = (int)t->status,
-                            .samples = t->samples,
-                            .milliseconds = t->milliseconds,
-                            .measured = t->measured};
+    struct store_row row = {.status = (int)t->status};
 #define TAKE(name) row.name = t->name;
-    STORE_TEXTS(TAKE)
+    ROW_MEMBERS(TAKE)
 #undef TAKE
     return row;
 }
 
 static tw_tuned public_row(const struct store_row *row)
 {
-    tw_tuned t = {.status = (tw_status)row->status,
-                  .samples = row->samples,
-                  .milliseconds = row->milliseconds,
-                  .measured = row->measured};
+    tw_tuned t = {.status = (tw_status)row->status};
 #define TAKE(name) t.name = row->name;
-    STORE_TEXTS(TAKE)
+    ROW_MEMBERS(TAKE)
 #undef TAKE
     return t;
 }

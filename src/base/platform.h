@@ -60,8 +60,8 @@ void platform_lock_free(const struct allocator *allocator,
 void platform_lock(struct platform_lock *l);
 void platform_unlock(struct platform_lock *l);
 
-/* Several files, as platform_write_file does it: all, or none where something fails. *failed is then
- * the index of the one that could not be written. */
+/* Several files, as platform_write_file does it: all, or none where something fails. *failed is
+ * then the index of the one that could not be written. */
 struct platform_output {
     const char *path;
     const void *data;

@@ -59,9 +59,27 @@ bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY])
     return c->pushed;
 }
 
+bool cuda_enter_to_make(struct cuda *c, char why[CUDA_WHY])
+{
+    enum { RELAXED = 2 }; /* CUstreamCaptureMode */
+    if (!cuda_enter(c, why))
+        return false;
+    if (!c->driver.capture_mode)
+        return true;
+    c->capture_mode = RELAXED;
+    c->relaxed = cuda_good(c, c->driver.capture_mode(&c->capture_mode),
+                           "cuThreadExchangeStreamCaptureMode", why);
+    if (!c->relaxed)
+        cuda_leave(c);
+    return c->relaxed;
+}
+
 void cuda_leave(struct cuda *c)
 {
     void *popped;
+    if (c->relaxed)
+        c->driver.capture_mode(&c->capture_mode);
+    c->relaxed = false;
     if (c->pushed)
         c->driver.context_pop(&popped);
     c->pushed = false;

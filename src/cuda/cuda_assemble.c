@@ -1,8 +1,9 @@
 /* PTX to machine code: from the cache, by `ptxas` where there is one, else by the driver.
  *
- * The driver's linker would give machine code that can be kept, but it assembles for linking: without
- * regard to how many blocks a multiprocessor holds, kernels take up to twice the registers. What
- * the driver assembles while it loads is as good as ptxas's and goes to the driver's own cache.
+ * The driver's linker would give machine code that can be kept, but it assembles for linking:
+ * without regard to how many blocks a multiprocessor holds, kernels take up to twice the registers.
+ * What the driver assembles while it loads is as good as ptxas's and goes to the driver's own
+ * cache.
  */
 #include "cuda/cuda_own.h"
 
@@ -116,8 +117,7 @@ static struct cuda_cache_key key_of(struct cuda *c, const struct cuda_text *t)
                                                       .ptx = t->ptx,
                                                       .ptx_length = t->length,
                                                       .assembler = assembler_of(c, t->scratch),
-                                                      .target = target,
-                                                      .options = ""});
+                                                      .target = target});
 }
 
 /* Without ptxas the driver does it, into its own cache. */

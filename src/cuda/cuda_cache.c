@@ -20,7 +20,6 @@ struct cuda_cache {
     size_t size; /* of this struct, the folder's name included */
     int64_t limit;
     int64_t room; /* bytes that may still be stored before the folder is looked at again */
-    int64_t found, lost;
     char setting[MOST_TROUBLE]; /* what is wrong with the environment; "": nothing */
     char trouble[MOST_TROUBLE]; /* why the latest file could not be stored; "": it could */
     bool on;
@@ -92,7 +91,7 @@ const char *cuda_cache_folder(const struct cuda_cache *c)
 
 struct cuda_cache_key cuda_cache_key(const struct cuda_cache_source *from)
 {
-    const char *const texts[] = {from->compiler, from->assembler, from->target, from->options};
+    const char *const texts[] = {from->compiler, from->assembler, from->target};
     struct cuda_cache_key key;
     struct blake2s h;
     blake2s_begin(&h);
@@ -132,7 +131,7 @@ static struct header header_for(const struct cuda_cache_key *key, const void *cu
     return h;
 }
 
-const void *cuda_cache_find(struct cuda_cache *c, struct arena *scratch,
+const void *cuda_cache_find(const struct cuda_cache *c, struct arena *scratch,
                             const struct cuda_cache_key *key, size_t *length)
 {
     const char *why;
@@ -147,11 +146,9 @@ const void *cuda_cache_find(struct cuda_cache *c, struct arena *scratch,
         struct header expected = header_for(key, cubin, *length);
         if (memcmp(file, &expected, sizeof expected) == 0) {
             platform_touch_file(path);
-            c->found++;
             return cubin;
         }
     }
-    c->lost++;
     return NULL;
 }
 
@@ -227,7 +224,7 @@ void cuda_cache_store(struct cuda_cache *c, struct arena *scratch, const struct 
 
 struct cuda_cache_state cuda_cache_look(const struct cuda_cache *c, struct arena *scratch)
 {
-    struct cuda_cache_state state = {.limit = c->limit, .found = c->found, .lost = c->lost};
+    struct cuda_cache_state state = {.limit = c->limit};
     const char *why;
     if (c->setting[0])
         state.trouble = arena_string(scratch, c->setting, strlen(c->setting));

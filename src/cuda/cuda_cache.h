@@ -26,9 +26,8 @@ struct cuda_cache_source {
     const char *compiler; /* version of this program */
     const char *ptx;
     size_t ptx_length;
-    const char *assembler; /* version of the driver, or of ptxas */
-    const char *target;    /* "sm_90a": what it is assembled for */
-    const char *options;
+    const char *assembler; /* which ptxas, and which driver */
+    const char *target;    /* "sm_90": the GPU that it is assembled for */
 };
 struct cuda_cache_key {
     unsigned char digest[BLAKE2S_BYTES];
@@ -36,7 +35,7 @@ struct cuda_cache_key {
 struct cuda_cache_key cuda_cache_key(const struct cuda_cache_source *from);
 
 /* The cubin, in scratch memory, aligned to 16 bytes; NULL: there is none. */
-const void *cuda_cache_find(struct cuda_cache *c, struct arena *scratch,
+const void *cuda_cache_find(const struct cuda_cache *c, struct arena *scratch,
                             const struct cuda_cache_key *key, size_t *length);
 /* Keeps it, if it can; drops what was not used for the longest time where there is too much. */
 void cuda_cache_store(struct cuda_cache *c, struct arena *scratch, const struct cuda_cache_key *key,
@@ -47,7 +46,6 @@ struct cuda_cache_state {
     int64_t limit;       /* bytes */
     int64_t bytes;       /* that it holds now */
     int64_t files;       /* cubins */
-    int64_t found, lost; /* by cuda_cache_find: how often there was one, how often not */
     const char *trouble; /* why nothing can be stored; NULL: it can. In scratch memory */
 };
 struct cuda_cache_state cuda_cache_look(const struct cuda_cache *c, struct arena *scratch);

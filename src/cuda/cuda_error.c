@@ -31,7 +31,9 @@ static const struct advice advices[] = {
      "a fork of a process that had a GPU open has none: fork before, or start programs anew (in "
      "Python: spawn)"},
     {4, false, "the process is ending and the driver with it: free contexts before"},
-    {34, false, "this is the toolkit's stub: take its folder lib64/stubs off LD_LIBRARY_PATH"},
+    {34, false,
+     "the CUDA toolkit's lib64/stubs/libcuda.so, which is only to link with, was loaded: take that "
+     "folder off LD_LIBRARY_PATH"},
     {46, false, "another process has the GPU to itself (nvidia-smi -q -d COMPUTE shows the mode)"},
     {100, false, "see whether nvidia-smi lists a GPU, and whether CUDA_VISIBLE_DEVICES hides it"},
     {200, false, "it is neither PTX nor machine code that this driver reads"},

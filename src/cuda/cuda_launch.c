@@ -68,12 +68,15 @@ static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cu
                                        : "those need a driver for CUDA 11.8");
         return false;
     }
-    for (int i = 0; i < 3; i++)
-        if (l->grid[i] % at_least_1(l->cluster[i])) {
-            snprintf(why, CUDA_WHY, "%lld blocks along %c are no multiple of the cluster's %d",
-                     (long long)l->grid[i], "xyz"[i], l -> cluster[i]);
-            return false;
-        }
+    for (int i = 0; i < 3; i++) {
+        long long blocks = l->grid[i];
+        int along = at_least_1(l->cluster[i]);
+        if (blocks % along == 0)
+            continue;
+        snprintf(why, CUDA_WHY, "%lld blocks along %c are no multiple of the cluster's %d", blocks,
+                 "xyz"[i], along);
+        return false;
+    }
     return size <= EVERYWHERE ||
            cuda_good(c, c->driver.function_set(m->function, FUNCTION_LARGE_CLUSTERS, 1),
                      "asking for clusters of more than 8 blocks", why);

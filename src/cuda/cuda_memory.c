@@ -72,6 +72,21 @@ static bool made(struct cuda *c, int result, const char *what, char why[CUDA_WHY
     return good;
 }
 
+/* A stream or an event, into *out. */
+static bool new_object(struct cuda *c, enum cuda_kind kind, int (*create)(void **, unsigned),
+                       const char *what, void **out, char why[CUDA_WHY])
+{
+    *out = NULL;
+    if (!cuda_enter(c, why))
+        return false;
+    struct cuda_object *o = add(c, kind);
+    bool done = o && made(c, create(out, 0), what, why);
+    if (done)
+        o->handle = (uintptr_t)*out;
+    cuda_leave(c);
+    return done;
+}
+
 static bool free_object(struct cuda *c, enum cuda_kind kind, uint64_t handle, const char *what,
                         char why[CUDA_WHY])
 {
@@ -115,7 +130,7 @@ bool cuda_allocate(struct cuda *c, size_t bytes, uint64_t *address, char why[CUD
 {
     struct cuda_object *o;
     *address = 0;
-    if (!cuda_enter(c, why))
+    if (!cuda_enter_to_make(c, why))
         return false;
     bool done = allocate(c, CUDA_MEMORY, bytes, &o, why);
     if (done)
@@ -132,13 +147,13 @@ bool cuda_free(struct cuda *c, uint64_t address, char why[CUDA_WHY])
 bool cuda_copy_in(struct cuda *c, uint64_t to, const void *from, size_t bytes, void *stream,
                   char why[CUDA_WHY])
 {
+    static const char what[] = "copying to the GPU";
     if (!bytes)
         return true;
     if (!cuda_enter(c, why))
         return false;
-    bool done =
-        cuda_good(c, c->driver.copy_in(to, from, bytes, stream), "copying to the GPU", why) &&
-        cuda_good(c, c->driver.stream_wait(stream), "copying to the GPU", why);
+    bool done = cuda_good(c, c->driver.copy_in(to, from, bytes, stream), what, why) &&
+                cuda_good(c, c->driver.stream_wait(stream), what, why);
     cuda_leave(c);
     return done;
 }
@@ -146,13 +161,13 @@ bool cuda_copy_in(struct cuda *c, uint64_t to, const void *from, size_t bytes, v
 bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, void *stream,
                    char why[CUDA_WHY])
 {
+    static const char what[] = "copying from the GPU";
     if (!bytes)
         return true;
     if (!cuda_enter(c, why))
         return false;
-    bool done =
-        cuda_good(c, c->driver.copy_out(to, from, bytes, stream), "copying from the GPU", why) &&
-        cuda_good(c, c->driver.stream_wait(stream), "copying from the GPU", why);
+    bool done = cuda_good(c, c->driver.copy_out(to, from, bytes, stream), what, why) &&
+                cuda_good(c, c->driver.stream_wait(stream), what, why);
     cuda_leave(c);
     return done;
 }
@@ -262,7 +277,7 @@ bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *addres
     struct cuda_object *o = workspace_of(c, stream_of(stream));
     bool found = o && o->bytes >= bytes;
     *address = 0;
-    if (!found && cuda_enter(c, why)) {
+    if (!found && cuda_enter_to_make(c, why)) {
         found = grow(c, stream, bytes, &o, why);
         cuda_leave(c);
     }
@@ -286,15 +301,7 @@ static void free_workspaces(struct cuda *c, const void *stream)
 
 bool cuda_stream_new(struct cuda *c, void **stream, char why[CUDA_WHY])
 {
-    *stream = NULL;
-    if (!cuda_enter(c, why))
-        return false;
-    struct cuda_object *o = add(c, CUDA_STREAM);
-    bool done = o && made(c, c->driver.stream_new(stream, 0), "cuStreamCreate", why);
-    if (done)
-        o->handle = (uintptr_t)*stream;
-    cuda_leave(c);
-    return done;
+    return new_object(c, CUDA_STREAM, c->driver.stream_new, "cuStreamCreate", stream, why);
 }
 
 bool cuda_stream_free(struct cuda *c, void *stream, char why[CUDA_WHY])
@@ -331,15 +338,7 @@ bool cuda_stream_capturing(struct cuda *c, void *stream, bool *capturing, char w
 
 bool cuda_event_new(struct cuda *c, void **event, char why[CUDA_WHY])
 {
-    *event = NULL;
-    if (!cuda_enter(c, why))
-        return false;
-    struct cuda_object *o = add(c, CUDA_EVENT);
-    bool done = o && made(c, c->driver.event_new(event, 0), "cuEventCreate", why);
-    if (done)
-        o->handle = (uintptr_t)*event;
-    cuda_leave(c);
-    return done;
+    return new_object(c, CUDA_EVENT, c->driver.event_new, "cuEventCreate", event, why);
 }
 
 bool cuda_event_free(struct cuda *c, void *event, char why[CUDA_WHY])

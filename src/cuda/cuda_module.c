@@ -47,7 +47,7 @@ struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *ker
         return NULL;
     m->shared_bytes = SHARED_WITHOUT_ASKING;
     snprintf(m->name, sizeof m->name, "%s", kernel);
-    bool loaded = cuda_enter(c, why);
+    bool loaded = cuda_enter_to_make(c, why);
     if (loaded) {
         loaded = load(c, m, image, kernel, why);
         cuda_leave(c);

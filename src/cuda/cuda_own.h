@@ -28,10 +28,12 @@ struct cuda {
     const struct allocator *allocator;
     struct cuda_driver driver;
     struct cuda_device device;
-    int handle;                  /* of the device */
-    void *context;               /* the primary one; NULL: not retained yet */
-    bool bound;                  /* it was made a thread's current one */
-    bool pushed;                 /* during a call: another was current */
+    int handle;    /* of the device */
+    void *context; /* the primary one; NULL: not retained yet */
+    bool bound;    /* it was made a thread's current one */
+    bool pushed;   /* during a call: another was current, */
+    bool relaxed;  /* and the thread's capture mode was this: */
+    int capture_mode;
     struct cuda_object *objects; /* the newest first */
     char assembler[192];         /* what tells one assembler from another; "": not asked yet */
     const struct cuda_module *started; /* the one started last; NULL: none, or it is gone */
@@ -45,10 +47,13 @@ struct cuda_module {
     int64_t shared_bytes; /* dynamic, that the function may use so far */
 };
 
-/* Makes the device's context current; leave() what was so before. Not to be nested. One that is
+/* Makes the device's context current; cuda_leave undoes it. Not to be nested. One that is
  * lost is refused, but for freeing. */
 bool cuda_enter(struct cuda *c, char why[CUDA_WHY]);
 bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY]);
+/* To load programs and to allocate. While a stream is captured, by whatever thread, the driver else
+ * refuses that, and the capture is lost. */
+bool cuda_enter_to_make(struct cuda *c, char why[CUDA_WHY]);
 void cuda_leave(struct cuda *c);
 
 /* "what: CUDA_ERROR_… (in words): advice" for a result that is not 0. True when it is 0. */
@@ -62,7 +67,6 @@ void cuda_say_image(const struct cuda *c, const char *image, char why[CUDA_WHY])
 void *cuda_take(const struct cuda *c, size_t size);
 void cuda_give(const struct cuda *c, void *memory, size_t size);
 
-/* In the context. */
 /* Frees all that is left. In the context. */
 void cuda_free_objects(struct cuda *c);
 

@@ -3,8 +3,8 @@
  *
  *   FAKE_CUBLAS_WRONG  1: the last element of each product is off
  *
- * As with the real ones, 8-bit integers are multiplied where m and k are multiples of 4, by cuBLASLt
- * only with A transposed, and of the ways that its heuristic answers one does not run. */
+ * As with the real ones, 8-bit integers are multiplied where m and k are multiples of 4, by
+ * cuBLASLt only with A transposed, and of the ways that its heuristic answers one does not run. */
 #include "tilewright.h"
 
 #include <dlfcn.h>

@@ -69,8 +69,9 @@ enum { FAKE_DEVICES = 8, FAKE_SHARED_BYTES = 227 * 1024, FAKE_MULTIPROCESSORS = 
  * function returns, and returns the code when it is to fail.
  *   FAKE          needs nothing
  *   FAKE_CONTEXT  a current context whose kernels have not failed
- *   FAKE_UNSAFE   besides, that no stream is being captured (CUDA Driver API,
- *                 cuThreadExchangeStreamCaptureMode): else the capture is invalid
+ *   FAKE_UNSAFE   besides, that no stream is being captured, as far as the modes of the capture and
+ *                 of the thread have it (CUDA Driver API, cuThreadExchangeStreamCaptureMode): else
+ *                 the capture is invalid
  *   FAKE_RELEASE  frees something: what it is to do it does even when it is to fail */
 struct fake_entry {
     int held;
@@ -96,7 +97,7 @@ int fake_enter(struct fake_entry *e, const char *name);
 
 /* Of the current context: INVALID_CONTEXT, or a fault that sticks, or GOOD. */
 int fake_state(void);
-/* Whether some stream is being captured; that capture is lost then. */
+/* Whether a stream is being captured that this call disturbs; that capture is lost then. */
 bool fake_capture_forbids(void);
 
 int64_t fake_setting(const char *name, int64_t otherwise);
@@ -160,6 +161,7 @@ struct fake_work {
 };
 struct fake_work *fake_work_new(enum fake_work_kind kind); /* NULL: no memory */
 void fake_work_free(struct fake_work *w);
+void *fake_copy(const void *data, size_t bytes); /* for free(); NULL: no memory */
 /* Copies of what the launch passes; false: no memory. */
 bool fake_take_arguments(struct fake_work *w, void *const *from);
 /* At the end of the stream, or into its capture. Takes the work. */

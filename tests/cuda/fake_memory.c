@@ -80,29 +80,37 @@ API int cuMemFree_v2(uint64_t address)
 
 /* --- in a stream --- */
 
+/* NULL: no memory. */
+static struct fake_work *transfer(enum fake_work_kind kind, uint64_t address, size_t bytes)
+{
+    struct fake_work *w = fake_work_new(kind);
+    if (w) {
+        w->address = address;
+        w->bytes = bytes;
+    }
+    return w;
+}
+
 /* What is to be copied may change once the call has returned, as memory that is not pinned. */
 API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
     FAKE_CONTEXT;
-    struct fake_work *w = fake_work_new(WORK_COPY_IN);
+    struct fake_work *w = transfer(WORK_COPY_IN, to, bytes);
     if (!w)
         return NO_MEMORY;
-    w->address = to;
-    w->bytes = bytes;
-    w->data = malloc(bytes + 1);
+    w->data = fake_copy(from, bytes);
     if (w->data)
-        memcpy(w->data, from, bytes);
-    return fake_enqueue(stream, w);
+        return fake_enqueue(stream, w);
+    fake_work_free(w);
+    return NO_MEMORY;
 }
 
 API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
     FAKE_CONTEXT;
-    struct fake_work *w = fake_work_new(WORK_COPY_OUT);
+    struct fake_work *w = transfer(WORK_COPY_OUT, from, bytes);
     if (!w)
         return NO_MEMORY;
-    w->address = from;
-    w->bytes = bytes;
     w->data = to;
     return fake_enqueue(stream, w);
 }
@@ -110,11 +118,9 @@ API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream
 API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
 {
     FAKE_CONTEXT;
-    struct fake_work *w = fake_work_new(WORK_FILL);
+    struct fake_work *w = transfer(WORK_FILL, to, bytes);
     if (!w)
         return NO_MEMORY;
-    w->address = to;
-    w->bytes = bytes;
     w->value = value;
     return fake_enqueue(stream, w);
 }

@@ -6,7 +6,7 @@
 
 static const char mark[8] = "FAKECUB";
 
-enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, JIT_INPUT_CUBIN = 0, JIT_INPUT_PTX = 1 };
+enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 
 /* The text into the caller's buffer for errors, if it gave one. */
 static void tell(unsigned count, const int *options, void **values, const char *text)
@@ -68,7 +68,6 @@ __attribute__((destructor)) static void finish(void)
     }
 }
 
-/* Reads it; the module only if `out` is there. */
 static int load(struct fake_module **out, const char *text, unsigned count, const int *options,
                 void **values)
 {
@@ -85,7 +84,7 @@ static int load(struct fake_module **out, const char *text, unsigned count, cons
     int result = read_module(m, text, &log);
     if (result)
         tell(count, options, values, log.data);
-    if (result || !out)
+    if (result)
         fake_module_free(m);
     else
         *out = m;

@@ -11,6 +11,8 @@ struct fake_stream {
     struct fake_object object;
     bool blocking; /* with the default stream */
     bool capturing, invalid;
+    int capture_mode;
+    const void *capturer; /* the thread that began it */
     struct fake_list queue, captured;
 };
 /* A graph, or one that is instantiated. */
@@ -40,7 +42,7 @@ void fake_work_free(struct fake_work *w)
     free(w);
 }
 
-static void *duplicate(const void *data, size_t bytes)
+void *fake_copy(const void *data, size_t bytes)
 {
     void *copy = malloc(bytes + 1);
     return copy ? memcpy(copy, data, bytes) : NULL;
@@ -52,7 +54,7 @@ bool fake_take_arguments(struct fake_work *w, void *const *from)
     w->launch.argument_count = (int)s->parameters.count;
     w->arguments = calloc(s->parameters.count + 1, sizeof *w->arguments);
     for (size_t i = 0; w->arguments && i < s->parameters.count; i++) {
-        w->arguments[i] = duplicate(from[i], ptx_variable_size(s->parameters.data[i]));
+        w->arguments[i] = fake_copy(from[i], ptx_variable_size(s->parameters.data[i]));
         if (!w->arguments[i])
             return false;
     }
@@ -62,13 +64,13 @@ bool fake_take_arguments(struct fake_work *w, void *const *from)
 
 static struct fake_work *clone(const struct fake_work *w)
 {
-    struct fake_work *copy = duplicate(w, sizeof *w);
+    struct fake_work *copy = fake_copy(w, sizeof *w);
     if (!copy)
         return NULL;
     copy->next = NULL;
     copy->arguments = NULL;
     if (w->kind == WORK_COPY_IN)
-        copy->data = duplicate(w->data, w->bytes);
+        copy->data = fake_copy(w->data, w->bytes);
     if ((w->kind != WORK_COPY_IN || copy->data) &&
         (w->kind != WORK_LAUNCH || fake_take_arguments(copy, w->arguments)))
         return copy;
@@ -165,14 +167,42 @@ int fake_drain(void)
 
 /* --- captures --- */
 
+/* CUstreamCaptureMode */
+enum { MODE_GLOBAL, MODE_THREAD_LOCAL, MODE_RELAXED };
+static _Thread_local int thread_mode = MODE_GLOBAL; /* its address stands for the thread */
+
+/* CUDA Driver API, cuThreadExchangeStreamCaptureMode. */
+static bool forbids(const struct fake_stream *s)
+{
+    if (!s->capturing || thread_mode == MODE_RELAXED || s->capture_mode == MODE_RELAXED)
+        return false;
+    bool all_global = thread_mode == MODE_GLOBAL && s->capture_mode == MODE_GLOBAL;
+    return all_global || s->capturer == &thread_mode;
+}
+
 bool fake_capture_forbids(void)
 {
     bool any = false;
     for (struct fake_stream *s = NULL; (s = next_stream(s));)
-        if (s->capturing)
+        if (forbids(s))
             any = s->invalid = true;
     return any;
 }
+
+#ifndef FAKE_CUDA_OLD
+API int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    FAKE;
+    int before = thread_mode;
+    if (fake_current_device() < 0)
+        return INVALID_CONTEXT;
+    if (*mode < MODE_GLOBAL || *mode > MODE_RELAXED)
+        return INVALID_VALUE;
+    thread_mode = *mode;
+    *mode = before;
+    return GOOD;
+}
+#endif
 
 /* The default stream would wait for one that is being captured. */
 static bool implicit(const struct fake_stream *s)
@@ -359,13 +389,14 @@ API int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 API int cuStreamBeginCapture_v2(void *stream, int mode)
 {
     FAKE_CONTEXT;
-    (void)mode;
     struct fake_stream *s = stream ? fake_object(stream, FAKE_STREAM) : NULL;
     if (!s)
         return stream ? INVALID_HANDLE : CAPTURE_UNSUPPORTED;
-    if (s->capturing)
+    if (s->capturing || mode < MODE_GLOBAL || mode > MODE_RELAXED)
         return INVALID_VALUE;
     s->capturing = true;
+    s->capture_mode = mode;
+    s->capturer = &thread_mode;
     return GOOD;
 }
 
@@ -428,20 +459,24 @@ API int cuGraphLaunch(void *graph, void *stream)
     return result;
 }
 
+static int destroy(void *graph, enum fake_kind kind)
+{
+    if (!fake_object(graph, kind))
+        return INVALID_HANDLE;
+    fake_graph_free(graph);
+    return GOOD;
+}
+
 API int cuGraphDestroy(void *graph)
 {
     FAKE_RELEASE;
-    if (!fake_object(graph, FAKE_GRAPH))
-        return INVALID_HANDLE;
-    fake_graph_free(graph);
-    return entered;
+    int result = destroy(graph, FAKE_GRAPH);
+    return entered ? entered : result;
 }
 
 API int cuGraphExecDestroy(void *graph)
 {
     FAKE_RELEASE;
-    if (!fake_object(graph, FAKE_GRAPH_EXEC))
-        return INVALID_HANDLE;
-    fake_graph_free(graph);
-    return entered;
+    int result = destroy(graph, FAKE_GRAPH_EXEC);
+    return entered ? entered : result;
 }

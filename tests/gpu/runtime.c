@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,40 @@ static void graphs(void)
     expect_total(&to, stream);
 }
 
+struct helper {
+    tw_launch *launch;
+    void *stream;
+    tw_status status;
+};
+
+static void *make_ready(void *user)
+{
+    struct helper *h = user;
+    h->status = tw_launch_ready(h->launch, h->stream);
+    return NULL;
+}
+
+/* While this thread captures, another loads a program, one that is new since its array is aligned
+ * to less, and allocates the workspace of a stream. */
+static void beside_a_capture(void)
+{
+    tw_array from = on_gpu(x, N), to = on_gpu(y, 2);
+    to = (tw_array){(char *)to.data + sizeof *y, TW_F32, 1, {1}, TW_ON_DEVICE};
+    struct helper h = {.launch = launch_of("total", &from, &to)};
+    void *stream, *graph;
+    pthread_t thread;
+    NEED(tw_stream_new(ctx, &stream));
+    NEED(tw_stream_new(ctx, &h.stream));
+    if (begin_capture(stream, 0) || pthread_create(&thread, NULL, make_ready, &h))
+        FAIL("the capture or the thread cannot be begun\n");
+    pthread_join(thread, NULL);
+    NEED(h.status);
+    if (end_capture(stream, &graph))
+        FAIL("the capture was lost\n");
+    NEED(tw_launch_start(h.launch, h.stream));
+    expect_total(&to, h.stream);
+}
+
 static void attributes(int capability)
 {
     tw_array from = on_gpu(x, N), to = on_gpu(y, N);
@@ -280,6 +315,7 @@ int main(int argc, char **argv)
         starts();
         streams();
         graphs();
+        beside_a_capture();
         attributes(d.capability);
         dlpack();
         memory(&d);

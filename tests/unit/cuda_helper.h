@@ -13,6 +13,7 @@
     X(int, cuCtxGetCurrent, (void **context))                                                      \
     X(int, cuCtxSetCurrent, (void *context))                                                       \
     X(int, cuStreamBeginCapture_v2, (void *stream, int mode))                                      \
+    X(int, cuThreadExchangeStreamCaptureMode, (int *mode))                                         \
     X(int, cuStreamEndCapture, (void *stream, void **graph))                                       \
     X(int, cuGraphInstantiateWithFlags, (void **out, void *graph, unsigned long long flags))       \
     X(int, cuGraphLaunch, (void *graph, void *stream))                                             \
@@ -34,6 +35,9 @@ extern struct driver driver;
  * must be left. */
 int cuda_setup(void **state);
 int cuda_teardown(void **state);
+
+/* A sum with workspace that must be zero: four blocks add up in turn. */
+extern const char cuda_total[];
 
 /* The fixture's launch becomes one of its first kernel for the GPU. */
 void aim_at_gpu(struct fixture *f);

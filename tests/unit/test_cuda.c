@@ -3,22 +3,9 @@
 #include "cuda_helper.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Workspace that must be zero: four blocks add up in turn. */
-static const char split_text[] = "kernel total(i32 n, const f32 *a, f32 *c) grid(4) warps(1)\n"
-                                 "{\n"
-                                 "    global f32 A[n] = a, C[1] = c;\n"
-                                 "    global f32 sums[1] = 0;\n"
-                                 "    global i32 turn[1] = 0;\n"
-                                 "    reg f32 t[16] = A[block.x * 16 +: 16];\n"
-                                 "    lock(turn[0], block.x);\n"
-                                 "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
-                                 "    sums[0 +: 1] = s;\n"
-                                 "    C[0 +: 1] = s;\n"
-                                 "    unlock(turn[0], block.x + 1);\n"
-                                 "}\n";
 
 static void give_arrays(struct fixture *f, const tw_array *a, const tw_array *b, const tw_array *c)
 {
@@ -233,33 +220,28 @@ static void test_start_with_attributes(void **state)
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_BAD_ARGUMENT, "1 to 16 blocks");
 }
 
-/* A GPU without clusters refuses them; what is only allowed is left out. */
-static void test_attributes_of_an_old_gpu(void **state)
+/* Clusters are refused; what is only allowed is left out. */
+static void expect_no_clusters(struct fixture *f, const char *why)
 {
-    struct fixture *f = *state;
     tw_array c = product_on_device(f);
     tw_launch_attributes all = {{2, 1, 1}, -1, true};
-    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED,
-            "clusters of 2 blocks: those need a GPU of compute capability 9.0");
+    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED, why);
     all.cluster[0] = 0;
     succeed(f, tw_launch_start_with(f->launch, NULL, &all));
     fetch(f, &c, NULL);
     expect_product(f, f->c);
 }
 
+static void test_attributes_of_an_old_gpu(void **state)
+{
+    expect_no_clusters(*state, "clusters of 2 blocks: those need a GPU of compute capability 9.0");
+}
+
 static void test_attributes_of_an_old_driver(void **state)
 {
-    struct fixture *f = *state;
     setenv("FAKE_CUDA_SM", "90", 1);
     setenv("TILEWRIGHT_CUDA_DRIVER", TW_FAKE_CUDA_OLD, 1);
-    tw_array c = product_on_device(f);
-    tw_launch_attributes all = {{2, 1, 1}, -1, true};
-    refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED,
-            "clusters of 2 blocks: those need a driver for CUDA 11.8");
-    all.cluster[0] = 0;
-    succeed(f, tw_launch_start_with(f->launch, NULL, &all));
-    fetch(f, &c, NULL);
-    expect_product(f, f->c);
+    expect_no_clusters(*state, "clusters of 2 blocks: those need a driver for CUDA 11.8");
 }
 
 static const char cluster_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -301,7 +283,7 @@ static void test_ptx_in_clusters(void **state)
 
 static tw_array total_on_device(struct fixture *f)
 {
-    load(f, split_text);
+    load(f, cuda_total);
     aim_at_gpu(f);
     tw_array a = on_device(f, f->a, TW_F32, 1, 64), c = on_device(f, f->c, TW_F32, 1, 1);
     a = (tw_array){a.data, TW_F32, 1, {64}, TW_ON_DEVICE};
@@ -387,6 +369,64 @@ static void test_capture_of_what_is_not_ready(void **state)
     expect_total(f, &c, other);
 }
 
+enum { MODE_GLOBAL, MODE_THREAD_LOCAL }; /* CUstreamCaptureMode */
+
+struct helper {
+    struct fixture *f;
+    void *stream, *memory;
+    tw_status allocated, ready, freed;
+    int mode; /* of its thread, after that */
+};
+
+static void *make_ready(void *user)
+{
+    struct helper *h = user;
+    h->allocated = tw_device_allocate(h->f->ctx, 256, &h->memory);
+    h->ready = tw_launch_ready(h->f->launch, h->stream);
+    h->mode = MODE_THREAD_LOCAL;
+    driver.cuThreadExchangeStreamCaptureMode(&h->mode);
+    return NULL;
+}
+
+static void *free_memory(void *user)
+{
+    struct helper *h = user;
+    h->freed = tw_device_free(h->f->ctx, h->memory);
+    return NULL;
+}
+
+/* What another thread does while this one captures, in the mode that forbids most; how it ends. */
+static void beside_a_capture(struct helper *h, void *(*body)(void *), int end)
+{
+    pthread_t thread;
+    void *stream, *graph;
+    succeed(h->f, tw_stream_new(h->f->ctx, &stream));
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, MODE_GLOBAL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, body, h), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), end);
+    if (graph)
+        assert_int_equal(driver.cuGraphDestroy(graph), 0);
+}
+
+static void test_ready_beside_a_capture(void **state)
+{
+    enum { UNDISTURBED = 0, INVALIDATED = 901 };
+    struct fixture *f = *state;
+    tw_array c = total_on_device(f);
+    struct helper h = {.f = f};
+    succeed(f, tw_stream_new(f->ctx, &h.stream));
+    beside_a_capture(&h, make_ready, UNDISTURBED);
+    succeed(f, h.allocated);
+    succeed(f, h.ready);
+    assert_int_equal(h.mode, MODE_GLOBAL); /* as it was */
+    succeed(f, tw_launch_start(f->launch, h.stream));
+    expect_total(f, &c, h.stream);
+    beside_a_capture(&h, free_memory, INVALIDATED);
+    refused(f, h.freed, TW_FAULT, "cannot be done while a stream is captured");
+    succeed(f, tw_device_free(f->ctx, h.memory)); /* it is still there */
+}
+
 int main(void)
 {
 #define GPU_TEST(name) cmocka_unit_test_setup_teardown(name, cuda_setup, cuda_teardown)
@@ -407,6 +447,7 @@ int main(void)
         GPU_TEST(test_workspace_is_zeroed_in_the_stream),
         GPU_TEST(test_start_is_captured),
         GPU_TEST(test_capture_of_what_is_not_ready),
+        GPU_TEST(test_ready_beside_a_capture),
     };
     return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }

@@ -27,8 +27,7 @@ static const struct cuda_cache_source usual = {.compiler = "0.1.0",
                                                .ptx = text,
                                                .ptx_length = sizeof text - 1,
                                                .assembler = "13000",
-                                               .target = "sm_90",
-                                               .options = ""};
+                                               .target = "sm_90"};
 
 static int set_up(void **state)
 {
@@ -98,8 +97,6 @@ static void what_was_stored_is_found(void **state)
     assert_string_equal(look.folder, folder);
     assert_int_equal(look.files, 1);
     assert_int_equal(look.limit, (int64_t)1 << 30);
-    assert_int_equal(look.found, 1);
-    assert_int_equal(look.lost, 1);
     assert_null(look.trouble);
 }
 
@@ -108,13 +105,12 @@ static void all_that_matters_is_in_the_key(void **state)
     struct cuda_cache *c = *state;
     struct cuda_cache_key key = cuda_cache_key(&usual);
     put(c, &key, "machine code");
-    struct cuda_cache_source others[5] = {usual, usual, usual, usual, usual};
+    struct cuda_cache_source others[] = {usual, usual, usual, usual};
     others[0].compiler = "0.1.1";
     others[1].ptx_length--;
     others[2].assembler = "12080";
     others[3].target = "sm_80";
-    others[4].options = "O0";
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 4; i++) {
         struct cuda_cache_key other = cuda_cache_key(&others[i]);
         expect(c, &other, NULL);
     }
@@ -258,7 +254,7 @@ static void folders_are_made(void **state)
 static struct cuda_cache_key numbered(int number)
 {
     struct cuda_cache_source from = usual;
-    from.options = arena_printf(&arena, "%d", number);
+    from.assembler = arena_printf(&arena, "%d", number);
     return cuda_cache_key(&from);
 }
 

@@ -50,7 +50,8 @@ static void expect_twice(const struct fixture *f, const float *x)
         assert_true(f->c[i] == 2 * x[i]);
 }
 
-/* In place on the device, from the middle of an allocation, in a DLManagedTensor; out to the host. */
+/* In place on the device, from the middle of an allocation, in a DLManagedTensor; out to the
+ * host. */
 static void test_taken_in_place(void **state)
 {
     struct fixture *f = *state;
