@@ -4,9 +4,9 @@
 
 #include "bench.h"
 #include "bench_arrays.h"
-#include "product.h"
 #include "bench_rounds.h"
 #include "bench_shapes.h"
+#include "product.h"
 #include "progress.h"
 #include "settings.h"
 

@@ -18,7 +18,8 @@ struct graph_calls {
     int (*free_ready)(void *ready);
 };
 
-/* Of the driver that is in use, in the primary context of a GPU, which becomes the thread's. false: there are no graphs. graphs_close only after true. */
+/* Of the driver that is in use, in the primary context of a GPU, which becomes the thread's. false:
+ * there are no graphs. graphs_close only after true. */
 bool graphs_open(struct graph_calls *x, int device);
 void graphs_close(struct graph_calls *x);
 bool graph_begin(const struct graph_calls *x, void *stream);

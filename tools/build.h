@@ -13,8 +13,8 @@
 
 /* --- types --- */
 
-/* Whether --type asks for `type` of a type variable. Where it says nothing of that
- * variable, all of its types are asked for. */
+/* Whether --type asks for `type` of a type variable. Where it says nothing of that variable, all of
+ * its types are asked for. */
 bool type_asked(const struct options *o, const tw_type *variable, const char *type);
 /* Whether every type that it names is one of some kernel: STATUS_OK, or STATUS_USAGE after a
  * message. */

@@ -180,7 +180,8 @@ static tw_status add_to_build(const struct version *v, tw_launch *l)
     return tw_build_add(v->builder->build, l, &when);
 }
 
-/* The PTX of a version, behind the comments in front; NULL: it does not compile. The caller frees. */
+/* The PTX of a version, behind the comments in front; NULL: it does not compile. The caller
+ * frees. */
 static char *ptx_of(const struct version *v)
 {
     tw_launch *l;
@@ -214,8 +215,7 @@ static unsigned facts_that_matter(struct version *v)
     return matter;
 }
 
-/* An entry of a file that says no target and does not fit this one is
- * passed over. */
+/* An entry of a file that says no target and does not fit this one is passed over. */
 static int add_version(const struct version *v)
 {
     tw_launch *l;

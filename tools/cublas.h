@@ -26,7 +26,8 @@ struct cublas {
 
 /* Looks at $TILEWRIGHT_CUBLAS (a folder or libcublas itself), what the loader finds, CUDA's
  * folders, and where pip puts it: $VIRTUAL_ENV and the paths of the `python3` here. Calls go to
- * `stream`, of the GPU that is current. false: why says how to get it. cublas_close in either case. */
+ * `stream`, of the GPU that is current. false: why says how to get it. cublas_close in either
+ * case. */
 bool cublas_open(struct cublas *x, void *stream);
 void cublas_close(struct cublas *x);
 /* cuBLAS's own, of the device: products that are captured must not allocate any. */

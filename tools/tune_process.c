@@ -1,9 +1,9 @@
 /* Child processes, and what they are told and answer: messages of one size over two pipes.
  *
  * Children are forks of the program, so they have the source, the candidates and the arrays as the
- * parent has them; a parent never opens a GPU, since what it had open would be of no use to them. One
- * ends when its input does, or with its parent. Each leads a group of processes, so that what it has
- * started ends with it.
+ * parent has them; a parent never opens a GPU, since what it had open would be of no use to them.
+ * One ends when its input does, or with its parent. Each leads a group of processes, so that what
+ * it has started ends with it.
  */
 #include "tune.h"
 

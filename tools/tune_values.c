@@ -2,8 +2,8 @@
  *
  * Every candidate's values are judged by `ensures`, which is worked out once, here, before the
  * processes that measure are forked. Where that would take too long at the sizes to tune for, the
- * run-time sizes that are axes of arrays are made smaller: the program judged is the same, since only
- * statics and whether 16 divides a size are compiled in.
+ * run-time sizes that are axes of arrays are made smaller: the program judged is the same, since
+ * only statics and whether 16 divides a size are compiled in.
  */
 #include "tune.h"
 

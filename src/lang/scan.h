@@ -1,10 +1,9 @@
 /* Bytes to tokens.
  *
  * The whole text is scanned at once, so that the parser may look ahead as far as it likes, and so
- * that brackets are
- * paired before parsing: after an error the parser knows where the construct ends. What the scanner
- * cannot read becomes a TOK_BAD and a problem; the parser reports problems as it passes them, so
- * that messages come in the order of the text.
+ * that brackets are paired before parsing: after an error the parser knows where the construct
+ * ends. What the scanner cannot read becomes a TOK_BAD and a problem; the parser reports problems
+ * as it passes them, so that messages come in the order of the text.
  */
 #ifndef TW_SCAN_H
 #define TW_SCAN_H

@@ -47,8 +47,7 @@ static inline bool op_divides(enum op op)
 /* Precedence of an infix op as in C, 1 (||) to 10 (* / %); 0 for the rest. */
 int op_precedence(enum op op);
 /* The op written `text` in that form with that many operands (-1: any); OP_COUNT if none.
- * REDUCE_MAX and MAX share a
- * text: arity tells them apart. */
+ * REDUCE_MAX and MAX share a text: arity tells them apart. */
 enum op op_by_text(const char *text, enum op_form form, int arity);
 
 #endif

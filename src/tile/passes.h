@@ -45,8 +45,7 @@ void pass_fold(struct pass_context *c);
 
 /* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
  * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared
- * tiles, copies not waited for.
- * sets: sync, sync_undecided. */
+ * tiles, copies not waited for. sets: sync, sync_undecided. */
 void pass_synccheck(struct pass_context *c);
 /* blockcheck.c, with it: warns of stores to views that several blocks surely make to the same
  * elements, with values that differ. At tile level. */

@@ -222,8 +222,9 @@ struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
                          struct expr *arg);                 /* arg may be NULL */
 bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc ignored */
 
-/* --- walk.c: visiting. Every walk goes in program order; for a FOR: init, condition, body, step.
- * --- */
+/* --- walk.c: visiting --- */
+
+/* Every walk goes in program order; for a FOR: init, condition, body, step. */
 
 /* Calls visit on each expression below *root, operands (index values and `otherwise` included)
  * before their parent; visit may replace *at. */

@@ -28,9 +28,9 @@ int occupancy_blocks(const struct occupancy_limits *has, const struct block_need
 }
 
 /* All candidates do the same work, so they are compared by what keeps a GPU from it: the last wave
- * of blocks, which leaves multiprocessors idle; fewer warps than a multiprocessor has schedulers (4),
- * and somewhat every warp too few to hide latencies; and small tiles, which read memory more often: as
- * the square root of the registers that hold a block's results. */
+ * of blocks, which leaves multiprocessors idle; fewer warps than a multiprocessor has schedulers
+ * (4), and somewhat every warp too few to hide latencies; and small tiles, which read memory more
+ * often: as the square root of the registers that hold a block's results. */
 double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs)
 {
     int resident = occupancy_blocks(has, needs);

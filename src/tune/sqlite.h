@@ -13,7 +13,8 @@
 struct sqlite3;      /* a connection, */
 struct sqlite3_stmt; /* and a statement that was prepared on it */
 
-/* Result codes and flags: https://sqlite.org/rescode.html, https://sqlite.org/c3ref/c_open_autoproxy.html */
+/* Result codes and flags: https://sqlite.org/rescode.html,
+ * https://sqlite.org/c3ref/c_open_autoproxy.html */
 enum {
     SQLITE_OK = 0,
     SQLITE_BUSY = 5,

@@ -17,7 +17,7 @@ enum {
     STORE_WAIT_MS = 20000           /* for a lock of other processes */
 };
 
-/* The columns in order: X(field). The first STORE_KEYS of them say what was measured. */
+/* The columns of text in order: X(field). All but `why` and `version` say what was measured. */
 #define STORE_TEXTS(X)                                                                             \
     X(device)                                                                                      \
     X(kernel)                                                                                      \
