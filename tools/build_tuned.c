@@ -124,24 +124,25 @@ static bool copy_name(struct cursor *c, char out[64], const char *key, int count
     return !c->bad;
 }
 
+static void read_assignment(struct cursor *c, const char *key, struct assignment *list, int *count)
+{
+    struct assignment *a = &list[*count];
+    if (!copy_name(c, a->name, key, *count))
+        return;
+    read_scalar(c, a->value, sizeof a->value);
+    ++*count;
+}
+
 static void type_member(void *user, struct cursor *c, const char *key)
 {
     struct tuned_entry *e = user;
-    struct assignment *a = &e->types[e->type_count];
-    if (!copy_name(c, a->name, key, e->type_count))
-        return;
-    read_scalar(c, a->value, sizeof a->value);
-    e->type_count++;
+    read_assignment(c, key, e->types, &e->type_count);
 }
 
 static void tune_member(void *user, struct cursor *c, const char *key)
 {
     struct tuned_entry *e = user;
-    struct assignment *a = &e->tunes[e->tune_count];
-    if (!copy_name(c, a->name, key, e->tune_count))
-        return;
-    read_scalar(c, a->value, sizeof a->value);
-    e->tune_count++;
+    read_assignment(c, key, e->tunes, &e->tune_count);
 }
 
 static int64_t read_end(struct cursor *c, int64_t open)

@@ -160,7 +160,8 @@ static void element_text(char *out, size_t size, const tw_array *a, int64_t inde
         integer_text(out, size, a->dtype, at);
 }
 
-void tensor_print(FILE *out, const tw_array *a)
+/* "[1.0, 3.0, nan]": row-major, as a Python list */
+static void print_elements(FILE *out, const tw_array *a)
 {
     char text[40];
     int64_t n = tensor_elements(a);
@@ -189,9 +190,14 @@ void tensor_json(struct json *j, const tw_array *a)
     json_close(j, ']');
 }
 
-struct tensor_summary tensor_summarise(const tw_array *a)
+struct summary {
+    double least, most, mean; /* of those that are numbers */
+    int64_t not_numbers;
+};
+
+static struct summary summarise(const tw_array *a)
 {
-    struct tensor_summary s = {.least = INFINITY, .most = -INFINITY};
+    struct summary s = {.least = INFINITY, .most = -INFINITY};
     int64_t n = tensor_elements(a);
     for (int64_t i = 0; i < n; i++) {
         double v = tw_dtype_load(a->dtype, element(a, i));
@@ -212,11 +218,11 @@ void tensor_report(const tw_array *a, const char *keep)
 {
     char type[128];
     if (tensor_elements(a) <= SHOWN_ELEMENTS) {
-        tensor_print(stdout, a);
+        print_elements(stdout, a);
         putchar('\n');
         return;
     }
-    struct tensor_summary s = tensor_summarise(a);
+    struct summary s = summarise(a);
     format_array_type(type, sizeof type, a);
     printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
     if (s.not_numbers)

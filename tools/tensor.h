@@ -28,17 +28,11 @@ void tensor_fill(tw_array *a, const struct fill_options *o);
 /* A copy with other elements; false: no memory. */
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
 
-/* "[1.0, 3.0, nan]": row-major, as a Python list */
-void tensor_print(FILE *out, const tw_array *a);
-void tensor_json(struct json *j, const tw_array *a); /* the same for JSON; "nan", "inf", "-inf" */
-struct tensor_summary {
-    double least, most, mean;
-    int64_t not_numbers;
-};
-struct tensor_summary tensor_summarise(const tw_array *a);
+/* The elements, row-major; "nan", "inf" and "-inf" as strings. */
+void tensor_json(struct json *j, const tw_array *a);
 enum { SHOWN_ELEMENTS = 64 }; /* as many as that are printed one by one */
-/* A line on standard output: the elements, or of more of them the type, range and mean, and that `--out
- * KEEP=FILE.npy` keeps them. */
+/* A line on standard output: the elements, as a Python list; or of more than SHOWN_ELEMENTS the
+ * type, range and mean, and that `--out KEEP=FILE.npy` keeps them. */
 void tensor_report(const tw_array *a, const char *keep);
 
 #endif

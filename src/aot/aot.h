@@ -116,8 +116,6 @@ int aot_least_alignment(const struct aot_function *f);
 
 /* A text in quotes, as C reads it. */
 void aot_quote(struct text *out, const char *s, size_t length);
-/* A text within a comment of C. */
-void aot_comment(struct text *out, const char *s);
 /* The text in lines of 100 columns where they can be broken. */
 void aot_wrap(struct text *out, const char *text);
 /* "MATMUL" */

@@ -25,7 +25,8 @@ void aot_quote(struct text *out, const char *s, size_t length)
     text_add_char(out, '"');
 }
 
-void aot_comment(struct text *out, const char *s)
+/* A text within a comment of C. */
+static void add_comment(struct text *out, const char *s)
 {
     for (; *s; s++) {
         text_add_char(out, *s);
@@ -131,7 +132,7 @@ const char *aot_about(struct aot_build *b)
         if (again)
             continue;
         text_add(&about, i ? ", " : " ");
-        aot_comment(&about, b->functions.data[i].file);
+        add_comment(&about, b->functions.data[i].file);
     }
     text_add(&about, ". Do not edit it: change the kernels and build it again.");
     return about.data;
@@ -275,7 +276,7 @@ static void declare(struct text *out, const struct aot_build *b, const struct ao
     text_init(&words, b->arena);
     describe(&words, b, f);
     text_add(out, "\n/* ");
-    aot_comment(out, words.data);
+    add_comment(out, words.data);
     text_add(out, " */\n");
     aot_prototype(out, b, f);
     text_add(out, ";\n");
