@@ -14,18 +14,6 @@ static double batch_ms(const struct gpu *g)
     return 1e3 * g->round_seconds / ROUND_BATCHES;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double median_of(double *v, int count)
-{
-    qsort(v, (size_t)count, sizeof *v, compare_doubles);
-    return count ? (v[count / 2] + v[(count - 1) / 2]) / 2 : 0;
-}
-
 int gpu_open(struct gpu *g, int ordinal)
 {
     tw_status s = tw_stream_new(g->ctx, &g->stream);
@@ -204,9 +192,7 @@ void contenders_time(struct gpu *g, struct contender *const *list, int count)
 
 double contender_ms(const struct gpu *g, const struct contender *c)
 {
-    double ms[ROUNDS_MOST];
-    memcpy(ms, c->ms, (size_t)g->rounds * sizeof *ms);
-    return median_of(ms, g->rounds);
+    return median_of(c->ms, g->rounds);
 }
 
 double contender_ratio(const struct gpu *g, const struct contender *a, const struct contender *b)

@@ -56,6 +56,5 @@ void contender_close(struct gpu *g, struct contender *c);
 double contender_ms(const struct gpu *g, const struct contender *c); /* the median of the rounds */
 /* Of b's time over a's, round by round: how fast a is beside b. */
 double contender_ratio(const struct gpu *g, const struct contender *a, const struct contender *b);
-double median_of(double *v, int count); /* sorts v */
 
 #endif

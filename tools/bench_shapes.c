@@ -1,10 +1,8 @@
 #include "bench_shapes.h"
 
 #include <glob.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EXTENT_MOST = 1 << 20, LIST_MOST = 32 };
 
@@ -70,24 +68,12 @@ static int add_file(struct shapes *x, const struct command *self, const char *pa
     return status;
 }
 
-char *bench_file(const char *name)
-{
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (access("bench", R_OK) == 0 || !slash)
-        return need_text("bench/%s", name);
-    *slash = '\0';
-    return need_text("%s/../bench/%s", program, name);
-}
-
 static int add_suite(struct shapes *x, const struct command *self, const char *name)
 {
     if (strchr(name, '/') || strchr(name, '.'))
         return add_file(x, self, name);
-    char *file = need_text("suite/%s.txt", strcmp(name, "all") == 0 ? "*" : name);
-    char *pattern = bench_file(file);
+    char *file = need_text("bench/suite/%s.txt", strcmp(name, "all") == 0 ? "*" : name);
+    char *pattern = source_path(file);
     glob_t found;
     int status = STATUS_OK;
     if (glob(pattern, 0, NULL, &found) != 0)
@@ -174,16 +160,4 @@ int shapes_gather(struct shapes *x, const struct command *self, const struct opt
     for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
         status = add_use(x, self, &given->uses[i], batches.list[0]);
     return status == STATUS_OK ? add_extents(x, self, given, &batches) : status;
-}
-
-const char *shapes_group(const struct shapes *x, int index)
-{
-    for (int i = 0; i < x->count; i++) {
-        bool seen = false;
-        for (int j = 0; j < i; j++)
-            seen |= strcmp(x->list[i].group, x->list[j].group) == 0;
-        if (!seen && index-- == 0)
-            return x->list[i].group;
-    }
-    return NULL;
 }

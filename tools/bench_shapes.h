@@ -20,10 +20,6 @@ struct shapes {
  * the program's folder, "all" every one there. STATUS_OK, or a status after a message; the caller
  * frees `list`. */
 int shapes_gather(struct shapes *x, const struct command *self, const struct options *given);
-/* bench/NAME here, or beside the folder that the program was built in. The caller frees. */
-char *bench_file(const char *name);
-/* The groups, in order of their first shape: the index-th, or NULL. */
-const char *shapes_group(const struct shapes *x, int index);
 
 /* clang-format off */
 #define OPTION_SUITE                                                                               \

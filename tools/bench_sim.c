@@ -6,11 +6,9 @@
 #include "progress.h"
 #include "settings.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { SIZE = 256, SIZE_LEAST = 32, SIZE_MOST = 2048, REPEAT = 5 };
 
@@ -49,19 +47,6 @@ static double processor_seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* The file here, or beside the folder that the program was built in; the caller frees. */
-static char *default_file(void)
-{
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (access(kernel_path, R_OK) == 0 || !slash)
-        return need_text("%s", kernel_path);
-    *slash = '\0';
-    return need_text("%s/../%s", program, kernel_path);
 }
 
 static int complain_of(const struct simulated *b, tw_status s)
@@ -189,7 +174,8 @@ int bench_simulator(const struct command *self, const struct options *given)
     if (!options_integer(given, "size", SIZE_LEAST, SIZE_MOST, &b.size) ||
         !options_integer(given, "repeat", 1, 1000, &b.repeat))
         return STATUS_USAGE;
-    char *path = given->word_count > 1 ? need_text("%s", given->words[1]) : default_file();
+    char *path =
+        given->word_count > 1 ? need_text("%s", given->words[1]) : source_path(kernel_path);
     int status = program_open(
         &b.program, path, &(struct program_config){.threads = 1, .colour = on_terminal(stderr)});
     if (status == STATUS_OK)

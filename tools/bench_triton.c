@@ -1,5 +1,4 @@
 #include "bench_triton.h"
-#include "bench_shapes.h"
 #include "tool.h"
 
 #include <stdlib.h>
@@ -47,7 +46,7 @@ struct triton_time triton_time(const struct gemm *g)
         snprintf(x.why, sizeof x.why, "its product here is a single one of f16, bf16, f32 or tf32");
         return x;
     }
-    char line[2000], *script = bench_file("triton_matmul.py");
+    char line[2000], *script = source_path("bench/triton_matmul.py");
     setenv("TRITON_MATMUL", script, 1); /* the shell takes it whole, whatever is in it */
     char *command =
         need_text("python3 \"$TRITON_MATMUL\" %lld %lld %lld --type %s 2>&1", (long long)g->m,

@@ -3,10 +3,8 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What it needs lies beside it when it was unpacked rather than installed; loaded first, by path,
  * it is found. */
@@ -54,17 +52,7 @@ static bool try_pattern(struct blas *b, const char *pattern)
 /* build/blas, where ./dev unpacks it, seen from build/tilewright or build-debug/tilewright. */
 static bool try_unpacked(struct blas *b)
 {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return false;
-    program[length] = '\0';
-    char *slash = strrchr(program, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    char *pattern =
-        need_text("%s/../build/blas/usr/lib/*/openblas-pthread/libopenblas*.so*", program);
+    char *pattern = source_path("build/blas/usr/lib/*/openblas-pthread/libopenblas*.so*");
     bool ok = try_pattern(b, pattern);
     free(pattern);
     return ok;

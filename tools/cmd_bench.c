@@ -10,12 +10,10 @@
 #include "tuned.h"
 #include "verdict.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     SIZE_MOST = 65536,
@@ -67,18 +65,6 @@ struct bench {
     struct progress progress;
     struct json json;
 };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, compare_doubles);
-    return n ? (v[n / 2] + v[(n - 1) / 2]) / 2 : 0;
-}
 
 /* --- what to time --- */
 
@@ -163,16 +149,7 @@ static int add_target(struct bench *b, const char *target)
 
 bool bench_find_kernels(glob_t *found)
 {
-    char program[PATH_MAX];
-    if (glob("kernels/matmul/*.tile", 0, NULL, found) == 0)
-        return true;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    char *pattern = need_text("%s/../kernels/matmul/*.tile", program);
+    char *pattern = source_path("kernels/matmul/*.tile");
     bool ok = glob(pattern, 0, NULL, found) == 0;
     free(pattern);
     return ok;
@@ -344,8 +321,8 @@ static tw_status time_kernel(struct bench *b, tw_launch *l, struct product *x,
             x->seconds[x->runs++] = other;
     }
     if (s == TW_OK) {
-        row->ms = 1e3 * median(kernel, row->runs);
-        row->blas_ms = 1e3 * median(blas, row->runs);
+        row->ms = 1e3 * median_of(kernel, row->runs);
+        row->blas_ms = 1e3 * median_of(blas, row->runs);
         row->blas_percent = row->blas_ms > 0 ? 100 * row->blas_ms / row->ms : 0;
     }
     free(kernel);
@@ -511,7 +488,7 @@ static void put_blas(struct bench *b, struct product *x)
                             .k = x->size.k,
                             .runs = x->runs,
                             .blas_percent = 100};
-    row.ms = 1e3 * median(x->seconds, x->runs);
+    row.ms = 1e3 * median_of(x->seconds, x->runs);
     if (row.ms > 0)
         row.gflops = 2.0 * (double)row.m * (double)row.n * (double)row.k / row.ms * 1e-6;
     put_row(b, &row);

@@ -413,22 +413,6 @@ static int launch_once(struct run *r, int64_t turn)
     return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_ms(const struct run *r)
-{
-    double *sorted = need_memory((size_t)r->repeat * sizeof *sorted);
-    memcpy(sorted, r->seconds, (size_t)r->repeat * sizeof *sorted);
-    qsort(sorted, (size_t)r->repeat, sizeof *sorted, compare_doubles);
-    double median = (sorted[r->repeat / 2] + sorted[(r->repeat - 1) / 2]) / 2;
-    free(sorted);
-    return 1e3 * median;
-}
-
 static int write_outputs(struct run *r)
 {
     char why[256];
@@ -578,7 +562,7 @@ static void report_json(const struct run *r)
         json_array(&j, &r->arrays[i]);
     json_close(&j, '}');
     json_key(&j, "milliseconds");
-    json_real(&j, median_ms(r));
+    json_real(&j, 1e3 * median_of(r->seconds, (int)r->repeat));
     json_key(&j, "runs");
     json_integer(&j, r->repeat);
     if (r->verify)
@@ -622,7 +606,8 @@ static int report(struct run *r)
     } else {
         report_arrays(r);
         if (r->repeat > 1)
-            printf("time: %.4g ms, median of %lld runs\n", median_ms(r), (long long)r->repeat);
+            printf("time: %.4g ms, median of %lld runs\n",
+                   1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
         if (r->verify && r->verdict.ok) {
             char *text = verdict_text(&r->verdict);
             printf("verified: %s\n", text);

@@ -2,6 +2,7 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -104,6 +105,22 @@ double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median_of(const double *values, int count)
+{
+    double *sorted = need_memory((size_t)count * sizeof *sorted);
+    memcpy(sorted, values, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    double median = count ? (sorted[count / 2] + sorted[(count - 1) / 2]) / 2 : 0;
+    free(sorted);
+    return median;
+}
+
 char *read_whole_file(const char *path, size_t *length)
 {
     FILE *f = fopen(path, "rb");
@@ -127,6 +144,19 @@ char *read_whole_file(const char *path, size_t *length)
     if (length)
         *length = held;
     return text;
+}
+
+char *source_path(const char *path)
+{
+    char *folder = need_text("%.*s", (int)(strrchr(path, '/') - path), path), program[PATH_MAX];
+    bool is_here = access(folder, R_OK) == 0;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    free(folder);
+    if (is_here || !slash)
+        return need_text("%s", path);
+    return need_text("%.*s/../%s", (int)(slash - program), program, path);
 }
 
 static void *checked(void *p)

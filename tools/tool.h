@@ -36,11 +36,15 @@ const char *closest_name(const char *name, const char *const *names);
  * be empty. The caller frees. */
 char *name_hint(const char *name, const char *const *names);
 
-bool on_terminal(FILE *f); /* and the terminal can do colours */
-double seconds_now(void);  /* monotonic */
+bool on_terminal(FILE *f);                         /* and the terminal can do colours */
+double seconds_now(void);                          /* monotonic */
+double median_of(const double *values, int count); /* 0 of none */
 /* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read.
  * The caller frees. */
 char *read_whole_file(const char *path, size_t *length);
+/* A path of the source tree: here where its folder is here, else seen from the folder in which the
+ * program was built. The caller frees. */
+char *source_path(const char *path);
 /* malloc and friends that end the program with a message when there is no memory. */
 void *need_memory(size_t size); /* zeroed */
 void *need_more_memory(void *old, size_t size);

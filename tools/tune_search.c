@@ -1,8 +1,8 @@
 /* The parent: who does what when.
  *
  * All candidates are estimated, then compiled in the order of their estimates while those that are
- * ready are verified and timed, one at a time, by a process of its own; at last the best few are timed
- * again in turn, with nothing else going on. What was measured is stored at once.
+ * ready are verified and timed, one at a time, by a process of its own; at last the best few are
+ * timed again in turn, with nothing else going on. What was measured is stored at once.
  */
 #include "tune.h"
 
@@ -54,29 +54,13 @@ static struct candidate *candidate_at(const struct search *s, int index)
 
 /* --- what came out --- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, int count)
-{
-    double *sorted = need_memory((size_t)count * sizeof *sorted);
-    memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
-    double m = count ? (sorted[count / 2] + sorted[(count - 1) / 2]) / 2 : 0;
-    free(sorted);
-    return m;
-}
-
 static void add_samples(struct candidate *c, const double *samples, int count)
 {
     c->samples =
         need_more_memory(c->samples, (size_t)(c->sample_count + count) * sizeof *c->samples);
     memcpy(c->samples + c->sample_count, samples, (size_t)count * sizeof *samples);
     c->sample_count += count;
-    c->ms = median(c->samples, c->sample_count);
+    c->ms = median_of(c->samples, c->sample_count);
 }
 
 static void store(struct search *s, const struct candidate *c)
