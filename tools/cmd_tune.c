@@ -347,7 +347,9 @@ static const struct option_spec tune_options[] = {
     OPTION_THREADS,
     OPTION_STORE,
     {.name = "no-store", .help = "keep nothing"},
-    {.name = "list", .help = "show what is stored, of FILE's kernel or all"},
+    {.name = "list",
+     .help = "show what is stored, of FILE's kernel or all; as --forget and --export, of\n"
+             "the sizes, types and device that are given alone"},
     {.name = "forget",
      .help = "delete what is stored of FILE[:KERNEL]; without FILE, what other\n"
              "versions of the library measured"},

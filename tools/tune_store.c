@@ -1,9 +1,16 @@
 /* What can be done with stored results: listing, forgetting, exporting. */
+#include "settings.h"
 #include "tune.h"
 #include "tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What a row's sizes or types must say. */
+struct wanted {
+    bool is_type;
+    struct assignment assignment; /* its name "": of any */
+};
 
 struct store_command {
     const struct command *self;
@@ -13,10 +20,27 @@ struct store_command {
     tw_store *store;
     tw_tuned filter;
     char device[256];
-    int count; /* rows found */
+    int wanted_count;
+    struct wanted *wanted;
+    int *rows; /* of those found, the ones that are meant */
+    int count;
 };
 
 /* --- what is meant --- */
+
+/* What is for tuning has no meaning here; nothing of it is passed over in silence. */
+static int check_options(const struct store_command *c)
+{
+    static const char *const ways[] = {"list", "forget", "export", NULL};
+    static const char *const of_tuning[] = {"tune",      "budget",     "timeout", "jobs",
+                                            "finalists", "exhaustive", "again",   "threads",
+                                            "no-store",  "json",       NULL};
+    const char *way = options_any(c->given, ways), *other = options_any(c->given, of_tuning);
+    for (int i = 0; ways[i]; i++)
+        if (options_has(c->given, ways[i]) && strcmp(ways[i], way) != 0)
+            other = ways[i];
+    return other ? usage_error(NULL, c->self, "--%s takes no --%s", way, other) : STATUS_OK;
+}
 
 /* FILE[:KERNEL]: what is stored of that kernel, whatever its text was then. */
 static int open_filter(struct store_command *c)
@@ -32,9 +56,10 @@ static int open_filter(struct store_command *c)
     int status = program_open(&c->program, c->given->words[0], &config);
     c->ctx = c->program.ctx;
     tw_kernel *k = status == STATUS_OK ? program_kernel(&c->program, c->self) : NULL;
-    if (status == STATUS_OK && k)
-        c->filter.kernel = tw_kernel_name(k);
-    return status == STATUS_OK && !k ? STATUS_USAGE : status;
+    if (!k)
+        return status == STATUS_OK ? STATUS_USAGE : status;
+    c->filter.kernel = tw_kernel_name(k);
+    return settings_known(&(struct known_kernel){&c->program, k}, 1, c->given);
 }
 
 /* --device: cpu, cuda, or a name as it is stored. */
@@ -50,12 +75,80 @@ static void filter_device(struct store_command *c)
     }
 }
 
+static void want(struct store_command *c, bool is_type, const struct assignment *a)
+{
+    c->wanted = need_more_memory(c->wanted, (size_t)(c->wanted_count + 1) * sizeof *c->wanted);
+    c->wanted[c->wanted_count++] = (struct wanted){is_type, *a};
+}
+
+/* --set m=128 --type T=f16, or --type f16: of any type variable. */
+static int read_wanted(struct store_command *c)
+{
+    for (int i = 0; i < c->given->use_count; i++) {
+        const char *option = c->given->uses[i].spec->name, *at = c->given->uses[i].values[0];
+        bool is_type = strcmp(option, "type") == 0, bad = false;
+        struct assignment a = {0};
+        if (!is_type && strcmp(option, "set") != 0)
+            continue;
+        if (is_type && !strchr(at, '=')) {
+            snprintf(a.value, sizeof a.value, "%s", at);
+            want(c, true, &a);
+            continue;
+        }
+        while (next_assignment(&at, &a, &bad))
+            want(c, is_type, &a);
+        if (bad)
+            return usage_error(NULL, c->self, "--%s %s: expected NAME=VALUE", option, at);
+    }
+    return STATUS_OK;
+}
+
+static bool same_value(const char *a, const char *b)
+{
+    tw_scalar x, y;
+    return strcmp(a, b) == 0 ||
+           (parse_scalar(a, &x) && parse_scalar(b, &y) &&
+            (x.is_float ? x.f : (double)x.i) == (y.is_float ? y.f : (double)y.i));
+}
+
+/* Whether "m=128,n=64" says it too. */
+static bool says(const char *list, const struct assignment *want)
+{
+    struct assignment a;
+    bool bad;
+    while (next_assignment(&list, &a, &bad))
+        if ((!*want->name || strcmp(a.name, want->name) == 0) && same_value(a.value, want->value))
+            return true;
+    return false;
+}
+
+static bool is_meant(const struct store_command *c, const tw_tuned *row)
+{
+    for (int i = 0; i < c->wanted_count; i++)
+        if (!says(c->wanted[i].is_type ? row->types : row->sizes, &c->wanted[i].assignment))
+            return false;
+    return true;
+}
+
 static int find_rows(struct store_command *c)
 {
-    tw_status s = tw_store_find(c->store, &c->filter, &c->count);
-    if (s != TW_OK)
+    int found;
+    tw_status s = tw_store_find(c->store, &c->filter, &found);
+    if (s != TW_OK) {
         complain_library(NULL, c->ctx, s);
-    return s == TW_OK ? STATUS_OK : STATUS_FAILED;
+        return STATUS_FAILED;
+    }
+    c->rows = need_memory((size_t)found * sizeof *c->rows);
+    for (int i = 0; i < found; i++)
+        if (is_meant(c, tw_store_at(c->store, i)))
+            c->rows[c->count++] = i;
+    return STATUS_OK;
+}
+
+/* NULL: there is none. */
+static const tw_tuned *row_at(const struct store_command *c, int index)
+{
+    return index < 0 || index >= c->count ? NULL : tw_store_at(c->store, c->rows[index]);
 }
 
 static bool same_subject(const tw_tuned *a, const tw_tuned *b)
@@ -67,7 +160,7 @@ static bool same_subject(const tw_tuned *a, const tw_tuned *b)
 /* Rows come sorted: by subject, class and sizes; in these what is right, the fastest first. */
 static bool begins_sizes(const struct store_command *c, int i)
 {
-    const tw_tuned *row = tw_store_at(c->store, i), *before = tw_store_at(c->store, i - 1);
+    const tw_tuned *row = row_at(c, i), *before = row_at(c, i - 1);
     return !before || !same_subject(row, before) || strcmp(row->sizes, before->sizes) != 0 ||
            strcmp(row->shape, before->shape) != 0;
 }
@@ -89,10 +182,10 @@ static void print_sizes(const struct store_command *c, int first)
 {
     int right = 0, failed = 0;
     for (int i = first; i < c->count && (i == first || !begins_sizes(c, i)); i++) {
-        right += tw_store_at(c->store, i)->status == TW_OK;
-        failed += tw_store_at(c->store, i)->status != TW_OK;
+        right += row_at(c, i)->status == TW_OK;
+        failed += row_at(c, i)->status != TW_OK;
     }
-    const tw_tuned *best = tw_store_at(c->store, first);
+    const tw_tuned *best = row_at(c, first);
     print_heading(best);
     if (best->status == TW_OK)
         printf("  %.4g ms  %s  (%d measured, %d failed)\n", best->milliseconds, best->tune, right,
@@ -115,42 +208,22 @@ static int list(struct store_command *c)
 
 /* --- --forget --- */
 
-/* Without a FILE: what other versions of the library measured, one version at a time. */
-static int forget_versions(struct store_command *c, int *deleted)
-{
-    int status = find_rows(c), count;
-    char **versions = need_memory((size_t)(c->count + 1) * sizeof *versions);
-    int different = 0;
-    for (int i = 0; i < c->count; i++) {
-        const char *version = tw_store_at(c->store, i)->version;
-        bool seen = strcmp(version, tw_version()) == 0;
-        for (int v = 0; v < different; v++)
-            seen = seen || strcmp(version, versions[v]) == 0;
-        if (!seen)
-            versions[different++] = need_text("%s", version);
-    }
-    for (int v = 0; v < different; v++) {
-        tw_tuned filter = {.version = versions[v], .device = c->filter.device};
-        if (tw_store_forget(c->store, &filter, &count) == TW_OK)
-            *deleted += count;
-        else
-            status = STATUS_FAILED;
-        free(versions[v]);
-    }
-    free(versions);
-    return status;
-}
-
+/* What is meant; without a FILE only what other versions of the library measured. */
 static int forget(struct store_command *c)
 {
-    int deleted = 0, status = STATUS_OK;
-    if (!c->filter.kernel)
-        status = forget_versions(c, &deleted);
-    else if (tw_store_forget(c->store, &c->filter, &deleted) != TW_OK)
-        status = STATUS_FAILED;
-    if (status != STATUS_OK)
-        complain_library(NULL, c->ctx, TW_NO_FILE);
-    else
+    int deleted = 0, count, status = find_rows(c);
+    for (int i = 0; i < c->count; i++) {
+        const tw_tuned *row = row_at(c, i);
+        if (!c->filter.kernel && !is_old(row))
+            continue;
+        tw_status s = tw_store_forget(c->store, row, &count);
+        if (s != TW_OK) {
+            complain_library(NULL, c->ctx, s);
+            return STATUS_FAILED;
+        }
+        deleted += count;
+    }
+    if (status == STATUS_OK)
         printf("%d result%s deleted from %s\n", deleted, deleted == 1 ? "" : "s",
                tw_store_path(c->store));
     return status;
@@ -173,11 +246,11 @@ static bool next_pair(const char **at, char name[64], char value[64])
 /* The winner of each class: of several sizes in it those measured last. */
 static bool is_winner(const struct store_command *c, int i)
 {
-    const tw_tuned *row = tw_store_at(c->store, i);
+    const tw_tuned *row = row_at(c, i);
     if (row->status != TW_OK || !*row->tune || !begins_sizes(c, i))
         return false;
     for (int j = 0; j < c->count; j++) {
-        const tw_tuned *other = tw_store_at(c->store, j);
+        const tw_tuned *other = row_at(c, j);
         if (j == i || other->status != TW_OK || !begins_sizes(c, j) || !same_subject(row, other) ||
             strcmp(row->shape, other->shape) != 0)
             continue;
@@ -187,8 +260,8 @@ static bool is_winner(const struct store_command *c, int i)
     return true;
 }
 
-/* One object a line: {"kernel": "matmul_v4", "types": {"T": "f16"}, "device": …, "class": {"m": [lo,
- * hi, 16], …}, "sizes": {…}, "tune": {"BM": 128, …}, "ms": …}. */
+/* One object a line: {"kernel": "matmul_v4", "types": {"T": "f16"}, "device": …,
+ * "class": {"m": [lo, hi, 16], …}, "sizes": {…}, "tune": {"BM": 128, …}, "ms": …}. */
 static void line_open(struct json *j, const char *key)
 {
     if (key)
@@ -277,7 +350,7 @@ static int most_names(const struct store_command *c, bool tuned)
 {
     int most = 1;
     for (int i = 0; i < c->count; i++) {
-        const tw_tuned *row = tw_store_at(c->store, i);
+        const tw_tuned *row = row_at(c, i);
         int count = 1;
         for (const char *at = tuned ? row->tune : row->shape; *at; at++)
             count += *at == ',';
@@ -349,9 +422,9 @@ static int export_winners(struct store_command *c, const char *form)
     for (int i = 0; i < c->count; i++)
         if (is_winner(c, i)) {
             if (as_c)
-                c_winner(tw_store_at(c->store, i));
+                c_winner(row_at(c, i));
             else
-                export_line(tw_store_at(c->store, i));
+                export_line(row_at(c, i));
         }
     if (as_c)
         printf("};\nenum { tilewright_winner_count = %d };\n\n#endif\n", winners);
@@ -372,7 +445,11 @@ static int act(struct store_command *c)
 int tune_store_command(const struct command *self, const struct options *given)
 {
     struct store_command c = {.self = self, .given = given};
-    int status = open_filter(&c);
+    int status = check_options(&c);
+    if (status == STATUS_OK)
+        status = open_filter(&c);
+    if (status == STATUS_OK)
+        status = read_wanted(&c);
     if (status == STATUS_OK) {
         filter_device(&c);
         tw_status s = tw_store_open(c.ctx, options_value(given, "store"), &c.store);
@@ -381,5 +458,7 @@ int tune_store_command(const struct command *self, const struct options *given)
         status = s == TW_OK ? act(&c) : STATUS_FAILED;
     }
     program_close(&c.program);
+    free(c.wanted);
+    free(c.rows);
     return status;
 }

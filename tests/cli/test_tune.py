@@ -288,7 +288,13 @@ def check_exports(t):
         sizes = " ".join(f"{n}:{r[0]}..{r[1]}/{r[2] if len(r) > 2 else 1}" for n, r in line["class"].items())
         want.append(f"{line['kernel']} T={line['types']['T']} {tuned} {sizes}")
     expect(read == want, f"{read}\n{want}")
-    expect("deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget").out, "forget")
+    halves = t.command(0, "--export", "json", "--type", "f16", "--set", "m=0x60,n=64").out.splitlines()
+    expect(len(halves) == 1 and json.loads(halves[0])["types"]["T"] == "f16", halves)
+    expect("m=97" in t.command(0, "--list", "--set", "m=97").out, "of one size")
+    expect("nothing is stored" in t.command(0, "--list", "--set", "m=98").out, "of no size")
+    expect("6 results deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget", "--set", "m=97").out, t.rows())
+    expect("6 results deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget", "--type", "T=f16").out, t.rows())
+    expect("6 results deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget").out, t.rows())
     expect(t.rows() == [], t.rows())
 
 
@@ -379,6 +385,10 @@ def check_usage(t):
     expect("--budget soon" in t.command(2, *TUNED, "--budget", "soon").err, "times")
     expect("cpu and cuda" in t.command(2, *TUNED, "--device", "tpu").err, "devices")
     t.command(2, "--export", "yaml")
+    expect("takes no --budget" in t.command(2, "--forget", "--budget", "5s").err, "of tuning alone")
+    expect("takes no --forget" in t.command(2, "--forget", "--list").err, "one at a time")
+    expect("expected NAME=VALUE" in t.command(2, "--list", "--set", "m").err, "sizes of the store")
+    expect("did you mean 'm'" in t.command(2, "kernels/matmul/tuned.tile", "--forget", "--set", "M=97").err, "their names")
     t.command(2, "no/such.tile", "--set", "m=1")
 
 
