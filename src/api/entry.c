@@ -262,10 +262,8 @@ static void fill_choice(tw_entry *e, const struct given *g)
 static tw_status make_room(const struct entry_call *c, struct given *g)
 {
     tw_entry *e = c->entry;
-    if (e->table.count >= VARIANTS_KEPT) {
-        atomic_store_explicit(&e->full, true, memory_order_release);
+    if (e->table.count >= VARIANTS_KEPT)
         g->key.word[0] = 0;
-    }
     if (e->table.count < ENTRY_VARIANTS)
         return TW_OK;
     const struct lang_kernel *info = e->launch->kernel->info;
@@ -354,6 +352,8 @@ static tw_status make_variant(const struct entry_call *c, struct given *g,
     e->variants = made;
     e->making = NULL;
     entry_put(&e->table, &made->item, &g->key);
+    if (e->table.count >= VARIANTS_KEPT)
+        atomic_store_explicit(&e->full, true, memory_order_release);
     *out = made;
     return TW_OK;
 }

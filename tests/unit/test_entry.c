@@ -294,6 +294,22 @@ static void variants_are_no_more_than_so_many(void **state)
     assert_int_equal(driver.fake_cuda_calls(NULL) - calls, 4); /* a launch, three for the copy */
 }
 
+/* The one without facts may be among the first 64. */
+static void the_variant_without_facts_is_made_once(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, bits_text);
+    x.c += 4; /* not divisible by 16 either */
+    start_bits(&x, 0, 1);
+    x.c -= 4;
+    for (int facts = 127; facts > 127 - 63; facts--)
+        start_bits(&x, facts, 1);
+    assert_int_equal(tw_entry_variants(x.entry), 64);
+    for (int facts = 0; facts < 128; facts++)
+        start_bits(&x, facts, 1);
+    assert_int_equal(tw_entry_variants(x.entry), 64);
+}
+
 static void the_table_is_full_at_last(void **state)
 {
     (void)state;
@@ -513,6 +529,7 @@ int main(void)
         TEST(what_is_wrong_is_named),
         TEST(a_grid_is_too_large),
         TEST(variants_are_no_more_than_so_many),
+        TEST(the_variant_without_facts_is_made_once),
         TEST(the_table_is_full_at_last),
         TEST(threads_start_at_the_same_time),
         TEST(workspace_is_provided),
