@@ -209,7 +209,8 @@ struct content {
     bool durable;           /* on the disk before it takes the name */
 };
 
-static int write_temporary(int fd, const char *temporary, const char *path, const struct content *c)
+/* Closes fd in any case. */
+static int write_content(int fd, const struct content *c)
 {
     int error = write_all(fd, c->data, c->length);
     if (!error && c->old && fchmod(fd, c->old->st_mode & 07777) != 0)
@@ -218,6 +219,12 @@ static int write_temporary(int fd, const char *temporary, const char *path, cons
         error = errno;
     if (close(fd) != 0 && !error)
         error = errno;
+    return error;
+}
+
+static int write_temporary(int fd, const char *temporary, const char *path, const struct content *c)
+{
+    int error = write_content(fd, c);
     if (!error && rename(temporary, path) != 0)
         error = errno;
     if (error)
@@ -276,7 +283,10 @@ struct replacement {
 
 static void name_replacement(struct arena *a, struct replacement *r, const char *path)
 {
+    char resolved[PATH_MAX]; /* as in platform_write_file */
     long id = (long)getpid();
+    if (realpath(path, resolved))
+        path = arena_string(a, resolved, strlen(resolved));
     r->path = path;
     r->temporary = arena_printf(a, "%s.%ld.tmp", path, id);
     r->old = arena_printf(a, "%s.%ld.old", path, id);
@@ -285,25 +295,30 @@ static void name_replacement(struct arena *a, struct replacement *r, const char 
 static int stage(const struct platform_output *file, struct replacement *r)
 {
     struct stat old;
-    r->existed = stat(file->path, &old) == 0;
+    r->existed = stat(r->path, &old) == 0;
     if (r->existed && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? EISDIR : EEXIST;
     int fd = open(r->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return errno;
     r->written = true;
-    int error = write_all(fd, file->data, file->length);
-    if (!error && r->existed && fchmod(fd, old.st_mode & 07777) != 0)
-        error = errno;
-    if (close(fd) != 0 && !error)
-        error = errno;
-    return error;
+    return write_content(
+        fd, &(struct content){file->data, file->length, r->existed ? &old : NULL, .durable = true});
+}
+
+/* A second name for the old content, so that the path is never without any; where the file system
+ * has no such names, its only one. */
+static int keep_old(const struct replacement *r)
+{
+    unlink(r->old); /* of a process of this number that was killed */
+    return link(r->path, r->old) == 0 || rename(r->path, r->old) == 0 ? 0 : errno;
 }
 
 static int put_in_place(struct replacement *r)
 {
-    if (r->existed && rename(r->path, r->old) != 0)
-        return errno;
+    int error = r->existed ? keep_old(r) : 0;
+    if (error)
+        return error;
     r->replaced = true;
     if (rename(r->temporary, r->path) != 0)
         return errno;
@@ -318,10 +333,8 @@ static void finish(struct replacement *r, bool done)
         unlink(r->temporary);
     if (r->replaced && !done && !r->existed)
         unlink(r->path);
-    if (r->replaced && !done && r->existed)
-        rename(r->old, r->path);
-    if (r->replaced && done && r->existed)
-        unlink(r->old);
+    if (r->replaced && r->existed && (done || rename(r->old, r->path) == 0))
+        unlink(r->old); /* rename leaves both names of one file */
 }
 
 bool platform_write_files(struct arena *a, const struct platform_output *files, int count,

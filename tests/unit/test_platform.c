@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
 
 static jmp_buf failed;
 static struct arena arena;
@@ -205,6 +208,64 @@ static void memory_that_runs_out_closes_the_file(void **state)
     arena_free(&a);
 }
 
+static void expect_text(const char *path, const char *want)
+{
+    size_t length;
+    const char *why;
+    char *text = platform_read_file(&arena, path, &length, &why);
+    assert_non_null(text);
+    assert_string_equal(text, want);
+}
+
+static void several_are_written_or_none(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    int bad = -1;
+    struct platform_output files[] = {{path_of("a"), "one", 3}, {path_of("b"), "two", 3}};
+    assert_true(platform_write_files(&arena, files, 2, &bad, &why));
+    assert_int_equal(symlink("a", path_of("link")), 0);
+    files[0].path = path_of("link");
+    files[0].data = "ONE";
+    assert_true(platform_write_files(&arena, files, 2, &bad, &why));
+    expect_text(path_of("a"), "ONE");
+    struct stat info;
+    assert_int_equal(lstat(path_of("link"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    mkdir(path_of("folder"), 0700);
+    files[0].data = "lost";
+    files[1].path = path_of("folder");
+    assert_false(platform_write_files(&arena, files, 2, &bad, &why));
+    assert_int_equal(bad, 1);
+    assert_string_equal(why, "Is a directory");
+    expect_text(path_of("a"), "ONE");
+    assert_int_equal(entries(false), 4); /* a, b, link, folder: nothing of ours is left */
+}
+
+#ifdef __linux__
+/* Whoever opens the file at any moment finds the old content or the new one. */
+static void a_path_is_never_without_a_file(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    int bad;
+    struct platform_output file = {path_of("a"), "one", 3};
+    assert_true(platform_write_files(&arena, &file, 1, &bad, &why));
+    int seen = inotify_init1(IN_NONBLOCK);
+    assert_true(inotify_add_watch(seen, folder, IN_MOVED_FROM | IN_DELETE) >= 0);
+    assert_true(platform_write_files(&arena, &file, 1, &bad, &why));
+    _Alignas(struct inotify_event) char events[4096];
+    ssize_t length = read(seen, events, sizeof events);
+    assert_true(length > 0); /* the temporary file took the name */
+    for (const char *at = events; at < events + length;) {
+        const struct inotify_event *e = (const struct inotify_event *)(const void *)at;
+        assert_string_not_equal(e->name, "a");
+        at += sizeof *e + e->len;
+    }
+    close(seen);
+}
+#endif
+
 static void libraries(void **state)
 {
     (void)state;
@@ -225,6 +286,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(failures_say_why_and_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(devices_are_written_to_not_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_that_runs_out_closes_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(several_are_written_or_none, set_up, tear_down),
+#ifdef __linux__
+        cmocka_unit_test_setup_teardown(a_path_is_never_without_a_file, set_up, tear_down),
+#endif
         cmocka_unit_test(libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
