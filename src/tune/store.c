@@ -7,31 +7,36 @@
 
 /* --- what goes wrong --- */
 
-static enum store_status fail(struct store *s, int code)
+#define ANOTHER "name another store with --store or TILEWRIGHT_STORE"
+
+/* What is wrong, as a format for the path and SQLite's words, with the way out. */
+static const char *failure(int code)
 {
-    const char *text = s->db ? s->sqlite.errmsg(s->db) : "out of memory";
-    s->why.length = 0;
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        text_printf(&s->why,
-                    "%s is damaged, or no store of tuned values (%s); move it away to start "
-                    "another, or name another with --store or TILEWRIGHT_STORE",
-                    s->path, text);
-        return STORE_UNUSABLE;
+        return "%s is damaged, or no store of tuned values (%s); move it away to start another, "
+               "or " ANOTHER;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        text_printf(&s->why, "%s was locked by another process for more than %d s", s->path,
-                    STORE_WAIT_MS / 1000);
-        return STORE_UNUSABLE;
-    case SQLITE_READONLY:
-        text_printf(&s->why,
-                    "%s cannot be written (%s); name another store with --store or "
-                    "TILEWRIGHT_STORE",
-                    s->path, text);
-        return STORE_NO_FILE;
-    default: text_printf(&s->why, "%s: %s", s->path, text); return STORE_NO_FILE;
+        return "%s was locked by another process for too long (%s); try again when that is done, "
+               "or " ANOTHER;
+    case SQLITE_READONLY: return "%s cannot be written (%s); " ANOTHER;
+    case SQLITE_CANTOPEN:
+        return "%s cannot be opened or made (%s): its folder must be one in which this user may "
+               "write; " ANOTHER;
+    case SQLITE_FULL: return "%s cannot grow (%s): make room on its disk, or " ANOTHER;
+    case SQLITE_IOERR: return "%s is no file that can be read and written (%s); " ANOTHER;
+    case SQLITE_NOMEM: return "%s: %s";
+    default: return "%s: %s; " ANOTHER;
     }
+}
+
+static enum store_status fail(struct store *s, int code)
+{
+    s->why.length = 0;
+    text_printf(&s->why, failure(code), s->path, s->db ? s->sqlite.errmsg(s->db) : "out of memory");
+    return STORE_UNUSABLE;
 }
 
 static enum store_status refuse(struct store *s, const char *why)
@@ -139,8 +144,7 @@ static bool is_foreign(const struct label *l)
 
 static enum store_status refuse_foreign(struct store *s)
 {
-    return refuse(s, "an SQLite file, but no store of tuned values; name another with --store "
-                     "or TILEWRIGHT_STORE");
+    return refuse(s, "an SQLite file, but no store of tuned values; " ANOTHER);
 }
 
 /* Whether the file is ours, and of a version that is known. */
@@ -154,11 +158,11 @@ static enum store_status check_version(struct store *s)
         return refuse_foreign(s);
     if (l.version > STORE_VERSION)
         return refuse(s, "a store of a newer tilewright, which this one cannot read; use that one, "
-                         "or name another store with --store or TILEWRIGHT_STORE");
+                         "or " ANOTHER);
     if (l.version == STORE_VERSION)
         return STORE_OK;
     if (s->read_only)
-        return refuse(s, "a store without tables, which cannot be written");
+        return refuse(s, "a store without tables, which cannot be written; " ANOTHER);
     code = migrate(s);
     return code == SQLITE_OK ? STORE_OK : fail(s, code);
 }

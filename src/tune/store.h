@@ -47,7 +47,7 @@ struct store {
     bool read_only;  /* it could be opened in no other way */
 };
 
-enum store_status { STORE_OK, STORE_NO_FILE, STORE_UNUSABLE, STORE_NO_LIBRARY };
+enum store_status { STORE_OK, STORE_UNUSABLE, STORE_NO_LIBRARY };
 
 /* Opens or makes the file and its folders. `path` must stay. Not STORE_OK: s->why, in `a`, says it
  * with the way out; store_close in either case. */

@@ -235,8 +235,9 @@ def check_stores(t):
     expect("no store of tuned values" in said and "--no-store" in said, said)
     expect(sqlite3.connect(foreign).execute("PRAGMA journal_mode").fetchone() == ("delete",), "another's file is left as it is")
     expect("newer" in t.command(1, "--list", "--store", newer_store(t)).err, "newer")
-    said = t.command(1, "--list", "--store", f"{damaged}/tuned.db").err
-    expect("tuned.db" in said, said)
+    for path, why in ((f"{damaged}/tuned.db", "this user may write"), (t.folder, "can be read and written")):
+        said = t.command(1, "--list", "--store", path).err
+        expect(why in said and "name another store with --store" in said, said)
     said = t.command(1, "--list", TILEWRIGHT_SQLITE="/no/such.so").err
     expect("TILEWRIGHT_SQLITE" in said, said)
     for name in (t.store, t.store + "-wal", t.store + "-shm"):
