@@ -90,8 +90,7 @@ static int assemble_all(struct assembler *a)
 
 int build_cubins(tw_build *b, tw_context *ctx)
 {
-    static const char *const names[] = {"ptxas", "/usr/local/cuda/bin/ptxas", NULL};
-    struct assembler a = {.build = b, .ctx = ctx, .ptxas = find_program_of(names)};
+    struct assembler a = {.build = b, .ctx = ctx, .ptxas = find_ptxas()};
     int status = STATUS_FAILED;
     if (!a.ptxas) {
         complain(NULL, "there is no ptxas, so all is shipped as PTX, which the driver assembles "

@@ -37,6 +37,15 @@ char *find_program_of(const char *const *names)
     return found;
 }
 
+char *find_ptxas(void)
+{
+    static const char *const usual[] = {"ptxas", "/usr/local/cuda/bin/ptxas", NULL};
+    const char *named = getenv("TILEWRIGHT_PTXAS");
+    if (!named)
+        return find_program_of(usual);
+    return *named ? find_program(named) : NULL;
+}
+
 long program_start(char *const *arguments, const char *folder, const char *said)
 {
     posix_spawn_file_actions_t actions;

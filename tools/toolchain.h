@@ -9,6 +9,9 @@
 char *find_program(const char *name);
 /* The first of several, up to NULL. */
 char *find_program_of(const char *const *names);
+/* NVIDIA's assembler: $TILEWRIGHT_PTXAS ("": none), or as the shell finds it, or where the toolkit
+ * puts it. */
+char *find_ptxas(void);
 
 /* A new folder; NULL, and errno, where none can be made. folder_remove frees the name too. */
 char *folder_make(void);

@@ -16,6 +16,7 @@ from tile_runner import call, compare, fail
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FAKE = os.environ.get("FAKE_CUDA")
+FAKE_PTXAS = os.environ.pop("TILEWRIGHT_PTXAS", None)  # what it makes is for FAKE_CUDA alone
 CC = os.environ.get("CC", "cc")
 FLAGS = os.environ.get("CFLAGS", "").split()
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -181,6 +182,12 @@ def test_targets(tool, folder):
     has = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas")
     if sizes_of(source) != ([1, 2] if has else [2, 0]) or (not has and "there is no ptxas" not in result.err):
         fail(f"two targets have {sizes_of(source)} images of PTX and machine code: {result}")
+    result = run([*build, "--target", "sm_80,sm_90"], env=dict(os.environ, TILEWRIGHT_PTXAS=""))
+    if sizes_of(source) != [2, 0] or "there is no ptxas" not in result.err:
+        fail(f"no assembler is asked for: {result}")
+    if FAKE_PTXAS:
+        refused(tool, [*build[2:], "--target", "sm_80"], f"{FAKE_PTXAS} does not take the PTX for sm_80", status=1,
+                env=dict(os.environ, TILEWRIGHT_PTXAS=FAKE_PTXAS, FAKE_PTXAS_FAIL="1"))
     run([*build, "--object"])
     if not os.path.exists(f"{folder}/matmul_auto.o"):
         fail("--object makes none")
