@@ -24,11 +24,11 @@ int shapes_gather(struct shapes *x, const struct command *self, const struct opt
 /* clang-format off */
 #define OPTION_SUITE                                                                               \
     {.name = "suite", .values = 1, .value = "NAME",                                                \
-     .help = "--device cuda: sizes of bench/suite (squares, llm, ragged, deep_k, batched; all),\n" \
+     .help = "GPU: sizes of bench/suite (squares, llm, ragged, deep_k, batched; all),\n" \
              "or of a file of lines \"m n k [batch]\""}
 #define OPTION_EXTENT(letter_, name_)                                                              \
     {.name = name_, .letter = letter_, .values = 1, .value = "LIST",                               \
-     .help = "--device cuda: one of three sizes, or several: 16,64,128"}
+     .help = "GPU: one of three sizes, or several: 16,64,128"}
 /* clang-format on */
 
 #endif

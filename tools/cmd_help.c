@@ -3,16 +3,34 @@
 
 #include <string.h>
 
+static const char *const variables[][2] = {
+    {"TILEWRIGHT_BLAS", "OpenBLAS, to compare with"},
+    {"TILEWRIGHT_CACHE", "folder of assembled kernels; empty: none"},
+    {"TILEWRIGHT_CACHE_MIB", "what it holds at most (1024)"},
+    {"TILEWRIGHT_CUBLAS", "libcublas, or its folder, to compare with"},
+    {"TILEWRIGHT_CUDA_DRIVER", "NVIDIA's driver library"},
+    {"TILEWRIGHT_PTXAS", "NVIDIA's assembler; empty: none"},
+    {"TILEWRIGHT_SQLITE", "the SQLite library, for the store"},
+    {"TILEWRIGHT_STORE", "file of tuned values"},
+    {"CC", "C compiler of `build --object`"},
+    {"TMPDIR", "where temporary files go"},
+    {"NO_COLOR", "set: messages without colours"},
+};
+
 void help_overview(FILE *out)
 {
     fputs("tilewright: tile kernels, compiled and run\n\nusage: tilewright COMMAND [OPTIONS]\n\n",
           out);
     for (const struct command *const *c = command_list; *c; c++)
         fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->summary);
-    fputs("\n`tilewright help COMMAND` explains one, with examples.\n"
-          "Status: 0 success, 1 a check failed or values are wrong, 2 bad usage or a program that "
-          "does not compile.\n",
-          out);
+    fputs(
+        "\n`tilewright help COMMAND` explains one, with examples.\n"
+        "\nStatus: 0 success; 1 a check failed, values are wrong, or what was begun failed; 2 bad "
+        "usage, a program\nthat does not compile, or a file or GPU that is not there.\n"
+        "\nEnvironment (docs/command-line.md has all of it):\n",
+        out);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        fprintf(out, "  %-23s %s\n", variables[i][0], variables[i][1]);
 }
 
 static void help_option(FILE *out, const struct option_spec *s)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Usage: help, versions, misspelt names, statuses, what goes to which stream, JSON that parses."""
+import glob
 import json
 import os
 import re
@@ -8,7 +9,7 @@ import tempfile
 
 from tile_runner import call, cuda_compiler, fail
 
-COMMANDS = ["run", "check", "bench", "show", "build", "devices", "help", "version"]
+COMMANDS = ["run", "check", "bench", "tune", "show", "build", "devices", "help", "version"]
 SHARED = "kernels/matmul/shared.tile"
 TWO = """
 kernel one(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 1.0; ensures C == 1.0; }
@@ -42,6 +43,38 @@ def test_help(tool):
     expect(tool, ["--help"], 0, out="usage:")
     expect(tool, ["version"], 0, out="tilewright 0.", err="")
     expect(tool, ["--version"], 0, out="tilewright 0.")
+
+
+def test_environment(tool):
+    """Every variable that is looked at is in `help`, and in the document of the command line."""
+    overview = expect(tool, ["help"], 0).out
+    with open("docs/command-line.md") as text:
+        document = text.read()
+    sources = glob.glob("src/**/*.[ch]", recursive=True) + glob.glob("tools/**/*.[ch]", recursive=True)
+    read = {name for path in sources for name in re.findall(r'(?:getenv|variable)\("(\w+)"\)', open(path).read())}
+    if len(read) < 10 or not {"TILEWRIGHT_STORE", "TMPDIR"} <= read:
+        fail(f"the sources look at {read}")
+    for name in sorted(read):
+        if f"`{name}`" not in document:
+            fail(f"docs/command-line.md does not list {name}")
+        if name.startswith("TILEWRIGHT_") and f"\n  {name} " not in overview:
+            fail(f"help does not list {name}")
+
+
+def test_bench_options(tool):
+    """What `help bench` marks as CPU or GPU is refused by the other; the rest is of both."""
+    text, both = expect(tool, ["help", "bench"], 0).out.split("Options:")[1], set()
+    for name, value, words in re.findall(r"\n  (?:-\w, |    )--([\w-]+)((?: [A-Z]\S*)*) +(.*)", text):
+        where = "CPU" if name == "threads" else "GPU" if name in ("tuned", "store") else words.split(":")[0]
+        given = [SHARED, f"--{name}", *["1"] * len(value.split())]
+        if where == "GPU":
+            expect(tool, ["bench", *given], 2, out="", err=f"--{name} needs --device cuda")
+        elif where == "CPU":
+            expect(tool, ["bench", *given, "--device", "cuda"], 2, out="", err=f"--{name} is not for --device cuda")
+        else:
+            both.add(name)
+    if both != {"size", "dims", "device", "set", "tune", "type", "json"}:
+        fail(f"neither marked as CPU nor as GPU: {both}")
 
 
 def test_examples(tool):
@@ -159,6 +192,8 @@ def test_target_types(tool):
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
+    test_environment(tool)
+    test_bench_options(tool)
     test_examples(tool)
     test_misspelt(tool)
     with tempfile.TemporaryDirectory() as folder:
