@@ -62,6 +62,8 @@ int main(void)
 }
 """
 TUNED = ["kernels/matmul/tuned.tile", "--set", "m=96,n=64,k=64"]
+# Seconds for a candidate where one of them takes for ever: more is given when the others, on a machine that is busy, need it.
+PATIENCE = (0.7, 4, 20)
 
 
 class Tuner:
@@ -78,7 +80,7 @@ class Tuner:
 
     def command(self, status, *arguments, program="tune", **more):
         result = call([self.tool, program, *arguments], env={**self.environment, **more})
-        if result.status != status:
+        if status is not None and result.status != status:
             fail(f"{program} {arguments}: expected status {status}: {result}")
         return result
 
@@ -137,11 +139,14 @@ def check_space(t):
 def check_twins(t):
     """Wrong values, faults and what never ends do not win, and say why."""
     path = t.write("twins.tile", TWINS)
-    report = t.tune(0, path, "--set", "m=200", "--timeout", "700ms")
-    why = {(c["tune"]["W"], c["tune"]["LOOP"], c["tune"]["EDGE"]): c.get("why", "") for c in report["candidates"]}
+    for seconds in PATIENCE:
+        report = t.tune(None, path, "--set", "m=200", "--timeout", f"{seconds}s", "--again")
+        why = {(c["tune"]["W"], c["tune"]["LOOP"], c["tune"]["EDGE"]): c.get("why", "") for c in report["candidates"]}
+        if not any("took more" in text for (_, loop, _), text in why.items() if loop == 0):
+            break
     expect(len(report["candidates"]) == 8 and report["forbidden"] == 8, report)
     expect("expected" in why[3, 0, 0] and why[2, 0, 0] == "", why)
-    expect("took more than 0.7 s" in why[2, 1, 0], why)
+    expect(f"took more than {seconds} s" in why[2, 1, 0], why)
     expect("outside" in why[2, 0, 1] or "beyond" in why[2, 0, 1], why)
     expect(len(of_result(report, "measured")) == 2 and len(of_result(report, "failed")) == 6, report)
     expect(len(t.rows("status <> 0 AND kernel = 'twins'")) == 6, t.rows())
@@ -338,8 +343,11 @@ def check_assembler_ends(t, arguments, gpu):
     pids = os.path.join(t.folder, "pids")
     slow = t.write("ptxas", f"#!/bin/sh\necho $$ >>{pids}\nexec sleep 60\n")
     os.chmod(slow, 0o755)
-    report = t.tune(1, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1", "--timeout", "500ms", "--no-store",
-                    **{**gpu, "TILEWRIGHT_PTXAS": slow, "TILEWRIGHT_CACHE": os.path.join(t.folder, "empty"), "TMPDIR": t.folder})
+    for seconds in PATIENCE:
+        report = t.tune(1, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1", "--timeout", f"{seconds}s", "--no-store",
+                        **{**gpu, "TILEWRIGHT_PTXAS": slow, "TILEWRIGHT_CACHE": os.path.join(t.folder, "empty"), "TMPDIR": t.folder})
+        if os.path.exists(pids):  # it was the assembler that took too long
+            break
     expect(all("compiling took more" in c["why"] for c in of_result(report, "failed")), report)
     started = open(pids).read().split()
     end = time.monotonic() + 10  # a signal is not at once
@@ -374,7 +382,10 @@ def check_gpu(t):
     expect(len(refused) == 2 and all("shared memory" in c["why"] for c in refused), report)
     check_assembler_ends(t, arguments, gpu)
     broken = t.write("fault.tile", TWINS)
-    report = t.tune(0, broken, "--set", "m=70", "--device", "cuda", "--tune", "EDGE=0,B=64", "--timeout", "2s", **gpu)
+    for seconds in PATIENCE:
+        report = t.tune(None, broken, "--set", "m=70", "--device", "cuda", "--tune", "EDGE=0,B=64", "--timeout", f"{seconds}s", "--again", **gpu)
+        if of_result(report, "measured"):
+            break
     expect(len(of_result(report, "measured")) == 1 and len(of_result(report, "failed")) == 2, report)
 
 
