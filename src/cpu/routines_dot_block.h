@@ -52,8 +52,8 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
             sum[r][v] = NAME(get)(c + (size_t)r * ldc, v, vectors, whole, mask);
     size_t p = 0;
     for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS) {
-        __builtin_prefetch(lines.first);
-        __builtin_prefetch(lines.second);
+        __builtin_prefetch(lines.first, 0, 2);
+        __builtin_prefetch(lines.second, 0, 2);
         lines.first += lines.apart;
         lines.second += lines.apart;
         UNROLLED(LINE_STEPS)

@@ -6,9 +6,11 @@
 
 #if defined(__GNUC__)
 #define PREFETCH(at) __builtin_prefetch(at)
+#define PREFETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 typedef unsigned char line __attribute__((vector_size(64), aligned(1), may_alias));
 #else
 #define PREFETCH(at) ((void)0)
+#define PREFETCH_TO_WRITE(at) ((void)0)
 typedef struct {
     unsigned char bytes[64];
 } line;
@@ -18,12 +20,13 @@ enum { LINE = 64, LINES_AHEAD = 48 };
 
 /* `pieces` of a row, `piece` bytes each, to places `apart` bytes apart. */
 static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
-                            size_t piece, ptrdiff_t apart, ptrdiff_t ahead)
+                            size_t piece, ptrdiff_t apart, ptrdiff_t ahead, ptrdiff_t to_ahead)
 {
     for (size_t i = 0; i < pieces; i++, to += apart, from += piece) {
         size_t b = 0;
         for (; b + LINE <= piece; b += LINE) {
             PREFETCH(from + b + ahead);
+            PREFETCH_TO_WRITE(to + b + to_ahead);
             *(line *)(to + b) = *(const line *)(from + b);
         }
         if (b < piece)
@@ -37,9 +40,9 @@ static void pack_rows(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *f
     unsigned char *out = to;
     const unsigned char *in = from;
     size_t lines = pieces * piece / LINE + 1;
-    ptrdiff_t ahead = (ptrdiff_t)((LINES_AHEAD + lines - 1) / lines) * from_row;
+    ptrdiff_t ahead = (ptrdiff_t)((LINES_AHEAD + lines - 1) / lines);
     for (size_t i = 0; i < rows; i++, out += to_row, in += from_row)
-        copy_row(out, in, pieces, piece, apart, ahead);
+        copy_row(out, in, pieces, piece, apart, ahead * from_row, ahead * to_row);
 }
 
 extern const struct pack_routines ROUTINE(routines_pack);
