@@ -1,9 +1,7 @@
 # libtilewright.a and libtilewright.so from one set of objects. Only names that start with tw_ leave the shared one.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
-if(routine_sources)
-    list(REMOVE_ITEM library_sources ${routine_sources})
-endif()
+list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c)
 # families of instructions that are loops over the lanes of a warp
 set(sim_loops integer bits float half convert compare approx move access lanes mma)
 list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
@@ -44,6 +42,12 @@ if(routine_sources)
         add_routines(tilewright_routines_v4 "${routine_sources}"
             -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
+        check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
+        if(TILEWRIGHT_TAKES_BF16)
+            add_routines(tilewright_routines_bf16 ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
+                -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4)
+            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
+        endif()
     endif()
 endif()
 

@@ -210,6 +210,8 @@ bool access_alias(struct compiler *c, const struct expr *e, struct value *out);
 void packed_survey(struct compiler *c);
 /* The tile that e names, a part of it or all, if it is packed; else NULL. */
 const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e);
+/* Whether the product, of rank 2, adds pairs of steps of k (packed.h). */
+bool dot_pairs(const struct expr *dot);
 /* The fill of a packed tile; index values stay on the stack. */
 struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *target,
                                     const struct expr *value);

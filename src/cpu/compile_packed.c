@@ -77,13 +77,21 @@ static void note_use(struct survey *s, const struct expr *tile, const struct pac
         use->form = *form;
     }
     if (use->form.side != form->side || use->form.turned != form->turned ||
-        use->form.to != form->to)
+        use->form.to != form->to || use->form.paired != form->paired)
         refuse(s, tile->sym);
 }
 
-static void survey_operand(struct survey *s, const struct expr *e, enum packed_side side,
-                           enum compute compute)
+bool dot_pairs(const struct expr *dot)
 {
+    const struct type *a = &dot->args[0]->type;
+    return a->dtype == DT_BF16 && dot->args[1]->type.dtype == DT_BF16 && a->extent[1] % 2 == 0 &&
+           compute_of(dot->type.dtype) == COMPUTE_F32;
+}
+
+static void survey_operand(struct survey *s, const struct expr *dot, enum packed_side side)
+{
+    const struct expr *e = dot->args[side == PACKED_LEFT ? 0 : 1];
+    enum compute compute = compute_of(dot->type.dtype);
     bool turned = e->op == OP_TRANS;
     const struct expr *tile = turned ? e->args[0] : e;
     bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
@@ -91,7 +99,9 @@ static void survey_operand(struct survey *s, const struct expr *e, enum packed_s
         survey_value(s, e);
         return;
     }
-    struct packed_form form = {side, turned, tile->type.dtype, compute_dtype(compute), 0, 0};
+    struct packed_form form = {.side = side, .turned = turned, .from = tile->type.dtype};
+    form.paired = dot_pairs(dot);
+    form.to = form.paired && s->c->set->dot_pairs ? DT_BF16 : compute_dtype(compute);
     bool depth_first = (side == PACKED_RIGHT) != turned;
     form.lines = tile->type.extent[depth_first ? 1 : 0];
     form.depth = tile->type.extent[depth_first ? 0 : 1];
@@ -105,9 +115,8 @@ static void survey_value(struct survey *s, const struct expr *e)
     if (!e)
         return;
     if (e->op == OP_DOT && e->type.rank == 2) {
-        enum compute compute = compute_of(e->type.dtype);
-        survey_operand(s, e->args[0], PACKED_LEFT, compute);
-        survey_operand(s, e->args[1], PACKED_RIGHT, compute);
+        survey_operand(s, e, PACKED_LEFT);
+        survey_operand(s, e, PACKED_RIGHT);
         for (int i = 2; i < e->count; i++)
             survey_value(s, e->args[i]);
         return;

@@ -200,17 +200,39 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
 
 /* --- products --- */
 
-/* A uniform operand: packed, or a dense value. */
-static struct dot_operand dot_operand(struct compiler *c, const struct expr *e, struct value *v,
-                                      enum dtype computed)
+/* A dense operand of a product that adds pairs of steps, as the routine wants them. */
+static struct value pair_operand(struct compiler *c, const struct value *v, struct dot_detail *d,
+                                 bool left)
 {
-    const struct expr *tile = e->op == OP_TRANS ? e->args[0] : e;
+    if (left && d->in_pairs)
+        return *v;
+    enum dtype t = d->in_pairs ? DT_BF16 : DT_F32;
+    struct value to = value_new(c, t, v->rank, v->extent, 1);
+    if (!d->in_pairs)
+        value_transfer(c, &to, v);
+    struct instr *in = emit_step(c, left ? step_pair_columns : step_pair_rows);
+    in->detail = d;
+    in->dst = to.at;
+    in->a = v->at;
+    in->n = (uint32_t)(left ? d->m * d->k / 2 : d->k / 2);
+    return to;
+}
+
+/* A uniform operand: packed, or a dense value. */
+static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot, int index,
+                                      struct dot_detail *d, struct value *v)
+{
+    const struct expr *e = dot->args[index], *tile = e->op == OP_TRANS ? e->args[0] : e;
     struct dot_operand o = {.tile = packed_tile_of(c, tile)};
     if (o.tile) {
         o.access = access_new(c, tile);
         return o;
     }
-    *v = value_convert(c, compile_expr(c, e, NULL), computed);
+    *v = compile_expr(c, e, NULL);
+    if (!d->in_pairs)
+        *v = value_convert(c, *v, compute_dtype(compute_of(dot->type.dtype)));
+    if (dot_pairs(dot) && v->lanes == 1)
+        *v = pair_operand(c, v, d, index == 0);
     o.at = v->at;
     return o;
 }
@@ -218,14 +240,14 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *e, 
 static void emit_dot(struct compiler *c, const struct value *sum, const struct value *a,
                      const struct value *b, struct dot_detail *d, enum compute compute)
 {
-    d->size = dtype_size(sum->dtype);
+    d->size = d->in_pairs ? sizeof(uint16_t) : dtype_size(sum->dtype);
     d->lanes = sum->lanes;
     d->a_lanes = a->lanes;
     d->b_lanes = b->lanes;
-    d->dot = c->set->dot->dot[compute];
+    d->dot = d->in_pairs ? c->set->dot_pairs : c->set->dot->dot[compute];
     d->width = c->set->dot->width[compute];
     d->a.step = d->k;
-    d->b.step = d->width;
+    d->b.step = d->in_pairs ? 2 * d->width : d->width;
     d->fma = routine_elementwise(c->set, OP_FMA, compute);
     if (sum->lanes > 1)
         d->spread = memory_new(c, 2 * d->size * sum->lanes);
@@ -263,8 +285,9 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->m = (size_t)result.extent[0];
     d->n = (size_t)result.extent[1];
     d->k = (size_t)e->args[0]->type.extent[1];
-    d->a = dot_operand(c, e->args[0], &a, computed);
-    d->b = dot_operand(c, e->args[1], &b, computed);
+    d->in_pairs = result.lanes == 1 && dot_pairs(e) && c->set->dot_pairs;
+    d->a = dot_operand(c, e, 0, d, &a);
+    d->b = dot_operand(c, e, 1, d, &b);
     d->pending = waits ? c->waiting->pending : NO_SLOT;
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))

@@ -129,6 +129,55 @@ static void pack_row(const struct packing *w, unsigned char *to, const unsigned 
     }
 }
 
+/* The two floats of a pair change places. */
+static void swap_floats(unsigned char *at, int64_t pairs)
+{
+    for (int64_t i = 0; i < pairs; i++) {
+        uint64_t pair;
+        memcpy(&pair, at + i * 8, 8);
+        pair = pair << 32 | pair >> 32;
+        memcpy(at + i * 8, &pair, 8);
+    }
+}
+
+/* The same of rows of `row` bytes. */
+static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
+{
+    unsigned char earlier[CACHE_LINE];
+    for (; pairs > 0; pairs--, at += 2 * row)
+        for (int64_t i = 0; i < row; i += CACHE_LINE) {
+            size_t some = row - i < CACHE_LINE ? (size_t)(row - i) : CACHE_LINE;
+            memcpy(earlier, at + i, some);
+            memcpy(at + i, at + row + i, some);
+            memcpy(at + row + i, earlier, some);
+        }
+}
+
+/* Elements of two rows in turn. */
+static void interleave(uint16_t *to, const uint16_t *first, const uint16_t *second, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[2 * i] = first[i];
+        to[2 * i + 1] = second[i];
+    }
+}
+
+/* `depth` rows of a panel become rows of pairs, or the rows of each pair change places. */
+static void pair_rows(const struct packing *w, unsigned char *panel)
+{
+    int64_t row = w->width * w->size;
+    uint16_t both[2 * CHUNK];
+    if (w->form->to != DT_BF16) {
+        swap_pairs(panel, w->depth / 2, row);
+        return;
+    }
+    for (int64_t p = 0; p + 1 < w->depth; p += 2, panel += 2 * row) {
+        uint16_t *at = (uint16_t *)(void *)panel;
+        interleave(both, at, at + w->width, w->width);
+        memcpy(panel, both, (size_t)(2 * row));
+    }
+}
+
 static void pack_left(const struct packing *w)
 {
     int64_t lines = w->high[0] - w->low[0], depth = w->high[1] - w->low[1];
@@ -144,6 +193,8 @@ static void pack_left(const struct packing *w)
     else
         for (int64_t i = 0; i < lines; i++)
             pack_row(w, to + i * row, w->from + i * from_row, depth, w->deep);
+    for (int64_t i = 0; i < w->form->lines && w->form->paired && w->convert; i++)
+        swap_floats(w->to + i * row, w->depth / 2);
 }
 
 /* Columns `first` to `end` of the part, all in one panel. */
@@ -176,6 +227,8 @@ static void pack_right(const struct packing *w)
         int64_t next = (first / width + 1) * width;
         pack_columns(w, first, next < end ? next : end);
     }
+    for (int64_t j = 0; j < w->form->lines && w->form->paired; j += width)
+        pair_rows(w, w->to + j / width * panel);
 }
 
 /* Packs `depth` of what the fill reads, where the box has it, to `to`. */
@@ -223,6 +276,27 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     state->kind = PACKED_OWN;
     state->data = to;
     state->step = step;
+}
+
+/* A dense left operand, in->n pairs in one row after the other: they change places. */
+void step_pair_columns(struct frame *f, const struct instr *in)
+{
+    swap_floats(frame_at(f, in->dst), in->n);
+}
+
+/* A dense right operand of in->n pairs of rows, of detail->n columns: as the left one's, or, bf16,
+ * interleaved. */
+void step_pair_rows(struct frame *f, const struct instr *in)
+{
+    const struct dot_detail *d = in->detail;
+    if (!d->in_pairs) {
+        swap_pairs(frame_at(f, in->dst), in->n, (int64_t)(d->n * sizeof(float)));
+        return;
+    }
+    const uint16_t *from = frame_at(f, in->a);
+    uint16_t *to = frame_at(f, in->dst);
+    for (uint32_t i = 0; i < in->n; i++, from += 2 * d->n, to += 2 * d->n)
+        interleave(to, from, from + d->n, (int64_t)d->n);
 }
 
 /* --- the caches of a launch --- */
@@ -294,7 +368,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state)
     int lines = plan->lines_axis, depth = plan->depth_axis;
     int64_t size = (int64_t)dtype_size(form->to), step = view->stride[lines];
     if (form->side != PACKED_LEFT || form->from != form->to || view->stride[depth] != 1 ||
-        box->empty || step < 0 || step * size % SETS_BYTES == 0)
+        box->empty || step < 0 || (form->paired && step % 2 != 0) || step * size % SETS_BYTES == 0)
         return false;
     if (box->low[lines] > box->start[lines] || box->low[depth] > box->start[depth] ||
         box->high[lines] - box->low[lines] < form->lines ||
@@ -534,8 +608,9 @@ static void add_product(struct frame *f, const struct instr *in, const struct do
                         const struct dot_ahead *ahead)
 {
     const struct dot_detail *d = in->detail;
-    struct dot_strides s = {d->n, p->a_step, d->b.tile ? d->width : d->n, p->b_step, ahead};
-    d->dot(frame_at(f, in->dst), p->a, p->b, d->m, d->n, p->depth, &s);
+    size_t pair = d->in_pairs ? 2 : 1, row = d->b.tile ? d->width : d->n;
+    struct dot_strides s = {d->n, p->a_step / pair, row, p->b_step / pair, ahead};
+    d->dot(frame_at(f, in->dst), p->a, p->b, d->m, d->n, p->depth / pair, &s);
 }
 
 static void finish(struct frame *f, const struct instr *in, struct dot_pending *p)

@@ -12,6 +12,10 @@
  *   left operand    [lines][step]: a row of `depth` elements every `step` of them
  *   right operand   [panels][depth][width]: a panel of `width` columns every `step` elements
  *
+ * Products of bf16 add pairs of steps, as AVX512-BF16 does, on every machine. Where the set has that
+ * instruction, tiles stay bf16, the right operand's in pairs of rows that are interleaved; else the
+ * two of a pair change places when they are packed.
+ *
  * Bounds, copies under way and tiles without a value are as they are for any tile.
  */
 #ifndef TW_PACKED_H
@@ -30,6 +34,7 @@ struct packed_form {
     enum packed_side side;
     bool turned;         /* `dot` reads trans(tile) */
     enum dtype from, to; /* as in the view; as computed */
+    bool paired;         /* two steps of depth are added at a time, the later one first */
     int64_t lines;       /* rows of the left operand, columns of the right one */
     int64_t depth;
 };

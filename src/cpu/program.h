@@ -105,6 +105,7 @@ struct dot_operand {
 struct dot_detail {
     struct dot_operand a, b; /* of uniform operands */
     size_t width;            /* of a panel */
+    bool in_pairs;           /* operands are bf16, pairs of them elements to the routine */
     uint32_t pending;        /* struct dot_pending; NO_SLOT: products are added at once */
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
@@ -369,7 +370,8 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan, step_dot,
     step_dot_lanes, step_iota, step_zero, step_poison;
 /* exec_packed.c */
-step_fn step_packed_fill, step_packed_copy, step_packed_clear, step_dot_finish;
+step_fn step_pair_columns, step_pair_rows, step_packed_fill, step_packed_copy, step_packed_clear,
+    step_dot_finish;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,

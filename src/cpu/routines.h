@@ -170,6 +170,9 @@ struct routine_set {
     const struct convert_routines *convert;
     const struct reduce_routines *reduce;
     const struct dot_routines *dot;
+    /* Of bf16 operands in pairs (dot_bf16.c), in panels of dot->width[COMPUTE_F32] columns; k and
+     * the strides of a and b count pairs. NULL: there is none. */
+    dot_fn *dot_pairs;
     const struct memory_routines *memory;
     const struct pack_routines *pack;
 };

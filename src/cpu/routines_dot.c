@@ -39,53 +39,9 @@ enum { PLAIN_WIDTH = 16 };
     }
 
 #if defined(__FMA__) && defined(__AVX2__)
-#include <immintrin.h>
-
-#if defined(__clang__)
-#define UNROLLED(n) _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED(n) _Pragma("GCC unroll 14")
-#endif
-#define INLINED inline __attribute__((always_inline))
-
-enum { VECTORS = 2 }; /* a row of a block has */
-
-enum { LINE_STEPS = 4 }; /* of k, between two lines that are asked for */
-
-/* Lines that one block asks for: of two rows at a time, then of the next two. */
-struct dot_lines {
-    const char *first, *second;
-    size_t apart;
-};
-struct dot_lines_left {
-    const struct dot_ahead *ahead; /* NULL: none */
-    size_t column;                 /* of lines, in its rows */
-};
-
-static inline struct dot_lines next_lines(struct dot_lines_left *left)
-{
-    const struct dot_ahead *ahead = left->ahead;
-    static const char nothing[CACHE_LINE];
-    if (!ahead)
-        return (struct dot_lines){nothing, nothing, 0};
-    const char *first = (const char *)ahead->from + left->column * CACHE_LINE;
-    struct dot_lines lines = {first, first + ahead->rows / 2 * ahead->apart, ahead->apart};
-    if (++left->column >= ahead->lines) {
-        left->ahead = ahead->next;
-        left->column = 0;
-    }
-    return lines;
-}
+#include "cpu/routines_dot_lines.h"
 
 #if defined(__AVX512F__)
-
-enum { ROWS = 14 };
-#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-
-static __mmask16 f32_mask(size_t columns)
-{
-    return (__mmask16)((1u << columns) - 1);
-}
 
 static __mmask8 f64_mask(size_t columns)
 {
@@ -107,6 +63,10 @@ static __mmask8 f64_mask(size_t columns)
 #define LOAD_MASKED LOAD_MASKED_F32
 #define STORE_MASKED _mm512_mask_storeu_ps
 #define BROADCAST BROADCAST_F32
+#define OPERAND VECTOR
+#define SUM T
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_ps
 #include "cpu/routines_dot_block.h"
 
@@ -120,13 +80,14 @@ static __mmask8 f64_mask(size_t columns)
 #define LOAD_MASKED LOAD_MASKED_F64
 #define STORE_MASKED _mm512_mask_storeu_pd
 #define BROADCAST BROADCAST_F64
+#define OPERAND VECTOR
+#define SUM T
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_pd
 #include "cpu/routines_dot_block.h"
 
 #else
-
-enum { ROWS = 6 };
-#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 
 static __m256i f32_mask(size_t columns)
 {
@@ -150,6 +111,10 @@ static __m256i f64_mask(size_t columns)
 #define LOAD_MASKED _mm256_maskload_ps
 #define STORE_MASKED _mm256_maskstore_ps
 #define BROADCAST _mm256_broadcast_ss
+#define OPERAND VECTOR
+#define SUM T
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
 #define FUSED _mm256_fmadd_ps
 #include "cpu/routines_dot_block.h"
 
@@ -163,6 +128,10 @@ static __m256i f64_mask(size_t columns)
 #define LOAD_MASKED _mm256_maskload_pd
 #define STORE_MASKED _mm256_maskstore_pd
 #define BROADCAST _mm256_broadcast_sd
+#define OPERAND VECTOR
+#define SUM T
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
 #define FUSED _mm256_fmadd_pd
 #include "cpu/routines_dot_block.h"
 

@@ -1,8 +1,11 @@
-/* The blocks of a product in registers, for one type: routines_dot.c includes this with
+/* The blocks of a product in registers, for one type: included with
  *
- *   T                  the element            NAME(x)            the type's name before x
- *   VECTOR, LANES      a vector of them       MASK               which of its elements there are
- *   LOAD STORE LOAD_MASKED STORE_MASKED BROADCAST FUSED          on vectors
+ *   T, SUM             elements of a and b; of c
+ *   NAME(x)            the type's name before x
+ *   VECTOR, LANES      a vector of sums       MASK               which of its elements there are
+ *   LOAD STORE LOAD_MASKED STORE_MASKED       on vectors of sums
+ *   OPERAND            as many elements of b, or one of a so often: GET GET_MASKED BROADCAST
+ *   FUSED              a sum and the product of two operands
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS)
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
@@ -10,12 +13,17 @@
  */
 
 /* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */
-static INLINED VECTOR NAME(get)(const T *row, int v, int vectors, bool whole, MASK mask)
+static INLINED OPERAND NAME(get)(const T *row, int v, int vectors, bool whole, MASK mask)
+{
+    return whole || v < vectors - 1 ? GET(row + v * LANES) : GET_MASKED(row + v * LANES, mask);
+}
+
+static INLINED VECTOR NAME(load)(const SUM *row, int v, int vectors, bool whole, MASK mask)
 {
     return whole || v < vectors - 1 ? LOAD(row + v * LANES) : LOAD_MASKED(row + v * LANES, mask);
 }
 
-static INLINED void NAME(put)(T *row, int v, int vectors, bool whole, MASK mask, VECTOR x)
+static INLINED void NAME(store)(SUM *row, int v, int vectors, bool whole, MASK mask, VECTOR x)
 {
     if (whole || v < vectors - 1)
         STORE(row + v * LANES, x);
@@ -28,19 +36,19 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
                                VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
                                MASK mask)
 {
-    VECTOR y[VECTORS];
+    OPERAND y[VECTORS];
     for (int v = 0; v < vectors; v++)
         y[v] = NAME(get)(b, v, vectors, whole, mask);
     UNROLLED(ROWS)
     for (int r = 0; r < rows; r++) {
-        VECTOR x = BROADCAST(a + (size_t)r * lda);
+        OPERAND x = BROADCAST(a + (size_t)r * lda);
         for (int v = 0; v < vectors; v++)
             sum[r][v] = FUSED(x, y[v], sum[r][v]);
     }
 }
 
 /* rows × vectors of c += a · b. */
-static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, T *c,
+static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *c,
                                 const T *a, const T *b, size_t k, const struct dot_strides *s,
                                 MASK mask, struct dot_lines lines)
 {
@@ -49,7 +57,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     UNROLLED(ROWS)
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = NAME(get)(c + (size_t)r * ldc, v, vectors, whole, mask);
+            sum[r][v] = NAME(load)(c + (size_t)r * ldc, v, vectors, whole, mask);
     size_t p = 0;
     for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS) {
         __builtin_prefetch(lines.first, 0, 2);
@@ -65,7 +73,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     UNROLLED(ROWS)
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
-            NAME(put)(c + (size_t)r * ldc, v, vectors, whole, mask, sum[r][v]);
+            NAME(store)(c + (size_t)r * ldc, v, vectors, whole, mask, sum[r][v]);
 }
 
 #define BLOCK_CASE(rows)                                                                           \
@@ -79,7 +87,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
 #define NARROW_CASE(rows)                                                                          \
     case rows: NAME(block)(rows, 1, false, c, a, b, k, s, mask, lines); break;
 
-static void NAME(whole_block)(size_t rows, T *c, const T *a, const T *b, size_t k,
+static void NAME(whole_block)(size_t rows, SUM *c, const T *a, const T *b, size_t k,
                               const struct dot_strides *s, struct dot_lines lines)
 {
     const MASK mask = NAME(mask)(LANES);
@@ -90,7 +98,7 @@ static void NAME(whole_block)(size_t rows, T *c, const T *a, const T *b, size_t 
 }
 
 /* Fewer columns than VECTORS vectors have. */
-static void NAME(edge_block)(size_t rows, size_t columns, T *c, const T *a, const T *b, size_t k,
+static void NAME(edge_block)(size_t rows, size_t columns, SUM *c, const T *a, const T *b, size_t k,
                              const struct dot_strides *s, struct dot_lines lines)
 {
     const bool narrow = columns <= LANES;
@@ -117,7 +125,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
     for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
         for (size_t i = 0, at = 0; i < blocks; i++) {
             size_t rows = (m - at) / (blocks - i);
-            T *to = (T *)c + at * s->c + j;
+            SUM *to = (SUM *)c + at * s->c + j;
             const T *from = (const T *)a + at * s->a;
             struct dot_lines lines = next_lines(&ahead);
             if (n - j >= NAME(width))
@@ -139,6 +147,10 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef STORE_MASKED
 #undef BROADCAST
 #undef FUSED
+#undef OPERAND
+#undef SUM
+#undef GET
+#undef GET_MASKED
 #undef BLOCK_CASE
 #undef EDGE_CASE
 #undef NARROW_CASE

@@ -1,0 +1,66 @@
+/* Products of bf16 with sums in f32, by AVX512-BF16: each instruction adds two steps of k, the later
+ * one first, and treats subnormal numbers as zeros (Intel SDM, VDPBF16PS). Operands lie in pairs:
+ * rows of a, of two steps of k each; of b, two rows interleaved, an element of the earlier one
+ * first. To the blocks a pair is one element.
+ */
+#include "cpu/routines_dot_lines.h"
+
+extern const struct elementwise_routines routines_elementwise_v4, routines_math_v4;
+extern const struct convert_routines routines_convert_v4;
+extern const struct reduce_routines routines_reduce_v4;
+extern const struct dot_routines routines_dot_v4;
+extern const struct memory_routines routines_memory_v4;
+extern const struct pack_routines routines_pack_v4;
+
+static INLINED __m512bh get_pairs(const uint32_t *at)
+{
+    return (__m512bh)_mm512_loadu_si512(at);
+}
+
+static INLINED __m512bh get_masked(const uint32_t *at, __mmask16 mask)
+{
+    return (__m512bh)_mm512_maskz_loadu_epi32(mask, at);
+}
+
+static INLINED __m512bh broadcast_pair(const uint32_t *at)
+{
+    return (__m512bh)_mm512_set1_epi32((int)*at);
+}
+
+static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
+{
+    return _mm512_dpbf16_ps(sum, x, y);
+}
+
+#define LOAD_MASKED_SUM(at, mask) _mm512_maskz_loadu_ps(mask, at)
+#define bf16_mask f32_mask
+
+#define T uint32_t
+#define SUM float
+#define NAME(x) bf16_##x
+#define VECTOR __m512
+#define LANES 16
+#define MASK __mmask16
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define LOAD_MASKED LOAD_MASKED_SUM
+#define STORE_MASKED _mm512_mask_storeu_ps
+#define OPERAND __m512bh
+#define GET get_pairs
+#define GET_MASKED get_masked
+#define BROADCAST broadcast_pair
+#define FUSED add_pairs
+#include "cpu/routines_dot_block.h"
+
+extern const struct routine_set routine_set_bf16;
+const struct routine_set routine_set_bf16 = {
+    .name = "avx512_bf16",
+    .elementwise = &routines_elementwise_v4,
+    .math = &routines_math_v4,
+    .convert = &routines_convert_v4,
+    .reduce = &routines_reduce_v4,
+    .dot = &routines_dot_v4,
+    .dot_pairs = bf16_dot,
+    .memory = &routines_memory_v4,
+    .pack = &routines_pack_v4,
+};

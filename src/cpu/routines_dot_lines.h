@@ -1,0 +1,59 @@
+/* What the blocks of products (routines_dot_block.h) share, whatever their type. */
+#ifndef TW_ROUTINES_DOT_LINES_H
+#define TW_ROUTINES_DOT_LINES_H
+
+#include "cpu/routines.h"
+
+#include <immintrin.h>
+
+#if defined(__clang__)
+#define UNROLLED(n) _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED(n) _Pragma("GCC unroll 14")
+#endif
+#define INLINED inline __attribute__((always_inline))
+
+enum { VECTORS = 2 }; /* a row of a block has */
+
+enum { LINE_STEPS = 4 }; /* of k, between two lines that are asked for */
+
+/* Lines that one block asks for: of two rows at a time, then of the next two. */
+struct dot_lines {
+    const char *first, *second;
+    size_t apart;
+};
+struct dot_lines_left {
+    const struct dot_ahead *ahead; /* NULL: none */
+    size_t column;                 /* of lines, in its rows */
+};
+
+static inline struct dot_lines next_lines(struct dot_lines_left *left)
+{
+    const struct dot_ahead *ahead = left->ahead;
+    static const char nothing[CACHE_LINE];
+    if (!ahead)
+        return (struct dot_lines){nothing, nothing, 0};
+    const char *first = (const char *)ahead->from + left->column * CACHE_LINE;
+    struct dot_lines lines = {first, first + ahead->rows / 2 * ahead->apart, ahead->apart};
+    if (++left->column >= ahead->lines) {
+        left->ahead = ahead->next;
+        left->column = 0;
+    }
+    return lines;
+}
+
+#if defined(__AVX512F__)
+enum { ROWS = 14 };
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+
+static inline __mmask16 f32_mask(size_t columns)
+{
+    return (__mmask16)((1u << columns) - 1);
+}
+
+#else
+enum { ROWS = 6 };
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
+
+#endif
