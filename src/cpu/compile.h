@@ -165,6 +165,9 @@ void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
                       const struct value *values, const enum dtype *computed);
 uint32_t mask_new(struct compiler *c);
 
+/* Has e no effect and no fault, so that it may be computed where it is not needed? */
+bool expr_harmless(const struct compiler *c, const struct expr *e);
+
 /* --- compile_known.c --- */
 
 /* Is this a constant, and which? Counters of loops that are being unrolled are. */
@@ -185,6 +188,12 @@ int64_t loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes
 void counter_start(struct compiler *c, const struct stmt *s);
 void counter_step(struct compiler *c, const struct stmt *s);
 
+/* --- compile_product.c --- */
+
+/* Emits a step for a nest of loops that does nothing but sum products, if s is one. It jumps to
+ * `end` when it has done them; else the loops, which follow, do. */
+void compile_products(struct compiler *c, const struct stmt *s, struct label *end);
+
 /* --- compile_shape.c --- */
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into);
 struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into);
@@ -193,6 +202,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 /* --- compile_access.c --- */
 
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
+/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
+struct access *access_new(struct compiler *c, const struct expr *e);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
 struct access *access_new(struct compiler *c, const struct expr *e);

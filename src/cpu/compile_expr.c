@@ -26,8 +26,7 @@ static uint32_t expr_lanes(const struct compiler *c, const struct expr *e)
     return expr_varying(c, e) ? c->lanes : 1;
 }
 
-/* Does e have no effect and no fault, so that it may be computed where it is not needed? */
-static bool is_harmless(const struct compiler *c, const struct expr *e)
+bool expr_harmless(const struct compiler *c, const struct expr *e)
 {
     struct literal divisor;
     if (!e)
@@ -40,7 +39,7 @@ static bool is_harmless(const struct compiler *c, const struct expr *e)
     if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
         return false;
     for (int i = 0; i < e->count; i++)
-        if (!is_harmless(c, e->args[i]))
+        if (!expr_harmless(c, e->args[i]))
             return false;
     return true;
 }
@@ -426,7 +425,7 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
     bool varying = expr_varying(c, e->args[0]);
-    if (varying && is_harmless(c, e->args[1]) && is_harmless(c, e->args[2]))
+    if (varying && expr_harmless(c, e->args[1]) && expr_harmless(c, e->args[2]))
         return compile_where(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
@@ -446,7 +445,7 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
 static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
                                        const struct value *into)
 {
-    if (e->type.rank > 0 || is_harmless(c, e->args[1]))
+    if (e->type.rank > 0 || expr_harmless(c, e->args[1]))
         return compile_logic(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;

@@ -485,7 +485,7 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
 }
 
 /* init; top: condition; body; next: step; again. `do` tests after the body instead. */
-static void compile_loop(struct compiler *c, const struct stmt *s)
+static void compile_turns(struct compiler *c, const struct stmt *s)
 {
     size_t nodes;
     int64_t turns = has_escape(s->body) ? 0 : loop_known_turns(c, s, &nodes);
@@ -530,6 +530,14 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
     scope_end(c, &scope, top);
     if (has_escape(s->body))
         emit_leave_if_none(c);
+}
+
+static void compile_loop(struct compiler *c, const struct stmt *s)
+{
+    struct label end = {0};
+    compile_products(c, s, &end);
+    compile_turns(c, s);
+    label_place(c, &end);
 }
 
 /* --- leaving --- */

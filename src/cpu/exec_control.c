@@ -30,7 +30,7 @@ void step_jump(struct frame *f, const struct instr *in)
 {
     bool is_back = in->n < f->pc;
     f->pc = in->n;
-    if (is_back && --f->until_poll == 0)
+    if (is_back && --f->until_poll <= 0)
         frame_poll(f);
 }
 

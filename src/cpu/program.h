@@ -172,6 +172,56 @@ struct strided_nest {
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
 };
 
+/* --- products over lanes ---
+ *
+ * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at once.
+ * These are its axes, outermost first: loops, elements, lanes along z, y, x. */
+enum {
+    PRODUCT_LOOPS = 4,
+    PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
+    PRODUCT_PANEL = 8192 /* elements at least of each panel that operands are packed into */
+};
+
+/* for (i32 i = start; i < bound; i += step), step > 0 */
+struct product_loop {
+    uint32_t start, bound; /* i32 in the frame */
+    int64_t step;
+    bool inclusive; /* i <= bound */
+};
+
+struct product_operand {
+    const struct access *access; /* NULL: a value in the frame, */
+    uint32_t at;                 /* here */
+    /* For one turn, element or lane more along each axis: by how much each index of the access
+     * grows; in [0] of a value: elements in the frame. */
+    int64_t step[MAX_RANK][PRODUCT_AXES];
+    uint32_t size; /* bytes of an element */
+    int size_index;
+    convert_fn *convert; /* to the type of the sum; NULL: none */
+};
+
+struct product {
+    int axes, loops;
+    int loop[PRODUCT_LOOPS];       /* which of products_detail */
+    int64_t extent[PRODUCT_AXES];  /* of the axes that are no loops */
+    uint32_t sum;                  /* in the frame */
+    int64_t sum_step[PRODUCT_AXES]; /* elements */
+    struct product_operand operand[2];
+    dot_fn *dot;
+    elementwise_fn *fma;
+    uint32_t size;
+    int size_index;
+};
+
+/* The statements of a nest of loops, none of which reads what another one sums. */
+struct products_detail {
+    int loops, count;
+    const struct product_loop *loop;
+    const struct product *product;
+    uint32_t panel[4]; /* rows, columns, sums; elements before they are converted */
+    int64_t room;      /* elements of each panel */
+};
+
 struct async_detail {
     const struct access *from, *to;
     const struct packed_fill *packed; /* NULL: an ordinary tile */
@@ -378,6 +428,8 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
 step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
 /* exec_strided.c */
 step_fn step_load_strided, step_store_strided;
+/* exec_product.c: jumps if it did all of the loops, else goes on to the loops themselves. */
+step_fn step_products;
 /* exec_async.c */
 step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
 /* exec_atomic.c */
