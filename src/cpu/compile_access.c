@@ -211,6 +211,38 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
     return value_convert(c, to, e->type.dtype);
 }
 
+static bool has_even_lanes(const struct compiler *c, const struct expr *e)
+{
+    int64_t step[3];
+    for (int i = 0; i < e->indices; i++) {
+        const struct expr *index = e->index[i].value;
+        if (e->index[i].kind == IX_GATHER || (index && !expr_affine(c, index, step)))
+            return false;
+    }
+    return expr_varying(c, e);
+}
+
+bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
+                         const struct value *to, const struct value *rest)
+{
+    if (c->plain || e->op != OP_ACCESS || e->otherwise || !has_even_lanes(c, e) ||
+        (e->sym->storage != ST_VIEW && e->sym->storage != ST_SHARED) || to->lanes != c->lanes ||
+        to->dtype != e->sym->type.dtype || to->dtype != e->type.dtype || to->rank != e->type.rank ||
+        (rest && (rest->lanes > 1 || rest->rank > 0 || rest->dtype != to->dtype)))
+        return false;
+    uint32_t top = c->top;
+    struct access *a = compile_access(c, e);
+    note_strided(c, a, false);
+    a->rest = rest ? rest->at : NO_SLOT;
+    a->spare = value_new(c, to->dtype, to->rank, to->extent, to->lanes).at;
+    struct instr *in = emit_step(c, step_load_masked);
+    in->detail = a;
+    in->dst = to->at;
+    in->mask = mask;
+    c->top = top;
+    return true;
+}
+
 /* --- stores --- */
 
 /* The shape that a value must have to be stored through the access. */

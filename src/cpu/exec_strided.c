@@ -125,6 +125,34 @@ void step_load_strided(struct frame *f, const struct instr *in)
         step_load_lanes(f, in);
 }
 
+/* A load of the lanes that run. The others keep what they have, or get what the access says. */
+void step_load_masked(struct frame *f, const struct instr *in)
+{
+    const struct access *a = in->detail;
+    const struct memory_routines *routines = f->program->set->memory;
+    unsigned char *dst = frame_at(f, in->dst);
+    const uint8_t *mask = frame_mask(f, in->mask);
+    size_t row = f->program->lanes * a->size;
+    if (!mask) {
+        step_load_strided(f, in);
+        return;
+    }
+    struct mask_header header;
+    memcpy(&header, frame_at(f, in->mask), sizeof header);
+    if (a->rest != NO_SLOT)
+        routines->fill[a->size_index](dst, frame_at(f, a->rest),
+                                      (size_t)a->elements * f->program->lanes);
+    if (header.running == 0 || strided_move(f, in, dst, false))
+        return;
+    struct instr aside = *in;
+    aside.dst = a->spare;
+    step_load_lanes(f, &aside);
+    for (int64_t i = 0; i < a->elements && f->state == FRAME_READY; i++)
+        routines->blend[a->size_index](dst + (size_t)i * row,
+                                       (unsigned char *)frame_at(f, a->spare) + (size_t)i * row,
+                                       mask, f->program->lanes);
+}
+
 void step_store_strided(struct frame *f, const struct instr *in)
 {
     if (!strided_move(f, in, frame_at(f, in->a), true))

@@ -156,6 +156,9 @@ struct access {
     bool guarded; /* an element outside gives `otherwise` too, in place of a fault */
     bool keep;    /* beyond the edge the result stays as it is: `otherwise` was put there before */
     uint32_t strided; /* which of the program's strided accesses; NO_SLOT: none */
+    /* step_load_masked: what lanes that rest get (NO_SLOT: they keep what they have), and room for
+     * a value that is loaded lane by lane. */
+    uint32_t rest, spare;
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -170,6 +173,19 @@ struct strided_nest {
     struct nest all;      /* every lane */
     struct nest elements; /* of one lane */
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
+};
+
+/* A condition that holds for a rectangle of lanes: all of these do. */
+struct box_test {
+    bool uniform;    /* the byte at a, the same for all lanes; else a < b, or as `op` says */
+    enum op op;      /* LT LE GT GE */
+    uint32_t a, b;   /* i32, in the first lane */
+    int64_t step[2]; /* by how much a grows along x and y; one of the differences of both is 0 */
+    int64_t step_b[2];
+};
+struct box_detail {
+    int count;
+    struct box_test test[];
 };
 
 /* --- products over lanes ---
@@ -422,12 +438,12 @@ step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, 
 step_fn step_packed_fill, step_packed_copy, step_packed_clear, step_dot_finish;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
-    step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,
+    step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor, step_assume,
     step_stuck;
 /* exec_access.c */
 step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
 /* exec_strided.c */
-step_fn step_load_strided, step_store_strided;
+step_fn step_load_strided, step_load_masked, step_store_strided;
 /* exec_product.c: jumps if it did all of the loops, else goes on to the loops themselves. */
 step_fn step_products;
 /* exec_async.c */
