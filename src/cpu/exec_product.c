@@ -12,6 +12,8 @@
  */
 #include "cpu/program.h"
 
+#include <stdlib.h>
+
 enum { TURNS_AT_ONCE = 4096, LONG_ROW = 64 /* bytes */, MANY_ROWS = 6 };
 
 /* An axis, as steps in elements of the sum and the operands. */
@@ -172,6 +174,17 @@ static void move_out(struct product_run *r, struct axis *axes, int *count, int f
     *count -= from;
 }
 
+/* A sum that is packed may as well have its axes in the operand's order. */
+static void sort_by_operand(struct axis *axes, int count, int which)
+{
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && llabs(axes[j - 1].x[which]) < llabs(axes[j].x[which]); j--) {
+            struct axis swapped = axes[j];
+            axes[j] = axes[j - 1];
+            axes[j - 1] = swapped;
+        }
+}
+
 /* Axes that the sum does not cross evenly are loops around, or the sum is packed. */
 static void settle_sum(struct product_run *r)
 {
@@ -184,6 +197,9 @@ static void settle_sum(struct product_run *r)
     if (!r->pack_sum) {
         move_out(r, r->row, &r->rows, row);
         move_out(r, r->column, &r->columns, column);
+    } else {
+        sort_by_operand(r->row, r->rows, 0);
+        sort_by_operand(r->column, r->columns, 1);
     }
     r->m = extents(r->row, r->rows);
     r->n = extents(r->column, r->columns);
@@ -244,6 +260,7 @@ static void nest_of_sum(struct nest *nest, const struct product_run *r)
             at /= axis->extent;
             nest_add(nest, axis->extent, at, axis->sum, true);
         }
+    nest_settle(nest);
 }
 
 static void move_sum(const struct product_run *r, unsigned char *sum, unsigned char *panel,
@@ -282,6 +299,7 @@ static const unsigned char *pack(const struct product_run *r, int which, const u
     }
     if (!which)
         nest_add(&nest, turns, 1, r->k.x[0], true);
+    nest_settle(&nest);
     f->program->set->memory->copy[o->size_index](raw, from, &nest);
     if (o->convert)
         o->convert(panel, raw, (size_t)all);

@@ -5,6 +5,8 @@
  */
 #include "cpu/program.h"
 
+#include <stdlib.h>
+
 static int64_t times(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b); /* wraps only where nothing lies inside anyway */
@@ -13,6 +15,26 @@ static int64_t times(int64_t a, int64_t b)
 static void add_axis(struct nest *nest, bool store, int64_t extent, int64_t data, int64_t memory)
 {
     nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
+}
+
+/* Do all elements of a nest lie at different places of the memory that it writes? Each axis, in
+ * order of their steps, must go past what those before it reach. */
+static bool writes_once(const struct nest *nest)
+{
+    bool taken[NEST_RANK] = {false};
+    int64_t reach = 0;
+    for (int n = 0; n < nest->rank; n++) {
+        int next = -1;
+        for (int i = 0; i < nest->rank; i++)
+            if (!taken[i] && (next < 0 || llabs(nest->dst[i]) < llabs(nest->dst[next])))
+                next = i;
+        int64_t step = llabs(nest->dst[next]), more;
+        taken[next] = true;
+        if (step <= reach || __builtin_mul_overflow(step, nest->extent[next] - 1, &more) ||
+            __builtin_add_overflow(reach, more, &reach))
+            return false;
+    }
+    return true;
 }
 
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
@@ -39,6 +61,9 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
         /* Where lanes store to the same element the last one must win, but a row has no order. */
         n->usable = n->usable && !(s->store && n->step[t] == 0 && p->threads[t] > 1);
     }
+    n->once = !s->store || writes_once(&n->all);
+    if (n->once)
+        nest_settle(&n->all);
 }
 
 /* How far the lanes of a box lie from the first of them along an axis: the least and the most. */
@@ -95,6 +120,8 @@ static bool move_box(struct frame *f, const struct access *a, const struct strid
     data += first * (int64_t)a->size;
     add_axis(&nest, store, box->high[1] - box->low[1], width, n->step[1]);
     add_axis(&nest, store, box->high[0] - box->low[0], 1, n->step[0]);
+    if (n->once)
+        nest_settle(&nest);
     copy_fn *copy = f->program->set->memory->copy[a->size_index];
     copy(store ? memory : data, store ? data : memory, &nest);
     return true;

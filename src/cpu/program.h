@@ -170,6 +170,7 @@ struct strided {
 /* That nest in a launch. */
 struct strided_nest {
     bool usable;
+    bool once;            /* no two elements lie at the same place */
     struct nest all;      /* every lane */
     struct nest elements; /* of one lane */
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
@@ -478,6 +479,9 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
                          const int64_t *coordinate, struct lane_offsets *out);
 /* An axis inside of those that the nest has; it becomes one with the last where that can be. */
 void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
+/* For a nest that writes each element once: where rows become columns, these two axes are put last,
+ * which the copy routines do well. */
+void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);

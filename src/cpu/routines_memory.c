@@ -41,6 +41,71 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
     }
 }
 
+/* Rows become columns: dst[r + c * to] = src[r * from + c]. Left to itself the compiler gathers, an
+ * element at a time. */
+#define TRANSPOSE_ELEMENTS(B)                                                                      \
+    static inline void turn_##B(B *dst, const B *src, int64_t rows, int64_t columns, int64_t to,   \
+                                int64_t from)                                                      \
+    {                                                                                              \
+        int64_t r = 0;                                                                             \
+        for (; r + 4 <= rows; r += 4)                                                              \
+            for (int64_t c = 0; c < columns; c++) {                                                \
+                const B *in = src + r * from + c;                                                  \
+                B *out = dst + r + c * to, x0 = in[0], x1 = in[from];                              \
+                B x2 = in[2 * from], x3 = in[3 * from];                                            \
+                out[0] = x0;                                                                       \
+                out[1] = x1;                                                                       \
+                out[2] = x2;                                                                       \
+                out[3] = x3;                                                                       \
+            }                                                                                      \
+        for (; r < rows; r++)                                                                      \
+            for (int64_t c = 0; c < columns; c++)                                                  \
+                dst[r + c * to] = src[r * from + c];                                               \
+    }
+TRANSPOSE_ELEMENTS(bits8)
+TRANSPOSE_ELEMENTS(bits16)
+TRANSPOSE_ELEMENTS(bits64)
+
+#if defined(__clang__) || __GNUC__ >= 12
+typedef uint32_t four __attribute__((vector_size(16)));
+
+static inline void turn_four(bits32 *dst, const bits32 *src, int64_t to, int64_t from)
+{
+    four row[4], pair[4];
+    for (int i = 0; i < 4; i++)
+        memcpy(&row[i], src + i * from, sizeof row[i]);
+    pair[0] = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+    pair[1] = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+    pair[2] = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+    pair[3] = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+    row[0] = __builtin_shufflevector(pair[0], pair[1], 0, 1, 4, 5);
+    row[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
+    row[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
+    row[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
+    for (int i = 0; i < 4; i++)
+        memcpy(dst + i * to, &row[i], sizeof row[i]);
+}
+
+static inline void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
+                               int64_t to, int64_t from)
+{
+    int64_t c = 0;
+    for (; c + 4 <= columns; c += 4, dst += 4 * to) {
+        int64_t r = 0;
+        for (; r + 4 <= rows; r += 4)
+            turn_four(dst + r, src + r * from + c, to, from);
+        for (; r < rows; r++)
+            for (int i = 0; i < 4; i++)
+                dst[r + i * to] = src[r * from + c + i];
+    }
+    for (; c < columns; c++, dst += to)
+        for (int64_t r = 0; r < rows; r++)
+            dst[r] = src[r * from + c];
+}
+#else
+TRANSPOSE_ELEMENTS(bits32)
+#endif
+
 /* The last two axes of a nest, over and over the same few cases: rows that are copied, rows of one
  * value, and rows that repeat the first. */
 #define COPY(B)                                                                                    \
@@ -81,6 +146,10 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
         } else if (next == 1 && last == 1) {                                                       \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 copy_bytes(dst + i * to, src + i * from, (size_t)n * sizeof *dst);                 \
+        } else if (next == 1 && from == 1 && last != 0) {                                          \
+            turn_##B(dst, src, n, rows, to, last);                                                 \
+        } else if (to == 1 && last == 1 && from != 0) {                                            \
+            turn_##B(dst, src, rows, n, next, from);                                               \
         } else if (next == 1 && last == 0) {                                                       \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 spread_##B(dst + i * to, src[i * from], (size_t)n);                                \
