@@ -169,6 +169,7 @@ void value_transfer(struct compiler *c, const struct value *dst, const struct va
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
     d->copy = c->set->memory->copy[size_index(dst->dtype)];
     d->nest.rank = rows.rank;
+    d->nest.once = true;
     for (int i = 0; i < rows.rank; i++) {
         d->nest.extent[i] = rows.extent[i];
         d->nest.dst[i] = rows.operand[0].stride[i];

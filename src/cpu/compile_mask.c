@@ -76,11 +76,10 @@ void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *y
     if (no)
         *no = mask_new(c);
     uint32_t top = c->top;
-    bool box = !c->plain && c->program->threads[2] == 1 &&
-               split_condition(c, condition, tests, &count);
+    bool box =
+        !c->plain && c->program->threads[2] == 1 && split_condition(c, condition, tests, &count);
     if (box) {
-        struct box_detail *d =
-            arena_alloc(c->arena, sizeof *d + (size_t)count * sizeof d->test[0]);
+        struct box_detail *d = arena_alloc(c->arena, sizeof *d + (size_t)count * sizeof d->test[0]);
         d->count = count;
         for (int i = 0; i < count; i++)
             lay_test(c, tests[i], &d->test[i]);

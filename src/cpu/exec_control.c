@@ -185,10 +185,7 @@ static bool test_lane(const struct frame *f, const struct box_detail *d, uint32_
                               (uint32_t)t->step[1] * y);
         int32_t b = (int32_t)(*(const uint32_t *)frame_at(f, t->b) + (uint32_t)t->step_b[0] * x +
                               (uint32_t)t->step_b[1] * y);
-        if (!(t->op == OP_LT   ? a < b
-              : t->op == OP_LE ? a <= b
-              : t->op == OP_GT ? a > b
-                               : a >= b))
+        if (!(t->op == OP_LT ? a < b : t->op == OP_LE ? a <= b : t->op == OP_GT ? a > b : a >= b))
             return false;
     }
     return true;

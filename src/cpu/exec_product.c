@@ -243,8 +243,7 @@ static void settle_operands(struct product_run *r)
     bool backward = r->rows > 0 && r->row[r->rows - 1].x[0] < 0;
     r->pack[0] = r->operand[0]->convert || (r->k.extent > 1 && r->k.x[0] != 1) || backward ||
                  !is_dense(r->row, r->rows, 0, 0);
-    r->pack[1] =
-        r->operand[1]->convert || r->k.x[1] < 0 || !is_dense(r->column, r->columns, 1, 1);
+    r->pack[1] = r->operand[1]->convert || r->k.x[1] < 0 || !is_dense(r->column, r->columns, 1, 1);
 }
 
 /* --- doing it --- */
@@ -357,7 +356,7 @@ static const unsigned char *lane_row(const struct product_run *r, int which,
         return from;
     unsigned char *panel = frame_at(f, r->detail->panel[which]);
     unsigned char *raw = o->convert ? frame_at(f, r->detail->panel[3]) : panel;
-    struct nest nest = {1, {last->extent}, {1}, {last->x[which]}};
+    struct nest nest = {1, true, {last->extent}, {1}, {last->x[which]}};
     f->program->set->memory->copy[o->size_index](raw, from, &nest);
     if (o->convert)
         o->convert(panel, raw, (size_t)last->extent);
@@ -368,12 +367,20 @@ static void multiply_lanes(const struct product_run *r, const struct product_sta
                            const struct axis *last)
 {
     const unsigned char *a = s->x[0], *b = s->x[1];
+    copy_fn *copy = r->f->program->set->memory->copy[r->product->size_index];
+    struct nest in = {1, true, {last->extent}, {1}, {last->sum}};
+    struct nest out = {1, true, {last->extent}, {last->sum}, {1}};
+    unsigned char *sum = last->sum == 1 ? s->sum : frame_at(r->f, r->detail->panel[2]);
+    if (sum != s->sum)
+        copy(sum, s->sum, &in);
     for (int64_t p = 0; p < r->k.extent; p++) {
-        r->product->fma(s->sum, lane_row(r, 0, a, last), lane_row(r, 1, b, last), s->sum,
+        r->product->fma(sum, lane_row(r, 0, a, last), lane_row(r, 1, b, last), sum,
                         (size_t)last->extent);
         a += r->k.x[0] * r->operand[0]->size;
         b += r->k.x[1] * r->operand[1]->size;
     }
+    if (sum != s->sum)
+        copy(s->sum, sum, &out);
 }
 
 /* The loops around, the outermost first. */

@@ -219,9 +219,9 @@ struct product_operand {
 
 struct product {
     int axes, loops;
-    int loop[PRODUCT_LOOPS];       /* which of products_detail */
-    int64_t extent[PRODUCT_AXES];  /* of the axes that are no loops */
-    uint32_t sum;                  /* in the frame */
+    int loop[PRODUCT_LOOPS];        /* which of products_detail */
+    int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
+    uint32_t sum;                   /* in the frame */
     int64_t sum_step[PRODUCT_AXES]; /* elements */
     struct product_operand operand[2];
     dot_fn *dot;
@@ -439,8 +439,8 @@ step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, 
 step_fn step_packed_fill, step_packed_copy, step_packed_clear, step_dot_finish;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
-    step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor, step_assume,
-    step_stuck;
+    step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
+    step_assume, step_stuck;
 /* exec_access.c */
 step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
 /* exec_strided.c */
@@ -479,8 +479,8 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
                          const int64_t *coordinate, struct lane_offsets *out);
 /* An axis inside of those that the nest has; it becomes one with the last where that can be. */
 void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
-/* For a nest that writes each element once: where rows become columns, these two axes are put last,
- * which the copy routines do well. */
+/* For a nest that writes each element once: says so, and where rows become columns puts these two
+ * axes last, as the copy routines want them. */
 void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,

@@ -87,6 +87,7 @@ typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, s
 enum { NEST_RANK = 14 };
 struct nest {
     int rank;
+    bool once; /* no element of dst is written twice, so the order does not show */
     int64_t extent[NEST_RANK];
     int64_t dst[NEST_RANK], src[NEST_RANK];
 };

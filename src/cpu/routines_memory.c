@@ -146,13 +146,13 @@ TRANSPOSE_ELEMENTS(bits32)
         } else if (next == 1 && last == 1) {                                                       \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 copy_bytes(dst + i * to, src + i * from, (size_t)n * sizeof *dst);                 \
-        } else if (next == 1 && from == 1 && last != 0) {                                          \
-            turn_##B(dst, src, n, rows, to, last);                                                 \
-        } else if (to == 1 && last == 1 && from != 0) {                                            \
-            turn_##B(dst, src, rows, n, next, from);                                               \
         } else if (next == 1 && last == 0) {                                                       \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 spread_##B(dst + i * to, src[i * from], (size_t)n);                                \
+        } else if (nest->once && next == 1 && from == 1) {                                         \
+            turn_##B(dst, src, n, rows, to, last);                                                 \
+        } else if (nest->once && to == 1 && last == 1) {                                           \
+            turn_##B(dst, src, rows, n, next, from);                                               \
         } else {                                                                                   \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 row_##B(dst + i * to, src + i * from, (size_t)n, next, last);                      \
