@@ -231,7 +231,7 @@ bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask
         (rest && (rest->lanes > 1 || rest->rank > 0 || rest->dtype != to->dtype)))
         return false;
     uint32_t top = c->top;
-    struct access *a = compile_access(c, e);
+    struct access *a = access_new(c, e);
     note_strided(c, a, false);
     a->rest = rest ? rest->at : NO_SLOT;
     a->spare = value_new(c, to->dtype, to->rank, to->extent, to->lanes).at;

@@ -167,9 +167,8 @@ void value_transfer(struct compiler *c, const struct value *dst, const struct va
     const struct value values[2] = {*dst, from};
     lay_rows(&rows, values);
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
-    d->copy = c->set->memory->copy[size_index(dst->dtype)];
+    d->copy = c->set->memory->copy_once[size_index(dst->dtype)];
     d->nest.rank = rows.rank;
-    d->nest.once = true;
     for (int i = 0; i < rows.rank; i++) {
         d->nest.extent[i] = rows.extent[i];
         d->nest.dst[i] = rows.operand[0].stride[i];

@@ -400,6 +400,7 @@ static void lay_product(struct nest_plan *p, const struct summing *s, struct pro
     out->size = (uint32_t)dtype_size(t->dtype);
     out->size_index = size_index(t->dtype);
     out->dot = c->set->dot->dot[compute_of(t->dtype)];
+    out->width = c->set->dot->width[compute_of(t->dtype)];
     out->fma = routine_elementwise(c->set, OP_FMA, compute_of(t->dtype));
     for (int i = 0; i < 2; i++) {
         struct product_operand *o = &out->operand[i];

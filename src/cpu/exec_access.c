@@ -189,7 +189,6 @@ static void put_before_last(struct nest *nest, int axis)
 void nest_settle(struct nest *nest)
 {
     int last = nest->rank - 1;
-    nest->once = true;
     if (last < 2 || (nest->dst[last] == 1) == (nest->src[last] == 1))
         return;
     const int64_t *other = nest->dst[last] == 1 ? nest->src : nest->dst;

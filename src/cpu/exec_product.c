@@ -265,7 +265,7 @@ static void nest_of_sum(struct nest *nest, const struct product_run *r)
 static void move_sum(const struct product_run *r, unsigned char *sum, unsigned char *panel,
                      bool out)
 {
-    copy_fn *copy = r->f->program->set->memory->copy[r->product->size_index];
+    copy_fn *copy = r->f->program->set->memory->copy_once[r->product->size_index];
     struct nest nest;
     nest_of_sum(&nest, r);
     if (out) {
@@ -299,7 +299,7 @@ static const unsigned char *pack(const struct product_run *r, int which, const u
     if (!which)
         nest_add(&nest, turns, 1, r->k.x[0], true);
     nest_settle(&nest);
-    f->program->set->memory->copy[o->size_index](raw, from, &nest);
+    f->program->set->memory->copy_once[o->size_index](raw, from, &nest);
     if (o->convert)
         o->convert(panel, raw, (size_t)all);
     return panel;
@@ -337,8 +337,9 @@ static void multiply(const struct product_run *r, const struct product_start *s)
             b = pack(r, 1, b, turns);
             ldb = r->n;
         }
-        r->product->dot(sum, a, b, (size_t)r->m, (size_t)r->n, (size_t)turns, (size_t)ldc,
-                        (size_t)lda, (size_t)ldb);
+        const struct dot_strides strides = {(size_t)ldc, (size_t)lda, (size_t)ldb,
+                                            r->product->width};
+        r->product->dot(sum, a, b, (size_t)r->m, (size_t)r->n, (size_t)turns, &strides);
         if (--f->until_poll <= 0)
             frame_poll(f);
     }
@@ -356,7 +357,7 @@ static const unsigned char *lane_row(const struct product_run *r, int which,
         return from;
     unsigned char *panel = frame_at(f, r->detail->panel[which]);
     unsigned char *raw = o->convert ? frame_at(f, r->detail->panel[3]) : panel;
-    struct nest nest = {1, true, {last->extent}, {1}, {last->x[which]}};
+    struct nest nest = {1, {last->extent}, {1}, {last->x[which]}};
     f->program->set->memory->copy[o->size_index](raw, from, &nest);
     if (o->convert)
         o->convert(panel, raw, (size_t)last->extent);
@@ -368,8 +369,8 @@ static void multiply_lanes(const struct product_run *r, const struct product_sta
 {
     const unsigned char *a = s->x[0], *b = s->x[1];
     copy_fn *copy = r->f->program->set->memory->copy[r->product->size_index];
-    struct nest in = {1, true, {last->extent}, {1}, {last->sum}};
-    struct nest out = {1, true, {last->extent}, {last->sum}, {1}};
+    struct nest in = {1, {last->extent}, {1}, {last->sum}};
+    struct nest out = {1, {last->extent}, {last->sum}, {1}};
     unsigned char *sum = last->sum == 1 ? s->sum : frame_at(r->f, r->detail->panel[2]);
     if (sum != s->sum)
         copy(sum, s->sum, &in);

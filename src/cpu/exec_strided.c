@@ -104,6 +104,13 @@ static unsigned char *strided_start(const struct frame *f, const struct access *
     return access_base(f, a) + start * a->local_lanes * (int64_t)a->size;
 }
 
+static copy_fn *strided_copy(const struct frame *f, const struct access *a,
+                             const struct strided_nest *n)
+{
+    const struct memory_routines *routines = f->program->set->memory;
+    return (n->once ? routines->copy_once : routines->copy)[a->size_index];
+}
+
 /* The access of the lanes in the box. false: not by a nest. */
 static bool move_box(struct frame *f, const struct access *a, const struct strided_nest *n,
                      const struct lane_box *box, unsigned char *data, bool store)
@@ -122,7 +129,7 @@ static bool move_box(struct frame *f, const struct access *a, const struct strid
     add_axis(&nest, store, box->high[0] - box->low[0], 1, n->step[0]);
     if (n->once)
         nest_settle(&nest);
-    copy_fn *copy = f->program->set->memory->copy[a->size_index];
+    copy_fn *copy = strided_copy(f, a, n);
     copy(store ? memory : data, store ? data : memory, &nest);
     return true;
 }
@@ -141,8 +148,7 @@ static bool strided_move(struct frame *f, const struct instr *in, unsigned char 
     }
     unsigned char *memory = strided_start(f, a, NULL);
     if (memory)
-        f->program->set->memory->copy[a->size_index](store ? memory : data, store ? data : memory,
-                                                     &n->all);
+        strided_copy(f, a, n)(store ? memory : data, store ? data : memory, &n->all);
     return memory != NULL;
 }
 

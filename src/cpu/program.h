@@ -225,6 +225,7 @@ struct product {
     int64_t sum_step[PRODUCT_AXES]; /* elements */
     struct product_operand operand[2];
     dot_fn *dot;
+    size_t width; /* as dot_strides.panel */
     elementwise_fn *fma;
     uint32_t size;
     int size_index;
@@ -479,8 +480,8 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
                          const int64_t *coordinate, struct lane_offsets *out);
 /* An axis inside of those that the nest has; it becomes one with the last where that can be. */
 void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
-/* For a nest that writes each element once: says so, and where rows become columns puts these two
- * axes last, as the copy routines want them. */
+/* For a nest that writes each element once: where rows become columns, these two axes are put last,
+ * as copy_once wants them. */
 void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,

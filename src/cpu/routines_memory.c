@@ -134,7 +134,8 @@ TRANSPOSE_ELEMENTS(bits32)
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void plane_##B(B *dst, const B *src, const struct nest *nest, int axis)                 \
+    static inline void plane_##B(B *dst, const B *src, const struct nest *nest, int axis,          \
+                                 bool once)                                                        \
     {                                                                                              \
         int64_t rows = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];           \
         int64_t n = nest->extent[axis + 1];                                                        \
@@ -149,33 +150,41 @@ TRANSPOSE_ELEMENTS(bits32)
         } else if (next == 1 && last == 0) {                                                       \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 spread_##B(dst + i * to, src[i * from], (size_t)n);                                \
-        } else if (nest->once && next == 1 && from == 1) {                                         \
+        } else if (once && next == 1 && from == 1) {                                               \
             turn_##B(dst, src, n, rows, to, last);                                                 \
-        } else if (nest->once && to == 1 && last == 1) {                                           \
+        } else if (once && to == 1 && last == 1) {                                                 \
             turn_##B(dst, src, rows, n, next, from);                                               \
         } else {                                                                                   \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 row_##B(dst + i * to, src + i * from, (size_t)n, next, last);                      \
         }                                                                                          \
     }                                                                                              \
-    static void axis_##B(B *dst, const B *src, const struct nest *nest, int axis)                  \
+    static void axis_##B(B *dst, const B *src, const struct nest *nest, int axis, bool once)       \
     {                                                                                              \
         int64_t n = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];              \
         if (axis == nest->rank - 2) {                                                              \
-            plane_##B(dst, src, nest, axis);                                                       \
+            plane_##B(dst, src, nest, axis, once);                                                 \
             return;                                                                                \
         }                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                            \
-            axis_##B(dst + i * to, src + i * from, nest, axis + 1);                                \
+            axis_##B(dst + i * to, src + i * from, nest, axis + 1, once);                          \
     }                                                                                              \
-    static void copy_##B(void *dst, const void *src, const struct nest *nest)                      \
+    static inline void nest_##B(B *dst, const B *src, const struct nest *nest, bool once)          \
     {                                                                                              \
         if (nest->rank == 0)                                                                       \
             memcpy(dst, src, sizeof(B));                                                           \
         else if (nest->rank == 1)                                                                  \
             row_##B(dst, src, (size_t)nest->extent[0], nest->dst[0], nest->src[0]);                \
         else                                                                                       \
-            axis_##B(dst, src, nest, 0);                                                           \
+            axis_##B(dst, src, nest, 0, once);                                                     \
+    }                                                                                              \
+    static void copy_##B(void *dst, const void *src, const struct nest *nest)                      \
+    {                                                                                              \
+        nest_##B(dst, src, nest, false);                                                           \
+    }                                                                                              \
+    static void copy_once_##B(void *dst, const void *src, const struct nest *nest)                 \
+    {                                                                                              \
+        nest_##B(dst, src, nest, true);                                                            \
     }
 
 #define BLEND(B)                                                                                   \
@@ -307,6 +316,7 @@ static size_t mask_and_not(uint8_t *dst, const uint8_t *mask, const uint8_t *con
 extern const struct memory_routines ROUTINE(routines_memory);
 const struct memory_routines ROUTINE(routines_memory) = {
     .copy = SIZES(copy),
+    .copy_once = SIZES(copy_once),
     .blend = SIZES(blend),
     .fill = SIZES(fill),
     .gather32 = SIZES(gather32),
