@@ -168,6 +168,8 @@ static int64_t extents(const struct axis *axes, int count)
 
 static void move_out(struct product_run *r, struct axis *axes, int *count, int from)
 {
+    if (from == 0)
+        return;
     memcpy(&r->outer[r->outers], axes, (size_t)from * sizeof *axes);
     r->outers += from;
     memmove(axes, axes + from, (size_t)(*count - from) * sizeof *axes);
@@ -252,7 +254,7 @@ static void settle_operands(struct product_run *r)
 static void nest_of_sum(struct nest *nest, const struct product_run *r)
 {
     int64_t at = r->m * r->n;
-    *nest = (struct nest){0};
+    nest->rank = 0;
     for (int group = 0; group < 2; group++)
         for (int i = 0; i < (group ? r->columns : r->rows); i++) {
             const struct axis *axis = group ? &r->column[i] : &r->row[i];
@@ -289,7 +291,8 @@ static const unsigned char *pack(const struct product_run *r, int which, const u
     const struct axis *axes = which ? r->column : r->row;
     int count = which ? r->columns : r->rows;
     int64_t all = (which ? r->n : r->m) * turns, at = which ? r->n : all;
-    struct nest nest = {0};
+    struct nest nest;
+    nest.rank = 0;
     if (which)
         nest_add(&nest, turns, r->n, r->k.x[1], true);
     for (int i = 0; i < count; i++) {
@@ -407,7 +410,12 @@ static void run_outer(const struct product_run *r, int level, struct product_sta
 static void run_product(struct frame *f, const struct products_detail *d, const struct product *p,
                         const struct axis *axes, const struct product_start *start)
 {
-    struct product_run r = {.f = f, .detail = d, .product = p};
+    struct product_run r; /* most of it is never touched */
+    r.f = f;
+    r.detail = d;
+    r.product = p;
+    r.outers = r.rows = r.columns = 0;
+    r.lanewise = false;
     sort_axes(&r, axes, p->axes);
     struct product_start s = *start;
     if (r.operand[0] != &p->operand[0]) {

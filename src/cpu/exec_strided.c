@@ -191,3 +191,82 @@ void step_store_strided(struct frame *f, const struct instr *in)
     if (!strided_move(f, in, frame_at(f, in->a), true))
         step_store_lanes(f, in);
 }
+
+/* --- from memory to memory --- */
+
+/* The box of lanes that run (NULL: all), into *room. false: they are no box, or none. */
+static bool lanes_box(const struct frame *f, uint32_t mask, struct lane_box *room,
+                      const struct lane_box **box)
+{
+    *box = NULL;
+    if (!frame_mask(f, mask))
+        return true;
+    struct mask_header header;
+    memcpy(&header, frame_at(f, mask), sizeof header);
+    *room = header.box;
+    *box = room;
+    return room->high[0] > 0;
+}
+
+/* How the elements of some lanes lie in the memories of two accesses. */
+static void move_nest(const struct frame *f, const struct access *to, const struct access *from,
+                      const struct lane_box *box, struct nest *nest)
+{
+    const int64_t *to_step = access_strides(f, to), *from_step = access_strides(f, from);
+    const struct strided_nest *n = f->launch->nests;
+    nest->rank = 0;
+    for (int i = 0, j = 0; i < to->rank; i++) {
+        if (to->axis[i].kind == IX_ELEMENT)
+            continue;
+        while (from->axis[j].kind == IX_ELEMENT)
+            j++;
+        nest_add(nest, to->axis[i].extent, to_step[i], from_step[j++], true);
+    }
+    for (int t = 2; t >= 0; t--) {
+        int64_t count = f->program->threads[t];
+        if (box && t < 2)
+            count = box->high[t] - box->low[t];
+        nest_add(nest, count, n[to->strided].step[t], n[from->strided].step[t], true);
+    }
+    nest_settle(nest);
+}
+
+static bool is_none(const struct frame *f, uint32_t mask)
+{
+    struct mask_header header;
+    if (mask == NO_SLOT)
+        return false;
+    memcpy(&header, frame_at(f, mask), sizeof header);
+    return header.running == 0;
+}
+
+void step_move(struct frame *f, const struct instr *in)
+{
+    const struct move_detail *d = in->detail;
+    uint32_t yes = d->yes == NO_SLOT ? in->mask : d->yes;
+    const struct strided_nest *n = &f->launch->nests[d->to->strided];
+    copy_fn *copy = f->program->set->memory->copy_once[d->to->size_index];
+    struct lane_box room[2];
+    const struct lane_box *all, *some = NULL;
+    const unsigned char *from = NULL;
+    bool loads = !is_none(f, yes);
+    if (!n->usable || !n->once || f->copy_count > 0 || !lanes_box(f, in->mask, &room[0], &all) ||
+        (loads && !lanes_box(f, yes, &room[1], &some)))
+        return;
+    unsigned char *to = strided_start(f, d->to, all);
+    if (loads)
+        from = strided_start(f, d->from, some);
+    if (!to || (loads && !from))
+        return;
+    struct nest nest;
+    if (!loads || (some && (!all || memcmp(some, all, sizeof *some) != 0))) {
+        move_nest(f, d->to, d->from, all, &nest);
+        memset(nest.src, 0, sizeof nest.src);
+        copy(to, frame_at(f, d->rest), &nest);
+    }
+    if (loads) {
+        move_nest(f, d->to, d->from, some, &nest);
+        copy(some ? strided_start(f, d->to, some) : to, from, &nest);
+    }
+    f->pc = in->n;
+}

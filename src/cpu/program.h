@@ -176,6 +176,13 @@ struct strided_nest {
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
 };
 
+/* to = mask ? from : rest, straight from memory to memory. */
+struct move_detail {
+    const struct access *from, *to;
+    uint32_t yes;  /* the lanes that load; NO_SLOT: all that run */
+    uint32_t rest; /* what others store, one value */
+};
+
 /* A condition that holds for a rectangle of lanes: all of these do. */
 struct box_test {
     bool uniform;    /* the byte at a, the same for all lanes; else a < b, or as `op` says */
@@ -446,6 +453,7 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
 step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
 /* exec_strided.c */
 step_fn step_load_strided, step_load_masked, step_store_strided;
+step_fn step_move; /* jumps if it did it, else goes on to the load and the store */
 /* exec_product.c: jumps if it did all of the loops, else goes on to the loops themselves. */
 step_fn step_products;
 /* exec_async.c */
