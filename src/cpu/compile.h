@@ -109,7 +109,9 @@ struct compiler {
     int unrolling;     /* loops around */
     size_t unrolled;   /* nodes made by unrolling so far */
     bool has_unrolled; /* the kernel asks for it somewhere */
+    bool seldom;       /* what is compiled now seldom runs: it should be short */
     VEC(struct strided) strided;
+    VEC(const struct product *) products;
     VEC(struct packed_plan) packed;
     struct waiting *waiting; /* the innermost loop's */
     bool product_waits;      /* what is compiled now is its product */
@@ -199,8 +201,8 @@ void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *y
 /* --- compile_product.c --- */
 
 /* Emits a step for a nest of loops that does nothing but sum products, if s is one. It jumps to
- * `end` when it has done them; else the loops, which follow, do. */
-void compile_products(struct compiler *c, const struct stmt *s, struct label *end);
+ * `end` when it has done them; else the loops, which follow, do. false: it is none. */
+bool compile_products(struct compiler *c, const struct stmt *s, struct label *end);
 
 /* --- compile_shape.c --- */
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into);

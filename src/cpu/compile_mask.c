@@ -54,7 +54,7 @@ static bool split_condition(const struct compiler *c, const struct expr *e,
 static void lay_test(struct compiler *c, const struct expr *e, struct box_test *out)
 {
     int64_t step[3];
-    out->uniform = !expr_varying(c, e);
+    *out = (struct box_test){.uniform = !expr_varying(c, e)};
     if (out->uniform) {
         out->a = value_convert(c, compile_expr(c, e, NULL), DT_BOOL).at;
         return;
@@ -66,6 +66,11 @@ static void lay_test(struct compiler *c, const struct expr *e, struct box_test *
     memcpy(out->step, step, sizeof out->step);
     expr_affine(c, e->args[1], step);
     memcpy(out->step_b, step, sizeof out->step_b);
+    for (int t = 0; t < 2; t++) {
+        int64_t last = (int64_t)c->program->threads[t] - 1;
+        *(out->step[t] < 0 ? &out->low[0] : &out->high[0]) += out->step[t] * last;
+        *(out->step_b[t] < 0 ? &out->low[1] : &out->high[1]) += out->step_b[t] * last;
+    }
 }
 
 void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *yes, uint32_t *no)

@@ -306,7 +306,8 @@ static int64_t constant_turns(const struct compiler *c, const struct counting *l
     if (!expr_constant(c, l->start, &start) || !expr_constant(c, l->bound, &bound))
         return -1;
     int64_t reach = bound.i - start.i + (l->inclusive ? 1 : 0);
-    return reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
+    int64_t turns = reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
+    return start.i + turns * l->step > INT32_MAX ? -1 : turns; /* the counter would wrap */
 }
 
 /* The place of the first turn's sum and the steps to others. No two turns of different counters may
@@ -461,11 +462,12 @@ static void lay_panels(struct compiler *c, struct products_detail *d)
         d->panel[i] = memory_new(c, (size_t)d->room * (i < 3 ? size : raw));
 }
 
-void compile_products(struct compiler *c, const struct stmt *s, struct label *end)
+bool compile_products(struct compiler *c, const struct stmt *s, struct label *end)
 {
     struct nest_plan p = {.c = c};
-    if (c->plain || c->lanes == 1 || s->kind != STMT_FOR || !plan_loop(&p, s) || !is_plan(&p))
-        return;
+    if (c->plain || c->seldom || c->lanes == 1 || s->kind != STMT_FOR || !plan_loop(&p, s) ||
+        !is_plan(&p))
+        return false;
     struct product *products = arena_array(c->arena, struct product, p.sums);
     struct products_detail *d = arena_new(c->arena, struct products_detail);
     uint32_t top = c->top;
@@ -483,8 +485,11 @@ void compile_products(struct compiler *c, const struct stmt *s, struct label *en
         d->loop = lay_loops(&p);
         d->product = products;
         d->count = p.sums;
-        for (int i = 0; i < p.sums; i++)
+        for (int i = 0; i < p.sums; i++) {
             lay_product(&p, &p.sum[i], &products[i]);
+            products[i].number = (uint32_t)c->products.count;
+            vec_push(c->arena, &c->products, &products[i]);
+        }
         lay_panels(c, d);
         emit_jump(c, step_products, c->mask, end);
         struct instr *in = &c->code.data[c->code.count - 1];
@@ -493,4 +498,5 @@ void compile_products(struct compiler *c, const struct stmt *s, struct label *en
     }
     set_counters(&p, false);
     c->top = top;
+    return fits;
 }

@@ -523,8 +523,10 @@ static void compile_turns(struct compiler *c, const struct stmt *s)
 static void compile_loop(struct compiler *c, const struct stmt *s)
 {
     struct label end = {0};
-    compile_products(c, s, &end);
+    bool outer = c->seldom;
+    c->seldom |= compile_products(c, s, &end);
     compile_turns(c, s);
+    c->seldom = outer;
     label_place(c, &end);
 }
 

@@ -130,22 +130,11 @@ static int64_t quotient_down(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-static bool leaves_i32(int64_t first, const int64_t *step, const uint32_t *threads)
-{
-    int64_t low = first, high = first;
-    for (int t = 0; t < 2; t++) {
-        int64_t reach = step[t] * ((int64_t)threads[t] - 1);
-        *(reach < 0 ? &low : &high) += reach;
-    }
-    return low < INT32_MIN || high > INT32_MAX;
-}
-
 /* The rectangle of lanes for which all tests hold; high <= low: none. false: some value wraps, so
  * that they need not be a rectangle. */
 static bool test_box(const struct frame *f, const struct box_detail *d, int64_t low[2],
                      int64_t high[2])
 {
-    const uint32_t *threads = f->program->threads;
     for (int i = 0; i < d->count; i++) {
         const struct box_test *t = &d->test[i];
         if (t->uniform) {
@@ -154,7 +143,8 @@ static bool test_box(const struct frame *f, const struct box_detail *d, int64_t 
             continue;
         }
         int64_t a = *(const int32_t *)frame_at(f, t->a), b = *(const int32_t *)frame_at(f, t->b);
-        if (leaves_i32(a, t->step, threads) || leaves_i32(b, t->step_b, threads))
+        if (a + t->low[0] < INT32_MIN || a + t->high[0] > INT32_MAX || b + t->low[1] < INT32_MIN ||
+            b + t->high[1] > INT32_MAX)
             return false;
         /* As first + step * index < 0. */
         bool less = t->op == OP_LT || t->op == OP_LE;

@@ -190,6 +190,7 @@ struct box_test {
     uint32_t a, b;   /* i32, in the first lane */
     int64_t step[2]; /* by how much a grows along x and y; one of the differences of both is 0 */
     int64_t step_b[2];
+    int64_t low[2], high[2]; /* from a and b in the first lane to the least and the greatest */
 };
 struct box_detail {
     int count;
@@ -225,6 +226,7 @@ struct product_operand {
 };
 
 struct product {
+    uint32_t number; /* within the program */
     int axes, loops;
     int loop[PRODUCT_LOOPS];        /* which of products_detail */
     int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
@@ -316,6 +318,8 @@ struct cpu_program {
     uint32_t threads[3];   /* lanes along x, y, z */
     const struct strided *strided;
     uint32_t strided_count;
+    const struct product **products;
+    uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
     uint32_t packed_count;
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
@@ -342,6 +346,7 @@ struct launch_state {
     const struct allocator *allocator;
     struct view_binding *views;
     struct strided_nest *nests; /* by strided access */
+    struct product_plan *plans; /* by product */
     struct packed_cache *packed;
     int64_t grid[3], blocks;
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
@@ -494,6 +499,8 @@ void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
+/* exec_product.c: what is the same for all blocks. */
+void plan_products(struct arena *a, struct launch_state *l);
 /* The next coordinate of the result; false after the last. Start with all 0. */
 bool access_next(const struct access *a, int64_t *coordinate);
 
