@@ -20,8 +20,8 @@
 
 enum { T = 32, KERNELS = 7, LOOPS = 2 };
 
-static const char *const files[KERNELS] = {"naive",          "tiled",      "padded",     "transposed",
-                                           "double_buffered", "vector_load", "register_tiled"};
+static const char *const files[KERNELS] = {
+    "naive", "tiled", "padded", "transposed", "double_buffered", "vector_load", "register_tiled"};
 
 struct product {
     int n;

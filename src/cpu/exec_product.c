@@ -407,10 +407,8 @@ static void multiply(const struct product_run *r, const struct product_start *s)
             b = pack(r, 1, b, turns);
             ldb = r->plan->n;
         }
-        const struct dot_strides strides = {.c = (size_t)ldc,
-                                            .a = (size_t)lda,
-                                            .b = (size_t)ldb,
-                                            .panel = r->plan->product->width};
+        const struct dot_strides strides = {
+            .c = (size_t)ldc, .a = (size_t)lda, .b = (size_t)ldb, .panel = r->plan->product->width};
         r->plan->product->dot(sum, a, b, (size_t)r->plan->m, (size_t)r->plan->n, (size_t)turns,
                               &strides);
         if (--f->until_poll <= 0)
