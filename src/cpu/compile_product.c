@@ -2,10 +2,13 @@
  * lanes at once (exec_product.c).
  *
  *   loop       for (i32 i = start; i < bound; i += step) with list, in it
- *   list       of loops, blocks, tiles = ACCESS (used by the sums beside it), and
+ *   list       of loops, blocks, loads and sums
+ *   load       v = ACCESS, or for (i32 j = 0; j < extent; j++) v[j] = ACCESS: v a per-thread variable
+ *              that only sums of this turn read
  *   sum        x = fma(factor, factor, x), or x = x + factor * factor of integers: x a per-thread
  *              variable or elements of one
- *   factor     an ACCESS, or what does not change in the loops
+ *   factor     an ACCESS, a variable that was loaded, v[i] with a counter i that takes all of it, or
+ *              what does not change in the loops
  *
  * The indices of accesses are affine in counters and in the thread's index, and which elements of x
  * a turn sums is known now. Whether all elements that are read lie inside is asked when it runs; if
@@ -31,10 +34,12 @@ struct summing {
     int loops, loop[PRODUCT_LOOPS];
 };
 
-struct lazy { /* a variable that is one load */
+struct lazy { /* a variable that is one load a turn */
     const struct sym *sym;
-    const struct expr *value;
-    int depth, uses;
+    const struct expr *value;  /* NULL: none yet */
+    const struct sym *counter; /* of a loop that loads all its elements; NULL: loaded at once */
+    bool declared;             /* in the loops: nobody else knows it */
+    int depth, path[PRODUCT_LOOPS], uses;
 };
 
 struct nest_plan {
@@ -88,6 +93,27 @@ static bool plan_counter(const struct compiler *c, struct counting *l, const str
            !expr_varying(c, l->start) && !expr_varying(c, l->bound);
 }
 
+static int64_t constant_turns(const struct compiler *c, const struct counting *l)
+{
+    struct literal start, bound;
+    if (!expr_constant(c, l->start, &start) || !expr_constant(c, l->bound, &bound))
+        return -1;
+    int64_t reach = bound.i - start.i + (l->inclusive ? 1 : 0);
+    int64_t turns = reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
+    return start.i + turns * l->step > INT32_MAX ? -1 : turns; /* the counter would wrap */
+}
+
+/* Is e v[i], and does the counter i take all elements of v? */
+static bool is_counter(const struct compiler *c, const struct counting *l, const struct expr *e,
+                       const struct sym *v)
+{
+    struct literal start;
+    return e->indices == 1 && v->type.rank == 1 && e->index[0].kind == IX_ELEMENT &&
+           e->index[0].value->op == OP_REF && e->index[0].value->sym == l->counter &&
+           l->step == 1 && expr_constant(c, l->start, &start) && start.i == 0 &&
+           constant_turns(c, l) == v->type.extent[0];
+}
+
 static bool plan_loop(struct nest_plan *p, const struct stmt *s)
 {
     if (p->loops == MOST_NESTED || p->depth == PRODUCT_LOOPS ||
@@ -99,24 +125,113 @@ static bool plan_loop(struct nest_plan *p, const struct stmt *s)
     return fits;
 }
 
-static bool plan_lazy(struct nest_plan *p, const struct stmt *s)
+/* --- variables that are loaded --- */
+
+static struct lazy *lazy_of(struct nest_plan *p, const struct sym *s)
 {
-    if (p->lazies == MOST_SUMS || !s->value || s->value->op != OP_ACCESS || s->value->otherwise ||
-        (s->sym->storage != ST_SCALAR && s->sym->storage != ST_ARRAY) ||
-        slot_of(p->c, s->sym)->assigned || s->value->type.dtype != s->sym->type.dtype ||
-        !type_same_shape(&s->value->type, &s->sym->type))
+    for (int i = 0; i < p->lazies; i++)
+        if (p->lazy[i].sym == s)
+            return &p->lazy[i];
+    return NULL;
+}
+
+static bool is_own(const struct sym *s)
+{
+    return s->storage == ST_SCALAR || s->storage == ST_ARRAY;
+}
+
+/* sym = value, a load. */
+static bool plan_load(struct nest_plan *p, const struct sym *sym, const struct expr *value,
+                      const struct sym *counter)
+{
+    struct lazy *lazy = lazy_of(p, sym);
+    if ((lazy && lazy->value) || (!lazy && p->lazies == MOST_SUMS) || value->op != OP_ACCESS ||
+        value->otherwise || !is_own(sym) || value->type.dtype != sym->type.dtype)
         return false;
-    p->lazy[p->lazies++] = (struct lazy){s->sym, s->value, p->depth, 0};
+    if (!lazy) {
+        lazy = &p->lazy[p->lazies++];
+        *lazy = (struct lazy){.sym = sym};
+    }
+    lazy->value = value;
+    lazy->counter = counter;
+    lazy->depth = p->depth;
+    memcpy(lazy->path, p->path, sizeof lazy->path);
     return true;
 }
 
-/* A variable that is one load stands for the load. */
+static bool plan_decl(struct nest_plan *p, const struct stmt *s)
+{
+    if (p->lazies == MOST_SUMS || !is_own(s->sym) || lazy_of(p, s->sym))
+        return false;
+    p->lazy[p->lazies++] = (struct lazy){.sym = s->sym, .declared = true};
+    return !s->value || (type_same_shape(&s->value->type, &s->sym->type) &&
+                         plan_load(p, s->sym, s->value, NULL));
+}
+
+/* for (i32 j = 0; j < extent; j++) v[j] = ACCESS */
+static bool plan_fill(struct nest_plan *p, const struct stmt *s)
+{
+    const struct stmt *body = s->body;
+    struct counting l;
+    if (!body || body->next || body->kind != STMT_ASSIGN || body->target->op != OP_ACCESS ||
+        !plan_counter(p->c, &l, s))
+        return false;
+    const struct expr *target = body->target;
+    return target->sym->type.rank == 1 && is_counter(p->c, &l, target, target->sym) &&
+           plan_load(p, target->sym, body->value, l.counter);
+}
+
+/* e with `to` in place of a counter. */
+static const struct expr *with_counter(struct compiler *c, const struct expr *e,
+                                       const struct sym *counter, const struct expr *to)
+{
+    if (!e || expr_mentions(e, counter) == 0)
+        return e;
+    if (e->op == OP_REF)
+        return to;
+    struct expr *copy = arena_copy(c->arena, e, sizeof *e);
+    copy->args = arena_copy(c->arena, e->args, (size_t)e->count * sizeof *e->args);
+    copy->index = arena_copy(c->arena, e->index, (size_t)e->indices * sizeof *e->index);
+    for (int i = 0; i < e->count; i++)
+        copy->args[i] = (struct expr *)(uintptr_t)with_counter(c, e->args[i], counter, to);
+    for (int i = 0; i < e->indices; i++)
+        copy->index[i].value =
+            (struct expr *)(uintptr_t)with_counter(c, e->index[i].value, counter, to);
+    return copy;
+}
+
+/* Was it loaded in this turn of all loops around, and do those since then turn? */
+static bool is_loaded(const struct nest_plan *p, const struct lazy *lazy)
+{
+    if (!lazy->value || lazy->depth > p->depth)
+        return false;
+    for (int i = 0; i < p->depth; i++)
+        if (i < lazy->depth ? lazy->path[i] != p->path[i]
+                            : constant_turns(p->c, &p->loop[p->path[i]]) <= 0)
+            return false;
+    return true;
+}
+
+/* What was loaded stands for the variable. */
 static const struct expr *plan_factor(struct nest_plan *p, const struct expr *e)
 {
-    for (int i = 0; i < p->lazies && e->op == OP_REF; i++)
-        if (p->lazy[i].sym == e->sym && p->lazy[i].depth == p->depth) {
-            p->lazy[i].uses++;
-            return p->lazy[i].value;
+    if (e->op == OP_CAST) {
+        struct expr *arg = (struct expr *)(uintptr_t)plan_factor(p, e->args[0]);
+        struct expr *copy = arena_copy(p->c->arena, e, sizeof *e);
+        copy->args = arena_copy(p->c->arena, &arg, sizeof(struct expr *));
+        return arg == e->args[0] ? e : copy;
+    }
+    struct lazy *lazy = e->op == OP_REF || e->op == OP_ACCESS ? lazy_of(p, e->sym) : NULL;
+    if (!lazy || !is_loaded(p, lazy))
+        return e;
+    if (e->op == OP_REF && !lazy->counter) {
+        lazy->uses++;
+        return lazy->value;
+    }
+    for (int i = lazy->depth; i < p->depth && e->op == OP_ACCESS && lazy->counter; i++)
+        if (is_counter(p->c, &p->loop[p->path[i]], e, e->sym)) {
+            lazy->uses++;
+            return with_counter(p->c, lazy->value, lazy->counter, e->index[0].value);
         }
     return e;
 }
@@ -142,15 +257,22 @@ static bool plan_sum(struct nest_plan *p, const struct stmt *s)
     return true;
 }
 
+static bool plan_assign(struct nest_plan *p, const struct stmt *s)
+{
+    bool loads = s->target->op == OP_REF && s->value->op == OP_ACCESS &&
+                 type_same_shape(&s->value->type, &s->target->type);
+    return loads ? plan_load(p, s->target->sym, s->value, NULL) : plan_sum(p, s);
+}
+
 static bool plan_list(struct nest_plan *p, const struct stmt *first)
 {
     bool fits = true;
     for (const struct stmt *s = first; s && fits; s = s->next)
         switch (s->kind) {
-        case STMT_FOR: fits = plan_loop(p, s); break;
+        case STMT_FOR: fits = plan_fill(p, s) || plan_loop(p, s); break;
         case STMT_BLOCK: fits = plan_list(p, s->body); break;
-        case STMT_DECL: fits = plan_lazy(p, s); break;
-        case STMT_ASSIGN: fits = plan_sum(p, s); break;
+        case STMT_DECL: fits = plan_decl(p, s); break;
+        case STMT_ASSIGN: fits = plan_assign(p, s); break;
         default: fits = false; break;
         }
     return fits;
@@ -258,6 +380,9 @@ static bool is_factor(const struct nest_plan *p, const struct summing *s, const 
         return expr_harmless(p->c, e) && !changes(p, e);
     if (x->otherwise)
         return false;
+    for (int i = 0; i < p->lazies; i++)
+        if (p->lazy[i].sym == x->sym)
+            return false;
     for (int i = 0; i < p->sums; i++)
         if (expr_mentions(x, p->sum[i].target->sym) > 0)
             return false;
@@ -284,31 +409,55 @@ static bool is_target(const struct nest_plan *p, const struct summing *s)
     return true;
 }
 
-static bool is_plan(const struct nest_plan *p)
+struct mention_count {
+    const struct sym *sym;
+    int count;
+};
+
+static void count_mentions(void *user, struct expr **root, bool is_target)
+{
+    struct mention_count *m = user;
+    (void)is_target;
+    m->count += expr_mentions(*root, m->sym);
+}
+
+static void count_in_stmt(void *user, struct stmt *s)
+{
+    stmt_expressions(s, count_mentions, user);
+}
+
+static int mentions_in(struct stmt *first, const struct sym *sym)
+{
+    struct mention_count m = {sym, 0};
+    stmt_walk(first, count_in_stmt, &m);
+    return m.count;
+}
+
+/* Does nobody else read the variable? */
+static bool is_private(const struct nest_plan *p, const struct lazy *lazy, const struct stmt *s)
+{
+    struct stmt alone = *s;
+    alone.next = NULL;
+    return lazy->declared ||
+           mentions_in(&alone, lazy->sym) == mentions_in(p->c->kernel->body, lazy->sym);
+}
+
+static bool is_plan(const struct nest_plan *p, const struct stmt *s)
 {
     bool fits = p->sums > 0;
     for (int i = 0; i < p->loops; i++)
         fits = fits && !changes(p, p->loop[i].start) && !changes(p, p->loop[i].bound);
     for (int i = 0; i < p->lazies; i++)
-        fits = fits && p->lazy[i].uses > 0;
+        fits = fits && p->lazy[i].uses > 0 && is_private(p, &p->lazy[i], s);
     for (int i = 0; i < p->sums && fits; i++) {
-        const struct summing *s = &p->sum[i];
-        fits = is_target(p, s) && is_factor(p, s, s->factor[0]) && is_factor(p, s, s->factor[1]);
+        const struct summing *sum = &p->sum[i];
+        fits = is_target(p, sum) && !lazy_of((struct nest_plan *)(uintptr_t)p, sum->target->sym) &&
+               is_factor(p, sum, sum->factor[0]) && is_factor(p, sum, sum->factor[1]);
     }
     return fits;
 }
 
 /* --- the step --- */
-
-static int64_t constant_turns(const struct compiler *c, const struct counting *l)
-{
-    struct literal start, bound;
-    if (!expr_constant(c, l->start, &start) || !expr_constant(c, l->bound, &bound))
-        return -1;
-    int64_t reach = bound.i - start.i + (l->inclusive ? 1 : 0);
-    int64_t turns = reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
-    return start.i + turns * l->step > INT32_MAX ? -1 : turns; /* the counter would wrap */
-}
 
 /* The place of the first turn's sum and the steps to others. No two turns of different counters may
  * lead to the same element, but by a counter that changes nothing. */
@@ -466,7 +615,7 @@ bool compile_products(struct compiler *c, const struct stmt *s, struct label *en
 {
     struct nest_plan p = {.c = c};
     if (c->plain || c->seldom || c->lanes == 1 || s->kind != STMT_FOR || !plan_loop(&p, s) ||
-        !is_plan(&p))
+        !is_plan(&p, s))
         return false;
     struct product *products = arena_array(c->arena, struct product, p.sums);
     struct products_detail *d = arena_new(c->arena, struct products_detail);

@@ -305,7 +305,7 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
     int start = number(seed, 0, 1), step = number(seed, 1, 3) / 2 + 1;
     const char *unroll = draw(seed, 2) ? "unroll " : "";
     const char *limit = draw(seed, 3) ? "5" : "n + 1";
-    switch (draw(seed, 4)) {
+    switch (draw(seed, 6)) {
     case 0:
         product_factor(seed, "p", type, a, sizeof a);
         product_factor(seed, "p", type, b, sizeof b);
@@ -327,6 +327,29 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
                  "%sfor (i32 p = %d; %s > p; p += %d) {\n        %s u[3] = s[%s][x +: 3];\n"
                  "        v += %s * u;\n    }\n",
                  unroll, start, limit, step, type, index, a);
+        break;
+    case 3: /* elements loaded into arrays first, that may be read elsewhere, too */
+        product_index(seed, "p", index, sizeof index);
+        product_factor(seed, "p", type, a, sizeof a);
+        snprintf(out, size,
+                 "for (i32 p = %d; p < %s; p += %d) {\n        %s e[3];\n"
+                 "        %sfor (i32 q = 0; q < 3; q++)\n            e[q] = s[%s][q * 2 + x];\n"
+                 "        %sfor (i32 i = 0; i < %d; i++)\n            u[i] = A[i + y][%s];\n"
+                 "        %sfor (i32 q = 0; q < 3; q++)\n"
+                 "            for (i32 i = 0; i < %d; i++)\n                v[q] += e[q] * u[i];\n"
+                 "    }\n    %s;\n",
+                 start, limit, step, type, unroll, index, unroll, draw(seed, 4) ? 2 : 1, index,
+                 unroll, draw(seed, 4) ? 2 : 1, draw(seed, 3) ? "t = t" : "sum = u[1]");
+        break;
+    case 4: /* the same with scalars; f is read before it is loaded, or after */
+        product_factor(seed, "p", type, a, sizeof a);
+        product_index(seed, "p", index, sizeof index);
+        snprintf(out, size,
+                 "for (i32 p = %d; p < %s; p += %d) {\n        %s g;\n        g = A[%s][x];\n"
+                 "        f = s[%s][y];\n        sum += %s * g;\n"
+                 "        for (i32 q = %d; q < n; q++)\n            v[2] += g * f;\n%s    }\n",
+                 start, limit, step, type, index, index, draw(seed, 3) ? "f" : a,
+                 number(seed, -2, 2), draw(seed, 4) ? "" : "        g = s[p][0];\n");
         break;
     default:
         product_factor(seed, "p", type, a, sizeof a);
@@ -369,12 +392,12 @@ static void random_products_are_the_same(void **state)
                  "    global i16 H[20][30] = h;\n"
                  "    shared %s s[20][20];\n    s = A[0 +: 20][0 +: 20];\n    sync();\n"
                  "    i32 x = thread.x, y = thread.y;\n"
-                 "    %s sum = (%s) x, v[3] = sum, w[12] = (%s) y, t = A[x][y];\n    if (%s)\n"
-                 "    %s"
-                 "    i32 at = x + 8 * y + 40 * thread.z;\n    C[at][3] = sum;\n"
+                 "    %s sum = (%s) x, v[3] = sum, w[12] = (%s) y, t = A[x][y];\n"
+                 "    %s u[2] = 1, f = t;\n    if (%s) {\n"
+                 "    %s    }\n    i32 at = x + 8 * y + 40 * thread.z;\n    C[at][3] = sum;\n"
                  "    unroll for (i32 i = 0; i < 3; i++)\n        C[at][i] = v[i];\n}\n",
                  type, type, shapes[draw(&seed, 6)], type, number(&seed, 20, 22), type, type, type,
-                 type, draw(&seed, 2) ? "true" : condition, sums);
+                 type, type, draw(&seed, 2) ? "true" : condition, sums);
         for (int64_t n = 1; n < 8; n += 3, runs++)
             faults += expect_same(text, n).kind != CPU_OK;
     }
