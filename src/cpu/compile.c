@@ -395,6 +395,8 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->frame_bytes = c.high;
     p->strided = c.strided.data;
     p->strided_count = (uint32_t)c.strided.count;
+    p->products = c.products.data;
+    p->product_count = (uint32_t)c.products.count;
     p->packed = c.packed.data;
     p->packed_count = (uint32_t)c.packed.count;
     if (!c.why)

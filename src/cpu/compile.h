@@ -109,7 +109,9 @@ struct compiler {
     int unrolling;     /* loops around */
     size_t unrolled;   /* nodes made by unrolling so far */
     bool has_unrolled; /* the kernel asks for it somewhere */
+    bool seldom;       /* what is compiled now seldom runs: it should be short */
     VEC(struct strided) strided;
+    VEC(const struct product *) products;
     VEC(struct packed_plan) packed;
     struct waiting *waiting; /* the innermost loop's */
     bool product_waits;      /* what is compiled now is its product */
@@ -164,6 +166,11 @@ void value_assign(struct compiler *c, const struct value *dst, const struct valu
 void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
                       const struct value *values, const enum dtype *computed);
 uint32_t mask_new(struct compiler *c);
+/* dst = the lanes of `mask` where the condition holds (step_mask_and), or does not. */
+void emit_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask, uint32_t condition);
+
+/* Has e no effect and no fault, so that it may be computed where it is not needed? */
+bool expr_harmless(const struct compiler *c, const struct expr *e);
 
 /* --- compile_known.c --- */
 
@@ -185,6 +192,18 @@ int64_t loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes
 void counter_start(struct compiler *c, const struct stmt *s);
 void counter_step(struct compiler *c, const struct stmt *s);
 
+/* --- compile_mask.c --- */
+
+/* The lanes of the current mask where a varying condition holds, and (no: not NULL) where it does
+ * not. */
+void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *yes, uint32_t *no);
+
+/* --- compile_product.c --- */
+
+/* Emits a step for a nest of loops that does nothing but sum products, if s is one. It jumps to
+ * `end` when it has done them; else the loops, which follow, do. false: it is none. */
+bool compile_products(struct compiler *c, const struct stmt *s, struct label *end);
+
 /* --- compile_shape.c --- */
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into);
 struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into);
@@ -193,6 +212,10 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 /* --- compile_access.c --- */
 
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
+/* *to = e, a load, in the lanes that run under `mask`; the others keep what they have, or get *rest,
+ * one value. false: not a load that this is for. */
+bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
+                         const struct value *to, const struct value *rest);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
 struct access *access_new(struct compiler *c, const struct expr *e);

@@ -211,6 +211,38 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
     return value_convert(c, to, e->type.dtype);
 }
 
+static bool has_even_lanes(const struct compiler *c, const struct expr *e)
+{
+    int64_t step[3];
+    for (int i = 0; i < e->indices; i++) {
+        const struct expr *index = e->index[i].value;
+        if (e->index[i].kind == IX_GATHER || (index && !expr_affine(c, index, step)))
+            return false;
+    }
+    return expr_varying(c, e);
+}
+
+bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
+                         const struct value *to, const struct value *rest)
+{
+    if (c->plain || e->op != OP_ACCESS || e->otherwise || !has_even_lanes(c, e) ||
+        (e->sym->storage != ST_VIEW && e->sym->storage != ST_SHARED) || to->lanes != c->lanes ||
+        to->dtype != e->sym->type.dtype || to->dtype != e->type.dtype || to->rank != e->type.rank ||
+        (rest && (rest->lanes > 1 || rest->rank > 0 || rest->dtype != to->dtype)))
+        return false;
+    uint32_t top = c->top;
+    struct access *a = access_new(c, e);
+    note_strided(c, a, false);
+    a->rest = rest ? rest->at : NO_SLOT;
+    a->spare = value_new(c, to->dtype, to->rank, to->extent, to->lanes).at;
+    struct instr *in = emit_step(c, step_load_masked);
+    in->detail = a;
+    in->dst = to->at;
+    in->mask = mask;
+    c->top = top;
+    return true;
+}
+
 /* --- stores --- */
 
 /* The shape that a value must have to be stored through the access. */
@@ -222,7 +254,59 @@ static struct value stored_like(const struct expr *target, uint32_t lanes)
     return like;
 }
 
+/* Different memories: a view's array and a shared tile never overlap. */
+static bool is_move(const struct compiler *c, const struct expr *to, const struct expr *from)
+{
+    enum storage here = to->sym->storage, there = from->op == OP_ACCESS ? from->sym->storage : here;
+    return !c->plain && to->op == OP_ACCESS && !from->otherwise &&
+           ((here == ST_SHARED && there == ST_VIEW) || (here == ST_VIEW && there == ST_SHARED)) &&
+           to->sym->type.dtype == from->sym->type.dtype &&
+           from->type.dtype == from->sym->type.dtype && type_same_shape(&to->type, &from->type) &&
+           has_even_lanes(c, to) && has_even_lanes(c, from);
+}
+
+/* to = from, to = condition ? from : value: a step that does it at once if it can and then jumps to
+ * `end`. */
+static void compile_move(struct compiler *c, const struct expr *to, const struct expr *value,
+                         struct label *end)
+{
+    bool select = value->op == OP_SELECT && expr_varying(c, value->args[0]);
+    const struct expr *from = select ? value->args[1] : value;
+    const struct expr *rest = select ? value->args[2] : NULL;
+    if (!is_move(c, to, from) ||
+        (select && (!expr_harmless(c, value->args[0]) || !expr_harmless(c, rest) ||
+                    expr_varying(c, rest) || value->type.dtype != from->type.dtype)))
+        return;
+    uint32_t top = c->top;
+    struct move_detail *d = arena_new(c->arena, struct move_detail);
+    struct access *source = access_new(c, from), *target = access_new(c, to);
+    if (!note_strided(c, source, false) || !note_strided(c, target, true))
+        return;
+    d->from = source;
+    d->to = target;
+    d->yes = NO_SLOT;
+    if (select) {
+        d->rest = value_convert(c, compile_expr(c, rest, NULL), from->type.dtype).at;
+        compile_masks(c, value->args[0], &d->yes, NULL);
+    }
+    emit_jump(c, step_move, 0, end);
+    struct instr *in = &c->code.data[c->code.count - 1];
+    in->detail = d;
+    in->mask = c->mask;
+    c->top = top;
+}
+
+static void store_value(struct compiler *c, const struct expr *target, const struct expr *value);
+
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value)
+{
+    struct label end = {0};
+    compile_move(c, target, value, &end);
+    store_value(c, target, value);
+    label_place(c, &end);
+}
+
+static void store_value(struct compiler *c, const struct expr *target, const struct expr *value)
 {
     uint32_t top = c->top;
     struct value alias;

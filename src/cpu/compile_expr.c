@@ -26,8 +26,7 @@ static uint32_t expr_lanes(const struct compiler *c, const struct expr *e)
     return expr_varying(c, e) ? c->lanes : 1;
 }
 
-/* Does e have no effect and no fault, so that it may be computed where it is not needed? */
-static bool is_harmless(const struct compiler *c, const struct expr *e)
+bool expr_harmless(const struct compiler *c, const struct expr *e)
 {
     struct literal divisor;
     if (!e)
@@ -40,7 +39,7 @@ static bool is_harmless(const struct compiler *c, const struct expr *e)
     if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
         return false;
     for (int i = 0; i < e->count; i++)
-        if (!is_harmless(c, e->args[i]))
+        if (!expr_harmless(c, e->args[i]))
             return false;
     return true;
 }
@@ -168,7 +167,7 @@ void value_transfer(struct compiler *c, const struct value *dst, const struct va
     const struct value values[2] = {*dst, from};
     lay_rows(&rows, values);
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
-    d->copy = c->set->memory->copy[size_index(dst->dtype)];
+    d->copy = c->set->memory->copy_once[size_index(dst->dtype)];
     d->nest.rank = rows.rank;
     for (int i = 0; i < rows.rank; i++) {
         d->nest.extent[i] = rows.extent[i];
@@ -379,21 +378,6 @@ static struct value compile_cast(struct compiler *c, const struct expr *e, const
 
 /* --- lazy operations on scalars --- */
 
-uint32_t mask_new(struct compiler *c)
-{
-    return memory_new(c, MASK_HEADER + c->lanes);
-}
-
-static uint32_t emit_mask(struct compiler *c, step_fn *step, uint32_t condition)
-{
-    uint32_t mask = mask_new(c);
-    struct instr *in = emit_step(c, step);
-    in->dst = mask;
-    in->a = condition;
-    in->mask = c->mask;
-    return mask;
-}
-
 /* *to = e in the lanes that run under `mask`. */
 static void compile_under(struct compiler *c, uint32_t mask, const struct expr *e,
                           const struct value *to)
@@ -422,23 +406,47 @@ static void select_by_jump(struct compiler *c, const struct expr *e, const struc
     label_place(c, &end);
 }
 
+/* One side is a load, the other one value: a load with the value where it does not run. */
+static bool select_load(struct compiler *c, const struct expr *e, const struct value *to)
+{
+    uint32_t masks[2];
+    for (int side = 1; side < 3 && !c->plain; side++) {
+        const struct expr *load = e->args[side], *other = e->args[3 - side];
+        if (load->op != OP_ACCESS || !expr_harmless(c, other) || expr_varying(c, other))
+            continue;
+        uint32_t top = c->top;
+        struct value rest = value_convert(c, compile_expr(c, other, NULL), to->dtype);
+        compile_masks(c, e->args[0], &masks[0], side == 2 ? &masks[1] : NULL);
+        bool done = compile_load_masked(c, load, masks[side - 1], to, &rest);
+        c->top = top;
+        if (done)
+            return true;
+    }
+    return false;
+}
+
+static void select_by_masks(struct compiler *c, const struct expr *e, const struct value *to)
+{
+    uint32_t yes, no;
+    if (select_load(c, e, to))
+        return;
+    compile_masks(c, e->args[0], &yes, &no);
+    compile_under(c, yes, e->args[1], to);
+    compile_under(c, no, e->args[2], to);
+}
+
 static struct value compile_select(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
     bool varying = expr_varying(c, e->args[0]);
-    if (varying && is_harmless(c, e->args[1]) && is_harmless(c, e->args[2]))
+    if (varying && expr_harmless(c, e->args[1]) && expr_harmless(c, e->args[2]))
         return compile_where(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
-    if (!varying) {
+    if (varying)
+        select_by_masks(c, e, &to);
+    else
         select_by_jump(c, e, &to);
-    } else {
-        struct value condition = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
-        uint32_t yes = emit_mask(c, step_mask_and, condition.at);
-        uint32_t no = emit_mask(c, step_mask_and_not, condition.at);
-        compile_under(c, yes, e->args[1], &to);
-        compile_under(c, no, e->args[2], &to);
-    }
     c->top = top;
     return to;
 }
@@ -446,7 +454,7 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
 static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
                                        const struct value *into)
 {
-    if (e->type.rank > 0 || is_harmless(c, e->args[1]))
+    if (e->type.rank > 0 || expr_harmless(c, e->args[1]))
         return compile_logic(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
@@ -460,7 +468,8 @@ static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
         label_place(c, &end);
     } else {
         compile_into(c, e->args[0], &to);
-        uint32_t rest = emit_mask(c, both ? step_mask_and : step_mask_and_not, to.at);
+        uint32_t rest = mask_new(c);
+        emit_mask(c, both ? step_mask_and : step_mask_and_not, rest, c->mask, to.at);
         compile_under(c, rest, e->args[1], &to);
     }
     c->top = top;

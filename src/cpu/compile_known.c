@@ -213,10 +213,11 @@ void counter_step(struct compiler *c, const struct stmt *s)
 static bool is_counting(const struct compiler *c, const struct stmt *s)
 {
     const struct stmt *init = s->init, *step = s->step;
-    return !c->plain && s->kind == STMT_FOR && s->unroll == UNROLL_FULL && s->condition && init &&
-           !init->next && init->kind == STMT_DECL && init->sym->storage == ST_SCALAR &&
-           !dtype_is_float(init->sym->type.dtype) && init->value && is_integer(init->value) &&
-           step && !step->next && step->kind == STMT_ASSIGN && step->target->op == OP_REF &&
+    return !c->plain && !c->seldom && s->kind == STMT_FOR && s->unroll == UNROLL_FULL &&
+           s->condition && init && !init->next && init->kind == STMT_DECL &&
+           init->sym->storage == ST_SCALAR && !dtype_is_float(init->sym->type.dtype) &&
+           init->value && is_integer(init->value) && step && !step->next &&
+           step->kind == STMT_ASSIGN && step->target->op == OP_REF &&
            step->target->sym == init->sym && is_integer(step->value);
 }
 

@@ -105,7 +105,8 @@ static void emit_rearrangement(struct compiler *c, struct copy_detail *d, const 
 {
     if (to->lanes > 1)
         add_axis(d, to->lanes, 1, from->lanes > 1 ? 1 : 0);
-    d->copy = c->set->memory->copy[size_index(to->dtype)];
+    nest_settle(&d->nest);
+    d->copy = c->set->memory->copy_once[size_index(to->dtype)];
     struct instr *in = emit_step(c, step_copy);
     in->detail = d;
     in->dst = to->at;

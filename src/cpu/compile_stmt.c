@@ -235,6 +235,8 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
         c->product_waits = false;
         return;
     }
+    if (!whole && compile_load_masked(c, s->value, c->mask, &variable, NULL))
+        return;
     uint32_t top = c->top;
     struct value v = compile_expr(c, s->value, NULL);
     if (v.lanes > variable.lanes)
@@ -353,16 +355,6 @@ static void compile_if_uniform(struct compiler *c, const struct stmt *s)
     label_place(c, &end);
 }
 
-/* dst = mask and condition, or and not; the lanes of a new mask. */
-static void emit_mask_step(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask,
-                           uint32_t condition)
-{
-    struct instr *in = emit_step(c, step);
-    in->dst = dst;
-    in->mask = mask;
-    in->a = condition;
-}
-
 static void compile_branch(struct compiler *c, const struct stmt *body, uint32_t mask)
 {
     struct label end = {0};
@@ -379,12 +371,8 @@ static void compile_branch(struct compiler *c, const struct stmt *body, uint32_t
 
 static void compile_if_varying(struct compiler *c, const struct stmt *s)
 {
-    uint32_t top = c->top, yes = mask_new(c), no = mask_new(c), inner = c->top;
-    struct value condition = compile_condition(c, s->condition);
-    emit_mask_step(c, step_mask_and, yes, c->mask, condition.at);
-    if (s->otherwise)
-        emit_mask_step(c, step_mask_and_not, no, c->mask, condition.at);
-    c->top = inner;
+    uint32_t top = c->top, yes, no;
+    compile_masks(c, s->condition, &yes, s->otherwise ? &no : NULL);
     compile_branch(c, s->body, yes);
     if (s->otherwise)
         compile_branch(c, s->otherwise, no);
@@ -438,7 +426,7 @@ static void compile_loop_test(struct compiler *c, const struct expr *condition, 
     if (v.lanes == 1) {
         emit_jump(c, step_jump_unless, v.at, loop->end);
     } else {
-        emit_mask_step(c, step_mask_and, loop->loop_mask, loop->loop_mask, v.at);
+        emit_mask(c, step_mask_and, loop->loop_mask, loop->loop_mask, v.at);
         emit_jump(c, step_jump_none, loop->loop_mask, loop->end);
     }
     c->top = top;
@@ -485,7 +473,7 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
 }
 
 /* init; top: condition; body; next: step; again. `do` tests after the body instead. */
-static void compile_loop(struct compiler *c, const struct stmt *s)
+static void compile_turns(struct compiler *c, const struct stmt *s)
 {
     size_t nodes;
     int64_t turns = has_escape(s->body) ? 0 : loop_known_turns(c, s, &nodes);
@@ -530,6 +518,16 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
     scope_end(c, &scope, top);
     if (has_escape(s->body))
         emit_leave_if_none(c);
+}
+
+static void compile_loop(struct compiler *c, const struct stmt *s)
+{
+    struct label end = {0};
+    bool outer = c->seldom;
+    c->seldom |= compile_products(c, s, &end);
+    compile_turns(c, s);
+    c->seldom = outer;
+    label_place(c, &end);
 }
 
 /* --- leaving --- */

@@ -171,6 +171,34 @@ void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool 
     nest->src[nest->rank++] = src;
 }
 
+/* The axis comes last but one; the others stay in order. */
+static void put_before_last(struct nest *nest, int axis)
+{
+    int64_t extent = nest->extent[axis], dst = nest->dst[axis], src = nest->src[axis];
+    int to = nest->rank - 2;
+    for (int i = axis; i < to; i++) {
+        nest->extent[i] = nest->extent[i + 1];
+        nest->dst[i] = nest->dst[i + 1];
+        nest->src[i] = nest->src[i + 1];
+    }
+    nest->extent[to] = extent;
+    nest->dst[to] = dst;
+    nest->src[to] = src;
+}
+
+void nest_settle(struct nest *nest)
+{
+    int last = nest->rank - 1;
+    if (last < 2 || (nest->dst[last] == 1) == (nest->src[last] == 1))
+        return;
+    const int64_t *other = nest->dst[last] == 1 ? nest->src : nest->dst;
+    for (int i = 0; i < last - 1; i++)
+        if (other[i] == 1) {
+            put_before_last(nest, i);
+            return;
+        }
+}
+
 /* *data and *memory: where the nest starts, in elements. */
 static void box_begin(struct box_walk *w, int64_t *data, int64_t *memory)
 {

@@ -30,7 +30,7 @@ void step_jump(struct frame *f, const struct instr *in)
 {
     bool is_back = in->n < f->pc;
     f->pc = in->n;
-    if (is_back && --f->until_poll == 0)
+    if (is_back && --f->until_poll <= 0)
         frame_poll(f);
 }
 
@@ -121,6 +121,131 @@ void step_mask_and_not(struct frame *f, const struct instr *in)
         mask_lanes(f, in->dst), frame_mask(f, in->mask), frame_at(f, in->a), f->program->lanes);
     mask_made(f, in->dst, (int64_t)running);
 }
+
+/* --- masks that are rectangles --- */
+
+/* The greatest integer that is not above a / b, b > 0. */
+static int64_t quotient_down(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* The rectangle of lanes for which all tests hold; high <= low: none. false: some value wraps, so
+ * that they need not be a rectangle. */
+static bool test_box(const struct frame *f, const struct box_detail *d, int64_t low[2],
+                     int64_t high[2])
+{
+    for (int i = 0; i < d->count; i++) {
+        const struct box_test *t = &d->test[i];
+        if (t->uniform) {
+            if (!f->memory[t->a])
+                high[0] = 0;
+            continue;
+        }
+        int64_t a = *(const int32_t *)frame_at(f, t->a), b = *(const int32_t *)frame_at(f, t->b);
+        if (a + t->low[0] < INT32_MIN || a + t->high[0] > INT32_MAX || b + t->low[1] < INT32_MIN ||
+            b + t->high[1] > INT32_MAX)
+            return false;
+        /* As first + step * index < 0. */
+        bool less = t->op == OP_LT || t->op == OP_LE;
+        int axis = t->step[0] != t->step_b[0] ? 0 : 1;
+        int64_t step = t->step[axis] - t->step_b[axis], first = less ? a - b : b - a;
+        step = less ? step : -step;
+        first -= t->op == OP_LE || t->op == OP_GE;
+        if (step == 0 && first >= 0)
+            high[0] = 0;
+        else if (step > 0 && -quotient_down(first, step) < high[axis])
+            high[axis] = -quotient_down(first, step);
+        else if (step < 0 && quotient_down(first, -step) + 1 > low[axis])
+            low[axis] = quotient_down(first, -step) + 1;
+    }
+    return true;
+}
+
+/* Whether one lane passes, its values wrapped. */
+static bool test_lane(const struct frame *f, const struct box_detail *d, uint32_t x, uint32_t y)
+{
+    for (int i = 0; i < d->count; i++) {
+        const struct box_test *t = &d->test[i];
+        if (t->uniform && !f->memory[t->a])
+            return false;
+        if (t->uniform)
+            continue;
+        int32_t a = (int32_t)(*(const uint32_t *)frame_at(f, t->a) + (uint32_t)t->step[0] * x +
+                              (uint32_t)t->step[1] * y);
+        int32_t b = (int32_t)(*(const uint32_t *)frame_at(f, t->b) + (uint32_t)t->step_b[0] * x +
+                              (uint32_t)t->step_b[1] * y);
+        if (!(t->op == OP_LT ? a < b : t->op == OP_LE ? a <= b : t->op == OP_GT ? a > b : a >= b))
+            return false;
+    }
+    return true;
+}
+
+/* The lanes of a rectangle, into a mask. */
+static void mask_fill(struct frame *f, uint32_t mask, const int64_t low[2], const int64_t high[2])
+{
+    const struct cpu_program *p = f->program;
+    uint8_t *lanes = mask_lanes(f, mask);
+    struct mask_header header = {0};
+    if (low[0] < high[0] && low[1] < high[1]) {
+        header.running = (high[0] - low[0]) * (high[1] - low[1]);
+        header.box = (struct lane_box){{(uint16_t)low[0], (uint16_t)low[1]},
+                                       {(uint16_t)high[0], (uint16_t)high[1]}};
+    }
+    memset(lanes, header.running == (int64_t)p->lanes, p->lanes);
+    if (header.running < (int64_t)p->lanes)
+        for (uint32_t y = header.box.low[1]; y < header.box.high[1]; y++)
+            memset(lanes + y * p->threads[0] + low[0], 1, (size_t)(high[0] - low[0]));
+    memcpy(f->memory + mask, &header, sizeof header);
+}
+
+/* mask = some of its lanes and those of the mask outside */
+static void mask_within(struct frame *f, uint32_t mask, uint32_t outer)
+{
+    uint8_t *lanes = mask_lanes(f, mask);
+    if (frame_mask(f, outer))
+        mask_made(f, mask,
+                  (int64_t)f->program->set->memory->mask_and(lanes, mask_lanes(f, outer), lanes,
+                                                             f->program->lanes));
+}
+
+/* mask = the lanes of the mask outside (NO_SLOT: all) without those of `yes`. */
+static void mask_rest(struct frame *f, uint32_t mask, uint32_t outer, uint32_t yes)
+{
+    const struct cpu_program *p = f->program;
+    int64_t all = outer == NO_SLOT ? p->lanes : mask_running(f, outer), none[2] = {0};
+    if (mask_running(f, yes) == all) {
+        mask_fill(f, mask, none, none);
+        return;
+    }
+    size_t running = p->set->memory->mask_and_not(mask_lanes(f, mask), frame_mask(f, outer),
+                                                  mask_lanes(f, yes), p->lanes);
+    mask_made(f, mask, (int64_t)running);
+}
+
+/* dst: the lanes of instr.mask that pass the tests; b: those that do not, NO_SLOT: not wanted. */
+void step_mask_box(struct frame *f, const struct instr *in)
+{
+    const struct cpu_program *p = f->program;
+    const struct box_detail *d = in->detail;
+    int64_t low[2] = {0, 0}, high[2] = {p->threads[0], p->threads[1]};
+    if (test_box(f, d, low, high)) {
+        mask_fill(f, in->dst, low, high);
+    } else {
+        uint8_t *lanes = mask_lanes(f, in->dst);
+        int64_t running = 0;
+        for (uint32_t lane = 0; lane < p->lanes; lane++) {
+            lanes[lane] = test_lane(f, d, lane % p->threads[0], lane / p->threads[0]);
+            running += lanes[lane];
+        }
+        mask_made(f, in->dst, running);
+    }
+    mask_within(f, in->dst, in->mask);
+    if (in->b != NO_SLOT)
+        mask_rest(f, in->b, in->mask, in->dst);
+}
+
+/* --- lanes that leave --- */
 
 /* The lanes of instr.mask leave it, and the masks around it. */
 void step_mask_leave(struct frame *f, const struct instr *in)

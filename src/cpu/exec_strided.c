@@ -5,6 +5,8 @@
  */
 #include "cpu/program.h"
 
+#include <stdlib.h>
+
 static int64_t times(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b); /* wraps only where nothing lies inside anyway */
@@ -13,6 +15,26 @@ static int64_t times(int64_t a, int64_t b)
 static void add_axis(struct nest *nest, bool store, int64_t extent, int64_t data, int64_t memory)
 {
     nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
+}
+
+/* Do all elements of a nest lie at different places of the memory that it writes? Each axis, in
+ * order of their steps, must go past what those before it reach. */
+static bool writes_once(const struct nest *nest)
+{
+    bool taken[NEST_RANK] = {false};
+    int64_t reach = 0;
+    for (int n = 0; n < nest->rank; n++) {
+        int next = -1;
+        for (int i = 0; i < nest->rank; i++)
+            if (!taken[i] && (next < 0 || llabs(nest->dst[i]) < llabs(nest->dst[next])))
+                next = i;
+        int64_t step = llabs(nest->dst[next]), more;
+        taken[next] = true;
+        if (step <= reach || __builtin_mul_overflow(step, nest->extent[next] - 1, &more) ||
+            __builtin_add_overflow(reach, more, &reach))
+            return false;
+    }
+    return true;
 }
 
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
@@ -39,6 +61,9 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
         /* Where lanes store to the same element the last one must win, but a row has no order. */
         n->usable = n->usable && !(s->store && n->step[t] == 0 && p->threads[t] > 1);
     }
+    n->once = !s->store || writes_once(&n->all);
+    if (n->once)
+        nest_settle(&n->all);
 }
 
 /* How far the lanes of a box lie from the first of them along an axis: the least and the most. */
@@ -79,6 +104,13 @@ static unsigned char *strided_start(const struct frame *f, const struct access *
     return access_base(f, a) + start * a->local_lanes * (int64_t)a->size;
 }
 
+static copy_fn *strided_copy(const struct frame *f, const struct access *a,
+                             const struct strided_nest *n)
+{
+    const struct memory_routines *routines = f->program->set->memory;
+    return (n->once ? routines->copy_once : routines->copy)[a->size_index];
+}
+
 /* The access of the lanes in the box. false: not by a nest. */
 static bool move_box(struct frame *f, const struct access *a, const struct strided_nest *n,
                      const struct lane_box *box, unsigned char *data, bool store)
@@ -95,7 +127,9 @@ static bool move_box(struct frame *f, const struct access *a, const struct strid
     data += first * (int64_t)a->size;
     add_axis(&nest, store, box->high[1] - box->low[1], width, n->step[1]);
     add_axis(&nest, store, box->high[0] - box->low[0], 1, n->step[0]);
-    copy_fn *copy = f->program->set->memory->copy[a->size_index];
+    if (n->once)
+        nest_settle(&nest);
+    copy_fn *copy = strided_copy(f, a, n);
     copy(store ? memory : data, store ? data : memory, &nest);
     return true;
 }
@@ -114,8 +148,7 @@ static bool strided_move(struct frame *f, const struct instr *in, unsigned char 
     }
     unsigned char *memory = strided_start(f, a, NULL);
     if (memory)
-        f->program->set->memory->copy[a->size_index](store ? memory : data, store ? data : memory,
-                                                     &n->all);
+        strided_copy(f, a, n)(store ? memory : data, store ? data : memory, &n->all);
     return memory != NULL;
 }
 
@@ -125,8 +158,115 @@ void step_load_strided(struct frame *f, const struct instr *in)
         step_load_lanes(f, in);
 }
 
+/* A load of the lanes that run. The others keep what they have, or get what the access says. */
+void step_load_masked(struct frame *f, const struct instr *in)
+{
+    const struct access *a = in->detail;
+    const struct memory_routines *routines = f->program->set->memory;
+    unsigned char *dst = frame_at(f, in->dst);
+    const uint8_t *mask = frame_mask(f, in->mask);
+    size_t row = f->program->lanes * a->size;
+    if (!mask) {
+        step_load_strided(f, in);
+        return;
+    }
+    struct mask_header header;
+    memcpy(&header, frame_at(f, in->mask), sizeof header);
+    if (a->rest != NO_SLOT)
+        routines->fill[a->size_index](dst, frame_at(f, a->rest),
+                                      (size_t)a->elements * f->program->lanes);
+    if (header.running == 0 || strided_move(f, in, dst, false))
+        return;
+    struct instr aside = *in;
+    aside.dst = a->spare;
+    step_load_lanes(f, &aside);
+    for (int64_t i = 0; i < a->elements && f->state == FRAME_READY; i++)
+        routines->blend[a->size_index](dst + (size_t)i * row,
+                                       (unsigned char *)frame_at(f, a->spare) + (size_t)i * row,
+                                       mask, f->program->lanes);
+}
+
 void step_store_strided(struct frame *f, const struct instr *in)
 {
     if (!strided_move(f, in, frame_at(f, in->a), true))
         step_store_lanes(f, in);
+}
+
+/* --- from memory to memory --- */
+
+/* The box of lanes that run (NULL: all), into *room. false: they are no box, or none. */
+static bool lanes_box(const struct frame *f, uint32_t mask, struct lane_box *room,
+                      const struct lane_box **box)
+{
+    *box = NULL;
+    if (!frame_mask(f, mask))
+        return true;
+    struct mask_header header;
+    memcpy(&header, frame_at(f, mask), sizeof header);
+    *room = header.box;
+    *box = room;
+    return room->high[0] > 0;
+}
+
+/* How the elements of some lanes lie in the memories of two accesses. */
+static void move_nest(const struct frame *f, const struct access *to, const struct access *from,
+                      const struct lane_box *box, struct nest *nest)
+{
+    const int64_t *to_step = access_strides(f, to), *from_step = access_strides(f, from);
+    const struct strided_nest *n = f->launch->nests;
+    nest->rank = 0;
+    for (int i = 0, j = 0; i < to->rank; i++) {
+        if (to->axis[i].kind == IX_ELEMENT)
+            continue;
+        while (from->axis[j].kind == IX_ELEMENT)
+            j++;
+        nest_add(nest, to->axis[i].extent, to_step[i], from_step[j++], true);
+    }
+    for (int t = 2; t >= 0; t--) {
+        int64_t count = f->program->threads[t];
+        if (box && t < 2)
+            count = box->high[t] - box->low[t];
+        nest_add(nest, count, n[to->strided].step[t], n[from->strided].step[t], true);
+    }
+    nest_settle(nest);
+}
+
+static bool is_none(const struct frame *f, uint32_t mask)
+{
+    struct mask_header header;
+    if (mask == NO_SLOT)
+        return false;
+    memcpy(&header, frame_at(f, mask), sizeof header);
+    return header.running == 0;
+}
+
+void step_move(struct frame *f, const struct instr *in)
+{
+    const struct move_detail *d = in->detail;
+    uint32_t yes = d->yes == NO_SLOT ? in->mask : d->yes;
+    const struct strided_nest *n = &f->launch->nests[d->to->strided];
+    copy_fn *copy = f->program->set->memory->copy_once[d->to->size_index];
+    struct lane_box room[2];
+    const struct lane_box *all, *some = NULL;
+    const unsigned char *from = NULL;
+    bool loads = !is_none(f, yes);
+    if (!n->usable || !n->once || f->copy_count > 0 || !lanes_box(f, in->mask, &room[0], &all) ||
+        (loads && !lanes_box(f, yes, &room[1], &some)))
+        return;
+    unsigned char *to = strided_start(f, d->to, all);
+    if (loads)
+        from = strided_start(f, d->from, some);
+    if (!to || (loads && !from))
+        return;
+    struct nest nest;
+    if (!loads || (some && (!all || memcmp(some, all, sizeof *some) != 0))) {
+        move_nest(f, d->to, d->from, all, &nest);
+        memset(nest.src, 0, sizeof nest.src);
+        copy(to, frame_at(f, d->rest), &nest);
+    }
+    if (loads) {
+        move_nest(f, d->to, d->from, some, &nest);
+        copy(some ? strided_start(f, d->to, some) : to, from, &nest);
+    }
+    f->pc = in->n;
 }

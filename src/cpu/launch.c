@@ -465,6 +465,7 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
         strided_nest(p, &p->strided[i], is_view ? l->views[access->view].stride : access->stride,
                      &l->nests[i]);
     }
+    plan_products(a, l);
     packed_open(a, l);
     enum cpu_fault_kind kind = p->kernel->cooperative && p->has_locks
                                    ? run_cooperative(a, l, args, fault)

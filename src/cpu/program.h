@@ -14,8 +14,8 @@
  * (NO_SLOT: all lanes run). Pure steps compute resting lanes too and nobody looks at the result.
  *
  * Short cuts. Everything has a plain way, lane by lane and element by element; where more is known,
- * a short cut does the same: affine indices as strides (compile_known.c, exec_strided.c), loops
- * unrolled, variables assigned in place under the mask of their declaration. A program can be
+ * a short cut does the same: affine indices as strides (compile_known.c, exec_strided.c), masks as
+ * rectangles (compile_mask.c), loops of products as products (compile_product.c), loops unrolled, variables assigned in place under the mask of their declaration. A program can be
  * compiled without them, and tests compare the two.
  */
 #ifndef TW_PROGRAM_H
@@ -157,6 +157,9 @@ struct access {
     bool guarded; /* an element outside gives `otherwise` too, in place of a fault */
     bool keep;    /* beyond the edge the result stays as it is: `otherwise` was put there before */
     uint32_t strided; /* which of the program's strided accesses; NO_SLOT: none */
+    /* step_load_masked: what lanes that rest get (NO_SLOT: they keep what they have), and room for
+     * a value that is loaded lane by lane. */
+    uint32_t rest, spare;
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -168,9 +171,83 @@ struct strided {
 /* That nest in a launch. */
 struct strided_nest {
     bool usable;
+    bool once;            /* no two elements lie at the same place */
     struct nest all;      /* every lane */
     struct nest elements; /* of one lane */
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
+};
+
+/* to = mask ? from : rest, straight from memory to memory. */
+struct move_detail {
+    const struct access *from, *to;
+    uint32_t yes;  /* the lanes that load; NO_SLOT: all that run */
+    uint32_t rest; /* what others store, one value */
+};
+
+/* A condition that holds for a rectangle of lanes: all of these do. */
+struct box_test {
+    bool uniform;    /* the byte at a, the same for all lanes; else a < b, or as `op` says */
+    enum op op;      /* LT LE GT GE */
+    uint32_t a, b;   /* i32, in the first lane */
+    int64_t step[2]; /* by how much a grows along x and y; one of the differences of both is 0 */
+    int64_t step_b[2];
+    int64_t low[2], high[2]; /* from a and b in the first lane to the least and the greatest */
+};
+struct box_detail {
+    int count;
+    struct box_test test[];
+};
+
+/* --- products over lanes ---
+ *
+ * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at once.
+ * These are its axes, outermost first: loops, elements, lanes along z, y, x. */
+enum {
+    PRODUCT_LOOPS = 4,
+    PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
+    PRODUCT_PANEL = 8192 /* elements at least of each panel that operands are packed into */
+};
+
+/* for (i32 i = start; i < bound; i += step), step > 0 */
+struct product_loop {
+    uint32_t start, bound; /* i32 in the frame */
+    int64_t step;
+    bool inclusive; /* i <= bound */
+};
+
+struct product_operand {
+    const struct access *access; /* NULL: a value in the frame, */
+    uint32_t at;                 /* here */
+    /* For one turn, element or lane more along each axis: by how much each index of the access
+     * grows; in [0] of a value: elements in the frame. */
+    int64_t step[MAX_RANK][PRODUCT_AXES];
+    uint32_t size; /* bytes of an element */
+    int size_index;
+    convert_fn *convert; /* to the type of the sum; NULL: none */
+};
+
+struct product {
+    uint32_t number; /* within the program */
+    int axes, loops;
+    int loop[PRODUCT_LOOPS];        /* which of products_detail */
+    int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
+    uint32_t sum;                   /* in the frame */
+    int64_t sum_step[PRODUCT_AXES]; /* elements */
+    struct product_operand operand[2];
+    dot_fn *dot;
+    size_t width; /* as dot_strides.panel */
+    elementwise_fn *fma;
+    uint32_t size;
+    int size_index;
+};
+
+/* The statements of a nest of loops, none of which reads what another one sums. */
+struct products_detail {
+    int loops, count;
+    const struct product_loop *loop;
+    const struct product *product;
+    uint32_t panel[4]; /* rows, columns, sums; elements before they are converted */
+    int64_t room;      /* elements of each panel */
 };
 
 struct async_detail {
@@ -242,6 +319,8 @@ struct cpu_program {
     uint32_t threads[3];   /* lanes along x, y, z */
     const struct strided *strided;
     uint32_t strided_count;
+    const struct product **products;
+    uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
     uint32_t packed_count;
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
@@ -268,6 +347,7 @@ struct launch_state {
     const struct allocator *allocator;
     struct view_binding *views;
     struct strided_nest *nests; /* by strided access */
+    struct product_plan *plans; /* by product */
     struct packed_cache *packed;
     int64_t grid[3], blocks;
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
@@ -374,12 +454,15 @@ step_fn step_pair_columns, step_pair_rows, step_packed_fill, step_packed_copy, s
     step_dot_finish;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
-    step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,
-    step_stuck;
+    step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
+    step_assume, step_stuck;
 /* exec_access.c */
 step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
 /* exec_strided.c */
-step_fn step_load_strided, step_store_strided;
+step_fn step_load_strided, step_load_masked, step_store_strided;
+step_fn step_move; /* jumps if it did it, else goes on to the load and the store */
+/* exec_product.c: jumps if it did all of the loops, else goes on to the loops themselves. */
+step_fn step_products;
 /* exec_async.c */
 step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
 /* exec_atomic.c */
@@ -412,9 +495,14 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
                          const int64_t *coordinate, struct lane_offsets *out);
 /* An axis inside of those that the nest has; it becomes one with the last where that can be. */
 void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
+/* For a nest that writes each element once: where rows become columns, these two axes are put last,
+ * as copy_once wants them. */
+void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
+/* exec_product.c: what is the same for all blocks. */
+void plan_products(struct arena *a, struct launch_state *l);
 /* The next coordinate of the result; false after the last. Start with all 0. */
 bool access_next(const struct access *a, int64_t *coordinate);
 

@@ -106,7 +106,8 @@ typedef void scatter64_fn(void *dst, const void *src, const int64_t *off, const 
                           size_t n);
 
 struct memory_routines {
-    copy_fn *copy[SIZE_COUNT];
+    copy_fn *copy[SIZE_COUNT];      /* in the nest's order */
+    copy_fn *copy_once[SIZE_COUNT]; /* in any: no element of dst is written twice */
     blend_fn *blend[SIZE_COUNT];
     fill_fn *fill[SIZE_COUNT];
     gather32_fn *gather32[SIZE_COUNT];

@@ -17,7 +17,11 @@ typedef uint64_t ANY_TYPE bits64;
 
 /* Rows of a few elements are the rule, so a call of memcpy for each would cost more than the
  * row. */
+#if defined(ROUTINES_V4)
+enum { PIECE = 64 };
+#else
 enum { PIECE = 32 };
+#endif
 #if defined(__GNUC__)
 typedef uint64_t piece __attribute__((vector_size(PIECE))); /* else gcc moves it by halves */
 #else
@@ -40,6 +44,71 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
         memcpy(to + i, &whole, sizeof whole);
     }
 }
+
+/* Rows become columns: dst[r + c * to] = src[r * from + c]. Left to itself the compiler gathers, an
+ * element at a time. */
+#define TRANSPOSE_ELEMENTS(B)                                                                      \
+    static inline void turn_##B(B *dst, const B *src, int64_t rows, int64_t columns, int64_t to,   \
+                                int64_t from)                                                      \
+    {                                                                                              \
+        int64_t r = 0;                                                                             \
+        for (; r + 4 <= rows; r += 4)                                                              \
+            for (int64_t c = 0; c < columns; c++) {                                                \
+                const B *in = src + r * from + c;                                                  \
+                B *out = dst + r + c * to, x0 = in[0], x1 = in[from];                              \
+                B x2 = in[2 * from], x3 = in[3 * from];                                            \
+                out[0] = x0;                                                                       \
+                out[1] = x1;                                                                       \
+                out[2] = x2;                                                                       \
+                out[3] = x3;                                                                       \
+            }                                                                                      \
+        for (; r < rows; r++)                                                                      \
+            for (int64_t c = 0; c < columns; c++)                                                  \
+                dst[r + c * to] = src[r * from + c];                                               \
+    }
+TRANSPOSE_ELEMENTS(bits8)
+TRANSPOSE_ELEMENTS(bits16)
+TRANSPOSE_ELEMENTS(bits64)
+
+#if defined(__clang__) || __GNUC__ >= 12
+typedef uint32_t four __attribute__((vector_size(16)));
+
+static inline void turn_four(bits32 *dst, const bits32 *src, int64_t to, int64_t from)
+{
+    four row[4], pair[4];
+    for (int i = 0; i < 4; i++)
+        memcpy(&row[i], src + i * from, sizeof row[i]);
+    pair[0] = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+    pair[1] = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+    pair[2] = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+    pair[3] = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+    row[0] = __builtin_shufflevector(pair[0], pair[1], 0, 1, 4, 5);
+    row[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
+    row[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
+    row[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
+    for (int i = 0; i < 4; i++)
+        memcpy(dst + i * to, &row[i], sizeof row[i]);
+}
+
+static inline void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
+                               int64_t to, int64_t from)
+{
+    int64_t c = 0;
+    for (; c + 4 <= columns; c += 4, dst += 4 * to) {
+        int64_t r = 0;
+        for (; r + 4 <= rows; r += 4)
+            turn_four(dst + r, src + r * from + c, to, from);
+        for (; r < rows; r++)
+            for (int i = 0; i < 4; i++)
+                dst[r + i * to] = src[r * from + c + i];
+    }
+    for (; c < columns; c++, dst += to)
+        for (int64_t r = 0; r < rows; r++)
+            dst[r] = src[r * from + c];
+}
+#else
+TRANSPOSE_ELEMENTS(bits32)
+#endif
 
 /* The last two axes of a nest, over and over the same few cases: rows that are copied, rows of one
  * value, and rows that repeat the first. */
@@ -69,7 +138,8 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void plane_##B(B *dst, const B *src, const struct nest *nest, int axis)                 \
+    static inline void plane_##B(B *dst, const B *src, const struct nest *nest, int axis,          \
+                                 bool once)                                                        \
     {                                                                                              \
         int64_t rows = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];           \
         int64_t n = nest->extent[axis + 1];                                                        \
@@ -84,29 +154,41 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
         } else if (next == 1 && last == 0) {                                                       \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 spread_##B(dst + i * to, src[i * from], (size_t)n);                                \
+        } else if (once && next == 1 && from == 1) {                                               \
+            turn_##B(dst, src, n, rows, to, last);                                                 \
+        } else if (once && to == 1 && last == 1) {                                                 \
+            turn_##B(dst, src, rows, n, next, from);                                               \
         } else {                                                                                   \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 row_##B(dst + i * to, src + i * from, (size_t)n, next, last);                      \
         }                                                                                          \
     }                                                                                              \
-    static void axis_##B(B *dst, const B *src, const struct nest *nest, int axis)                  \
+    static void axis_##B(B *dst, const B *src, const struct nest *nest, int axis, bool once)       \
     {                                                                                              \
         int64_t n = nest->extent[axis], to = nest->dst[axis], from = nest->src[axis];              \
         if (axis == nest->rank - 2) {                                                              \
-            plane_##B(dst, src, nest, axis);                                                       \
+            plane_##B(dst, src, nest, axis, once);                                                 \
             return;                                                                                \
         }                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                            \
-            axis_##B(dst + i * to, src + i * from, nest, axis + 1);                                \
+            axis_##B(dst + i * to, src + i * from, nest, axis + 1, once);                          \
     }                                                                                              \
-    static void copy_##B(void *dst, const void *src, const struct nest *nest)                      \
+    static inline void nest_##B(B *dst, const B *src, const struct nest *nest, bool once)          \
     {                                                                                              \
         if (nest->rank == 0)                                                                       \
             memcpy(dst, src, sizeof(B));                                                           \
         else if (nest->rank == 1)                                                                  \
             row_##B(dst, src, (size_t)nest->extent[0], nest->dst[0], nest->src[0]);                \
         else                                                                                       \
-            axis_##B(dst, src, nest, 0);                                                           \
+            axis_##B(dst, src, nest, 0, once);                                                     \
+    }                                                                                              \
+    static void copy_##B(void *dst, const void *src, const struct nest *nest)                      \
+    {                                                                                              \
+        nest_##B(dst, src, nest, false);                                                           \
+    }                                                                                              \
+    static void copy_once_##B(void *dst, const void *src, const struct nest *nest)                 \
+    {                                                                                              \
+        nest_##B(dst, src, nest, true);                                                            \
     }
 
 #define BLEND(B)                                                                                   \
@@ -238,6 +320,7 @@ static size_t mask_and_not(uint8_t *dst, const uint8_t *mask, const uint8_t *con
 extern const struct memory_routines ROUTINE(routines_memory);
 const struct memory_routines ROUTINE(routines_memory) = {
     .copy = SIZES(copy),
+    .copy_once = SIZES(copy_once),
     .blend = SIZES(blend),
     .fill = SIZES(fill),
     .gather32 = SIZES(gather32),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long things may take: text to runnable program under 2 ms for every kernel that ships, text to PTX under 5 ms for each of
 its types on each target, with the default and the largest tuned values; V1 at 512³ and the naive kernel at 256³ under a second
-on one core."""
+on one core, and no kernel for threads slower than the naive loops in C."""
 import glob
 import json
 import os
@@ -64,6 +64,18 @@ def ptx_times(tool):
     return least
 
 
+def slower_than_c(tool):
+    """Lines of bench/cpu_loops.c, as docs/cpu-engine.md builds it, that are slower than its first."""
+    library = os.path.join(os.path.dirname(os.path.abspath(tool)), "libtilewright.a")
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "cpu_loops")
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O3", "-march=native", "-Iinclude", "bench/cpu_loops.c", library,
+                        "-lm", "-ldl", "-lpthread", "-o", program], check=True, cwd=ROOT)
+        lines = subprocess.run([program, "256"], check=True, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    ms = [float(line.split()[2]) for line in lines]
+    return [line for line, taken in zip(lines, ms) if taken > ms[0]]
+
+
 def run_time(tool, kernel, size):
     done = subprocess.run([tool, "bench", os.path.join(ROOT, "kernels", kernel), "-s", str(size), "--threads", "1",
                            "--warmup", "1", "--repeat", "3", "--json"], check=True, capture_output=True, text=True)
@@ -78,6 +90,7 @@ def main():
         ms = run_time(tool, kernel, size)
         if ms >= 1000:
             slow.append(f"{kernel} at {size}: {ms:.0f} ms")
+    slow += slower_than_c(tool)
     print("\n".join(slow))
     return 1 if slow else 0
 

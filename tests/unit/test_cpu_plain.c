@@ -220,17 +220,24 @@ static const char *index_text(uint32_t *seed, char *out, size_t size)
 static void random_indices_are_the_same(void **state)
 {
     static const char *const shapes[] = {"8, 4", "16", "4, 2, 3", "3, 5"};
-    static const char *const conditions[] = {"x < %d", "y >= %d", "(x + y) %% 3 != %d", "n > %d",
-                                             "x > 1 && x < 6 && y < %d"};
+    static const char *const conditions[] = {"x < %d",
+                                             "y >= %d",
+                                             "(x + y) %% 3 != %d",
+                                             "n > %d",
+                                             "x > 1 && x < 6 && y < %d",
+                                             "5 - x * 2 <= n && n < 5 && 3 * y + 1 >= %d",
+                                             "n - y * 2 > x - n * 2 + x * -1 - %d",
+                                             "x + 2147483645 > n && y + n * %d <= 4"};
+    static const char *const inside[] = {"A[x][y * 2 + 1]", "A[y + 1][x + z]", "A[n + 3][6 - y]"};
     int faults = 0, runs = 0;
     (void)state;
-    for (uint32_t at = 1; at <= 250; at++) {
-        char text[1024], index[6][64], condition[2][64];
+    for (uint32_t at = 1; at <= 400; at++) {
+        char text[1600], index[6][64], condition[4][64];
         uint32_t seed = at * 7919;
         for (int i = 0; i < 6; i++)
             index_text(&seed, index[i], sizeof index[i]);
-        for (int i = 0; i < 2; i++) {
-            const char *form = conditions[draw(&seed, 5)];
+        for (int i = 0; i < 4; i++) {
+            const char *form = conditions[draw(&seed, 8)];
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -246,14 +253,155 @@ static void random_indices_are_the_same(void **state)
                  "    i32 x = thread.x, y = thread.y, z = thread.z;\n"
                  "    i32 i = x * 2 - 1, j = n - i;\n    i32 v = 7, w[2] = n;\n"
                  "    if (%s)\n        v = A[%s][%s];\n"
-                 "    w = A[%s][%s +: 2] else 9;\n"
-                 "    if (%s)\n        C[%s][%s] = v + w[0] * 3 + w[1];\n}\n",
+                 "    w = A[%s][%s +: 2] else 9;\n    i32 u = %s ? %s : n + 3;\n"
+                 "    if (%s) {\n        if (%s)\n            w = A[x][y + 4 +: 2];\n"
+                 "        else\n            v = x + 2 < %d ? 4 - n : A[y + n][x];\n    }\n"
+                 "    if (%s)\n        C[%s][%s] = v + w[0] * 3 + w[1] + u * 5;\n}\n",
                  shapes[draw(&seed, 4)], number(&seed, 25, 30), condition[0], index[0], index[1],
-                 index[2], index[3], condition[1], index[4], index[5]);
+                 index[2], index[3], condition[2], inside[draw(&seed, 3)], condition[2],
+                 condition[3], number(&seed, 1, 9), condition[1], index[4], index[5]);
         for (int64_t n = 1; n < 5; n += 3, runs++)
             faults += expect_same(text, n).kind != CPU_OK;
     }
     assert_in_range(faults, runs / 10, runs * 9 / 10);
+}
+
+/* --- sums of products, at random --- */
+
+/* Of loop counters p, q, lanes and a constant; mostly within small arrays. */
+static void product_index(uint32_t *seed, const char *counters, char *out, size_t size)
+{
+    int p = number(seed, 0, 3) == 0 ? number(seed, -1, 2) : number(seed, 0, 1);
+    int x = number(seed, 0, 1), y = number(seed, 0, 1);
+    int low = (p < 0 ? 6 : 0) + number(seed, 0, 11) / 11 * -1 + number(seed, 0, 2);
+    if (counters[1] && draw(seed, 2))
+        snprintf(out, size, "%c * %d + %d * x + y * %d + %c + %d", counters[0], p, x, y,
+                 counters[1], low);
+    else
+        snprintf(out, size, "%d * x - (y * %d - %c * %d) + %d", x, -y, counters[0], p, low);
+}
+
+static void product_factor(uint32_t *seed, const char *counters, const char *type, char *out,
+                           size_t size)
+{
+    char i[80], j[80];
+    product_index(seed, counters, i, sizeof i);
+    product_index(seed, counters, j, sizeof j);
+    switch (draw(seed, 9)) {
+    case 0: snprintf(out, size, "t"); break;
+    case 1: snprintf(out, size, "(%s) n", type); break;
+    case 2: snprintf(out, size, "w[%s]", i); break;
+    case 3:
+    case 4:
+    case 5: snprintf(out, size, "s[%s][%s]", i, j); break;
+    case 6: snprintf(out, size, "(%s) H[%s][%s]", type, i, j); break;
+    default: snprintf(out, size, "A[%s][%s]", i, j); break;
+    }
+}
+
+static void product_sums(uint32_t *seed, const char *type, char *out, size_t size)
+{
+    char a[200], b[200], c[200], index[80];
+    int start = number(seed, 0, 1), step = number(seed, 1, 3) / 2 + 1;
+    const char *unroll = draw(seed, 2) ? "unroll " : "";
+    const char *limit = draw(seed, 3) ? "5" : "n + 1";
+    switch (draw(seed, 6)) {
+    case 0:
+        product_factor(seed, "p", type, a, sizeof a);
+        product_factor(seed, "p", type, b, sizeof b);
+        snprintf(out, size, "%sfor (i32 p = %d; p < %s; p += %d)\n        sum += %s * %s;\n",
+                 unroll, start, limit, step, a, b);
+        break;
+    case 1:
+        product_factor(seed, "pq", type, a, sizeof a);
+        product_factor(seed, "qp", type, b, sizeof b);
+        snprintf(out, size,
+                 "%sfor (i32 p = %d; p <= %s; p += %d)\n        %sfor (i32 q = 0; q < 3; q++)\n"
+                 "            v[%s] += %s * %s;\n",
+                 unroll, start, limit, step, unroll, draw(seed, 2) ? "q" : "2 - q", a, b);
+        break;
+    case 2:
+        product_factor(seed, "p", type, a, sizeof a);
+        product_index(seed, "p", index, sizeof index);
+        snprintf(out, size,
+                 "%sfor (i32 p = %d; %s > p; p += %d) {\n        %s u[3] = s[%s][x +: 3];\n"
+                 "        v += %s * u;\n    }\n",
+                 unroll, start, limit, step, type, index, a);
+        break;
+    case 3: /* elements loaded into arrays first, that may be read elsewhere, too */
+        product_index(seed, "p", index, sizeof index);
+        product_factor(seed, "p", type, a, sizeof a);
+        snprintf(out, size,
+                 "for (i32 p = %d; p < %s; p += %d) {\n        %s e[3];\n"
+                 "        %sfor (i32 q = 0; q < 3; q++)\n            e[q] = s[%s][q * 2 + x];\n"
+                 "        %sfor (i32 i = 0; i < %d; i++)\n            u[i] = A[i + y][%s];\n"
+                 "        %sfor (i32 q = 0; q < 3; q++)\n"
+                 "            for (i32 i = 0; i < %d; i++)\n                v[q] += e[q] * u[i];\n"
+                 "    }\n    %s;\n",
+                 start, limit, step, type, unroll, index, unroll, draw(seed, 4) ? 2 : 1, index,
+                 unroll, draw(seed, 4) ? 2 : 1, draw(seed, 3) ? "t = t" : "sum = u[1]");
+        break;
+    case 4: /* the same with scalars; f is read before it is loaded, or after */
+        product_factor(seed, "p", type, a, sizeof a);
+        product_index(seed, "p", index, sizeof index);
+        snprintf(out, size,
+                 "for (i32 p = %d; p < %s; p += %d) {\n        %s g;\n        g = A[%s][x];\n"
+                 "        f = s[%s][y];\n        sum += %s * g;\n"
+                 "        for (i32 q = %d; q < n; q++)\n            v[2] += g * f;\n%s    }\n",
+                 start, limit, step, type, index, index, draw(seed, 3) ? "f" : a,
+                 number(seed, -2, 2), draw(seed, 4) ? "" : "        g = s[p][0];\n");
+        break;
+    default:
+        product_factor(seed, "p", type, a, sizeof a);
+        product_factor(seed, "p", type, b, sizeof b);
+        product_factor(seed, "pq", type, c, sizeof c);
+        snprintf(out, size,
+                 "for (i32 p = %d; p < %s; p += %d) {\n        %s g = A[p][x];\n"
+                 "        sum += g * %s;\n        for (i32 q = 1; q < 4; q++)\n"
+                 "            v[1] += %s * %s;\n    }\n",
+                 start, limit, step, type, a, c, b);
+        break;
+    }
+}
+
+static void random_products_are_the_same(void **state)
+{
+    static const char *const shapes[] = {"8, 4", "4, 8", "16", "4, 2, 2", "3, 5", "1, 6"};
+    static const char *const conditions[] = {"x < %d", "y >= %d && x <= n", "(x + y) %% 3 != %d",
+                                             "n > %d", "x > 1 && x < 6 && y < %d"};
+    static const char *const types[] = {"f32", "f32", "f64", "i32"};
+    int faults = 0, runs = 0;
+    (void)state;
+    for (uint32_t at = 1; at <= 400; at++) {
+        char text[4096], condition[64], sums[1600];
+        uint32_t seed = at * 104729;
+        const char *type = types[draw(&seed, 4)];
+        const char *form = conditions[draw(&seed, 5)];
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#endif
+        snprintf(condition, sizeof condition, form, number(&seed, 0, 3));
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+        product_sums(&seed, type, sums, sizeof sums);
+        snprintf(text, sizeof text,
+                 "kernel k(i32 n, const i16 *h, const %s *a, %s *c) grid(1) threads(%s)\n{\n"
+                 "    global %s A[20][20] = a strides(%d, 1), C[100][4] = c;\n"
+                 "    global i16 H[20][30] = h;\n"
+                 "    shared %s s[20][20];\n    s = A[0 +: 20][0 +: 20];\n    sync();\n"
+                 "    i32 x = thread.x, y = thread.y;\n"
+                 "    %s sum = (%s) x, v[3] = sum, w[12] = (%s) y, t = A[x][y];\n"
+                 "    %s u[2] = 1, f = t;\n    if (%s) {\n"
+                 "    %s    }\n    i32 at = x + 8 * y + 40 * thread.z;\n    C[at][3] = sum;\n"
+                 "    unroll for (i32 i = 0; i < 3; i++)\n        C[at][i] = v[i];\n}\n",
+                 type, type, shapes[draw(&seed, 6)], type, number(&seed, 20, 22), type, type, type,
+                 type, type, draw(&seed, 2) ? "true" : condition, sums);
+        for (int64_t n = 1; n < 8; n += 3, runs++)
+            faults += expect_same(text, n).kind != CPU_OK;
+    }
+    assert_in_range(faults, runs / 10, runs * 6 / 10);
 }
 
 int main(void)
@@ -262,6 +410,7 @@ int main(void)
         cmocka_unit_test(products_are_the_same),
         cmocka_unit_test(small_programs_are_the_same),
         cmocka_unit_test(random_indices_are_the_same),
+        cmocka_unit_test(random_products_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
