@@ -154,6 +154,8 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
  * given. */
 void compile_into(struct compiler *c, const struct expr *e, const struct value *to);
 struct value value_convert(struct compiler *c, struct value v, enum dtype t);
+/* Where e's result goes: into *into if it has that shape, else new. */
+struct value result_place(struct compiler *c, const struct expr *e, const struct value *into);
 /* dst = src: converted, broadcast, spread. */
 void value_transfer(struct compiler *c, const struct value *dst, const struct value *src);
 /* v in the shape, type and lanes of *like; v itself if it has them. */
@@ -164,6 +166,24 @@ void value_assign(struct compiler *c, const struct value *dst, const struct valu
 void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
                       const struct value *values, const enum dtype *computed);
 uint32_t mask_new(struct compiler *c);
+
+/* An operation on each element: the routine, and the types that the result (0) and the operands
+ * have in it. */
+struct operation {
+    elementwise_fn *kernel; /* NULL: there is none for that type */
+    int operands;           /* with the result */
+    enum dtype types[MOST_OPERANDS];
+};
+/* false: e is something else (or philox, or a cast). */
+bool describe_operation(const struct compiler *c, const struct expr *e, struct operation *o);
+/* Is it a division of integers by what may be 0? */
+bool needs_divisor_check(const struct compiler *c, const struct expr *e);
+
+/* --- compile_chain.c --- */
+
+/* Is e an elementwise operation on tiles that one step can do together with others? */
+bool is_chain(const struct compiler *c, const struct expr *e);
+struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into);
 
 /* --- compile_known.c --- */
 

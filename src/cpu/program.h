@@ -78,6 +78,39 @@ struct rows_detail {
     struct row_operand operand[MOST_OPERANDS];
 };
 
+/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c). Slots are
+ * where a strip's operands lie: slot 0 the result's, others a leaf's or a temporary's. */
+enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
+
+enum leaf_way {
+    LEAF_FLAT,   /* in the result's order: read where it lies */
+    LEAF_ROW,    /* a long row: read where it lies */
+    LEAF_FIXED,  /* the same for every strip: spread or repeated once */
+    LEAF_SPREAD, /* one value a row, spread */
+    LEAF_COPIED  /* short rows, copied side by side */
+};
+struct strip_leaf {
+    uint32_t at, size; /* the value; bytes of an element */
+    uint8_t slot;
+    enum leaf_way way;
+    fill_fn *fill;
+    int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
+};
+struct strip_op {
+    elementwise_fn *kernel; /* or */
+    convert_fn *convert;
+    uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
+};
+struct strip_detail {
+    int rank;
+    int64_t extent[NEST_RANK]; /* the last axis is the row */
+    int leaves, ops, slots;
+    const struct strip_leaf *leaf;
+    const struct strip_op *op;
+    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
+    uint32_t size;            /* bytes of an element of the result */
+};
+
 struct copy_detail {
     copy_fn *copy;
     struct nest nest;
@@ -370,6 +403,8 @@ step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, 
     step_dot_lanes, step_iota, step_zero, step_poison;
 /* exec_packed.c */
 step_fn step_packed_fill, step_packed_copy, step_packed_clear, step_dot_finish;
+/* exec_strips.c */
+step_fn step_strips;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,

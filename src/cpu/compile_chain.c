@@ -1,0 +1,298 @@
+/* Chains of elementwise operations: one step runs all of them, strip by strip.
+ *
+ * A strip is some hundred elements of the result. For each, the step runs the chain's routines one
+ * after another over strips in the first-level cache, so no operation makes a tile of its own. What
+ * is no elementwise operation of the result's shape is a leaf: computed before, as a whole. A chain
+ * ends in a value, in memory (a store) or in a reduction of its rows.
+ */
+#include "cpu/compile.h"
+
+/* A value on its way through the chain. */
+struct link {
+    uint8_t slot;
+    enum dtype dtype;
+    bool temporary; /* its slot is free again once it was read */
+};
+
+/* How the axes of the result become loops. */
+enum axes {
+    AXES_MERGE,    /* neighbours that all leaves cross evenly become one */
+    AXES_KEEP_ROW, /* all but the last one */
+    AXES_KEEP
+};
+
+struct chain {
+    struct compiler *compiler;
+    struct strip_detail *detail;
+    struct value result; /* only its shape counts */
+    struct value values[STRIP_SLOTS];
+    struct strip_leaf leaves[STRIP_SLOTS];
+    struct strip_op ops[STRIP_OPS];
+    bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];
+    size_t room[STRIP_SLOTS]; /* bytes of an element that a temporary has room for */
+};
+
+/* --- slots --- */
+
+/* Bytes of a strip's buffer: not a power of two, so that buffers do not fall on the same sets of
+ * the cache. */
+static size_t strip_bytes(size_t size)
+{
+    return STRIP * size + SLOT_ALIGNMENT;
+}
+
+static uint8_t new_slot(struct chain *ch)
+{
+    return (uint8_t)ch->detail->slots++;
+}
+
+static struct link temporary(struct chain *ch, enum dtype t)
+{
+    size_t size = dtype_size(t) > 4 ? 8 : 4;
+    int i = 1;
+    while (i < ch->detail->slots && !(ch->is_temporary[i] && !ch->busy[i] && ch->room[i] == size))
+        i++;
+    if (i == ch->detail->slots) {
+        new_slot(ch);
+        ch->is_temporary[i] = true;
+        ch->room[i] = size;
+        ch->detail->at[i] = memory_new(ch->compiler, strip_bytes(size));
+    }
+    ch->busy[i] = true;
+    return (struct link){(uint8_t)i, t, true};
+}
+
+static void release(struct chain *ch, struct link l)
+{
+    if (l.temporary)
+        ch->busy[l.slot] = false;
+}
+
+static struct strip_op *add_op(struct chain *ch, uint8_t dst)
+{
+    struct strip_op *op = &ch->ops[ch->detail->ops++];
+    *op = (struct strip_op){.dst = dst};
+    return op;
+}
+
+/* --- what a chain is made of --- */
+
+static bool same_extents(const struct type *t, const struct value *v)
+{
+    if (t->rank != v->rank)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->extent[i] != v->extent[i])
+            return false;
+    return true;
+}
+
+/* Can e be an operation of a chain, rather than a leaf? */
+static bool is_link(const struct compiler *c, const struct expr *e)
+{
+    struct operation o;
+    bool cast = e->op == OP_CAST;
+    if (e->type.rank == 0 || expr_varying(c, e) || needs_divisor_check(c, e))
+        return false;
+    if (cast)
+        return e->args[0]->op != OP_LITERAL && e->args[0]->type.rank > 0;
+    return describe_operation(c, e, &o) && o.kernel;
+}
+
+static bool has_room(const struct chain *ch)
+{
+    return ch->detail->slots + MOST_OPERANDS < STRIP_SLOTS && ch->detail->ops + 8 < STRIP_OPS;
+}
+
+static struct link chain_expr(struct chain *ch, const struct expr *e, const struct link *into);
+
+static struct link convert_link(struct chain *ch, struct link from, enum dtype t,
+                                const struct link *into)
+{
+    if (from.dtype == t && !into)
+        return from;
+    struct link to = into ? *into : temporary(ch, t);
+    struct strip_op *op = add_op(ch, to.slot);
+    op->convert = ch->compiler->set->convert->convert[t][from.dtype];
+    op->x[0] = from.slot;
+    release(ch, from);
+    return to;
+}
+
+static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype wanted)
+{
+    struct compiler *c = ch->compiler;
+    struct strip_detail *d = ch->detail;
+    struct value v = compile_expr(c, e, NULL);
+    if (value_elements(&v) < value_elements(&ch->result))
+        v = value_convert(c, v, wanted); /* once, not for each strip */
+    for (int i = 0; i < d->leaves; i++) {
+        const struct value *known = &ch->values[i];
+        if (known->at == v.at && known->dtype == v.dtype && value_same_shape(known, &v))
+            return (struct link){ch->leaves[i].slot, v.dtype, false};
+    }
+    ch->values[d->leaves] = v;
+    struct strip_leaf *leaf = &ch->leaves[d->leaves++];
+    *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch)};
+    leaf->size = (uint32_t)dtype_size(v.dtype);
+    leaf->fill = c->set->memory->fill[size_index(v.dtype)];
+    return (struct link){leaf->slot, v.dtype, false};
+}
+
+static struct link chain_operand(struct chain *ch, const struct expr *e, enum dtype wanted)
+{
+    bool link = has_room(ch) && same_extents(&e->type, &ch->result) && is_link(ch->compiler, e);
+    struct link l = link ? chain_expr(ch, e, NULL) : chain_leaf(ch, e, wanted);
+    return convert_link(ch, l, wanted, NULL);
+}
+
+static struct link chain_operation(struct chain *ch, const struct expr *e, const struct link *into)
+{
+    struct operation o;
+    struct link x[MOST_OPERANDS];
+    describe_operation(ch->compiler, e, &o);
+    for (int i = 1; i < o.operands; i++)
+        x[i] = chain_operand(ch, e->args[i - 1], o.types[i]);
+    bool direct = into && o.types[0] == e->type.dtype;
+    struct link to = direct ? *into : temporary(ch, o.types[0]);
+    struct strip_op *op = add_op(ch, to.slot);
+    op->kernel = o.kernel;
+    for (int i = 1; i < o.operands; i++) {
+        op->x[i - 1] = x[i].slot;
+        release(ch, x[i]);
+    }
+    if (o.types[0] == e->type.dtype)
+        return to;
+    return convert_link(ch, to, e->type.dtype, into);
+}
+
+/* The value of a link expression; in *into if that is given. */
+static struct link chain_expr(struct chain *ch, const struct expr *e, const struct link *into)
+{
+    if (e->op != OP_CAST)
+        return chain_operation(ch, e, into);
+    struct link from = chain_operand(ch, e->args[0], e->args[0]->type.dtype);
+    return convert_link(ch, from, e->type.dtype, into);
+}
+
+/* --- loops --- */
+
+static bool merges(const struct chain *ch, int64_t stride[][NEST_RANK], int last, int axis,
+                   int64_t extent)
+{
+    for (int i = 0; i < ch->detail->leaves; i++)
+        if (stride[i][last] != stride[i][axis] * extent)
+            return false;
+    return true;
+}
+
+/* The strides of leaf i along the axes of the result. */
+static void leaf_strides(const struct chain *ch, int i, int64_t *stride)
+{
+    const struct value *v = &ch->values[i], *result = &ch->result;
+    int64_t step = 1;
+    for (int axis = result->rank - 1; axis >= 0; axis--) {
+        int own = axis - (result->rank - v->rank);
+        int64_t n = own >= 0 ? v->extent[own] : 1;
+        stride[axis] = n > 1 ? step : 0;
+        step *= n;
+    }
+}
+
+static void lay_loops(struct chain *ch, enum axes axes)
+{
+    struct strip_detail *d = ch->detail;
+    int64_t stride[STRIP_SLOTS][NEST_RANK];
+    int rank = ch->result.rank;
+    for (int i = 0; i < d->leaves; i++)
+        leaf_strides(ch, i, stride[i]);
+    d->rank = 0;
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t extent = ch->result.extent[axis];
+        bool keep = axes == AXES_KEEP || (axes == AXES_KEEP_ROW && axis == rank - 1);
+        int last = d->rank - 1;
+        if (extent == 1 && !keep)
+            continue;
+        bool merge = !keep && last >= 0 && merges(ch, stride, last, axis, extent);
+        if (!merge)
+            last = d->rank++;
+        d->extent[last] = merge ? d->extent[last] * extent : extent;
+        for (int i = 0; i < d->leaves; i++)
+            ch->leaves[i].stride[last] = stride[i][axis];
+    }
+    if (d->rank == 0)
+        d->extent[d->rank++] = 1; /* one element */
+}
+
+/* How each leaf is read, now that the loops are known. */
+static void place_leaves(struct chain *ch)
+{
+    struct strip_detail *d = ch->detail;
+    int row = d->rank - 1;
+    bool short_rows = d->extent[row] < STRIP;
+    for (int i = 0; i < d->leaves; i++) {
+        struct strip_leaf *leaf = &ch->leaves[i];
+        int64_t step = 1;
+        bool flat = true, fixed = true;
+        for (int axis = row; axis >= 0; step *= d->extent[axis--]) {
+            flat &= leaf->stride[axis] == step || d->extent[axis] == 1;
+            fixed &= axis == row || leaf->stride[axis] == 0;
+        }
+        bool spread = leaf->stride[row] == 0;
+        leaf->way = flat                              ? LEAF_FLAT
+                    : fixed && (spread || short_rows) ? LEAF_FIXED
+                    : spread                          ? LEAF_SPREAD
+                    : short_rows                      ? LEAF_COPIED
+                                                      : LEAF_ROW;
+        bool direct = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
+        if (!direct)
+            d->at[leaf->slot] = memory_new(ch->compiler, strip_bytes(leaf->size));
+    }
+}
+
+/* --- the whole --- */
+
+static void chain_begin(struct chain *ch, struct compiler *c, const struct type *shape)
+{
+    *ch = (struct chain){.compiler = c, .detail = arena_new(c->arena, struct strip_detail)};
+    ch->result.rank = shape->rank;
+    ch->result.lanes = 1;
+    memcpy(ch->result.extent, shape->extent, sizeof shape->extent);
+    ch->detail->slots = 1; /* the result's */
+}
+
+/* Emits the step; the caller sets where it ends. */
+static struct instr *chain_end(struct chain *ch, enum axes axes)
+{
+    struct arena *a = ch->compiler->arena;
+    struct strip_detail *d = ch->detail;
+    lay_loops(ch, axes);
+    place_leaves(ch);
+    struct strip_leaf *leaves = arena_array(a, struct strip_leaf, d->leaves);
+    struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
+    memcpy(leaves, ch->leaves, (size_t)d->leaves * sizeof *leaves);
+    memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
+    d->leaf = leaves;
+    d->op = ops;
+    struct instr *in = emit_step(ch->compiler, step_strips);
+    in->detail = d;
+    return in;
+}
+
+bool is_chain(const struct compiler *c, const struct expr *e)
+{
+    return !c->plain && is_link(c, e);
+}
+
+struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    struct chain ch;
+    struct value to = result_place(c, e, into);
+    uint32_t top = c->top;
+    chain_begin(&ch, c, &e->type);
+    chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
+    ch.detail->size = (uint32_t)dtype_size(e->type.dtype);
+    chain_end(&ch, AXES_MERGE)->dst = to.at;
+    c->top = top;
+    return to;
+}
