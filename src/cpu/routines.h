@@ -134,6 +134,8 @@ enum reduction {
     REDUCTION_COUNT
 };
 
+enum { REDUCTION_PARTS = 32 }; /* partial results of a row, see routines_reduce.c */
+
 struct reduce_routines {
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
     scan_fn *scan[OP_COUNT][COMPUTE_COUNT];

@@ -14,10 +14,9 @@
 
 #define ROUNDER 0x1.8p23f /* added to a small x, leaves the nearest integer in the last bits */
 
-static inline float limited(float x, float low, float high)
+static inline float at_most(float x, float high)
 {
-    x = x < low ? low : x; /* a NaN stays one */
-    return x > high ? high : x;
+    return x > high ? high : x; /* a NaN stays one */
 }
 
 /* 2^n for n from -126 to 127 */
@@ -57,11 +56,14 @@ static inline float exp_split(float x, int32_t *n)
     return 1 + (r + r * r * p);
 }
 
+/* Where the result is 0 nothing is computed down to it: processors take long over what is too small
+ * for a normal number. */
 static inline float exp_of(float x)
 {
     int32_t n;
-    float y = exp_split(limited(x, -104, 89), &n);
-    return scaled(y, n);
+    float y = exp_split(x < -104 ? 0 : at_most(x, 89), &n);
+    y = scaled(y, n);
+    return x < -104 ? 0 : y;
 }
 
 /* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
@@ -82,8 +84,9 @@ static inline float exp2_split(float x, int32_t *n)
 static inline float exp2_of(float x)
 {
     int32_t n;
-    float y = exp2_split(limited(x, -151, 129), &n);
-    return scaled(y, n);
+    float y = exp2_split(x < -150 ? 0 : at_most(x, 129), &n);
+    y = scaled(y, n);
+    return x < -150 ? 0 : y;
 }
 
 /* --- logarithms --- */
@@ -157,7 +160,7 @@ static inline float tanh_of(float x)
 {
     int32_t n;
     float a = fabsf(x), square = x * x;
-    float power = exp_split(2 * limited(a, 0, 10), &n);
+    float power = exp_split(2 * at_most(a, 10), &n);
     float far = 1 - 2 / (power * power_of_two(n) + 1);
     float p = -0x1.6968fap-8f;
     p = p * square + 0x1.4f5d36p-6f;
@@ -173,7 +176,7 @@ static inline float tanh_of(float x)
 static inline float erf_of(float x)
 {
     int32_t n;
-    float a = fabsf(x), square = x * x, edge = limited(a, 0, 4);
+    float a = fabsf(x), square = x * x, edge = at_most(a, 4);
     float q = 0x1.18b83ap-12f;
     q = q * edge + -0x1.15ee24p-8f;
     q = q * edge + 0x1.01b4a8p-5f;
