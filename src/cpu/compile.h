@@ -184,6 +184,21 @@ bool needs_divisor_check(const struct compiler *c, const struct expr *e);
 /* Is e an elementwise operation on tiles that one step can do together with others? */
 bool is_chain(const struct compiler *c, const struct expr *e);
 struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into);
+/* May `target = value` be a chain that ends in memory, or a tile that is stored as one does? */
+bool store_takes_chain(const struct compiler *c, const struct expr *target,
+                       const struct expr *value);
+void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
+/* Is e a reduction of the rows of a chain? */
+bool reduce_takes_chain(const struct compiler *c, const struct expr *e);
+struct chain_reduction {
+    reduce_fn *reduce;
+    reduce_add_fn *add;
+    reduce_end_fn *end;
+};
+/* true: *to, dense and of the type computed in, gets the result. false: *x is what is to be
+ * reduced. */
+bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct chain_reduction *r,
+                          const struct value *to, struct value *x);
 
 /* --- compile_known.c --- */
 
@@ -212,6 +227,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 
 /* --- compile_access.c --- */
 
+/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
+struct access *access_new(struct compiler *c, const struct expr *e);
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */

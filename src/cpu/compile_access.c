@@ -224,6 +224,10 @@ static struct value stored_like(const struct expr *target, uint32_t lanes)
 
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value)
 {
+    if (store_takes_chain(c, target, value)) {
+        compile_chain_store(c, target, value);
+        return;
+    }
     uint32_t top = c->top;
     struct value alias;
     struct value v = compile_expr(c, value, NULL);

@@ -91,12 +91,12 @@ static bool same_extents(const struct type *t, const struct value *v)
 static bool is_link(const struct compiler *c, const struct expr *e)
 {
     struct operation o;
-    bool cast = e->op == OP_CAST;
     if (e->type.rank == 0 || expr_varying(c, e) || needs_divisor_check(c, e))
         return false;
-    if (cast)
-        return e->args[0]->op != OP_LITERAL && e->args[0]->type.rank > 0;
-    return describe_operation(c, e, &o) && o.kernel;
+    if (e->op != OP_CAST)
+        return describe_operation(c, e, &o) && o.kernel;
+    const struct expr *from = e->args[0];
+    return from->type.dtype != e->type.dtype ? from->type.rank > 0 : is_link(c, from);
 }
 
 static bool has_room(const struct chain *ch)
@@ -171,8 +171,10 @@ static struct link chain_expr(struct chain *ch, const struct expr *e, const stru
 {
     if (e->op != OP_CAST)
         return chain_operation(ch, e, into);
-    struct link from = chain_operand(ch, e->args[0], e->args[0]->type.dtype);
-    return convert_link(ch, from, e->type.dtype, into);
+    const struct expr *from = e->args[0];
+    if (from->type.dtype == e->type.dtype)
+        return chain_expr(ch, from, into);
+    return convert_link(ch, chain_operand(ch, from, from->type.dtype), e->type.dtype, into);
 }
 
 /* --- loops --- */
@@ -261,12 +263,11 @@ static void chain_begin(struct chain *ch, struct compiler *c, const struct type 
     ch->detail->slots = 1; /* the result's */
 }
 
-/* Emits the step; the caller sets where it ends. */
-static struct instr *chain_end(struct chain *ch, enum axes axes)
+/* Emits the step, once the loops are laid; the caller sets where it ends. */
+static struct instr *chain_end(struct chain *ch)
 {
     struct arena *a = ch->compiler->arena;
     struct strip_detail *d = ch->detail;
-    lay_loops(ch, axes);
     place_leaves(ch);
     struct strip_leaf *leaves = arena_array(a, struct strip_leaf, d->leaves);
     struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
@@ -292,7 +293,83 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
     chain_begin(&ch, c, &e->type);
     chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
     ch.detail->size = (uint32_t)dtype_size(e->type.dtype);
-    chain_end(&ch, AXES_MERGE)->dst = to.at;
+    lay_loops(&ch, AXES_MERGE);
+    chain_end(&ch)->dst = to.at;
     c->top = top;
     return to;
+}
+
+/* --- into memory --- */
+
+enum { SHORT_ROW = 16 }; /* elements; a strip of shorter rows is better stored as a whole */
+
+bool store_takes_chain(const struct compiler *c, const struct expr *target,
+                       const struct expr *value)
+{
+    const struct type *t = &value->type;
+    enum storage storage = target->sym->storage;
+    if (c->plain || c->lanes > 1 || (storage != ST_VIEW && storage != ST_SHARED))
+        return false;
+    if (t->rank == 0 || t->rank != target->type.rank || t->extent[t->rank - 1] < SHORT_ROW)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->extent[i] != target->type.extent[i])
+            return false;
+    for (int i = 0; i < target->indices; i++)
+        if (target->index[i].kind == IX_GATHER)
+            return false;
+    return is_link(c, value) || (value->op == OP_REF && value->sym->storage == ST_REG);
+}
+
+void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value)
+{
+    struct chain ch;
+    enum dtype t = target->sym->type.dtype;
+    uint32_t top = c->top;
+    chain_begin(&ch, c, &value->type);
+    struct strip_detail *d = ch.detail;
+    d->last = chain_operand(&ch, value, t).slot;
+    d->size = (uint32_t)dtype_size(t);
+    struct access *a = access_new(c, target);
+    d->store = a;
+    d->stream = c->program->streams && a->space == SPACE_VIEW;
+    for (int axis = 0, i = 0; i < a->rank; i++)
+        if (a->axis[i].kind != IX_ELEMENT)
+            d->store_axis[axis++] = (uint8_t)i;
+    lay_loops(&ch, AXES_KEEP);
+    chain_end(&ch);
+    c->top = top;
+}
+
+/* --- into a reduction --- */
+
+bool reduce_takes_chain(const struct compiler *c, const struct expr *e)
+{
+    const struct expr *x = e->args[0];
+    return !c->plain && e->op != OP_SCAN && (e->axis < 0 || e->axis == x->type.rank - 1) &&
+           is_link(c, x);
+}
+
+bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct chain_reduction *r,
+                          const struct value *to, struct value *x)
+{
+    struct chain ch;
+    const struct type *t = &e->args[0]->type;
+    *x = (struct value){.lanes = 1};
+    chain_begin(&ch, c, t);
+    struct strip_detail *d = ch.detail;
+    d->last = chain_operand(&ch, e->args[0], to->dtype).slot;
+    d->size = (uint32_t)dtype_size(to->dtype);
+    lay_loops(&ch, e->axis < 0 ? AXES_MERGE : AXES_KEEP_ROW);
+    bool rows = e->axis >= 0 || d->rank == 1;
+    if (rows) {
+        d->reduce = r->reduce;
+        d->reduce_add = r->add;
+        d->reduce_end = r->end;
+    } else { /* one result of many rows: the chain's value is made after all */
+        *x = value_new(c, to->dtype, t->rank, t->extent, 1);
+        ch.ops[d->ops - 1].dst = 0;
+    }
+    chain_end(&ch)->dst = rows ? to->at : x->at;
+    return rows;
 }

@@ -54,6 +54,16 @@ static void split_at_axis(struct reduce_detail *d, const struct value *x, int ax
     }
 }
 
+static void emit_reduction(struct compiler *c, const struct expr *e, struct reduce_detail *d,
+                           const struct value *to, const struct value *x)
+{
+    split_at_axis(d, x, e->axis);
+    struct instr *in = emit_step(c, d->scan ? step_scan : step_reduce);
+    in->detail = d;
+    in->dst = to->at;
+    in->a = x->at;
+}
+
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into)
 {
     bool scan = e->op == OP_SCAN;
@@ -74,15 +84,19 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     (void)into; /* operands may lie there */
     struct value result = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
-    struct value x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
-    struct value to = result;
+    struct value x, to = result;
     if (computed != result.dtype)
         to = value_new(c, computed, result.rank, result.extent, result.lanes);
-    split_at_axis(d, &x, e->axis);
-    struct instr *in = emit_step(c, scan ? step_scan : step_reduce);
-    in->detail = d;
-    in->dst = to.at;
-    in->a = x.at;
+    if (!reduce_takes_chain(c, e)) {
+        x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
+        emit_reduction(c, e, d, &to, &x);
+    } else {
+        enum reduction r = reduction_of(e->op);
+        struct chain_reduction chain = {d->reduce, c->set->reduce->add[r][compute],
+                                        c->set->reduce->end[r][compute]};
+        if (!compile_chain_reduce(c, e, &chain, &to, &x))
+            emit_reduction(c, e, d, &to, &x);
+    }
     value_transfer(c, &result, &to);
     c->top = top;
     return result;

@@ -2,6 +2,19 @@
  * then over the next. A strip is a part of a long row, or several short rows. */
 #include "cpu/program.h"
 
+/* A view of so many bytes is larger than the caches next to a core: what is stored there goes past
+ * them, as it will not be there when somebody reads it. */
+#define STREAM_FROM ((int64_t)8 << 20)
+
+/* Where a strip's rows go in memory: the elements of the result that lie inside. */
+struct strip_target {
+    const struct access *access;
+    struct box box;
+    unsigned char *memory; /* where all indices are 0, but those along axes that are elements */
+    const int64_t *stride;
+    bool stream;
+};
+
 /* Where a step is. */
 struct strips {
     struct frame *frame;
@@ -10,7 +23,10 @@ struct strips {
     size_t n;                      /* elements of a row */
     size_t row, rows;              /* the strip's first row, and how many: 1 of long ones */
     size_t first, count;           /* its first element in the row, and how many in all */
+    struct strip_target target;    /* detail->store */
 };
+
+/* --- leaves --- */
 
 /* A leaf's element at the start of a row, from the leaf's first. */
 static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *leaf, size_t row)
@@ -26,7 +42,7 @@ static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *
     return (size_t)offset;
 }
 
-/* Puts `rows` rows from `row` on into the leaf's buffer. */
+/* Puts `rows` rows from `row` on, n elements of each, into the leaf's buffer. */
 static void fill_leaf(const struct strips *s, const struct strip_leaf *leaf, size_t row,
                       size_t rows, size_t n)
 {
@@ -40,6 +56,14 @@ static void fill_leaf(const struct strips *s, const struct strip_leaf *leaf, siz
         else
             memcpy(to, from, n * leaf->size);
     }
+}
+
+/* What is the same in all strips is made once. */
+static void fill_fixed(const struct strips *s, size_t rows)
+{
+    for (int i = 0; i < s->detail->leaves; i++)
+        if (s->detail->leaf[i].way == LEAF_FIXED)
+            fill_leaf(s, &s->detail->leaf[i], 0, rows, s->n < STRIP ? s->n : STRIP);
 }
 
 static void place_leaf(struct strips *s, const struct strip_leaf *leaf)
@@ -58,12 +82,16 @@ static void place_leaf(struct strips *s, const struct strip_leaf *leaf)
     }
 }
 
-static void run_ops(const struct strips *s)
+/* --- one strip --- */
+
+static void run_strip(struct strips *s)
 {
     const struct strip_detail *d = s->detail;
+    unsigned char *const *p = s->p;
+    for (int i = 0; i < d->leaves; i++)
+        place_leaf(s, &d->leaf[i]);
     for (int i = 0; i < d->ops; i++) {
         const struct strip_op *op = &d->op[i];
-        unsigned char *const *p = s->p;
         if (op->kernel)
             op->kernel(p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]], s->count);
         else
@@ -71,37 +99,122 @@ static void run_ops(const struct strips *s)
     }
 }
 
-static void run_strip(struct strips *s)
+/* --- to memory --- */
+
+/* false: a fault, or a copy under way is in the way. */
+static bool target_open(struct strips *s, const struct instr *in)
 {
-    for (int i = 0; i < s->detail->leaves; i++)
-        place_leaf(s, &s->detail->leaf[i]);
-    run_ops(s);
+    const struct access *a = s->detail->store;
+    struct strip_target *t = &s->target;
+    t->access = a;
+    if (!access_box(s->frame, a, in->loc, &t->box) ||
+        !async_leaves_box(s->frame, a, &t->box, in->loc))
+        return false;
+    t->memory = access_base(s->frame, a);
+    t->stride = access_strides(s->frame, a);
+    const int64_t *extent = access_extents(s->frame, a);
+    int64_t bytes = (int64_t)a->size;
+    for (int i = 0; i < a->rank; i++) {
+        bytes *= extent[i] < STREAM_FROM ? extent[i] : STREAM_FROM;
+        bytes = bytes < STREAM_FROM ? bytes : STREAM_FROM;
+        if (a->axis[i].kind == IX_ELEMENT)
+            t->memory += t->box.start[i] * t->stride[i] * (int64_t)a->size;
+    }
+    t->stream = s->detail->stream && bytes == STREAM_FROM;
+    return true;
 }
 
-/* What is the same in all strips is spread once. */
-static void fill_fixed(const struct strips *s, size_t rows)
+/* Adds an axis's share to *memory; false: the coordinate lies outside. */
+static bool target_axis(const struct strip_target *t, int axis, int64_t coordinate,
+                        unsigned char **memory)
 {
-    for (int i = 0; i < s->detail->leaves; i++) {
-        const struct strip_leaf *leaf = &s->detail->leaf[i];
-        if (leaf->way != LEAF_FIXED)
-            continue;
-        if (leaf->stride[s->detail->rank - 1] != 0) {
-            for (size_t row = 0; row < rows; row++)
-                memcpy(s->p[leaf->slot] + row * s->n * leaf->size, frame_at(s->frame, leaf->at),
-                       s->n * leaf->size);
-        } else {
-            size_t count = s->n < STRIP ? rows * s->n : STRIP;
-            leaf->fill(s->p[leaf->slot], frame_at(s->frame, leaf->at), count);
-        }
+    int64_t index = t->box.start[axis] + coordinate;
+    if (index < t->box.low[axis] || index >= t->box.high[axis])
+        return false;
+    *memory += index * t->stride[axis] * (int64_t)t->access->size;
+    return true;
+}
+
+/* `count` elements of a row, from `first` on. */
+static void store_row(const struct strips *s, size_t row, const unsigned char *from, size_t count)
+{
+    const struct strip_detail *d = s->detail;
+    const struct strip_target *t = &s->target;
+    unsigned char *to = t->memory;
+    for (int axis = d->rank - 2; axis >= 0; axis--) {
+        if (!target_axis(t, d->store_axis[axis], (int64_t)(row % (size_t)d->extent[axis]), &to))
+            return;
+        row /= (size_t)d->extent[axis];
     }
+    int axis = d->store_axis[d->rank - 1];
+    int64_t start = t->box.start[axis] + (int64_t)s->first, end = start + (int64_t)count;
+    int64_t low = start > t->box.low[axis] ? start : t->box.low[axis];
+    int64_t high = end < t->box.high[axis] ? end : t->box.high[axis];
+    if (low >= high)
+        return;
+    to += low * t->stride[axis] * (int64_t)d->size;
+    from += (low - start) * (int64_t)d->size;
+    if (t->stride[axis] == 1 && t->stream)
+        s->frame->program->set->stream->copy(to, from, (size_t)(high - low) * d->size);
+    else if (t->stride[axis] == 1)
+        memcpy(to, from, (size_t)(high - low) * d->size);
+    else
+        s->frame->program->set->memory->copy[t->access->size_index](
+            to, from, &(struct nest){1, {high - low}, {t->stride[axis]}, {1}});
+}
+
+static void store_strip(const struct strips *s)
+{
+    size_t n = s->count / s->rows;
+    const unsigned char *from = s->p[s->detail->last];
+    if (s->target.box.empty)
+        return;
+    for (size_t i = 0; i < s->rows; i++)
+        store_row(s, s->row + i, from + i * n * s->detail->size, n);
+}
+
+/* --- to a reduction --- */
+
+static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
+{
+    const struct strip_detail *d = s->detail;
+    const unsigned char *x = s->p[d->last];
+    size_t size = d->size, skip = 0;
+    to += s->row * size;
+    if (s->n < STRIP) {
+        d->reduce(to, x, s->rows, s->n, 1);
+        return;
+    }
+    if (s->first == 0) {
+        skip = REDUCTION_PARTS;
+        memcpy(part, x, skip * size);
+    }
+    d->reduce_add(part, x + skip * size, s->count - skip);
+    if (s->first + STRIP >= s->n) {
+        d->reduce_end(part);
+        memcpy(to, part, size);
+    }
+}
+
+/* --- the step --- */
+
+static void end_strip(struct strips *s, unsigned char *to, void *part)
+{
+    if (s->detail->store)
+        store_strip(s);
+    else if (s->detail->reduce)
+        reduce_strip(s, to, part);
 }
 
 void step_strips(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
     struct strips s = {.frame = f, .detail = d, .n = (size_t)d->extent[d->rank - 1]};
+    _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
     unsigned char *to = frame_at(f, in->dst);
+    if (d->store && !target_open(&s, in))
+        return;
     for (int axis = 0; axis < d->rank - 1; axis++)
         all_rows *= (size_t)d->extent[axis];
     for (int i = 1; i < d->slots; i++)
@@ -114,6 +227,7 @@ void step_strips(struct frame *f, const struct instr *in)
             s.count = s.rows * (left < STRIP ? left : STRIP);
             s.p[0] = to + (s.row * s.n + s.first) * d->size;
             run_strip(&s);
+            end_strip(&s, to, part);
         }
     }
 }

@@ -109,6 +109,15 @@ struct strip_detail {
     const struct strip_op *op;
     uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
     uint32_t size;            /* bytes of an element of the result */
+    uint8_t last;             /* the slot that the chain ends in */
+    /* Where it goes if not to instr.dst: to memory, */
+    const struct access *store;
+    uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
+    bool stream;                   /* nothing may depend on when others see it */
+    /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
+    reduce_fn *reduce;
+    reduce_add_fn *reduce_add;
+    reduce_end_fn *reduce_end;
 };
 
 struct copy_detail {
@@ -278,6 +287,8 @@ struct cpu_program {
     uint32_t packed_count;
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
     bool serial;                       /* the order of blocks shows: run them on one worker */
+    bool streams; /* stores may go past the caches: blocks do not wait for each other */
+    bool serial;  /* the order of blocks shows: run them on one worker */
     bool has_locks;
 };
 

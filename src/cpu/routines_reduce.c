@@ -12,8 +12,10 @@ enum { PARTIAL = REDUCTION_PARTS };
 /* part[j] takes x[j], x[j + PARTIAL], …; then the second half of the parts is combined with the
  * first, and so on. */
 #define PARTS(name, T, combine)                                                                    \
-    static void name##_add(T *restrict part, const T *restrict x, size_t n)                        \
+    static void name##_add(void *parts, const void *src, size_t n)                                 \
     {                                                                                              \
+        T *restrict part = parts;                                                                  \
+        const T *restrict x = src;                                                                 \
         size_t i = 0;                                                                              \
         for (; i + PARTIAL <= n; i += PARTIAL)                                                     \
             for (size_t j = 0; j < PARTIAL; j++)                                                   \
@@ -21,12 +23,12 @@ enum { PARTIAL = REDUCTION_PARTS };
         for (size_t j = 0; i + j < n; j++)                                                         \
             part[j] = combine(part[j], x[i + j]);                                                  \
     }                                                                                              \
-    static T name##_tree(T *part)                                                                  \
+    static void name##_end(void *parts)                                                            \
     {                                                                                              \
+        T *part = parts;                                                                           \
         for (size_t half = PARTIAL / 2; half > 0; half /= 2)                                       \
             for (size_t j = 0; j < half; j++)                                                      \
                 part[j] = combine(part[j], part[j + half]);                                        \
-        return part[0];                                                                            \
     }
 
 #define REDUCE_RUN(name, T, combine)                                                               \
@@ -37,7 +39,8 @@ enum { PARTIAL = REDUCTION_PARTS };
         if (n >= PARTIAL) {                                                                        \
             memcpy(part, x, sizeof part);                                                          \
             name##_add(part, x + PARTIAL, n - PARTIAL);                                            \
-            return name##_tree(part);                                                              \
+            name##_end(part);                                                                      \
+            return part[0];                                                                        \
         }                                                                                          \
         T total = x[0];                                                                            \
         for (size_t i = 1; i < n; i++)                                                             \
@@ -75,18 +78,18 @@ enum { PARTIAL = REDUCTION_PARTS };
  * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
  * order decides. */
 #define REDUCE_ORDER(name, T, least, simple, exact)                                                \
-    REDUCE_RUN(name##_exact, T, exact)                                                             \
+    REDUCE_RUN(name, T, exact)                                                                     \
     PARTS(name##_simple, T, simple)                                                                \
-    static T name##_run(const T *x, size_t n)                                                      \
+    static T name##_quick(const T *x, size_t n)                                                    \
     {                                                                                              \
         T part[PARTIAL];                                                                           \
         for (size_t j = 0; j < PARTIAL; j++)                                                       \
             part[j] = least;                                                                       \
         name##_simple_add(part, x, n);                                                             \
-        T found = name##_simple_tree(part);                                                        \
-        return found == 0 || found == least ? name##_exact_run(x, n) : found;                      \
+        name##_simple_end(part);                                                                   \
+        return part[0] == 0 || part[0] == least ? name##_run(x, n) : part[0];                      \
     }                                                                                              \
-    REDUCE_ALL(name, T, exact, name##_run)
+    REDUCE_ALL(name, T, exact, name##_quick)
 
 #define SCAN(name, T, combine)                                                                     \
     static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \
@@ -172,13 +175,21 @@ SCAN(bool_scan_xor, uint8_t, TRUTH_ODD)
         [COMPUTE_U64] = u64_##name, [COMPUTE_BOOL] = bool_##name                                   \
     }
 
+#define REDUCTIONS(part)                                                                           \
+    {                                                                                              \
+        [REDUCTION_SUM] = ROW(sum##part),                                                          \
+        [REDUCTION_MAX] = {ORDER_ROW(max##part), [COMPUTE_BOOL] = bool_any##part},                 \
+        [REDUCTION_MIN] = {ORDER_ROW(min##part), [COMPUTE_BOOL] = bool_all##part},                 \
+        [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any##part}, [REDUCTION_ALL] = {                   \
+            [COMPUTE_BOOL] = bool_all##part                                                        \
+        }                                                                                          \
+    }
+
 extern const struct reduce_routines ROUTINE(routines_reduce);
 const struct reduce_routines ROUTINE(routines_reduce) = {
-    .reduce = {[REDUCTION_SUM] = ROW(sum),
-               [REDUCTION_MAX] = {ORDER_ROW(max), [COMPUTE_BOOL] = bool_any},
-               [REDUCTION_MIN] = {ORDER_ROW(min), [COMPUTE_BOOL] = bool_all},
-               [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any},
-               [REDUCTION_ALL] = {[COMPUTE_BOOL] = bool_all}},
+    .reduce = REDUCTIONS(),
+    .add = REDUCTIONS(_add),
+    .end = REDUCTIONS(_end),
     .scan = {[OP_ADD] = ROW(scan_add),
              [OP_MUL] = ROW(scan_mul),
              [OP_MAX] = {ORDER_ROW(scan_max), [COMPUTE_BOOL] = bool_scan_or},
