@@ -308,6 +308,16 @@ static bool access_box_under(struct frame *f, const struct access *a, const stru
     return false;
 }
 
+static const unsigned char *box_start(const struct frame *f, const struct access *a,
+                                      const struct box *box)
+{
+    const int64_t *stride = access_strides(f, a);
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++)
+        offset += box->low[i] * stride[i];
+    return access_base(f, a) + offset * (int64_t)a->size;
+}
+
 void step_load(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
@@ -316,6 +326,8 @@ void step_load(struct frame *f, const struct instr *in)
         return;
     box_load(f, a, &box, frame_at(f, in->dst),
              a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    if (a->ahead != NO_SLOT)
+        note_row(&f->ahead[a->ahead], box_start(f, a, &box), (size_t)a->elements * a->size);
 }
 
 void step_store(struct frame *f, const struct instr *in)

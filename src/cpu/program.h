@@ -198,6 +198,7 @@ struct access {
     bool guarded; /* an element outside gives `otherwise` too, in place of a fault */
     bool keep;    /* beyond the edge the result stays as it is: `otherwise` was put there before */
     uint32_t strided; /* which of the program's strided accesses; NO_SLOT: none */
+    uint32_t ahead;   /* a load of a row: which of the frame's `ahead`; NO_SLOT: none */
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -288,7 +289,8 @@ struct cpu_program {
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
     bool serial;                       /* the order of blocks shows: run them on one worker */
     bool streams; /* stores may go past the caches: blocks do not wait for each other */
-    bool serial;  /* the order of blocks shows: run them on one worker */
+    uint32_t ahead_count;
+    bool serial; /* the order of blocks shows: run them on one worker */
     bool has_locks;
 };
 
@@ -356,6 +358,15 @@ struct copy_under_way {
     size_t gathered_bytes;
 };
 
+/* Rows that blocks load one after another: where the next one will be if the distance stays the
+ * same. Chains fetch it into the cache while they compute this one. */
+enum { MOST_AHEAD = 4 };
+struct row_ahead {
+    const unsigned char *last; /* the latest row */
+    const unsigned char *next; /* what is to be fetched */
+    size_t left;               /* bytes of it */
+};
+
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
@@ -369,6 +380,7 @@ struct frame {
     int64_t group;   /* of copies issued now */
     bool progressed; /* by the latest frame_run */
     int until_poll;  /* turns of loops */
+    struct row_ahead ahead[MOST_AHEAD];
     struct cpu_fault fault;
 };
 
@@ -416,6 +428,8 @@ step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, 
 step_fn step_packed_fill, step_packed_copy, step_packed_clear, step_dot_finish;
 /* exec_strips.c */
 step_fn step_strips;
+/* Notes that a row was loaded from there. */
+void note_row(struct row_ahead *ahead, const unsigned char *from, size_t bytes);
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_leave, step_jump_none, step_divisor, step_assume,

@@ -108,6 +108,7 @@ typedef void scatter64_fn(void *dst, const void *src, const int64_t *off, const 
 struct memory_routines {
     copy_fn *copy[SIZE_COUNT];
     blend_fn *blend[SIZE_COUNT];
+    void (*count)(int32_t *dst, size_t n); /* 0, 1, 2, … */
     fill_fn *fill[SIZE_COUNT];
     gather32_fn *gather32[SIZE_COUNT];
     gather64_fn *gather64[SIZE_COUNT];
