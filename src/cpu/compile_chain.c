@@ -119,10 +119,41 @@ static struct link convert_link(struct chain *ch, struct link from, enum dtype t
     return to;
 }
 
+/* A row of a view that can be read at any time: its access has no fault, and nothing in the same
+ * expression changes memory. */
+static bool is_row_of_view(const struct compiler *c, const struct expr *e)
+{
+    if (c->lanes > 1 || (e->op != OP_ACCESS && e->op != OP_REF) || e->sym->storage != ST_VIEW ||
+        e->type.dtype != e->sym->type.dtype || e->type.rank != 1 || !c->program->streams)
+        return false;
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].inside || (e->index[i].kind != IX_SLICE && e->index[i].kind != IX_ALL))
+            return false;
+    return !e->otherwise || e->otherwise->type.rank == 0;
+}
+
+static struct link view_leaf(struct chain *ch, const struct expr *e)
+{
+    struct compiler *c = ch->compiler;
+    struct strip_detail *d = ch->detail;
+    struct value v = value_of_type(c, &e->type, 1);
+    struct access *a = access_new(c, e);
+    if (e->otherwise)
+        a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v.dtype).at;
+    ch->values[d->leaves] = v;
+    struct strip_leaf *leaf = &ch->leaves[d->leaves++];
+    *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch), .load = a};
+    leaf->size = (uint32_t)a->size;
+    leaf->fill = c->set->memory->fill[a->size_index];
+    return (struct link){leaf->slot, v.dtype, false};
+}
+
 static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype wanted)
 {
     struct compiler *c = ch->compiler;
     struct strip_detail *d = ch->detail;
+    if (is_row_of_view(c, e))
+        return view_leaf(ch, e);
     struct value v = compile_expr(c, e, NULL);
     if (value_elements(&v) < value_elements(&ch->result))
         v = value_convert(c, v, wanted); /* once, not for each strip */
@@ -247,7 +278,7 @@ static void place_leaves(struct chain *ch)
                     : short_rows                      ? LEAF_COPIED
                                                       : LEAF_ROW;
         bool direct = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
-        if (!direct)
+        if (!direct || leaf->load)
             d->at[leaf->slot] = memory_new(ch->compiler, strip_bytes(leaf->size));
     }
 }

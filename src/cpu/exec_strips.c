@@ -26,11 +26,13 @@ struct strip_target {
 struct strips {
     struct frame *frame;
     const struct strip_detail *detail;
-    unsigned char *p[STRIP_SLOTS]; /* of each slot, for this strip */
-    size_t n;                      /* elements of a row */
-    size_t row, rows;              /* the strip's first row, and how many: 1 of long ones */
-    size_t first, count;           /* its first element in the row, and how many in all */
-    struct strip_target target;    /* detail->store */
+    unsigned char *p[STRIP_SLOTS];    /* of each slot, for this strip */
+    size_t n;                         /* elements of a row */
+    size_t row, rows;                 /* the strip's first row, and how many: 1 of long ones */
+    size_t first, count;              /* its first element in the row, and how many in all */
+    unsigned char *base[STRIP_SLOTS]; /* of each leaf, */
+    size_t valid[STRIP_SLOTS];        /* and how many elements it has; beyond them: otherwise */
+    struct strip_target target;       /* detail->store */
 };
 
 /* --- leaves --- */
@@ -50,14 +52,14 @@ static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *
 }
 
 /* Puts `rows` rows from `row` on, n elements of each, into the leaf's buffer. */
-static void fill_leaf(const struct strips *s, const struct strip_leaf *leaf, size_t row,
-                      size_t rows, size_t n)
+static void fill_leaf(const struct strips *s, int i, size_t row, size_t rows, size_t n)
 {
-    const unsigned char *base = frame_at(s->frame, leaf->at);
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    const unsigned char *base = s->base[i];
     unsigned char *to = s->p[leaf->slot];
     bool spread = leaf->stride[s->detail->rank - 1] == 0;
-    for (size_t i = 0; i < rows; i++, to += n * leaf->size) {
-        const unsigned char *from = base + row_offset(s->detail, leaf, row + i) * leaf->size;
+    for (size_t end = row + rows; row < end; row++, to += n * leaf->size) {
+        const unsigned char *from = base + row_offset(s->detail, leaf, row) * leaf->size;
         if (spread)
             leaf->fill(to, from, n);
         else
@@ -70,23 +72,94 @@ static void fill_fixed(const struct strips *s, size_t rows)
 {
     for (int i = 0; i < s->detail->leaves; i++)
         if (s->detail->leaf[i].way == LEAF_FIXED)
-            fill_leaf(s, &s->detail->leaf[i], 0, rows, s->n < STRIP ? s->n : STRIP);
+            fill_leaf(s, i, 0, rows, s->n < STRIP ? s->n : STRIP);
 }
 
-static void place_leaf(struct strips *s, const struct strip_leaf *leaf)
+/* `count` elements from `first` on where they lie; what is not there comes from a buffer. */
+static unsigned char *leaf_part(const struct strips *s, int i, size_t first)
 {
-    unsigned char *base = frame_at(s->frame, leaf->at);
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    unsigned char *from = s->base[i] + first * leaf->size;
+    static const uint64_t zero = 0;
+    if (first + s->count <= s->valid[i])
+        return from;
+    unsigned char *buffer = frame_at(s->frame, s->detail->at[leaf->slot]);
+    uint32_t otherwise = leaf->load->otherwise;
+    size_t there = first < s->valid[i] ? s->valid[i] - first : 0;
+    memcpy(buffer, from, there * leaf->size);
+    leaf->fill(buffer + there * leaf->size,
+               otherwise == NO_SLOT ? (const void *)&zero : frame_at(s->frame, otherwise),
+               s->count - there);
+    return buffer;
+}
+
+static void place_leaf(struct strips *s, int i)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
     switch (leaf->way) {
     case LEAF_FIXED: return;
-    case LEAF_FLAT: s->p[leaf->slot] = base + (s->row * s->n + s->first) * leaf->size; return;
+    case LEAF_FLAT: s->p[leaf->slot] = leaf_part(s, i, s->row * s->n + s->first); return;
     case LEAF_ROW:
-        s->p[leaf->slot] = base + (row_offset(s->detail, leaf, s->row) + s->first) * leaf->size;
+        s->p[leaf->slot] = leaf_part(s, i, row_offset(s->detail, leaf, s->row) + s->first);
         return;
     default:
         if (s->first == 0)
-            fill_leaf(s, leaf, s->row, s->rows, s->n < STRIP ? s->n : STRIP);
+            fill_leaf(s, i, s->row, s->rows, s->n < STRIP ? s->n : STRIP);
         return;
     }
+}
+
+/* --- rows of views --- */
+
+/* Can what is stored change what the leaf reads later? The whole view may be stored to. */
+static bool target_overlaps(const struct strips *s, const unsigned char *from, size_t bytes)
+{
+    const struct access *a = s->detail->store;
+    if (!a)
+        return false;
+    const int64_t *extent = access_extents(s->frame, a), *stride = access_strides(s->frame, a);
+    const unsigned char *base = access_base(s->frame, a);
+    uintptr_t low = (uintptr_t)base, high = low + a->size;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t reach = (extent[i] - 1) * stride[i] * (int64_t)a->size;
+        *(reach < 0 ? &low : &high) += (uintptr_t)reach;
+    }
+    return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
+}
+
+/* The row where it lies, unless its elements are not side by side, or begin outside, or a leaf that
+ * is made once needs more of them than there are. false: a copy under way is in the way. */
+static bool open_row(struct strips *s, int i, struct loc loc)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    const struct access *a = leaf->load;
+    struct frame *f = s->frame;
+    struct box box;
+    if (!access_box(f, a, loc, &box) || !async_leaves_box(f, a, &box, loc))
+        return false;
+    size_t there = (size_t)(box.high[0] - box.low[0]);
+    unsigned char *from = access_base(f, a) + box.low[0] * (int64_t)a->size;
+    bool whole = there == (size_t)a->elements;
+    bool in_parts = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
+    if (access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] &&
+        (whole || in_parts) && !target_overlaps(s, from, there * a->size)) {
+        s->base[i] = from;
+        s->valid[i] = whole ? SIZE_MAX : there;
+        return true;
+    }
+    box_load(f, a, &box, s->base[i], a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    return true;
+}
+
+static bool open_leaves(struct strips *s, struct loc loc)
+{
+    for (int i = 0; i < s->detail->leaves; i++) {
+        s->base[i] = frame_at(s->frame, s->detail->leaf[i].at);
+        s->valid[i] = SIZE_MAX;
+        if (s->detail->leaf[i].load && !open_row(s, i, loc))
+            return false;
+    }
+    return true;
 }
 
 /* --- rows ahead --- */
@@ -127,7 +200,7 @@ static void run_strip(struct strips *s)
     unsigned char *const *p = s->p;
     fetch_ahead(s->frame);
     for (int i = 0; i < d->leaves; i++)
-        place_leaf(s, &d->leaf[i]);
+        place_leaf(s, i);
     for (int i = 0; i < d->ops; i++) {
         const struct strip_op *op = &d->op[i];
         if (op->kernel)
@@ -251,7 +324,7 @@ void step_strips(struct frame *f, const struct instr *in)
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
     unsigned char *to = frame_at(f, in->dst);
-    if (d->store && !target_open(&s, in))
+    if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
     for (int axis = 0; axis < d->rank - 1; axis++)
         all_rows *= (size_t)d->extent[axis];

@@ -93,6 +93,8 @@ struct strip_leaf {
     uint32_t at, size; /* the value; bytes of an element */
     uint8_t slot;
     enum leaf_way way;
+    /* A row of a view that is read where it lies if it can be, else copied to `at` before. */
+    const struct access *load;
     fill_fn *fill;
     int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
 };
