@@ -119,6 +119,20 @@ static struct link convert_link(struct chain *ch, struct link from, enum dtype t
     return to;
 }
 
+/* A slice whose access has no fault. */
+static bool is_safe_slice(const struct compiler *c, const struct sym *view, int axis,
+                          const struct index *index)
+{
+    struct literal start, extent;
+    if (index->kind == IX_ALL)
+        return true;
+    if (index->kind != IX_SLICE)
+        return false;
+    return !index->inside ||
+           (expr_constant(c, index->value, &start) && expr_constant(c, view->dims[axis], &extent) &&
+            start.i >= 0 && start.i + index->extent <= extent.i);
+}
+
 /* A row of a view that can be read at any time: its access has no fault, and nothing in the same
  * expression changes memory. */
 static bool is_row_of_view(const struct compiler *c, const struct expr *e)
@@ -127,7 +141,7 @@ static bool is_row_of_view(const struct compiler *c, const struct expr *e)
         e->type.dtype != e->sym->type.dtype || e->type.rank != 1 || !c->program->streams)
         return false;
     for (int i = 0; i < e->indices; i++)
-        if (e->index[i].inside || (e->index[i].kind != IX_SLICE && e->index[i].kind != IX_ALL))
+        if (!is_safe_slice(c, e->sym, i, &e->index[i]))
             return false;
     return !e->otherwise || e->otherwise->type.rank == 0;
 }

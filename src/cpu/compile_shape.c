@@ -163,9 +163,14 @@ static void compile_repeat(struct compiler *c, enum op op, const struct value *t
     emit_rearrangement(c, d, to, from);
 }
 
-static struct value compile_iota(struct compiler *c, const struct expr *e)
+static struct value compile_iota(struct compiler *c, const struct expr *e, const struct value *into)
 {
-    struct value v = value_new(c, DT_I32, e->type.rank, e->type.extent, 1);
+    struct value v = {.dtype = DT_I32, .rank = e->type.rank, .lanes = 1};
+    memcpy(v.extent, e->type.extent, sizeof v.extent);
+    if (into && into->dtype == DT_I32 && value_same_shape(into, &v))
+        v = *into;
+    else
+        v = value_new(c, DT_I32, v.rank, v.extent, 1);
     struct iota_detail *d = arena_new(c->arena, struct iota_detail);
     *d = (struct iota_detail){1, 1, 1};
     int axis = -1;
@@ -194,11 +199,11 @@ static struct value compile_alias(struct compiler *c, const struct expr *e)
 
 struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into)
 {
-    (void)into; /* operands may lie there */
     if (e->op == OP_IOTA)
-        return compile_iota(c, e);
+        return compile_iota(c, e, into);
     if (e->op == OP_BITS || e->op == OP_RESHAPE)
         return compile_alias(c, e);
+    /* Never *into: operands may lie there. */
     struct value to = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
     struct value from = compile_expr(c, e->args[0], NULL);

@@ -184,11 +184,11 @@ static void fetch_ahead(struct frame *f)
 {
     for (uint32_t i = 0; i < f->program->ahead_count; i++) {
         struct row_ahead *ahead = &f->ahead[i];
-        for (int line = 0; line < LINES_AHEAD && ahead->left > 0; line++) {
-            FETCH(ahead->next);
-            ahead->next += LINE;
-            ahead->left -= ahead->left < LINE ? ahead->left : LINE;
-        }
+        size_t part = ahead->left < LINES_AHEAD * LINE ? ahead->left : LINES_AHEAD * LINE;
+        for (size_t at = 0; at < part; at += LINE)
+            FETCH(ahead->next + at);
+        ahead->next += part;
+        ahead->left -= part;
     }
 }
 
@@ -320,7 +320,10 @@ static void end_strip(struct strips *s, unsigned char *to, void *part)
 void step_strips(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
-    struct strips s = {.frame = f, .detail = d, .n = (size_t)d->extent[d->rank - 1]};
+    struct strips s; /* large: what is not used is not set */
+    s.frame = f;
+    s.detail = d;
+    s.n = (size_t)d->extent[d->rank - 1];
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
     unsigned char *to = frame_at(f, in->dst);
@@ -331,7 +334,7 @@ void step_strips(struct frame *f, const struct instr *in)
     for (int i = 1; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
     fill_fixed(&s, most < all_rows ? most : all_rows);
-    for (; s.row < all_rows; s.row += s.rows) {
+    for (s.row = 0; s.row < all_rows; s.row += s.rows) {
         s.rows = all_rows - s.row < most ? all_rows - s.row : most;
         for (s.first = 0; s.first < s.n; s.first += STRIP) {
             size_t left = s.n - s.first;

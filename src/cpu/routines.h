@@ -135,7 +135,7 @@ enum reduction {
     REDUCTION_COUNT
 };
 
-enum { REDUCTION_PARTS = 32 }; /* partial results of a row, see routines_reduce.c */
+enum { REDUCTION_PARTS = 128 }; /* partial results of a long row, see routines_reduce.c */
 
 /* A row that comes piece by piece: the parts start as its first elements; n more are added (of all
  * pieces but the last one a multiple of REDUCTION_PARTS); at the end part[0] is the result. */

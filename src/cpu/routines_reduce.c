@@ -1,45 +1,57 @@
 /* Reductions and scans over the middle axis of [outer][n][inner]. The order in which a sum is taken
- * is part of its value, so it is written out: along contiguous elements 32 partial sums, combined
- * as a tree (fewer than 32 elements: one after another); across rows one row after another. */
+ * is part of its value, so it is written out: along contiguous elements in parts (128 from 256
+ * elements on, 32 from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one
+ * after another. */
 #include "cpu/float_order.h"
 #include "cpu/routines.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PARTIAL = REDUCTION_PARTS };
+enum {
+    MANY = REDUCTION_PARTS, /* of a long row: enough that none waits for the one before */
+    FEW = 32,
+    LONG_ROW = 2 * REDUCTION_PARTS
+};
 
-/* part[j] takes x[j], x[j + PARTIAL], …; then the second half of the parts is combined with the
+/* part[j] takes x[j], x[j + parts], …; then the second half of the parts is combined with the
  * first, and so on. */
-#define PARTS(name, T, combine)                                                                    \
-    static void name##_add(void *parts, const void *src, size_t n)                                 \
+#define PARTS(name, T, combine, parts)                                                             \
+    static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
-        T *restrict part = parts;                                                                  \
+        T *restrict part = to;                                                                     \
         const T *restrict x = src;                                                                 \
         size_t i = 0;                                                                              \
-        for (; i + PARTIAL <= n; i += PARTIAL)                                                     \
-            for (size_t j = 0; j < PARTIAL; j++)                                                   \
+        for (; i + parts <= n; i += parts)                                                         \
+            for (size_t j = 0; j < parts; j++)                                                     \
                 part[j] = combine(part[j], x[i + j]);                                              \
-        for (size_t j = 0; i + j < n; j++)                                                         \
+        for (size_t j = 0; j < parts && i + j < n; j++)                                            \
             part[j] = combine(part[j], x[i + j]);                                                  \
     }                                                                                              \
-    static void name##_end(void *parts)                                                            \
+    static void name##_end(void *to)                                                               \
     {                                                                                              \
-        T *part = parts;                                                                           \
-        for (size_t half = PARTIAL / 2; half > 0; half /= 2)                                       \
+        T *part = to;                                                                              \
+        for (size_t half = parts / 2; half > 0; half /= 2)                                         \
             for (size_t j = 0; j < half; j++)                                                      \
                 part[j] = combine(part[j], part[j + half]);                                        \
     }
 
 #define REDUCE_RUN(name, T, combine)                                                               \
-    PARTS(name, T, combine)                                                                        \
+    PARTS(name, T, combine, MANY)                                                                  \
+    PARTS(name##_short, T, combine, FEW)                                                           \
     static T name##_run(const T *x, size_t n)                                                      \
     {                                                                                              \
-        T part[PARTIAL];                                                                           \
-        if (n >= PARTIAL) {                                                                        \
+        T part[MANY];                                                                              \
+        if (n >= LONG_ROW) {                                                                       \
             memcpy(part, x, sizeof part);                                                          \
-            name##_add(part, x + PARTIAL, n - PARTIAL);                                            \
+            name##_add(part, x + MANY, n - MANY);                                                  \
             name##_end(part);                                                                      \
+            return part[0];                                                                        \
+        }                                                                                          \
+        if (n >= FEW) {                                                                            \
+            memcpy(part, x, FEW * sizeof *part);                                                   \
+            name##_short_add(part, x + FEW, n - FEW);                                              \
+            name##_short_end(part);                                                                \
             return part[0];                                                                        \
         }                                                                                          \
         T total = x[0];                                                                            \
@@ -79,11 +91,11 @@ enum { PARTIAL = REDUCTION_PARTS };
  * order decides. */
 #define REDUCE_ORDER(name, T, least, simple, exact)                                                \
     REDUCE_RUN(name, T, exact)                                                                     \
-    PARTS(name##_simple, T, simple)                                                                \
+    PARTS(name##_simple, T, simple, FEW)                                                           \
     static T name##_quick(const T *x, size_t n)                                                    \
     {                                                                                              \
-        T part[PARTIAL];                                                                           \
-        for (size_t j = 0; j < PARTIAL; j++)                                                       \
+        T part[FEW];                                                                               \
+        for (size_t j = 0; j < FEW; j++)                                                           \
             part[j] = least;                                                                       \
         name##_simple_add(part, x, n);                                                             \
         name##_simple_end(part);                                                                   \
