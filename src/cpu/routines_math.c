@@ -10,6 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(ROUTINES_V4)
+#include <immintrin.h>
+#endif
+
 /* --- steps that several share --- */
 
 #define ROUNDER 0x1.8p23f /* added to a small x, leaves the nearest integer in the last bits */
@@ -56,6 +60,7 @@ static inline float exp_split(float x, int32_t *n)
     return 1 + (r + r * r * p);
 }
 
+#if !defined(ROUTINES_V4)
 /* Where the result is 0 nothing is computed down to it: processors take long over what is too small
  * for a normal number. */
 static inline float exp_of(float x)
@@ -65,6 +70,8 @@ static inline float exp_of(float x)
     y = scaled(y, n);
     return x < -104 ? 0 : y;
 }
+
+#endif
 
 /* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
 static inline float exp2_split(float x, int32_t *n)
@@ -81,6 +88,7 @@ static inline float exp2_split(float x, int32_t *n)
     return 1 + r * p;
 }
 
+#if !defined(ROUTINES_V4)
 static inline float exp2_of(float x)
 {
     int32_t n;
@@ -88,6 +96,57 @@ static inline float exp2_of(float x)
     y = scaled(y, n);
     return x < -150 ? 0 : y;
 }
+
+#else
+
+/* The same steps with AVX-512's own scaling by 2^n, which is rounded once, too, and slow nowhere. */
+#define CONSTANT(x) _mm512_set1_ps(x)
+#define TIMES_PLUS(x, y, z) _mm512_add_ps(_mm512_mul_ps(x, y), CONSTANT(z))
+
+static inline __m512 exp_vector(__m512 x)
+{
+    x = _mm512_max_ps(CONSTANT(-105), _mm512_min_ps(CONSTANT(89), x)); /* of a NaN: the NaN */
+    __m512 shifted = TIMES_PLUS(x, CONSTANT(0x1.715476p+0f), ROUNDER);
+    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
+    __m512 r = _mm512_sub_ps(x, _mm512_mul_ps(n, CONSTANT(0x1.62e4p-1f)));
+    r = _mm512_sub_ps(r, _mm512_mul_ps(n, CONSTANT(0x1.7f7d1cp-20f)));
+    __m512 p = TIMES_PLUS(CONSTANT(0x1.6ab96ap-10f), r, 0x1.122c5ap-7f);
+    p = TIMES_PLUS(p, r, 0x1.55579cp-5f);
+    p = TIMES_PLUS(p, r, 0x1.5554aap-3f);
+    p = TIMES_PLUS(p, r, 0x1.fffffep-2f);
+    p = _mm512_add_ps(r, _mm512_mul_ps(_mm512_mul_ps(r, r), p));
+    return _mm512_scalef_ps(_mm512_add_ps(CONSTANT(1), p), n);
+}
+
+static inline __m512 exp2_vector(__m512 x)
+{
+    x = _mm512_max_ps(CONSTANT(-151), _mm512_min_ps(CONSTANT(129), x));
+    __m512 shifted = _mm512_add_ps(x, CONSTANT(ROUNDER));
+    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER)), r = _mm512_sub_ps(x, n);
+    __m512 p = TIMES_PLUS(CONSTANT(0x1.4308fap-13f), r, 0x1.5f07dcp-10f);
+    p = TIMES_PLUS(p, r, 0x1.3b2bap-7f);
+    p = TIMES_PLUS(p, r, 0x1.c6af6ep-5f);
+    p = TIMES_PLUS(p, r, 0x1.ebfbdep-3f);
+    p = TIMES_PLUS(p, r, 0x1.62e43p-1f);
+    return _mm512_scalef_ps(TIMES_PLUS(p, r, 1), n);
+}
+
+#define VECTORS(name, call)                                                                        \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const float *x = a;                                                                        \
+        float *out = dst;                                                                          \
+        (void)b;                                                                                   \
+        (void)c;                                                                                   \
+        size_t i = 0;                                                                              \
+        for (; i + 16 <= n; i += 16)                                                               \
+            _mm512_storeu_ps(out + i, call(_mm512_loadu_ps(x + i)));                               \
+        __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                         \
+        _mm512_mask_storeu_ps(out + i, rest, call(_mm512_maskz_loadu_ps(rest, x + i)));            \
+    }
+VECTORS(f32_exp, exp_vector)
+VECTORS(f32_exp2, exp2_vector)
+#endif
 
 /* --- logarithms --- */
 
@@ -280,8 +339,10 @@ static void f32_cos(void *dst, const void *a, const void *b, const void *c, size
             out[i] = call(x[i]);                                                                   \
         }                                                                                          \
     }
+#if !defined(ROUTINES_V4)
 FUNCTION(f32_exp, float, exp_of)
 FUNCTION(f32_exp2, float, exp2_of)
+#endif
 FUNCTION(f32_log, float, log_of)
 FUNCTION(f32_log2, float, log2_of)
 FUNCTION(f32_tanh, float, tanh_of)
