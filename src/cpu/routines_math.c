@@ -99,13 +99,14 @@ static inline float exp2_of(float x)
 
 #else
 
-/* The same steps with AVX-512's own scaling by 2^n, which is rounded once, too, and slow nowhere. */
+/* The same steps with AVX-512's own scaling by 2^n, which is rounded once, too. */
 #define CONSTANT(x) _mm512_set1_ps(x)
 #define TIMES_PLUS(x, y, z) _mm512_add_ps(_mm512_mul_ps(x, y), CONSTANT(z))
 
 static inline __m512 exp_vector(__m512 x)
 {
-    x = _mm512_max_ps(CONSTANT(-105), _mm512_min_ps(CONSTANT(89), x)); /* of a NaN: the NaN */
+    __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-104), _CMP_NLT_UQ); /* or NaN */
+    x = _mm512_min_ps(CONSTANT(89), _mm512_maskz_mov_ps(above, x));       /* of a NaN: the NaN */
     __m512 shifted = TIMES_PLUS(x, CONSTANT(0x1.715476p+0f), ROUNDER);
     __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
     __m512 r = _mm512_sub_ps(x, _mm512_mul_ps(n, CONSTANT(0x1.62e4p-1f)));
@@ -115,12 +116,13 @@ static inline __m512 exp_vector(__m512 x)
     p = TIMES_PLUS(p, r, 0x1.5554aap-3f);
     p = TIMES_PLUS(p, r, 0x1.fffffep-2f);
     p = _mm512_add_ps(r, _mm512_mul_ps(_mm512_mul_ps(r, r), p));
-    return _mm512_scalef_ps(_mm512_add_ps(CONSTANT(1), p), n);
+    return _mm512_maskz_scalef_ps(above, _mm512_add_ps(CONSTANT(1), p), n);
 }
 
 static inline __m512 exp2_vector(__m512 x)
 {
-    x = _mm512_max_ps(CONSTANT(-151), _mm512_min_ps(CONSTANT(129), x));
+    __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-150), _CMP_NLT_UQ);
+    x = _mm512_min_ps(CONSTANT(129), _mm512_maskz_mov_ps(above, x));
     __m512 shifted = _mm512_add_ps(x, CONSTANT(ROUNDER));
     __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER)), r = _mm512_sub_ps(x, n);
     __m512 p = TIMES_PLUS(CONSTANT(0x1.4308fap-13f), r, 0x1.5f07dcp-10f);
@@ -128,7 +130,7 @@ static inline __m512 exp2_vector(__m512 x)
     p = TIMES_PLUS(p, r, 0x1.c6af6ep-5f);
     p = TIMES_PLUS(p, r, 0x1.ebfbdep-3f);
     p = TIMES_PLUS(p, r, 0x1.62e43p-1f);
-    return _mm512_scalef_ps(TIMES_PLUS(p, r, 1), n);
+    return _mm512_maskz_scalef_ps(above, TIMES_PLUS(p, r, 1), n);
 }
 
 #define VECTORS(name, call)                                                                        \
