@@ -325,8 +325,8 @@ static const struct {
     double (*f)(double);
     double ulp; /* the most that docs/cpu-engine.md says */
 } functions[] = {{OP_EXP, exp, 1.01},   {OP_EXP2, exp2, 1.13}, {OP_LOG, log, 0.97},
-                 {OP_LOG2, log2, 1.27}, {OP_SIN, sin, 0.51},  {OP_COS, cos, 0.51},
-                 {OP_TANH, tanh, 1.3}, {OP_ERF, erf, 1.4}};
+                 {OP_LOG2, log2, 1.27}, {OP_SIN, sin, 0.51},   {OP_COS, cos, 0.51},
+                 {OP_TANH, tanh, 1.3},  {OP_ERF, erf, 1.4}};
 
 /* |got - want| in units in the last place of an f32; infinities and NaNs must be the same. */
 static double ulps(float got, double want)
