@@ -21,10 +21,11 @@ set(object_libraries tilewright_objects)
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
 # FMA and F16C, and for AVX-512; the engine chooses when it starts. So are, but for AVX-512, the simulator's loops over
-# lanes. They are loops over arrays: -O3 even where the rest is -O2.
+# lanes. They are loops over arrays: -O3 even where the rest is -O2; nobody looks at the exceptions that floats raise, so a
+# value that is not needed may be computed, and a loop with a choice in it vectorised.
 function(add_routines name sources)
     add_library(${name} OBJECT ${sources})
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> ${ARGN})
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -fno-trapping-math ${ARGN})
     set(object_libraries ${object_libraries} ${name} PARENT_SCOPE)
 endfunction()
 if(routine_sources)

@@ -1,4 +1,4 @@
-/* The coefficients of the polynomials in src/lower/lower_math*.c.
+/* The coefficients of the polynomials in src/lower/lower_math*.c and src/cpu/routines_math.c.
  *
  *     gcc -O2 -o minimax scripts/minimax.c -lquadmath && ./minimax [NAME]
  *
@@ -91,6 +91,15 @@ static real exp_weight(real x)
 {
     return fabsq(x * x / expm1q(x));
 }
+/* 2^x = 1 + x p(x) */
+static real exp2_rest(real x)
+{
+    return expm1q(x * M_LN2q) / x;
+}
+static real exp2_weight(real x)
+{
+    return fabsq(x / expm1q(x * M_LN2q));
+}
 static real atanh_rest(real x)
 {
     return (2 * atanhq(x) - 2 * x) / (x * x * x);
@@ -110,6 +119,10 @@ static const struct fit fits[] = {
     {"tanh f32", tanh_rest, tanh_weight, 0, 0.65Q, 5, true, false},
     {"erf f32", erf_rest, erf_weight, 0, 1, 7, true, false},
     {"erfc f32", log2_of_erfc, erfcq, 1, 4, 7, false, false},
+    {"exp f32", exp_rest, exp_weight, -0.3467Q, 0.3467Q, 5, false, false},
+    {"exp2 f32", exp2_rest, exp2_weight, -0.5001Q, 0.5001Q, 6, false, false},
+    {"sin of f32 in f64", sin_rest, sin_weight, 0, EIGHTH_TURN, 4, true, true},
+    {"cos of f32 in f64", cos_rest, cos_weight, 0, EIGHTH_TURN, 4, true, true},
     {"exp f64", exp_rest, exp_weight, -0.3467Q, 0.3467Q, 11, false, true},
     {"atanh f64", atanh_rest, atanh_weight, 0, 0.1715728752538099Q * 1.0001Q, 7, true, true},
     {"sin f64", sin_rest, sin_weight, 0, EIGHTH_TURN, 6, true, true},

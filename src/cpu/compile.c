@@ -164,8 +164,8 @@ struct survey {
     struct compiler *c;
     size_t nodes;
     int64_t async_bytes;
-    bool serial, locks;
-    bool is_effect; /* the root expression's own result is not used */
+    bool serial, locks, waits; /* waits: blocks may hear of each other's stores */
+    bool is_effect;            /* the root expression's own result is not used */
     const struct expr *root;
 };
 
@@ -218,6 +218,7 @@ static void survey_expr(void *user, struct expr **at)
     const struct expr *e = *at;
     s->nodes++;
     s->locks |= e->op == OP_LOCK;
+    s->waits |= e->op == OP_LOCK || e->op == OP_UNLOCK || op_is_atomic(e->op);
     s->serial |= e->op == OP_PRINT;
     if (op_is_atomic(e->op) && e->args[0]->sym->storage == ST_VIEW)
         s->serial |= !commutes(s, e);
@@ -388,6 +389,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     stmt_walk(k->body, survey_stmt, &s);
     p->serial = s.serial;
     p->has_locks = s.locks;
+    p->streams = !s.waits;
     lay_frame(&c, &s);
     compile_body(&c);
     p->code = c.code.data;

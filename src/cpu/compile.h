@@ -156,6 +156,8 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
  * given. */
 void compile_into(struct compiler *c, const struct expr *e, const struct value *to);
 struct value value_convert(struct compiler *c, struct value v, enum dtype t);
+/* Where e's result goes: into *into if it has that shape, else new. */
+struct value result_place(struct compiler *c, const struct expr *e, const struct value *into);
 /* dst = src: converted, broadcast, spread. */
 void value_transfer(struct compiler *c, const struct value *dst, const struct value *src);
 /* v in the shape, type and lanes of *like; v itself if it has them. */
@@ -171,6 +173,39 @@ void emit_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask, u
 
 /* Has e no effect and no fault, so that it may be computed where it is not needed? */
 bool expr_harmless(const struct compiler *c, const struct expr *e);
+
+/* An operation on each element: the routine, and the types that the result (0) and the operands
+ * have in it. */
+struct operation {
+    elementwise_fn *kernel; /* NULL: there is none for that type */
+    int operands;           /* with the result */
+    enum dtype types[MOST_OPERANDS];
+};
+/* false: e is something else (or philox, or a cast). */
+bool describe_operation(const struct compiler *c, const struct expr *e, struct operation *o);
+/* Is it a division of integers by what may be 0? */
+bool needs_divisor_check(const struct compiler *c, const struct expr *e);
+
+/* --- compile_chain.c --- */
+
+/* Is e an elementwise operation on tiles that one step can do together with others? */
+bool is_chain(const struct compiler *c, const struct expr *e);
+struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into);
+/* May `target = value` be a chain that ends in memory, or a tile that is stored as one does? */
+bool store_takes_chain(const struct compiler *c, const struct expr *target,
+                       const struct expr *value);
+void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
+/* Is e a reduction of the rows of a chain? */
+bool reduce_takes_chain(const struct compiler *c, const struct expr *e);
+struct chain_reduction {
+    reduce_fn *reduce;
+    reduce_add_fn *add;
+    reduce_end_fn *end;
+};
+/* true: *to, dense and of the type computed in, gets the result. false: *x is what is to be
+ * reduced. */
+bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct chain_reduction *r,
+                          const struct value *to, struct value *x);
 
 /* --- compile_known.c --- */
 
@@ -211,6 +246,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 
 /* --- compile_access.c --- */
 
+/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
+struct access *access_new(struct compiler *c, const struct expr *e);
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
 /* *to = e, a load, in the lanes that run under `mask`; the others keep what they have, or get *rest,
  * one value. false: not a load that this is for. */

@@ -86,7 +86,7 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     a->elements = type_elements(&e->type);
     a->size = dtype_size(e->sym->type.dtype);
     a->size_index = size_index(e->sym->type.dtype);
-    a->otherwise = a->strided = NO_SLOT;
+    a->otherwise = a->strided = a->ahead = NO_SLOT;
     a->otherwise_lanes = 1;
     int rest = a->rank - e->indices; /* axes without an index: whole */
     for (int i = 0; i < a->rank; i++) {
@@ -184,6 +184,16 @@ static void compile_otherwise(struct compiler *c, const struct expr *e, struct a
     }
 }
 
+/* A row of a view, which other blocks load other rows of. */
+static bool loads_row(const struct compiler *c, const struct access *a)
+{
+    int last = a->rank - 1;
+    bool row = !c->plain && a->space == SPACE_VIEW && last >= 0;
+    for (int i = 0; i < last; i++)
+        row &= a->axis[i].kind == IX_ELEMENT;
+    return row && (a->axis[last].kind == IX_SLICE || a->axis[last].kind == IX_ALL);
+}
+
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into)
 {
     struct value to;
@@ -201,6 +211,8 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
     if (e->otherwise)
         compile_otherwise(c, e, a, &to);
     step_fn *step = step_load;
+    if (a->lanes == 1 && c->program->ahead_count < MOST_AHEAD && loads_row(c, a))
+        a->ahead = c->program->ahead_count++;
     if (a->lanes > 1)
         step = note_strided(c, a, false) ? step_load_strided : step_load_lanes;
     struct instr *in = emit_step(c, step);
@@ -308,6 +320,10 @@ void compile_store(struct compiler *c, const struct expr *target, const struct e
 
 static void store_value(struct compiler *c, const struct expr *target, const struct expr *value)
 {
+    if (store_takes_chain(c, target, value)) {
+        compile_chain_store(c, target, value);
+        return;
+    }
     uint32_t top = c->top;
     struct value alias;
     struct value v = compile_expr(c, value, NULL);

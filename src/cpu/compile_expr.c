@@ -221,8 +221,7 @@ void compile_into(struct compiler *c, const struct expr *e, const struct value *
     c->top = top;
 }
 
-/* Where e's result goes: into *into if it has that shape, else new. */
-static struct value result_place(struct compiler *c, const struct expr *e, const struct value *into)
+struct value result_place(struct compiler *c, const struct expr *e, const struct value *into)
 {
     struct value wanted = {.dtype = e->type.dtype, .rank = e->type.rank};
     wanted.lanes = expr_lanes(c, e);
@@ -243,13 +242,8 @@ static struct value operand(struct compiler *c, const struct expr *e, enum dtype
     return compile_expr(c, e, NULL);
 }
 
-static void check_divisor(struct compiler *c, const struct expr *e, const struct value *divisor,
-                          enum dtype computed)
+static void check_divisor(struct compiler *c, const struct value *divisor, enum dtype computed)
 {
-    struct literal constant;
-    if (!op_divides(e->op) || dtype_is_float(computed) ||
-        (expr_constant(c, e->args[1], &constant) && constant.i != 0))
-        return;
     uint32_t top = c->top;
     struct value values[3] = {value_new(c, DT_BOOL, divisor->rank, divisor->extent, divisor->lanes),
                               *divisor, value_constant(c, computed, (struct literal){0})};
@@ -264,11 +258,9 @@ static void check_divisor(struct compiler *c, const struct expr *e, const struct
 }
 
 /* Result and operands all computed as one type, but for comparisons, whose result is bytes. */
-static struct value compile_arithmetic(struct compiler *c, const struct expr *e,
-                                       const struct value *into)
+static void describe_arithmetic(const struct compiler *c, const struct expr *e, struct operation *o)
 {
-    struct value values[MOST_OPERANDS];
-    enum dtype types[MOST_OPERANDS], t = e->type.dtype;
+    enum dtype t = e->type.dtype;
     bool compares = op_table[e->op].class == CLASS_COMPARE;
     if (compares)
         t = dtype_join(e->args[0]->type.dtype, e->args[1]->type.dtype);
@@ -277,68 +269,78 @@ static struct value compile_arithmetic(struct compiler *c, const struct expr *e,
     if (op_table[e->op].class == CLASS_ARITH && t == DT_BOOL)
         t = DT_I32;
     enum dtype computed = compute_dtype(compute_of(t));
-    elementwise_fn *kernel = routine_elementwise(c->set, e->op, compute_of(t));
+    o->kernel = routine_elementwise(c->set, e->op, compute_of(t));
     if (e->op == OP_FMA && (t == DT_F16 || t == DT_BF16)) {
-        kernel = t == DT_F16 ? c->set->elementwise->fma_f16 : c->set->elementwise->fma_bf16;
+        o->kernel = t == DT_F16 ? c->set->elementwise->fma_f16 : c->set->elementwise->fma_bf16;
         computed = t;
     }
-    values[0] = result_place(c, e, into);
-    types[0] = compares ? DT_BOOL : computed;
-    uint32_t top = c->top;
-    for (int i = 0; i < e->count; i++) {
-        values[i + 1] = operand(c, e->args[i], computed);
-        types[i + 1] = computed;
-    }
-    check_divisor(c, e, &values[e->count], computed);
-    emit_elementwise(c, kernel, e->count + 1, values, types);
-    c->top = top;
-    return values[0];
+    for (int i = 0; i < MOST_OPERANDS; i++)
+        o->types[i] = i == 0 && compares ? DT_BOOL : computed;
 }
 
 /* The amount is not wrapped to the type of what is shifted, so a wide amount makes it a wide shift.
  */
-static struct value compile_shift(struct compiler *c, const struct expr *e,
-                                  const struct value *into)
+static void describe_shift(const struct compiler *c, const struct expr *e, struct operation *o)
 {
     enum dtype t = e->type.dtype, amount = e->args[1]->type.dtype;
     enum dtype computed = compute_dtype(compute_of(t));
     if (dtype_size(amount) == 8 && dtype_size(computed) < 8)
         computed = dtype_is_signed(t) ? DT_I64 : DT_U64;
-    struct value values[3] = {result_place(c, e, into)};
-    enum dtype types[3] = {computed, computed, computed};
-    uint32_t top = c->top;
-    values[1] = compile_expr(c, e->args[0], NULL);
-    values[2] = compile_expr(c, e->args[1], NULL);
-    emit_elementwise(c, routine_elementwise(c->set, e->op, compute_of(computed)), 3, values, types);
-    c->top = top;
-    return values[0];
+    o->kernel = routine_elementwise(c->set, e->op, compute_of(computed));
+    o->types[0] = o->types[1] = o->types[2] = computed;
 }
 
-static struct value compile_logic(struct compiler *c, const struct expr *e,
-                                  const struct value *into)
-{
-    struct value values[3] = {result_place(c, e, into)};
-    enum dtype types[3] = {DT_BOOL, DT_BOOL, DT_BOOL};
-    uint32_t top = c->top;
-    for (int i = 0; i < e->count; i++)
-        values[i + 1] = compile_expr(c, e->args[i], NULL);
-    emit_elementwise(c, routine_elementwise(c->set, e->op, COMPUTE_BOOL), e->count + 1, values,
-                     types);
-    c->top = top;
-    return values[0];
-}
-
-/* where(c, a, b) */
-static struct value compile_where(struct compiler *c, const struct expr *e,
-                                  const struct value *into)
+bool describe_operation(const struct compiler *c, const struct expr *e, struct operation *o)
 {
     enum dtype t = e->type.dtype;
-    struct value values[4] = {result_place(c, e, into)};
-    enum dtype types[4] = {t, DT_BOOL, t, t};
+    o->operands = e->count + 1;
+    switch (e->op) {
+    case OP_SHL:
+    case OP_SHR: describe_shift(c, e, o); return true;
+    case OP_NOT:
+    case OP_LAND:
+    case OP_LOR:
+        o->kernel = routine_elementwise(c->set, e->op, COMPUTE_BOOL);
+        o->types[0] = o->types[1] = o->types[2] = DT_BOOL;
+        return true;
+    case OP_WHERE:
+        o->kernel = c->set->elementwise->select[size_index(t)];
+        o->types[0] = o->types[2] = o->types[3] = t;
+        o->types[1] = DT_BOOL;
+        return true;
+    default: break;
+    }
+    enum op_class class = op_table[e->op].class;
+    if (class != CLASS_ARITH && class != CLASS_COMPARE && class != CLASS_FLOAT &&
+        class != CLASS_BITWISE)
+        return false;
+    describe_arithmetic(c, e, o);
+    return true;
+}
+
+bool needs_divisor_check(const struct compiler *c, const struct expr *e)
+{
+    struct literal constant;
+    return op_divides(e->op) && !dtype_is_float(compute_dtype(compute_of(e->type.dtype))) &&
+           !(expr_constant(c, e->args[1], &constant) && constant.i != 0);
+}
+
+static struct value compile_operation(struct compiler *c, const struct expr *e,
+                                      const struct value *into)
+{
+    struct value values[MOST_OPERANDS];
+    struct operation o;
+    if (!describe_operation(c, e, &o)) {
+        compile_error(c, "%s is no operation on elements", op_table[e->op].id);
+        return (struct value){.lanes = 1};
+    }
+    values[0] = result_place(c, e, into);
     uint32_t top = c->top;
-    for (int i = 0; i < 3; i++)
-        values[i + 1] = compile_expr(c, e->args[i], NULL);
-    emit_elementwise(c, c->set->elementwise->select[size_index(t)], 4, values, types);
+    for (int i = 1; i < o.operands; i++)
+        values[i] = operand(c, e->args[i - 1], o.types[i]);
+    if (needs_divisor_check(c, e))
+        check_divisor(c, &values[2], o.types[2]);
+    emit_elementwise(c, o.kernel, o.operands, values, o.types);
     c->top = top;
     return values[0];
 }
@@ -439,8 +441,10 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
     bool varying = expr_varying(c, e->args[0]);
+    struct expr where = *e;
+    where.op = OP_WHERE;
     if (varying && expr_harmless(c, e->args[1]) && expr_harmless(c, e->args[2]))
-        return compile_where(c, e, into);
+        return compile_operation(c, &where, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
     if (varying)
@@ -455,7 +459,7 @@ static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
                                        const struct value *into)
 {
     if (e->type.rank > 0 || expr_harmless(c, e->args[1]))
-        return compile_logic(c, e, into);
+        return compile_operation(c, e, into);
     struct value to = result_place(c, e, into);
     uint32_t top = c->top;
     bool both = e->op == OP_LAND;
@@ -514,6 +518,11 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
         c->loc = outer;
         return v;
     }
+    if (is_chain(c, e)) {
+        v = compile_chain(c, e, into);
+        c->loc = outer;
+        return v;
+    }
     switch (e->op) {
     case OP_LITERAL: v = value_constant(c, e->type.dtype, e->literal); break;
     case OP_REF: v = compile_ref(c, e, into); break;
@@ -521,13 +530,9 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
     case OP_GRID:
     case OP_THREAD: v = compile_index(c, e); break;
     case OP_ACCESS: v = compile_load(c, e, into); break;
-    case OP_SHL:
-    case OP_SHR: v = compile_shift(c, e, into); break;
-    case OP_NOT: v = compile_logic(c, e, into); break;
     case OP_LAND:
     case OP_LOR: v = compile_lazy_logic(c, e, into); break;
     case OP_SELECT: v = compile_select(c, e, into); break;
-    case OP_WHERE: v = compile_where(c, e, into); break;
     case OP_CAST: v = compile_cast(c, e, into); break;
     case OP_PHILOX: v = compile_philox(c, e, into); break;
     case OP_REDUCE_SUM:
@@ -545,7 +550,7 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
     case OP_BROADCAST:
     case OP_IOTA: v = compile_shape(c, e, into); break;
     default:
-        v = op_is_atomic(e->op) ? compile_atomic(c, e, true) : compile_arithmetic(c, e, into);
+        v = op_is_atomic(e->op) ? compile_atomic(c, e, true) : compile_operation(c, e, into);
         break;
     }
     c->loc = outer;

@@ -54,6 +54,16 @@ static void split_at_axis(struct reduce_detail *d, const struct value *x, int ax
     }
 }
 
+static void emit_reduction(struct compiler *c, const struct expr *e, struct reduce_detail *d,
+                           const struct value *to, const struct value *x)
+{
+    split_at_axis(d, x, e->axis);
+    struct instr *in = emit_step(c, d->scan ? step_scan : step_reduce);
+    in->detail = d;
+    in->dst = to->at;
+    in->a = x->at;
+}
+
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into)
 {
     bool scan = e->op == OP_SCAN;
@@ -74,15 +84,19 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     (void)into; /* operands may lie there */
     struct value result = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
-    struct value x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
-    struct value to = result;
+    struct value x, to = result;
     if (computed != result.dtype)
         to = value_new(c, computed, result.rank, result.extent, result.lanes);
-    split_at_axis(d, &x, e->axis);
-    struct instr *in = emit_step(c, scan ? step_scan : step_reduce);
-    in->detail = d;
-    in->dst = to.at;
-    in->a = x.at;
+    if (!reduce_takes_chain(c, e)) {
+        x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
+        emit_reduction(c, e, d, &to, &x);
+    } else {
+        enum reduction r = reduction_of(e->op);
+        struct chain_reduction chain = {d->reduce, c->set->reduce->add[r][compute],
+                                        c->set->reduce->end[r][compute]};
+        if (!compile_chain_reduce(c, e, &chain, &to, &x))
+            emit_reduction(c, e, d, &to, &x);
+    }
     value_transfer(c, &result, &to);
     c->top = top;
     return result;
@@ -150,9 +164,14 @@ static void compile_repeat(struct compiler *c, enum op op, const struct value *t
     emit_rearrangement(c, d, to, from);
 }
 
-static struct value compile_iota(struct compiler *c, const struct expr *e)
+static struct value compile_iota(struct compiler *c, const struct expr *e, const struct value *into)
 {
-    struct value v = value_new(c, DT_I32, e->type.rank, e->type.extent, 1);
+    struct value v = {.dtype = DT_I32, .rank = e->type.rank, .lanes = 1};
+    memcpy(v.extent, e->type.extent, sizeof v.extent);
+    if (into && into->dtype == DT_I32 && value_same_shape(into, &v))
+        v = *into;
+    else
+        v = value_new(c, DT_I32, v.rank, v.extent, 1);
     struct iota_detail *d = arena_new(c->arena, struct iota_detail);
     *d = (struct iota_detail){1, 1, 1};
     int axis = -1;
@@ -181,11 +200,11 @@ static struct value compile_alias(struct compiler *c, const struct expr *e)
 
 struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into)
 {
-    (void)into; /* operands may lie there */
     if (e->op == OP_IOTA)
-        return compile_iota(c, e);
+        return compile_iota(c, e, into);
     if (e->op == OP_BITS || e->op == OP_RESHAPE)
         return compile_alias(c, e);
+    /* Never *into: operands may lie there. */
     struct value to = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
     struct value from = compile_expr(c, e->args[0], NULL);

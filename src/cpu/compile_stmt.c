@@ -189,7 +189,8 @@ static bool may_compute_in_place(const struct expr *target, const struct expr *v
     enum op_class class = op_table[e->op].class;
     bool lazy = op_table[e->op].flags & OP_LAZY;
     return m.others == 0 && !lazy &&
-           (class == CLASS_ARITH || class == CLASS_FLOAT || class == CLASS_BITWISE);
+           (class == CLASS_ARITH || class == CLASS_FLOAT || class == CLASS_BITWISE ||
+            e->op == OP_WHERE);
 }
 
 /* Resting lanes of a variable may be written where the same mask runs as at its declaration: within

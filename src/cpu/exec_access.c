@@ -299,14 +299,31 @@ static bool box_full(const struct access *a, const struct box *box)
     return true;
 }
 
+/* How many elements at the start of the data are sure to be loaded: of a row that reaches past the
+ * end, those before it. */
+static int64_t box_loaded_first(const struct access *a, const struct box *box)
+{
+    int last = a->rank - 1;
+    for (int i = 0; i < last; i++)
+        if (box->gather[i] || a->axis[i].extent != 1)
+            return 0;
+    if (box->empty || a->local_lanes > 1 || last < 0 || box->gather[last] ||
+        box->low[last] != box->start[last])
+        return 0;
+    return box->high[last] - box->low[last];
+}
+
 void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
               const void *otherwise)
 {
     static const uint64_t zero = 0;
     struct box_walk w = {.access = a, .box = box, .frame = f};
-    if (!a->keep && !box_full(a, box))
-        f->program->set->memory->fill[a->size_index](data, otherwise ? otherwise : &zero,
-                                                     (size_t)(a->elements * a->local_lanes));
+    if (!a->keep && !box_full(a, box)) {
+        int64_t first = box_loaded_first(a, box);
+        f->program->set->memory->fill[a->size_index](
+            (char *)data + first * (int64_t)a->size, otherwise ? otherwise : &zero,
+            (size_t)(a->elements * a->local_lanes - first));
+    }
     box_walk(&w, data);
 }
 
@@ -336,6 +353,16 @@ static bool access_box_under(struct frame *f, const struct access *a, const stru
     return false;
 }
 
+static const unsigned char *box_start(const struct frame *f, const struct access *a,
+                                      const struct box *box)
+{
+    const int64_t *stride = access_strides(f, a);
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++)
+        offset += box->low[i] * stride[i];
+    return access_base(f, a) + offset * (int64_t)a->size;
+}
+
 void step_load(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
@@ -344,6 +371,8 @@ void step_load(struct frame *f, const struct instr *in)
         return;
     box_load(f, a, &box, frame_at(f, in->dst),
              a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    if (a->ahead != NO_SLOT)
+        note_row(&f->ahead[a->ahead], box_start(f, a, &box), (size_t)a->elements * a->size);
 }
 
 void step_store(struct frame *f, const struct instr *in)

@@ -491,9 +491,9 @@ void packed_close(const struct launch_state *l)
 
 /* --- what the next product will read --- */
 
-enum { MOST_AHEAD = 16 };
+enum { MOST_LISTED = 16 };
 struct ahead_list {
-    struct dot_ahead item[MOST_AHEAD];
+    struct dot_ahead item[MOST_LISTED];
     size_t count, depth; /* of the product under way: so many lines can be asked for meanwhile */
 };
 
@@ -503,7 +503,7 @@ static void ahead_add(struct ahead_list *list, const unsigned char *from, int64_
 {
     int64_t most = (int64_t)list->depth / 2, misses = (int64_t)((uintptr_t)from % CACHE_LINE);
     for (int64_t row = 0; row < rows && most > 1; row += most) {
-        if (list->count == MOST_AHEAD)
+        if (list->count == MOST_LISTED)
             return;
         int64_t some = rows - row < most ? rows - row : most;
         struct dot_ahead *a = &list->item[list->count++];

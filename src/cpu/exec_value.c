@@ -158,10 +158,15 @@ void step_iota(struct frame *f, const struct instr *in)
 {
     const struct iota_detail *d = in->detail;
     int32_t *out = frame_at(f, in->dst);
-    for (size_t o = 0; o < d->outer; o++)
+    for (size_t o = 0; o < d->outer; o++, out += d->n * d->inner) {
+        if (d->inner == 1) {
+            f->program->set->memory->count(out, d->n);
+            continue;
+        }
         for (size_t k = 0; k < d->n; k++)
             for (size_t i = 0; i < d->inner; i++)
-                *out++ = (int32_t)k;
+                out[k * d->inner + i] = (int32_t)k;
+    }
 }
 
 /* --- products --- */

@@ -243,6 +243,7 @@ struct worker {
         current; /* the block it runs, or a lower bound of the one it takes; INT64_MAX: none */
     struct cpu_fault fault; /* of the lowest block that faulted here */
     int64_t fault_id;
+    int64_t first, end; /* blocks that it has taken and not run yet */
 };
 
 struct pool {
@@ -250,6 +251,7 @@ struct pool {
     struct worker *workers;
     int count;
     _Atomic int64_t next; /* the next block to hand out */
+    int64_t share;        /* so many at a time */
 };
 
 static bool was_cancelled(const struct launch_state *l)
@@ -297,6 +299,28 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
         ;
 }
 
+/* Several blocks are taken at once where that cannot matter to others: what is shared is touched
+ * less often, and every time the processor first ends the stores that it has under way. Blocks that
+ * wait for lower ones are taken one by one, so that all lower ones run. */
+static int64_t blocks_at_once(const struct launch_state *l, int workers)
+{
+    enum { MOST = 16, TURNS = 8 };
+    int64_t share = l->blocks / ((int64_t)workers * TURNS);
+    return l->program->has_locks || share < 1 ? 1 : share < MOST ? share : MOST;
+}
+
+/* The next block, or one beyond the last. */
+static int64_t take_block(struct pool *pool, struct worker *w)
+{
+    if (w->first == w->end) {
+        atomic_store(&w->current, atomic_load(&pool->next));
+        w->first = atomic_fetch_add(&pool->next, pool->share);
+        w->end = w->first + pool->share;
+        atomic_store(&w->current, w->first);
+    }
+    return w->first++;
+}
+
 static void work(void *user, int index)
 {
     struct pool *pool = user;
@@ -304,15 +328,14 @@ static void work(void *user, int index)
     for (;;) {
         if (was_cancelled(pool->launch))
             break;
-        atomic_store(&w->current, atomic_load(&pool->next));
-        int64_t id = atomic_fetch_add(&pool->next, 1);
+        int64_t id = take_block(pool, w);
         if (id >= pool->launch->blocks || id > atomic_load(pool->launch->stop))
             break;
-        atomic_store(&w->current, id);
         run_block(pool, &w->frame, id);
         if (w->frame.state == FRAME_FAULT)
             note_fault(pool, w, id);
     }
+    pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
 }
 
@@ -346,6 +369,7 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
         count = l->blocks;
     pool.workers = arena_array(a, struct worker, count);
     atomic_init(&pool.next, 0);
+    pool.share = blocks_at_once(l, (int)count);
     for (; pool.count < count; pool.count++) {
         struct worker *w = &pool.workers[pool.count];
         w->fault_id = INT64_MAX;

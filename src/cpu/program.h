@@ -78,6 +78,50 @@ struct rows_detail {
     struct row_operand operand[MOST_OPERANDS];
 };
 
+/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c). Slots are
+ * where a strip's operands lie: slot 0 the result's, others a leaf's or a temporary's. */
+enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
+
+enum leaf_way {
+    LEAF_FLAT,   /* in the result's order: read where it lies */
+    LEAF_ROW,    /* a long row: read where it lies */
+    LEAF_FIXED,  /* the same for every strip: spread or repeated once */
+    LEAF_SPREAD, /* one value a row, spread */
+    LEAF_COPIED  /* short rows, copied side by side */
+};
+struct strip_leaf {
+    uint32_t at, size; /* the value; bytes of an element */
+    uint8_t slot;
+    enum leaf_way way;
+    /* A row of a view that is read where it lies if it can be, else copied to `at` before. */
+    const struct access *load;
+    fill_fn *fill;
+    int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
+};
+struct strip_op {
+    elementwise_fn *kernel; /* or */
+    convert_fn *convert;
+    uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
+};
+struct strip_detail {
+    int rank;
+    int64_t extent[NEST_RANK]; /* the last axis is the row */
+    int leaves, ops, slots;
+    const struct strip_leaf *leaf;
+    const struct strip_op *op;
+    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
+    uint32_t size;            /* bytes of an element of the result */
+    uint8_t last;             /* the slot that the chain ends in */
+    /* Where it goes if not to instr.dst: to memory, */
+    const struct access *store;
+    uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
+    bool stream;                   /* nothing may depend on when others see it */
+    /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
+    reduce_fn *reduce;
+    reduce_add_fn *reduce_add;
+    reduce_end_fn *reduce_end;
+};
+
 struct copy_detail {
     copy_fn *copy;
     struct nest nest;
@@ -160,6 +204,7 @@ struct access {
     /* step_load_masked: what lanes that rest get (NO_SLOT: they keep what they have), and room for
      * a value that is loaded lane by lane. */
     uint32_t rest, spare;
+    uint32_t ahead; /* a load of a row: which of the frame's `ahead`; NO_SLOT: none */
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -325,6 +370,8 @@ struct cpu_program {
     uint32_t packed_count;
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
     bool serial;                       /* the order of blocks shows: run them on one worker */
+    bool streams; /* stores may go past the caches: blocks do not wait for each other */
+    uint32_t ahead_count;
     bool has_locks;
 };
 
@@ -393,6 +440,15 @@ struct copy_under_way {
     size_t gathered_bytes;
 };
 
+/* Rows that blocks load one after another: where the next one will be if the distance stays the
+ * same. Chains fetch it into the cache while they compute this one. */
+enum { MOST_AHEAD = 4 };
+struct row_ahead {
+    const unsigned char *last; /* the latest row */
+    const unsigned char *next; /* what is to be fetched */
+    size_t left;               /* bytes of it */
+};
+
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
@@ -406,6 +462,7 @@ struct frame {
     int64_t group;   /* of copies issued now */
     bool progressed; /* by the latest frame_run */
     int until_poll;  /* turns of loops */
+    struct row_ahead ahead[MOST_AHEAD];
     struct cpu_fault fault;
 };
 
@@ -452,6 +509,10 @@ step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, 
 /* exec_packed.c */
 step_fn step_pair_columns, step_pair_rows, step_packed_fill, step_packed_copy, step_packed_clear,
     step_dot_finish;
+/* exec_strips.c */
+step_fn step_strips;
+/* Notes that a row was loaded from there. */
+void note_row(struct row_ahead *ahead, const unsigned char *from, size_t bytes);
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,

@@ -109,6 +109,7 @@ struct memory_routines {
     copy_fn *copy[SIZE_COUNT];      /* in the nest's order */
     copy_fn *copy_once[SIZE_COUNT]; /* in any: no element of dst is written twice */
     blend_fn *blend[SIZE_COUNT];
+    void (*count)(int32_t *dst, size_t n); /* 0, 1, 2, … */
     fill_fn *fill[SIZE_COUNT];
     gather32_fn *gather32[SIZE_COUNT];
     gather64_fn *gather64[SIZE_COUNT];
@@ -135,7 +136,16 @@ enum reduction {
     REDUCTION_COUNT
 };
 
+enum { REDUCTION_PARTS = 128 }; /* partial results of a long row, see routines_reduce.c */
+
+/* A row that comes piece by piece: the parts start as its first elements; n more are added (of all
+ * pieces but the last one a multiple of REDUCTION_PARTS); at the end part[0] is the result. */
+typedef void reduce_add_fn(void *part, const void *src, size_t n);
+typedef void reduce_end_fn(void *part);
+
 struct reduce_routines {
+    reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
+    reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
     scan_fn *scan[OP_COUNT][COMPUTE_COUNT];
 };
@@ -149,6 +159,12 @@ struct elementwise_routines {
 
 struct convert_routines {
     convert_fn *convert[DT_COUNT][DT_COUNT]; /* [to][from] */
+};
+
+/* memcpy to memory that is not read soon. Other threads see what was streamed after `end`. */
+struct stream_routines {
+    void (*copy)(void *dst, const void *src, size_t bytes);
+    void (*end)(void);
 };
 
 struct dot_routines {
@@ -176,6 +192,7 @@ struct routine_set {
     dot_fn *dot_pairs;
     const struct memory_routines *memory;
     const struct pack_routines *pack;
+    const struct stream_routines *stream;
 };
 
 /* The routine for the op on that type; NULL if the set has none. */

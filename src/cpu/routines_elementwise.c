@@ -1,5 +1,6 @@
 /* Arithmetic, comparisons, bits: one operation on each element. */
 #include "base/arithmetic.h"
+#include "cpu/float_order.h"
 #include "cpu/routines.h"
 
 #include <math.h>
@@ -55,35 +56,7 @@
 
 /* --- floats --- */
 
-/* As PTX: a number wins over NaN, and -0 is below +0 (of equal numbers only zeros differ, so their
- * bits combine). */
-#define LEAST_AND_MOST(t, T, U)                                                                    \
-    static inline T t##_combine(T x, T y, bool both)                                               \
-    {                                                                                              \
-        U a, b;                                                                                    \
-        memcpy(&a, &x, sizeof a);                                                                  \
-        memcpy(&b, &y, sizeof b);                                                                  \
-        a = both ? (a & b) : (a | b);                                                              \
-        memcpy(&x, &a, sizeof a);                                                                  \
-        return x;                                                                                  \
-    }                                                                                              \
-    static inline T t##_least(T x, T y)                                                            \
-    {                                                                                              \
-        T r = x < y ? x : y;                                                                       \
-        T equal = t##_combine(x, y, false);                                                        \
-        r = x == y ? equal : r;                                                                    \
-        return y != y ? x : r;                                                                     \
-    }                                                                                              \
-    static inline T t##_most(T x, T y)                                                             \
-    {                                                                                              \
-        T r = x > y ? x : y;                                                                       \
-        T equal = t##_combine(x, y, true);                                                         \
-        r = x == y ? equal : r;                                                                    \
-        return y != y ? x : r;                                                                     \
-    }
-
-#define FLOATS(t, T, U, absolute, remainder, fused, root, nearest, down, up)                       \
-    LEAST_AND_MOST(t, T, U)                                                                        \
+#define FLOATS(t, T, absolute, remainder, fused, root, nearest, down, up)                          \
     COMPARISONS(t, T)                                                                              \
     UNARY(t##_neg, T, T, -x)                                                                       \
     UNARY(t##_abs, T, T, absolute(x))                                                              \
@@ -103,8 +76,8 @@
     TERNARY(t##_fma, T, T, fused(x, y, z))                                                         \
     TERNARY(t##_clip, T, T, t##_least(t##_most(x, y), z))
 
-FLOATS(f32, float, uint32_t, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
-FLOATS(f64, double, uint64_t, fabs, fmod, fma, sqrt, rint, floor, ceil)
+FLOATS(f32, float, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
+FLOATS(f64, double, fabs, fmod, fma, sqrt, rint, floor, ceil)
 
 /* The product of two 16-bit floats is exact in double. */
 #define HALF_FMA(name, load, store)                                                                \

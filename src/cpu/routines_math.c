@@ -1,8 +1,333 @@
-/* Functions of one float: the C library's, within 1 ulp in f32 (glibc's are), the same in every
- * set. */
+/* Functions of one float.
+ *
+ * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients) without a
+ * branch, so that the loops vectorise, and without fused steps, so that the sets agree to the bit
+ * though not every machine has those. docs/cpu-engine.md has the largest error of each.
+ */
+#include "base/float_bits.h"
 #include "cpu/routines.h"
 
 #include <math.h>
+#include <string.h>
+
+#if defined(ROUTINES_V4)
+#include <immintrin.h>
+#endif
+
+/* --- steps that several share --- */
+
+#define ROUNDER 0x1.8p23f /* added to a small x, leaves the nearest integer in the last bits */
+
+static inline float at_most(float x, float high)
+{
+    return x > high ? high : x; /* a NaN stays one */
+}
+
+/* 2^n for n from -126 to 127 */
+static inline float power_of_two(int32_t n)
+{
+    return f32_from_bits((uint32_t)(n + 127) << 23);
+}
+
+/* y 2^n, rounded once: n from -252 to 254, its halves make normal factors. */
+static inline float scaled(float y, int32_t n)
+{
+    int32_t half = n >> 1;
+    return y * power_of_two(half) * power_of_two(n - half);
+}
+
+/* The integer in the last bits of x + ROUNDER. */
+static inline int32_t rounded_bits(float shifted)
+{
+    return (int32_t)(f32_bits(shifted) - f32_bits(ROUNDER));
+}
+
+/* --- exponentials --- */
+
+/* e^x = 2^n e^r with n = x / ln 2 to the nearest, so *n and e^r; |x| up to 150. n times the first
+ * part of ln 2, of 15 bits, is exact. e^r = 1 + (r + r^2 P(r)), error 2^-27. */
+static inline float exp_split(float x, int32_t *n)
+{
+    float shifted = x * 0x1.715476p+0f + ROUNDER;
+    float whole = shifted - ROUNDER;
+    float r = (x - whole * 0x1.62e4p-1f) - whole * 0x1.7f7d1cp-20f;
+    float p = 0x1.6ab96ap-10f;
+    p = p * r + 0x1.122c5ap-7f;
+    p = p * r + 0x1.55579cp-5f;
+    p = p * r + 0x1.5554aap-3f;
+    p = p * r + 0x1.fffffep-2f;
+    *n = rounded_bits(shifted);
+    return 1 + (r + r * r * p);
+}
+
+#if !defined(ROUTINES_V4)
+/* Where the result is 0 nothing is computed down to it: processors take long over what is too small
+ * for a normal number. */
+static inline float exp_of(float x)
+{
+    int32_t n;
+    float y = exp_split(x < -104 ? 0 : at_most(x, 89), &n);
+    y = scaled(y, n);
+    return x < -104 ? 0 : y;
+}
+
+#endif
+
+/* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
+static inline float exp2_split(float x, int32_t *n)
+{
+    float shifted = x + ROUNDER;
+    float r = x - (shifted - ROUNDER);
+    float p = 0x1.4308fap-13f;
+    p = p * r + 0x1.5f07dcp-10f;
+    p = p * r + 0x1.3b2bap-7f;
+    p = p * r + 0x1.c6af6ep-5f;
+    p = p * r + 0x1.ebfbdep-3f;
+    p = p * r + 0x1.62e43p-1f;
+    *n = rounded_bits(shifted);
+    return 1 + r * p;
+}
+
+#if !defined(ROUTINES_V4)
+static inline float exp2_of(float x)
+{
+    int32_t n;
+    float y = exp2_split(x < -150 ? 0 : at_most(x, 129), &n);
+    y = scaled(y, n);
+    return x < -150 ? 0 : y;
+}
+
+#else
+
+/* The same steps with AVX-512's own scaling by 2^n, which is rounded once, too. */
+#define CONSTANT(x) _mm512_set1_ps(x)
+#define TIMES_PLUS(x, y, z) _mm512_add_ps(_mm512_mul_ps(x, y), CONSTANT(z))
+
+static inline __m512 exp_vector(__m512 x)
+{
+    __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-104), _CMP_NLT_UQ); /* or NaN */
+    x = _mm512_min_ps(CONSTANT(89), _mm512_maskz_mov_ps(above, x));       /* of a NaN: the NaN */
+    __m512 shifted = TIMES_PLUS(x, CONSTANT(0x1.715476p+0f), ROUNDER);
+    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
+    __m512 r = _mm512_sub_ps(x, _mm512_mul_ps(n, CONSTANT(0x1.62e4p-1f)));
+    r = _mm512_sub_ps(r, _mm512_mul_ps(n, CONSTANT(0x1.7f7d1cp-20f)));
+    __m512 p = TIMES_PLUS(CONSTANT(0x1.6ab96ap-10f), r, 0x1.122c5ap-7f);
+    p = TIMES_PLUS(p, r, 0x1.55579cp-5f);
+    p = TIMES_PLUS(p, r, 0x1.5554aap-3f);
+    p = TIMES_PLUS(p, r, 0x1.fffffep-2f);
+    p = _mm512_add_ps(r, _mm512_mul_ps(_mm512_mul_ps(r, r), p));
+    return _mm512_maskz_scalef_ps(above, _mm512_add_ps(CONSTANT(1), p), n);
+}
+
+static inline __m512 exp2_vector(__m512 x)
+{
+    __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-150), _CMP_NLT_UQ);
+    x = _mm512_min_ps(CONSTANT(129), _mm512_maskz_mov_ps(above, x));
+    __m512 shifted = _mm512_add_ps(x, CONSTANT(ROUNDER));
+    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER)), r = _mm512_sub_ps(x, n);
+    __m512 p = TIMES_PLUS(CONSTANT(0x1.4308fap-13f), r, 0x1.5f07dcp-10f);
+    p = TIMES_PLUS(p, r, 0x1.3b2bap-7f);
+    p = TIMES_PLUS(p, r, 0x1.c6af6ep-5f);
+    p = TIMES_PLUS(p, r, 0x1.ebfbdep-3f);
+    p = TIMES_PLUS(p, r, 0x1.62e43p-1f);
+    return _mm512_maskz_scalef_ps(above, TIMES_PLUS(p, r, 1), n);
+}
+
+#define VECTORS(name, call)                                                                        \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const float *x = a;                                                                        \
+        float *out = dst;                                                                          \
+        (void)b;                                                                                   \
+        (void)c;                                                                                   \
+        size_t i = 0;                                                                              \
+        for (; i + 16 <= n; i += 16)                                                               \
+            _mm512_storeu_ps(out + i, call(_mm512_loadu_ps(x + i)));                               \
+        __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                         \
+        _mm512_mask_storeu_ps(out + i, rest, call(_mm512_maskz_loadu_ps(rest, x + i)));            \
+    }
+VECTORS(f32_exp, exp_vector)
+VECTORS(f32_exp2, exp2_vector)
+#endif
+
+/* --- logarithms --- */
+
+/* x = 2^e (1 + f) with 1 + f from 2/3 to 4/3; of subnormal x too. Returns f. */
+static inline float log_split(float x, float *e)
+{
+    const uint32_t two_thirds = 0x3f2aaaab;
+    float enlarged = x * 0x1p23f;
+    uint32_t bits = f32_bits(x < 0x1p-126f ? enlarged : x);
+    float offset = x < 0x1p-126f ? -23.0f : 0.0f;
+    uint32_t exponent = (bits - two_thirds) & 0xff800000u;
+    *e = (float)((int32_t)exponent >> 23) + offset;
+    return f32_from_bits(bits - exponent) - 1;
+}
+
+/* log of 0 is -inf, of inf it is inf, of what is negative or NaN it is NaN. */
+static inline float special_log(float x, float y)
+{
+    float other = x > 0 ? INFINITY : x == 0 ? -INFINITY : NAN;
+    return x > 0 && x < INFINITY ? y : other;
+}
+
+/* log(1 + f) = f + f^2 P(f), error 2^-27.5. e times the first part of ln 2 is exact. */
+static inline float log_of(float x)
+{
+    float e, f = log_split(x, &e);
+    float p = -0x1.ff9e5p-4f;
+    p = p * f + 0x1.1ff06ap-3f;
+    p = p * f + -0x1.f6b64ap-4f;
+    p = p * f + 0x1.1e828cp-3f;
+    p = p * f + -0x1.557e26p-3f;
+    p = p * f + 0x1.99d58cp-3f;
+    p = p * f + -0x1.ffff94p-3f;
+    p = p * f + 0x1.5554fap-2f;
+    p = p * f + -0x1p-1f;
+    float y = e * 0x1.62e4p-1f + (f + (f * f * p + e * 0x1.7f7d1cp-20f));
+    return special_log(x, y);
+}
+
+/* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6. The upper halves of f and 1 / ln 2 make an exact
+ * product; the first term of P is what 1 / ln 2 as f32 lacks. */
+static inline float log2_of(float x)
+{
+    float e, f = log_split(x, &e);
+    float p = -0x1.80aec8p-3f;
+    p = p * f + 0x1.a03ba2p-3f;
+    p = p * f + -0x1.66efecp-3f;
+    p = p * f + 0x1.9d143p-3f;
+    p = p * f + -0x1.ecf406p-3f;
+    p = p * f + 0x1.27a5c6p-2f;
+    p = p * f + -0x1.715328p-2f;
+    p = p * f + 0x1.ec6ff4p-2f;
+    p = p * f + -0x1.715478p-1f;
+    p = p * f + 0x1.ac88b8p-26f;
+    float upper = f32_from_bits(f32_bits(f) & 0xffffe000u);
+    float rest = (f - upper) * 0x1.715p+0f + (f * 0x1.1d8p-14f + f * p);
+    return special_log(x, e + upper * 0x1.715p+0f + rest);
+}
+
+/* --- tanh, erf --- */
+
+static inline float with_sign_of(float y, float x)
+{
+    return f32_from_bits((f32_bits(y) & 0x7fffffffu) | (f32_bits(x) & 0x80000000u));
+}
+
+/* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
+ * are small beside 1. From 10 on it is 1. */
+static inline float tanh_of(float x)
+{
+    int32_t n;
+    float a = fabsf(x), square = x * x;
+    float power = exp_split(2 * at_most(a, 10), &n);
+    float far = 1 - 2 / (power * power_of_two(n) + 1);
+    float p = -0x1.6968fap-8f;
+    p = p * square + 0x1.4f5d36p-6f;
+    p = p * square + -0x1.b7cfb2p-5f;
+    p = p * square + 0x1.1103fp-3f;
+    p = p * square + -0x1.555524p-2f;
+    float near = a + a * (square * p);
+    return with_sign_of(a < 0.65f ? near : far, x);
+}
+
+/* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
+ * of 1. From 4 on it is 1. */
+static inline float erf_of(float x)
+{
+    int32_t n;
+    float a = fabsf(x), square = x * x, edge = at_most(a, 4);
+    float q = 0x1.18b83ap-12f;
+    q = q * edge + -0x1.15ee24p-8f;
+    q = q * edge + 0x1.01b4a8p-5f;
+    q = q * edge + -0x1.30700cp-3f;
+    q = q * edge + -0x1.d76e8ap-1f;
+    q = q * edge + -0x1.a03fe6p+0f;
+    q = q * edge + -0x1.0b8ca4p-11f;
+    float power = exp2_split(q, &n);
+    float far = 1 - power * power_of_two(n);
+    float p = 0x1.4771fep-14f;
+    p = p * square + -0x1.a3515ep-11f;
+    p = p * square + 0x1.53f224p-8f;
+    p = p * square + -0x1.b7f71ap-6f;
+    p = p * square + 0x1.ce2ce6p-4f;
+    p = p * square + -0x1.81273ep-2f;
+    p = p * square + 0x1.06eba8p-3f;
+    float near = a + a * p;
+    return with_sign_of(a < 1 ? near : far, x);
+}
+
+/* --- sin, cos --- */
+
+#define MOST_TURNS 0x1p20f /* up to here what is written below is exact enough */
+
+/* x = n pi/2 + r in f64, sin and cos of r to 2^-37, and which of them n says. n times the first
+ * part of pi/2, of 33 bits, is exact. turn: 0 for sin, 1 for cos. */
+static inline float sine_of(float x, uint64_t turn)
+{
+    double wide = x, shifted = wide * 0x1.45f306dc9c883p-1 + 0x1.8p52;
+    double whole = shifted - 0x1.8p52;
+    double r = (wide - whole * 0x1.921fb544p+0) - whole * 0x1.0b4611a626331p-34;
+    double u = r * r;
+    double s = 0x1.6cd1b09c00552p-19;
+    s = s * u + -0x1.a00f7e14d363cp-13;
+    s = s * u + 0x1.111108690bfd6p-7;
+    s = s * u + -0x1.5555554c6ffcap-3;
+    s = r * (1 + u * s); /* -0 stays -0 */
+    double c = -0x1.241e6a95d175cp-22;
+    c = c * u + 0x1.a010dddf94076p-16;
+    c = c * u + -0x1.6c16b828a5fdep-10;
+    c = c * u + 0x1.5555554ed82cdp-5;
+    c = 1 - 0.5 * u + u * u * c;
+    uint64_t quarter = f64_bits(shifted) + turn, odd = 0 - (quarter & 1);
+    uint64_t bits = (f64_bits(s) & ~odd) | (f64_bits(c) & odd);
+    return (float)f64_from_bits(bits ^ (quarter & 2) << 62);
+}
+
+/* Arguments beyond are rare: the C library's f64 functions take them one by one. */
+static void far_sines(float *out, const float *x, size_t n, double (*function)(double))
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabsf(x[i]) <= MOST_TURNS))
+            out[i] = (float)function(x[i]);
+}
+
+enum { SINES = 256 }; /* at a time */
+
+static void sines(float *out, const float *x, size_t n, uint64_t turn, double (*function)(double))
+{
+    float copy[SINES]; /* out may be x */
+    for (; n > 0; n -= n < SINES ? n : SINES, x += SINES, out += SINES) {
+        size_t count = n < SINES ? n : SINES;
+        int far = 0;
+        memcpy(copy, x, count * sizeof *x);
+        VECTORISE for (size_t i = 0; i < count; i++)
+        {
+            out[i] = sine_of(copy[i], turn);
+        }
+        for (size_t i = 0; i < count; i++)
+            far |= !(fabsf(copy[i]) <= MOST_TURNS);
+        if (far)
+            far_sines(out, copy, count, function);
+    }
+}
+
+static void f32_sin(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    (void)b;
+    (void)c;
+    sines(dst, a, n, 0, sin);
+}
+
+static void f32_cos(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    (void)b;
+    (void)c;
+    sines(dst, a, n, 1, cos);
+}
+
+/* --- the table --- */
 
 #define FUNCTION(name, T, call)                                                                    \
     static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
@@ -11,9 +336,19 @@
         T *out = dst;                                                                              \
         (void)b;                                                                                   \
         (void)c;                                                                                   \
-        for (size_t i = 0; i < n; i++)                                                             \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
             out[i] = call(x[i]);                                                                   \
+        }                                                                                          \
     }
+#if !defined(ROUTINES_V4)
+FUNCTION(f32_exp, float, exp_of)
+FUNCTION(f32_exp2, float, exp2_of)
+#endif
+FUNCTION(f32_log, float, log_of)
+FUNCTION(f32_log2, float, log2_of)
+FUNCTION(f32_tanh, float, tanh_of)
+FUNCTION(f32_erf, float, erf_of)
 
 #define FUNCTIONS(X)                                                                               \
     X(EXP, exp)                                                                                    \
@@ -24,11 +359,8 @@
     X(COS, cos)                                                                                    \
     X(TANH, tanh)                                                                                  \
     X(ERF, erf)
-
-#define BOTH_WIDTHS(OP, call)                                                                      \
-    FUNCTION(f32_##call, float, call##f)                                                           \
-    FUNCTION(f64_##call, double, call)
-FUNCTIONS(BOTH_WIDTHS)
+#define F64(OP, call) FUNCTION(f64_##call, double, call)
+FUNCTIONS(F64)
 
 #define ROW(OP, call) [OP_##OP] = {[COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call},
 

@@ -317,10 +317,19 @@ static size_t mask_and_not(uint8_t *dst, const uint8_t *mask, const uint8_t *con
         name##_bits8, name##_bits16, name##_bits32, name##_bits64                                  \
     }
 
+static void count(int32_t *dst, size_t n)
+{
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        dst[i] = (int32_t)i;
+    }
+}
+
 extern const struct memory_routines ROUTINE(routines_memory);
 const struct memory_routines ROUTINE(routines_memory) = {
     .copy = SIZES(copy),
     .copy_once = SIZES(copy_once),
+    .count = count,
     .blend = SIZES(blend),
     .fill = SIZES(fill),
     .gather32 = SIZES(gather32),

@@ -1,42 +1,74 @@
 /* Reductions and scans over the middle axis of [outer][n][inner]. The order in which a sum is taken
- * is part of its value, so it is written out: along contiguous elements 16 partial sums, combined
- * as a tree; across rows one row after another. */
+ * is part of its value, so it is written out: along contiguous elements in parts (128 from 256
+ * elements on, 32 from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one
+ * after another. */
+#include "cpu/float_order.h"
 #include "cpu/routines.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PARTIAL = 16 };
+enum {
+    MANY = REDUCTION_PARTS, /* of a long row: enough that none waits for the one before */
+    FEW = 32,
+    LONG_ROW = 2 * REDUCTION_PARTS
+};
 
-#define REDUCE(name, T, combine)                                                                   \
-    static T name##_run(const T *x, size_t n)                                                      \
+/* part[j] takes x[j], x[j + parts], …; then the second half of the parts is combined with the
+ * first, and so on. */
+#define PARTS(name, T, combine, parts)                                                             \
+    static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
-        if (n < PARTIAL) {                                                                         \
-            T total = x[0];                                                                        \
-            for (size_t i = 1; i < n; i++)                                                         \
-                total = combine(total, x[i]);                                                      \
-            return total;                                                                          \
-        }                                                                                          \
-        T part[PARTIAL];                                                                           \
-        size_t i = PARTIAL;                                                                        \
-        memcpy(part, x, sizeof part);                                                              \
-        for (; i + PARTIAL <= n; i += PARTIAL)                                                     \
-            for (size_t j = 0; j < PARTIAL; j++)                                                   \
+        T *restrict part = to;                                                                     \
+        const T *restrict x = src;                                                                 \
+        size_t i = 0;                                                                              \
+        for (; i + parts <= n; i += parts)                                                         \
+            for (size_t j = 0; j < parts; j++)                                                     \
                 part[j] = combine(part[j], x[i + j]);                                              \
-        for (size_t j = 0; i + j < n; j++)                                                         \
+        for (size_t j = 0; j < parts && i + j < n; j++)                                            \
             part[j] = combine(part[j], x[i + j]);                                                  \
-        for (size_t half = PARTIAL / 2; half > 0; half /= 2)                                       \
+    }                                                                                              \
+    static void name##_end(void *to)                                                               \
+    {                                                                                              \
+        T *part = to;                                                                              \
+        for (size_t half = parts / 2; half > 0; half /= 2)                                         \
             for (size_t j = 0; j < half; j++)                                                      \
                 part[j] = combine(part[j], part[j + half]);                                        \
-        return part[0];                                                                            \
-    }                                                                                              \
+    }
+
+#define REDUCE_RUN(name, T, combine)                                                               \
+    PARTS(name, T, combine, MANY)                                                                  \
+    PARTS(name##_short, T, combine, FEW)                                                           \
+    static T name##_run(const T *x, size_t n)                                                      \
+    {                                                                                              \
+        T part[MANY];                                                                              \
+        if (n >= LONG_ROW) {                                                                       \
+            memcpy(part, x, sizeof part);                                                          \
+            name##_add(part, x + MANY, n - MANY);                                                  \
+            name##_end(part);                                                                      \
+            return part[0];                                                                        \
+        }                                                                                          \
+        if (n >= FEW) {                                                                            \
+            memcpy(part, x, FEW * sizeof *part);                                                   \
+            name##_short_add(part, x + FEW, n - FEW);                                              \
+            name##_short_end(part);                                                                \
+            return part[0];                                                                        \
+        }                                                                                          \
+        T total = x[0];                                                                            \
+        for (size_t i = 1; i < n; i++)                                                             \
+            total = combine(total, x[i]);                                                          \
+        return total;                                                                              \
+    }
+
+/* dst[outer][inner], where run gives the result of one row. */
+#define REDUCE_ALL(name, T, combine, run)                                                          \
     static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner)             \
     {                                                                                              \
         const T *x = src;                                                                          \
         T *out = dst;                                                                              \
         for (size_t o = 0; o < outer; o++, x += n * inner, out += inner) {                         \
             if (inner == 1) {                                                                      \
-                *out = name##_run(x, n);                                                           \
+                *out = run(x, n);                                                                  \
                 continue;                                                                          \
             }                                                                                      \
             memcpy(out, x, inner * sizeof *out);                                                   \
@@ -49,6 +81,27 @@ enum { PARTIAL = 16 };
             }                                                                                      \
         }                                                                                          \
     }
+
+#define REDUCE(name, T, combine)                                                                   \
+    REDUCE_RUN(name, T, combine)                                                                   \
+    REDUCE_ALL(name, T, combine, name##_run)
+
+/* The greatest or least of floats. Nearly always one comparison an element does: from the infinity
+ * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
+ * order decides. */
+#define REDUCE_ORDER(name, T, least, simple, exact)                                                \
+    REDUCE_RUN(name, T, exact)                                                                     \
+    PARTS(name##_simple, T, simple, FEW)                                                           \
+    static T name##_quick(const T *x, size_t n)                                                    \
+    {                                                                                              \
+        T part[FEW];                                                                               \
+        for (size_t j = 0; j < FEW; j++)                                                           \
+            part[j] = least;                                                                       \
+        name##_simple_add(part, x, n);                                                             \
+        name##_simple_end(part);                                                                   \
+        return part[0] == 0 || part[0] == least ? name##_run(x, n) : part[0];                      \
+    }                                                                                              \
+    REDUCE_ALL(name, T, exact, name##_quick)
 
 #define SCAN(name, T, combine)                                                                     \
     static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \
@@ -70,35 +123,22 @@ enum { PARTIAL = 16 };
 
 #define PLUS(x, y) ((x) + (y))
 #define TIMES(x, y) ((x) * (y))
+#define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
+#define BELOW(x, y) ((y) < (x) ? (y) : (x))
 #define LESSER(x, y) ((y) < (x) ? (y) : (x))
 #define GREATER(x, y) ((x) < (y) ? (y) : (x))
 #define BOTH(x, y) ((x) & (y))
 #define EITHER(x, y) ((x) | (y))
 #define ODD(x, y) ((x) ^ (y))
 
-/* As the min and max of routines_elementwise.c. */
-#define FLOAT_ORDER(t, T, sign_of)                                                                 \
-    static inline T t##_lesser(T x, T y)                                                           \
-    {                                                                                              \
-        T r = x < y || (x == y && sign_of(x)) ? x : y;                                             \
-        return y != y ? x : r;                                                                     \
-    }                                                                                              \
-    static inline T t##_greater(T x, T y)                                                          \
-    {                                                                                              \
-        T r = x > y || (x == y && !sign_of(x)) ? x : y;                                            \
-        return y != y ? x : r;                                                                     \
-    }
-FLOAT_ORDER(f32, float, signbit)
-FLOAT_ORDER(f64, double, signbit)
-
 #define FLOATS(t, T)                                                                               \
     REDUCE(t##_sum, T, PLUS)                                                                       \
-    REDUCE(t##_max, T, t##_greater)                                                                \
-    REDUCE(t##_min, T, t##_lesser)                                                                 \
+    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most)                                           \
+    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least)                                           \
     SCAN(t##_scan_add, T, PLUS)                                                                    \
     SCAN(t##_scan_mul, T, TIMES)                                                                   \
-    SCAN(t##_scan_max, T, t##_greater)                                                             \
-    SCAN(t##_scan_min, T, t##_lesser)
+    SCAN(t##_scan_max, T, t##_most)                                                                \
+    SCAN(t##_scan_min, T, t##_least)
 FLOATS(f32, float)
 FLOATS(f64, double)
 
@@ -147,13 +187,21 @@ SCAN(bool_scan_xor, uint8_t, TRUTH_ODD)
         [COMPUTE_U64] = u64_##name, [COMPUTE_BOOL] = bool_##name                                   \
     }
 
+#define REDUCTIONS(part)                                                                           \
+    {                                                                                              \
+        [REDUCTION_SUM] = ROW(sum##part),                                                          \
+        [REDUCTION_MAX] = {ORDER_ROW(max##part), [COMPUTE_BOOL] = bool_any##part},                 \
+        [REDUCTION_MIN] = {ORDER_ROW(min##part), [COMPUTE_BOOL] = bool_all##part},                 \
+        [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any##part}, [REDUCTION_ALL] = {                   \
+            [COMPUTE_BOOL] = bool_all##part                                                        \
+        }                                                                                          \
+    }
+
 extern const struct reduce_routines ROUTINE(routines_reduce);
 const struct reduce_routines ROUTINE(routines_reduce) = {
-    .reduce = {[REDUCTION_SUM] = ROW(sum),
-               [REDUCTION_MAX] = {ORDER_ROW(max), [COMPUTE_BOOL] = bool_any},
-               [REDUCTION_MIN] = {ORDER_ROW(min), [COMPUTE_BOOL] = bool_all},
-               [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any},
-               [REDUCTION_ALL] = {[COMPUTE_BOOL] = bool_all}},
+    .reduce = REDUCTIONS(),
+    .add = REDUCTIONS(_add),
+    .end = REDUCTIONS(_end),
     .scan = {[OP_ADD] = ROW(scan_add),
              [OP_MUL] = ROW(scan_mul),
              [OP_MAX] = {ORDER_ROW(scan_max), [COMPUTE_BOOL] = bool_scan_or},

@@ -7,6 +7,7 @@ extern const struct reduce_routines ROUTINE(routines_reduce);
 extern const struct dot_routines ROUTINE(routines_dot);
 extern const struct memory_routines ROUTINE(routines_memory);
 extern const struct pack_routines ROUTINE(routines_pack);
+extern const struct stream_routines ROUTINE(routines_stream);
 
 extern const struct routine_set ROUTINE(routine_set);
 const struct routine_set ROUTINE(routine_set) = {
@@ -24,4 +25,5 @@ const struct routine_set ROUTINE(routine_set) = {
     .dot = &ROUTINE(routines_dot),
     .memory = &ROUTINE(routines_memory),
     .pack = &ROUTINE(routines_pack),
+    .stream = &ROUTINE(routines_stream),
 };

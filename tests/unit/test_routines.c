@@ -318,6 +318,92 @@ static void dot_is_an_fma_a_step(void **state)
                 }
 }
 
+/* --- functions of f32 --- */
+
+static const struct {
+    enum op op;
+    double (*f)(double);
+    double ulp; /* the most that docs/cpu-engine.md says */
+} functions[] = {{OP_EXP, exp, 1.01},   {OP_EXP2, exp2, 1.13}, {OP_LOG, log, 0.97},
+                 {OP_LOG2, log2, 1.27}, {OP_SIN, sin, 0.51},   {OP_COS, cos, 0.51},
+                 {OP_TANH, tanh, 1.3},  {OP_ERF, erf, 1.4}};
+
+/* |got - want| in units in the last place of an f32; infinities and NaNs must be the same. */
+static double ulps(float got, double want)
+{
+    int exponent;
+    if (isnan(want))
+        return isnan(got) ? 0 : INFINITY;
+    if (isinf((float)want) || isinf(got))
+        return (float)want == got ? 0 : INFINITY;
+    frexp(want, &exponent);
+    return fabs((double)got - want) / ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static void check_function(size_t i, const float *x, const double *want, size_t n)
+{
+    enum { MOST = 4096 };
+    static float got[MOST], first[MOST];
+    for (int s = 0; routine_set_at(s); s++) {
+        elementwise_fn *f = routine_elementwise(routine_set_at(s), functions[i].op, COMPUTE_F32);
+        memcpy(got, x, n * sizeof *x);
+        f(got, got, NULL, NULL, n); /* in place, as steps do */
+        for (size_t j = 0; j < n; j++)
+            if (!(ulps(got[j], want[j]) <= functions[i].ulp))
+                fail_msg("%s with %s: %a gives %a, not %a", op_table[functions[i].op].text,
+                         routine_set_at(s)->name, (double)x[j], (double)got[j], want[j]);
+        if (s == 0)
+            memcpy(first, got, n * sizeof *x);
+        for (size_t j = 0; j < n; j++)
+            assert_true(same_bits_or_nan(DT_F32, &first[j], &got[j]));
+    }
+}
+
+/* Half a million bit patterns, evenly over all there are: subnormals, infinities, NaNs too; and in
+ * the last part of an odd length, where the loops' ends are. */
+static void functions_are_as_exact_as_said(void **state)
+{
+    enum { BATCH = 4093 };
+    static float x[BATCH];
+    static double want[BATCH];
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+            size_t n = 0;
+            for (; n < BATCH && bits <= UINT32_MAX; n++, bits += 8191) {
+                uint32_t b = (uint32_t)bits;
+                memcpy(&x[n], &b, sizeof b);
+                want[n] = functions[i].f((double)x[n]);
+            }
+            check_function(i, x, want, n);
+        }
+}
+
+static void functions_of_special_values(void **state)
+{
+    static const float x[] = {0.0f,           -0.0f,           1,         -1,         0x1p-149f,
+                              -0x1p-149f,     0x1p-126f,       88.72283f, 88.7229f,   -87.4f,
+                              -103.9f,        -104.0f,         128,       127.99999f, -149,
+                              -149.6f,        INFINITY,        -INFINITY, NAN,        0x1p20f,
+                              0x1.000002p20f, 0x1.fffffep127f, 0.65f,     4};
+    double want[sizeof x / sizeof *x];
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        for (size_t j = 0; j < sizeof x / sizeof *x; j++)
+            want[j] = functions[i].f((double)x[j]);
+        check_function(i, x, want, sizeof x / sizeof *x);
+    }
+    for (int s = 0; routine_set_at(s); s++) { /* tanh, erf, sin of -0 are -0 */
+        static const enum op odd[] = {OP_TANH, OP_ERF, OP_SIN};
+        for (size_t i = 0; i < 3; i++) {
+            float zero = -0.0f;
+            routine_elementwise(routine_set_at(s), odd[i], COMPUTE_F32)(&zero, &zero, NULL, NULL,
+                                                                        1);
+            assert_true(zero == 0 && signbit(zero));
+        }
+    }
+}
+
 /* The known answers of the Random123 library. */
 static void philox_gives_the_known_numbers(void **state)
 {
@@ -343,6 +429,8 @@ int main(void)
         cmocka_unit_test(conversions_agree_with_the_table),
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
+        cmocka_unit_test(functions_are_as_exact_as_said),
+        cmocka_unit_test(functions_of_special_values),
         cmocka_unit_test(philox_gives_the_known_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

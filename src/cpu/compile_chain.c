@@ -1,0 +1,420 @@
+/* Chains of elementwise operations: one step runs all of them, strip by strip.
+ *
+ * A strip is some hundred elements of the result. For each, the step runs the chain's routines one
+ * after another over strips in the first-level cache, so no operation makes a tile of its own. What
+ * is no elementwise operation of the result's shape is a leaf: computed before, as a whole. A chain
+ * ends in a value, in memory (a store) or in a reduction of its rows.
+ */
+#include "cpu/compile.h"
+
+/* A value on its way through the chain. */
+struct link {
+    uint8_t slot;
+    enum dtype dtype;
+    bool temporary; /* its slot is free again once it was read */
+};
+
+/* How the axes of the result become loops. */
+enum axes {
+    AXES_MERGE,    /* neighbours that all leaves cross evenly become one */
+    AXES_KEEP_ROW, /* all but the last one */
+    AXES_KEEP
+};
+
+struct chain {
+    struct compiler *compiler;
+    struct strip_detail *detail;
+    struct value result; /* only its shape counts */
+    struct value values[STRIP_SLOTS];
+    struct strip_leaf leaves[STRIP_SLOTS];
+    struct strip_op ops[STRIP_OPS];
+    bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];
+    size_t room[STRIP_SLOTS]; /* bytes of an element that a temporary has room for */
+};
+
+/* --- slots --- */
+
+/* Bytes of a strip's buffer: not a power of two, so that buffers do not fall on the same sets of
+ * the cache. */
+static size_t strip_bytes(size_t size)
+{
+    return STRIP * size + SLOT_ALIGNMENT;
+}
+
+static uint8_t new_slot(struct chain *ch)
+{
+    return (uint8_t)ch->detail->slots++;
+}
+
+static struct link temporary(struct chain *ch, enum dtype t)
+{
+    size_t size = dtype_size(t) > 4 ? 8 : 4;
+    int i = 1;
+    while (i < ch->detail->slots && !(ch->is_temporary[i] && !ch->busy[i] && ch->room[i] == size))
+        i++;
+    if (i == ch->detail->slots) {
+        new_slot(ch);
+        ch->is_temporary[i] = true;
+        ch->room[i] = size;
+        ch->detail->at[i] = memory_new(ch->compiler, strip_bytes(size));
+    }
+    ch->busy[i] = true;
+    return (struct link){(uint8_t)i, t, true};
+}
+
+static void release(struct chain *ch, struct link l)
+{
+    if (l.temporary)
+        ch->busy[l.slot] = false;
+}
+
+static struct strip_op *add_op(struct chain *ch, uint8_t dst)
+{
+    struct strip_op *op = &ch->ops[ch->detail->ops++];
+    *op = (struct strip_op){.dst = dst};
+    return op;
+}
+
+/* --- what a chain is made of --- */
+
+static bool same_extents(const struct type *t, const struct value *v)
+{
+    if (t->rank != v->rank)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->extent[i] != v->extent[i])
+            return false;
+    return true;
+}
+
+/* Can e be an operation of a chain, rather than a leaf? */
+static bool is_link(const struct compiler *c, const struct expr *e)
+{
+    struct operation o;
+    if (e->type.rank == 0 || expr_varying(c, e) || needs_divisor_check(c, e))
+        return false;
+    if (e->op != OP_CAST)
+        return describe_operation(c, e, &o) && o.kernel;
+    const struct expr *from = e->args[0];
+    return from->type.dtype != e->type.dtype ? from->type.rank > 0 : is_link(c, from);
+}
+
+static bool has_room(const struct chain *ch)
+{
+    return ch->detail->slots + MOST_OPERANDS < STRIP_SLOTS && ch->detail->ops + 8 < STRIP_OPS;
+}
+
+static struct link chain_expr(struct chain *ch, const struct expr *e, const struct link *into);
+
+static struct link convert_link(struct chain *ch, struct link from, enum dtype t,
+                                const struct link *into)
+{
+    if (from.dtype == t && !into)
+        return from;
+    struct link to = into ? *into : temporary(ch, t);
+    struct strip_op *op = add_op(ch, to.slot);
+    op->convert = ch->compiler->set->convert->convert[t][from.dtype];
+    op->x[0] = from.slot;
+    release(ch, from);
+    return to;
+}
+
+/* A slice whose access has no fault. */
+static bool is_safe_slice(const struct compiler *c, const struct sym *view, int axis,
+                          const struct index *index)
+{
+    struct literal start, extent;
+    if (index->kind == IX_ALL)
+        return true;
+    if (index->kind != IX_SLICE)
+        return false;
+    return !index->inside ||
+           (expr_constant(c, index->value, &start) && expr_constant(c, view->dims[axis], &extent) &&
+            start.i >= 0 && start.i + index->extent <= extent.i);
+}
+
+/* A row of a view that can be read at any time: its access has no fault, and nothing in the same
+ * expression changes memory. */
+static bool is_row_of_view(const struct compiler *c, const struct expr *e)
+{
+    if (c->lanes > 1 || (e->op != OP_ACCESS && e->op != OP_REF) || e->sym->storage != ST_VIEW ||
+        e->type.dtype != e->sym->type.dtype || e->type.rank != 1 || !c->program->streams)
+        return false;
+    for (int i = 0; i < e->indices; i++)
+        if (!is_safe_slice(c, e->sym, i, &e->index[i]))
+            return false;
+    return !e->otherwise || e->otherwise->type.rank == 0;
+}
+
+static struct link view_leaf(struct chain *ch, const struct expr *e)
+{
+    struct compiler *c = ch->compiler;
+    struct strip_detail *d = ch->detail;
+    struct value v = value_of_type(c, &e->type, 1);
+    struct access *a = access_new(c, e);
+    if (e->otherwise)
+        a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v.dtype).at;
+    ch->values[d->leaves] = v;
+    struct strip_leaf *leaf = &ch->leaves[d->leaves++];
+    *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch), .load = a};
+    leaf->size = (uint32_t)a->size;
+    leaf->fill = c->set->memory->fill[a->size_index];
+    return (struct link){leaf->slot, v.dtype, false};
+}
+
+static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype wanted)
+{
+    struct compiler *c = ch->compiler;
+    struct strip_detail *d = ch->detail;
+    if (is_row_of_view(c, e))
+        return view_leaf(ch, e);
+    struct value v = compile_expr(c, e, NULL);
+    if (value_elements(&v) < value_elements(&ch->result))
+        v = value_convert(c, v, wanted); /* once, not for each strip */
+    for (int i = 0; i < d->leaves; i++) {
+        const struct value *known = &ch->values[i];
+        if (known->at == v.at && known->dtype == v.dtype && value_same_shape(known, &v))
+            return (struct link){ch->leaves[i].slot, v.dtype, false};
+    }
+    ch->values[d->leaves] = v;
+    struct strip_leaf *leaf = &ch->leaves[d->leaves++];
+    *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch)};
+    leaf->size = (uint32_t)dtype_size(v.dtype);
+    leaf->fill = c->set->memory->fill[size_index(v.dtype)];
+    return (struct link){leaf->slot, v.dtype, false};
+}
+
+static struct link chain_operand(struct chain *ch, const struct expr *e, enum dtype wanted)
+{
+    bool link = has_room(ch) && same_extents(&e->type, &ch->result) && is_link(ch->compiler, e);
+    struct link l = link ? chain_expr(ch, e, NULL) : chain_leaf(ch, e, wanted);
+    return convert_link(ch, l, wanted, NULL);
+}
+
+static struct link chain_operation(struct chain *ch, const struct expr *e, const struct link *into)
+{
+    struct operation o;
+    struct link x[MOST_OPERANDS];
+    describe_operation(ch->compiler, e, &o);
+    for (int i = 1; i < o.operands; i++)
+        x[i] = chain_operand(ch, e->args[i - 1], o.types[i]);
+    bool direct = into && o.types[0] == e->type.dtype;
+    struct link to = direct ? *into : temporary(ch, o.types[0]);
+    struct strip_op *op = add_op(ch, to.slot);
+    op->kernel = o.kernel;
+    for (int i = 1; i < o.operands; i++) {
+        op->x[i - 1] = x[i].slot;
+        release(ch, x[i]);
+    }
+    if (o.types[0] == e->type.dtype)
+        return to;
+    return convert_link(ch, to, e->type.dtype, into);
+}
+
+/* The value of a link expression; in *into if that is given. */
+static struct link chain_expr(struct chain *ch, const struct expr *e, const struct link *into)
+{
+    if (e->op != OP_CAST)
+        return chain_operation(ch, e, into);
+    const struct expr *from = e->args[0];
+    if (from->type.dtype == e->type.dtype)
+        return chain_expr(ch, from, into);
+    return convert_link(ch, chain_operand(ch, from, from->type.dtype), e->type.dtype, into);
+}
+
+/* --- loops --- */
+
+static bool merges(const struct chain *ch, int64_t stride[][NEST_RANK], int last, int axis,
+                   int64_t extent)
+{
+    for (int i = 0; i < ch->detail->leaves; i++)
+        if (stride[i][last] != stride[i][axis] * extent)
+            return false;
+    return true;
+}
+
+/* The strides of leaf i along the axes of the result. */
+static void leaf_strides(const struct chain *ch, int i, int64_t *stride)
+{
+    const struct value *v = &ch->values[i], *result = &ch->result;
+    int64_t step = 1;
+    for (int axis = result->rank - 1; axis >= 0; axis--) {
+        int own = axis - (result->rank - v->rank);
+        int64_t n = own >= 0 ? v->extent[own] : 1;
+        stride[axis] = n > 1 ? step : 0;
+        step *= n;
+    }
+}
+
+static void lay_loops(struct chain *ch, enum axes axes)
+{
+    struct strip_detail *d = ch->detail;
+    int64_t stride[STRIP_SLOTS][NEST_RANK];
+    int rank = ch->result.rank;
+    for (int i = 0; i < d->leaves; i++)
+        leaf_strides(ch, i, stride[i]);
+    d->rank = 0;
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t extent = ch->result.extent[axis];
+        bool keep = axes == AXES_KEEP || (axes == AXES_KEEP_ROW && axis == rank - 1);
+        int last = d->rank - 1;
+        if (extent == 1 && !keep)
+            continue;
+        bool merge = !keep && last >= 0 && merges(ch, stride, last, axis, extent);
+        if (!merge)
+            last = d->rank++;
+        d->extent[last] = merge ? d->extent[last] * extent : extent;
+        for (int i = 0; i < d->leaves; i++)
+            ch->leaves[i].stride[last] = stride[i][axis];
+    }
+    if (d->rank == 0)
+        d->extent[d->rank++] = 1; /* one element */
+}
+
+/* How each leaf is read, now that the loops are known. */
+static void place_leaves(struct chain *ch)
+{
+    struct strip_detail *d = ch->detail;
+    int row = d->rank - 1;
+    bool short_rows = d->extent[row] < STRIP;
+    for (int i = 0; i < d->leaves; i++) {
+        struct strip_leaf *leaf = &ch->leaves[i];
+        int64_t step = 1;
+        bool flat = true, fixed = true;
+        for (int axis = row; axis >= 0; step *= d->extent[axis--]) {
+            flat &= leaf->stride[axis] == step || d->extent[axis] == 1;
+            fixed &= axis == row || leaf->stride[axis] == 0;
+        }
+        bool spread = leaf->stride[row] == 0;
+        leaf->way = flat                              ? LEAF_FLAT
+                    : fixed && (spread || short_rows) ? LEAF_FIXED
+                    : spread                          ? LEAF_SPREAD
+                    : short_rows                      ? LEAF_COPIED
+                                                      : LEAF_ROW;
+        bool direct = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
+        if (!direct || leaf->load)
+            d->at[leaf->slot] = memory_new(ch->compiler, strip_bytes(leaf->size));
+    }
+}
+
+/* --- the whole --- */
+
+static void chain_begin(struct chain *ch, struct compiler *c, const struct type *shape)
+{
+    *ch = (struct chain){.compiler = c, .detail = arena_new(c->arena, struct strip_detail)};
+    ch->result.rank = shape->rank;
+    ch->result.lanes = 1;
+    memcpy(ch->result.extent, shape->extent, sizeof shape->extent);
+    ch->detail->slots = 1; /* the result's */
+}
+
+/* Emits the step, once the loops are laid; the caller sets where it ends. */
+static struct instr *chain_end(struct chain *ch)
+{
+    struct arena *a = ch->compiler->arena;
+    struct strip_detail *d = ch->detail;
+    place_leaves(ch);
+    struct strip_leaf *leaves = arena_array(a, struct strip_leaf, d->leaves);
+    struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
+    memcpy(leaves, ch->leaves, (size_t)d->leaves * sizeof *leaves);
+    memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
+    d->leaf = leaves;
+    d->op = ops;
+    struct instr *in = emit_step(ch->compiler, step_strips);
+    in->detail = d;
+    return in;
+}
+
+bool is_chain(const struct compiler *c, const struct expr *e)
+{
+    return !c->plain && is_link(c, e);
+}
+
+struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    struct chain ch;
+    struct value to = result_place(c, e, into);
+    uint32_t top = c->top;
+    chain_begin(&ch, c, &e->type);
+    chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
+    ch.detail->size = (uint32_t)dtype_size(e->type.dtype);
+    lay_loops(&ch, AXES_MERGE);
+    chain_end(&ch)->dst = to.at;
+    c->top = top;
+    return to;
+}
+
+/* --- into memory --- */
+
+enum { SHORT_ROW = 16 }; /* elements; a strip of shorter rows is better stored as a whole */
+
+bool store_takes_chain(const struct compiler *c, const struct expr *target,
+                       const struct expr *value)
+{
+    const struct type *t = &value->type;
+    enum storage storage = target->sym->storage;
+    if (c->plain || c->lanes > 1 || (storage != ST_VIEW && storage != ST_SHARED))
+        return false;
+    if (t->rank == 0 || t->rank != target->type.rank || t->extent[t->rank - 1] < SHORT_ROW)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->extent[i] != target->type.extent[i])
+            return false;
+    for (int i = 0; i < target->indices; i++)
+        if (target->index[i].kind == IX_GATHER)
+            return false;
+    return is_link(c, value) || (value->op == OP_REF && value->sym->storage == ST_REG);
+}
+
+void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value)
+{
+    struct chain ch;
+    enum dtype t = target->sym->type.dtype;
+    uint32_t top = c->top;
+    chain_begin(&ch, c, &value->type);
+    struct strip_detail *d = ch.detail;
+    d->last = chain_operand(&ch, value, t).slot;
+    d->size = (uint32_t)dtype_size(t);
+    struct access *a = access_new(c, target);
+    d->store = a;
+    d->stream = c->program->streams && a->space == SPACE_VIEW;
+    for (int axis = 0, i = 0; i < a->rank; i++)
+        if (a->axis[i].kind != IX_ELEMENT)
+            d->store_axis[axis++] = (uint8_t)i;
+    lay_loops(&ch, AXES_KEEP);
+    chain_end(&ch);
+    c->top = top;
+}
+
+/* --- into a reduction --- */
+
+bool reduce_takes_chain(const struct compiler *c, const struct expr *e)
+{
+    const struct expr *x = e->args[0];
+    return !c->plain && e->op != OP_SCAN && (e->axis < 0 || e->axis == x->type.rank - 1) &&
+           is_link(c, x);
+}
+
+bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct chain_reduction *r,
+                          const struct value *to, struct value *x)
+{
+    struct chain ch;
+    const struct type *t = &e->args[0]->type;
+    *x = (struct value){.lanes = 1};
+    chain_begin(&ch, c, t);
+    struct strip_detail *d = ch.detail;
+    d->last = chain_operand(&ch, e->args[0], to->dtype).slot;
+    d->size = (uint32_t)dtype_size(to->dtype);
+    lay_loops(&ch, e->axis < 0 ? AXES_MERGE : AXES_KEEP_ROW);
+    bool rows = e->axis >= 0 || d->rank == 1;
+    if (rows) {
+        d->reduce = r->reduce;
+        d->reduce_add = r->add;
+        d->reduce_end = r->end;
+    } else { /* one result of many rows: the chain's value is made after all */
+        *x = value_new(c, to->dtype, t->rank, t->extent, 1);
+        ch.ops[d->ops - 1].dst = 0;
+    }
+    chain_end(&ch)->dst = rows ? to->at : x->at;
+    return rows;
+}

@@ -1,0 +1,347 @@
+/* The step of a chain of elementwise operations: all of its routines over one strip of the result,
+ * then over the next. A strip is a part of a long row, or several short rows. */
+#include "cpu/program.h"
+
+/* A view of so many bytes is larger than the caches next to a core: what is stored there goes past
+ * them, as it will not be there when somebody reads it. */
+#define STREAM_FROM ((int64_t)8 << 20)
+
+/* Into the second-level cache; an address that is nobody's does no harm. */
+#if defined(__GNUC__)
+#define FETCH(at) __builtin_prefetch(at, 0, 2)
+#else
+#define FETCH(at) (void)(at)
+#endif
+
+/* Where a strip's rows go in memory: the elements of the result that lie inside. */
+struct strip_target {
+    const struct access *access;
+    struct box box;
+    unsigned char *memory; /* where all indices are 0, but those along axes that are elements */
+    const int64_t *stride;
+    bool stream;
+};
+
+/* Where a step is. */
+struct strips {
+    struct frame *frame;
+    const struct strip_detail *detail;
+    unsigned char *p[STRIP_SLOTS];    /* of each slot, for this strip */
+    size_t n;                         /* elements of a row */
+    size_t row, rows;                 /* the strip's first row, and how many: 1 of long ones */
+    size_t first, count;              /* its first element in the row, and how many in all */
+    unsigned char *base[STRIP_SLOTS]; /* of each leaf, */
+    size_t valid[STRIP_SLOTS];        /* and how many elements it has; beyond them: otherwise */
+    struct strip_target target;       /* detail->store */
+};
+
+/* --- leaves --- */
+
+/* A leaf's element at the start of a row, from the leaf's first. */
+static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *leaf, size_t row)
+{
+    int64_t offset = 0;
+    for (int axis = d->rank - 2; axis > 0; axis--) {
+        size_t extent = (size_t)d->extent[axis];
+        offset += (int64_t)(row % extent) * leaf->stride[axis];
+        row /= extent;
+    }
+    if (d->rank > 1)
+        offset += (int64_t)row * leaf->stride[0];
+    return (size_t)offset;
+}
+
+/* Puts `rows` rows from `row` on, n elements of each, into the leaf's buffer. */
+static void fill_leaf(const struct strips *s, int i, size_t row, size_t rows, size_t n)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    const unsigned char *base = s->base[i];
+    unsigned char *to = s->p[leaf->slot];
+    bool spread = leaf->stride[s->detail->rank - 1] == 0;
+    for (size_t end = row + rows; row < end; row++, to += n * leaf->size) {
+        const unsigned char *from = base + row_offset(s->detail, leaf, row) * leaf->size;
+        if (spread)
+            leaf->fill(to, from, n);
+        else
+            memcpy(to, from, n * leaf->size);
+    }
+}
+
+/* What is the same in all strips is made once. */
+static void fill_fixed(const struct strips *s, size_t rows)
+{
+    for (int i = 0; i < s->detail->leaves; i++)
+        if (s->detail->leaf[i].way == LEAF_FIXED)
+            fill_leaf(s, i, 0, rows, s->n < STRIP ? s->n : STRIP);
+}
+
+/* `count` elements from `first` on where they lie; what is not there comes from a buffer. */
+static unsigned char *leaf_part(const struct strips *s, int i, size_t first)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    unsigned char *from = s->base[i] + first * leaf->size;
+    static const uint64_t zero = 0;
+    if (first + s->count <= s->valid[i])
+        return from;
+    unsigned char *buffer = frame_at(s->frame, s->detail->at[leaf->slot]);
+    uint32_t otherwise = leaf->load->otherwise;
+    size_t there = first < s->valid[i] ? s->valid[i] - first : 0;
+    memcpy(buffer, from, there * leaf->size);
+    leaf->fill(buffer + there * leaf->size,
+               otherwise == NO_SLOT ? (const void *)&zero : frame_at(s->frame, otherwise),
+               s->count - there);
+    return buffer;
+}
+
+static void place_leaf(struct strips *s, int i)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    switch (leaf->way) {
+    case LEAF_FIXED: return;
+    case LEAF_FLAT: s->p[leaf->slot] = leaf_part(s, i, s->row * s->n + s->first); return;
+    case LEAF_ROW:
+        s->p[leaf->slot] = leaf_part(s, i, row_offset(s->detail, leaf, s->row) + s->first);
+        return;
+    default:
+        if (s->first == 0)
+            fill_leaf(s, i, s->row, s->rows, s->n < STRIP ? s->n : STRIP);
+        return;
+    }
+}
+
+/* --- rows of views --- */
+
+/* Can what is stored change what the leaf reads later? The whole view may be stored to. */
+static bool target_overlaps(const struct strips *s, const unsigned char *from, size_t bytes)
+{
+    const struct access *a = s->detail->store;
+    if (!a)
+        return false;
+    const int64_t *extent = access_extents(s->frame, a), *stride = access_strides(s->frame, a);
+    const unsigned char *base = access_base(s->frame, a);
+    uintptr_t low = (uintptr_t)base, high = low + a->size;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t reach = (extent[i] - 1) * stride[i] * (int64_t)a->size;
+        *(reach < 0 ? &low : &high) += (uintptr_t)reach;
+    }
+    return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
+}
+
+/* The row where it lies, unless its elements are not side by side, or begin outside, or a leaf that
+ * is made once needs more of them than there are. false: a copy under way is in the way. */
+static bool open_row(struct strips *s, int i, struct loc loc)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    const struct access *a = leaf->load;
+    struct frame *f = s->frame;
+    struct box box;
+    if (!access_box(f, a, loc, &box) || !async_leaves_box(f, a, &box, loc))
+        return false;
+    size_t there = (size_t)(box.high[0] - box.low[0]);
+    unsigned char *from = access_base(f, a) + box.low[0] * (int64_t)a->size;
+    bool whole = there == (size_t)a->elements;
+    bool in_parts = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
+    if (access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] &&
+        (whole || in_parts) && !target_overlaps(s, from, there * a->size)) {
+        s->base[i] = from;
+        s->valid[i] = whole ? SIZE_MAX : there;
+        return true;
+    }
+    box_load(f, a, &box, s->base[i], a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    return true;
+}
+
+static bool open_leaves(struct strips *s, struct loc loc)
+{
+    for (int i = 0; i < s->detail->leaves; i++) {
+        s->base[i] = frame_at(s->frame, s->detail->leaf[i].at);
+        s->valid[i] = SIZE_MAX;
+        if (s->detail->leaf[i].load && !open_row(s, i, loc))
+            return false;
+    }
+    return true;
+}
+
+/* --- rows ahead --- */
+
+enum {
+    LINE = 64,
+    LINES_AHEAD = 16, /* fetched for each strip, of 32 lines of f32 */
+    SHORTEST_AHEAD = 1024,
+    FARTHEST = 1 << 26 /* bytes */
+};
+
+void note_row(struct row_ahead *ahead, const unsigned char *from, size_t bytes)
+{
+    ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)ahead->last);
+    bool known = ahead->last && step != 0 && step < FARTHEST && step > -FARTHEST;
+    ahead->last = from;
+    ahead->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
+    ahead->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
+}
+
+static void fetch_ahead(struct frame *f)
+{
+    for (uint32_t i = 0; i < f->program->ahead_count; i++) {
+        struct row_ahead *ahead = &f->ahead[i];
+        size_t part = ahead->left < LINES_AHEAD * LINE ? ahead->left : LINES_AHEAD * LINE;
+        for (size_t at = 0; at < part; at += LINE)
+            FETCH(ahead->next + at);
+        ahead->next += part;
+        ahead->left -= part;
+    }
+}
+
+/* --- one strip --- */
+
+static void run_strip(struct strips *s)
+{
+    const struct strip_detail *d = s->detail;
+    unsigned char *const *p = s->p;
+    fetch_ahead(s->frame);
+    for (int i = 0; i < d->leaves; i++)
+        place_leaf(s, i);
+    for (int i = 0; i < d->ops; i++) {
+        const struct strip_op *op = &d->op[i];
+        if (op->kernel)
+            op->kernel(p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]], s->count);
+        else
+            op->convert(p[op->dst], p[op->x[0]], s->count);
+    }
+}
+
+/* --- to memory --- */
+
+/* false: a fault, or a copy under way is in the way. */
+static bool target_open(struct strips *s, const struct instr *in)
+{
+    const struct access *a = s->detail->store;
+    struct strip_target *t = &s->target;
+    t->access = a;
+    if (!access_box(s->frame, a, in->loc, &t->box) ||
+        !async_leaves_box(s->frame, a, &t->box, in->loc))
+        return false;
+    t->memory = access_base(s->frame, a);
+    t->stride = access_strides(s->frame, a);
+    const int64_t *extent = access_extents(s->frame, a);
+    int64_t bytes = (int64_t)a->size;
+    for (int i = 0; i < a->rank; i++) {
+        bytes *= extent[i] < STREAM_FROM ? extent[i] : STREAM_FROM;
+        bytes = bytes < STREAM_FROM ? bytes : STREAM_FROM;
+        if (a->axis[i].kind == IX_ELEMENT)
+            t->memory += t->box.start[i] * t->stride[i] * (int64_t)a->size;
+    }
+    t->stream = s->detail->stream && bytes == STREAM_FROM;
+    return true;
+}
+
+/* Adds an axis's share to *memory; false: the coordinate lies outside. */
+static bool target_axis(const struct strip_target *t, int axis, int64_t coordinate,
+                        unsigned char **memory)
+{
+    int64_t index = t->box.start[axis] + coordinate;
+    if (index < t->box.low[axis] || index >= t->box.high[axis])
+        return false;
+    *memory += index * t->stride[axis] * (int64_t)t->access->size;
+    return true;
+}
+
+/* `count` elements of a row, from `first` on. */
+static void store_row(const struct strips *s, size_t row, const unsigned char *from, size_t count)
+{
+    const struct strip_detail *d = s->detail;
+    const struct strip_target *t = &s->target;
+    unsigned char *to = t->memory;
+    for (int axis = d->rank - 2; axis >= 0; axis--) {
+        if (!target_axis(t, d->store_axis[axis], (int64_t)(row % (size_t)d->extent[axis]), &to))
+            return;
+        row /= (size_t)d->extent[axis];
+    }
+    int axis = d->store_axis[d->rank - 1];
+    int64_t start = t->box.start[axis] + (int64_t)s->first, end = start + (int64_t)count;
+    int64_t low = start > t->box.low[axis] ? start : t->box.low[axis];
+    int64_t high = end < t->box.high[axis] ? end : t->box.high[axis];
+    if (low >= high)
+        return;
+    to += low * t->stride[axis] * (int64_t)d->size;
+    from += (low - start) * (int64_t)d->size;
+    if (t->stride[axis] == 1 && t->stream)
+        s->frame->program->set->stream->copy(to, from, (size_t)(high - low) * d->size);
+    else if (t->stride[axis] == 1)
+        memcpy(to, from, (size_t)(high - low) * d->size);
+    else
+        s->frame->program->set->memory->copy[t->access->size_index](
+            to, from, &(struct nest){1, {high - low}, {t->stride[axis]}, {1}});
+}
+
+static void store_strip(const struct strips *s)
+{
+    size_t n = s->count / s->rows;
+    const unsigned char *from = s->p[s->detail->last];
+    if (s->target.box.empty)
+        return;
+    for (size_t i = 0; i < s->rows; i++)
+        store_row(s, s->row + i, from + i * n * s->detail->size, n);
+}
+
+/* --- to a reduction --- */
+
+static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
+{
+    const struct strip_detail *d = s->detail;
+    const unsigned char *x = s->p[d->last];
+    size_t size = d->size, skip = 0;
+    to += s->row * size;
+    if (s->n < STRIP) {
+        d->reduce(to, x, s->rows, s->n, 1);
+        return;
+    }
+    if (s->first == 0) {
+        skip = REDUCTION_PARTS;
+        memcpy(part, x, skip * size);
+    }
+    d->reduce_add(part, x + skip * size, s->count - skip);
+    if (s->first + STRIP >= s->n) {
+        d->reduce_end(part);
+        memcpy(to, part, size);
+    }
+}
+
+/* --- the step --- */
+
+static void end_strip(struct strips *s, unsigned char *to, void *part)
+{
+    if (s->detail->store)
+        store_strip(s);
+    else if (s->detail->reduce)
+        reduce_strip(s, to, part);
+}
+
+void step_strips(struct frame *f, const struct instr *in)
+{
+    const struct strip_detail *d = in->detail;
+    struct strips s; /* large: what is not used is not set */
+    s.frame = f;
+    s.detail = d;
+    s.n = (size_t)d->extent[d->rank - 1];
+    _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
+    size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
+    unsigned char *to = frame_at(f, in->dst);
+    if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
+        return;
+    for (int axis = 0; axis < d->rank - 1; axis++)
+        all_rows *= (size_t)d->extent[axis];
+    for (int i = 1; i < d->slots; i++)
+        s.p[i] = frame_at(f, d->at[i]);
+    fill_fixed(&s, most < all_rows ? most : all_rows);
+    for (s.row = 0; s.row < all_rows; s.row += s.rows) {
+        s.rows = all_rows - s.row < most ? all_rows - s.row : most;
+        for (s.first = 0; s.first < s.n; s.first += STRIP) {
+            size_t left = s.n - s.first;
+            s.count = s.rows * (left < STRIP ? left : STRIP);
+            s.p[0] = to + (s.row * s.n + s.first) * d->size;
+            run_strip(&s);
+            end_strip(&s, to, part);
+        }
+    }
+}
