@@ -19,7 +19,7 @@ static const struct mma_shape shapes[] = {
     {8, 8, 128, 1}, {16, 8, 128, 1}, {16, 8, 256, 1},                  /* b1 */
 };
 
-bool mma_shape_exists(struct mma_shape shape)
+static bool shape_exists(struct mma_shape shape)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (shapes[i].m == shape.m && shapes[i].n == shape.n && shapes[i].k == shape.k &&
@@ -70,7 +70,7 @@ static void fragment_c(int m, int n, struct layout *out)
 
 bool layout_mma(struct mma_shape shape, enum matrix_operand operand, struct layout *out)
 {
-    if (!mma_shape_exists(shape))
+    if (!shape_exists(shape))
         return false;
     layout_init(out);
     switch (operand) {

@@ -34,10 +34,9 @@ struct dot_source dot_source_of(const struct expr *dot, int side);
  * alive for several steps; those across it are read a step ahead of their use. */
 bool dot_goes_by_columns(const struct dot_plan *p, enum dtype factor);
 
-/* About how many instructions a product is, for whoever thinks of repeating it: a loop of more than
- * some 8000 no longer fits the instruction cache. */
-int64_t dot_instructions(const struct dot_plan *p);
-/* Of the products in a list of statements, those of inner loops once. */
+/* About how many instructions the products in a list of statements are, those of inner loops once,
+ * for whoever thinks of repeating it: a loop of more than some 8000 no longer fits the instruction
+ * cache. */
 int64_t dot_instructions_in(struct lower *l, const struct stmt *first);
 
 /* acc += a · b, in acc's registers; acc is in plan->c. */
