@@ -49,7 +49,8 @@ void lower_error(struct lower *l, struct loc loc, const char *format, ...) DIAG_
 /* The instructions to come belong to this place of the source (.loc). */
 void lower_line(struct lower *l, struct loc loc);
 /* Places to come are of this text: names its file (.file), finds where its lines begin. lower_line
- * does it for a text that is not the one before; ahead of the function it is for the kernel's own. */
+ * does it for a text that is not the one before; ahead of the function it is done for the kernel's
+ * own. */
 void lower_source(struct lower *l, const struct source *source);
 static inline bool lower_has(const struct lower *l, int sm)
 {
