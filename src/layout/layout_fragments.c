@@ -8,6 +8,7 @@
  * the group along n, groups along m, then the other eight rows. The tests check this against the
  * formulae of each section.
  */
+#include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
 static const struct mma_shape shapes[] = {
@@ -91,7 +92,7 @@ struct division {
 
 static struct division divide(int32_t extent, int32_t atom, int32_t warps, bool scattered)
 {
-    int32_t atoms = (extent + atom - 1) / atom, reps = (atoms + warps - 1) / warps;
+    int32_t atoms = divide_up(extent, atom), reps = divide_up(atoms, warps);
     struct division d = {atom, reps, warps, 1, reps};
     if (scattered) {
         d.rep_step = warps;
