@@ -1,12 +1,13 @@
-/* The thread-level kernels beside the same in CUDA C, on one GPU; every line printed is a JSON object.
+/* The thread-level kernels beside the same in CUDA C, on one GPU; every line printed is a JSON
+ * object.
  *
  *     cc -O2 -Iinclude bench/against_nvcc.c build/libtilewright.a -lm -lpthread -ldl -o against_nvcc
  *     nvcc -O3 -arch=native -cubin bench/cuda/sgemm.cu -o sgemm.cubin
  *     ./against_nvcc sgemm.cubin [M N K [MS]]
  *
- * Run from the repository's root; bench/gpu.py builds and runs it. Sizes are 2048 unless given. Both
- * run in turn on the same arrays, for MS milliseconds (20) a turn; times are medians of the GPU's.
- * Status 1: a call failed.
+ * Run from the repository's root; bench/gpu.py builds and runs it. Sizes are 2048 unless given.
+ * Both run in turn on the same arrays, for MS milliseconds (20) a turn; times are medians of the
+ * GPU's. Status 1: a call failed.
  */
 #include "tilewright.h"
 

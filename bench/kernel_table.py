@@ -5,9 +5,10 @@
 
 Default configurations. Registers are what ptxas says, so none without it; blocks and warps on a multiprocessor follow from them,
 from threads and from shared memory. Counters are the simulator's. With a GPU there are times, of products of 4096 cubed; with
-ncu also what the profiler counts, and how busy it finds each unit, in percent of what the unit can do: the busiest bounds the
-kernel, or, where none is as busy as BUSY, waiting does. Work of the kernel is 2·m·n·k (attention: 4·heads·nq·nk·d) operations;
-without ncu what bounds it is told from the data sheet's peaks (PEAKS). What is not known is a dash.
+ncu also what the profiler counts, and how busy it finds each unit, in percent of what the unit can do (slots: issue slots of the
+warp schedulers): the busiest bounds the kernel, or, where none is as busy as BUSY, waiting does. Work of the kernel is 2·m·n·k
+(attention: 4·heads·nq·nk·d) operations; without ncu what bounds it is told from the data sheet's peaks (PEAKS). What is not known
+is a dash.
 """
 import argparse
 import glob
@@ -38,7 +39,7 @@ UNITS = {
     "shared": ["l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed"],
     "L2": ["lts__throughput.avg.pct_of_peak_sustained_elapsed"],
     "HBM": ["gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed"],
-    "issue": ["smsp__issue_active.avg.pct_of_peak_sustained_active"],
+    "slots": ["smsp__issue_active.avg.pct_of_peak_sustained_active"],
 }
 OCCUPIED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 # The simulator's counters, and the profiler's whose sum each is.

@@ -15,7 +15,7 @@ struct simulate_call {
 
 static uint64_t tile_bytes(const struct sym *s)
 {
-    return (uint64_t)type_elements(&s->type) * dtype_size(s->type.dtype);
+    return (uint64_t)type_bytes(&s->type);
 }
 
 static bool is_placed(const struct sym *s)

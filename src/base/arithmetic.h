@@ -1,4 +1,4 @@
-/* Arithmetic that several executors do alike, bit for bit. */
+/* Arithmetic that several executors do alike, bit for bit, and that of counts. */
 #ifndef TW_ARITHMETIC_H
 #define TW_ARITHMETIC_H
 
@@ -39,6 +39,12 @@ static inline uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word
     }
     const uint32_t words[4] = {x0, x1, x2, x3};
     return words[word & 3];
+}
+
+/* a / b, rounded up. Neither is below 0, nor is b 0. */
+static inline int32_t divide_up(int32_t a, int32_t b)
+{
+    return (a + b - 1) / b;
 }
 
 /* Of the magnitudes; of 0 and x it is that of x. INT64_MIN counts as INT64_MAX. */

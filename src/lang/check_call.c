@@ -387,8 +387,7 @@ static struct expr *check_bytes(struct checker *c, const struct node *n)
         }
     if (!check_size(c, &x->type, x->loc))
         return NULL;
-    int64_t bytes = type_elements(&x->type) * (int64_t)dtype_size(x->type.dtype);
-    return expr_int(c->kernel, DT_NONE, bytes, n->loc);
+    return expr_int(c->kernel, DT_NONE, type_bytes(&x->type), n->loc);
 }
 
 /* MAX and REDUCE_MAX share a name: two operands make the difference. */

@@ -58,20 +58,3 @@ int gf2_rank(const uint64_t *vectors, int count)
     }
     return rank;
 }
-
-/* Zassenhaus: of the rows (a, a) and (b, 0), those whose left half vanishes have the intersection
- * on the right. */
-int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count, uint64_t *out)
-{
-    struct gf2_space s;
-    gf2_init(&s);
-    for (int i = 0; i < a_count; i++)
-        gf2_insert(&s, a[i] << 32 | a[i], 0);
-    for (int i = 0; i < b_count; i++)
-        gf2_insert(&s, b[i] << 32, 0);
-    int count = 0;
-    for (int bit = 0; bit < 32; bit++)
-        if (s.row[bit])
-            out[count++] = s.row[bit];
-    return count;
-}

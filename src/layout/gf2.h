@@ -23,9 +23,6 @@ bool gf2_contains(const struct gf2_space *s, uint64_t v);
 /* *tag: the inserted vectors whose sum is v. False where v is not in the space. */
 bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag);
 int gf2_rank(const uint64_t *vectors, int count);
-/* A basis of the intersection of two spans, at most 64 vectors of at most 32 bits each; the number
- * of vectors. */
-int gf2_intersect(const uint64_t *a, int a_count, const uint64_t *b, int b_count, uint64_t *out);
 
 static inline int gf2_highest(uint64_t v) /* -1 for 0 */
 {

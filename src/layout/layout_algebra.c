@@ -13,6 +13,7 @@
  */
 #include "layout/layout.h"
 
+#include "base/arithmetic.h"
 #include "layout/gf2.h"
 
 #include <string.h>
@@ -513,7 +514,7 @@ bool layout_divide(const struct layout *l, const struct layout *inner_in, struct
         by[j] = inner.outs[j].extent;
         out.flip[j] ^= inner.flip[j];
         out.offset[j] -= inner.offset[j];
-        out.outs[j].extent = (out.outs[j].extent + by[j] - 1) / by[j];
+        out.outs[j].extent = divide_up(out.outs[j].extent, by[j]);
     }
     for (int i = 0; i < out.in_count; i++) {
         out.ins[i].extent /= layout_in_extent(&inner, out.ins[i].axis);

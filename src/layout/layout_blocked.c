@@ -6,14 +6,10 @@
  * even a sector divides, the row is rounded up and its end is masked. Warps are dealt to the slow
  * axes, the factor that divides first, the rest with a mask.
  */
+#include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
 enum { RANK_MAX = 6, VECTOR_BITS = 128, SECTOR_BITS = 256 };
-
-static int32_t ceil_div(int32_t a, int32_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static int32_t power_below(int32_t limit,
                            int32_t n) /* largest power of two that is <= limit and divides n */
@@ -69,13 +65,13 @@ static void deal_lanes(struct deal *d, int rank, int32_t along)
     int32_t lanes = LAYOUT_LANES;
     for (int i = rank - 1; i >= 0; i--) {
         d->lanes[i] = i == rank - 1 ? along : power_over(lanes, d->left[i]);
-        d->left[i] = ceil_div(d->left[i], d->lanes[i]);
+        d->left[i] = divide_up(d->left[i], d->lanes[i]);
         lanes /= d->lanes[i];
     }
     int32_t more =
         power_over(lanes, d->left[rank - 1]); /* few rows: the last axis takes the rest */
     d->lanes[rank - 1] *= more;
-    d->left[rank - 1] = ceil_div(d->left[rank - 1], more);
+    d->left[rank - 1] = divide_up(d->left[rank - 1], more);
     d->free_lanes = lanes / more;
 }
 
@@ -97,7 +93,7 @@ static void deal_warps(struct deal *d, int rank, int32_t warps)
         while (warps % more)
             more++;
         d->warps[widest] *= more;
-        d->left[widest] = ceil_div(d->left[widest], more);
+        d->left[widest] = divide_up(d->left[widest], more);
         warps /= more;
     }
     d->free_warps = warps;
@@ -108,7 +104,7 @@ bool layout_blocked(const int32_t *extents, int rank, int bits, int vector, int 
 {
     if (rank < 1 || vector < 1)
         return false;
-    int32_t along = lanes_along(ceil_div(extents[rank - 1], vector), vector * bits);
+    int32_t along = lanes_along(divide_up(extents[rank - 1], vector), vector * bits);
     return layout_blocked_lanes(extents, rank, vector, warps, along, out);
 }
 
@@ -120,7 +116,7 @@ bool layout_blocked_lanes(const int32_t *extents, int rank, int vector, int warp
         along > LAYOUT_LANES || (along & (along - 1)))
         return false;
     for (int i = 0; i < rank; i++)
-        d.left[i] = i == rank - 1 ? ceil_div(extents[i], vector) : extents[i];
+        d.left[i] = i == rank - 1 ? divide_up(extents[i], vector) : extents[i];
     deal_lanes(&d, rank, along);
     deal_warps(&d, rank, warps);
 

@@ -5,6 +5,7 @@
  * column the same of B: one word serves all of them. Within a vector elements are neighbours in m
  * (in n), so that one access of 16 bytes fetches it where m (n) is contiguous.
  */
+#include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
 /* One axis of the tile. */
@@ -16,7 +17,7 @@ struct side {
 static struct side side_of(int32_t extent, int vector, int lanes, int warps, enum layout_axis axis)
 {
     int32_t atom = vector * lanes * warps;
-    return (struct side){vector, lanes, warps, (extent + atom - 1) / atom, axis};
+    return (struct side){vector, lanes, warps, divide_up(extent, atom), axis};
 }
 
 /* Steps along an axis: vector, lanes, reps, warps, each above the one before. */

@@ -8,6 +8,7 @@
  * the group along n, groups along m, then the other eight rows. The tests check this against the
  * formulae of each section.
  */
+#include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
 static const struct mma_shape shapes[] = {
@@ -19,7 +20,7 @@ static const struct mma_shape shapes[] = {
     {8, 8, 128, 1}, {16, 8, 128, 1}, {16, 8, 256, 1},                  /* b1 */
 };
 
-bool mma_shape_exists(struct mma_shape shape)
+static bool shape_exists(struct mma_shape shape)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (shapes[i].m == shape.m && shapes[i].n == shape.n && shapes[i].k == shape.k &&
@@ -70,7 +71,7 @@ static void fragment_c(int m, int n, struct layout *out)
 
 bool layout_mma(struct mma_shape shape, enum matrix_operand operand, struct layout *out)
 {
-    if (!mma_shape_exists(shape))
+    if (!shape_exists(shape))
         return false;
     layout_init(out);
     switch (operand) {
@@ -91,7 +92,7 @@ struct division {
 
 static struct division divide(int32_t extent, int32_t atom, int32_t warps, bool scattered)
 {
-    int32_t atoms = (extent + atom - 1) / atom, reps = (atoms + warps - 1) / warps;
+    int32_t atoms = divide_up(extent, atom), reps = divide_up(atoms, warps);
     struct division d = {atom, reps, warps, 1, reps};
     if (scattered) {
         d.rep_step = warps;

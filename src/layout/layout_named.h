@@ -18,9 +18,8 @@ enum matrix_operand { MATRIX_A, MATRIX_B, MATRIX_C }; /* C: what is added, and t
 struct mma_shape {
     int m, n, k, bits;
 };
-/* Does mma.sync have it (any type of that width)? Not m8n8k4 of f16, whose fragments are of the
- * first matrix units. */
-bool mma_shape_exists(struct mma_shape shape);
+/* False where mma.sync has no such shape for any type of that width. Not m8n8k4 of f16 either,
+ * whose fragments are of the first matrix units. */
 bool layout_mma(struct mma_shape shape, enum matrix_operand operand, struct layout *out);
 
 /* A tile spread over warps_m x warps_n warps, each running mma over its part. The factor that a

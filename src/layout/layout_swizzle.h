@@ -13,8 +13,9 @@ struct shared_access {
     int most;                  /* bytes a lane at most; 16 for all but special reasons */
     int needed; /* bytes a lane at least: 4, 8 or 16 for asynchronous copies; else 0 */
     int weight; /* how often, beside the other accesses */
-    int apart; /* elements that are neighbours along this axis (counted from 1) are not to be had in one
-                   vector: they are wanted one after the other; 0: none such */
+    /* Elements that are neighbours along this axis (counted from 1) are not to be had in one
+     * vector: they are wanted one after the other; 0: none such. */
+    int apart;
 };
 
 struct shared_wish {

@@ -5,6 +5,8 @@
 #include "lower/lower_limits.h"
 #include "lower/lower_plan.h"
 
+#include "base/arithmetic.h"
+
 #include <assert.h>
 
 /* --- parameters --- */
@@ -224,7 +226,7 @@ static void start(struct lower *l)
     struct kernel *k = l->kernel;
     struct lowered *out = l->out;
     l->threads = kernel_block_threads(k);
-    l->warps = (l->threads + WARP_LANES - 1) / WARP_LANES;
+    l->warps = divide_up(l->threads, WARP_LANES);
     for (int axis = 0; axis < 3; axis++)
         out->block[axis] = kernel_thread_level(k) && k->threads[axis] > 0 ? k->threads[axis] : 1;
     if (!kernel_thread_level(k))

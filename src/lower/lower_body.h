@@ -23,8 +23,6 @@ const struct value *block_index(struct lower *l, int axis);
  * evaluated in any case. */
 const struct value *element_load_if(struct lower *l, const struct expr *access, struct guard when,
                                     const struct value *otherwise);
-void element_store_if(struct lower *l, const struct expr *access, const struct value *v,
-                      struct guard when);
 /* The same, always. */
 const struct value *element_load(struct lower *l, const struct expr *access);
 void element_store(struct lower *l, const struct expr *access, const struct value *v);

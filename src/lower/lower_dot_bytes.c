@@ -109,8 +109,7 @@ void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct dot_source
 }
 
 /* Fragment registers of A: (half, k / 16) within a fragment; of B: k / 16, two fragments to a pair.
- * Raw
- * ones: which two of the four along k, then k / 16. */
+ * Raw ones: which two of the four along k, then k / 16. */
 struct ptx_operand dot_paired_word(struct lower *l, struct dot_factor *f, int32_t index)
 {
     int32_t deep = f->deep, within = index % (2 * deep);

@@ -2,12 +2,8 @@
 #ifndef TW_LOWER_DOT_FACTOR_H
 #define TW_LOWER_DOT_FACTOR_H
 
+#include "base/arithmetic.h"
 #include "lower/lower_dot.h"
-
-static inline int32_t divide_up(int32_t a, int32_t b)
-{
-    return (a + b - 1) / b;
-}
 
 struct dot_factor {
     struct dot_source source;

@@ -89,18 +89,20 @@ static void emit_step(struct lower *l, const struct dot_plan *p, struct dot_fact
     }
 }
 
-/* Are several steps at a time gone through row by row? It needs the fragments of B of twice so many
- * steps, but of A no more than two rows, and leaves the assembler an order in which most
- * multiply-adds find their registers in different banks (docs/performance.md). */
-static bool goes_by_rows(const struct dot_plan *p, const struct dot_factor *a,
-                         const struct dot_factor *b)
+/* How many steps at a time are gone through row by row, with one piece of A for each; 1: none, each
+ * step goes by columns. It needs the fragments of B of twice so many steps, but of A no more than
+ * two rows, and leaves the assembler an order in which most multiply-adds find their registers in
+ * different banks (docs/performance.md). */
+static int32_t steps_by_rows(const struct dot_plan *p, const struct dot_factor *a,
+                             const struct dot_factor *b)
 {
     enum { MOST_REGISTERS = 144 };
     struct block t = block_of(p);
     int32_t depth = a->depth, steps = a->chunk ? p->chunk : p->k;
-    return p->sum == DT_F32 && a->in_pieces && b->in_pieces && depth > 1 && steps % depth == 0 &&
-           a->reader.count == p->k / depth * t.rows * (a->chunk ? p->chunk : p->k) / p->k &&
-           t.rows * t.columns + 2 * depth * (t.columns + 1) <= MOST_REGISTERS;
+    bool good = p->sum == DT_F32 && a->in_pieces && b->in_pieces && depth > 1 &&
+                steps % depth == 0 && a->reader.count == steps / depth * t.rows &&
+                t.rows * t.columns + 2 * depth * (t.columns + 1) <= MOST_REGISTERS;
+    return good ? depth : 1;
 }
 
 /* Products of `depth` steps, row by row; in front of a row the next one is read, and a part of what
@@ -141,14 +143,13 @@ static void emit_chunk(struct lower *l, const struct dot_plan *p, struct dot_fac
     struct dot_factor now_a = factor_at(l, a, chunk, guard_always());
     struct dot_factor now_b = factor_at(l, b, chunk, guard_always());
     struct dot_factor then_a = factor_at(l, a, next, more), then_b = factor_at(l, b, next, more);
-    bool rows = goes_by_rows(p, a, b);
-    int32_t depth = rows ? a->depth : 1;
+    int32_t depth = steps_by_rows(p, a, b);
     now_a.read = a->read;
     now_b.read = b->read;
     for (int32_t k = 0; k < p->chunk; k += depth) {
         bool last = k + depth == p->chunk;
         struct ahead next_b = last ? ahead_of(&then_b, depth) : ahead_of(&now_b, k + 2 * depth);
-        if (rows)
+        if (depth > 1)
             emit_rows(l, p, &now_a, &now_b, sum, NULL, k, last ? &then_a : &now_a, next_b);
         else
             emit_step(l, p, &now_a, &now_b, sum, NULL, k,
@@ -187,10 +188,9 @@ static void start_from(struct lower *l, const struct regtile *sum, const struct 
 void dot_emit_fma(struct lower *l, const struct dot_plan *p, struct dot_factor *a,
                   struct dot_factor *b, const struct regtile *sum, const struct regtile *from)
 {
-    bool rows = goes_by_rows(p, a, b);
-    int32_t depth = rows ? a->depth : 1;
+    int32_t depth = steps_by_rows(p, a, b);
     dot_factor_read(l, b, depth);
-    if (rows)
+    if (depth > 1)
         dot_factor_read_some(l, a, 1);
     else
         dot_factor_read(l, a, 1);
@@ -200,7 +200,7 @@ void dot_emit_fma(struct lower *l, const struct dot_plan *p, struct dot_factor *
         return;
     }
     for (int32_t k = 0; k < p->k; k += depth)
-        if (rows)
+        if (depth > 1)
             emit_rows(l, p, a, b, sum, from, k, a, ahead_of(b, k + 2 * depth));
         else
             emit_step(l, p, a, b, sum, from, k, ahead_of(a, k + 2), ahead_of(b, k + 2));

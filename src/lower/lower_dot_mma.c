@@ -21,8 +21,8 @@ static struct grid grid_of(const struct dot_plan *p)
 {
     const struct mma_shape *s = &p->mma.shape;
     int32_t rows = s->m * p->mma.warps_m, columns = s->n * p->mma.warps_n;
-    return (struct grid){.rows = (p->m + rows - 1) / rows,
-                         .columns = (p->n + columns - 1) / columns,
+    return (struct grid){.rows = divide_up(p->m, rows),
+                         .columns = divide_up(p->n, columns),
                          .steps = p->k / s->k,
                          .a_words = words_of(p->a_type, s->m * s->k),
                          .b_words = words_of(p->b_type, s->k * s->n),

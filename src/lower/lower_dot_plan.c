@@ -431,7 +431,7 @@ bool dot_goes_by_columns(const struct dot_plan *p, enum dtype factor)
     return p->kind == DOT_FMA && dtype_table[factor].bits == 32 && p->sum == factor;
 }
 
-int64_t dot_instructions(const struct dot_plan *p)
+static int64_t dot_instructions(const struct dot_plan *p)
 {
     int64_t sums = elements_of(p->c);
     if (p->kind == DOT_FMA)

@@ -588,12 +588,6 @@ const struct value *element_load(struct lower *l, const struct expr *access)
     return element_load_if(l, access, guard_of_lazy(l), NULL);
 }
 
-void element_store_if(struct lower *l, const struct expr *access, const struct value *v,
-                      struct guard when)
-{
-    own_store(l, access, &v, when);
-}
-
 void element_store(struct lower *l, const struct expr *access, const struct value *v)
 {
     bool memory = access->sym->storage != ST_ARRAY;

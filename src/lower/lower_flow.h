@@ -52,8 +52,6 @@ void variable_refresh(struct lower *l, struct variable *v);
 /* The scalars declared so far that statements of the list assign. */
 void variables_assigned(struct lower *l, const struct stmt *first, struct variable_set *set);
 void variables_refresh(struct lower *l, const struct variable_set *set);
-/* An assignment: to the register, if it has one. */
-void variable_assign(struct lower *l, struct variable *v, const struct value *value);
 
 /* Branches where the condition holds. *to: NULL until a branch is emitted, then a label of that
  * name. */
@@ -102,8 +100,6 @@ const struct value *scalar_apply(struct lower *l, const struct expr *e,
                                  const struct value *const *operands);
 /* Of a condition: scalar_eval as bool. */
 const struct value *scalar_truth(struct lower *l, const struct expr *e);
-/* Costs no more than a few instructions, which may be executed in vain. */
-bool scalar_is_cheap(const struct expr *e);
 int scalar_cost(const struct expr *e);
 
 /* --- lower_registers.c --- */

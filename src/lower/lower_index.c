@@ -29,6 +29,19 @@ static bool is_scalar_index(const struct expr *e)
     return true;
 }
 
+/* A new one is empty. */
+static struct tile_symbol *tile_symbol(struct lower *l, const struct sym *sym)
+{
+    struct tiles *t = tiles_of(l);
+    struct tile_symbol *s = map_get(&t->symbols, sym);
+    if (s)
+        return s;
+    s = arena_new(l->arena, struct tile_symbol);
+    s->layout = layout_keep(l, plan_symbol(l, sym));
+    map_put(l->arena, &t->symbols, sym, s);
+    return s;
+}
+
 static bool leaves_unchanged(struct lower *l, const struct tile_symbol *s)
 {
     for (size_t i = 0; i < s->leaves.count; i++)
@@ -37,7 +50,8 @@ static bool leaves_unchanged(struct lower *l, const struct tile_symbol *s)
     return true;
 }
 
-bool tile_is_index(struct lower *l, const struct expr *e)
+/* Could it be index arithmetic? */
+static bool tile_is_index(struct lower *l, const struct expr *e)
 {
     if (dtype_is_float(e->type.dtype))
         return false;
@@ -310,18 +324,6 @@ static struct regtile own_registers(struct lower *l, const struct regtile *t)
             op_move(l, tile_per_word(t->dtype) > 1 ? DT_U32 : t->dtype, out.word[w], t->word[w]);
         }
     return out;
-}
-
-struct tile_symbol *tile_symbol(struct lower *l, const struct sym *sym)
-{
-    struct tiles *t = tiles_of(l);
-    struct tile_symbol *s = map_get(&t->symbols, sym);
-    if (s)
-        return s;
-    s = arena_new(l->arena, struct tile_symbol);
-    s->layout = layout_keep(l, plan_symbol(l, sym));
-    map_put(l->arena, &t->symbols, sym, s);
-    return s;
 }
 
 void tile_declare(struct lower *l, const struct sym *sym, const struct expr *value)

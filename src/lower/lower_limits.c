@@ -49,15 +49,10 @@ static void check_grid(struct lower *l)
 
 /* --- shared memory --- */
 
-static int64_t bytes_of(const struct sym *s)
-{
-    return type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
-}
-
 static void note_bytes(struct lower *l, const struct sym *s)
 {
     diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
-              (long long)bytes_of(s));
+              (long long)type_bytes(&s->type));
 }
 
 static void note_buffers(struct lower *l)
@@ -153,7 +148,7 @@ void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t co
 {
     int64_t all = 0;
     for (size_t i = 0; i < count; i++)
-        all += bytes_of(arrays[i]);
+        all += type_bytes(&arrays[i]->type);
     if (all <= LOCAL_BYTES || l->failed)
         return;
     l->out->excess = LOWER_MUCH_LOCAL;

@@ -747,7 +747,7 @@ static void emit_loops(struct lower *l, struct loop *p)
     int period = cycle_period(p), copies = wanted_copies(l, p);
     bool two = copies > 1 && period == 1 && p->counted && limit_fits(p, copies) &&
                kernel_thread_level(l->kernel);
-    copies = (copies + period - 1) / period * period;
+    copies = divide_up(copies, period) * period;
     bool even = p->trips > 0 && p->trips % copies == 0;
     if (two && p->trips >= 0 && p->trips < copies)
         two = even = false, copies = 1;

@@ -48,15 +48,9 @@ struct guard places_guard(struct lower *l, const struct element_place *e); /* th
 /* A slice or gather of a view as a tile in `wanted`. Zeros (or `else`) beyond the edge. */
 struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted);
 void view_store(struct lower *l, const struct expr *access, const struct regtile *value);
-/* Elements of a lane's vector that one access may have in that layout, by divisibility and by
- * the layout: 1 … 16 bytes. */
-int view_vector(struct lower *l, const struct expr *access, const struct layout *layout);
 
 /* --- lower_shared.c --- */
 
-/* Address in bytes (i32) of a shared tile's first element, of a part of it: leading element
- * indices and starts added. */
-const struct value *shared_base(struct lower *l, const struct sym *s);
 /* Address in bytes (i32) of one element. */
 const struct value *shared_address(struct lower *l, const struct sym *s,
                                    const struct value *const *index);

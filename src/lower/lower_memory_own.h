@@ -82,12 +82,6 @@ struct places {
     } tile_axis[MAX_RANK];
     const struct value *origin; /* of views: what is the same for all registers */
 };
-/* evaluate false: only what has no effect; what starts then are not known counts as any number.
- * For asking about vectors ahead of time. */
-struct places *places_prepare(struct lower *l, const struct expr *access,
-                              const struct layout *layout, bool evaluate);
-const struct value *places_coordinate(struct lower *l, const struct places *p, int tile_axis,
-                                      int32_t reg);
 /* NULL: always. Within the edges of all axes; not the layout's own mask. */
 const struct value *places_edges(struct lower *l, const struct places *p, int32_t reg, bool *never);
 /* The widest vectors of at most `most` bytes: neighbours in memory, aligned, and inside or
@@ -213,7 +207,6 @@ struct home {
 void home_enter(struct lower *l, struct home *h);
 void home_leave(struct lower *l, struct home *h);
 
-void sync_init(struct lower *l);
 void scratch_init(struct lower *l);
 void scratch_forget(struct lower *l);
 void scratch_enter_loop(struct lower *l, bool jumps);
@@ -222,6 +215,5 @@ void sync_for_places(struct lower *l, const struct places *p, bool write);
 /* Before a shared tile is read or written; within one statement reads come first. */
 void sync_shared_read(struct lower *l, const struct expr *access, const struct layout *layout);
 void sync_shared_write(struct lower *l, const struct expr *access, const struct layout *layout);
-bool layout_is_exclusive(const struct layout *layout);
 
 #endif

@@ -10,8 +10,8 @@
 
 /* Classes ARITH, COMPARE, LOGIC, FLOAT, BITWISE: one instruction or a few for each element. */
 bool op_is_elementwise(enum op op);
-/* Does each element of the result come from that element of each operand? These, and CAST, BITS, WHERE,
- * PHILOX. */
+/* Does each element of the result come from that element of each operand? These, and CAST, BITS,
+ * WHERE, PHILOX. */
 bool op_keeps_place(enum op op);
 /* A new register for an element of type t. */
 struct ptx_operand op_register(struct lower *l, enum dtype t);

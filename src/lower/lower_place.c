@@ -102,7 +102,7 @@ static struct place place_outline(const struct expr *access)
     return p;
 }
 
-static void place_fill(struct lower *l, struct place *p, bool evaluate)
+static void place_fill(struct lower *l, struct place *p)
 {
     const struct value *zero = value_int(l, DT_I64, 0);
     for (int i = 0; i < p->rank; i++) {
@@ -110,9 +110,7 @@ static void place_fill(struct lower *l, struct place *p, bool evaluate)
             p->axis[i].start = zero;
             p->axis[i].narrow = value_int(l, DT_I32, 0);
         } else if (p->axis[i].kind != IX_GATHER) {
-            const struct expr *e = p->access->index[i].value;
-            if (evaluate || expr_is_pure(e))
-                place_start(l, p, i, e);
+            place_start(l, p, i, p->access->index[i].value);
         }
     }
 }
@@ -120,7 +118,7 @@ static void place_fill(struct lower *l, struct place *p, bool evaluate)
 struct place place_of(struct lower *l, const struct expr *access)
 {
     struct place p = place_outline(access);
-    place_fill(l, &p, true);
+    place_fill(l, &p);
     return p;
 }
 
@@ -207,14 +205,13 @@ static void prepare_axis(struct lower *l, struct places *p, int i)
     prepare_edges(p, i);
 }
 
-struct places *places_prepare(struct lower *l, const struct expr *access,
-                              const struct layout *layout, bool evaluate)
+static struct places *places_prepare(struct lower *l, const struct expr *access,
+                                     const struct layout *layout)
 {
     struct places *p = arena_new(l->arena, struct places);
     *p = (struct places){.access = access, .sym = access->sym, .layout = layout};
     p->shared = access->sym->storage == ST_SHARED;
-    p->place = place_outline(access);
-    place_fill(l, &p->place, evaluate);
+    p->place = place_of(l, access);
     for (int i = 0; i < p->place.rank; i++)
         prepare_axis(l, p, i);
     return p;
@@ -237,7 +234,7 @@ static void find_origin(struct lower *l, struct places *p)
 
 struct places *places_open(struct lower *l, const struct expr *access, const struct layout *layout)
 {
-    struct places *p = places_prepare(l, access, layout, true);
+    struct places *p = places_prepare(l, access, layout);
     for (int t = 0; t < access->type.rank; t++)
         if (layout_out_index(layout, AXIS_DIM(t)) < 0) {
             p->tile_axis[t].coordinate = value_int(l, DT_I32, 0);
@@ -253,7 +250,8 @@ struct places *places_open(struct lower *l, const struct expr *access, const str
     return p;
 }
 
-const struct value *places_coordinate(struct lower *l, const struct places *p, int t, int32_t reg)
+static const struct value *places_coordinate(struct lower *l, const struct places *p, int t,
+                                             int32_t reg)
 {
     if (layout_out_index(p->layout, AXIS_DIM(t)) < 0)
         return p->tile_axis[t].coordinate;

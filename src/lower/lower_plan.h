@@ -28,22 +28,23 @@ struct dot_plan {
     /* [m][k], [k][n], [m][n]: what shared factors are read in, and register factors wanted in. Of a
      * staged factor: the layout in which it is best had before. */
     const struct layout *a, *b, *c;
-    enum dtype a_type,
-        b_type; /* elements as the products take them: u8 and i8 may meet in one product */
+    /* Elements as the products take them: u8 and i8 may meet in one product. */
+    enum dtype a_type, b_type;
     /* A register factor of which a thread would need too much: it goes through scratch and is read
      * in fragment_a, fragment_b (else the same as a, b). */
     bool a_staged, b_staged;
     const struct layout *fragment_a, *fragment_b;
-    const struct expr *a_again,
-        *b_again; /* a staged factor is this, read anew for each product; NULL: itself */
+    /* A staged factor is this, read anew for each product; NULL: itself. */
+    const struct expr *a_again, *b_again;
     /* By multiply-adds, where all of k would be too long: a loop over so many steps of k at once,
      * and its fragments, with the trip as AXIS_STAGE; 0, NULL: no loop. */
     int32_t chunk;
     const struct layout *chunk_a, *chunk_b;
-    bool a_paired,
-        b_paired; /* bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c) */
-    bool
-        halved; /* fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes twice */
+    /* Bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c). */
+    bool a_paired, b_paired;
+    /* Fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes
+     * twice. */
+    bool halved;
 };
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
 /* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses

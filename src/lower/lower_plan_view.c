@@ -274,34 +274,49 @@ static const struct layout *widened(struct lower *l, const struct layout *natura
     return layout_widen(natural, rank - 1, vector, &out) ? layout_keep(l, &out) : NULL;
 }
 
+/* The widest vectors, `widest` at most, with which all threads have a part of the tile. */
+static int vector_for_all(const struct lower *l, const struct type *t, int widest)
+{
+    int vector = widest;
+    while (vector > 1 && (int64_t)vector * l->warps * WARP_LANES > type_elements(t))
+        vector /= 2;
+    return vector;
+}
+
 /* Accesses are of 16 bytes wherever rows allow it and a thread makes more than one; narrower ones
- * are as wide as is worth the way. */
+ * are as wide as is worth the way. blocked: of `vector` elements an access. */
+static const struct layout *choose_way(struct lower *l, const struct type *t,
+                                       const struct layout *natural, const struct layout *blocked,
+                                       int widest, int vector)
+{
+    int32_t weights[ACCESS_VECTOR_BITS];
+    int bits, own = layout_vector(natural, t->rank - 1, widest, weights, &bits);
+    if (own >= vector && layout_size_in(natural) <= layout_size_in(blocked))
+        return natural;
+    bool could_be_whole = widest * (int)dtype_size(t->dtype) == VECTOR_BYTES && own < widest &&
+                          layout_in_extent(natural, AXIS_REG) > own;
+    bool too_small = vector < widest; /* for all threads: with wider vectors each warp has it all */
+    const struct layout *wide = could_be_whole ? widened(l, natural, t->rank, widest) : NULL;
+    int64_t by_shuffles = wide ? shuffle_cost(l, natural, wide, t) : -1;
+    int64_t through_shared = access_cost(blocked, t) + exchange_cost(natural, t);
+    if (by_shuffles >= 0 && (too_small || access_cost(wide, t) + by_shuffles < through_shared))
+        return wide;
+    if (could_be_whole && !too_small)
+        return blocked;
+    return through_shared < access_cost(natural, t) ? blocked : natural;
+}
+
 static const struct layout *choose_view(struct lower *l, const struct expr *access,
                                         const struct layout *natural)
 {
     const struct type *t = &access->type;
-    int32_t weights[ACCESS_VECTOR_BITS];
-    int widest = plan_copy_vector(l, access, t), vector = widest, bits;
-    while (vector > 1 && (int64_t)vector * l->warps * WARP_LANES > type_elements(t))
-        vector /= 2;
+    int widest = plan_copy_vector(l, access, t), vector = vector_for_all(l, t, widest);
     const struct layout *blocked = plan_blocked(l, t, vector);
-    if (natural && !plan_fits(natural, t)) /* of a value that is yet to be broadcast */
-        natural = NULL;
-    if (!natural || !blocked || natural == blocked)
-        return natural ? natural : blocked;
-    int own = layout_vector(natural, t->rank - 1, widest, weights, &bits);
-    if (own >= vector && layout_size_in(natural) <= layout_size_in(blocked))
+    if (!natural || !plan_fits(natural, t)) /* of a value that is yet to be broadcast */
+        return blocked;
+    if (!blocked || natural == blocked)
         return natural;
-    bool whole = widest * (int)dtype_size(t->dtype) == VECTOR_BYTES &&
-                 layout_in_extent(natural, AXIS_REG) > own && own < widest;
-    const struct layout *wide = whole ? widened(l, natural, t->rank, widest) : NULL;
-    int64_t by_shuffles = wide ? shuffle_cost(l, natural, wide, t) : -1;
-    int64_t through = access_cost(blocked, t) + exchange_cost(natural, t);
-    bool narrow =
-        vector < widest; /* too small a tile for all threads: there each warp has it all */
-    if (by_shuffles >= 0 && (narrow || access_cost(wide, t) + by_shuffles < through))
-        return wide;
-    return (whole && !narrow) || through < access_cost(natural, t) ? blocked : natural;
+    return choose_way(l, t, natural, blocked, widest, vector);
 }
 
 const struct layout *plan_view(struct lower *l, const struct expr *access,

@@ -378,7 +378,7 @@ static struct ptx_operand new_local(struct lower *l, int64_t bytes)
 /* Bytes of scratch, in whole vectors. */
 static int64_t bytes_of(const struct type *t)
 {
-    return (type_elements(t) * (int64_t)dtype_size(t->dtype) + 15) / 16 * 16;
+    return (type_bytes(t) + 15) / 16 * 16;
 }
 
 /* By the first thread; elements of tiles come from scratch, where all threads put them. */

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-enum op reduce_op(enum op op)
+/* The op that combines two elements of a reduction. */
+static enum op reduce_op(enum op op)
 {
     switch (op) {
     case OP_REDUCE_SUM: return OP_ADD;
@@ -68,7 +69,8 @@ static bool moves(const struct layout_digit *d, int j)
     return d->xor [j] || d->add[j];
 }
 
-bool layout_axis_mixed(const struct layout *layout, int axis)
+/* Does some digit move the axis and another one? */
+static bool layout_axis_mixed(const struct layout *layout, int axis)
 {
     for (int d = 0; d < layout->digit_count; d++)
         for (int j = 0; j < layout->out_count; j++)
@@ -431,8 +433,10 @@ static struct regtile reduce(struct lower *l, enum op op, const struct regtile *
 
 /* --- From outside --- */
 
-struct regtile tile_reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
-                           enum dtype result)
+/* Result in the layout that is left of x's when the axis is reduced (tile_reduced_layout), axis
+ * < 0: a scalar, the same in all threads. */
+static struct regtile tile_reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
+                                  enum dtype result)
 {
     if (axis < 0 || !layout_axis_mixed(x->layout, axis))
         return reduce(l, reduce_op(op), x, axis, result);

@@ -63,7 +63,8 @@ static bool has_tiles(const struct expr *e)
 
 enum { CHEAP = 10, FEW = 16 };
 
-bool scalar_is_cheap(const struct expr *e)
+/* Costs no more than a few instructions, which may be executed in vain. */
+static bool scalar_is_cheap(const struct expr *e)
 {
     return expr_is_pure(e) && !has_tiles(e) && scalar_cost(e) <= CHEAP;
 }

@@ -87,7 +87,7 @@ void scratch_init(struct lower *l)
     for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
         if (s->storage != ST_SHARED || s->offset < 0)
             continue;
-        int64_t bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
+        int64_t bytes = type_bytes(&s->type);
         struct live live = {.sym = s, .from = s->offset, .to = s->offset + bytes, .end = -1};
         vec_push(l->arena, &l->memory->lives, live);
     }

@@ -25,7 +25,8 @@ static const struct value *shared_window(struct lower *l)
     return m->window;
 }
 
-const struct value *shared_base(struct lower *l, const struct sym *s)
+/* Address in bytes (i32) of a shared tile's first element. */
+static const struct value *shared_base(struct lower *l, const struct sym *s)
 {
     l->memory->tiles_used = l->memory->barriers;
     return value_affine(l, shared_window(l), 1, s->offset);

@@ -12,8 +12,8 @@ struct plan;   /* lower_plan.h */
 struct memory; /* barriers, scratch, pending accesses: lower_memory.h */
 struct bodies; /* statements: lower_body.h */
 struct arrays; /* of a thread: lower_array.c; made at the first use */
-struct recent;
-struct tiles; /* layouts interned, tiles of symbols: lower_holders.c */
+struct recent; /* loads just made: lower_recent.c */
+struct tiles;  /* layouts interned, tiles of symbols: lower_holders.c */
 
 enum {
     SHARED_ALIGNMENT = 1024, /* of the block's dynamic shared memory */
@@ -36,7 +36,7 @@ struct lower {
     struct memory *memory;
     struct bodies *bodies;
     struct arrays *arrays;       /* NULL: none yet */
-    struct recent *recent;       /* loads just made: lower_recent.c; NULL: none yet */
+    struct recent *recent;       /* NULL: none yet */
     struct tiles *tiles;         /* NULL until the first layout is kept */
     struct ptx_variable *shared; /* the block's dynamic shared memory */
     bool has_hidden_zero;
@@ -46,9 +46,11 @@ struct lower {
 
 /* Reports an error of the user's program at `loc` and marks the lowering failed. */
 void lower_error(struct lower *l, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
-/* The instructions to come belong to this place of the source. lower_source: the file, ahead of the
- * first of them. */
+/* The instructions to come belong to this place of the source (.loc). */
 void lower_line(struct lower *l, struct loc loc);
+/* Places to come are of this text: names its file (.file), finds where its lines begin. lower_line
+ * does it for a text that is not the one before; ahead of the function it is done for the kernel's
+ * own. */
 void lower_source(struct lower *l, const struct source *source);
 static inline bool lower_has(const struct lower *l, int sm)
 {

@@ -81,7 +81,8 @@ static void keep_facts(struct lower *l, const struct value *of, const struct val
         value_learn(l, of, value_divisor(from), value_least(from), value_greatest(from));
 }
 
-void variable_assign(struct lower *l, struct variable *v, const struct value *value)
+/* To the register, if it has one. */
+static void variable_assign(struct lower *l, struct variable *v, const struct value *value)
 {
     struct literal known;
     if (!v->has_register) {

@@ -80,7 +80,7 @@ void barrier_emit(struct lower *l)
     m->reads.count = 0;
 }
 
-bool layout_is_exclusive(const struct layout *layout)
+static bool layout_is_exclusive(const struct layout *layout)
 {
     return layout_free_extent(layout, AXIS_LANE) == 1 && layout_free_extent(layout, AXIS_WARP) == 1;
 }

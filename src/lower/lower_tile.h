@@ -64,10 +64,6 @@ void tile_assign(struct lower *l, const struct sym *s, const struct expr *value)
 struct regtile tile_convert(struct lower *l, const struct regtile *t, const struct layout *to);
 
 /* --- lower_reduce.c: REDUCE_*, SCAN --- */
-/* Result in the layout that is left of x's when the axis is reduced (tile_reduced_layout), axis
- * < 0: a scalar, the same in all threads. */
-struct regtile tile_reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
-                           enum dtype result);
 const struct value *tile_reduce_all(struct lower *l, enum op op, const struct regtile *x,
                                     enum dtype result);
 const struct layout *tile_reduced_layout(struct lower *l, const struct layout *x, int axis);

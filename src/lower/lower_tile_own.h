@@ -46,7 +46,6 @@ struct tile_leaf {
     const struct sym *sym;
     const struct value *value;
 };
-struct tile_symbol *tile_symbol(struct lower *l, const struct sym *s); /* new ones are empty */
 
 struct conversion {
     const struct layout *from, *to;
@@ -125,8 +124,6 @@ const struct value **tile_values(struct lower *l, const struct expr *e,
 /* A condition of the whole block under which all elements of e, which is index arithmetic, hold;
  * NULL: none is known. */
 const struct value *tile_surely(struct lower *l, const struct expr *e);
-/* Could it be index arithmetic? */
-bool tile_is_index(struct lower *l, const struct expr *e);
 struct regtile tile_of_values(struct lower *l, enum dtype t, const struct layout *layout,
                               const struct value *const *values);
 
@@ -139,8 +136,6 @@ const struct layout *shape_source(struct lower *l, const struct expr *e,
 
 /* --- reductions --- */
 struct regtile reduce_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
-/* The op that combines two elements of a reduction or scan. */
-enum op reduce_op(enum op op);
 /* What combines with everything and changes nothing, not even the sign of 0. */
 struct ptx_operand reduce_idle(struct lower *l, enum op op, enum dtype t);
 /* x with what lies outside of the axes (a bit each) replaced by what is idle. Elements, one a
@@ -158,7 +153,5 @@ struct ptx_operand reduce_combine(struct lower *l, enum op op, enum dtype t, str
 struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, int axis,
                                   int32_t above, enum dtype t, const struct ptx_operand *element,
                                   int32_t *warps, const struct value **mine);
-/* Does some digit move the axis and another one? */
-bool layout_axis_mixed(const struct layout *layout, int axis);
 
 #endif

@@ -96,11 +96,7 @@ void value_learn(struct lower *l, const struct value *leaf, int64_t divisor, int
 struct ptx_operand value_operand(struct lower *l, const struct value *v);
 struct ptx_operand value_register(struct lower *l, const struct value *v); /* never an immediate */
 /* In a new register that nobody else has. */
-struct ptx_operand value_in_new_register(struct lower *l, const struct value *v);
-static inline struct ptx_operand value_copy(struct lower *l, const struct value *v)
-{
-    return value_in_new_register(l, v);
-}
+struct ptx_operand value_copy(struct lower *l, const struct value *v);
 /* Into a register that exists already. */
 void value_into(struct lower *l, const struct value *v, struct ptx_operand reg);
 /* [register + constant] for an address in bytes, i64 (global) or i32 (shared: of an address

@@ -171,7 +171,7 @@ struct ptx_operand value_register(struct lower *l, const struct value *v)
     return reg;
 }
 
-struct ptx_operand value_in_new_register(struct lower *l, const struct value *v)
+struct ptx_operand value_copy(struct lower *l, const struct value *v)
 {
     struct ptx_operand reg = op_register(l, v->dtype);
     value_into(l, v, reg);

@@ -390,8 +390,9 @@ static const struct value *fold_arithmetic(struct lower *l, enum op op, enum dty
     }
 }
 
-const struct value *value_fold(struct lower *l, enum op op, enum dtype t,
-                               const struct value *const *args, int count)
+/* NULL: nothing to be done better than the op itself. */
+static const struct value *value_fold(struct lower *l, enum op op, enum dtype t,
+                                      const struct value *const *args, int count)
 {
     const struct value *folded = fold_literals(l, op, t, args, count);
     if (folded)

@@ -162,11 +162,8 @@ struct facts facts_both(const struct facts *a, const struct facts *b);
 /* Most blocks that the grid can have along an axis. */
 int64_t facts_grid(const struct lower *l, int axis);
 
-/* --- lower_value_fold.c, lower_value_compare.c --- */
+/* --- lower_value_compare.c --- */
 
-/* NULL: nothing to be done better than the op itself. */
-const struct value *value_fold(struct lower *l, enum op op, enum dtype t,
-                               const struct value *const *args, int count);
 const struct value *value_compare(struct lower *l, enum op op, const struct value *a,
                                   const struct value *b);
 

@@ -6,12 +6,6 @@
  */
 #include "lower/lower_memory_own.h"
 
-int view_vector(struct lower *l, const struct expr *access, const struct layout *layout)
-{
-    struct places *p = places_prepare(l, access, layout, false);
-    return places_vector(l, p, VECTOR_BYTES).elements;
-}
-
 static void note(struct lower *l, const struct places *p, const struct transfer *t,
                  enum memory_space space, bool store)
 {

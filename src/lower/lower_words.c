@@ -1,6 +1,8 @@
 /* Words of register tiles: made, packed, taken apart, picked, exchanged. */
 #include "lower/lower_tile_own.h"
 
+#include "base/arithmetic.h"
+
 #include <assert.h>
 
 enum { WORD_BYTES = 4 };
@@ -20,7 +22,7 @@ static struct regtile shape_tile(struct lower *l, enum dtype t, const struct lay
     struct regtile tile = {.dtype = t, .layout = layout_keep(l, layout)};
     int per_word = tile_per_word(t);
     tile.elements = layout_registers(tile.layout);
-    tile.words = (tile.elements + per_word - 1) / per_word;
+    tile.words = divide_up(tile.elements, per_word);
     tile.word = arena_array(l->arena, struct ptx_operand, tile.words);
     return tile;
 }

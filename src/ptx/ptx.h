@@ -96,9 +96,6 @@ enum ptx_mod ptx_find(const struct ptx_instruction *ins, enum ptx_class class, i
 enum ptx_mod ptx_type(const struct ptx_instruction *ins, int nth);
 /* Registers of a vector: 1 without .v2 and the like. */
 int ptx_vector_length(const struct ptx_instruction *ins);
-/* The slot of its form that an operand stands in, NULL if no form takes it. */
-const struct ptx_slot *ptx_slot_of(const struct ptx_function *f, const struct ptx_instruction *ins,
-                                   size_t operand);
 
 /* --- statements --- */
 

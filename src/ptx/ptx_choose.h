@@ -25,6 +25,10 @@ bool ptx_form_fits(const struct ptx_function *f, const struct ptx_instruction *i
 bool ptx_slot_takes(const struct ptx_function *f, const struct ptx_instruction *ins,
                     const struct ptx_slot *slot, const struct ptx_operand *operand);
 
+/* The slot of its form that an operand stands in, NULL if no form takes it. */
+const struct ptx_slot *ptx_slot_of(const struct ptx_function *f, const struct ptx_instruction *ins,
+                                   size_t operand);
+
 /* The type of a slot for these modifiers: TYPE_NTH and the like resolved. MOD_NONE where it has
  * none. */
 enum ptx_mod ptx_slot_type(const struct ptx_slot *slot, const uint16_t *mods, size_t count);

@@ -3,6 +3,7 @@
  * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read
  * and the destination written. Groups are counted thread by thread.
  */
+#include "ptx/ptx_choose.h"
 #include "sim/sim_mbarrier.h"
 
 #include <string.h>

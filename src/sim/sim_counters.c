@@ -268,7 +268,8 @@ static void see_global(struct sim_counts *n, const struct sim_access *access)
         n->global_loads++;
 }
 
-/* What functions are given and give back is passed in registers as far as these reach: not counted. */
+/* What functions are given and give back is passed in registers as far as these reach: not
+ * counted. */
 static bool passes_parameters(const struct ptx_instruction *ins)
 {
     return ins && (ins->op == PTX_CALL || space_kind(ins) == SIM_KIND_CONST);

@@ -33,8 +33,7 @@ struct sim_op {
     uint32_t guard;      /* offset of a predicate; of one that is always true if there is none */
     uint32_t guard_flip; /* SIM_ALL: @!p */
     /* Of an access (sim_decode_address): the address is the register at `address` (4 or 8 bytes a
-     * lane by
-     * address_bytes, 0: no register) + imm. */
+     * lane by address_bytes, 0: no register) + imm. */
     uint32_t address;
     uint8_t address_bytes;
     uint8_t space;          /* enum sim_window */
@@ -63,8 +62,7 @@ uint32_t sim_slot_of(struct sim_decoder *d, const struct ptx_operand *o, enum pt
 uint32_t sim_slot_destination(struct sim_decoder *d, const struct ptx_operand *o,
                               enum ptx_mod type);
 /* A scratch register of so many bytes a lane (0: a predicate), for a family's own use; a constant
- * in all lanes (bytes
- * 0: a predicate, bits 0 or 1). */
+ * in all lanes (bytes 0: a predicate, bits 0 or 1). */
 uint32_t sim_slot_new(struct sim_decoder *d, int bytes);
 uint32_t sim_slot_constant(struct sim_decoder *d, uint64_t bits, int bytes);
 /* The carry of add.cc and the like, a predicate. */
@@ -257,4 +255,5 @@ static inline float *sim_f32(uint8_t *file, uint32_t slot)
 {
     return (float *)(void *)(file + slot);
 }
+
 #endif

@@ -1,22 +1,22 @@
 /* How the race check thinks.
  *
  * Two accesses race if they overlap, one writes, they are not ordered and not both atomic enough
- * (PTX ISA 8.7.1; the
- * model: Lustig, Sahasrabuddhe, Giroux, "A Formal Analysis of the NVIDIA PTX Memory Consistency
- * Model", ASPLOS 2019). The run at hand gives one order; races are found as in FastTrack (Flanagan,
- * Freund, PLDI 2009): each cell of memory knows its last write and the reads since, each as
- * (thread, epoch), and each thread knows for the others up to which epoch it is behind them.
+ * (PTX ISA 8.7.1; the model: Lustig, Sahasrabuddhe, Giroux, "A Formal Analysis of the NVIDIA PTX
+ * Memory Consistency Model", ASPLOS 2019). The run at hand gives one order; races are found as in
+ * FastTrack (Flanagan, Freund, PLDI 2009): each cell of memory knows its last write and the reads
+ * since, each as (thread, epoch), and each thread knows for the others up to which epoch it is
+ * behind them.
  *
  * A grid has too many threads for a vector clock each. But almost all order comes from the barrier
- * of a block, and that
- * is one number: CURD (Peng, Grover, Devietti, PLDI 2018) and HiRace (SC 2024) build on it. So time
- * is one counter of the launch that each synchronisation moves on; a warp's epoch is the time of
- * its latest one; and what a lane knows is (sim_race_own.h, struct race_view)
+ * of a block, and that is one number: CURD (Peng, Grover, Devietti, PLDI 2018) and HiRace (SC 2024)
+ * build on it. So time is one counter of the launch that each synchronisation moves on; a warp's
+ * epoch is the time of its latest one; and what a lane knows is (sim_race_own.h, struct race_view)
  *   block_base   everything that its block did in epochs below: since the block's barrier,
  *   warp_base    everything that its warp did in epochs below: since bar.warp.sync,
  *   itself       program order,
- *   vc           a sorted list of "lanes of that warp below then" for all other ways: named barriers of some warps,
- *                bar.warp.sync of some lanes, release and acquire, mbarriers. Shared and counted; mostly NULL.
+ *   vc           a sorted list of "lanes of that warp below then" for all other ways: named
+ *                barriers of some warps, bar.warp.sync of some lanes, release and acquire,
+ *                mbarriers. Shared and counted; mostly NULL.
  * A warp is no scope: its lanes are threads like any others (iGUARD, Kamath, Basu, SOSP 2021).
  *
  * Shadow memory has 8 bytes for each 4: the number of the record of the last write, and that of a

@@ -64,7 +64,7 @@ static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry 
         const struct race_entry *old = &vc->entry[i];
         if (old->id == e->id) {
             if ((e->mask & ~old->mask) == 0 && e->bound <= old->bound)
-                return count; /* nothing was taken out: that one says more than all that this one could replace */
+                return count; /* none was taken out: it says more than all that e could replace */
             if ((old->mask & ~e->mask) == 0 && old->bound <= e->bound)
                 continue;
         }

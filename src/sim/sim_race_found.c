@@ -108,12 +108,10 @@ static const char *why(const struct race_record *a, int lane, const struct race_
 {
     if (a->pending >> lane & 1)
         return "the copy is under way until its thread has waited for its group "
-               "(cp.async.wait_group, "
-               "then a barrier for the other threads)";
+               "(cp.async.wait_group, then a barrier for the other threads)";
     if (a->id & RACE_COPIES)
         return "the copy arrives at an mbarrier: only who waits there knows that it is done, its "
-               "own "
-               "thread too";
+               "own thread too";
     if (b->async)
         return "the copy was issued before: it may read and write at any time until it is waited "
                "for";

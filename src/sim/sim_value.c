@@ -1,6 +1,8 @@
 /* How the files of values choose handlers: rows of a table, operands by the instruction's form. */
 #include "sim/sim_value.h"
 
+#include "ptx/ptx_choose.h"
+
 static bool row_takes(const struct sim_value_row *row, const struct ptx_instruction *ins)
 {
     if (row->op != ins->op)
@@ -57,29 +59,12 @@ bool sim_value_only(const struct ptx_instruction *ins, const uint16_t *allowed)
     return true;
 }
 
-/* Bits a lane that a type of a form's slot takes in the file: 0 of a predicate. */
-static enum ptx_mod value_type(const struct ptx_instruction *ins, uint16_t slot_type)
-{
-    if (slot_type == TYPE_WIDE) {
-        switch ((int)ptx_type(ins, 0)) {
-        case MOD_U16: return PTX_U32;
-        case MOD_S16: return PTX_S32;
-        case MOD_U32: return PTX_U64;
-        case MOD_S32: return PTX_S64;
-        default: return MOD_NONE;
-        }
-    }
-    if (slot_type >= TYPE_NTH && slot_type < TYPE_WIDE)
-        return ptx_type(ins, slot_type - TYPE_NTH);
-    return (enum ptx_mod)slot_type;
-}
-
 /* One operand. `k`: of the form, immediates not counted. */
 static bool value_operand(struct sim_decoder *d, const struct ptx_instruction *ins,
                           const struct ptx_slot *slot, const struct ptx_operand *o, size_t k,
                           struct sim_op *op)
 {
-    enum ptx_mod type = value_type(ins, slot->type);
+    enum ptx_mod type = ptx_slot_type(slot, ins->mods, ins->mod_count);
     if (slot->kind == SLOT_IMMEDIATE) {
         op->imm = (int64_t)o->bits;
         return true;

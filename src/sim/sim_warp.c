@@ -3,9 +3,9 @@
  * Lanes that are at the same place are one path. A branch that they do not agree on splits it. Of
  * the paths that can go on, those deepest in calls run first, and of those the one with the lowest
  * place in the program: so lanes that leave a loop early wait behind it for the others, and paths
- * that meet join. A path that only waits in a loop would starve the
- * others then: when nothing else in the machine goes on, the path that ran longest ago is next
- * (w->rotates), and keeps its turn until it waits itself.
+ * that meet join. A path that only waits in a loop would starve the others then: when nothing else
+ * in the machine goes on, the path that ran longest ago is next (w->rotates), and keeps its turn
+ * until it waits itself.
  */
 #include "sim/sim_machine.h"
 

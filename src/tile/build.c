@@ -46,6 +46,11 @@ int64_t type_elements(const struct type *t)
     return elements;
 }
 
+int64_t type_bytes(const struct type *t)
+{
+    return type_elements(t) * (int64_t)dtype_size(t->dtype);
+}
+
 /* Extents of one axis; a known one other than 1 decides over one known at launch only. false: they
  * do not fit. */
 static bool broadcast_extent(int64_t a, int64_t b, int64_t *out)

@@ -185,7 +185,7 @@ static void find_fetched(struct pipeline *p, struct stmt *s)
     struct expr **at = fetched_source(s);
     if (!at)
         return;
-    int64_t bytes = type_elements(&(*at)->type) * (int64_t)dtype_size((*at)->type.dtype);
+    int64_t bytes = type_bytes(&(*at)->type);
     if (bytes > (int64_t)MOST_PREFETCHED * kernel_block_threads(p->kernel) || !moves(p, *at))
         return;
     struct fetched f = {.decl = s, .source = at};

@@ -90,7 +90,7 @@ static void begin_life(struct plan *p, const struct place *place)
     struct sym *s = place->stmt->sym;
     bool staged = s->staged && place->outer && is_pipeline(place->outer->stmt);
     struct tile tile = {.sym = s,
-                        .bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype),
+                        .bytes = type_bytes(&s->type),
                         .fixed = s->offset >= 0,
                         .begin = staged ? place->outer->number : place->number,
                         .place = place};

@@ -753,8 +753,7 @@ static void print_staged(void *user, struct stmt *s)
         const struct stmt *inner = d->kind == STMT_BLOCK ? d->body : d;
         for (; inner; inner = d->kind == STMT_BLOCK ? inner->next : NULL)
             if (inner->kind == STMT_DECL && inner->sym->staged)
-                bytes += (long long)type_elements(&inner->sym->type) *
-                         (long long)dtype_size(inner->sym->type.dtype);
+                bytes += (long long)type_bytes(&inner->sym->type);
     }
     if (bytes > 0)
         text_printf(user, ", %lld of them staged: times %d when pipelined", bytes, s->stages);

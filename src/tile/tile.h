@@ -196,6 +196,7 @@ struct type type_scalar(enum dtype t);
 struct type type_tile(enum dtype t, int rank, const int64_t *extent);
 bool type_same_shape(const struct type *a, const struct type *b);
 int64_t type_elements(const struct type *t); /* product of the extents; 1 for a scalar */
+int64_t type_bytes(const struct type *t);    /* of all of them, without gaps */
 /* Broadcast as in NumPy, right-aligned. false: they do not fit. EXTENT_RUNTIME meets anything. */
 bool type_broadcast(const struct type *a, const struct type *b, struct type *out);
 /* "f16[128][16]", "i32"; for messages. */

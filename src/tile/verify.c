@@ -634,7 +634,7 @@ static bool check_plan(struct verifier *v)
     for (const struct sym *s = k->planned ? k->symbols : NULL; s; s = s->next) {
         if (s->storage != ST_SHARED)
             continue;
-        int64_t bytes = type_elements(&s->type) * (int64_t)dtype_size(s->type.dtype);
+        int64_t bytes = type_bytes(&s->type);
         if (s->offset < 0 || s->offset + bytes > k->shared_bytes)
             return fail(v, NULL, arena_printf(v->arena, "%s lies outside shared memory", s->name));
     }

@@ -30,7 +30,8 @@ struct pool {
 void pool_run(const struct pool *p, int counts[OUTCOMES]);
 
 /* The target of the GPU that is here, "sm_90"; false, and why in a sentence on standard output:
- * there is none. With jobs, asked by a process of its own: this one could not be forked any more. */
+ * there is none. With jobs, asked by a process of its own: this one could not be forked any
+ * more. */
 bool pool_target(int jobs, char target[POOL_TARGET]);
 
 /* What a test program ends with: 0; 1 if something is wrong, or more than a twentieth was refused.

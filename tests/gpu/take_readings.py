@@ -5,10 +5,10 @@
     take_readings.py add READINGS OUT...     puts what was taken into tests/sim/readings.bin
     take_readings.py drop READINGS KEY...    takes readings out of it that the program has no more
 
-FOLDER is what test_sim_readings writes with TW_READINGS=FOLDER: readings.ptx (or, assembled of
-it, readings.cubin), operands.bin, bytes.txt (how many the program writes) and list.txt, the readings that are wanted. OUT becomes a file of
-them, in the form that readings_file.h describes; RAW, all bytes that the program wrote. `add` names
-readings that differ from those that are there, and takes none of them.
+FOLDER is what test_sim_readings writes with TW_READINGS=FOLDER: readings.ptx (or, assembled of it, readings.cubin), operands.bin,
+bytes.txt (how many the program writes) and list.txt, the readings that are wanted. OUT becomes a file of them, in the form that
+readings_file.h describes; RAW, all bytes that the program wrote. `add` names readings that differ from those that are there, and
+takes none of them.
 """
 import ctypes
 import os

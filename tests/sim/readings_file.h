@@ -10,10 +10,9 @@ uint64_t reading_hash(const void *data, size_t count); /* FNV-1a */
 
 /* --- readings.bin --- */
 
-/* Lines of text: "readings 1"; "operands HASH", of readings_operands in
- * hexadecimal; for each reading "BYTES KEY"; an empty one. Then for each reading, in this order:
- * a hash of all threads' values, 8 bytes, little-endian; the values of the first READING_SHOWN
- * threads. */
+/* Lines of text: "readings 1"; "operands HASH", of readings_operands in hexadecimal; for each
+ * reading "BYTES KEY"; an empty one. Then for each reading, in this order: a hash of all threads'
+ * values, 8 bytes, little-endian; the values of the first READING_SHOWN threads. */
 struct taken {
     const char *key;
     int bytes;
@@ -31,9 +30,8 @@ struct taken *taken_find(struct taken_file *f, const char *key);
 
 /* --- unread.txt --- */
 
-/* Paragraphs: what has no reading for the reason of the line that ends with a
- * colon, patterns in the lines below it. `*` stands for anything. Lines that begin with # are
- * comments. */
+/* Paragraphs: what has no reading for the reason of the line that ends with a colon, patterns in
+ * the lines below it. `*` stands for anything. Lines that begin with # are comments. */
 struct excuse {
     const char *reason, *pattern;
     size_t used;

@@ -494,13 +494,12 @@ static void take_block(struct maker *m)
         text_add(&m->body, "    cvt.u64.u32 %dspare0, %rgiven;\n");
     text_add(&m->body, "    cvt.u32.u64 %rspare, %dspare0;\n");
     const char *address = word ? "%rspare" : "%dspare0";
+    m->spoilt = !shared && word; /* a generic address has 64 bits */
     if (m->form->op == PTX_GETCTARANK) {
-        m->spoilt = !shared && word; /* a generic address has 64 bits */
         text_printf(&m->body, "    %s %s, %s;\n", m->head, value, address);
         maker_keep(m, "", 32, value, PTX_U32);
         return;
     }
-    m->spoilt = !shared && word;
     text_printf(&m->body, "    %s %s, %s, 0;\n    ld%s.b64 %s, [%s];\n", m->head, address, address,
                 shared ? ".shared::cluster" : "", value, address);
     maker_keep(m, "", 64, value, PTX_B64);

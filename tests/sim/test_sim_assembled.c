@@ -70,8 +70,6 @@ static const char head[] =
     "setp.lt.u32 %p, %t, 32;\nsetp.lt.u32 %q, %t, 8;\n";
 
 /* A kernel's accesses as written, and as merged. */
-/* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and what
- * follows from both. */
 static const struct {
     const char *what, *body;
     int written, merged; /* warp instructions on shared memory, of one warp */
@@ -298,8 +296,8 @@ static uint32_t line_of(const struct sim_case *c, const char *text)
 #define LOOP                                                                                       \
     "mov.b32 %i, 4;\nagain:\nld.shared.b32 %r0, [%a];\nsub.s32 %i, %i, 1;\n"                       \
     "setp.ne.s32 %q, %i, 0;\n@%q bra again;\n"
-/* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and what
- * follows from both. */
+/* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and
+ * what follows from both. */
 static const struct {
     const char *what, *body;
     struct {

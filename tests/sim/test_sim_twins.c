@@ -1,6 +1,6 @@
 /* Twins (tests/sim/twins): of each pair the broken one gives the finding that its first line names,
- * within a few orders of warps, and the clean one gives none, or only the warning that it names. TW_TWIN=name runs one pair and prints
- * what is found. */
+ * within a few orders of warps, and the clean one gives none, or only the warning that it names.
+ * TW_TWIN=name runs one pair and prints what is found. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"

@@ -1,5 +1,5 @@
-/* Elementwise ops as PTX, against the routines of the CPU engine, bit by bit; with TW_TEST_GPU in the
- * environment on the GPU that is here. */
+/* Elementwise ops as PTX, against the routines of the CPU engine, bit by bit; with TW_TEST_GPU in
+ * the environment on the GPU that is here. */
 #include "lower_helper.h"
 
 #include "cpu/routines.h"

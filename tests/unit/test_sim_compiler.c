@@ -1,6 +1,6 @@
 /* Random tile programs: lowered, printed, and the text run by the simulator with all checks, with
- * warps in turn and at random, against what the CPU engine makes of the same program: 5,000 of them,
- * ten times as many with TW_TEST_LONG. */
+ * warps in turn and at random, against what the CPU engine makes of the same program: 5,000 of
+ * them, ten times as many with TW_TEST_LONG. */
 #include "lower_compare.h"
 #include "random_products.h"
 #include "random_tiles.h"

@@ -10,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "base/float_bits.h"
+#include "ptx/ptx_choose.h"
 #include "sim/sim_own.h"
 
 #include <setjmp.h>

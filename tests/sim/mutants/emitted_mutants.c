@@ -6,9 +6,9 @@
  *
  * Every kernel, in two configurations with small tiles on small sizes, ragged ones and aligned
  * ones. The kernel itself must be silent in SEEDS orders (4) and give what `ensures` says; each
- * mutant must be caught in one of several orders, with
- * copies landing early and late: a finding of the checks, a fault, no end, or other values than the
- * kernel gives. One that does no harm stands in the list HARMLESS with its argument:
+ * mutant must be caught in one of several orders, with copies landing early and late: a finding of
+ * the checks, a fault, no end, or other values than the kernel gives. One that does no harm stands
+ * in the list HARMLESS with its argument:
  *
  *     KERNEL CONFIGURATION MUTATION NUMBER: why
  *
@@ -32,11 +32,13 @@ struct setting {
     int64_t value;
 };
 /* Small tiles, with more steps than stages, and several blocks, the last of them ragged. */
-static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16}, {"WARPS", 2},
-                                       {"STAGES", 3}, {"SPLIT", 2}, {"T", 8},   {"PAD", 1}};
+static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16},   {"WARPS", 2},
+                                       {"STAGES", 3}, {"SPLIT", 2}, {"PARTS", 2}, {"WAVE", 4},
+                                       {"T", 8},      {"PAD", 1}};
 static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
                                                           {"n", 41},
                                                           {"k", 53},
+                                                          {"batch", 2},
                                                           {"heads", 2},
                                                           {"nq", 37},
                                                           {"nk", 77},
@@ -49,6 +51,7 @@ static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
                                                          {{"m", 72},
                                                           {"n", 80},
                                                           {"k", 80},
+                                                          {"batch", 2},
                                                           {"heads", 2},
                                                           {"nq", 48},
                                                           {"nk", 112},
@@ -58,12 +61,29 @@ static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
                                                           {"rows", 3},
                                                           {"cols", 208},
                                                           {"size", 9}}};
-/* Where a kernel's own tiles are larger, K is split, or a remainder is to be taken. */
+/* Where a kernel's own tiles are larger, K is split, or a remainder is to be taken; where blocks are
+ * dealt in waves, some whole ones; where elements are of 1 or 2 bytes, rows whose bytes 4 divides,
+ * which asynchronous copies need. */
 static const struct {
     const char *kernel, *name;
     int64_t value[CONFIGURATIONS];
 } other_sizes[] = {{"linear_gelu", "k", {281, 288}},
                    {"matmul_v5", "k", {165, 176}},
+                   {"matmul_v6", "n", {42, 80}},
+                   {"matmul_v6", "k", {74, 80}},
+                   {"matmul_v7", "m", {69, 72}},
+                   {"matmul_v7", "k", {165, 176}},
+                   {"matmul_v8", "m", {69, 72}},
+                   {"matmul_v8", "n", {75, 80}},
+                   {"matmul_v8", "k", {79, 80}},
+                   {"matmul_v9", "n", {75, 80}},
+                   {"matmul_v9", "k", {157, 160}},
+                   {"matmul_nt", "k", {150, 160}},
+                   {"matmul_nt_i8", "k", {276, 320}},
+                   {"matmul_i8", "n", {44, 80}},
+                   {"matmul_i8", "k", {76, 80}},
+                   {"matmul_f8", "n", {44, 80}},
+                   {"matmul_f8", "k", {76, 80}},
                    {"matmul_v1", "m", {69, 72}},
                    {"matmul_v1", "n", {75, 80}},
                    {"sgemm_register_tiled", "m", {69, 72}},
@@ -71,6 +91,7 @@ static const struct {
                    {"sgemm_naive", "k", {53, 83}},
                    {"attention", "nq", {75, 48}}};
 static const char *const targets[CONFIGURATIONS] = {"sm_80", "sm_90"};
+static const char *const byte_float_targets[CONFIGURATIONS] = {"sm_89", "sm_90"};
 static const char *const configuration_names[CONFIGURATIONS] = {"ragged", "aligned"};
 
 struct array {
@@ -173,10 +194,19 @@ static void make_arrays(struct subject *s)
         for (size_t k = 0; k < elements; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             double value = (double)(random >> 33) * 0x1p-30 - 1;
-            tw_dtype_store(a->at.dtype, (char *)a->given + k * size, value);
+            double scale = a->at.dtype == TW_I8 ? INT8_MAX : 1; /* else most were 0 */
+            tw_dtype_store(a->at.dtype, (char *)a->given + k * size, value * scale);
         }
         need(tw_launch_array(s->launch, p.name, &a->at) == TW_OK, s, "an array");
     }
+}
+
+static const char *target_of(tw_kernel *kernel, int configuration)
+{
+    tw_type type;
+    bool byte_floats =
+        tw_kernel_type(kernel, 0, &type) == TW_OK && tw_dtype_size(type.choices[0]) == 1;
+    return (byte_floats ? byte_float_targets : targets)[configuration];
 }
 
 static void open_subject(struct subject *s, tw_module *module, tw_kernel *kernel, int configuration)
@@ -184,7 +214,7 @@ static void open_subject(struct subject *s, tw_module *module, tw_kernel *kernel
     s->name = tw_kernel_name(kernel);
     s->module = module;
     s->configuration = configuration;
-    s->target = targets[configuration];
+    s->target = target_of(kernel, configuration);
     need(tw_kernel_for_target(kernel, s->target, &s->kernel) == TW_OK, s, "the target");
     need(tw_launch_new(s->kernel, &s->launch) == TW_OK, s, "a launch");
     set_choices(s);
