@@ -1,18 +1,13 @@
 /* bench --device cuda. */
 #include "bench_gpu_report.h"
+#include "bench_settings.h"
 #include "commands.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_SIZE = 4096, ROUNDS = 5, TYPES_MOST = 16 };
+enum { DEFAULT_SIZE = 4096, ROUNDS = 5 };
 static const size_t workspace_bytes = (size_t)64 << 20;
-
-static const tw_dtype every_type[] = {TW_F16, TW_BF16, TW_F32, TW_TF32, TW_I8, TW_E4M3};
-static const struct {
-    const char *name;
-    tw_dtype type;
-} type_names[] = {{"int8", TW_I8}, {"fp8", TW_E4M3}, {"fp16", TW_F16}, {"fp32", TW_F32}};
 
 struct cuda_bench {
     struct gpu_bench common;
@@ -24,8 +19,7 @@ struct cuda_bench {
     struct shapes shapes;
     bool sizes_set; /* by --set */
     bool files_given;
-    tw_dtype types[TYPES_MOST];
-    int type_count;
+    struct bench_types types;
     struct slab workspace;
     struct gpu_row *rows;
     int row_count;
@@ -37,62 +31,6 @@ struct cuda_bench {
 };
 
 /* --- what to time --- */
-
-static int add_type(struct cuda_bench *b, const char *name)
-{
-    tw_dtype type = tw_dtype_from_name(name);
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
-        if (strcmp(name, type_names[i].name) == 0)
-            type = type_names[i].type;
-    if (type == TW_DTYPE_NONE)
-        return usage_error(NULL, b->common.self,
-                           "unknown type '%s'; there are f16, bf16, f32, "
-                           "tf32, int8, fp8, …, and all",
-                           name);
-    if (b->type_count < TYPES_MOST)
-        b->types[b->type_count++] = type;
-    return STATUS_OK;
-}
-
-/* --type f16,bf16 or all: each in turn. */
-static int add_types(struct cuda_bench *b, const char *text)
-{
-    int status = STATUS_OK;
-    if (strcmp(text, "all") == 0) {
-        for (size_t i = 0; i < sizeof every_type / sizeof *every_type; i++)
-            b->types[b->type_count++ % TYPES_MOST] = every_type[i];
-        return STATUS_OK;
-    }
-    for (; *text && status == STATUS_OK; text += *text == ',') {
-        char name[24];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, text);
-        status = add_type(b, name);
-        text += length;
-    }
-    return status;
-}
-
-/* What --type says without a name is read here; the rest goes to the launches. */
-static int split_settings(struct cuda_bench *b)
-{
-    const struct options *o = b->given;
-    struct options *s = &b->common.settings;
-    *s = *o;
-    s->uses = need_memory((size_t)(o->use_count + 1) * sizeof *s->uses);
-    s->use_count = 0;
-    int status = STATUS_OK;
-    for (int i = 0; i < o->use_count && status == STATUS_OK; i++) {
-        const struct option_use *u = &o->uses[i];
-        if (strcmp(u->spec->name, "type") == 0 && !strchr(u->values[0], '='))
-            status = add_types(b, u->values[0]);
-        else
-            s->uses[s->use_count++] = *u;
-    }
-    if (b->type_count == 0)
-        b->types[b->type_count++] = TW_DTYPE_NONE;
-    return status;
-}
 
 static int add_kernel(struct cuda_bench *b, const struct program *p, tw_kernel *k)
 {
@@ -232,7 +170,7 @@ static void put_row(struct cuda_bench *b, const struct gpu_row *row)
 static bool is_for(const struct cuda_bench *b, const struct gpu_entry *e, const struct shape *s,
                    tw_dtype type)
 {
-    if (type != TW_DTYPE_NONE && !gpu_takes_type(e, type))
+    if (type != TW_DTYPE_NONE && !bench_takes_type(e->kernel, type))
         return false;
     bool batched = takes_extent(e->kernel, "batch");
     return !s || !e->takes_sizes || (s->batch > 1 ? batched : !batched || b->files_given);
@@ -259,11 +197,11 @@ static int bench_size(struct cuda_bench *b, const struct shape *s, tw_dtype type
 static int bench_every(struct cuda_bench *b)
 {
     int status = STATUS_OK;
-    for (int t = 0; t < b->type_count; t++) {
+    for (int t = 0; t < b->types.count; t++) {
         for (int i = 0; i < b->shapes.count && !b->sizes_set && status == STATUS_OK; i++)
-            status = bench_size(b, &b->shapes.list[i], b->types[t]);
+            status = bench_size(b, &b->shapes.list[i], b->types.list[t]);
         if (status == STATUS_OK)
-            status = bench_size(b, NULL, b->types[t]);
+            status = bench_size(b, NULL, b->types.list[t]);
     }
     return status;
 }
@@ -353,8 +291,8 @@ static int bench_and_report(struct cuda_bench *b)
 
 int bench_on_cuda(const struct command *self, const struct options *given)
 {
-    static const char *const others[] = {"all-sizes",  "warmup",  "repeat",
-                                         "time-limit", "threads", NULL};
+    static const char *const others[] = {"warmup", "repeat",   "time-limit", "threads",
+                                         "peers",  "together", NULL};
     struct cuda_bench b = {.common = {.self = self,
                                       .all_ensures = options_has(given, "ensures"),
                                       .only_load = options_has(given, "load"),
@@ -375,7 +313,8 @@ int bench_on_cuda(const struct command *self, const struct options *given)
     int status = shapes_gather(&b.shapes, self, given);
     b.columns.batched = b.shapes.batched;
     b.columns.grouped = options_has(given, "suite");
-    status = status == STATUS_OK ? split_settings(&b) : status;
+    status =
+        status == STATUS_OK ? bench_split_types(&b.types, &b.common.settings, self, given) : status;
     status = status == STATUS_OK ? gather_programs(&b) : status;
     status = status == STATUS_OK ? check_settings(&b) : status;
     status = status == STATUS_OK ? open_device(&b) : status;

@@ -1,9 +1,9 @@
 #include "bench_gpu.h"
 #include "bench_arrays.h"
+#include "bench_settings.h"
 #include "bench_triton.h"
 #include "bench_values.h"
 #include "tensor.h"
-#include "verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,54 +135,6 @@ static void prepare_cublaslt(struct job *j)
 
 /* --- setting up --- */
 
-bool gpu_takes_type(const struct gpu_entry *e, tw_dtype dtype)
-{
-    tw_param p;
-    tw_type t;
-    for (int i = 0; tw_kernel_param(e->kernel, i, &p) == TW_OK; i++) {
-        if (!p.is_pointer || !p.is_const)
-            continue;
-        if (!p.type_name)
-            return p.dtype == dtype;
-        for (int v = 0; tw_kernel_type(e->kernel, v, &t) == TW_OK; v++)
-            for (int c = 0; strcmp(t.name, p.type_name) == 0 && c < t.count; c++)
-                if (t.choices[c] == dtype)
-                    return true;
-        return false;
-    }
-    return false;
-}
-
-static void set_types(tw_launch *l, tw_kernel *k, tw_dtype dtype)
-{
-    tw_type t;
-    for (int i = 0; tw_kernel_type(k, i, &t) == TW_OK; i++)
-        for (int c = 0; c < t.count; c++)
-            if (t.choices[c] == dtype)
-                tw_launch_type(l, t.name, dtype);
-}
-
-/* What `tilewright tune` has stored, if that is asked for and there is any; *from says. */
-static int take_tuned(const struct gpu_bench *b, const struct gpu_entry *e, tw_launch *l,
-                      const char **from)
-{
-    tw_store *store;
-    tw_tuned key, taken;
-    *from = options_has(&b->settings, "tune") ? "--tune" : "default";
-    if (!options_has(&b->settings, "tuned"))
-        return STATUS_OK;
-    tw_status s = tw_store_open(e->program->ctx, options_value(&b->settings, "store"), &store);
-    if (s == TW_OK)
-        s = tw_launch_tuned(l, store, NULL, true, &taken);
-    if (s == TW_OK && tw_launch_tuning_key(l, NULL, &key) == TW_OK)
-        *from = strcmp(key.shape, taken.shape) == 0 ? "tuned" : "tuned for the nearest sizes";
-    bool failed = s != TW_OK && s != TW_NOT_FOUND;
-    if (failed)
-        complain_library(NULL, e->program->ctx, s);
-    tw_store_close(store);
-    return failed ? STATUS_USAGE : STATUS_OK;
-}
-
 static void copy_tuned(const struct gpu_entry *e, tw_launch *from, tw_launch *to)
 {
     tw_tune t;
@@ -195,16 +147,7 @@ static void copy_tuned(const struct gpu_entry *e, tw_launch *from, tw_launch *to
 static int set_up(const struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
                   tw_dtype dtype, tw_launch *l)
 {
-    if (shape) {
-        tw_launch_set(l, "m", (tw_scalar){.i = shape->m});
-        tw_launch_set(l, "n", (tw_scalar){.i = shape->n});
-        tw_launch_set(l, "k", (tw_scalar){.i = shape->k});
-    }
-    if (shape && takes_extent(e->kernel, "batch"))
-        tw_launch_set(l, "batch", (tw_scalar){.i = shape->batch});
-    if (dtype != TW_DTYPE_NONE)
-        set_types(l, e->kernel, dtype);
-    return apply_settings(l, e->kernel, e->program, &b->settings, true);
+    return bench_set_up(l, e->kernel, e->program, &b->settings, shape, dtype);
 }
 
 static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
@@ -216,22 +159,12 @@ static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
 static void describe(struct job *j)
 {
     struct gpu_row *row = j->row;
-    tw_tune t;
-    tw_scalar v;
-    size_t at = 0;
     row->target = tw_kernel_target(j->entry->kernel);
     row->shape.m = value_of(j->first, "m", row->shape.m);
     row->shape.n = value_of(j->first, "n", row->shape.n);
     row->shape.k = value_of(j->first, "k", row->shape.k);
     row->shape.batch = value_of(j->first, "batch", 1);
-    for (int i = 0; tw_kernel_tune(j->entry->kernel, i, &t) == TW_OK; i++) {
-        char value[32];
-        if (at >= sizeof row->config || tw_launch_value(j->first, t.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v);
-        at += (size_t)snprintf(row->config + at, sizeof row->config - at, "%s%s=%s", at ? "," : "",
-                               t.name, value);
-    }
+    bench_write_config(row->common.config, sizeof row->common.config, j->first, j->entry->kernel);
 }
 
 /* A, B and C among the arrays, by the indices of parameters. */
@@ -310,46 +243,14 @@ static void close_job(struct job *j)
 
 /* --- values --- */
 
-static void say_checked(struct gpu_row *row, const char *with)
-{
-    size_t at = strlen(row->checked);
-    snprintf(row->checked + at, sizeof row->checked - at, "%s%s", at ? "; " : "", with);
-}
-
-static void take_check(struct gpu_row *row, const struct value_check *v, const char *with)
-{
-    struct bench_row *r = &row->common;
-    bool first = !r->compared;
-    say_checked(row, with);
-    r->compared = true;
-    r->result = v->ok ? r->result : BENCH_FAIL;
-    r->error = first || v->max_error > r->error ? v->max_error : r->error;
-    if (first || !v->ok) {
-        r->worst_error = v->worst_error;
-        r->allowed = v->tolerance;
-    }
-    if (!v->ok && !*r->why)
-        snprintf(r->why, sizeof r->why, "element %lld of C is off by %.3g, %.3g is allowed (%s)",
-                 (long long)v->at, v->worst_error, v->tolerance, with);
-}
-
 static void check_by_ensures(struct job *j)
 {
     struct bench_row *r = &j->row->common;
     tw_verdict v;
     bench_arrays_give_host(&j->arrays, j->first);
     tw_status s = tw_launch_verify(j->first, &v);
-    r->compared = s == TW_OK || s == TW_WRONG_VALUES;
-    r->result = s == TW_OK ? BENCH_PASS : r->compared ? BENCH_FAIL : BENCH_UNCHECKED;
-    if (s == TW_WRONG_VALUES) /* the view's name lasts until the next call */
-        snprintf(r->why, sizeof r->why, "%s is %g, expected %g", v.view, v.got, v.want);
+    bench_take_verdict(r, j->entry->program->ctx, s, &v);
     bench_arrays_give(&j->arrays, j->first, 0);
-    if (!r->compared)
-        return;
-    say_checked(j->row, "all elements by ensures");
-    r->error = v.max_error;
-    r->worst_error = fabs(v.got - v.want);
-    r->allowed = v.tolerance;
 }
 
 static void check_samples(struct job *j)
@@ -357,7 +258,7 @@ static void check_samples(struct job *j)
     struct value_check v =
         values_sample(&j->gemm, j->a->host.data, j->bm->host.data, j->c->host.data, SAMPLES);
     j->row->common.result = BENCH_PASS;
-    take_check(j->row, &v, "4096 elements in double precision");
+    bench_take_check(&j->row->common, &v, "4096 elements in double precision");
 }
 
 /* Beside what a library makes of the same arrays. */
@@ -371,7 +272,7 @@ static void compare_with(struct job *j, struct contender *library)
             values_compare(&j->gemm, j->a->host.data, j->bm->host.data, ours, j->c->host.data);
         char with[96];
         snprintf(with, sizeof with, "all elements beside %s's", library->name);
-        take_check(j->row, &v, with);
+        bench_take_check(&j->row->common, &v, with);
     }
     free(ours);
 }
@@ -564,7 +465,7 @@ int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct sha
     }
     int status = set_up(b, e, shape, dtype, j.first);
     if (status == STATUS_OK)
-        status = take_tuned(b, e, j.first, &row->from);
+        status = bench_take_tuned(j.first, e->program, &b->settings, &row->common.from);
     if (status == STATUS_OK)
         run_job(&j, shape, dtype);
     close_job(&j);

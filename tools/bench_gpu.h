@@ -6,6 +6,7 @@
 #include "bench_arrays.h"
 #include "bench_rounds.h"
 #include "bench_shapes.h"
+#include "cublas.h"
 #include "product.h"
 #include "progress.h"
 #include "settings.h"
@@ -33,19 +34,11 @@ struct gpu_bench {
     struct progress progress;
 };
 
-struct library_row {
-    char name[48], note[400];
-    double ms, ratio; /* ms 0: it was not timed, `note` may say why; ratio: its time over ours */
-};
-
 struct gpu_row {
-    struct bench_row common; /* its blas_… are not used */
+    struct bench_row common; /* its peers are not used */
     const char *target;
     tw_dtype dtype;
     struct shape shape;
-    char config[200];       /* "BM = 128, BN = 128" */
-    const char *from;       /* where that comes from: "default", "--tune", "tuned" */
-    char checked[160];      /* what the values were compared with */
     tw_occupancy occupancy; /* threads 0: it was not loaded */
     double tflops;
     int copies, rounds;
@@ -59,7 +52,5 @@ struct gpu_row {
  * --set. STATUS_OK also where the kernel is skipped or wrong; the row says so. */
 int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
                 tw_dtype dtype, struct gpu_row *row);
-/* Whether the kernel multiplies elements of that type. */
-bool gpu_takes_type(const struct gpu_entry *e, tw_dtype dtype);
 
 #endif

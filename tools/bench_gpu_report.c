@@ -63,11 +63,11 @@ static void write_error(const struct gpu_row *r, char *out, size_t size)
 
 static void write_config(const struct gpu_row *r, char *out, size_t size)
 {
-    const char *why = r->common.why, *config = r->config;
+    const char *why = r->common.why, *config = r->common.config;
     size_t at = 0;
     out[0] = '\0';
     if (*config && (!*why || r->common.result == BENCH_UNCHECKED))
-        at = (size_t)snprintf(out, size, "%s %s%s", config, r->from, *why ? ": " : "");
+        at = (size_t)snprintf(out, size, "%s %s%s", config, r->common.from, *why ? ": " : "");
     snprintf(out + at, size - at, "%s", why);
 }
 
@@ -156,44 +156,26 @@ void gpu_print(const struct gpu_row *r, const struct gpu_columns *c)
 
 /* --- JSON --- */
 
-static void put_text(struct json *j, const char *key, const char *text)
-{
-    json_key(j, key);
-    json_string(j, text);
-}
-
-static void put_integer(struct json *j, const char *key, int64_t v)
-{
-    json_key(j, key);
-    json_integer(j, v);
-}
-
-static void put_real(struct json *j, const char *key, double v)
-{
-    json_key(j, key);
-    json_real(j, v);
-}
-
 static void put_sizes(const struct gpu_row *r, struct json *j)
 {
     if (*r->shape.group)
-        put_text(j, "class", r->shape.group);
-    put_integer(j, "m", r->shape.m);
-    put_integer(j, "n", r->shape.n);
-    put_integer(j, "k", r->shape.k);
-    put_integer(j, "batch", r->shape.batch);
+        json_put_text(j, "class", r->shape.group);
+    json_put_integer(j, "m", r->shape.m);
+    json_put_integer(j, "n", r->shape.n);
+    json_put_integer(j, "k", r->shape.k);
+    json_put_integer(j, "batch", r->shape.batch);
 }
 
 static void put_library(const struct library_row *l, struct json *j)
 {
     json_open(j, '{');
-    put_text(j, "name", l->name);
+    json_put_text(j, "name", l->name);
     if (l->ms > 0) {
-        put_real(j, "ms", l->ms);
-        put_real(j, "ratio", l->ratio);
+        json_put_real(j, "ms", l->ms);
+        json_put_real(j, "ratio", l->ratio);
     }
     if (*l->note)
-        put_text(j, "note", l->note);
+        json_put_text(j, "note", l->note);
     json_close(j, '}');
 }
 
@@ -217,61 +199,60 @@ static void put_libraries(const struct gpu_row *r, struct json *j)
     }
     if (!best)
         return;
-    put_text(j, "peer", best->name);
-    put_real(j, "peer_ms", best->ms);
-    put_real(j, "ratio", best->ratio);
+    json_put_text(j, "peer", best->name);
+    json_put_real(j, "peer_ms", best->ms);
+    json_put_real(j, "ratio", best->ratio);
 }
 
 static void put_occupancy(const tw_occupancy *o, struct json *j)
 {
-    put_integer(j, "threads", o->threads);
-    put_integer(j, "registers", o->registers);
-    put_integer(j, "local_bytes", o->local_bytes);
-    put_integer(j, "shared_bytes", o->shared_bytes);
-    put_integer(j, "blocks_at_a_time", o->blocks);
+    json_put_integer(j, "threads", o->threads);
+    json_put_integer(j, "registers", o->registers);
+    json_put_integer(j, "local_bytes", o->local_bytes);
+    json_put_integer(j, "shared_bytes", o->shared_bytes);
+    json_put_integer(j, "blocks_at_a_time", o->blocks);
 }
 
-static void put_values(const struct bench_row *b, const char *checked, struct json *j)
+static void put_values(const struct bench_row *b, struct json *j)
 {
-    json_key(j, "ok");
-    json_bool(j, b->result == BENCH_PASS);
-    put_text(j, "result", result_names[b->result]);
+    json_put_bool(j, "ok", b->result == BENCH_PASS);
+    json_put_text(j, "result", result_names[b->result]);
     if (b->compared) {
-        put_text(j, "compared", checked);
-        put_real(j, "max_error", b->error);
-        put_real(j, "worst_error", b->worst_error);
-        put_real(j, "tolerance", b->allowed);
+        json_put_text(j, "compared", b->checked);
+        json_put_real(j, "max_error", b->error);
+        json_put_real(j, "worst_error", b->worst_error);
+        json_put_real(j, "tolerance", b->allowed);
     }
     if (*b->why)
-        put_text(j, "why", b->why);
+        json_put_text(j, "why", b->why);
 }
 
 void gpu_json(const struct gpu_row *r, struct json *j)
 {
     const struct bench_row *b = &r->common;
     json_open(j, '{');
-    put_text(j, "kernel", b->kernel);
-    put_text(j, "file", b->file);
-    put_text(j, "device", "cuda");
-    put_text(j, "target", r->target);
+    json_put_text(j, "kernel", b->kernel);
+    json_put_text(j, "file", b->file);
+    json_put_text(j, "device", "cuda");
+    json_put_text(j, "target", r->target);
     if (r->dtype != TW_DTYPE_NONE)
-        put_text(j, "dtype", tw_dtype_name(r->dtype));
+        json_put_text(j, "dtype", tw_dtype_name(r->dtype));
     put_sizes(r, j);
-    put_text(j, "config", r->config);
-    put_text(j, "config_from", r->from);
+    json_put_text(j, "config", r->common.config);
+    json_put_text(j, "config_from", r->common.from);
     if (b->ms > 0) {
-        put_real(j, "ms", b->ms);
-        put_integer(j, "runs", b->runs);
-        put_integer(j, "copies", r->copies);
-        put_text(j, "started_as", r->graphs ? "graph" : "launches");
+        json_put_real(j, "ms", b->ms);
+        json_put_integer(j, "runs", b->runs);
+        json_put_integer(j, "copies", r->copies);
+        json_put_text(j, "started_as", r->graphs ? "graph" : "launches");
         if (b->is_product)
-            put_real(j, "tflops", r->tflops);
-        put_real(j, "gbytes_per_second", b->gbytes);
+            json_put_real(j, "tflops", r->tflops);
+        json_put_real(j, "gbytes_per_second", b->gbytes);
     }
     if (r->occupancy.threads > 0)
         put_occupancy(&r->occupancy, j);
     put_libraries(r, j);
-    put_values(b, r->checked, j);
+    put_values(b, j);
     json_close(j, '}');
 }
 
@@ -338,10 +319,10 @@ void gpu_json_means(const struct gpu_mean *means, struct json *j)
     json_open(j, '[');
     for (const struct gpu_mean *m = means; m->sizes; m++) {
         json_open(j, '{');
-        put_text(j, "class", *m->group ? m->group : "all");
-        put_text(j, "dtype", tw_dtype_name(m->dtype));
-        put_integer(j, "sizes", m->sizes);
-        put_real(j, "ratio", m->ratio);
+        json_put_text(j, "class", *m->group ? m->group : "all");
+        json_put_text(j, "dtype", tw_dtype_name(m->dtype));
+        json_put_integer(j, "sizes", m->sizes);
+        json_put_real(j, "ratio", m->ratio);
         json_close(j, '}');
     }
     json_close(j, ']');

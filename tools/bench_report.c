@@ -1,131 +1,254 @@
+/* The table and the JSON of bench on the CPU. */
 #include "bench.h"
 #include "table.h"
 
+#include <string.h>
+
 static const char *const result_names[] = {"PASS", "FAIL", "no ensures", "skipped"};
+enum { COLUMNS = 12 };
 
-/* Products: sizes, name, time, speed, per cent of BLAS, verdict. Others: bytes a second instead. */
-static int product_columns(struct column *c, int name_width)
-{
-    const struct column columns[] = {{"m", 5, false},
-                                     {"n", 5, false},
-                                     {"k", 5, false},
-                                     {"name", name_width, true},
-                                     {"latency(ms)", 11, false},
-                                     {"gflops", 8, false},
-                                     {"%blas", 6, false},
-                                     {"check", 5, true},
-                                     {"error", 0, true}};
-    for (int i = 0; i < 9; i++)
-        c[i] = columns[i];
-    return 9;
-}
-
-static int other_columns(struct column *c, int name_width)
-{
-    const struct column columns[] = {{"name", name_width, true}, {"latency(ms)", 11, false},
-                                     {"GB/s", 8, false},         {"check", 5, true},
-                                     {"error", 8, true},         {"sizes", 0, true}};
-    for (int i = 0; i < 6; i++)
-        c[i] = columns[i];
-    return 6;
-}
-
-void bench_header(bool products, int name_width)
-{
-    struct column c[9];
-    int count = products ? product_columns(c, name_width) : other_columns(c, name_width);
-    table_header(stdout, c, count);
-}
-
+struct cell {
+    struct column column;
+    char text[640];
+};
 struct cells {
-    char m[24], n[24], k[24], ms[24], gflops[24], percent[24], error[480];
+    struct cell list[COLUMNS];
+    int count;
 };
 
-static void format_cells(const struct bench_row *r, struct cells *t)
+static void add(struct cells *c, const char *title, int width, bool left, const char *text)
 {
-    bool timed = r->ms > 0;
-    snprintf(t->m, sizeof t->m, r->m ? "%lld" : "-", (long long)r->m);
-    snprintf(t->n, sizeof t->n, r->n ? "%lld" : "-", (long long)r->n);
-    snprintf(t->k, sizeof t->k, r->k ? "%lld" : "-", (long long)r->k);
-    snprintf(t->ms, sizeof t->ms, timed ? "%.3f" : "-", r->ms);
-    snprintf(t->gflops, sizeof t->gflops, timed ? "%.2f" : "-",
-             r->is_product ? r->gflops : r->gbytes);
-    snprintf(t->percent, sizeof t->percent, r->blas_percent > 0 ? "%.1f" : "-", r->blas_percent);
-    if (r->compared)
-        snprintf(t->error, sizeof t->error, "%.1e%s%s", r->error, r->why[0] ? "  " : "", r->why);
-    else
-        snprintf(t->error, sizeof t->error, "%s", r->why);
+    struct cell *cell = &c->list[c->count++];
+    cell->column = (struct column){title, width, left};
+    snprintf(cell->text, sizeof cell->text, "%s", text);
 }
 
-void bench_print(const struct bench_row *r, int name_width)
+/* With so many digits behind the point; "-" for what is not known. */
+static void add_number(struct cells *c, const char *title, int width, int digits, double v)
 {
-    struct column c[9];
-    struct cells t;
-    format_cells(r, &t);
-    const char *check = r->is_blas ? "" : result_names[r->result];
-    if (r->is_product) {
-        const char *cells[] = {t.m, t.n, t.k, r->kernel, t.ms, t.gflops, t.percent, check, t.error};
-        table_row(stdout, c, product_columns(c, name_width), cells);
-    } else {
-        const char *cells[] = {r->kernel, t.ms, t.gflops, check, t.error, r->sizes};
-        table_row(stdout, c, other_columns(c, name_width), cells);
+    char text[32];
+    snprintf(text, sizeof text, v > 0 ? "%.*f" : "-", digits, v);
+    add(c, title, width, false, text);
+}
+
+static void add_type(struct cells *c, const struct bench_row *r)
+{
+    add(c, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "-" : tw_dtype_name(r->dtype));
+}
+
+/* The largest error, what is wrong, and tuned values that are not the kernel's own. */
+static void add_error(struct cells *c, const struct bench_row *r, int width)
+{
+    char text[640] = "";
+    size_t at = 0;
+    if (r->compared)
+        at = (size_t)snprintf(text, sizeof text, "%.1e", r->error);
+    if (*r->why && at < sizeof text)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "  " : "", r->why);
+    if (*r->config && r->from && strcmp(r->from, "default") != 0 && at < sizeof text)
+        snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config, r->from);
+    add(c, "error", width, true, text);
+}
+
+static const struct library_row *best_of(const struct bench_row *r)
+{
+    static const struct library_row none = {{0}, {0}, 0, 0, 0, false, false};
+    return r->best >= 0 ? &r->peers[r->best] : &none;
+}
+
+static int digits_of(double ms)
+{
+    return ms < 0.1 ? 5 : 3;
+}
+
+/* Products: sizes, name, time, speed, the fastest library beside it, verdict. */
+static void add_product(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
+{
+    const struct library_row *best = best_of(r);
+    char word[24];
+    add_type(c, r);
+    if (w->batched)
+        add_number(c, "batch", 5, 0, (double)r->batch);
+    add_number(c, "m", 5, 0, (double)r->m);
+    add_number(c, "n", 5, 0, (double)r->n);
+    add_number(c, "k", 5, 0, (double)r->k);
+    add(c, "name", w->name_width, true, r->kernel);
+    add_number(c, "latency(ms)", 11, digits_of(r->ms), r->ms);
+    add_number(c, "gflops", 8, 2, r->gflops);
+    add_number(c, "/peer", 5, 3, best->ratio);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(best->name, " "), best->name);
+    add(c, "peer", 8, true, word);
+    add(c, "check", 5, true, result_names[r->result]);
+    add_error(c, r, 0);
+}
+
+/* Others: bytes a second, beside those of a copy. */
+static void add_other(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
+{
+    add_type(c, r);
+    add(c, "name", w->name_width, true, r->kernel);
+    add_number(c, "latency(ms)", 11, digits_of(r->ms), r->ms);
+    add_number(c, "GB/s", 8, 2, r->gbytes);
+    add_number(c, "/copy", 5, 3, best_of(r)->ratio);
+    add(c, "check", 5, true, result_names[r->result]);
+    add_error(c, r, 8);
+    add(c, "sizes", 0, true, r->sizes);
+}
+
+static void split(const struct cells *c, struct column *columns, const char **texts)
+{
+    for (int i = 0; i < c->count; i++) {
+        columns[i] = c->list[i].column;
+        texts[i] = c->list[i].text;
     }
+}
+
+static void make_cells(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
+{
+    c->count = 0;
+    if (r->is_product)
+        add_product(c, r, w);
+    else
+        add_other(c, r, w);
+}
+
+void bench_header(bool products, const struct bench_columns *w)
+{
+    struct cells c;
+    struct column columns[COLUMNS];
+    const char *texts[COLUMNS];
+    struct bench_row empty = {
+        .kernel = "", .is_product = products, .dtype = TW_DTYPE_NONE, .best = -1};
+    make_cells(&c, &empty, w);
+    split(&c, columns, texts);
+    table_header(stdout, columns, c.count);
+}
+
+static void print_cells(const struct cells *c)
+{
+    struct column columns[COLUMNS];
+    const char *texts[COLUMNS];
+    split(c, columns, texts);
+    table_row(stdout, columns, c->count, texts);
     fflush(stdout);
+}
+
+void bench_print(const struct bench_row *r, const struct bench_columns *w)
+{
+    struct cells c;
+    make_cells(&c, r, w);
+    print_cells(&c);
+}
+
+void bench_print_library(const struct bench_row *like, const struct library_row *l,
+                         const struct bench_columns *w)
+{
+    struct cells c;
+    struct bench_row row = *like;
+    row.kernel = l->name;
+    row.gflops = l->ms > 0 ? like->gflops * like->ms / l->ms : 0;
+    row.ms = l->ms;
+    row.best = -1;
+    row.compared = false;
+    row.config[0] = '\0';
+    snprintf(row.why, sizeof row.why, "%s", l->note);
+    make_cells(&c, &row, w);
+    struct cell *ends = &c.list[c.count]; /* no ratio and peer; PASS is for kernels */
+    ends[-4].text[0] = '\0';
+    snprintf(ends[-2].text, sizeof ends[-2].text, "%s", l->wrong ? "FAIL" : "");
+    print_cells(&c);
+}
+
+/* --- JSON --- */
+
+static void put_sizes(const struct bench_row *r, struct json *j)
+{
+    if (!r->is_product) {
+        json_put_text(j, "sizes", r->sizes);
+        return;
+    }
+    json_put_integer(j, "m", r->m);
+    json_put_integer(j, "n", r->n);
+    json_put_integer(j, "k", r->k);
+    json_put_integer(j, "batch", r->batch);
+}
+
+static void put_speed(const struct bench_row *r, struct json *j)
+{
+    if (r->ms <= 0)
+        return;
+    json_put_real(j, "ms", r->ms);
+    json_put_real(j, "least_ms", r->least_ms);
+    json_put_integer(j, "runs", r->runs);
+    if (r->is_product)
+        json_put_real(j, "gflops", r->gflops);
+    else
+        json_put_real(j, "gbytes_per_second", r->gbytes);
+}
+
+static void put_peer(const struct bench_row *r, const struct library_row *l, struct json *j)
+{
+    json_open(j, '{');
+    json_put_text(j, "name", l->name);
+    if (l->ms > 0) {
+        json_put_real(j, "ms", l->ms);
+        json_put_real(j, "least_ms", l->least_ms);
+        json_put_real(j, "ratio", l->ratio);
+        if (r->is_product)
+            json_put_real(j, "gflops", r->gflops * r->ms / l->ms);
+        else
+            json_put_real(j, "gbytes_per_second", r->gbytes * r->ms / l->ms);
+        json_put_bool(j, "ok", !l->wrong);
+    }
+    if (*l->note)
+        json_put_text(j, "note", l->note);
+    json_close(j, '}');
+}
+
+static void put_peers(const struct bench_row *r, struct json *j)
+{
+    const struct library_row *best = best_of(r);
+    json_key(j, "peers");
+    json_open(j, '[');
+    for (int i = 0; i < BENCH_PEERS && *r->peers[i].name; i++)
+        put_peer(r, &r->peers[i], j);
+    json_close(j, ']');
+    if (best->ms <= 0)
+        return;
+    json_put_text(j, "peer", best->name);
+    json_put_real(j, "peer_ms", best->ms);
+    json_put_real(j, "ratio", best->ratio);
+}
+
+static void put_values(const struct bench_row *r, struct json *j)
+{
+    json_put_bool(j, "ok", r->result == BENCH_PASS);
+    json_put_text(j, "result", result_names[r->result]);
+    if (r->compared) {
+        json_put_text(j, "compared", r->checked);
+        json_put_real(j, "max_error", r->error);
+        json_put_real(j, "worst_error", r->worst_error);
+        json_put_real(j, "tolerance", r->allowed);
+    }
+    if (*r->why)
+        json_put_text(j, "why", r->why);
 }
 
 void bench_json(const struct bench_row *r, struct json *j)
 {
     json_open(j, '{');
-    json_key(j, "kernel");
-    json_string(j, r->kernel);
-    json_key(j, "device");
-    json_string(j, "cpu");
-    json_key(j, "file");
-    json_string(j, r->file);
-    if (r->is_product) {
-        json_key(j, "m");
-        json_integer(j, r->m);
-        json_key(j, "n");
-        json_integer(j, r->n);
-        json_key(j, "k");
-        json_integer(j, r->k);
-    } else {
-        json_key(j, "sizes");
-        json_string(j, r->sizes);
+    json_put_text(j, "kernel", r->kernel);
+    json_put_text(j, "device", "cpu");
+    json_put_text(j, "file", r->file);
+    if (r->dtype != TW_DTYPE_NONE)
+        json_put_text(j, "dtype", tw_dtype_name(r->dtype));
+    put_sizes(r, j);
+    if (*r->config) {
+        json_put_text(j, "config", r->config);
+        json_put_text(j, "config_from", r->from ? r->from : "default");
     }
-    if (r->ms > 0) {
-        json_key(j, "ms");
-        json_real(j, r->ms);
-        json_key(j, "runs");
-        json_integer(j, r->runs);
-        json_key(j, r->is_product ? "gflops" : "gbytes_per_second");
-        json_real(j, r->is_product ? r->gflops : r->gbytes);
-    }
-    if (r->blas_ms > 0 && !r->is_blas) {
-        json_key(j, "peer");
-        json_string(j, "OpenBLAS");
-        json_key(j, "peer_ms");
-        json_real(j, r->blas_ms);
-        json_key(j, "ratio");
-        json_real(j, r->blas_ms / r->ms);
-    }
-    if (!r->is_blas) {
-        json_key(j, "ok");
-        json_bool(j, r->result == BENCH_PASS);
-        json_key(j, "result");
-        json_string(j, result_names[r->result]);
-    }
-    if (r->compared) {
-        json_key(j, "max_error");
-        json_real(j, r->error);
-        json_key(j, "worst_error");
-        json_real(j, r->worst_error);
-        json_key(j, "tolerance");
-        json_real(j, r->allowed);
-    }
-    if (r->why[0]) {
-        json_key(j, "why");
-        json_string(j, r->why);
-    }
+    put_speed(r, j);
+    put_peers(r, j);
+    put_values(r, j);
     json_close(j, '}');
 }

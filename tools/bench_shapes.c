@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct shape usual_shapes[] = {{"", 512, 512, 512, 1},
+                                            {"", 1024, 1024, 1024, 1},
+                                            {"", 256, 640, 384, 1},
+                                            {"", 511, 1025, 513, 1}};
+
 enum { EXTENT_MOST = 1 << 20, LIST_MOST = 32 };
 
 static int add_shape(struct shapes *x, const struct command *self, struct shape s)
@@ -133,12 +138,22 @@ static int add_extents(struct shapes *x, const struct command *self, const struc
     return status;
 }
 
+/* --all-sizes */
+static int add_usual(struct shapes *x, const struct command *self)
+{
+    for (size_t i = 0; i < sizeof usual_shapes / sizeof *usual_shapes; i++)
+        add_shape(x, self, usual_shapes[i]);
+    return STATUS_OK;
+}
+
 static int add_use(struct shapes *x, const struct command *self, const struct option_use *u,
                    int64_t batch)
 {
     int64_t v[3];
     if (strcmp(u->spec->name, "suite") == 0)
         return add_suite(x, self, u->values[0]);
+    if (strcmp(u->spec->name, "all-sizes") == 0)
+        return add_usual(x, self);
     if (strcmp(u->spec->name, "size") == 0) {
         if (!parse_integer(u->values[0], &v[0]))
             return usage_error(NULL, self, "--size needs an integer");

@@ -5,7 +5,7 @@
 #ifndef TW_BENCH_VALUES_H
 #define TW_BENCH_VALUES_H
 
-#include "cublas.h"
+#include "gemm.h"
 
 /* Random elements, the same for the same seed: floats uniform in ±scale/2, 8-bit integers of all
  * values but the least, other integers 0 … limit-1; a sequence of about a million of them, over and

@@ -4,11 +4,13 @@
 #include <string.h>
 
 static const char *const variables[][2] = {
-    {"TILEWRIGHT_BLAS", "OpenBLAS, to compare with"},
+    {"TILEWRIGHT_BLAS", "OpenBLAS, to compare with; empty: not with it"},
+    {"TILEWRIGHT_BLIS", "BLIS, the same"},
     {"TILEWRIGHT_CACHE", "folder of assembled kernels; empty: none"},
     {"TILEWRIGHT_CACHE_MIB", "what it holds at most (1024)"},
     {"TILEWRIGHT_CUBLAS", "libcublas, or its folder, to compare with"},
     {"TILEWRIGHT_CUDA_DRIVER", "NVIDIA's driver library"},
+    {"TILEWRIGHT_ONEDNN", "oneDNN, to compare with; empty: not with it"},
     {"TILEWRIGHT_PTXAS", "NVIDIA's assembler; empty: none"},
     {"TILEWRIGHT_SQLITE", "the SQLite library, for the store"},
     {"TILEWRIGHT_STORE", "file of tuned values"},

@@ -1,18 +1,10 @@
 /* cuBLAS and cuBLASLt, to compare with: found and loaded at run time, so nothing depends on them.
  * Their matrices lie column by column; ours lie row by row, which is the transpose, so a product
- * C = A·B is asked for as C^T = B^T·A^T. */
+ * C = A·B is asked for as C^T = B^T·A^T. All is in device memory. */
 #ifndef TW_CUBLAS_H
 #define TW_CUBLAS_H
 
-#include "tilewright.h"
-
-/* C[batch][m][n] = A[batch][m][k] · B[batch][k][n] in device memory, rows without gaps. */
-struct gemm {
-    tw_dtype a, b, c; /* of the elements */
-    int64_t m, n, k;
-    int64_t batch;           /* 1: a single product */
-    bool a_turned, b_turned; /* A is stored as [k][m], B as [n][k] */
-};
+#include "gemm.h"
 
 struct cublas {
     void *library, *lt_library;

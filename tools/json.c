@@ -115,6 +115,30 @@ void json_bool(struct json *j, bool v)
     fputs(v ? "true" : "false", j->out);
 }
 
+void json_put_text(struct json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    json_string(j, text);
+}
+
+void json_put_integer(struct json *j, const char *key, int64_t v)
+{
+    json_key(j, key);
+    json_integer(j, v);
+}
+
+void json_put_real(struct json *j, const char *key, double v)
+{
+    json_key(j, key);
+    json_real(j, v);
+}
+
+void json_put_bool(struct json *j, const char *key, bool v)
+{
+    json_key(j, key);
+    json_bool(j, v);
+}
+
 void json_place(struct json *j, const char *file, int line, int column, const char *text)
 {
     json_key(j, "file");

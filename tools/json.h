@@ -27,6 +27,11 @@ void json_number(struct json *j, const char *text); /* as it is written */
  * open. */
 void json_members(struct json *j, const char *object);
 void json_bool(struct json *j, bool v);
+/* A key and its value. */
+void json_put_text(struct json *j, const char *key, const char *text);
+void json_put_integer(struct json *j, const char *key, int64_t v);
+void json_put_real(struct json *j, const char *key, double v);
+void json_put_bool(struct json *j, const char *key, bool v);
 /* Keys file, line, column and text; file NULL: no place. */
 void json_place(struct json *j, const char *file, int line, int column, const char *text);
 void json_end(struct json *j); /* the newline behind it all */

@@ -2,7 +2,7 @@
 #ifndef TW_PRODUCT_H
 #define TW_PRODUCT_H
 
-#include "cublas.h"
+#include "gemm.h"
 
 /* Parameters that are A, B and C of C[batch][m][n] = A[batch][m][k] · B[batch][k][n] (the batch may
  * be missing, matrices may be stored turned); -1: it has none. `alone`: it has no other array. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`bench`: every kernel that ships passes at small and ragged sizes; statuses; what is skipped says why."""
+"""`bench` on the CPU: every kernel that ships passes at small and ragged sizes; libraries beside it, right, wrong and absent;
+statuses; what is skipped says why."""
 import glob
 import json
 import os
@@ -37,8 +38,112 @@ def bench(tool, status, *arguments, cwd=None):
     return result.out
 
 
+def rows_of(tool, status, *arguments, **environment):
+    """The report with these in the environment."""
+    old = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        return json.loads(bench(tool, status, *arguments, *QUICK))
+    finally:
+        os.environ.clear()
+        os.environ.update(old)
+
+
+def expect(condition, what):
+    if not condition:
+        fail(f"{what}")
+
+
+FAKES = {"TILEWRIGHT_BLAS": os.environ["FAKE_PEERS"], "TILEWRIGHT_BLIS": os.environ["FAKE_PEERS"], "TILEWRIGHT_ONEDNN": os.environ["FAKE_PEERS"]}
+NONE = {name: "" for name in FAKES}
+
+
+def check_peers(tool, folder):
+    """Each is named with its core, timed on as many threads as the kernel, and compared."""
+    log = f"{folder}/threads"
+    report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "48", "--threads", "2", **FAKES, FAKE_PEERS_LOG=log)
+    names = ["OpenBLAS 9.8.7 (SkylakeX)", "BLIS 7.6.5", "oneDNN 2.6.3"]
+    expect([p["name"] for p in report["peers"]] == names, report["peers"])
+    row, = report["rows"]
+    expect([p["name"] for p in row["peers"]] == names and all(p["ms"] > 0 and p["ok"] for p in row["peers"]), row)
+    best = min(row["peers"], key=lambda p: p["ratio"])
+    expect((row["peer"], row["peer_ms"], row["ratio"]) == (best["name"], best["ms"], best["ratio"]), row)
+    wanted = {"kernel", "device", "dtype", "m", "n", "k", "ms", "gflops", "peer", "peer_ms", "ratio", "max_error", "tolerance", "ok"}
+    expect(wanted <= set(row) and row["dtype"] == "f32" and row["ok"], wanted - set(row))
+    expect(row["compared"].count("all elements beside") == 3 and "by ensures" in row["compared"], row)
+    with open(log) as said:
+        expect({"openblas 2", "blis 2", "openmp 2"} <= set(said.read().splitlines()), log)
+    report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", **FAKES, OPENBLAS_CORETYPE="Zen")
+    expect(report["peers"][0]["name"] == "OpenBLAS 9.8.7 (Zen)", report["peers"])
+
+
+def check_peer_types(tool):
+    """Types that only some have; operands stored turned, with more than the product; batches; oneDNN 2 and 3."""
+    for library, name in (os.environ["FAKE_PEERS"], "oneDNN 2.6.3"), (os.environ["FAKE_PEERS_3"], "oneDNN 3.4.5"):
+        fakes = {**FAKES, "TILEWRIGHT_ONEDNN": library}
+        report = rows_of(tool, 0, "kernels/matmul/shared.tile", "kernels/matmul/batched.tile", "-m", "24", "-n", "40", "-k", "36", "--batch", "3",
+                         "--type", "f16,bf16,f32", **fakes)
+        for row in report["rows"]:
+            expect(row["batch"] == 3 and row["ok"], row)
+            if row["dtype"] == "f32":
+                continue
+            expect(row["peer"] == name and "does not multiply" in row["peers"][0]["note"], row)
+        expect({"f16", "bf16"} <= {r["dtype"] for r in report["rows"]}, report["rows"])
+        row, = rows_of(tool, 0, "kernels/fused/linear_gelu.tile", "--dims", "20", "30", "40", **fakes)["rows"]
+        expect((row["m"], row["k"], row["n"]) == (20, 30, 40) and len([p for p in row["peers"] if p["ok"]]) == 3, row)
+        expect("beside" not in row["compared"], row)
+
+
+def check_wrong_peers(tool):
+    """Values that are wrong, calls that fail and libraries that are none: said, and never the peer that counts."""
+    arguments = ["kernels/matmul/shared.tile", "-s", "32"]
+    row, = rows_of(tool, 1, *arguments, **FAKES, FAKE_PEERS_WRONG="cblas")["rows"]
+    expect(row["ok"] and row["peer"].startswith("oneDNN"), row)
+    expect([p["ok"] for p in row["peers"]] == [False, False, True] and "off by 1" in row["peers"][0]["note"], row)
+    row, = rows_of(tool, 0, *arguments, **FAKES, FAKE_PEERS_FAIL="dnnl")["rows"]
+    expect("status 5" in row["peers"][2]["note"] and not row["peer"].startswith("oneDNN"), row)
+    report = rows_of(tool, 0, *arguments, **{**NONE, "TILEWRIGHT_BLIS": "/no/such.so", "TILEWRIGHT_BLAS": os.environ["FAKE_PEERS_3"],
+                                             "TILEWRIGHT_ONEDNN": "libm.so.6"})
+    missing = [p["missing"] for p in report["peers"]]
+    expect("told to run" in missing[0] and "/no/such.so" in missing[1] and "no product" in missing[2], missing)
+    expect("peer" not in report["rows"][0] and report["rows"][0]["ok"], report)
+
+
+def check_together(tool):
+    """Kernels and types that take turns; libraries once for the same product."""
+    report = rows_of(tool, 0, "kernels/matmul/shared.tile", "kernels/matmul/tuned.tile", "kernels/fused/softmax.tile", "--set", "rows=8,cols=20",
+                     "-s", "32", "-s", "16", "--type", "f32,bf16", "--together", **FAKES)
+    sizes = [(r["dtype"], r.get("m"), r["kernel"]) for r in report["rows"]]
+    expect(sizes == [(t, s, k) for t in ("f32", "bf16") for s in (32, 16) for k in ("matmul_v1", "matmul_v2")] + [("f32", None, "softmax")], sizes)
+    same = [r["peers"][2]["ms"] for r in report["rows"][:2]]
+    expect(same[0] == same[1], same)
+    softmax = report["rows"][-1]
+    expect(softmax["peer"] == "copy" and softmax["ratio"] > 0 and softmax["gbytes_per_second"] > 0, softmax)
+
+
+def check_choices(tool):
+    """--peers, --all-sizes and suites; what there is none of."""
+    report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", "--peers", "blis", **FAKES)
+    expect([p["name"] for p in report["peers"]] == ["BLIS 7.6.5"], report["peers"])
+    report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", "--peers", "none", **FAKES)
+    expect(report["peers"] == [] and report["rows"][0]["peers"] == [], report)
+    result = call([tool, "bench", "-s", "16", "--peers", "blis,mkl"])
+    expect(result.status == 2 and "there is no 'mkl'" in result.err, result)
+    report = rows_of(tool, 0, "kernels/matmul/registers.tile", "-a", "--peers", "none")
+    expect([(r["m"], r["k"], r["n"]) for r in report["rows"]] == [(512, 512, 512), (1024, 1024, 1024), (256, 384, 640), (511, 513, 1025)], report)
+    result = call([tool, "bench", "kernels/matmul/int8.tile", "--type", "f32"])
+    expect(result.status == 1 and "nothing was measured" in result.err, result)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        check_peers(tool, folder)
+    check_peer_types(tool)
+    check_wrong_peers(tool)
+    check_together(tool)
+    check_choices(tool)
+    os.environ.update(NONE)
     rows = json.loads(bench(tool, 0, *LADDERS, "--dims", "33", "70", "65", "-s", "64", *QUICK))["rows"]
     kernels = [r for r in rows if "result" in r]
     if len(kernels) < 2 * len(LADDERS):

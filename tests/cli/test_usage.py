@@ -51,7 +51,8 @@ def test_environment(tool):
     with open("docs/command-line.md") as text:
         document = text.read()
     sources = glob.glob("src/**/*.[ch]", recursive=True) + glob.glob("tools/**/*.[ch]", recursive=True)
-    read = {name for path in sources for name in re.findall(r'(?:getenv|variable)\("(\w+)"\)', open(path).read())}
+    read = {name for path in sources for name in re.findall(r'(?:getenv|variable)\("(\w+)"\)|"(TILEWRIGHT_[A-Z_]+)"', open(path).read())}
+    read = {called or named for called, named in read}
     if len(read) < 10 or not {"TILEWRIGHT_STORE", "TMPDIR"} <= read:
         fail(f"the sources look at {read}")
     for name in sorted(read):
@@ -65,7 +66,7 @@ def test_bench_options(tool):
     """What `help bench` marks as CPU or GPU is refused by the other; the rest is of both."""
     text, both = expect(tool, ["help", "bench"], 0).out.split("Options:")[1], set()
     for name, value, words in re.findall(r"\n  (?:-\w, |    )--([\w-]+)((?: [A-Z]\S*)*) +(.*)", text):
-        where = "CPU" if name == "threads" else "GPU" if name in ("tuned", "store") else words.split(":")[0]
+        where = "CPU" if name == "threads" else words.split(":")[0]
         given = [SHARED, f"--{name}", *["1"] * len(value.split())]
         if where == "GPU":
             expect(tool, ["bench", *given], 2, out="", err=f"--{name} needs --device cuda")
@@ -73,7 +74,7 @@ def test_bench_options(tool):
             expect(tool, ["bench", *given, "--device", "cuda"], 2, out="", err=f"--{name} is not for --device cuda")
         else:
             both.add(name)
-    if both != {"size", "dims", "device", "set", "tune", "type", "json"}:
+    if both != {"size", "dims", "all-sizes", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "tune", "tuned", "store", "type", "json"}:
         fail(f"neither marked as CPU nor as GPU: {both}")
 
 

@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+"""Every figure of the CPU engine on this machine, with one command, from the repository's root:
+
+    bench/cpu.py [PART…] [--quick] [--out FOLDER]
+
+Parts are the first column of bench/configurations_cpu.txt; without one, all of them run, in the table's order: some five minutes,
+with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least
+that counts as met, and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
+
+Kernels, libraries and copies take turns within a run of `tilewright bench`; rates of different runs are compared as multiples of the
+fastest library in each, which takes the machine's ups and downs out. Medians count; --least takes the least times, for a machine that is busy. It needs the program built, and compiles helpers with `cc`.
+What is absent (a library, a compiler) is said. Status 1: a value was wrong, or a part failed; what is only slow is status 0.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import sys
+import time
+
+from gpu import ROOT, build_helper, is_newer, number, run, said_of, table
+
+LARGE = 2048  # from here on --quick leaves sizes out
+
+
+class Line:
+    """A line of the table."""
+
+    def __init__(self, text):
+        self.part, self.pattern, self.type, self.sizes, self.values = text.split()
+        self.files = [] if self.pattern == "-" else sorted(glob.glob(self.pattern))
+
+    def extents(self):
+        return [int(x) for x in self.sizes.split("x")] if re.fullmatch(r"\d+x\d+x\d+", self.sizes) else None
+
+    def setting(self, name):
+        return int(dict(text.split("=") for text in self.sizes.split(","))[name])
+
+    def is_large(self):
+        return bool(self.extents()) and max(self.extents()) >= LARGE
+
+    def arguments(self):
+        """Of `tilewright bench`."""
+        chosen = {"-": [], "tuned": ["--tuned"]}.get(self.values, ["--tune", self.values])
+        extents = self.extents()
+        sizes = [x for pair in zip(("-m", "-n", "-k"), map(str, extents)) for x in pair] if extents else ["--set", self.sizes]
+        return [*self.files, "--type", self.type, *sizes, *chosen]
+
+
+def read_lines(path):
+    with open(path) as lines:
+        return [Line(text) for text in lines if text.split() and not text.startswith("#")]
+
+
+class Failed(Exception):
+    """A run that says nothing."""
+
+
+def bench(options, arguments, threads, *more):
+    """The report of `tilewright bench`. Raises Failed."""
+    rounds = ["--warmup", "2", "--repeat", "7", "--time-limit", "2"] if options.quick else ["--warmup", "3", "--repeat", "15", "--time-limit", "5"]
+    done = run([options.tool, "bench", "--json", *arguments, "--threads", str(threads), *rounds, *more])
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        raise Failed(said_of(done)) from None
+    if options.least:
+        for row in report["rows"]:
+            by_least(row)
+    options.rows += [{**row, "threads": threads} for row in report["rows"]]
+    return report
+
+
+def by_least(row):
+    """Times and ratios of a row from the least time of each contender instead of its medians."""
+    if "ms" not in row:
+        return
+    for rate in "gflops", "gbytes_per_second":
+        if rate in row:
+            row[rate] *= row["ms"] / row["least_ms"]
+    row["ms"] = row["least_ms"]
+    for peer in row["peers"]:
+        if "ms" in peer:
+            peer["ms"], peer["ratio"] = peer["least_ms"], peer["least_ms"] / row["ms"]
+    best = min((p for p in row["peers"] if p.get("ok")), key=lambda p: p["ratio"], default=None)
+    if best:
+        row["peer"], row["peer_ms"], row["ratio"] = best["name"], best["ms"], best["ratio"]
+
+
+# --- figures ---
+
+class Figure:
+    """A number with what it is to be. `most`: less is better."""
+
+    def __init__(self, name, value, goal, floor, note="", most=False):
+        self.name, self.value, self.goal, self.floor, self.note, self.most = name, value, goal, floor, note, most
+
+    def verdict(self):
+        if self.value is None:
+            return "not measured"
+        met = [self.value <= x if self.most else self.value >= x for x in (self.goal, self.floor)]
+        return "PASS" if met[0] else "short of the goal" if met[1] else "SHORT"
+
+    def cells(self):
+        sign = "≤ " if self.most else ""
+        floor = "" if self.floor == self.goal else f"{sign}{self.floor:g}"
+        return [self.name, number(self.value, 3), f"{sign}{self.goal:g}", floor, self.verdict(), self.note]
+
+    def as_json(self):
+        return {"figure": self.name, "value": self.value, "goal": self.goal, "floor": self.floor, "at_most": self.most,
+                "verdict": self.verdict(), "note": self.note}
+
+
+def peer_of(row, title):
+    """That library's part in a row, if it was timed and right."""
+    return next((p for p in row["peers"] if p["name"].startswith(title) and p.get("ok")), None)
+
+
+def described(row):
+    return f"{' '.join([row['kernel'], row.get('config', '')]).strip()}: {number(row['ms'])} ms" if "ms" in row else f"{row['kernel']}: {row.get('why', row['result'])}"
+
+
+def one_row(options, line, threads, *more):
+    if not line.files:
+        raise Failed(f"{line.pattern} is not here")
+    row = bench(options, line.arguments(), threads, *more)["rows"][0]
+    if "ms" not in row:
+        raise Failed(described(row))
+    return row
+
+
+def of_size(options, lines):
+    """Lines by sizes, those left out that --quick has no time for."""
+    sizes = {}
+    for line in lines:
+        if not (options.quick and line.is_large()):
+            sizes.setdefault(line.sizes, []).append(line)
+    return sizes.items()
+
+
+def beside(rows, title):
+    """The best ratio of some rows to a library, and its row."""
+    found = [(peer_of(row, title)["ratio"], row) for row in rows if peer_of(row, title)]
+    return max(found, key=lambda x: x[0]) if found else (None, None)
+
+
+def ratio_figure(name, rows, title, goal, floor):
+    ratio, row = beside(rows, title)
+    note = f"{described(row)}, {number(row['gflops'], 3)} GFLOP/s; {peer_of(row, title)['name']} {number(peer_of(row, title)['ms'])} ms" if row else f"no {title}"
+    return Figure(f"{name} / {title}", ratio, goal, floor, note)
+
+
+# --- parts: each gives figures ---
+
+def part_f32(options, lines):
+    for sizes, same in of_size(options, lines):
+        for threads in options.threads:
+            rows = [one_row(options, line, threads) for line in same]
+            name = f"f32 {sizes}, {threads} thread{'s'[:threads > 1]}"
+            yield ratio_figure(name, rows, "oneDNN", 1.0, 0.97)
+            yield ratio_figure(name, rows, "OpenBLAS", 1.0, 1.0)
+
+
+def part_ragged(options, lines):
+    for sizes, same in of_size(options, lines):
+        for threads in options.threads:
+            rows = [one_row(options, line, threads) for line in same]
+            yield ratio_figure(f"f32 {sizes}, {threads} thread{'s'[:threads > 1]}", rows, "OpenBLAS", 1.0, 0.95)
+
+
+def part_ladder(options, lines):
+    """Each kernel at each of its sizes, beside the fastest library."""
+    for sizes, same in of_size(options, lines):
+        for file in dict.fromkeys(line.pattern for line in same):
+            rows = [one_row(options, line, 1) for line in same if line.pattern == file]
+            row = max(rows, key=lambda r: r.get("ratio", 0))
+            yield Figure(f"{row['kernel']} {sizes} / fastest library", row.get("ratio"), 0.9, 0.8, f"{described(row)}; {row.get('peer', 'no library')}")
+
+
+def steady_rates(options, lines, flops_of):
+    """Rates of lines as multiples of a library's in f32 in the same turns; without one, in GFLOP/s."""
+    reference = next(line for line in lines if line.extents() and line.type == "f32")
+    rates = []
+    for line in lines:
+        beside_it = [] if line is reference else reference.files
+        extents = reference.arguments()[len(reference.files):][2:8]  # -m M -n N -k K
+        chosen = [] if line.values == "-" else ["--tune", line.values]
+        if not line.files:
+            raise Failed(f"{line.pattern} is not here")
+        own = [] if line.extents() else ["--set", line.sizes]
+        types = ",".join(dict.fromkeys(("f32", line.type)))
+        files = list(dict.fromkeys([*beside_it, *line.files]))
+        rows = bench(options, [*files, "--type", types, *extents, *own, *chosen], 1, "--together")["rows"]
+        row = next(r for r in rows if r["file"] in line.files and r["dtype"] == line.type)
+        if "ms" not in row:
+            raise Failed(described(row))
+        known = next((r for r in rows if r.get("m") and r["dtype"] == "f32"), row)
+        unit = known["peer_ms"] / 2e-6 / known["m"] / known["n"] / known["k"] if "peer_ms" in known else 1
+        rates.append((line, row, flops_of(line) / row["ms"] * 1e-6 * unit))
+    return rates
+
+
+def product_flops(line):
+    m, n, k = line.extents()
+    return 2 * m * n * k
+
+
+def part_types(options, lines):
+    rates = steady_rates(options, lines, product_flops)
+    best = {kind: max((x for x in rates if x[0].type == kind), key=lambda x: x[2]) for kind in dict.fromkeys(line.type for line in lines)}
+    goals = {"bf16": (1.8, 1.5), "f16": (1.0, 1.0)}
+    peaks = peak_rates(options)
+    for kind, (goal, floor) in goals.items():
+        if kind in best:
+            _, row, rate = best[kind]
+            note = f"{described(row)}, {number(row['gflops'], 3)} GFLOP/s"
+            if kind == "bf16":
+                note += "; " + peaks
+            yield Figure(f"{kind} / f32 rate", rate / best["f32"][2], goal, floor, note)
+
+
+def peak_rates(options):
+    helper, why = build_helper(options, "peak_cpu")
+    done = run([helper]) if helper else None
+    return "; ".join(done.stdout.splitlines()) if done and done.returncode == 0 else why or said_of(done)
+
+
+def part_gelu(options, lines):
+    """The first file is the plain product."""
+    plain, fused = lines[0], lines[1]
+    rows = bench(options, [*fused.arguments(), *plain.files], 1, "--together", "--peers", "none")["rows"]
+    ms = {row["file"]: row for row in rows}
+    a, b = ms[plain.pattern], ms[fused.pattern]
+    if "ms" not in a or "ms" not in b:
+        raise Failed(f"{described(a)}; {described(b)}")
+    yield Figure(f"GELU fused {fused.sizes} / plain product's time", b["ms"] / a["ms"], 1.05, 1.05, f"{described(b)}; {described(a)}", most=True)
+
+
+def part_rows(options, lines):
+    for line in lines:
+        for threads in options.threads:
+            row = one_row(options, line, threads)
+            yield Figure(f"{row['kernel']}, {threads} thread{'s'[:threads > 1]} / copy", row.get("ratio"), 0.9, 0.8,
+                         f"{described(row)}, {number(row['gbytes_per_second'], 3)} GB/s; {row['sizes']}")
+
+
+def part_attention(options, lines):
+    def flops(line):
+        if line.extents():
+            return product_flops(line)
+        heads, nq, nk, d = (line.setting(x) for x in ("heads", "nq", "nk", "d"))
+        return 4 * heads * nq * nk * d
+    if options.quick:
+        for line in lines:
+            line.sizes = line.sizes.replace("heads=16", "heads=2")
+    rates = steady_rates(options, lines, flops)
+    product = max(rate for line, _, rate in rates if line.extents())
+    line, row, rate = max((x for x in rates if not x[0].extents()), key=lambda x: x[2])
+    yield Figure("attention / f32 product's rate", rate / product, 0.6, 0.5,
+                 f"{described(row)}, {number(flops(line) / row['ms'] * 1e-6, 3)} GFLOP/s; {row['sizes']}")
+
+
+def loops_of(options, size):
+    """Milliseconds of the loops in C, by name; and what is missing."""
+    source, path = "bench/cpu_loops.c", os.path.join(options.out, "cpu_loops")
+    compiler = shutil.which("gcc") or shutil.which(os.environ.get("CC", "cc"))
+    if not os.path.exists(source) or not compiler:
+        return {}, f"no {source if compiler else 'C compiler'}"
+    if not is_newer(path, source):
+        done = run([compiler, "-O3", "-march=native", source, "-lm", "-o", path])
+        if done.returncode:
+            return {}, said_of(done)
+    done = run([path, str(size)])
+    if done.returncode:
+        return {}, said_of(done)
+    return {words[0].removeprefix("sgemm_"): float(words[1]) for words in map(str.split, done.stdout.splitlines()) if len(words) >= 2}, None
+
+
+def part_threads(options, lines):
+    """Thread-level kernels on one core; the loops before and after, the better of both."""
+    line, = lines
+    size = line.extents()[0]
+    before, why = loops_of(options, size)
+    rows = bench(options, line.arguments(), 1, "--peers", "none")["rows"]
+    after, _ = loops_of(options, size)
+    loops = {name: min(ms, after.get(name, ms)) for name, ms in before.items()}
+    for name, goal in ("naive", 1.0), ("tiled", 1.5):
+        row = next(r for r in rows if r["kernel"] == f"sgemm_{name}")
+        loop = loops.get(name) or loops.get("naive")
+        beside_it = "naive" if name not in loops else name
+        value = loop / row["ms"] if loop and "ms" in row else None
+        yield Figure(f"sgemm_{name} {line.sizes} / {beside_it} loops in C", value, goal, goal, f"{described(row)}; " + (f"{number(loop)} ms" if loop else why))
+    for row in rows:
+        yield Figure(f"{row['kernel']} {line.sizes}, GFLOP/s", row.get("gflops"), 10, 10, described(row))
+
+
+def part_flat(options, lines):
+    rows = [row for sizes, same in of_size(options, lines) for row in [one_row_flat(options, same)]]
+    costs = [1 / row["gflops"] for row in rows]
+    yield Figure("time over 2mnk, largest / least", max(costs) / min(costs), 1.1, 1.1,
+                 ", ".join(f"{row['m']}: {number(row['gflops'], 3)} GFLOP/s" for row in rows), most=True)
+
+
+def one_row_flat(options, same):
+    rows = [one_row(options, line, 1, "--peers", "none") for line in same]
+    return max(rows, key=lambda r: r["gflops"])
+
+
+def part_launch(options, lines):
+    helper, why = build_helper(options, "launch_cpu")
+    if why:
+        raise Failed(why)
+    done = run([helper])
+    if done.returncode:
+        raise Failed(said_of(done))
+    for name, us, _ in map(str.split, done.stdout.splitlines()):
+        yield Figure(f"launch of 16x16x16, {name}, µs", float(us), 5, 5, "", most=True)
+
+
+PARTS = {"f32": part_f32, "ragged": part_ragged, "ladder": part_ladder, "types": part_types, "gelu": part_gelu, "rows": part_rows,
+         "attention": part_attention, "threads": part_threads, "flat": part_flat, "launch": part_launch}
+
+
+# --- the whole ---
+
+def choose_core(options):
+    """The libraries' names; the core that OpenBLAS runs best as holds for all that follows."""
+    report = bench(options, ["kernels/matmul/shared.tile", "-s", "64"], 1)
+    for peer in report["peers"]:
+        core = re.search(r"OpenBLAS.*\((.*)\)", peer["name"])
+        if core and "missing" not in peer:
+            os.environ.setdefault("OPENBLAS_CORETYPE", core.group(1))
+    return report["device"], [f"{p['name']}: {p['missing']}" if "missing" in p else p["name"] for p in report["peers"]]
+
+
+def write_report(options, report):
+    with open(os.path.join(options.out, "cpu.json"), "w") as out:
+        json.dump({**report, "rows": options.rows}, out, indent=1)
+    titles = ["figure", "value", "goal", "at least", "", "measured"]
+    figures = [list(Figure(f["figure"], f["value"], f["goal"], f["floor"], f["note"], f["at_most"]).cells()) for f in report["figures"]]
+    with open(os.path.join(options.out, "cpu.md"), "w") as out:
+        out.write("\n".join(["# Figures of the CPU engine", "", f"{report['device']}; {report['version']}", "", "; ".join(report["peers"]), "",
+                             *table(titles, figures), *(f"{name} failed: {why}" for name, why in report["failed"].items())]))
+
+
+def read_options(known):
+    parser = argparse.ArgumentParser(description="Every figure of the CPU engine.", epilog="parts: " + ", ".join(known))
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of the table")
+    parser.add_argument("--quick", action="store_true", help="sizes below 2048 and fewer rounds: under a minute")
+    parser.add_argument("--least", action="store_true", help="judge by the least time of each contender: where others use the machine, too")
+    parser.add_argument("--out", default="build/bench", help="folder for helpers and reports (build/bench)")
+    parser.add_argument("--tool", default="build/tilewright", help="the program (build/tilewright)")
+    parser.add_argument("--configurations", default="bench/configurations_cpu.txt", help="the table")
+    return parser
+
+
+def run_part(options, name, lines, report):
+    """Figures as they come; a part that fails leaves those that it had."""
+    try:
+        for figure in PARTS[name](options, lines):
+            report["figures"].append(figure.as_json())
+            print("  ".join([f"{figure.verdict():18}", f"{number(figure.value, 3):>7}", *figure.cells()[2:4], figure.name, f"({figure.note})"]), flush=True)
+    except (Failed, KeyError, StopIteration, RuntimeError) as why:
+        report["failed"][name] = str(why)
+        print(f"failed: {name}: {why}", flush=True)
+
+
+def main():
+    os.chdir(ROOT)
+    parser = read_options(PARTS)
+    options = parser.parse_args()
+    lines = read_lines(options.configurations)
+    for part in options.parts:
+        if part not in PARTS:
+            parser.error(f"there is no part '{part}'; there are {', '.join(PARTS)}")
+    os.makedirs(options.out, exist_ok=True)
+    options.rows = []
+    options.threads = sorted({1, min(2, os.cpu_count())})
+    started = time.time()
+    device, peers = choose_core(options)
+    options.rows.clear()
+    print(f"{device}\n{'; '.join(peers)}\n", flush=True)
+    report = {"device": device, "peers": peers, "version": run([options.tool, "--version"]).stdout.strip(), "figures": [], "failed": {}}
+    for name in options.parts or dict.fromkeys(line.part for line in lines):
+        run_part(options, name, [line for line in lines if line.part == name], report)
+        report["seconds"] = time.time() - started
+        write_report(options, report)
+    wrong = [row for row in options.rows if row["result"] == "FAIL" or any(not p.get("ok", True) for p in row["peers"])]
+    for row in wrong:
+        print(f"wrong: {row['kernel']}: {row.get('why') or row['peers']}")
+    counts = [f["verdict"] for f in report["figures"]]
+    print(f"\n{counts.count('PASS')} of {len(counts)} figures are as they are to be; {report['seconds']:.0f} s; {options.out}/cpu.md has the table")
+    return 1 if wrong or report["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""bench/cpu.py beside libraries on plain loops: parts, figures and verdicts, the report, what is absent, statuses."""
+import glob
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+sys.path.insert(0, "bench")
+sys.dont_write_bytecode = True
+import cpu
+
+TABLE = """# part kernel type sizes values
+f32       kernels/matmul/tuned.tile      f32  32x32x32    BM=16,BN=16
+f32       kernels/matmul/tuned.tile      f32  32x32x32    BM=32,BN=32
+f32       kernels/matmul/tuned.tile      f32  32x32x2048  -
+ragged    kernels/matmul/tuned.tile      f32  33x35x37    -
+ladder    kernels/matmul/tuned.tile      f32  32x32x32    -
+ladder    kernels/matmul/stages.tile     f32  32x32x32    -
+types     kernels/matmul/tuned.tile      f32  32x32x32    BM=16,BN=16
+types     kernels/matmul/tuned.tile      bf16 32x32x32    BM=32,BN=32
+types     kernels/matmul/tuned.tile      f16  32x32x32    -
+gelu      bench/linear.tile              f32  32x32x64    -
+gelu      kernels/fused/linear_gelu.tile f32  32x32x64    -
+rows      kernels/fused/softmax.tile     f32  rows=8,cols=20 -
+attention kernels/matmul/stages.tile     f32  32x32x32    -
+attention kernels/fused/attention.tile   f32  heads=16,nq=32,nk=32,d=16,causal=false,scale=0.25 BM=16,BN=16
+threads   kernels/sgemm/*.tile           f32  32x32x32    -
+flat      kernels/matmul/stages.tile     f32  16x16x16    -
+flat      kernels/matmul/stages.tile     f32  32x32x32    -
+launch    -                              -    -           -
+"""
+
+
+def expect(condition, what):
+    if not condition:
+        fail(f"{what}")
+
+
+def figures(tool, folder, status, *parts, **environment):
+    """The figures of the parts by name, and all that was printed."""
+    os.environ.update(environment)
+    result = call([sys.executable, "bench/cpu.py", "--quick", *parts, "--tool", tool, "--out", folder, "--configurations", f"{folder}/table.txt"])
+    for name in environment:
+        del os.environ[name]
+    if result.status != status:
+        fail(f"cpu.py {parts}: expected status {status}: {result}")
+    with open(f"{folder}/cpu.json") as report:
+        report = json.load(report)
+    return {f["figure"]: f for f in report["figures"]}, report, result.out
+
+
+def check_all(tool, folder):
+    """Every part has its figures; the table that is printed and the one that is kept say the same."""
+    found, report, text = figures(tool, folder, 0)
+    expect(report["failed"] == {}, report["failed"])
+    parts = ["f32 32x32x32, 1 thread / oneDNN", "f32 32x32x32, 1 thread / OpenBLAS", "f32 33x35x37, 1 thread / OpenBLAS",
+             "matmul_v2 32x32x32 / fastest library", "matmul_v4 32x32x32 / fastest library", "bf16 / f32 rate", "f16 / f32 rate",
+             "GELU fused 32x32x64 / plain product's time", "softmax, 1 thread / copy", "attention / f32 product's rate",
+             "sgemm_naive 32x32x32, GFLOP/s", "time over 2mnk, largest / least", "launch of 16x16x16, 1-thread, µs"]
+    for name in parts:
+        expect(name in found and found[name]["value"] > 0, f"no {name} in {list(found)}")
+        expect(found[name]["verdict"] in ("PASS", "short of the goal", "SHORT") and name in text, found[name])
+    expect(not any("2048" in name for name in found), list(found))  # --quick
+    expect("heads = 2," in found["attention / f32 product's rate"]["note"], found["attention / f32 product's rate"])
+    with open(f"{folder}/cpu.md") as kept:
+        expect(kept.read().count("\n| ") == len(found) + 1, found)  # and the heads
+    expect("OpenBLAS 9.8.7 (SkylakeX); BLIS 7.6.5; oneDNN 2.6.3" in text, text)
+
+
+def check_loops(tool, folder):
+    """The loops in C, where they are there."""
+    found, _, _ = figures(tool, folder, 0, "threads")
+    naive = found["sgemm_naive 32x32x32 / naive loops in C"]
+    expect((naive["value"] is None) == (not os.path.exists("bench/cpu_loops.c")), naive)
+    expect(naive["value"] or naive["verdict"] == "not measured", naive)
+
+
+def check_absent_and_wrong(tool, folder):
+    nothing = {"TILEWRIGHT_BLAS": "", "TILEWRIGHT_BLIS": "", "TILEWRIGHT_ONEDNN": ""}
+    fakes = {name: os.environ[name] for name in nothing}
+    found, _, text = figures(tool, folder, 0, "f32", "types", **nothing)
+    expect(found["f32 32x32x32, 1 thread / oneDNN"]["verdict"] == "not measured" and "$TILEWRIGHT_ONEDNN is empty" in text, text)
+    expect(found["f16 / f32 rate"]["value"] > 0, found)
+    os.environ.update(fakes)
+    found, _, text = figures(tool, folder, 1, "ladder", FAKE_PEERS_WRONG="cblas")
+    expect("oneDNN" in found["matmul_v2 32x32x32 / fastest library"]["note"] and "wrong: matmul_v2" in text, text)
+    result = call([sys.executable, "bench/cpu.py", "nosuch", "--tool", tool])
+    expect(result.status == 2 and "there are f32, ragged" in result.err, result)
+    with open(f"{folder}/table.txt", "w") as table:
+        table.write("f32 kernels/matmul/tuned.tile f32 32x32x32 NOSUCH=7\nragged kernels/no.tile f32 32x32x32 -\n")
+    _, report, _ = figures(tool, folder, 1)
+    expect("NOSUCH" in report["failed"]["f32"] and "no.tile is not here" in report["failed"]["ragged"], report["failed"])
+
+
+def check_verdicts():
+    """Above the goal, between goal and floor, below; where less is better the other way round."""
+    verdicts = [cpu.Figure("", value, 1.0, 0.9).verdict() for value in (1.0, 0.95, 0.89, None)]
+    expect(verdicts == ["PASS", "short of the goal", "SHORT", "not measured"], verdicts)
+    verdicts = [cpu.Figure("", value, 1.0, 1.1, most=True).verdict() for value in (1.0, 1.05, 1.2)]
+    expect(verdicts == ["PASS", "short of the goal", "SHORT"], verdicts)
+    row = {"ms": 4, "least_ms": 2, "gflops": 1, "peers": [{"name": "x", "ms": 2, "least_ms": 1, "ratio": 0.5, "ok": True},
+                                                         {"name": "y", "ms": 1, "least_ms": 1, "ratio": 0.1, "ok": False}, {"name": "z", "note": "no"}]}
+    cpu.by_least(row)
+    expect((row["ms"], row["gflops"], row["peer"], row["peer_ms"], row["ratio"]) == (2, 2, "x", 1, 0.5), row)
+
+
+def check_table(tool):
+    """The table that ships: its kernels are here and take its types and values, at sizes that take no time."""
+    small = {"rows": 8, "cols": 20, "heads": 2, "nq": 32, "nk": 40}
+    for line in cpu.read_lines("bench/configurations_cpu.txt"):
+        expect(line.pattern == "-" or glob.glob(line.pattern), f"there is no {line.pattern}")
+        if not line.files or len(line.files) > 1:
+            continue
+        if line.extents():
+            line.sizes = "48x40x64"
+        else:
+            line.sizes = ",".join(f"{name}={small.get(name, value)}" for name, value in (text.split("=") for text in line.sizes.split(",")))
+        result = call([tool, "bench", *line.arguments(), "--warmup", "0", "--repeat", "1", "--peers", "none", "--json"])
+        expect(result.status == 0 and all(row["ok"] for row in json.loads(result.out)["rows"]), (line.part, line.pattern, str(result)))
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    fakes = os.environ["FAKE_PEERS"]
+    os.environ.update({"TILEWRIGHT_BLAS": fakes, "TILEWRIGHT_BLIS": fakes, "TILEWRIGHT_ONEDNN": fakes})
+    check_verdicts()
+    check_table(tool)
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/table.txt", "w") as table:
+            table.write(TABLE)
+        check_all(tool, folder)
+        check_loops(tool, folder)
+        check_absent_and_wrong(tool, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,435 @@
+/* bench on the CPU: which kernels at which sizes and types, and what is printed of them. */
+#include "bench_cpu.h"
+#include "commands.h"
+#include "settings.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_SIZE = 512 };
+
+/* A kernel to be timed at one size and type. */
+struct work {
+    const struct cpu_entry *entry;
+    const struct shape *shape; /* NULL: --set gives the sizes */
+    tw_dtype dtype;
+};
+
+/* A library's own times beside kernels of one size and type. */
+struct beside {
+    struct bench_row like;
+    double *ms[BENCH_PEERS];
+    int count;
+};
+
+struct bench {
+    struct cpu_bench common;
+    const struct options *given;
+    struct program *programs;
+    int program_count;
+    struct cpu_entry *entries;
+    int entry_count;
+    struct shapes shapes;
+    struct bench_types types;
+    bool sizes_set;   /* m, n, k come from --set: one round, without sizes here */
+    bool files_given; /* else all of kernels/matmul */
+    bool sized;       /* some kernel takes m, n and k */
+    struct work *works;
+    int work_count;
+    bool to_json, failed;
+    bool headed[2];         /* the tables of others and of products have their heads */
+    struct beside *besides; /* of the rows since a size or type was printed last */
+    int beside_count;
+    const struct work *last; /* printed */
+    struct bench_columns columns;
+    struct json json;
+};
+
+/* --- what to time --- */
+
+static void widen(struct bench *b, const char *name)
+{
+    int width = (int)strlen(name);
+    if (width > b->columns.name_width)
+        b->columns.name_width = width;
+}
+
+static void add_entry(struct bench *b, const struct program *p, tw_kernel *k)
+{
+    struct cpu_entry e = {.program = p, .kernel = k};
+    e.takes_sizes = takes_extent(k, "m") && takes_extent(k, "n") && takes_extent(k, "k");
+    e.is_product = e.takes_sizes && find_product(k, &e.product);
+    b->entries = need_more_memory(b->entries, (size_t)(b->entry_count + 1) * sizeof *b->entries);
+    b->entries[b->entry_count++] = e;
+    b->sized |= e.takes_sizes;
+    widen(b, tw_kernel_name(k));
+}
+
+static int add_target(struct bench *b, const char *target)
+{
+    struct program *p = &b->programs[b->program_count++];
+    int status = program_open(p, target,
+                              &(struct program_config){.threads = b->common.threads,
+                                                       .colour = on_terminal(stderr),
+                                                       .deadline = &b->common.deadline});
+    if (status != STATUS_OK)
+        return status;
+    if (tw_module_kernel_count(p->module) == 0) {
+        complain(NULL, "%s has no kernel", p->path);
+        return STATUS_USAGE;
+    }
+    if (p->kernel) {
+        tw_kernel *k = program_kernel(p, b->common.self);
+        if (!k)
+            return STATUS_USAGE;
+        add_entry(b, p, k);
+        return STATUS_OK;
+    }
+    for (int i = 0; i < tw_module_kernel_count(p->module); i++)
+        add_entry(b, p, tw_module_kernel_at(p->module, i));
+    return STATUS_OK;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp(tw_kernel_name(((const struct cpu_entry *)a)->kernel),
+                  tw_kernel_name(((const struct cpu_entry *)b)->kernel));
+}
+
+/* In the order in which they are named; all of kernels/matmul by name, so that the ladder stands
+ * step below step. */
+static int gather_entries(struct bench *b)
+{
+    const char *const *targets = b->given->words;
+    size_t count = (size_t)b->given->word_count;
+    glob_t found = {0};
+    b->files_given = count > 0;
+    if (count == 0) {
+        if (!bench_find_kernels(&found))
+            return usage_error(NULL, b->common.self,
+                               "which FILE? (there is no kernels/matmul here)");
+        targets = (const char *const *)found.gl_pathv;
+        count = found.gl_pathc;
+    }
+    int status = STATUS_OK;
+    b->programs = need_memory(count * sizeof *b->programs);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = add_target(b, targets[i]);
+    if (found.gl_pathc > 0 && b->entry_count > 0)
+        qsort(b->entries, (size_t)b->entry_count, sizeof *b->entries, compare_entries);
+    globfree(&found);
+    return status;
+}
+
+/* After the kernels are known: names that none has; sizes given twice or not at all. */
+static int check_settings(struct bench *b)
+{
+    const struct options *o = &b->common.rest;
+    struct known_kernel *known = need_memory((size_t)b->entry_count * sizeof *known);
+    for (int i = 0; i < b->entry_count; i++)
+        known[i] = (struct known_kernel){b->entries[i].program, b->entries[i].kernel};
+    int status = settings_known(known, b->entry_count, o);
+    free(known);
+    if (status != STATUS_OK)
+        return status;
+    b->sizes_set =
+        b->sized && (settings_set(o, "m") || settings_set(o, "n") || settings_set(o, "k"));
+    if (b->sizes_set && b->shapes.count)
+        return usage_error(NULL, b->common.self,
+                           "m, n and k are given twice: by --set, and by -s, -m, --dims, -a or "
+                           "--suite");
+    if (!b->shapes.count) {
+        b->shapes.list = need_memory(sizeof *b->shapes.list);
+        b->shapes.list[b->shapes.count++] =
+            (struct shape){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE, .batch = 1};
+    }
+    return STATUS_OK;
+}
+
+/* Batched kernels are for batched sizes, unless they are asked for by name. */
+static bool is_for(const struct bench *b, const struct cpu_entry *e, const struct shape *s,
+                   tw_dtype type)
+{
+    if (type != TW_DTYPE_NONE && !bench_takes_type(e->kernel, type))
+        return false;
+    bool batched = takes_extent(e->kernel, "batch");
+    return !s || (s->batch > 1 ? batched : !batched || b->files_given);
+}
+
+static void add_works(struct bench *b, const struct shape *s, tw_dtype type, bool products)
+{
+    for (int i = 0; i < b->entry_count; i++) {
+        const struct cpu_entry *e = &b->entries[i];
+        bool sized = e->takes_sizes && !b->sizes_set;
+        if (e->is_product != products || sized != (s != NULL) || !is_for(b, e, s, type))
+            continue;
+        b->works = need_more_memory(b->works, (size_t)(b->work_count + 1) * sizeof *b->works);
+        b->works[b->work_count++] = (struct work){e, s, type};
+    }
+}
+
+/* Products first, type by type and size by size; then the others. */
+static void gather_works(struct bench *b)
+{
+    for (int products = 1; products >= 0; products--)
+        for (int t = 0; t < b->types.count; t++) {
+            for (int s = 0; s < b->shapes.count; s++)
+                add_works(b, &b->shapes.list[s], b->types.list[t], products);
+            add_works(b, NULL, b->types.list[t], products);
+        }
+}
+
+static bool has_products(const struct bench *b)
+{
+    for (int i = 0; i < b->work_count; i++)
+        if (b->works[i].entry->is_product)
+            return true;
+    return false;
+}
+
+static int open_peers(struct bench *b)
+{
+    struct peers *x = &b->common.peers;
+    const char *bad;
+    if (!has_products(b))
+        return STATUS_OK;
+    if (peers_open(x, options_value(b->given, "peers"), b->common.threads, &bad)) {
+        for (int i = 0; i < x->count; i++)
+            widen(b, x->list[i].name);
+        return STATUS_OK;
+    }
+    return usage_error(NULL, b->common.self,
+                       "--peers: there is no '%.*s'; there are openblas, blis and onednn, or none",
+                       (int)strcspn(bad, ","), bad);
+}
+
+/* --- rows --- */
+
+static bool same_size(const struct bench_row *a, const struct bench_row *b)
+{
+    return a->dtype == b->dtype && a->m == b->m && a->n == b->n && a->k == b->k &&
+           a->batch == b->batch;
+}
+
+/* Behind the last row of a size: how fast the libraries were beside those kernels. */
+static void flush_besides(struct bench *b)
+{
+    for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
+        for (int i = 0; i < BENCH_PEERS; i++) {
+            struct library_row *l = &x->like.peers[i];
+            l->ms = median_of(x->ms[i], x->count);
+            if (l->tried && !b->to_json)
+                bench_print_library(&x->like, l, &b->columns);
+            free(x->ms[i]);
+        }
+    free(b->besides);
+    b->besides = NULL;
+    b->beside_count = 0;
+}
+
+/* A kernel's default type may be its own: there may be several of a size. */
+static struct beside *find_beside(struct bench *b, const struct bench_row *row)
+{
+    for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
+        if (same_size(&x->like, row))
+            return x;
+    b->besides = need_more_memory(b->besides, (size_t)(b->beside_count + 1) * sizeof *b->besides);
+    b->besides[b->beside_count] = (struct beside){.like = *row};
+    return &b->besides[b->beside_count++];
+}
+
+static void keep_beside(struct bench *b, const struct bench_row *row)
+{
+    if (row->ms <= 0 || !row->is_product)
+        return;
+    struct beside *x = find_beside(b, row);
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        x->ms[i] = need_more_memory(x->ms[i], (size_t)(x->count + 1) * sizeof(double));
+        x->ms[i][x->count] = row->peers[i].ms;
+    }
+    x->count++;
+}
+
+static void put_row(struct bench *b, const struct work *w, const struct bench_row *row)
+{
+    progress_clear(&b->common.progress);
+    if (b->last && (b->last->shape != w->shape || b->last->dtype != w->dtype ||
+                    b->last->entry->is_product != w->entry->is_product))
+        flush_besides(b);
+    b->last = w;
+    keep_beside(b, row);
+    if (!b->to_json && !b->headed[row->is_product]) {
+        fputs(b->headed[!row->is_product] ? "\n" : "", stdout);
+        bench_header(row->is_product, &b->columns);
+        b->headed[row->is_product] = true;
+    }
+    if (b->to_json)
+        bench_json(row, &b->json);
+    else
+        bench_print(row, &b->columns);
+    b->failed |= row->result == BENCH_FAIL;
+    for (int i = 0; i < BENCH_PEERS; i++)
+        b->failed |= row->peers[i].wrong;
+    progress_start(&b->common.progress);
+}
+
+/* Works that take turns with each other. */
+static int bench_group(struct bench *b, const struct work *works, int count)
+{
+    struct cpu_job *jobs = need_memory((size_t)count * sizeof *jobs);
+    int opened = 0, status = STATUS_OK;
+    while (opened < count && status == STATUS_OK) {
+        const struct work *w = &works[opened];
+        progress_step(&b->common.progress, "%s: compiling", tw_kernel_name(w->entry->kernel));
+        status = cpu_job_open(&jobs[opened++], &b->common, w->entry, w->shape, w->dtype);
+    }
+    if (status == STATUS_OK)
+        cpu_jobs_run(&b->common, jobs, count);
+    for (int i = 0; i < opened; i++) {
+        if (status == STATUS_OK)
+            put_row(b, &works[i], &jobs[i].row);
+        cpu_job_close(&jobs[i]);
+    }
+    free(jobs);
+    return status;
+}
+
+/* --- the whole --- */
+
+static void print_peers(const struct bench *b)
+{
+    const struct peers *x = &b->common.peers;
+    const char *before =
+        "/peer: the time of the fastest of these over the kernel's, each on as many "
+        "threads: ";
+    for (int i = 0; i < x->count; i++)
+        if (x->list[i].library) {
+            printf("%s%s", before, x->list[i].name);
+            before = ", ";
+        }
+    fputs(peers_any(x) ? "\n" : "", stdout);
+    for (int i = 0; i < x->count; i++)
+        if (!x->list[i].library)
+            printf("%s: %s\n", x->list[i].name, x->list[i].why);
+}
+
+static void print_preamble(const struct bench *b)
+{
+    const struct cpu_bench *c = &b->common;
+    tw_device d;
+    if (tw_device_at(0, &d))
+        printf("%s: %s; %d thread%s\n", d.name, d.description, c->threads,
+               c->threads == 1 ? "" : "s");
+    printf("median of %lld rounds after %lld to warm up (fewer past %g s), kernel and libraries in "
+           "turn; inputs %s\n",
+           (long long)c->repeat, (long long)c->warmup, c->time_limit,
+           b->sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
+    print_peers(b);
+    putchar('\n');
+}
+
+static void json_peers(struct bench *b)
+{
+    struct json *j = &b->json;
+    json_key(j, "peers");
+    json_open(j, '[');
+    for (int i = 0; i < b->common.peers.count; i++) {
+        const struct peer *p = &b->common.peers.list[i];
+        json_open(j, '{');
+        json_put_text(j, "name", p->name);
+        if (!p->library)
+            json_put_text(j, "missing", p->why);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void json_preamble(struct bench *b)
+{
+    struct json *j = &b->json;
+    tw_device d;
+    json_open(j, '{');
+    json_put_text(j, "device", tw_device_at(0, &d) ? d.description : "cpu");
+    json_put_integer(j, "threads", b->common.threads);
+    json_put_integer(j, "warmup", b->common.warmup);
+    json_put_integer(j, "repeat", b->common.repeat);
+    json_peers(b);
+    json_key(j, "rows");
+    json_open(j, '[');
+}
+
+static int bench_all(struct bench *b)
+{
+    int status = STATUS_OK;
+    int group = options_has(b->given, "together") && b->work_count > 0 ? b->work_count : 1;
+    if (b->to_json)
+        json_preamble(b);
+    else
+        print_preamble(b);
+    progress_start(&b->common.progress);
+    for (int i = 0; i < b->work_count && status == STATUS_OK; i += group)
+        status = bench_group(b, b->works + i, group);
+    progress_clear(&b->common.progress);
+    flush_besides(b);
+    if (b->to_json) {
+        json_close(&b->json, ']');
+        json_close(&b->json, '}');
+        json_end(&b->json);
+    }
+    if (b->work_count == 0)
+        complain(NULL, "nothing was measured: no kernel takes these types and sizes");
+    return status == STATUS_OK && (b->failed || b->work_count == 0) ? STATUS_FAILED : status;
+}
+
+static int read_numbers(struct cpu_bench *b, const struct options *given)
+{
+    int64_t threads = 0;
+    tw_device d;
+    if (!options_integer(given, "warmup", 0, 1000000, &b->warmup) ||
+        !options_integer(given, "repeat", 1, 100000, &b->repeat) ||
+        !options_integer(given, "threads", 0, 4096, &threads) ||
+        !options_seconds(given, "time-limit", &b->time_limit))
+        return STATUS_USAGE;
+    b->threads = threads ? (int)threads : tw_device_at(0, &d) ? d.cores : 1;
+    return STATUS_OK;
+}
+
+static void close_all(struct bench *b)
+{
+    peers_close(&b->common.peers);
+    for (int i = 0; i < b->program_count; i++)
+        program_close(&b->programs[i]);
+    free(b->programs);
+    free(b->entries);
+    free(b->works);
+    free(b->shapes.list);
+    free(b->common.rest.uses);
+}
+
+int bench_on_cpu(const struct command *self, const struct options *given)
+{
+    struct bench b = {.common = {.self = self,
+                                 .warmup = 5,
+                                 .repeat = 20,
+                                 .time_limit = 10,
+                                 .all_ensures = options_has(given, "ensures")},
+                      .given = given,
+                      .json = {.out = stdout},
+                      .to_json = options_has(given, "json"),
+                      .columns = {.name_width = 15}};
+    int status = read_numbers(&b.common, given);
+    status = status == STATUS_OK ? shapes_gather(&b.shapes, self, given) : status;
+    status =
+        status == STATUS_OK ? bench_split_types(&b.types, &b.common.rest, self, given) : status;
+    status = status == STATUS_OK ? gather_entries(&b) : status;
+    status = status == STATUS_OK ? check_settings(&b) : status;
+    b.columns.batched = b.shapes.batched;
+    if (status == STATUS_OK) {
+        gather_works(&b);
+        status = open_peers(&b);
+    }
+    status = status == STATUS_OK ? bench_all(&b) : status;
+    close_all(&b);
+    return status;
+}

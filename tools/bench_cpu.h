@@ -1,0 +1,66 @@
+/* bench on the CPU: kernels timed in turn with libraries or with a copy, values checked. */
+#ifndef TW_BENCH_CPU_H
+#define TW_BENCH_CPU_H
+
+#include "bench.h"
+#include "bench_copy.h"
+#include "bench_settings.h"
+#include "bench_turns.h"
+#include "operands.h"
+#include "peers.h"
+#include "product.h"
+
+/* A kernel to be timed. Its program stays open. */
+struct cpu_entry {
+    const struct program *program;
+    tw_kernel *kernel;
+    struct product_of product;
+    bool is_product; /* takes m, n and k, and multiplies matrices of these sizes */
+    bool takes_sizes;
+};
+
+struct cpu_bench {
+    const struct command *self;
+    struct options rest; /* --set and --tune, and --type with a name */
+    struct deadline deadline;
+    int64_t warmup, repeat;
+    int threads;
+    double time_limit;
+    bool all_ensures; /* values by `ensures` at every size */
+    struct peers peers;
+    struct progress progress;
+};
+
+/* A kernel at one size and type: all that its turns need. */
+struct cpu_job {
+    struct cpu_bench *bench;
+    const struct cpu_entry *entry;
+    struct bench_row row;
+    tw_launch *launch; /* NULL: the row says why it is not timed */
+    struct operands arrays;
+    struct gemm gemm; /* of a product */
+    struct operand *a, *b, *c;
+    struct turn ours;
+    tw_status status; /* of the latest run */
+    struct peer_turn {
+        struct turn turn;
+        struct peer_plan plan;
+        void *c;       /* what it writes */
+        char why[400]; /* it does not take part */
+    } peers[PEERS];
+    struct cpu_job *beside; /* whose peers these are: another's, of the same product */
+    struct copier *copier;
+    struct turn copy;
+};
+
+/* Sets it up as far as it goes; the row says what does not. dtype TW_DTYPE_NONE: the kernel's
+ * default; shape NULL: sizes come from --set. STATUS_OK also where the kernel does not take this;
+ * else a status after a message. cpu_job_close in either case. */
+int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry *e,
+                 const struct shape *shape, tw_dtype dtype);
+/* Times them in turn, all peers with them, then checks values. Libraries run once a round for
+ * products that are the same. */
+void cpu_jobs_run(struct cpu_bench *b, struct cpu_job *jobs, int count);
+void cpu_job_close(struct cpu_job *j);
+
+#endif

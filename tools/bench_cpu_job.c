@@ -1,0 +1,389 @@
+#include "bench_cpu.h"
+#include "settings.h"
+#include "tensor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 4096, LIMIT_FACTOR = 10 /* a single run of this many time limits is ended */ };
+static const double ensures_most = 1024.0 * 1024 * 1024; /* multiply-adds */
+
+/* --- a job --- */
+
+/* What the kernel does not take is no failure; a fault in the run is one. */
+static void judge_failure(struct cpu_job *j, tw_status s)
+{
+    struct bench_row *r = &j->row;
+    bench_explain(r, j->entry->program->ctx, s);
+    if (s == TW_CANCELLED)
+        snprintf(r->why, sizeof r->why, "did not end within %g s (%d times --time-limit)",
+                 LIMIT_FACTOR * j->bench->time_limit, LIMIT_FACTOR);
+    bool refused = s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED || s == TW_BAD_PROGRAM ||
+                   s == TW_NO_MEMORY || s == TW_NOT_ASSUMED;
+    r->result = refused ? BENCH_SKIPPED : BENCH_FAIL;
+}
+
+static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
+{
+    tw_scalar v;
+    return tw_launch_value(l, name, &v) == TW_OK ? v.i : otherwise;
+}
+
+/* The sizes of a kernel that is no product, for its row. */
+static void describe_sizes(struct cpu_job *j)
+{
+    struct bench_row *row = &j->row;
+    tw_param p;
+    tw_scalar v;
+    size_t at = 0;
+    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &p) == TW_OK; i++) {
+        char value[32];
+        if (p.is_pointer || at >= sizeof row->sizes ||
+            tw_launch_value(j->launch, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        at += (size_t)snprintf(row->sizes + at, sizeof row->sizes - at, "%s%s = %s", at ? ", " : "",
+                               p.name, value);
+    }
+}
+
+static void describe(struct cpu_job *j)
+{
+    struct bench_row *r = &j->row;
+    r->m = value_of(j->launch, "m", 0);
+    r->n = value_of(j->launch, "n", 0);
+    r->k = value_of(j->launch, "k", 0);
+    r->batch = value_of(j->launch, "batch", 1);
+    bench_write_config(r->config, sizeof r->config, j->launch, j->entry->kernel);
+    describe_sizes(j);
+}
+
+/* The type of what it reads first, once sizes and types are known. */
+static tw_dtype type_read(tw_launch *l, tw_kernel *k)
+{
+    tw_param p;
+    tw_array a = {.dtype = TW_DTYPE_NONE};
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (p.is_pointer && p.is_const)
+            return tw_launch_shape(l, p.name, &a) == TW_OK ? a.dtype : TW_DTYPE_NONE;
+    return TW_DTYPE_NONE;
+}
+
+/* A, B and C among the arrays, by the indices of parameters. */
+static void find_operands(struct cpu_job *j)
+{
+    const struct product_of *p = &j->entry->product;
+    const struct bench_row *r = &j->row;
+    int at = 0;
+    tw_param param;
+    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &param) == TW_OK; i++) {
+        struct operand **place = i == p->a ? &j->a : i == p->b ? &j->b : &j->c;
+        if (param.is_pointer && (i == p->a || i == p->b || i == p->c))
+            *place = &j->arrays.list[at];
+        at += param.is_pointer;
+    }
+    j->gemm = (struct gemm){.a = j->a->array.dtype,
+                            .b = j->b->array.dtype,
+                            .c = j->c->array.dtype,
+                            .m = r->m,
+                            .n = r->n,
+                            .k = r->k,
+                            .batch = r->batch,
+                            .a_turned = p->a_turned,
+                            .b_turned = p->b_turned};
+}
+
+/* Arrays for the launch. 8-bit floats hold little below 1/100: they are not made smaller with K. */
+static tw_status fill(struct cpu_job *j)
+{
+    struct bench_row *r = &j->row;
+    tw_status s = tw_launch_prepare(j->launch);
+    if (s != TW_OK)
+        return s;
+    r->dtype = type_read(j->launch, j->entry->kernel);
+    bool scaled = j->entry->takes_sizes && r->k > 0 && tw_dtype_size(r->dtype) > 1;
+    s = operands_make(&j->arrays, j->launch, j->entry->kernel, 1,
+                      scaled ? 1 / sqrt((double)r->k) : 1);
+    if (s == TW_OK && j->entry->is_product)
+        find_operands(j);
+    return s;
+}
+
+static void give_up(struct cpu_job *j)
+{
+    tw_launch_free(j->launch);
+    j->launch = NULL;
+}
+
+int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry *e,
+                 const struct shape *shape, tw_dtype dtype)
+{
+    *j = (struct cpu_job){.bench = b, .entry = e};
+    j->row = (struct bench_row){.kernel = tw_kernel_name(e->kernel),
+                                .file = e->program->path,
+                                .is_product = e->is_product,
+                                .dtype = dtype,
+                                .batch = 1,
+                                .best = -1};
+    tw_status s = tw_launch_new(e->kernel, &j->launch);
+    int status = STATUS_OK;
+    if (s == TW_OK)
+        status = bench_set_up(j->launch, e->kernel, e->program, &b->rest, shape, dtype);
+    if (s == TW_OK && status == STATUS_OK)
+        status = bench_take_tuned(j->launch, e->program, &b->rest, &j->row.from);
+    if (status != STATUS_OK)
+        return status;
+    if (s == TW_OK)
+        describe(j);
+    char *missing = s == TW_OK ? missing_scalars(j->launch, e->kernel) : NULL;
+    if (missing) {
+        snprintf(j->row.why, sizeof j->row.why, "needs --set %s", missing);
+        j->row.result = BENCH_SKIPPED;
+    } else {
+        s = s == TW_OK ? fill(j) : s;
+        if (s != TW_OK)
+            judge_failure(j, s);
+    }
+    if (missing || s != TW_OK)
+        give_up(j);
+    free(missing);
+    return STATUS_OK;
+}
+
+void cpu_job_close(struct cpu_job *j)
+{
+    for (int i = 0; i < PEERS; i++) {
+        if (j->peers[i].plan.peer)
+            peer_plan_close(&j->peers[i].plan);
+        free(j->peers[i].c);
+    }
+    copier_close(j->copier);
+    operands_free(&j->arrays);
+    give_up(j);
+}
+
+/* --- turns --- */
+
+static bool run_ours(struct turn *t)
+{
+    struct cpu_job *j = t->user;
+    struct cpu_bench *b = j->bench;
+    b->deadline.at = seconds_now() + LIMIT_FACTOR * b->time_limit;
+    j->status = tw_launch_run(j->launch);
+    b->deadline.at = 0;
+    return j->status == TW_OK;
+}
+
+static bool run_peer(struct turn *t)
+{
+    struct peer_turn *p = t->user;
+    bool ok = peer_plan_run(&p->plan);
+    if (!ok)
+        snprintf(p->why, sizeof p->why, "%s", p->plan.peer->why);
+    return ok;
+}
+
+static bool run_copy(struct turn *t)
+{
+    copier_run(t->user);
+    return true;
+}
+
+static bool open_peer(struct cpu_job *j, int i)
+{
+    struct peer *peer = &j->bench->peers.list[i];
+    struct peer_turn *p = &j->peers[i];
+    if (!peer->library)
+        return false;
+    p->c = calloc(1, tensor_bytes(&j->c->array));
+    if (!p->c)
+        snprintf(p->why, sizeof p->why, "no memory");
+    else if (!peer_plan_open(&p->plan, peer, &j->gemm, j->a->array.data, j->b->array.data, p->c))
+        snprintf(p->why, sizeof p->why, "%s", peer->why);
+    p->turn = (struct turn){.run = run_peer, .user = p, .name = peer->name};
+    return !*p->why;
+}
+
+static bool same_bytes(const struct operand *x, const struct operand *y)
+{
+    size_t bytes = tensor_bytes(&x->array);
+    return bytes == tensor_bytes(&y->array) && memcmp(x->array.data, y->array.data, bytes) == 0;
+}
+
+/* An earlier job of the same product, whose peers do for this one too. */
+static struct cpu_job *same_product(struct cpu_job *jobs, struct cpu_job *j)
+{
+    for (struct cpu_job *other = jobs; other < j; other++)
+        if (other->launch && other->entry->is_product && !other->beside &&
+            memcmp(&other->gemm, &j->gemm, sizeof j->gemm) == 0 && same_bytes(other->a, j->a) &&
+            same_bytes(other->b, j->b))
+            return other;
+    return NULL;
+}
+
+static void add(struct turns *x, struct turn *t)
+{
+    x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
+    x->list[x->count++] = t;
+}
+
+static void add_turns(struct turns *x, struct cpu_job *jobs, struct cpu_job *j)
+{
+    struct cpu_bench *b = j->bench;
+    j->ours = (struct turn){.run = run_ours, .user = j, .name = j->row.kernel, .is_kernel = true};
+    add(x, &j->ours);
+    if (!j->entry->is_product) {
+        j->copier = copier_open((size_t)operands_bytes(&j->arrays), b->threads);
+        j->copy = (struct turn){.run = run_copy, .user = j->copier, .name = "copy"};
+        if (j->copier)
+            add(x, &j->copy);
+        return;
+    }
+    j->beside = same_product(jobs, j);
+    for (int i = 0; i < b->peers.count && !j->beside; i++)
+        if (open_peer(j, i))
+            add(x, &j->peers[i].turn);
+}
+
+/* --- values --- */
+
+/* One more run on clean outputs: kernels that add to them are judged by one run. */
+static bool run_clean(struct cpu_job *j)
+{
+    operands_reset(&j->arrays);
+    if (run_ours(&j->ours))
+        return true;
+    judge_failure(j, j->status);
+    return false;
+}
+
+static void check_ours(struct cpu_job *j)
+{
+    struct bench_row *r = &j->row;
+    const struct gemm *g = &j->gemm;
+    bool alone = j->entry->is_product && j->entry->product.alone;
+    double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
+    tw_verdict v;
+    r->result = BENCH_UNCHECKED;
+    if (!tw_kernel_has_ensures(j->entry->kernel))
+        return;
+    if (!alone || work <= ensures_most || j->bench->all_ensures) {
+        tw_status s = tw_launch_verify(j->launch, &v);
+        bench_take_verdict(r, j->entry->program->ctx, s, &v);
+        return;
+    }
+    struct value_check c =
+        values_sample(g, j->a->array.data, j->b->array.data, j->c->array.data, SAMPLES);
+    r->result = BENCH_PASS;
+    bench_take_check(r, &c, "4096 elements in double precision");
+}
+
+static void say_wrong(struct library_row *l, const struct value_check *v)
+{
+    l->wrong = true;
+    snprintf(l->note, sizeof l->note,
+             "its values are wrong: element %lld of C is off by %.3g, %.3g is allowed",
+             (long long)v->at, v->worst_error, v->tolerance);
+}
+
+/* A library's values by themselves; and with ours, element by element, where nothing but the
+ * product is in ours: where both seemed right and they differ, it is ours that was only sampled. */
+static void check_peer(struct cpu_job *j, const void *theirs, struct library_row *l)
+{
+    const struct gemm *g = &j->gemm;
+    const void *a = j->a->array.data, *b = j->b->array.data;
+    char with[160];
+    struct value_check v = values_sample(g, a, b, theirs, SAMPLES);
+    if (!v.ok) {
+        say_wrong(l, &v);
+        return;
+    }
+    if (!j->entry->product.alone || j->row.result == BENCH_FAIL)
+        return;
+    v = values_compare(g, a, b, j->c->array.data, theirs);
+    snprintf(with, sizeof with, "all elements beside %s's", l->name);
+    if (!v.ok && strstr(j->row.checked, "all elements by ensures"))
+        say_wrong(l, &v);
+    else
+        bench_take_check(&j->row, &v, with);
+}
+
+/* --- the rows --- */
+
+static void take_peers(struct cpu_job *j, const struct turns *x)
+{
+    const struct cpu_job *from = j->beside ? j->beside : j;
+    struct bench_row *r = &j->row;
+    for (int i = 0; i < j->bench->peers.count; i++) {
+        const struct peer_turn *p = &from->peers[i];
+        const struct peer *peer = &j->bench->peers.list[i];
+        struct library_row *l = &r->peers[i];
+        snprintf(l->name, sizeof l->name, "%s", peer->name);
+        snprintf(l->note, sizeof l->note, "%s", *p->why || peer->library ? p->why : peer->why);
+        l->tried = p->turn.run && (!*p->why || p->turn.failed);
+        if (*l->note || p->turn.failed)
+            continue;
+        l->ms = turn_ms(x, &p->turn);
+        l->least_ms = turn_least_ms(x, &p->turn);
+        l->ratio = turn_ratio(x, &j->ours, &p->turn);
+        check_peer(j, p->c, l);
+        if (!l->wrong && (r->best < 0 || l->ratio < r->peers[r->best].ratio))
+            r->best = i;
+    }
+}
+
+static void take_copy(struct cpu_job *j, const struct turns *x)
+{
+    struct library_row *l = &j->row.peers[0];
+    if (!j->copier)
+        return;
+    snprintf(l->name, sizeof l->name, "copy");
+    l->ms = turn_ms(x, &j->copy);
+    l->least_ms = turn_least_ms(x, &j->copy);
+    l->ratio = turn_ratio(x, &j->ours, &j->copy);
+    j->row.best = 0;
+}
+
+static void take_job(struct cpu_job *j, const struct turns *x)
+{
+    struct bench_row *r = &j->row;
+    const struct gemm *g = &j->gemm;
+    if (j->ours.failed) {
+        judge_failure(j, j->status);
+        return;
+    }
+    r->runs = x->rounds;
+    r->ms = turn_ms(x, &j->ours);
+    r->least_ms = turn_least_ms(x, &j->ours);
+    r->gbytes = operands_bytes(&j->arrays) / r->ms * 1e-6;
+    if (j->entry->is_product)
+        r->gflops =
+            2.0 * (double)g->m * (double)g->n * (double)g->k * (double)g->batch / r->ms * 1e-6;
+    progress_step(&j->bench->progress, "%s: comparing values", r->kernel);
+    if (!run_clean(j))
+        return;
+    check_ours(j);
+    if (j->entry->is_product)
+        take_peers(j, x);
+    else
+        take_copy(j, x);
+}
+
+void cpu_jobs_run(struct cpu_bench *b, struct cpu_job *jobs, int count)
+{
+    struct turns x = {.warmup = b->warmup,
+                      .repeat = b->repeat,
+                      .pause = b->threads > 1,
+                      .progress = &b->progress};
+    for (struct cpu_job *j = jobs; j < jobs + count; j++)
+        if (j->launch) {
+            add_turns(&x, jobs, j);
+            x.time_limit += b->time_limit;
+        }
+    turns_time(&x);
+    for (struct cpu_job *j = jobs; j < jobs + count; j++)
+        if (j->launch)
+            take_job(j, &x);
+    turns_close(&x);
+}

@@ -1,0 +1,52 @@
+/* What comes of a run goes into its row. */
+#include "bench.h"
+#include "verdict.h"
+
+#include <string.h>
+
+void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s)
+{
+    tw_message m = {.text = tw_status_text(s)};
+    tw_context_message(ctx, 0, &m);
+    if (m.file)
+        snprintf(row->why, sizeof row->why, "%s:%d: %s", m.file, m.line, m.text);
+    else
+        snprintf(row->why, sizeof row->why, "%s", m.text);
+}
+
+static void say_checked(struct bench_row *row, const char *with)
+{
+    size_t at = strlen(row->checked);
+    snprintf(row->checked + at, sizeof row->checked - at, "%s%s", at ? "; " : "", with);
+}
+
+void bench_take_check(struct bench_row *r, const struct value_check *v, const char *with)
+{
+    bool first = !r->compared;
+    say_checked(r, with);
+    r->compared = true;
+    r->result = v->ok ? r->result : BENCH_FAIL;
+    r->error = first || v->max_error > r->error ? v->max_error : r->error;
+    if (first || !v->ok) {
+        r->worst_error = v->worst_error;
+        r->allowed = v->tolerance;
+    }
+    if (!v->ok && !*r->why)
+        snprintf(r->why, sizeof r->why, "element %lld of C is off by %.3g, %.3g is allowed (%s)",
+                 (long long)v->at, v->worst_error, v->tolerance, with);
+}
+
+void bench_take_verdict(struct bench_row *r, const tw_context *ctx, tw_status s,
+                        const tw_verdict *v)
+{
+    r->compared = s == TW_OK || s == TW_WRONG_VALUES;
+    r->result = s == TW_OK ? BENCH_PASS : BENCH_FAIL;
+    if (s != TW_OK)
+        bench_explain(r, ctx, s);
+    if (!r->compared)
+        return;
+    say_checked(r, "all elements by ensures");
+    r->error = v->max_error;
+    r->worst_error = verdict_worst_error(v);
+    r->allowed = v->tolerance;
+}

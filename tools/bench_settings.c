@@ -1,0 +1,146 @@
+#include "bench_settings.h"
+#include "product.h"
+#include "settings.h"
+
+#include <string.h>
+
+/* --- types --- */
+
+static const tw_dtype every_type[] = {TW_F16, TW_BF16, TW_F32, TW_TF32, TW_I8, TW_E4M3};
+static const struct {
+    const char *name;
+    tw_dtype type;
+} type_names[] = {{"int8", TW_I8}, {"fp8", TW_E4M3}, {"fp16", TW_F16}, {"fp32", TW_F32}};
+
+static int add_type(struct bench_types *x, const struct command *self, const char *name)
+{
+    tw_dtype type = tw_dtype_from_name(name);
+    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
+        if (strcmp(name, type_names[i].name) == 0)
+            type = type_names[i].type;
+    if (type == TW_DTYPE_NONE)
+        return usage_error(NULL, self,
+                           "unknown type '%s'; there are f16, bf16, f32, "
+                           "tf32, int8, fp8, …, and all",
+                           name);
+    if (x->count < TYPES_MOST)
+        x->list[x->count++] = type;
+    return STATUS_OK;
+}
+
+/* --type f16,bf16 or all: each in turn. */
+static int add_types(struct bench_types *x, const struct command *self, const char *text)
+{
+    int status = STATUS_OK;
+    if (strcmp(text, "all") == 0) {
+        for (size_t i = 0; i < sizeof every_type / sizeof *every_type; i++)
+            x->list[x->count++ % TYPES_MOST] = every_type[i];
+        return STATUS_OK;
+    }
+    for (; *text && status == STATUS_OK; text += *text == ',') {
+        char name[24];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        status = add_type(x, self, name);
+        text += length;
+    }
+    return status;
+}
+
+int bench_split_types(struct bench_types *types, struct options *rest, const struct command *self,
+                      const struct options *given)
+{
+    *rest = *given;
+    rest->uses = need_memory((size_t)(given->use_count + 1) * sizeof *rest->uses);
+    rest->use_count = 0;
+    int status = STATUS_OK;
+    for (int i = 0; i < given->use_count && status == STATUS_OK; i++) {
+        const struct option_use *u = &given->uses[i];
+        if (strcmp(u->spec->name, "type") == 0 && !strchr(u->values[0], '='))
+            status = add_types(types, self, u->values[0]);
+        else
+            rest->uses[rest->use_count++] = *u;
+    }
+    if (types->count == 0)
+        types->list[types->count++] = TW_DTYPE_NONE;
+    return status;
+}
+
+bool bench_takes_type(tw_kernel *k, tw_dtype dtype)
+{
+    tw_param p;
+    tw_type t;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
+        if (!p.is_pointer || !p.is_const)
+            continue;
+        if (!p.type_name)
+            return p.dtype == dtype;
+        for (int v = 0; tw_kernel_type(k, v, &t) == TW_OK; v++)
+            for (int c = 0; strcmp(t.name, p.type_name) == 0 && c < t.count; c++)
+                if (t.choices[c] == dtype)
+                    return true;
+        return false;
+    }
+    return false;
+}
+
+static void set_types(tw_launch *l, tw_kernel *k, tw_dtype dtype)
+{
+    tw_type t;
+    for (int i = 0; tw_kernel_type(k, i, &t) == TW_OK; i++)
+        for (int c = 0; c < t.count; c++)
+            if (t.choices[c] == dtype)
+                tw_launch_type(l, t.name, dtype);
+}
+
+/* --- a launch --- */
+
+int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *rest,
+                 const struct shape *shape, tw_dtype dtype)
+{
+    if (shape) {
+        tw_launch_set(l, "m", (tw_scalar){.i = shape->m});
+        tw_launch_set(l, "n", (tw_scalar){.i = shape->n});
+        tw_launch_set(l, "k", (tw_scalar){.i = shape->k});
+    }
+    if (shape && takes_extent(k, "batch"))
+        tw_launch_set(l, "batch", (tw_scalar){.i = shape->batch});
+    if (dtype != TW_DTYPE_NONE)
+        set_types(l, k, dtype);
+    return apply_settings(l, k, p, rest, true);
+}
+
+int bench_take_tuned(tw_launch *l, const struct program *p, const struct options *rest,
+                     const char **from)
+{
+    tw_store *store;
+    tw_tuned key, taken;
+    *from = options_has(rest, "tune") ? "--tune" : "default";
+    if (!options_has(rest, "tuned"))
+        return STATUS_OK;
+    tw_status s = tw_store_open(p->ctx, options_value(rest, "store"), &store);
+    if (s == TW_OK)
+        s = tw_launch_tuned(l, store, NULL, true, &taken);
+    if (s == TW_OK && tw_launch_tuning_key(l, NULL, &key) == TW_OK)
+        *from = strcmp(key.shape, taken.shape) == 0 ? "tuned" : "tuned for the nearest sizes";
+    bool failed = s != TW_OK && s != TW_NOT_FOUND;
+    if (failed)
+        complain_library(NULL, p->ctx, s);
+    tw_store_close(store);
+    return failed ? STATUS_USAGE : STATUS_OK;
+}
+
+void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k)
+{
+    tw_tune t;
+    tw_scalar v;
+    size_t at = 0;
+    out[0] = '\0';
+    for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++) {
+        char value[32];
+        if (at >= size || tw_launch_value(l, t.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        at += (size_t)snprintf(out + at, size - at, "%s%s=%s", at ? "," : "", t.name, value);
+    }
+}

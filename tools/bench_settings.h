@@ -1,0 +1,32 @@
+/* What the options of `bench` say of each launch: element types, sizes, tuned values. */
+#ifndef TW_BENCH_SETTINGS_H
+#define TW_BENCH_SETTINGS_H
+
+#include "bench_shapes.h"
+#include "target.h"
+
+enum { TYPES_MOST = 16 };
+struct bench_types {
+    tw_dtype list[TYPES_MOST]; /* TW_DTYPE_NONE: the kernels' own defaults */
+    int count;
+};
+
+/* What --type says without a name ("f16,bf16"; "all") goes to `types`, one after the other; all
+ * other uses to *rest, for the launches: the caller frees rest->uses. STATUS_OK, or a status after
+ * a message. */
+int bench_split_types(struct bench_types *types, struct options *rest, const struct command *self,
+                      const struct options *given);
+/* Whether the kernel can read elements of that type: those of its first input. */
+bool bench_takes_type(tw_kernel *k, tw_dtype dtype);
+/* Gives the launch the sizes (NULL: --set gives them), the type and what --set, --tune and --type
+ * say. */
+int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *rest,
+                 const struct shape *shape, tw_dtype dtype);
+/* Once that is done, what `tilewright tune` has stored, if --tuned asks for it and there is any;
+ * *from says where the values are from: "default", "--tune", "tuned". */
+int bench_take_tuned(tw_launch *l, const struct program *p, const struct options *rest,
+                     const char **from);
+/* "BM=128,BN=64" of a launch that is set up; "": it has no tuned values. */
+void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k);
+
+#endif

@@ -1,0 +1,251 @@
+#include "peers.h"
+#include "peer_kinds.h"
+#include "tool.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *peer_symbol(const struct peer *p, const char *name)
+{
+    return p->library ? dlsym(p->library, name) : NULL;
+}
+
+/* --- CBLAS --- */
+
+/* The standard's own values (BLAS Technical Forum, C interface to the legacy BLAS). */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
+
+typedef void sgemm_call(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
+                        const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                        int ldc);
+typedef void sbgemm_call(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
+                         const uint16_t *a, int lda, const uint16_t *b, int ldb, float beta,
+                         float *c, int ldc);
+
+static int run_sgemm(struct peer_plan *p)
+{
+    const struct gemm *g = &p->gemm;
+    sgemm_call *call;
+    *(void **)&call = peer_symbol(p->peer, "cblas_sgemm");
+    for (int64_t z = 0; z < g->batch; z++)
+        call(ROW_MAJOR, g->a_turned ? TRANS : NO_TRANS, g->b_turned ? TRANS : NO_TRANS, (int)g->m,
+             (int)g->n, (int)g->k, 1, (const float *)p->a + z * g->m * g->k,
+             (int)(g->a_turned ? g->m : g->k), (const float *)p->b + z * g->k * g->n,
+             (int)(g->b_turned ? g->k : g->n), 0, (float *)p->c + z * g->m * g->n, (int)g->n);
+    return 0;
+}
+
+/* OpenBLAS's, where it was built with it (README of OpenBLAS: BUILD_BFLOAT16). */
+static int run_sbgemm(struct peer_plan *p)
+{
+    const struct gemm *g = &p->gemm;
+    sbgemm_call *call;
+    *(void **)&call = peer_symbol(p->peer, "cblas_sbgemm");
+    for (int64_t z = 0; z < g->batch; z++)
+        call(ROW_MAJOR, g->a_turned ? TRANS : NO_TRANS, g->b_turned ? TRANS : NO_TRANS, (int)g->m,
+             (int)g->n, (int)g->k, 1, (const uint16_t *)p->a + z * g->m * g->k,
+             (int)(g->a_turned ? g->m : g->k), (const uint16_t *)p->b + z * g->k * g->n,
+             (int)(g->b_turned ? g->k : g->n), 0, (float *)p->c + z * g->m * g->n, (int)g->n);
+    return 0;
+}
+
+static bool cblas_plan(struct peer_plan *p)
+{
+    const struct gemm *g = &p->gemm;
+    bool sums = g->c == TW_F32 && g->a == g->b;
+    if (sums && g->a == TW_F32)
+        p->run = run_sgemm;
+    else if (sums && g->a == TW_BF16 && peer_symbol(p->peer, "cblas_sbgemm"))
+        p->run = run_sbgemm;
+    return p->run != NULL;
+}
+
+/* "OpenBLAS 0.3.21 NO_LAPACK … Haswell MAX_THREADS=64" -> the first two words */
+static bool openblas_open(struct peer *p)
+{
+    char *(*config)(void), *(*core)(void);
+    *(void **)&config = peer_symbol(p, "openblas_get_config");
+    *(void **)&core = peer_symbol(p, "openblas_get_corename");
+    const char *text = config ? config() : "BLAS";
+    size_t first = strcspn(text, " ");
+    size_t second = text[first] ? first + 1 + strcspn(text + first + 1, " ") : first;
+    snprintf(p->name, sizeof p->name, "%.*s%s%.20s%s", (int)second, text, core ? " (" : "",
+             core ? core() : "", core ? ")" : "");
+    return peer_symbol(p, "cblas_sgemm") != NULL;
+}
+
+static bool openblas_set_threads(struct peer *p, int threads)
+{
+    void (*set)(int);
+    *(void **)&set = peer_symbol(p, "openblas_set_num_threads");
+    if (set)
+        set(threads);
+    return set != NULL;
+}
+
+/* --- BLIS --- */
+
+static bool blis_open(struct peer *p)
+{
+    const char *(*version)(void), *(*core_name)(int);
+    int (*core)(void), (*start)(void);
+    *(void **)&start = peer_symbol(p, "bli_init"); /* before that $BLIS_ARCH_TYPE names nothing */
+    *(void **)&version = peer_symbol(p, "bli_info_get_version_str");
+    *(void **)&core = peer_symbol(p, "bli_arch_query_id");
+    *(void **)&core_name = peer_symbol(p, "bli_arch_string");
+    if (!version || !peer_symbol(p, "cblas_sgemm"))
+        return false;
+    bool known = start && core && core_name;
+    if (known)
+        start();
+    snprintf(p->name, sizeof p->name, "BLIS %.40s%s%.20s%s", version(), known ? " (" : "",
+             known ? core_name(core()) : "", known ? ")" : "");
+    return true;
+}
+
+static bool blis_set_threads(struct peer *p, int threads)
+{
+    void (*set)(int64_t); /* dim_t */
+    *(void **)&set = peer_symbol(p, "bli_thread_set_num_threads");
+    if (set)
+        set(threads);
+    return set != NULL;
+}
+
+/* --- oneDNN --- */
+
+/* Of the OpenMP that it was linked with, which dlsym finds behind it. */
+static bool onednn_set_threads(struct peer *p, int threads)
+{
+    void (*set)(int);
+    *(void **)&set = peer_symbol(p, "omp_set_num_threads");
+    if (set)
+        set(threads);
+    return set != NULL;
+}
+
+/* --- the list --- */
+
+static const char *const openblas_places[] = {"/usr/lib/*/openblas-*/libopenblas*.so*",
+                                              "/usr/lib/*/libopenblas*.so*",
+                                              "/usr/lib64/libopenblasp*.so*",
+                                              "/usr/lib64/libopenblas*.so*",
+                                              "/usr/lib/libopenblas*.so*",
+                                              "/opt/homebrew/opt/openblas/lib/libopenblas*",
+                                              NULL};
+static const char *const blis_places[] = {"/usr/lib/*/blis-pthread/libblis.so*",
+                                          "/usr/lib/*/blis-openmp/libblis.so*",
+                                          "/usr/lib/*/libblis*.so*",
+                                          "/usr/lib64/libblis*.so*",
+                                          "/usr/lib/libblis*.so*",
+                                          NULL};
+static const char *const onednn_places[] = {"/usr/lib/*/libdnnl.so*", "/usr/lib64/libdnnl.so*",
+                                            "/usr/lib/libdnnl.so*", "/usr/local/lib/libdnnl.so*",
+                                            NULL};
+/* OpenBLAS: driver/others/dynamic.c. BLIS takes the number of a row of its enum arch_t, which
+ * starts with skx, knl, knc, haswell up to 0.9 and is another one later. */
+static const char *const openblas_cores[] = {"SapphireRapids", "Cooperlake", "SkylakeX", "Zen",
+                                             "Haswell",        NULL};
+static const char *const blis_cores[] = {"0", "3", NULL};
+
+static const struct peer_kind kinds[PEERS] = {
+    {"openblas", "OpenBLAS", "TILEWRIGHT_BLAS", "libopenblas0-pthread", openblas_places,
+     "*/openblas-pthread/libopenblas*.so*", "OPENBLAS_CORETYPE", openblas_cores, openblas_open,
+     openblas_set_threads, cblas_plan},
+    {"blis", "BLIS", "TILEWRIGHT_BLIS", "libblis4-pthread", blis_places,
+     "*/blis-pthread/libblis.so*", "BLIS_ARCH_TYPE", blis_cores, blis_open, blis_set_threads,
+     cblas_plan},
+    {"onednn", "oneDNN", "TILEWRIGHT_ONEDNN", "libdnnl2 (libdnnl3)", onednn_places, "*/libdnnl.so*",
+     NULL, NULL, onednn_open, onednn_set_threads, onednn_plan},
+};
+
+/* Idle workers spin, by default for longer than a kernel of ours takes, on cores that the kernel
+ * needs: less, but longer than from one run to the next. 2^20 cycles, and about as many by
+ * libgomp's count of pauses. */
+static void limit_spinning(void)
+{
+    setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0);
+    setenv("GOMP_SPINCOUNT", "10000", 0);
+}
+
+static void open_one(struct peer *p, int threads)
+{
+    peer_choose_core(p->kind);
+    peer_find(p);
+    if (!p->library || p->kind->set_threads(p, threads))
+        return;
+    snprintf(p->why, sizeof p->why, "cannot be told to run %d thread%s", threads,
+             threads == 1 ? "" : "s");
+    p->library = NULL; /* stays loaded: its threads may run */
+}
+
+static const struct peer_kind *find_kind(const char *name, size_t length)
+{
+    for (int i = 0; i < PEERS; i++)
+        if (strlen(kinds[i].key) == length && strncmp(kinds[i].key, name, length) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+bool peers_open(struct peers *x, const char *which, int threads, const char **bad)
+{
+    *x = (struct peers){0};
+    if (!which)
+        which = "openblas,blis,onednn";
+    if (strcmp(which, "none") == 0)
+        return true;
+    limit_spinning();
+    for (; *which; which += *which == ',') {
+        size_t length = strcspn(which, ",");
+        const struct peer_kind *kind = find_kind(which, length);
+        if (!kind || x->count == PEERS) {
+            *bad = which;
+            return false;
+        }
+        struct peer *p = &x->list[x->count++];
+        p->kind = kind;
+        snprintf(p->name, sizeof p->name, "%s", kind->title);
+        open_one(p, threads);
+        which += length;
+    }
+    return true;
+}
+
+bool peers_any(const struct peers *x)
+{
+    for (int i = 0; i < x->count; i++)
+        if (x->list[i].library)
+            return true;
+    return false;
+}
+
+void peers_close(struct peers *x)
+{
+    for (int i = 0; i < x->count; i++)
+        onednn_close(&x->list[i]);
+}
+
+/* --- plans --- */
+
+bool peer_plan_open(struct peer_plan *p, struct peer *peer, const struct gemm *g, const void *a,
+                    const void *b, void *c)
+{
+    *p = (struct peer_plan){.peer = peer, .gemm = *g, .a = a, .b = b, .c = c};
+    snprintf(peer->why, sizeof peer->why, "does not multiply %s and %s to %s", tw_dtype_name(g->a),
+             tw_dtype_name(g->b), tw_dtype_name(g->c));
+    return peer->library && peer->kind->plan(p);
+}
+
+bool peer_plan_run(struct peer_plan *p)
+{
+    int status = p->run(p);
+    if (status != 0)
+        snprintf(p->peer->why, sizeof p->peer->why, "its product failed with status %d", status);
+    return status == 0;
+}
+
+void peer_plan_close(struct peer_plan *p)
+{
+    onednn_plan_close(p);
+}

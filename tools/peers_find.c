@@ -1,0 +1,184 @@
+#include "peer_kinds.h"
+#include "tool.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the libraries need lies beside them when they were unpacked rather than installed; loaded
+ * first, by path, it is found. The machine's own, if there is one, goes before. */
+static void load_needed(const char *folder)
+{
+    static const char *const needed[] = {"libquadmath.so.0", "libgfortran.so.5", "libgomp.so.1",
+                                         "libtbb.so.12", "libOpenCL.so.1"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        bool loaded = dlopen(needed[i], RTLD_NOW | RTLD_GLOBAL) != NULL;
+        for (int place = 0; place < 2 && !loaded; place++) {
+            char path[PATH_MAX];
+            snprintf(path, sizeof path, place ? "%s/../%s" : "%s/%s", folder, needed[i]);
+            loaded = dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL;
+        }
+    }
+}
+
+/* The library of a path, if the kind knows it for its own. */
+static bool try_path(struct peer *p, const char *path, bool unpacked)
+{
+    if (unpacked) {
+        char *folder = need_text("%.*s", (int)(strrchr(path, '/') - path), path);
+        load_needed(folder);
+        free(folder);
+    }
+    p->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (p->library && p->kind->open(p))
+        return true;
+    snprintf(p->why, sizeof p->why, "%s", p->library ? "no product in it" : dlerror());
+    if (p->library)
+        dlclose(p->library);
+    p->library = NULL;
+    return false;
+}
+
+static bool try_pattern(struct peer *p, const char *pattern, bool unpacked)
+{
+    glob_t found;
+    bool ok = false;
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc && !ok; i++)
+            ok = try_path(p, found.gl_pathv[i], unpacked);
+    globfree(&found);
+    return ok;
+}
+
+/* build/blas, where ./dev unpacks it. */
+static bool try_unpacked(struct peer *p)
+{
+    char *folder = source_path("build/blas/usr");
+    char *pattern = need_text("%s/lib/%s", folder, p->kind->unpacked);
+    bool ok = try_pattern(p, pattern, true);
+    free(folder);
+    free(pattern);
+    return ok;
+}
+
+void peer_find(struct peer *p)
+{
+    const struct peer_kind *kind = p->kind;
+    const char *named = getenv(kind->variable);
+    p->why[0] = '\0';
+    if (named && !*named) {
+        snprintf(p->why, sizeof p->why, "$%s is empty", kind->variable);
+        return;
+    }
+    if (named) {
+        if (try_path(p, named, strchr(named, '/') != NULL))
+            return;
+        char *why = need_text("$%s: %s", kind->variable, p->why);
+        snprintf(p->why, sizeof p->why, "%s", why);
+        free(why);
+        return;
+    }
+    bool ok = false;
+    for (int i = 0; kind->places[i] && !ok; i++)
+        ok = try_pattern(p, kind->places[i], false);
+    if (ok || try_unpacked(p) || *p->why) /* one is here, but does not load: why says it */
+        return;
+    snprintf(p->why, sizeof p->why,
+             "not found here: `./dev bench` fetches it, %s is Debian's package, $%s names a file",
+             kind->package, kind->variable);
+}
+
+/* --- the core that it runs as --- */
+
+enum { TRIAL_SIZE = 256, TRIAL_RUNS = 40, TRIAL_SECONDS = 10 };
+static const double worth_it = 0.9; /* of its own choice's time: less is noise */
+
+/* The least time of a product; negative: it cannot. */
+static double time_product(struct peer *p)
+{
+    const size_t count = (size_t)TRIAL_SIZE * TRIAL_SIZE;
+    const struct gemm g = {.a = TW_F32,
+                           .b = TW_F32,
+                           .c = TW_F32,
+                           .batch = 1,
+                           .m = TRIAL_SIZE,
+                           .n = TRIAL_SIZE,
+                           .k = TRIAL_SIZE};
+    float *v = need_memory(3 * count * sizeof *v);
+    struct peer_plan plan;
+    double best = -1;
+    for (size_t i = 0; i < 2 * count; i++)
+        v[i] = (float)(i % 17) - 8;
+    bool ok = peer_plan_open(&plan, p, &g, v, v + count, v + 2 * count);
+    for (int i = 0; i < TRIAL_RUNS && ok; i++) {
+        double start = seconds_now();
+        ok = peer_plan_run(&plan);
+        double taken = seconds_now() - start;
+        best = best < 0 || taken < best ? taken : best;
+    }
+    peer_plan_close(&plan);
+    free(v);
+    return ok ? best : -1;
+}
+
+/* In a process of its own, on one thread. */
+static double time_as_here(const struct peer_kind *kind)
+{
+    struct peer p = {.kind = kind};
+    peer_find(&p);
+    if (!p.library)
+        return -1;
+    kind->set_threads(&p, 1);
+    return time_product(&p);
+}
+
+/* core NULL: what it takes the machine for. A core whose instructions the machine lacks ends its
+ * process. */
+static double time_as(const struct peer_kind *kind, const char *core)
+{
+    int ends[2];
+    double taken = -1;
+    if (pipe(ends) != 0)
+        return -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_WRONLY); /* what it says of cores that it does not know */
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        alarm(TRIAL_SECONDS);
+        if (core)
+            setenv(kind->core_variable, core, 1);
+        taken = time_as_here(kind);
+        _exit(write(ends[1], &taken, sizeof taken) == sizeof taken ? 0 : 1);
+    }
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &taken, sizeof taken) != sizeof taken)
+        taken = -1;
+    close(ends[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return taken;
+}
+
+void peer_choose_core(const struct peer_kind *kind)
+{
+    if (!kind->core_variable || getenv(kind->core_variable))
+        return;
+    double own = time_as(kind, NULL), best = own * worth_it;
+    const char *core = NULL;
+    for (int i = 0; own > 0 && kind->cores[i]; i++) {
+        double taken = time_as(kind, kind->cores[i]);
+        if (taken > 0 && taken < best) {
+            best = taken;
+            core = kind->cores[i];
+        }
+    }
+    if (core)
+        setenv(kind->core_variable, core, 1);
+}
