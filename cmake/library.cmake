@@ -45,8 +45,9 @@ if(routine_sources)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_BF16)
-            add_routines(tilewright_routines_bf16 ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
-                -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4)
+            add_routines(tilewright_routines_bf16
+                "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c"
+                -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
     endif()

@@ -5,13 +5,6 @@
  */
 #include "cpu/routines_dot_lines.h"
 
-extern const struct elementwise_routines routines_elementwise_v4, routines_math_v4;
-extern const struct convert_routines routines_convert_v4;
-extern const struct reduce_routines routines_reduce_v4;
-extern const struct dot_routines routines_dot_v4;
-extern const struct memory_routines routines_memory_v4;
-extern const struct pack_routines routines_pack_v4;
-
 static INLINED __m512bh get_pairs(const uint32_t *at)
 {
     return (__m512bh)_mm512_loadu_si512(at);
@@ -52,15 +45,9 @@ static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
 #define FUSED add_pairs
 #include "cpu/routines_dot_block.h"
 
-extern const struct routine_set routine_set_bf16;
-const struct routine_set routine_set_bf16 = {
-    .name = "avx512_bf16",
-    .elementwise = &routines_elementwise_v4,
-    .math = &routines_math_v4,
-    .convert = &routines_convert_v4,
-    .reduce = &routines_reduce_v4,
-    .dot = &routines_dot_v4,
-    .dot_pairs = bf16_dot,
-    .memory = &routines_memory_v4,
-    .pack = &routines_pack_v4,
-};
+dot_fn dot_pairs_bf16;
+void dot_pairs_bf16(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
+                    const struct dot_strides *s)
+{
+    bf16_dot(c, a, b, m, n, k, s);
+}

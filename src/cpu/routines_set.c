@@ -9,9 +9,20 @@ extern const struct memory_routines ROUTINE(routines_memory);
 extern const struct pack_routines ROUTINE(routines_pack);
 extern const struct stream_routines ROUTINE(routines_stream);
 
-extern const struct routine_set ROUTINE(routine_set);
-const struct routine_set ROUTINE(routine_set) = {
-#if defined(ROUTINES_V4)
+/* With AVX512-BF16 it is the set for AVX-512 and dot_bf16.c. */
+#if defined(ROUTINES_BF16)
+#define SET routine_set_bf16
+extern dot_fn dot_pairs_bf16;
+#else
+#define SET ROUTINE(routine_set)
+#endif
+
+extern const struct routine_set SET;
+const struct routine_set SET = {
+#if defined(ROUTINES_BF16)
+    .name = "avx512_bf16",
+    .dot_pairs = dot_pairs_bf16,
+#elif defined(ROUTINES_V4)
     .name = "avx512",
 #elif defined(ROUTINES_V3)
     .name = "avx2",
