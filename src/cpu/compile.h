@@ -191,7 +191,7 @@ bool needs_divisor_check(const struct compiler *c, const struct expr *e);
 /* Is e an elementwise operation on tiles that one step can do together with others? */
 bool is_chain(const struct compiler *c, const struct expr *e);
 struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into);
-/* May `target = value` be a chain that ends in memory, or a tile that is stored as one does? */
+/* May `target = value` be a chain that ends in memory, or a row that is stored as one is? */
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value);
 void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);

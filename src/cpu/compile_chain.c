@@ -363,7 +363,8 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
     for (int i = 0; i < target->indices; i++)
         if (target->index[i].kind == IX_GATHER)
             return false;
-    return is_link(c, value) || (value->op == OP_REF && value->sym->storage == ST_REG);
+    bool row = value->op == OP_REF && value->sym->storage == ST_REG && t->rank == 1;
+    return row || is_link(c, value);
 }
 
 void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value)

@@ -9,8 +9,10 @@
 /* Into the second-level cache; an address that is nobody's does no harm. */
 #if defined(__GNUC__)
 #define FETCH(at) __builtin_prefetch(at, 0, 2)
+#define FETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 #else
 #define FETCH(at) (void)(at)
+#define FETCH_TO_WRITE(at) (void)(at)
 #endif
 
 /* Where a strip's rows go in memory: the elements of the result that lie inside. */
@@ -246,42 +248,71 @@ static bool target_axis(const struct strip_target *t, int axis, int64_t coordina
     return true;
 }
 
-/* `count` elements of a row, from `first` on. */
-static void store_row(const struct strips *s, size_t row, const unsigned char *from, size_t count)
+/* Where elements low … high-1 of the strip's part of a row go. false: nowhere. */
+struct target_row {
+    unsigned char *to;
+    int64_t low, high;
+};
+
+static bool target_row(const struct strips *s, size_t row, struct target_row *out)
 {
     const struct strip_detail *d = s->detail;
     const struct strip_target *t = &s->target;
     unsigned char *to = t->memory;
     for (int axis = d->rank - 2; axis >= 0; axis--) {
         if (!target_axis(t, d->store_axis[axis], (int64_t)(row % (size_t)d->extent[axis]), &to))
-            return;
+            return false;
         row /= (size_t)d->extent[axis];
     }
     int axis = d->store_axis[d->rank - 1];
-    int64_t start = t->box.start[axis] + (int64_t)s->first, end = start + (int64_t)count;
+    int64_t start = t->box.start[axis] + (int64_t)s->first;
+    int64_t end = start + (int64_t)(s->count / s->rows);
     int64_t low = start > t->box.low[axis] ? start : t->box.low[axis];
     int64_t high = end < t->box.high[axis] ? end : t->box.high[axis];
-    if (low >= high)
-        return;
-    to += low * t->stride[axis] * (int64_t)d->size;
-    from += (low - start) * (int64_t)d->size;
-    if (t->stride[axis] == 1 && t->stream)
-        s->frame->program->set->stream->copy(to, from, (size_t)(high - low) * d->size);
-    else if (t->stride[axis] == 1)
-        memcpy(to, from, (size_t)(high - low) * d->size);
+    *out = (struct target_row){to + low * t->stride[axis] * (int64_t)d->size, low - start,
+                               high - start};
+    return low < high && !t->box.empty;
+}
+
+static void store_row(const struct strips *s, const struct target_row *r, const unsigned char *from)
+{
+    const struct strip_detail *d = s->detail;
+    const struct strip_target *t = &s->target;
+    const struct routine_set *set = s->frame->program->set;
+    int64_t stride = t->stride[d->store_axis[d->rank - 1]];
+    size_t bytes = (size_t)(r->high - r->low) * d->size;
+    from += r->low * (int64_t)d->size;
+    if (stride == 1 && t->stream)
+        set->stream->copy(r->to, from, bytes);
+    else if (stride == 1)
+        memcpy(r->to, from, bytes);
     else
-        s->frame->program->set->memory->copy[t->access->size_index](
-            to, from, &(struct nest){1, {high - low}, {t->stride[axis]}, {1}});
+        set->memory->copy[t->access->size_index](
+            r->to, from, &(struct nest){1, {r->high - r->low}, {stride}, {1}});
 }
 
 static void store_strip(const struct strips *s)
 {
-    size_t n = s->count / s->rows;
     const unsigned char *from = s->p[s->detail->last];
-    if (s->target.box.empty)
+    size_t row_bytes = s->count / s->rows * s->detail->size;
+    struct target_row r;
+    for (size_t i = 0; i < s->rows; i++)
+        if (target_row(s, s->row + i, &r))
+            store_row(s, &r, from + i * row_bytes);
+}
+
+/* The lines that the strip goes to are fetched while it is computed; each row of a tile lies
+ * elsewhere, so the processor does not see it coming. */
+static void fetch_target(const struct strips *s)
+{
+    const struct strip_detail *d = s->detail;
+    struct target_row r;
+    if (s->target.stream || s->target.stride[d->store_axis[d->rank - 1]] != 1)
         return;
     for (size_t i = 0; i < s->rows; i++)
-        store_row(s, s->row + i, from + i * n * s->detail->size, n);
+        if (target_row(s, s->row + i, &r))
+            for (size_t at = 0; at < (size_t)(r.high - r.low) * d->size; at += LINE)
+                FETCH_TO_WRITE(r.to + at);
 }
 
 /* --- to a reduction --- */
@@ -340,6 +371,8 @@ void step_strips(struct frame *f, const struct instr *in)
             size_t left = s.n - s.first;
             s.count = s.rows * (left < STRIP ? left : STRIP);
             s.p[0] = to + (s.row * s.n + s.first) * d->size;
+            if (d->store)
+                fetch_target(&s);
             run_strip(&s);
             end_strip(&s, to, part);
         }
