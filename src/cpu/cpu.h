@@ -1,6 +1,6 @@
 /* The CPU engine: runs Tile IR on the host, block by block over the cores.
  *
- *   compile*.c  Tile IR -> a flat program of steps over whole tiles (program.h)
+ *   compile*.c  Tile IR -> a flat program of steps over whole tiles (program.h, docs/cpu-engine.md)
  *   exec_*.c    the steps: what an instruction does to a block's frame
  *   routines_*  what a step does to arrays: plain C, one table a family; faster ones are chosen beside them (dispatch.c)
  *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can be suspended at a

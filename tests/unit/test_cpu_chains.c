@@ -1,0 +1,273 @@
+/* Chains of elementwise operations, run strip by strip, against the plain way, an operation at a
+ * time over whole tiles: the same bits with every set of routines, and the same faults. */
+#include "cpu_helper.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FLOATS = 20000 };
+
+struct outcome {
+    struct cpu_fault fault;
+    int line;
+    float c[FLOATS];
+};
+
+/* Parameters: i32 n, f32 a and c, f16 h, i32 q, each of FLOATS elements. */
+static void run_once(const char *text, int64_t n, const struct routine_set *set, bool plain,
+                     struct outcome *out)
+{
+    struct cpu_run r;
+    const struct given given[] = {{"n", n}, {NULL, 0}};
+    cpu_open_plain(&r, text, given, set, plain);
+    float *a = cpu_array(&r, "a", FLOATS * sizeof *a), *c = cpu_array(&r, "c", sizeof out->c);
+    uint16_t *h = cpu_array(&r, "h", FLOATS * sizeof *h);
+    int32_t *q = cpu_array(&r, "q", FLOATS * sizeof *q);
+    for (int i = 0; i < FLOATS; i++) {
+        a[i] = (float)(i * 37 % 211) / 32 - 3;
+        c[i] = (float)(i % 17);
+        q[i] = i * 29 % 101 - 50;
+        dtype_store_f64(DT_F16, &h[i], (double)(i * 13 % 97) / 16 - 3);
+    }
+    cpu_go(&r, 1);
+    out->fault = r.fault;
+    out->line = r.line;
+    memcpy(out->c, c, sizeof out->c);
+    cpu_close(&r);
+}
+
+static bool same_values(const float *x, const float *y)
+{
+    for (int i = 0; i < FLOATS; i++)
+        if (memcmp(&x[i], &y[i], sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i])))
+            return false;
+    return true;
+}
+
+static enum cpu_fault_kind expect_same(const char *text, int64_t n)
+{
+    struct outcome *plain = calloc(1, sizeof *plain), *got = calloc(1, sizeof *got);
+    assert_true(plain && got);
+    run_once(text, n, routine_set_at(0), true, plain);
+    for (int s = 0; routine_set_at(s); s++) {
+        run_once(text, n, routine_set_at(s), false, got);
+        if (plain->fault.kind != got->fault.kind || plain->line != got->line ||
+            strcmp(plain->fault.message, got->fault.message) != 0)
+            fail_msg("n = %d, %s: line %d: %s, not line %d: %s\n%s", (int)n,
+                     routine_set_at(s)->name, got->line, got->fault.message, plain->line,
+                     plain->fault.message, text);
+        if (!same_values(plain->c, got->c))
+            fail_msg("n = %d, %s: other values\n%s", (int)n, routine_set_at(s)->name, text);
+    }
+    enum cpu_fault_kind kind = plain->fault.kind;
+    free(plain);
+    free(got);
+    return kind;
+}
+
+#define KERNEL(body)                                                                               \
+    "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c) grid(1) warps(1)\n{\n"      \
+    "    global f32 A[130][140] = a, L[3][6000] = a, V[n] = a, C[130][140] = c, D[n][20] = "       \
+    "c;\n"                                                                                         \
+    "    global f32 O[19000] = c, W[9000] = c strides(2), B[4][5][60] = a;\n"                      \
+    "    global f16 H[130][140] = h;\n    global i32 Q[130][140] = q;\n" body "}\n"
+
+static const char *const texts[] = {
+    /* rows, columns and scalars that are broadcast: short rows, long ones, three axes */
+    KERNEL("    reg f32 x[37][40] = A[0 +: 37][0 +: 40], y[1][40] = A[0 +: 1][0 +: 40], z[37][1] = "
+           "A[0 +: 37][0 +: 1];\n    f32 s = V[2];\n"
+           "    reg f32 r[37][40] = exp2(x - z) * y + s / (x * x + 1);\n"
+           "    C[2 +: 37][3 +: 40] = r;\n"),
+    KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500], y[1500] = L[0][0 +: 1500], z[3][1] = "
+           "L[0 +: 3][0 +: 1];\n"
+           "    reg f32 r[3][1500] = max(x * z, y) - where(x > y, z, 0.5);\n"
+           "    O[0 +: 4500] = reshape(r, 4500);\n"),
+    KERNEL("    reg f32 x[4][5][48] = B[0 +: 4][0 +: 5][0 +: 48], y[5][1] = A[0 +: 5][0 +: 1], "
+           "z[4][1][48] = B[0 +: 4][0 +: 1][0 +: 48], w[4][5][1] = B[0 +: 4][0 +: 5][0 +: 1];\n"
+           "    reg f32 r[4][5][48] = (x + y) * z - w;\n"
+           "    O[0 +: 960] = reshape(r, 960);\n"),
+    KERNEL("    reg f32 x[1][1] = A[0 +: 1][0 +: 1], y[7][1] = A[0 +: 7][0 +: 1], r[7][1] = y * x "
+           "+ 1;\n"
+           "    C[0 +: 7][0 +: 1] = r;\n"),
+    /* types */
+    KERNEL("    reg f16 x[9][130] = H[0 +: 9][0 +: 130];\n    reg f32 y[9][130] = A[0 +: 9][0 +: "
+           "130];\n    reg i32 z[9][130] = Q[0 +: 9][0 +: 130];\n"
+           "    reg f16 r[9][130] = (f16)((f32) x * y) + x * x - (f16) z;\n"
+           "    C[0 +: 9][0 +: 130] = (f32) r * (f32)((i8)(z * 5)) + (f32)(z >> 2);\n"),
+    KERNEL("    reg f32 x[9][130] = A[0 +: 9][0 +: 130];\n    reg i32 z[9][130] = Q[0 +: 9][0 +: "
+           "130];\n"
+           "    reg f64 w[9][130] = (f64) x / 3 + (f64) z;\n"
+           "    C[0 +: 9][0 +: 130] = where(x > 1 && z < 7 || !(w > 2), (f32) w, -x);\n"),
+    KERNEL("    reg i32 z[9][130] = Q[0 +: 9][0 +: 130], y[9][130] = z * 3 - 1;\n"
+           "    C[0 +: 9][0 +: 130] = (f32)(y / 7 + (z & 15) % 3 + (y << 1));\n"),
+    KERNEL("    reg i32 z[9][130] = Q[0 +: 9][0 +: 130], y[9][130] = (z + 1) / (z * z + 1);\n"
+           "    C[0 +: 9][0 +: 130] = (f32) y;\n"),
+    KERNEL("    reg i32 z[9][130] = Q[0 +: 9][0 +: 130], y[9][130] = 1 + 100 / z;\n"
+           "    C[0 +: 9][0 +: 130] = (f32) y;\n"), /* divides by 0 */
+    /* in place */
+    KERNEL("    reg f32 x[30][77] = A[0 +: 30][0 +: 77], y[77] = A[9][0 +: 77];\n"
+           "    x = where(x > y, x * 2, -x);\n    x = x / sum(x, axis = 1);\n"
+           "    x = x * x + trans(reshape(x, 77, 30)) + x;\n    C[0 +: 30][0 +: 77] = x;\n"),
+    /* into memory: clipped, strided, an element's row, over what is read */
+    KERNEL(
+        "    reg f32 x[32][64] = A[0 +: 32][0 +: 64];\n    D[n - 20 +: 32][5 +: 64] = x * 2 + 1;\n"
+        "    D[-3 +: 32][-60 +: 64] = -x;\n    D[n + 1 +: 32][0 +: 64] = x + 7;\n"),
+    KERNEL("    reg f32 x[700] = L[1][0 +: 700];\n    W[0 +: 700] = x * 3;\n"
+           "    C[n][4 +: 130] = exp(L[0][3 +: 130]) + 1;\n    C[60][60 +: 700] = x - 1;\n"),
+    KERNEL("    O[1 +: 3000] = O[0 +: 3000] + 1;\n    O[4000 +: 3000] = O[4001 +: 3000] * 2;\n"
+           "    O[9000 +: 500] = O[9000 +: 500] * 2 - V[0 +: 500];\n"),
+    KERNEL("    reg f32 x[600] = V[0 +: 600];\n    O[0 +: 600] = x * V[n - 300 +: 600];\n"
+           "    O[1000 +: 600] = x + (V[-1 +: 600] else 5);\n"
+           "    O[2000 +: 600] = (V[n - 9 +: 600] else 7) + (V[n + 9 +: 600] else 8) * x;\n"
+           "    reg f32 t[5][40] = A[0 +: 5][0 +: 40];\n    C[20 +: 5][0 +: 40] = t * V[n - 30 +: "
+           "40];\n"),
+    KERNEL("    reg f32 x[300] = V[0 +: 300];\n    C[n * 9][0 +: 130] = x[0 +: 130] * 2;\n"),
+    KERNEL("    reg f32 x[300] = V[0 +: 300];\n    O[n * 60 +: 300 inside] = x * 2;\n"),
+    KERNEL("    shared f32 s[24][96] = A[0 +: 24][0 +: 96];\n    reg f32 x[24][96] = s * s;\n    s "
+           "= x - s;\n"
+           "    sync();\n    C[0 +: 24][0 +: 96] = s + 1;\n"),
+    /* into reductions */
+    KERNEL("    reg f32 x[37][40] = A[0 +: 37][0 +: 40], y[40] = A[0][0 +: 40], z[3][1500] = L[0 "
+           "+: 3][0 +: 1500];\n"
+           "    C[0 +: 37][0 +: 1] = sum(x * x, axis = 1);\n    O[9000] = sum(x * y);\n"
+           "    O[9001] = max(x - y);\n    O[9002] = sum(exp2(z) * 0.5);\n"
+           "    C[40 +: 3][0 +: 1] = max(z * z - 1, axis = 1);\n    O[9003] = min(abs(z) - 2);\n"
+           "    C[0 +: 1][50 +: 40] = sum(x * y, axis = 0);\n"),
+    KERNEL("    reg f16 x[20][600] = (f16) L[0][0 +: 600] + H[0 +: 20][3 +: 1];\n"
+           "    reg i32 z[37][40] = Q[0 +: 37][0 +: 40];\n    O[0] = sum(x * x);\n    O[1] = (f32) "
+           "sum(z * z);\n"
+           "    O[2] = any(z > 49) ? 1 : 2;\n    O[3] = all(z * z >= 0) ? 1 : 2;\n"
+           "    O[4] = (f32) sum(z > 3);\n    O[5] = (f32) max(x + 1);\n"
+           "    C[50 +: 20][0 +: 1] = sum((f32) x * 2, axis = 1);\n"),
+    /* more operands than a chain has slots for */
+    KERNEL("    reg f32 x[9][70] = A[0 +: 9][0 +: 70];\n"
+           "    x = x * 1.01 + (x * 2.02 - (x * 3.03 + (x * 4.04 - (x * 5.05 + (x * 6.06 - (x * "
+           "7.07 + (x * 8.08 - (x * 9.09 + (x * 1.1 - (x * 1.2 + (x * 1.3 - (x * 1.4 + (x * 1.5 - "
+           "(x * 1.6 + (x * 1.7 - (x * 1.8 + (x * 1.9 - (x * 2.1 + (x * 2.2 - (x * 2.3 + (x * 2.4 "
+           "- (x * 2.5 + (x * 2.6 - (x * 2.7 + (x * 2.8 - (x * 2.9 + (x * 3.1 - (x * 3.2 + (x * "
+           "3.3 - (x * 3.4 + x))))))))))))))))))))))))))))));\n"
+           "    C[0 +: 9][0 +: 70] = x;\n"),
+};
+
+static void chains_are_as_the_plain_way(void **state)
+{
+    int faults = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int64_t n = 80; n < 900; n += 410)
+            faults += expect_same(texts[i], n) != CPU_OK;
+    assert_int_equal(faults, 6);
+}
+
+/* --- at random --- */
+
+static uint32_t draw(uint32_t *seed, uint32_t below)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % below;
+}
+
+struct formula {
+    char text[4096];
+    size_t length;
+};
+
+static void put(struct formula *f, const char *text)
+{
+    size_t length = strlen(text);
+    assert_true(f->length + length < sizeof f->text);
+    memcpy(f->text + f->length, text, length + 1);
+    f->length += length;
+}
+
+static void put_expression(struct formula *f, uint32_t *seed, int depth)
+{
+    static const char *const leaves[] = {"x", "y", "row", "col", "s", "1.5", "(f32) z", "(f32) w"};
+    static const char *const heads[] = {
+        "(",  "(",    "(",     "min(",        "max(",       "where(x < row, ",
+        "(-", "abs(", "exp2(", "(f32)(f16)(", "(f32)(i32)("};
+    static const char *const middles[] = {" + ", " - ", " * ", ", ", ", ", ", ", NULL};
+    if (depth == 0 || draw(seed, 6) == 0) {
+        put(f, leaves[draw(seed, sizeof leaves / sizeof *leaves)]);
+        return;
+    }
+    uint32_t form = draw(seed, sizeof heads / sizeof *heads);
+    put(f, heads[form]);
+    put_expression(f, seed, depth - 1);
+    if (form < 6) {
+        put(f, middles[form]);
+        put_expression(f, seed, depth - 1);
+    }
+    put(f, ")");
+}
+
+static void random_chains_are_as_the_plain_way(void **state)
+{
+    static const int shapes[][2] = {{37, 40}, {5, 513}, {64, 16}, {2, 1024},
+                                    {130, 3}, {1, 700}, {3, 511}, {20, 140}};
+    (void)state;
+    for (uint32_t at = 1; at <= 120; at++) {
+        struct formula f = {.length = 0};
+        uint32_t seed = at * 7919;
+        put_expression(&f, &seed, 5);
+        const int *e = shapes[draw(&seed, sizeof shapes / sizeof *shapes)];
+        char text[24576];
+        snprintf(text, sizeof text,
+                 "const i32 M = %d;\nconst i32 N = %d;\n"
+                 "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c)\n"
+                 "    grid(1) warps(1)\n{\n"
+                 "    global f32 A[M][N] = a, B[M][N] = a + 1000, C[n][N] = c, V[n] = a;\n"
+                 "    global f32 S[M][1] = c + 8000, R[1][N] = c + 9000, T[3] = c + 18000;\n"
+                 "    global f16 H[M][N] = h;\n    global i32 Q[M][N] = q;\n"
+                 "    reg f32 x[M][N] = A, y[M][N] = B, row[N] = B[0];\n"
+                 "    reg f32 col[M][1] = A[0 +: M][0 +: 1];\n"
+                 "    reg f16 z[M][N] = H;\n    reg i32 w[M][N] = Q;\n    f32 s = V[0];\n"
+                 "    C[1 +: M][0 +: N] = %s + x;\n    S = sum(%s + x, axis = 1);\n"
+                 "    R = max(%s + x, axis = 0);\n    T[0] = sum(%s + x);\n    y = %s + y;\n"
+                 "    T[1] = min(y);\n    C[1 +: M][1 +: N] = y * V[0 +: N];\n}\n",
+                 e[0], e[1], f.text, f.text, f.text, f.text, f.text);
+        assert_int_equal(expect_same(text, 1 + e[0] / 2), CPU_OK);
+    }
+}
+
+/* What is stored past the caches is what is stored: views of 8 MiB and more, rows that begin
+ * anywhere within a line. */
+static void large_views_get_every_element(void **state)
+{
+    enum { ROWS = 2100, COLUMNS = 1003 };
+    static const char text[] = "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
+                               "    global f32 A[n][1003] = a, C[n][1003] = c;\n"
+                               "    reg f32 x[1024] = A[block.x][0 +: 1024];\n"
+                               "    C[block.x][0 +: 1024] = x * 2 + 1;\n}\n";
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++) {
+        struct cpu_run r;
+        const struct given given[] = {{"n", ROWS}, {NULL, 0}};
+        cpu_open_with(&r, text, given, routine_set_at(s));
+        float *a = cpu_array(&r, "a", ROWS * COLUMNS * sizeof *a);
+        const float *c = cpu_array(&r, "c", ROWS * COLUMNS * sizeof *c);
+        for (int i = 0; i < ROWS * COLUMNS; i++)
+            a[i] = (float)(i % 8191);
+        assert_int_equal(cpu_go(&r, 2), CPU_OK);
+        for (int i = 0; i < ROWS * COLUMNS; i++)
+            if (c[i] != a[i] * 2 + 1)
+                fail_msg("%s: element %d is %g", routine_set_at(s)->name, i, (double)c[i]);
+        cpu_close(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_are_as_the_plain_way),
+        cmocka_unit_test(random_chains_are_as_the_plain_way),
+        cmocka_unit_test(large_views_get_every_element),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
