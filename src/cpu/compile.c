@@ -212,6 +212,93 @@ static bool commutes(const struct survey *s, const struct expr *e)
            e->op != OP_ATOMIC_CAS;
 }
 
+/* thread.x / n and thread.x % n, also as shift and mask: by which n; 0: something else. */
+static int64_t thread_divisor(const struct compiler *c, const struct expr *e)
+{
+    bool power = e->op == OP_SHR || e->op == OP_AND;
+    struct literal n;
+    if ((!power && e->op != OP_DIV && e->op != OP_REM) || e->type.dtype != DT_I32 ||
+        !expr_is_thread(c, e->args[0]) || !eval_scalar(e->args[1], NULL, &n) || n.i < 1 ||
+        n.i > MAX_THREADS)
+        return 0;
+    if (!power)
+        return n.i;
+    if (e->op == OP_SHR)
+        return n.i < 10 ? (int64_t)1 << n.i : 0;
+    return (n.i & (n.i + 1)) == 0 ? n.i + 1 : 0;
+}
+
+/* --- how the lanes of a block of one axis lie --- */
+
+struct splits {
+    struct compiler *c;
+    int64_t weight; /* of mentions: more in loops */
+    int64_t found;  /* the divisor in the latest expression */
+    struct {
+        int64_t by, weight;
+    } by[8];
+};
+
+static void weigh_expr(void *user, struct expr **at)
+{
+    struct splits *s = user;
+    const struct expr *e = *at;
+    int64_t lanes = s->c->lanes, by = thread_divisor(s->c, e);
+    if (e->op == OP_REF)
+        by = slot_of(s->c, e->sym)->split_by;
+    if (by <= 1 || by >= lanes || lanes % by != 0)
+        return;
+    s->found = by;
+    for (size_t i = 0; i < sizeof s->by / sizeof *s->by; i++)
+        if (s->by[i].by == by || s->by[i].by == 0) {
+            s->by[i].by = by;
+            s->by[i].weight += s->weight;
+            return;
+        }
+}
+
+static void weigh_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, weigh_expr, user);
+}
+
+/* What is divided, or made from that, counts eight times as much for each loop around it. */
+static void weigh_list(struct splits *s, const struct stmt *first)
+{
+    for (const struct stmt *st = first; st; st = st->next) {
+        struct stmt own = *st;
+        int64_t weight = s->weight;
+        bool loop = st->kind == STMT_FOR || st->kind == STMT_WHILE;
+        s->found = 0;
+        stmt_expressions(&own, weigh_root, s);
+        if (st->kind == STMT_DECL)
+            slot_of(s->c, st->sym)->split_by = s->found;
+        s->weight *= loop && weight < INT32_MAX ? 8 : 1;
+        weigh_list(s, st->body);
+        weigh_list(s, st->otherwise);
+        s->weight = weight;
+    }
+}
+
+/* What the kernel takes thread.x apart by, 0: it does not: then the lanes are [y][x] with thread.x /
+ * n as y and thread.x % n as x. */
+static int64_t choose_split(struct compiler *c)
+{
+    const int *threads = c->kernel->threads;
+    struct splits s = {.c = c, .weight = 1};
+    int64_t best = 0, weight = 0;
+    if (c->plain || c->lanes == 1 || threads[1] > 1 || threads[2] > 1)
+        return 0;
+    weigh_list(&s, c->kernel->body);
+    for (size_t i = 0; i < sizeof s.by / sizeof *s.by; i++)
+        if (s.by[i].weight > weight) {
+            best = s.by[i].by;
+            weight = s.by[i].weight;
+        }
+    return best;
+}
+
 static void survey_expr(void *user, struct expr **at)
 {
     struct survey *s = user;
@@ -239,6 +326,8 @@ static void survey_stmt(void *user, struct stmt *st)
     if (st->kind == STMT_ENSURES)
         return;
     s->c->has_unrolled |= st->kind == STMT_FOR && st->unroll == UNROLL_FULL;
+    if (st->kind == STMT_DECL && st->value && st->value->op == OP_THREAD && st->value->axis == 0)
+        slot_of(s->c, st->sym)->is_thread = true;
     if (st->kind == STMT_ASSIGN && st->target->op == OP_REF)
         slot_of(s->c, st->target->sym)->assigned = true;
     s->is_effect = st->kind == STMT_EFFECT;
@@ -286,6 +375,13 @@ static void make_slots(struct compiler *c)
 
 /* --- the layout of a frame --- */
 
+static void lay_index(struct compiler *c, const uint32_t *at, int lane, int x, int y)
+{
+    int32_t index[3] = {lane % x, lane / x % y, lane / x / y};
+    for (int i = 0; i < 3; i++)
+        memcpy(c->image + at[i] + (size_t)lane * sizeof *index, &index[i], sizeof *index);
+}
+
 /* Constants (at most two for each node, and a few of our own), thread indices. */
 static void lay_image(struct compiler *c, size_t nodes)
 {
@@ -295,21 +391,22 @@ static void lay_image(struct compiler *c, size_t nodes)
     c->constants_end = c->top;
     for (int i = 0; i < 3; i++)
         c->thread_at[i] = memory_new(c, c->lanes * sizeof(int32_t));
+    for (int i = 0; i < 3; i++)
+        c->program->lane_at[i] =
+            c->split > 0 ? memory_new(c, c->lanes * sizeof(int32_t)) : c->thread_at[i];
     c->image = arena_alloc(c->arena, c->top);
     c->program->image = c->image;
     c->program->image_bytes = c->top;
     int x = c->kernel->threads[0] > 0 ? c->kernel->threads[0] : 1;
     int y = c->kernel->threads[1] > 0 ? c->kernel->threads[1] : 1;
+    uint32_t *threads = c->program->threads;
+    threads[0] = c->split > 0 ? (uint32_t)c->split : (uint32_t)x;
+    threads[1] = c->split > 0 ? (uint32_t)(x / c->split) : (uint32_t)y;
+    threads[2] = c->lanes / (threads[0] * threads[1]);
     for (int lane = 0; lane < (int)c->lanes; lane++) {
-        int32_t index[3] = {lane % x, lane / x % y, lane / x / y};
-        for (int i = 0; i < 3; i++)
-            memcpy(c->image + c->thread_at[i] + (size_t)lane * sizeof *index, &index[i],
-                   sizeof *index);
+        lay_index(c, c->thread_at, lane, x, y);
+        lay_index(c, c->program->lane_at, lane, (int)threads[0], (int)threads[1]);
     }
-    memcpy(c->program->thread_at, c->thread_at, sizeof c->thread_at);
-    c->program->threads[0] = (uint32_t)x;
-    c->program->threads[1] = (uint32_t)y;
-    c->program->threads[2] = c->lanes / (uint32_t)(x * y);
 }
 
 static void lay_params(struct compiler *c)
@@ -390,6 +487,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->serial = s.serial;
     p->has_locks = s.locks;
     p->streams = !s.waits;
+    c.split = choose_split(&c);
     lay_frame(&c, &s);
     compile_body(&c);
     p->code = c.code.data;

@@ -63,7 +63,9 @@ struct slot {
     /* What compile_known.c found. */
     bool is_known; /* the counter of a loop that is being unrolled */
     struct literal known;
-    bool affine; /* a varying i32 that is affine in the thread's index: */
+    bool is_thread;   /* declared as thread.x */
+    int64_t split_by; /* made from what thread.x is divided by: this; 0: not so */
+    bool affine;      /* a varying i32 that is affine in the thread's index: */
     int64_t step[3];
     bool first_is_known; /* its value in the first lane */
     struct literal first;
@@ -103,6 +105,7 @@ struct compiler {
     unsigned char *image;
     VEC(struct constant) constants;
     uint32_t constants_end, thread_at[3];
+    int64_t split; /* thread.x of blocks of one axis is taken apart by this; 0: it is not */
     uint32_t async_buffer;
     bool plain;        /* no short cuts */
     bool first_lane;   /* what is compiled now is the value in the first lane, uniform */
@@ -216,6 +219,8 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out);
 /* Is e, an integer scalar, its value in the first lane and step[i] more for each step along thread
  * axis i? Sums wrap as i32. */
 bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
+/* Is it thread.x, or a variable that is declared as that (and may be assigned to)? */
+bool expr_is_thread(const struct compiler *c, const struct expr *e);
 /* The value in the first lane, uniform, of an expression that is affine. */
 struct value compile_first_lane(struct compiler *c, const struct expr *e);
 /* Notes whether the variable declared by s is affine. */

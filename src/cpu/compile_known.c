@@ -98,6 +98,27 @@ static bool combine(int64_t *step, int64_t a, const int64_t *x, int64_t b, const
     return fits;
 }
 
+bool expr_is_thread(const struct compiler *c, const struct expr *e)
+{
+    return (e->op == OP_THREAD && e->axis == 0) ||
+           (e->op == OP_REF && slot_of(c, e->sym)->is_thread);
+}
+
+/* thread.x / split, thread.x % split: the lanes' places along y, along x; -1: neither. */
+static int split_axis(const struct compiler *c, const struct expr *e)
+{
+    struct literal n;
+    if (c->split == 0 || !expr_is_thread(c, e->args[0]) || !expr_constant(c, e->args[1], &n) ||
+        (e->args[0]->op == OP_REF && !slot_of(c, e->args[0]->sym)->affine))
+        return -1;
+    switch (e->op) {
+    case OP_DIV: return n.i == c->split ? 1 : -1;
+    case OP_REM: return n.i == c->split ? 0 : -1;
+    case OP_SHR: return n.i >= 0 && n.i < 10 && 1 << n.i == c->split ? 1 : -1;
+    default: return n.i == c->split - 1 && (n.i & c->split) == 0 ? 0 : -1;
+    }
+}
+
 bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
 {
     static const int64_t none[3] = {0};
@@ -109,7 +130,10 @@ bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
     if (e->type.dtype != DT_I32 || e->type.rank > 0)
         return false;
     switch (e->op) {
-    case OP_THREAD: step[e->axis] = 1; return true;
+    case OP_THREAD:
+        step[e->axis] = 1;
+        step[1] += e->axis == 0 ? c->split : 0;
+        return true;
     case OP_REF: {
         const struct slot *s = slot_of(c, e->sym);
         memcpy(step, s->step, sizeof s->step);
@@ -125,6 +149,15 @@ bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
             if (expr_constant(c, e->args[i], &factor))
                 return expr_affine(c, e->args[1 - i], x) && combine(step, factor.i, x, 0, none);
         return false;
+    case OP_DIV:
+    case OP_REM:
+    case OP_SHR:
+    case OP_AND: {
+        int axis = split_axis(c, e);
+        if (axis >= 0)
+            step[axis] = 1;
+        return axis >= 0;
+    }
     default: return false;
     }
 }

@@ -2,7 +2,8 @@
  *
  * In general a condition is computed for each lane. One that says i < n, with i affine in the
  * thread's index and growing along one axis of the block, or several such, is a rectangle of lanes
- * that is computed at once.
+ * that is computed at once. So is one that says it of thread.x where the lanes are thread.x taken
+ * apart, if all or none pass.
  */
 #include "cpu/compile.h"
 
@@ -33,7 +34,9 @@ static bool is_half_plane(const struct compiler *c, const struct expr *e)
     int64_t a[3], b[3];
     bool compares = e->op == OP_LT || e->op == OP_LE || e->op == OP_GT || e->op == OP_GE;
     return compares && is_i32(e->args[0]) && is_i32(e->args[1]) && expr_affine(c, e->args[0], a) &&
-           expr_affine(c, e->args[1], b) && (a[0] == b[0] || a[1] == b[1]) && expr_harmless(c, e);
+           expr_affine(c, e->args[1], b) && expr_harmless(c, e) &&
+           (a[0] == b[0] || a[1] == b[1] ||
+            (c->split > 0 && a[1] - b[1] == (a[0] - b[0]) * c->split));
 }
 
 /* The conditions that all must hold into `tests`. false: too many, or others. */

@@ -44,7 +44,7 @@ static int64_t lane_index(const struct frame *f, const struct access_axis *axis,
         return index_value(values, axis->wide, lane);
     int64_t index = index_value(values, false, 0);
     for (int i = 0; i < 3; i++)
-        index += axis->step[i] * index_value(frame_at(f, f->program->thread_at[i]), false, lane);
+        index += axis->step[i] * index_value(frame_at(f, f->program->lane_at[i]), false, lane);
     return (int32_t)(uint32_t)index;
 }
 
@@ -344,7 +344,8 @@ static bool access_box_under(struct frame *f, const struct access *a, const stru
         return true;
     if (!mask)
         return false;
-    int lane = 0, x = (int)f->program->threads[0], y = (int)f->program->threads[1];
+    const int *threads = f->program->kernel->threads;
+    int lane = 0, x = threads[0], y = threads[1] > 0 ? threads[1] : 1;
     while (!mask[lane])
         lane++;
     f->fault.thread[0] = lane % x;
@@ -424,7 +425,7 @@ static const void *affine_indices(struct lane_walk *w, const struct access_axis 
     const int32_t *thread[3];
     uint32_t step[3], first = (uint32_t)index_value(frame_at(w->f, axis->at), false, 0);
     for (int i = 0; i < 3; i++) {
-        thread[i] = frame_at(w->f, w->f->program->thread_at[i]);
+        thread[i] = frame_at(w->f, w->f->program->lane_at[i]);
         step[i] = (uint32_t)axis->step[i];
     }
     int32_t *narrow = w->scratch.row;

@@ -152,6 +152,14 @@ static bool test_box(const struct frame *f, const struct box_detail *d, int64_t 
         int64_t step = t->step[axis] - t->step_b[axis], first = less ? a - b : b - a;
         step = less ? step : -step;
         first -= t->op == OP_LE || t->op == OP_GE;
+        if (t->step[0] != t->step_b[0] && t->step[1] != t->step_b[1]) {
+            int64_t last = first + step * ((int64_t)f->program->lanes - 1);
+            if (first >= 0 && last >= 0)
+                high[0] = 0;
+            else if (first >= 0 || last >= 0)
+                return false;
+            continue;
+        }
         if (step == 0 && first >= 0)
             high[0] = 0;
         else if (step > 0 && -quotient_down(first, step) < high[axis])

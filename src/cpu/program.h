@@ -234,7 +234,7 @@ struct box_test {
     bool uniform;    /* the byte at a, the same for all lanes; else a < b, or as `op` says */
     enum op op;      /* LT LE GT GE */
     uint32_t a, b;   /* i32, in the first lane */
-    int64_t step[2]; /* by how much a grows along x and y; one of the differences of both is 0 */
+    int64_t step[2]; /* by how much a grows along x and y; of a - b mostly one is 0 */
     int64_t step_b[2];
     int64_t low[2], high[2]; /* from a and b in the first lane to the least and the greatest */
 };
@@ -360,8 +360,10 @@ struct cpu_program {
     uint32_t scratch_at; /* by lane: offsets (8 bytes), a row of elements (8), validity (1) */
     const struct sym **views;
     int view_count;
-    uint32_t thread_at[3]; /* thread indices by lane, i32 */
-    uint32_t threads[3];   /* lanes along x, y, z */
+    uint32_t lane_at[3]; /* places along the axes by lane, i32 */
+    /* Lanes along x, y, z: the block's threads; or, in a block of one axis, thread.x % n along x and
+     * thread.x / n along y, where the kernel takes that apart. */
+    uint32_t threads[3];
     const struct strided *strided;
     uint32_t strided_count;
     const struct product **products;
