@@ -257,13 +257,17 @@ static void random_indices_are_the_same(void **state)
                  "    global i32 A[20][25] = a strides(%d, 1), C[22][40] = c;\n"
                  "    i32 %s;\n"
                  "    i32 i = x * 2 - 1, j = n - i;\n    i32 v = 7, w[2] = n;\n"
+                 "    shared i32 s[20][20] = 5;\n    sync();\n"
+                 "    if (%s)\n        s[x + %d * y][z * 4 + %d * y] = %s ? %s : n;\n    sync();\n"
                  "    if (%s)\n        v = A[%s][%s];\n"
                  "    w = A[%s][%s +: 2] else 9;\n    i32 u = %s ? %s : n + 3;\n"
                  "    if (%s) {\n        if (%s)\n            w = A[x][y + 4 +: 2];\n"
                  "        else\n            v = x + 2 < %d ? 4 - n : A[y + n][x];\n    }\n"
-                 "    if (%s)\n        C[%s][%s] = v + w[0] * 3 + w[1] + u * 5;\n}\n",
-                 shape, number(&seed, 25, 30), places[apart], condition[0], index[0], index[1],
-                 index[2], index[3], condition[2], inside[draw(&seed, 3)], condition[2],
+                 "    if (%s)\n        C[%s][%s] = v + w[0] * 3 + w[1] + u * 5;\n"
+                 "    C[x][30 +: 10] = s[x][y +: 10];\n}\n",
+                 shape, number(&seed, 25, 30), places[apart], condition[1], number(&seed, 0, 1),
+                 number(&seed, 0, 2), condition[0], inside[draw(&seed, 3)], condition[0], index[0],
+                 index[1], index[2], index[3], condition[2], inside[draw(&seed, 3)], condition[2],
                  condition[3], number(&seed, 1, 9), condition[1], index[4], index[5]);
         for (int64_t n = 1; n < 5; n += 3, runs++)
             faults += expect_same(text, n).kind != CPU_OK;

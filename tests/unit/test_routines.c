@@ -401,6 +401,63 @@ static void functions_of_special_values(void **state)
                                                                         1);
             assert_true(zero == 0 && signbit(zero));
         }
+
+/* Strides of axes that lie in some order, dense. */
+static void lay_axes(const struct nest *nest, int64_t *stride)
+{
+    bool taken[NEST_RANK] = {false};
+    int64_t step = 1;
+    for (int i = 0; i < nest->rank; i++) {
+        int axis = (int)(random_bits() % (unsigned)nest->rank);
+        while (taken[axis])
+            axis = (axis + 1) % nest->rank;
+        taken[axis] = true;
+        stride[axis] = step;
+        step *= nest->extent[axis] + (int64_t)(random_bits() % 2);
+    }
+}
+
+static void copy_plainly(unsigned char *dst, const unsigned char *src, const struct nest *nest,
+                         int axis, size_t size)
+{
+    if (axis == nest->rank) {
+        memcpy(dst, src, size);
+        return;
+    }
+    for (int64_t i = 0; i < nest->extent[axis]; i++)
+        copy_plainly(dst + i * nest->dst[axis] * (int64_t)size,
+                     src + i * nest->src[axis] * (int64_t)size, nest, axis + 1, size);
+}
+
+/* Rows, planes turned round, values spread, in every order of axes. */
+static void copies_follow_their_strides(void **state)
+{
+    enum { ROOM = 20 * 20 * 20 * 8 };
+    static unsigned char src[ROOM], want[ROOM], got[ROOM];
+    (void)state;
+    for (size_t i = 0; i < ROOM; i++)
+        src[i] = (unsigned char)random_bits();
+    for (int run = 0; run < 2000; run++) {
+        struct nest nest = {.rank = (int)(random_bits() % 4)};
+        int index = (int)(random_bits() % SIZE_COUNT);
+        for (int i = 0; i < nest.rank; i++)
+            nest.extent[i] = 1 + (int64_t)(random_bits() % (random_bits() % 2 ? 18 : 5));
+        lay_axes(&nest, nest.dst);
+        lay_axes(&nest, nest.src);
+        if (nest.rank > 0 && random_bits() % 3 == 0)
+            nest.src[random_bits() % (unsigned)nest.rank] = 0;
+        memset(want, 0, ROOM);
+        copy_plainly(want, src, &nest, 0, (size_t)1 << index);
+        for (int s = 0; routine_set_at(s); s++)
+            for (int once = 0; once < 2; once++) {
+                const struct memory_routines *m = routine_set_at(s)->memory;
+                struct nest settled = nest;
+                if (once)
+                    nest_settle(&settled);
+                memset(got, 0, ROOM);
+                (once ? m->copy_once : m->copy)[index](got, src, &settled);
+                assert_memory_equal(got, want, ROOM);
+            }
     }
 }
 
@@ -431,6 +488,8 @@ int main(void)
         cmocka_unit_test(dot_is_an_fma_a_step),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
+
+        cmocka_unit_test(copies_follow_their_strides),
         cmocka_unit_test(philox_gives_the_known_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
