@@ -114,7 +114,7 @@ struct compiler {
     bool has_unrolled; /* the kernel asks for it somewhere */
     bool seldom;       /* what is compiled now seldom runs: it should be short */
     VEC(struct strided) strided;
-    VEC(const struct product *) products;
+    VEC(const struct lane_product *) products;
     VEC(struct packed_plan) packed;
     struct waiting *waiting; /* the innermost loop's */
     bool product_waits;      /* what is compiled now is its product */

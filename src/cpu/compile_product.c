@@ -3,12 +3,12 @@
  *
  *   loop       for (i32 i = start; i < bound; i += step) with list, in it
  *   list       of loops, blocks, loads and sums
- *   load       v = ACCESS, or for (i32 j = 0; j < extent; j++) v[j] = ACCESS: v a per-thread variable
- *              that only sums of this turn read
+ *   load       v = ACCESS, or for (i32 j = 0; j < extent; j++) v[j] = ACCESS: v a variable of each
+ *              thread's own that only sums of this turn read
  *   sum        x = fma(factor, factor, x), or x = x + factor * factor of integers: x a per-thread
  *              variable or elements of one
- *   factor     an ACCESS, a variable that was loaded, v[i] with a counter i that takes all of it, or
- *              what does not change in the loops
+ *   factor     an ACCESS, a variable that was loaded, v[i] with a counter i that takes all of it,
+ *              or what does not change in the loops
  *
  * The indices of accesses are affine in counters and in the thread's index, and which elements of x
  * a turn sums is known now. Whether all elements that are read lie inside is asked when it runs; if
@@ -461,7 +461,7 @@ static bool is_plan(const struct nest_plan *p, const struct stmt *s)
 
 /* The place of the first turn's sum and the steps to others. No two turns of different counters may
  * lead to the same element, but by a counter that changes nothing. */
-static bool lay_sum(const struct nest_plan *p, const struct summing *s, struct product *out)
+static bool lay_sum(const struct nest_plan *p, const struct summing *s, struct lane_product *out)
 {
     const struct value *v = &slot_of(p->c, s->target->sym)->value;
     const struct expr *e = s->target;
@@ -505,8 +505,8 @@ static void lane_steps(const struct compiler *c, int64_t *step)
     step[2] = 1;
 }
 
-static void lay_value(struct compiler *c, const struct expr *e, const struct product *to, int loops,
-                      struct product_operand *o)
+static void lay_value(struct compiler *c, const struct expr *e, const struct lane_product *to,
+                      int loops, struct product_operand *o)
 {
     struct value v = value_convert(c, compile_expr(c, e, NULL), e->type.dtype);
     int lanes = to->axes - 3, elements = lanes - loops;
@@ -520,7 +520,7 @@ static void lay_value(struct compiler *c, const struct expr *e, const struct pro
 }
 
 static void lay_access(struct nest_plan *p, const struct summing *s, const struct expr *e,
-                       const struct product *to, struct product_operand *o)
+                       const struct lane_product *to, struct product_operand *o)
 {
     struct access *a = access_new(p->c, e);
     int lanes = to->axes - 3, element = lanes - e->type.rank;
@@ -535,7 +535,7 @@ static void lay_access(struct nest_plan *p, const struct summing *s, const struc
     o->access = a;
 }
 
-static void lay_product(struct nest_plan *p, const struct summing *s, struct product *out)
+static void lay_product(struct nest_plan *p, const struct summing *s, struct lane_product *out)
 {
     struct compiler *c = p->c;
     const struct type *t = &s->target->type;
@@ -617,7 +617,7 @@ bool compile_products(struct compiler *c, const struct stmt *s, struct label *en
     if (c->plain || c->seldom || c->lanes == 1 || s->kind != STMT_FOR || !plan_loop(&p, s) ||
         !is_plan(&p, s))
         return false;
-    struct product *products = arena_array(c->arena, struct product, p.sums);
+    struct lane_product *products = arena_array(c->arena, struct lane_product, p.sums);
     struct products_detail *d = arena_new(c->arena, struct products_detail);
     uint32_t top = c->top;
     bool fits = true;

@@ -24,7 +24,7 @@ struct axis {
 /* Which product of matrices it is: the same for all blocks of a launch, but for the turns of k and
  * for boxes of fewer lanes. */
 struct product_plan {
-    const struct product *product;
+    const struct lane_product *product;
     const struct product_operand *operand[2]; /* of rows, of columns */
     struct axis outer[PRODUCT_AXES], row[PRODUCT_AXES], column[PRODUCT_AXES], k;
     int outers, rows, columns;
@@ -83,7 +83,7 @@ static void lane_steps(const struct cpu_program *p, int64_t *step)
 }
 
 /* The operand's steps along the axes. */
-static void lay_steps(const struct launch_state *l, const struct product *p, int which,
+static void lay_steps(const struct launch_state *l, const struct lane_product *p, int which,
                       struct axis *axes)
 {
     const struct product_operand *o = &p->operand[which];
@@ -114,7 +114,7 @@ static bool lies_inside(int64_t least, int64_t most, int64_t extent)
 }
 
 /* How far index i reaches from the first element's: along all axes but one (-1: all). */
-static void reach(const struct product *p, const struct product_operand *o, int i,
+static void reach(const struct lane_product *p, const struct product_operand *o, int i,
                   const struct axis *axes, int but, int64_t *low, int64_t *high)
 {
     *low = *high = 0;
@@ -126,7 +126,7 @@ static void reach(const struct product *p, const struct product_operand *o, int 
 
 /* The operand's first element, where the lanes begin at `first`; NULL: some element lies outside.
  */
-static const unsigned char *find_operand(const struct frame *f, const struct product *p,
+static const unsigned char *find_operand(const struct frame *f, const struct lane_product *p,
                                          const struct product_operand *o, const int64_t *first,
                                          const struct axis *axes)
 {
@@ -155,7 +155,7 @@ static const unsigned char *find_operand(const struct frame *f, const struct pro
 enum found { FOUND_NOTHING, FOUND_OUTSIDE, FOUND_ALL };
 
 static enum found find_product(const struct frame *f, const struct products_detail *d,
-                               const struct product *p, const struct lane_box *box,
+                               const struct lane_product *p, const struct lane_box *box,
                                struct axis *axes, struct product_start *start)
 {
     int64_t first[3] = {0, box->low[1], box->low[0]}, at = 0;
@@ -295,7 +295,7 @@ static void settle_operands(struct product_plan *r)
 }
 
 /* axes: with an extent of 0 where it is not known, of k only. */
-static void make_plan(struct product_plan *r, const struct product *p, const struct axis *axes)
+static void make_plan(struct product_plan *r, const struct lane_product *p, const struct axis *axes)
 {
     r->product = p;
     r->outers = r->rows = r->columns = 0;
@@ -510,7 +510,7 @@ static bool run_found(struct frame *f, const struct products_detail *d, const st
 /* --- plans of a launch --- */
 
 /* All lanes, and loops whose turns are known; but for those of k. */
-static void plan_launch(const struct launch_state *l, const struct product *p,
+static void plan_launch(const struct launch_state *l, const struct lane_product *p,
                         struct product_plan *plan)
 {
     struct axis axes[PRODUCT_AXES];
@@ -564,7 +564,7 @@ static bool run_planned(struct frame *f, const struct products_detail *d)
     struct product_start start[MOST_PRODUCTS];
     int64_t turns[MOST_PRODUCTS];
     for (int i = 0; i < d->count; i++) {
-        const struct product *p = &d->product[i];
+        const struct lane_product *p = &d->product[i];
         const struct product_plan *plan = &f->launch->plans[p->number];
         if (!plan->usable)
             return false;

@@ -271,7 +271,7 @@ struct product_operand {
     convert_fn *convert; /* to the type of the sum; NULL: none */
 };
 
-struct product {
+struct lane_product {
     uint32_t number; /* within the program */
     int axes, loops;
     int loop[PRODUCT_LOOPS];        /* which of products_detail */
@@ -290,7 +290,7 @@ struct product {
 struct products_detail {
     int loops, count;
     const struct product_loop *loop;
-    const struct product *product;
+    const struct lane_product *product;
     uint32_t panel[4]; /* rows, columns, sums; elements before they are converted */
     int64_t room;      /* elements of each panel */
 };
@@ -366,7 +366,7 @@ struct cpu_program {
     uint32_t threads[3];
     const struct strided *strided;
     uint32_t strided_count;
-    const struct product **products;
+    const struct lane_product **products;
     uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
     uint32_t packed_count;
