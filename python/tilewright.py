@@ -555,6 +555,23 @@ _readers[_View] = _from_view
 
 # --- contexts ---
 
+# A process that is forked has none of the threads that a context may have, and may have been forked
+# while another thread was in one: it makes contexts of its own.
+_epoch = 0  # how often this process was forked from one that had us loaded
+_lost: list = []  # contexts of those, which are never freed
+
+
+def _after_fork() -> None:
+    global _epoch, _load_lock, _gpu_lock
+    _epoch += 1
+    _lost.extend(_gpu_contexts.values())
+    _gpu_contexts.clear()
+    _load_lock, _gpu_lock = threading.Lock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 
 @_PRINT
 def _on_print(_user: Any, text: int, length: int) -> None:
@@ -571,6 +588,7 @@ class _Context:
     def __init__(self, gpu: int, threads: int, name: str = "", text: Optional[bytes] = None):
         self.library = _library()
         self.gpu = gpu
+        self.epoch = _epoch
         self.lock = threading.RLock()
         self.launches: dict = {}
         self.kernels: dict = {}
@@ -686,11 +704,14 @@ class Module(Mapping):
         self.name = name
         self._text, self._threads = text, threads
         self._contexts: dict = {}
-        self._lock = threading.Lock()
+        self._lock, self._epoch = threading.Lock(), _epoch
         self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
 
     def _context(self, gpu: int) -> _Context:
         """The host's (-1), or a GPU's, made when it is first needed."""
+        if self._epoch != _epoch:
+            _lost.extend(self._contexts.values())
+            self._contexts, self._lock, self._epoch = {}, threading.Lock(), _epoch
         context = self._contexts.get(gpu)
         if context:
             return context
@@ -785,11 +806,12 @@ class Kernel:
         self._device: Optional[str] = base._device if base else None
         self._chosen: dict = {}  # with_() of the keywords of calls
         self._plans: dict = {}
+        self._whole: dict = {}  # by GPU: the launch for calls that give every argument
+        self._epoch = _epoch
         if base:
             self.params, self.types, self.tune = base.params, base.types, base.tune
         else:
             self._read(_library(), module._context(-1).kernels[name])
-        self._whole: dict = {}  # by GPU: the launch for calls that give every argument
         self._takers = [self._taker(p) for p in self.params]
         self._free = [i for i, p in enumerate(self.params) if p.name not in self._bound]
 
@@ -959,8 +981,14 @@ class Kernel:
         return ", ".join(f"`{p.name}` is on {_target(v[_DEVICE])}"
                          for p, v in zip(self.params, values) if type(v) is tuple)
 
+    def _renew(self) -> None:
+        """What was made before a fork is not used after it."""
+        if self._epoch != _epoch:
+            self._plans, self._whole, self._epoch = {}, {}, _epoch
+
     def _set(self, context: _Context, target: str, values: Sequence[Any]) -> _Launch:
         """The launch for these, under the context's lock."""
+        self._renew()
         whole = None not in values
         launch = self._whole.get(context.gpu) if whole and target == _target(context.gpu) else None
         if not launch:
@@ -996,6 +1024,7 @@ class Kernel:
 
     def _start(self, values: list, gpu: int, stream: int) -> None:
         """Through an entry: arguments by position, from any thread at once."""
+        self._renew()
         kinds = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) is float for v in values])
         sizes = tuple([v[_SHAPE] if type(v) is tuple else v for v in values if type(v) is not float])
         plan = self._plans.get(kinds)
@@ -1149,6 +1178,8 @@ def _gpu_context(gpu: int) -> _Context:
 
 
 def _free_memory(context: _Context, address: int) -> None:
+    if context.epoch != _epoch:
+        return  # it is the parent's
     with context.lock:
         context.library.tw_device_free(context.handle, address)
 

@@ -180,6 +180,20 @@ if child == 0:
     shared(40, 48, 33, a, b, c)
     os._exit(0 if tw.allclose(c, a @ b) else 1)
 need(os.waitpid(child, 0)[1] == 0, "a forked process")
+import multiprocessing
+def part(seed):
+    x = np.full((40, 33), seed, "f4")
+    shared(40, 48, 33, x, b, c)
+    return tw.allclose(c, x @ b)
+stop = threading.Event()
+def busy():
+    while not stop.is_set(): work(1)
+other = threading.Thread(target=busy)
+other.start()
+with multiprocessing.get_context("fork").Pool(2) as pool: # forked while that thread is in the library
+    need(all(pool.map(part, range(6))), "a pool of processes")
+stop.set()
+other.join()
 import gc
 for i in range(50): # modules go with their kernels
     tw.compile(f"kernel k{i}(f32 *c) grid(1) warps(1) {{ global f32 C[4] = c; C[0 +: 4] = {i}.0; }}")[f"k{i}"](np.zeros(4, "f4"))
