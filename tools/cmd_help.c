@@ -20,18 +20,21 @@ const char *const help_variables[][2] = {
     {NULL, NULL},
 };
 
+const char help_statuses[] =
+    "0 success; 1 a check failed, values are wrong, or what was begun failed; 2 bad usage, a "
+    "program\nthat does not compile, or a file or GPU that is not there.\n";
+
 void help_overview(FILE *out)
 {
     fputs("tilewright: tile kernels, compiled and run\n\nusage: tilewright COMMAND [OPTIONS]\n\n",
           out);
     for (const struct command *const *c = command_list; *c; c++)
         fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->summary);
-    fputs(
-        "\n`tilewright help COMMAND` explains one, with examples.\n"
-        "\nStatus: 0 success; 1 a check failed, values are wrong, or what was begun failed; 2 bad "
-        "usage, a program\nthat does not compile, or a file or GPU that is not there.\n"
-        "\nEnvironment (docs/command-line.md has all of it):\n",
-        out);
+    fputs("\n`tilewright help COMMAND` explains one, with examples.\n"
+          "\nStatus: ",
+          out);
+    fputs(help_statuses, out);
+    fputs("\nEnvironment (docs/command-line.md has all of it):\n", out);
     for (int i = 0; help_variables[i][0]; i++)
         fprintf(out, "  %-23s %s\n", help_variables[i][0], help_variables[i][1]);
 }

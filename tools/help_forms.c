@@ -152,10 +152,7 @@ static void man_page(FILE *out)
           out);
     for (const struct command *const *c = command_list; *c; c++)
         man_command(out, *c);
-    fputs(".SH EXIT STATUS\n0 success; 1 a check failed or values are wrong; 2 bad usage or a "
-          "program "
-          "that does not compile.\n.SH ENVIRONMENT\n",
-          out);
+    fprintf(out, ".SH EXIT STATUS\n%s.SH ENVIRONMENT\n", help_statuses);
     for (int i = 0; help_variables[i][0]; i++) {
         fprintf(out, ".TP\n.B %s\n", help_variables[i][0]);
         man_text(out, help_variables[i][1], true);
@@ -304,7 +301,8 @@ static void zsh_script(FILE *out)
 {
     fputs("#compdef tilewright\n# Completes words of `tilewright` in zsh.\n"
           "_tilewright() {\n"
-          "    local context state line\n    local -a commands\n    commands=(\n",
+          "    local context state state_descr line\n    typeset -A opt_args\n"
+          "    local -a commands\n    commands=(\n",
           out);
     for (const struct command *const *c = command_list; *c; c++) {
         fprintf(out, "        '%s:", (*c)->name);

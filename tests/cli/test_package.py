@@ -35,7 +35,7 @@ def run(command, **more):
 
 def commands(tool):
     """{command: (options with dashes, letters with a dash)} as `help` has them."""
-    names = re.findall(r"^  (\w+) ", run([tool, "help"]), re.M)
+    names = re.findall(r"^  ([a-z]+) ", run([tool, "help"]), re.M)
     found = {}
     for name in names:
         text = run([tool, "help", name])
