@@ -53,7 +53,7 @@ def host(calls):
         product(16, 16, 16, others[0], b, c)
 
     product(16, 16, 16, a, b, c)
-    launch = product._whole[-1]
+    launch = next(iter(product.module._context(-1).launches.values()))
     run = tilewright._library().tw_launch_run
     yield "host", "tw_launch_run", microseconds(lambda: run(launch.handle), calls)
     yield "host", "the same arrays again", microseconds(lambda: product(16, 16, 16, a, b, c), calls)
@@ -65,7 +65,7 @@ def gpu(calls):
     a, c = tilewright.to_device(np.ones((8, 32), np.float32)), tilewright.empty((8, 32))
     small(8, 32, 2.0, a, c)
     library, plan = tilewright._library(), next(iter(small._plans.values()))
-    packed = plan.pack(1, 0, 8, 1, 0, 32, 2, 0, 2.0, 3, 0, a.address, 3, 0, c.address)
+    packed = plan.pack(1, 8, 1, 32, 2, 2.0, 3, a.address, 3, c.address)
     result = np.empty((8, 32), np.float32)
 
     def bare():
@@ -88,7 +88,7 @@ def gpu(calls):
 
 
 def main():
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     rows = list(host(calls))
     if len(tilewright.devices()) > 1:
         try:

@@ -688,10 +688,24 @@ def _f32_as_tf32(array: _Array) -> _Array:
     return _as_type(array, _TF32) if array[_DTYPE] == _F32 else array
 
 
+def _bool(value: Any) -> int:
+    if value is None:
+        raise TypeError("is None")
+    return int(bool(value))
+
+
+def _u64_bits(value: Any) -> int:
+    """As the i64 of the same bits."""
+    value = operator.index(value)
+    if not 0 <= value < 2**64:
+        raise ValueError("does not fit u64")
+    return value if value < 2**63 else value - 2**64
+
+
 def _scalar(value: Any) -> _Scalar:
     if isinstance(value, float):
         return _Scalar(True, 0, value)
-    return _Scalar(False, (value + 2**63) % 2**64 - 2**63, 0.0)  # a u64 by its bits
+    return _Scalar(False, value, 0.0)
 
 
 # --- modules ---
@@ -775,14 +789,33 @@ class Verdict(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How an entry of a GPU is started: tw_argument[] is packed from [kind, 0, value] each."""
+    """How an entry is started: tw_argument[] is packed from a kind and a value each."""
+    context: _Context
+    gpu: int
     entry: int
     pack: Callable[..., bytes]
-    template: list
-    checked: set  # sizes that have passed the checks of a launch
+    template: list  # the kinds
 
 
 _SIZES_KEPT = 4096
+
+
+def _new_plan(context: _Context, launch: _Launch, values: list) -> _Plan:
+    entry = c_void_p()
+    context.check(context.library.tw_entry_new(launch.handle, byref(entry)))
+    template: list = []
+    text = "@"
+    for value in values:
+        kind = _POINTER if type(value) is tuple else _FLOAT if type(value) is float else _INTEGER
+        template += [kind, None]
+        text += {_POINTER: "i4xQ", _FLOAT: "i4xd", _INTEGER: "i4xq"}[kind]
+    return _Plan(context, context.gpu, entry.value, struct.Struct(text).pack, template)
+
+
+def _signature(values: Sequence[Any]) -> tuple:
+    """What two calls have in common that need one check: types, shapes and places, and integers."""
+    return tuple([v[_DTYPE:_WRITABLE] if type(v) is tuple else float if type(v) is float else v
+                  for v in values])
 
 
 class Kernel:
@@ -805,8 +838,8 @@ class Kernel:
         self._bound: dict = dict(base._bound) if base else {}
         self._device: Optional[str] = base._device if base else None
         self._chosen: dict = {}  # with_() of the keywords of calls
-        self._plans: dict = {}
-        self._whole: dict = {}  # by GPU: the launch for calls that give every argument
+        self._plans: dict = {}  # by _signature()
+        self._entries: dict = {}  # the same by types
         self._epoch = _epoch
         if base:
             self.params, self.types, self.tune = base.params, base.types, base.tune
@@ -814,6 +847,7 @@ class Kernel:
             self._read(_library(), module._context(-1).kernels[name])
         self._takers = [self._taker(p) for p in self.params]
         self._free = [i for i, p in enumerate(self.params) if p.name not in self._bound]
+        self._full = -1 if self._bound else len(self.params)
 
     # what it is
 
@@ -865,6 +899,7 @@ class Kernel:
         if device is not None:
             new._device = _device_name(device)
         new._free = [i for i, p in enumerate(self.params) if p.name not in new._bound]
+        new._full = -1 if new._bound else len(self.params)
         return new
 
     def _param(self, name: str) -> Param:
@@ -931,7 +966,9 @@ class Kernel:
             if param.type in self.types:
                 return lambda value: value if isinstance(value, (int, float)) else value.item()
             if param.type == "bool":
-                return lambda value: int(bool(value))
+                return _bool
+            if param.type == "u64":
+                return _u64_bits
             return float if _IS_FLOAT[_DTYPES.index(param.type)] else operator.index
         choices = self.types.get(param.type, [param.type])
         take = _describe if param.is_const else _describe_writable
@@ -945,13 +982,16 @@ class Kernel:
         if value is None:
             return None
         try:
-            return self._takers[i](value)
+            value = self._takers[i](value)
+            if isinstance(value, int) and not -2**63 <= value < 2**63:
+                raise ValueError("beyond 64 bits")
+            return value
         except (TypeError, ValueError, AttributeError) as error:
             axes = "".join(f"[{d}]" for d in param.shape) or " *" * param.is_array
             what = f"argument {i + 1} of {self.name}, `{param.name}` ({param.type}{axes})"
             if param.is_array:
                 raise type(error)(f"{what}, {error}") from None
-            raise TypeError(f"{what}, is {value!r}, expected a number") from None
+            raise type(error)(f"{what}, is {value!r}, expected a number that fits") from None
 
     def _prepare(self, args: Sequence[Any], names: dict) -> tuple:
         """(kernel, values, GPU or -1)"""
@@ -959,10 +999,7 @@ class Kernel:
             kernel, given = self, args
         else:
             kernel, given = self._order(args, names)
-        try:
-            values = [take(value) for take, value in zip(self._takers, given)]
-        except Exception:  # a missing argument, or a wrong one, which this names
-            values = [self._take(i, value) for i, value in enumerate(given)]
+        values = [self._take(i, value) for i, value in enumerate(given)]
         return kernel, values, kernel._place(values)
 
     def _place(self, values: Sequence[Any]) -> int:
@@ -984,32 +1021,31 @@ class Kernel:
     def _renew(self) -> None:
         """What was made before a fork is not used after it."""
         if self._epoch != _epoch:
-            self._plans, self._whole, self._epoch = {}, {}, _epoch
+            self._plans, self._entries, self._epoch = {}, {}, _epoch
 
-    def _set(self, context: _Context, target: str, values: Sequence[Any]) -> _Launch:
+    def _set(self, context: _Context, gpu: int, values: Sequence[Any], target: str = "") -> _Launch:
         """The launch for these, under the context's lock."""
-        self._renew()
-        whole = None not in values
-        launch = self._whole.get(context.gpu) if whole and target == _target(context.gpu) else None
-        if not launch:
-            launch = context.launch(self, target, tuple(v is not None for v in values))
-            if whole and target == _target(context.gpu):
-                self._whole[context.gpu] = launch
+        launch = context.launch(self, target or _target(gpu), tuple(v is not None for v in values))
         launch.set(values)
         return launch
 
     # running
 
     def __call__(self, *args: Any, stream: Any = None, **names: Any) -> None:
+        if len(args) == self._full and not names and self._epoch == _epoch:
+            try:
+                values = [take(value) for take, value in zip(self._takers, args)]
+                plan = self._plans.get(_signature(values))
+            except (TypeError, ValueError, AttributeError):  # said with the parameter's name below
+                plan = None
+            if plan:
+                return self._start(plan, values, stream)
         kernel, values, gpu = self._prepare(args, names)
-        if gpu < 0:
-            if stream is not None:
-                raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
-            kernel._run(values, gpu)
-        elif any(v is None or (type(v) is tuple and v[_DEVICE] < 0) for v in values):
-            kernel._run(values, gpu)  # copies, or infers sizes
-        else:
-            kernel._start(values, gpu, _stream_of(values, stream))
+        if gpu < 0 and stream is not None:
+            raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
+        if gpu < 0 or any(v is None or (type(v) is tuple and v[_DEVICE] < 0) for v in values):
+            return kernel._run(values, gpu)  # on the host, sizes to be inferred, or to be copied
+        return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
     def _run(self, values: Sequence[Any], gpu: int) -> None:
         """Sets what has changed, runs, waits."""
@@ -1017,52 +1053,43 @@ class Kernel:
         if gpu >= 0:
             _used.last = (context, 0)
         with context.lock:
-            launch = self._set(context, _target(gpu), values)
-            status = context.library.tw_launch_run(launch.handle)
-            if status:
-                context.check(status)
+            context.check(context.library.tw_launch_run(self._set(context, gpu, values).handle))
 
-    def _start(self, values: list, gpu: int, stream: int) -> None:
-        """Through an entry: arguments by position, from any thread at once."""
-        self._renew()
-        kinds = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) is float for v in values])
-        sizes = tuple([v[_SHAPE] if type(v) is tuple else v for v in values if type(v) is not float])
-        plan = self._plans.get(kinds)
-        if not plan or sizes not in plan.checked:
-            plan = self._make_ready(values, gpu, kinds, sizes)
+    def _start(self, plan: _Plan, values: list, stream: Any) -> None:
+        """Through an entry: arguments by position, from any thread at once, without a lock."""
+        if plan.gpu >= 0:
+            stream = _stream_of(values, stream)
+            _used.last = (plan.context, stream)
+        elif stream is not None:
+            raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
         flat = plan.template[:]
-        flat[2::3] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
-        _used.last = (self.module._contexts[gpu], stream)
+        flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
         status = _loaded.tw_entry_start(plan.entry, plan.pack(*flat), len(values), stream)
         if status:
             text = ctypes.create_string_buffer(4096)
             _loaded.tw_entry_message(plan.entry, text, len(text))
             _raise(status, _text(text.value))
 
-    def _make_ready(self, values: list, gpu: int, kinds: tuple, sizes: tuple) -> _Plan:
-        """An entry does not know how long arrays are: these sizes go through the checks of a launch."""
+    def _make_ready(self, values: list, gpu: int) -> _Plan:
+        """An entry does not know how long arrays are: sizes that are new go through the checks of a
+        launch. There is an entry for each choice of element types."""
+        self._renew()
+        signature = _signature(values)
+        plan = self._plans.get(signature)
+        if plan:
+            return plan
         context = self.module._context(gpu)
+        types = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) for v in values])
         with context.lock:
-            launch = self._set(context, _target(gpu), values)
+            launch = self._set(context, gpu, values)
             context.check(context.library.tw_launch_prepare(launch.handle))
-            plan = self._plans.get(kinds)
+            plan = self._entries.get(types)
             if not plan:
-                plan = self._plans[kinds] = self._new_plan(context, launch, values)
-            if len(plan.checked) >= _SIZES_KEPT:
-                plan.checked.clear()
-            plan.checked.add(sizes)
+                plan = self._entries[types] = _new_plan(context, launch, values)
+            if len(self._plans) >= _SIZES_KEPT:
+                self._plans.clear()
+            self._plans[signature] = plan
         return plan
-
-    def _new_plan(self, context: _Context, launch: _Launch, values: list) -> _Plan:
-        entry = c_void_p()
-        context.check(context.library.tw_entry_new(launch.handle, byref(entry)))
-        template: list = []
-        text = "@"
-        for value in values:
-            kind = _POINTER if type(value) is tuple else _FLOAT if type(value) is float else _INTEGER
-            template += [kind, 0, None]
-            text += {_POINTER: "iiQ", _FLOAT: "iid", _INTEGER: "iiq"}[kind]
-        return _Plan(entry.value, struct.Struct(text).pack, template, set())
 
     def verify(self, *args: Any, stream: Any = None, **names: Any) -> Verdict:
         """Runs the kernel with these arguments, waits, and compares what it wrote with its `ensures`,
@@ -1074,7 +1101,7 @@ class Kernel:
             if gpu >= 0:  # what the arrays wait for
                 context.check(context.library.tw_stream_wait(context.handle,
                                                              _stream_of(values, stream)))
-            launch = kernel._set(context, _target(gpu), values)
+            launch = kernel._set(context, gpu, values)
             context.check(context.library.tw_launch_run(launch.handle))
             status = context.library.tw_launch_verify(launch.handle, byref(verdict))
             found = Verdict(verdict.max_error, verdict.tolerance, verdict.got, verdict.want,
@@ -1096,7 +1123,7 @@ class Kernel:
         values = [kernel._take(i, given[p.name]) if p.name in given else None
                   for i, p in enumerate(self.params)]
         context = self.module._context(-1)
-        return context, kernel._set(context, target, values)
+        return context, kernel._set(context, -1, values, target)
 
     def check(self, target: str = "cpu", **sizes: Any) -> Optional[str]:
         """Compiles it and checks its synchronisation. Raises CompileError, RaceError with both source
