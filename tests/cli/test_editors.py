@@ -3,6 +3,7 @@
 in Vim itself where it is, by the patterns that VS Code has, and by tree-sitter's grammar, which takes every kernel."""
 import glob
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -186,6 +187,20 @@ def test_tree_sitter(words):
         fail("tree-sitter's grammar takes brackets that do not close")
 
 
+def test_tree_sitter_itself():
+    """Its own generator and parser, where they are installed."""
+    program = shutil.which("tree-sitter")
+    if not program or not shutil.which("node"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        at = shutil.copytree("editors/tree-sitter-tile", f"{folder}/tree-sitter-tile")
+        kernels = [os.path.abspath(path) for path in glob.glob("kernels/*/*.tile")]
+        for command in ([program, "generate"], [program, "parse", "--quiet", *kernels]):
+            done = subprocess.run(command, cwd=at, capture_output=True, text=True, timeout=100)
+            if done.returncode != 0:
+                fail(f"{command[:2]}: {done.stdout}{done.stderr}")
+
+
 def main():
     run([sys.executable, EDITORS, "--check"])
     words = json.loads(run([sys.executable, EDITORS, "--words"]))
@@ -194,6 +209,7 @@ def main():
     test_vim(words)
     test_textmate(words)
     test_tree_sitter(words)
+    test_tree_sitter_itself()
 
 
 if __name__ == "__main__":
