@@ -167,9 +167,9 @@ static void man_page(FILE *out)
 static void bash_values(FILE *out, const struct command *c)
 {
     for (const struct option_spec *s = NULL; (s = next_option(c, s));) {
-        char *words = value_words(s);
         if (!s->values)
             continue;
+        char *words = value_words(s);
         fprintf(out, "    %s:--%s", c->name, s->name);
         if (s->letter)
             fprintf(out, " | %s:-%c", c->name, s->letter);

@@ -208,6 +208,16 @@ import time; time.sleep(0.2)
 print("ended")
 """
 
+TUNED = """
+k = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
+refused(tw.ArgumentError, "no tuned values are stored", lambda: k.tuned(640, 48, 33, np.zeros((640, 33), "f4"), b, np.zeros((640, 48), "f4")))
+best = k.tuned(40, 48, 33, a, b, c)
+need(all(name in repr(best) for name in ("BM=", "BN=", "BK=", "WARPS=")), best)
+best(40, 48, 33, a, b, c)
+need(tw.allclose(c, a @ b))
+need(repr(k.tuned(640, 48, 33, np.zeros((640, 33), "f4"), b, np.zeros((640, 48), "f4"), nearest=True)) == repr(best))
+"""
+
 GPU = """
 need([name for name, _ in tw.devices()] == ["cpu", "cuda", "cuda:1"], tw.devices())
 da, db, dc = tw.to_device(a), tw.to_device(b), tw.empty((40, 48))
@@ -381,6 +391,11 @@ def main():
     run(VALUES, ended="18446744073709551615")
     run(ERRORS)
     run(THREADS, "ended")
+    with tempfile.TemporaryDirectory() as folder:
+        store = {"TILEWRIGHT_STORE": f"{folder}/tuned.db"}
+        subprocess.run([sys.argv[1], "tune", "kernels/matmul/tuned.tile", "--set", "m=40,n=48,k=33"], check=True, capture_output=True,
+                       timeout=60, env=dict(os.environ, **store))
+        run(TUNED, environment=store)
     run(GPU, "ended", {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_SM": "90"})
     test_document()
     test_examples()
