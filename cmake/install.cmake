@@ -1,4 +1,5 @@
-# `cmake --install build`: program, libraries, header, and what pkg-config and find_package(tilewright) need.
+# `cmake --install build`: program, libraries, header, what pkg-config and find_package(tilewright) need, the manual page,
+# completions, the Python file, documents, kernels, examples (docs/install.md).
 include(CMakePackageConfigHelpers)
 install(TARGETS tilewright_static tilewright_shared EXPORT tilewright-targets)
 install(FILES ${PROJECT_SOURCE_DIR}/include/tilewright.h TYPE INCLUDE)
@@ -14,3 +15,41 @@ write_basic_package_version_file(tilewright-config-version.cmake COMPATIBILITY S
 install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake
               ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
+
+# The program writes its manual page and completions itself (tools/help_forms.c).
+if(NOT CMAKE_CROSSCOMPILING)
+    set(written ${PROJECT_BINARY_DIR}/written)
+    file(MAKE_DIRECTORY ${written})
+    foreach(form man=tilewright.1 bash=tilewright.bash zsh=_tilewright)
+        string(REPLACE "=" ";" form ${form})
+        list(GET form 0 kind)
+        list(GET form 1 file)
+        add_custom_command(OUTPUT ${written}/${file}
+            COMMAND tilewright help --as ${kind} > ${written}/${file} DEPENDS tilewright VERBATIM)
+        list(APPEND written_files ${written}/${file})
+    endforeach()
+    add_custom_target(tilewright_written ALL DEPENDS ${written_files})
+    install(FILES ${written}/tilewright.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${written}/tilewright.bash RENAME tilewright
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
+# Where zsh and Python look is known of Debian's /usr alone, and that only when it is installed.
+install(CODE "
+    set(zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    set(python ${CMAKE_INSTALL_DATADIR}/tilewright/python)
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\" AND EXISTS /etc/debian_version)
+        set(zsh share/zsh/vendor-completions)
+        set(python lib/python3/dist-packages)
+    endif()
+    if(EXISTS \"${written}/_tilewright\")
+        file(INSTALL \"${written}/_tilewright\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${zsh}\")
+    endif()
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/python/tilewright.py\"
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")")
+
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(DIRECTORY kernels examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
+        USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE PATTERN node_modules EXCLUDE)

@@ -1,9 +1,11 @@
 /* help [COMMAND], version: all of it from the tables of the commands. */
 #include "commands.h"
+#include "help_forms.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static const char *const variables[][2] = {
+const char *const help_variables[][2] = {
     {"TILEWRIGHT_BLAS", "OpenBLAS, to compare with; empty: not with it"},
     {"TILEWRIGHT_BLIS", "BLIS, the same"},
     {"TILEWRIGHT_CACHE", "folder of assembled kernels; empty: none"},
@@ -17,7 +19,12 @@ static const char *const variables[][2] = {
     {"CC", "C compiler of `build --object`"},
     {"TMPDIR", "where temporary files go"},
     {"NO_COLOR", "set: messages without colours"},
+    {NULL, NULL},
 };
+
+const char help_statuses[] =
+    "0 success; 1 a check failed, values are wrong, or what was begun failed; 2 bad usage, a "
+    "program\nthat does not compile, or a file or GPU that is not there.\n";
 
 void help_overview(FILE *out)
 {
@@ -25,14 +32,13 @@ void help_overview(FILE *out)
           out);
     for (const struct command *const *c = command_list; *c; c++)
         fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->summary);
-    fputs(
-        "\n`tilewright help COMMAND` explains one, with examples.\n"
-        "\nStatus: 0 success; 1 a check failed, values are wrong, or what was begun failed; 2 bad "
-        "usage, a program\nthat does not compile, or a file or GPU that is not there.\n"
-        "\nEnvironment (docs/command-line.md has all of it):\n",
-        out);
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        fprintf(out, "  %-23s %s\n", variables[i][0], variables[i][1]);
+    fputs("\n`tilewright help COMMAND` explains one, with examples.\n"
+          "\nStatus: ",
+          out);
+    fputs(help_statuses, out);
+    fputs("\nEnvironment (docs/command-line.md has all of it):\n", out);
+    for (int i = 0; help_variables[i][0]; i++)
+        fprintf(out, "  %-23s %s\n", help_variables[i][0], help_variables[i][1]);
 }
 
 static void help_option(FILE *out, const struct option_spec *s)
@@ -65,8 +71,23 @@ void help_command(FILE *out, const struct command *c)
         fprintf(out, "\nExamples:\n%s", c->examples);
 }
 
+static int run_form(const struct command *self, const struct options *given, const char *form)
+{
+    if (given->word_count)
+        return usage_error(NULL, self, "--as is for all commands");
+    if (help_form(stdout, form))
+        return STATUS_OK;
+    char *hint = name_hint(form, help_forms);
+    int status = usage_error(NULL, self, "there is no help as '%s'%s", form, hint);
+    free(hint);
+    return status;
+}
+
 static int help_run(const struct command *self, const struct options *given)
 {
+    const char *form = options_value(given, "as");
+    if (form)
+        return run_form(self, given, form);
     if (given->word_count > 1)
         return usage_error(NULL, self, "one command at a time");
     if (given->word_count == 0) {
@@ -88,12 +109,22 @@ static int version_run(const struct command *self, const struct options *given)
     return STATUS_OK;
 }
 
+static const struct option_spec help_options[] = {
+    {.name = "as",
+     .values = 1,
+     .value = "FORM",
+     .help = "man: all of it as a manual page; bash, zsh: what completes words in that shell"},
+    {.name = NULL},
+};
+
 const struct command command_help = {
     .name = "help",
     .arguments = "[COMMAND]",
     .summary = "this list, or all about a command",
     .about = "Lists the commands, or explains one.",
-    .examples = "  tilewright help run\n",
+    .options = help_options,
+    .examples = "  tilewright help run\n"
+                "  tilewright help --as bash\n",
     .run = help_run,
 };
 

@@ -7,6 +7,8 @@
 extern const struct command command_run, command_show, command_check, command_bench, command_tune,
     command_build, command_devices, command_help, command_version;
 
+extern const char *const help_variables[][2]; /* name, what it says; ends with NULL */
+extern const char help_statuses[];
 void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *c);
 

@@ -401,6 +401,8 @@ static void functions_of_special_values(void **state)
                                                                         1);
             assert_true(zero == 0 && signbit(zero));
         }
+    }
+}
 
 /* Strides of axes that lie in some order, dense. */
 static void lay_axes(const struct nest *nest, int64_t *stride)
@@ -488,7 +490,6 @@ int main(void)
         cmocka_unit_test(dot_is_an_fma_a_step),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
-
         cmocka_unit_test(copies_follow_their_strides),
         cmocka_unit_test(philox_gives_the_known_numbers),
     };

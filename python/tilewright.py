@@ -1,0 +1,1406 @@
+"""Tile kernels from Python: NumPy arrays on the host, PyTorch tensors and the like on a GPU.
+
+    import numpy as np
+    import tilewright
+
+    matmul = tilewright.load("kernels/matmul/shared.tile")["matmul_v1"]
+    a, b = np.random.rand(127, 129).astype("f4"), np.random.rand(129, 131).astype("f4")
+    c = np.empty((127, 131), "f4")
+    matmul(127, 131, 129, a, b, c)
+
+One file over the C library (include/tilewright.h) by ctypes: nothing to build, nothing to install
+but libtilewright.so, which is looked for at $TILEWRIGHT_LIBRARY, beside this file, in a build/ or
+lib/ folder above it, and where the system keeps libraries. NumPy, PyTorch and CuPy are used if the
+caller's arrays are theirs, and never imported first.
+
+Arrays are used in place, on the host (`__array_interface__`, the buffer protocol, DLPack) or on a
+GPU (`__cuda_array_interface__`, DLPack); where they are decides where the kernel runs. A call on the
+host returns when it is done. A call on a GPU is put into a stream and returns at once: the stream
+given, else PyTorch's current one, else what the arrays say, else the default stream.
+
+Threads: everything here may be used from any thread. Calls of kernels of one module on the host
+take turns (each uses all cores anyway); load the file twice to run two at a time.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import glob
+import math
+import operator
+import os
+import statistics
+import struct
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
+
+__version__ = "0.1.0"
+__all__ = [
+    "ArgumentError", "CompileError", "DeviceArray", "Error", "Fault", "Kernel", "Message", "Module",
+    "NotAssumed", "Param", "RaceError", "Unsupported", "Verdict", "WrongValues", "allclose", "bench",
+    "cdiv", "compile", "devices", "empty", "library_path", "load", "table", "to_device", "view",
+]
+
+# --- what tilewright.h has: structs, types, statuses ---
+
+MAX_RANK = 6
+_DTYPES = ("f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool").split()
+_F32, _TF32 = _DTYPES.index("f32"), _DTYPES.index("tf32")
+_IS_FLOAT = [name in _DTYPES[:7] for name in _DTYPES]
+_SIZES = [8, 4, 4, 2, 2, 1, 1, 8, 4, 2, 1, 8, 4, 2, 1, 1]
+_OK, _NO_MEMORY, _BAD_ARGUMENT, _BAD_PROGRAM, _NO_FILE, _FAULT, _WRONG_VALUES = range(7)
+_NOT_FOUND, _UNSUPPORTED, _CANCELLED, _UNSYNCHRONISED, _NOT_ASSUMED = range(7, 12)
+_INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_argument_kind
+
+# tw_array: data, dtype, rank, shape[6], place. Packed by hand, which is quicker than a Structure.
+_pack_array = struct.Struct("@Pii6qi4x").pack
+_PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+
+
+class _Config(ctypes.Structure):
+    _fields_ = [("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int),
+                ("print", _PRINT), ("print_user", c_void_p), ("colour", c_bool),
+                ("cancelled", c_void_p), ("cancelled_user", c_void_p), ("cache", c_char_p),
+                ("device", c_int)]
+
+
+class _Message(ctypes.Structure):
+    _fields_ = [("severity", c_int), ("file", c_char_p), ("line", c_int), ("column", c_int),
+                ("text", c_char_p)]
+
+
+class _Param(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool),
+                ("is_static", c_bool), ("dtype", c_int), ("type_name", c_char_p), ("rank", c_int),
+                ("dims", c_char_p * MAX_RANK)]
+
+
+class _Scalar(ctypes.Structure):
+    _fields_ = [("is_float", c_bool), ("i", c_int64), ("f", c_double)]
+
+
+class _Tune(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("group", c_int), ("count", c_int), ("values", POINTER(_Scalar))]
+
+
+class _Type(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("count", c_int), ("choices", POINTER(c_int))]
+
+
+class _Verdict(ctypes.Structure):
+    _fields_ = [("ok", c_bool), ("max_error", c_double), ("tolerance", c_double), ("got", c_double),
+                ("want", c_double), ("view", c_char_p), ("rank", c_int), ("at", c_int64 * MAX_RANK),
+                ("checked", c_int64)]
+
+
+class _Tuned(ctypes.Structure):
+    _fields_ = [(name, c_char_p) for name in ("device", "kernel", "program", "types", "shape", "sizes",
+                                              "tune", "why", "version")] + \
+               [("status", c_int), ("samples", c_int), ("milliseconds", c_double), ("measured", c_int64)]
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("description", ctypes.c_char * 256), ("cores", c_int),
+                ("ordinal", c_int), ("capability", c_int), ("memory_bytes", c_int64),
+                ("l2_bytes", c_int64), ("driver", c_int), ("model", ctypes.c_char * 96)]
+
+
+_ptr = POINTER(c_void_p)
+_SIGNATURES = {
+    "tw_version": (c_char_p,),
+    "tw_status_text": (c_char_p, c_int),
+    "tw_context_new": (c_int, POINTER(_Config), _ptr),
+    "tw_context_free": (None, c_void_p),
+    "tw_context_messages": (c_char_p, c_void_p),
+    "tw_context_message": (c_bool, c_void_p, c_int, POINTER(_Message)),
+    "tw_module_from_text": (c_int, c_void_p, c_char_p, c_char_p, c_size_t, _ptr),
+    "tw_module_kernel_at": (c_void_p, c_void_p, c_int),
+    "tw_kernel_for_target": (c_int, c_void_p, c_char_p, _ptr),
+    "tw_kernel_name": (c_char_p, c_void_p),
+    "tw_kernel_has_ensures": (c_bool, c_void_p),
+    "tw_kernel_param_count": (c_int, c_void_p),
+    "tw_kernel_param": (c_int, c_void_p, c_int, POINTER(_Param)),
+    "tw_kernel_tune_count": (c_int, c_void_p),
+    "tw_kernel_tune": (c_int, c_void_p, c_int, POINTER(_Tune)),
+    "tw_kernel_type_count": (c_int, c_void_p),
+    "tw_kernel_type": (c_int, c_void_p, c_int, POINTER(_Type)),
+    "tw_launch_new": (c_int, c_void_p, _ptr),
+    "tw_launch_free": (None, c_void_p),
+    "tw_launch_set": (c_int, c_void_p, c_char_p, _Scalar),
+    "tw_launch_tune": (c_int, c_void_p, c_char_p, _Scalar),
+    "tw_launch_type": (c_int, c_void_p, c_char_p, c_int),
+    "tw_launch_array": (c_int, c_void_p, c_char_p, c_char_p),
+    "tw_launch_prepare": (c_int, c_void_p),
+    "tw_launch_run": (c_int, c_void_p),
+    "tw_launch_verify": (c_int, c_void_p, POINTER(_Verdict)),
+    "tw_launch_check": (c_int, c_void_p),
+    "tw_launch_undecided": (c_char_p, c_void_p),
+    "tw_launch_show": (c_int, c_void_p, c_char_p, POINTER(c_char_p)),
+    "tw_launch_show_stage": (c_int, c_void_p, c_int, POINTER(c_char_p)),
+    "tw_launch_tuned": (c_int, c_void_p, c_void_p, c_char_p, c_bool, POINTER(_Tuned)),
+    "tw_store_open": (c_int, c_void_p, c_char_p, _ptr),
+    "tw_store_close": (None, c_void_p),
+    "tw_entry_new": (c_int, c_void_p, _ptr),
+    "tw_entry_start": (c_int, c_void_p, c_char_p, c_int, c_void_p),
+    "tw_entry_message": (c_size_t, c_void_p, c_char_p, c_size_t),
+    "tw_device_at": (c_bool, c_int, POINTER(_Device)),
+    "tw_device_allocate": (c_int, c_void_p, c_size_t, _ptr),
+    "tw_device_free": (c_int, c_void_p, c_void_p),
+    "tw_device_copy_in": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
+    "tw_device_copy_out": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p),
+    "tw_stream_wait": (c_int, c_void_p, c_void_p),
+    "tw_event_new": (c_int, c_void_p, _ptr),
+    "tw_event_free": (c_int, c_void_p, c_void_p),
+    "tw_event_record": (c_int, c_void_p, c_void_p, c_void_p),
+    "tw_event_elapsed": (c_int, c_void_p, c_void_p, c_void_p, POINTER(c_double)),
+}
+
+# --- finding the library ---
+
+_loaded: Any = None
+_load_lock = threading.Lock()
+_path = ""
+
+
+def _candidates() -> Iterator[str]:
+    given = os.environ.get("TILEWRIGHT_LIBRARY")
+    if given:
+        yield given
+        return  # nothing else in its stead
+    folder = os.path.dirname(os.path.abspath(__file__))
+    names = ("libtilewright.so.0", "libtilewright.so", "libtilewright.0.dylib", "libtilewright.dylib")
+    for above in (folder, *(os.path.normpath(os.path.join(folder, *[".."] * n)) for n in (1, 2, 3))):
+        for inside in ("", "build", "lib", "lib64", os.path.join("lib", "*-linux-gnu*")):
+            for name in names:
+                yield from sorted(glob.glob(os.path.join(glob.escape(above), inside, name)))
+    yield "libtilewright.so.0"
+    yield ctypes.util.find_library("tilewright") or "libtilewright.so"
+
+
+def _open_library() -> Any:
+    why = []
+    for path in _candidates():
+        try:
+            return ctypes.CDLL(path), path
+        except OSError as error:
+            why.append(f"  {error}")
+    raise ImportError("libtilewright.so is not found; $TILEWRIGHT_LIBRARY can name it. Tried:\n" +
+                      "\n".join(why))
+
+
+def _library() -> Any:
+    """The library, with the signatures of what is used of it."""
+    global _loaded, _path
+    if _loaded:
+        return _loaded
+    with _load_lock:
+        if not _loaded:
+            library, path = _open_library()
+            for name, (result, *arguments) in _SIGNATURES.items():
+                function = getattr(library, name, None)
+                if not function:
+                    raise ImportError(f"{path} is no libtilewright of {__version__}: it has no {name}")
+                function.restype, function.argtypes = result, arguments
+            version = library.tw_version().decode()
+            if version.split(".")[:2] != __version__.split(".")[:2]:
+                raise ImportError(f"{path} is version {version}, tilewright.py is for {__version__}")
+            _path, _loaded = path, library
+    return _loaded
+
+
+def library_path() -> str:
+    """Where the C library was found."""
+    _library()
+    return _path
+
+
+# --- errors ---
+
+
+class Message(NamedTuple):
+    """One thing that the compiler says. `severity`: "error", "warning" or "note"; `file` is None
+    where there is no place; lines and columns count from 1."""
+    severity: str
+    file: Optional[str]
+    line: int
+    column: int
+    text: str
+
+
+class Error(RuntimeError):
+    """What the library reports. str() is its text, with source lines and carets; `messages` has the
+    same one by one."""
+
+    def __init__(self, text: str, messages: Sequence[Message] = ()):
+        super().__init__(text)
+        self.messages = list(messages)
+
+
+class CompileError(Error):
+    """The program does not compile."""
+
+
+class RaceError(CompileError):
+    """It compiles, but accesses to shared memory race."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument does not fit the kernel; the text names the parameter."""
+
+
+class Fault(Error):
+    """The kernel did something it must not, or the GPU failed."""
+
+
+class WrongValues(Error):
+    """The values are not what `ensures` says. `verdict` has the worst of them."""
+
+    verdict: Optional[Verdict] = None
+
+
+class NotAssumed(ArgumentError):
+    """An assume() of the kernel does not hold for these arguments."""
+
+
+class Unsupported(Error):
+    """There is no GPU, or something is not supported there."""
+
+
+_EXCEPTIONS = {_BAD_ARGUMENT: ArgumentError, _NOT_FOUND: ArgumentError, _BAD_PROGRAM: CompileError,
+               _UNSYNCHRONISED: RaceError, _FAULT: Fault, _WRONG_VALUES: WrongValues,
+               _UNSUPPORTED: Unsupported, _NOT_ASSUMED: NotAssumed}
+
+
+def _text(value: Optional[bytes]) -> str:
+    return (value or b"").decode("utf-8", "replace")
+
+
+def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
+    text = text.rstrip("\n") or _text(_library().tw_status_text(status))
+    if status == _NO_MEMORY:
+        raise MemoryError(text)
+    raise _EXCEPTIONS.get(status, Error)(text, messages)
+
+
+# --- arrays ---
+
+
+# An array as a launch takes it is a tuple, which is quicker made and compared than an object:
+#   address, dtype (tw_dtype), shape, device (-1: the host, else which GPU), writable,
+#   stream that its owner works in (None: it does not say)
+_ADDRESS, _DTYPE, _SHAPE, _DEVICE, _WRITABLE, _STREAM = range(6)
+_Array = tuple
+
+
+_TYPESTR = {"f8": "f64", "f4": "f32", "f2": "f16", "i8": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
+            "u8": "u64", "u4": "u32", "u2": "u16", "u1": "u8", "b1": "bool"}
+_LONG_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
+               "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "bool": "bool", "bool_": "bool",
+               **{f"{kind}int{bits}".replace("sint", "int"): f"{kind.replace('s', 'i')}{bits}"
+                  for kind in ("s", "u") for bits in (8, 16, 32, 64)}}
+_NATIVE = "<" if sys.byteorder == "little" else ">"
+_LEGACY_STREAM = 1  # what both protocols call the default stream
+
+
+def _dtype_index(name: str) -> int:
+    name = _LONG_NAMES.get(name, name)
+    if name not in _DTYPES:
+        raise ArgumentError(f"there is no element type {name}; there are {', '.join(_DTYPES)}")
+    return _DTYPES.index(name)
+
+
+def _dtype_of_typestr(typestr: str, x: Any) -> int:
+    if typestr[0] not in (_NATIVE, "|", "="):
+        raise ArgumentError(f"has the other byte order ({typestr})")
+    if typestr[1] == "V":  # NumPy's own name says more: bfloat16, float8_e4m3fn of ml_dtypes
+        name = _LONG_NAMES.get(str(getattr(x, "dtype", "")))
+    else:
+        name = _TYPESTR.get(typestr[1:])
+    if not name:
+        raise ArgumentError(f"has elements of type {getattr(x, 'dtype', typestr)}, which there is "
+                            "none of here")
+    return _DTYPES.index(name)
+
+
+def _need_compact(shape: Sequence[int], strides: Optional[Sequence[int]], unit: int, way: str) -> None:
+    """Row-major without gaps; axes of one element may have any stride."""
+    expected = unit
+    if strides is None or 0 in shape:
+        return
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent != 1 and stride != expected:
+            raise ArgumentError(f"is not row-major and contiguous: shape {tuple(shape)} has strides "
+                                f"{tuple(strides)}; pass {way}")
+        expected *= extent
+
+
+def _from_interface(x: Any) -> _Array:
+    got = x.__array_interface__
+    shape = got["shape"]
+    dtype = _dtype_of_typestr(got["typestr"], x)
+    if got.get("strides") is not None:
+        _need_compact(shape, got["strides"], _SIZES[dtype], "numpy.ascontiguousarray(…)")
+    address, readonly = got["data"]
+    return address, dtype, shape, -1, not readonly, None
+
+
+def _from_numpy(x: Any) -> _Array:
+    """What most arrays are, in a third of the time: the buffer protocol has none but writable,
+    contiguous ones."""
+    try:
+        return _address_of(_from_memory(x)), _numpy_dtypes[x.dtype], x.shape, -1, True, None
+    except (BufferError, KeyError, TypeError, ValueError):
+        array = _from_interface(x)
+        if x.dtype.isnative:
+            _numpy_dtypes[x.dtype] = array[_DTYPE]
+        return array
+
+
+_numpy_dtypes: dict = {}
+_address_of, _from_memory = ctypes.addressof, ctypes.c_char.from_buffer
+
+
+def _from_cuda_interface(x: Any) -> _Array:
+    """CUDA Array Interface, version 3 (numba.readthedocs.io, "CUDA Array Interface")."""
+    got = x.__cuda_array_interface__
+    shape = tuple(got["shape"])
+    dtype = _dtype_of_typestr(got["typestr"], x)
+    _need_compact(shape, got.get("strides"), _SIZES[dtype], "a contiguous copy")
+    if got.get("mask") is not None:
+        raise ArgumentError("is masked; pass the plain array")
+    address, readonly = got["data"]
+    device = getattr(x, "device", 0)  # CuPy: .id, Numba and others: none
+    device = getattr(device, "id", device)
+    return (address or 0, dtype, shape, device if isinstance(device, int) else 0, not readonly,
+            got.get("stream"))
+
+
+def _from_torch(x: Any) -> _Array:
+    if not x.is_contiguous():
+        raise ArgumentError(f"is not row-major and contiguous: shape {tuple(x.shape)} has strides "
+                            f"{tuple(x.stride())} (in elements); pass it.contiguous()")
+    dtype = _torch_dtypes.get(x.dtype)
+    if dtype is None:
+        name = _LONG_NAMES.get(str(x.dtype).rpartition(".")[2])
+        if not name:
+            raise ArgumentError(f"has elements of type {x.dtype}, which there is none of here")
+        dtype = _torch_dtypes[x.dtype] = _DTYPES.index(name)
+    if not x.is_cuda:
+        if x.device.type != "cpu":
+            raise ArgumentError(f"is on {x.device}; kernels run on the CPU and on CUDA GPUs")
+        return x.data_ptr(), dtype, x.shape, -1, True, None
+    device = x.get_device()
+    return x.data_ptr(), dtype, x.shape, device, True, _torch_stream(device)
+
+
+_torch_dtypes: dict = {}
+
+
+def _torch_stream(device: int) -> int:
+    torch = sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # no Stream object is made
+    return raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
+
+
+class _DLTensor(ctypes.Structure):  # github.com/dmlc/dlpack, dlpack.h
+    _fields_ = [("data", c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class _DLVersioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager", c_void_p),
+                ("deleter", c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_DL_TYPES = {(0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64", (1, 8): "u8", (1, 16): "u16",
+             (1, 32): "u32", (1, 64): "u64", (2, 16): "f16", (2, 32): "f32", (2, 64): "f64",
+             (4, 16): "bf16", (6, 8): "bool", (10, 8): "e4m3", (12, 8): "e5m2"}
+_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
+_capsule_is = ctypes.PYFUNCTYPE(c_int, ctypes.py_object, c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_capsule_get = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+def _dl_capsule(x: Any, on_gpu: bool) -> Any:
+    """Not consumed: the capsule's own destructor frees the tensor when we are done."""
+    options = {"stream": _LEGACY_STREAM} if on_gpu else {}
+    try:
+        return x.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:  # of before DLPack 1.0
+        return x.__dlpack__(**options)
+
+
+def _dl_tensor(capsule: Any) -> tuple:
+    """(tensor, writable)"""
+    if _capsule_is(capsule, b"dltensor_versioned"):
+        whole = _DLVersioned.from_address(_capsule_get(capsule, b"dltensor_versioned"))
+        if whole.major != 1:
+            raise ArgumentError(f"is described by DLPack {whole.major}, which is not known here")
+        return whole.tensor, not whole.flags & 1
+    if _capsule_is(capsule, b"dltensor"):
+        return _DLTensor.from_address(_capsule_get(capsule, b"dltensor")), True
+    raise ArgumentError("gives no DLPack tensor by __dlpack__()")
+
+
+def _from_dlpack(x: Any) -> _Array:
+    kind, device = x.__dlpack_device__()
+    if kind not in (_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED):
+        raise ArgumentError(f"is on a device of DLPack's type {int(kind)}; kernels run on the CPU "
+                            "and on CUDA GPUs")
+    on_gpu = kind in (_DL_CUDA, _DL_CUDA_MANAGED)
+    capsule = _dl_capsule(x, on_gpu)
+    tensor, writable = _dl_tensor(capsule)
+    name = _DL_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if not name:
+        raise ArgumentError(f"has elements of DLPack's code {tensor.code}, {tensor.bits} bits, "
+                            f"{tensor.lanes} lanes: there is no such element type here")
+    shape = tuple(tensor.shape[:tensor.rank])
+    if tensor.strides:
+        _need_compact(shape, tensor.strides[:tensor.rank], 1, "a contiguous copy")
+    address = (tensor.data or 0) + tensor.byte_offset
+    return (address, _DTYPES.index(name), shape, device if on_gpu else -1, writable,
+            _LEGACY_STREAM if on_gpu else None)
+
+
+_FORMATS = {"d": "f64", "f": "f32", "e": "f16", "?": "bool", "b": "i8", "h": "i16", "i": "i32",
+            "q": "i64", "B": "u8", "H": "u16", "I": "u32", "Q": "u64",
+            "l": f"i{8 * struct.calcsize('l')}", "L": f"u{8 * struct.calcsize('L')}"}
+
+
+def _from_buffer(x: Any) -> _Array:
+    """array.array, bytearray, memoryview (its cast() gives more axes), arrays of ctypes."""
+    seen = memoryview(x)
+    name = _FORMATS.get(seen.format.lstrip("@=" + _NATIVE))
+    if not name:
+        raise ArgumentError(f"has elements of format '{seen.format}', which there is none of here")
+    _need_compact(seen.shape, seen.strides, seen.itemsize, "a contiguous copy")
+    if seen.readonly:
+        raise ArgumentError("is read-only memory without an address to be had; pass a bytearray, or "
+                            "a NumPy array")
+    address = ctypes.addressof(ctypes.c_char.from_buffer(seen)) if seen.nbytes else 0
+    return address, _DTYPES.index(name), seen.shape, -1, True, None
+
+
+def _reader(x: Any) -> Callable[[Any], _Array]:
+    """The function that reads arrays of this type. PyTorch's is read by its own methods, which are
+    quicker than its interfaces, know bfloat16 and float8, and take tensors that require gradients."""
+    kind = type(x)
+    if any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in kind.__mro__):
+        return _from_torch
+    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+        return _from_numpy
+    for attribute, reader in (("__array_interface__", _from_interface),
+                              ("__cuda_array_interface__", _from_cuda_interface),
+                              ("__dlpack__", _from_dlpack)):
+        if hasattr(x, attribute):
+            return reader
+    try:
+        memoryview(x)
+    except TypeError:
+        raise TypeError(f"is a {kind.__name__}, expected an array (by __array_interface__, "
+                        "__cuda_array_interface__, DLPack or the buffer protocol)") from None
+    return _from_buffer
+
+
+_readers: dict = {}
+
+
+def _describe(x: Any) -> _Array:
+    reader = _readers.get(type(x))
+    if not reader:
+        reader = _readers[type(x)] = _reader(x)
+    return reader(x)
+
+
+def _describe_writable(x: Any) -> _Array:
+    array = _describe(x)
+    if not array[_WRITABLE]:
+        raise ArgumentError("is read-only, and the kernel may write it")
+    return array
+
+
+def _as_type(array: _Array, dtype: int) -> _Array:
+    return (array[_ADDRESS], dtype, *array[_SHAPE:])
+
+
+class _View:
+    """An array whose bits count as another element type."""
+
+    def __init__(self, array: Any, dtype: int):
+        self.array, self.dtype = array, dtype
+
+
+def _from_view(x: _View) -> _Array:
+    return _as_type(_describe(x.array), x.dtype)
+
+
+def view(array: Any, dtype: str) -> Any:
+    """The same memory with elements of another type of the same width, for a kernel's argument:
+    `view(a, "bf16")` of a NumPy array of uint16, where NumPy has no such type."""
+    index = _dtype_index(dtype)
+    is_width = _SIZES[_describe(array)[_DTYPE]]
+    if is_width != _SIZES[index]:
+        raise ArgumentError(f"elements of {is_width} bytes cannot be taken as {dtype}")
+    return _View(array, index)
+
+
+_readers[_View] = _from_view
+
+# --- contexts ---
+
+# A process that is forked has none of the threads that a context may have, and may have been forked
+# while another thread was in one: it makes contexts of its own.
+_epoch = 0  # how often this process was forked from one that had us loaded
+_lost: list = []  # contexts of those, which are never freed
+
+
+def _after_fork() -> None:
+    global _epoch, _load_lock, _gpu_lock
+    _epoch += 1
+    _lost.extend(_gpu_contexts.values())
+    _gpu_contexts.clear()
+    _load_lock, _gpu_lock = threading.Lock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@_PRINT
+def _on_print(_user: Any, text: int, length: int) -> None:
+    """What print() of kernels says."""
+    if sys.stdout:
+        sys.stdout.write(ctypes.string_at(text, length).decode("utf-8", "replace"))
+
+
+class _Context:
+    """A tw_context, and a module in it if there is a text. One thread at a time: whoever calls into
+    it holds `lock`. It is not freed when the interpreter ends, since a daemon thread may be in
+    it, and a GPU's never, since its kernels may be under way when nobody holds it any more."""
+
+    def __init__(self, gpu: int, threads: int, name: str = "", text: Optional[bytes] = None):
+        self.library = _library()
+        self.gpu = gpu
+        self.epoch = _epoch
+        self.lock = threading.RLock()
+        self.launches: dict = {}
+        self.kernels: dict = {}
+        config = _Config(threads=threads, print=_on_print, device=max(gpu, 0))
+        handle = c_void_p()
+        status = self.library.tw_context_new(byref(config), byref(handle))
+        if status:
+            _raise(status, "")
+        self.handle = handle.value
+        if gpu < 0:
+            weakref.finalize(self, self.library.tw_context_free, self.handle).atexit = False
+        if text is not None:
+            self._take_module(name, text)
+
+    def _take_module(self, name: str, text: bytes) -> None:
+        module = c_void_p()
+        self.check(self.library.tw_module_from_text(self.handle, name.encode(), text, len(text),
+                                                    byref(module)))
+        index = 0
+        while True:
+            kernel = self.library.tw_module_kernel_at(module, index)
+            if not kernel:
+                return
+            self.kernels[self.library.tw_kernel_name(kernel).decode()] = kernel
+            index += 1
+
+    def messages(self) -> list:
+        found, one = [], _Message()
+        while self.library.tw_context_message(self.handle, len(found), byref(one)):
+            found.append(Message(("error", "warning", "note")[one.severity],
+                                 _text(one.file) if one.file else None, one.line, one.column,
+                                 _text(one.text)))
+        return found
+
+    def check(self, status: int) -> None:
+        if status:
+            _raise(status, _text(self.library.tw_context_messages(self.handle)), self.messages())
+
+    def kernel(self, name: str, target: str) -> int:
+        out = c_void_p()
+        self.check(self.library.tw_kernel_for_target(self.kernels[name], target.encode(), byref(out)))
+        return out.value
+
+    def launch(self, kernel: Kernel, target: str, given: tuple) -> _Launch:
+        """The launch for that choice: each is made once. `given`: which parameters are, since what
+        was set stays set."""
+        key = (kernel.name, target, kernel._types, kernel._tunes, given)
+        found = self.launches.get(key)
+        if not found:
+            found = self.launches[key] = _Launch(self, kernel, target)
+        return found
+
+
+_NO_EXTENTS = (0,) * MAX_RANK
+
+
+class _Launch:
+    """A tw_launch, and what was set in it last."""
+
+    def __init__(self, context: _Context, kernel: Kernel, target: str):
+        self.context, self.library = context, context.library
+        self.names = [p.name.encode() for p in kernel.params]
+        self.last: list = [None] * len(self.names)
+        out = c_void_p()
+        context.check(self.library.tw_launch_new(context.kernel(kernel.name, target), byref(out)))
+        self.handle = out.value
+        for name, dtype in kernel._types:
+            context.check(self.library.tw_launch_type(self.handle, name.encode(), dtype))
+        for name, value in kernel._tunes:
+            context.check(self.library.tw_launch_tune(self.handle, name.encode(), _scalar(value)))
+
+    def set(self, values: Sequence[Any]) -> None:
+        """values: an _Array, a number or None for each parameter."""
+        last = self.last
+        for i, value in enumerate(values):
+            if value is None or (value == last[i] and type(value) is type(last[i])):
+                continue
+            last[i] = None
+            if type(value) is tuple:
+                status = self.set_array(self.names[i], value)
+            else:
+                status = self.library.tw_launch_set(self.handle, self.names[i], _scalar(value))
+            self.context.check(status)
+            last[i] = value
+
+    def set_array(self, name: bytes, a: _Array) -> int:
+        address, dtype, shape, device, _, _ = a
+        rank = len(shape)
+        if rank > MAX_RANK:
+            raise ArgumentError(f"`{name.decode()}` has {rank} axes; {MAX_RANK} is the most")
+        packed = _pack_array(address, dtype, rank, *shape, *_NO_EXTENTS[rank:], device >= 0)
+        return self.library.tw_launch_array(self.handle, name, packed)
+
+
+def _f32_as_tf32(array: _Array) -> _Array:
+    """The same bits, of which tf32 uses some."""
+    return _as_type(array, _TF32) if array[_DTYPE] == _F32 else array
+
+
+def _bool(value: Any) -> int:
+    if value is None:
+        raise TypeError("is None")
+    return int(bool(value))
+
+
+def _u64_bits(value: Any) -> int:
+    """As the i64 of the same bits."""
+    value = operator.index(value)
+    if not 0 <= value < 2**64:
+        raise ValueError("does not fit u64")
+    return value if value < 2**63 else value - 2**64
+
+
+def _scalar(value: Any) -> _Scalar:
+    if isinstance(value, float):
+        return _Scalar(True, 0, value)
+    return _Scalar(False, value, 0.0)
+
+
+# --- modules ---
+
+
+class Module(Mapping):
+    """The kernels of one text, by name: `module["matmul_v1"]`. Made by load() and compile()."""
+
+    def __init__(self, name: str, text: bytes, threads: int = 0):
+        self.name = name
+        self._text, self._threads = text, threads
+        self._contexts: dict = {}
+        self._lock, self._epoch = threading.Lock(), _epoch
+        self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
+
+    def _context(self, gpu: int) -> _Context:
+        """The host's (-1), or a GPU's, made when it is first needed."""
+        if self._epoch != _epoch:
+            _lost.extend(self._contexts.values())
+            self._contexts, self._lock, self._epoch = {}, threading.Lock(), _epoch
+        context = self._contexts.get(gpu)
+        if context:
+            return context
+        with self._lock:
+            if gpu not in self._contexts:
+                self._contexts[gpu] = _Context(gpu, self._threads, self.name, self._text)
+            return self._contexts[gpu]
+
+    def __getitem__(self, name: str) -> Kernel:
+        try:
+            return self._kernels[name]
+        except KeyError:
+            there = ", ".join(self._kernels) or "none"
+            raise KeyError(f"{self.name} has no kernel {name!r}; there are: {there}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __repr__(self) -> str:
+        return f"<tilewright.Module {self.name}: {', '.join(self._kernels)}>"
+
+
+def load(path: Any, threads: int = 0) -> Module:
+    """Compiles a .tile file. `threads`: for the CPU; 0: one a core. Raises OSError, CompileError."""
+    with open(path, "rb") as file:
+        return Module(os.fspath(path), file.read(), threads)
+
+
+def compile(text: str, name: str = "<text>", threads: int = 0) -> Module:  # noqa: A001
+    """Compiles a text; `name` stands for its file in messages."""
+    return Module(name, text.encode(), threads)
+
+
+# --- kernels ---
+
+
+class Param(NamedTuple):
+    """A parameter. `type`: an element type or the name of a type variable; `shape`: the axes of an
+    array as the kernel's first view of it writes them, () if it says none."""
+    name: str
+    type: str
+    is_array: bool
+    is_const: bool
+    is_static: bool
+    shape: tuple
+
+
+class Verdict(NamedTuple):
+    """How far the values are from what `ensures` says: the largest difference, what is allowed at
+    the worst element, that element, and how many were compared."""
+    max_error: float
+    tolerance: float
+    got: float
+    want: float
+    view: str
+    at: tuple
+    checked: int
+
+
+class _Plan(NamedTuple):
+    """How an entry is started: tw_argument[] is packed from a kind and a value each."""
+    context: _Context
+    gpu: int
+    entry: int
+    pack: Callable[..., bytes]
+    template: list  # the kinds
+
+
+_SIZES_KEPT = 4096
+
+
+def _new_plan(context: _Context, launch: _Launch, values: list) -> _Plan:
+    entry = c_void_p()
+    context.check(context.library.tw_entry_new(launch.handle, byref(entry)))
+    template: list = []
+    text = "@"
+    for value in values:
+        kind = _POINTER if type(value) is tuple else _FLOAT if type(value) is float else _INTEGER
+        template += [kind, None]
+        text += {_POINTER: "i4xQ", _FLOAT: "i4xd", _INTEGER: "i4xq"}[kind]
+    return _Plan(context, context.gpu, entry.value, struct.Struct(text).pack, template)
+
+
+def _signature(values: Sequence[Any]) -> tuple:
+    """What two calls have in common that need one check: types, shapes and places, and integers."""
+    return tuple([v[_DTYPE:_WRITABLE] if type(v) is tuple else float if type(v) is float else v
+                  for v in values])
+
+
+class Kernel:
+    """A kernel of a module, with what was chosen for it: call it with the arguments that it has, in
+    its order or by name.
+
+        k(m, n, k, a, b, c)                  sizes, then arrays
+        k(a=a, b=b, c=c)                     sizes that the arrays' shapes say may be left out
+        k(m, n, k, a, b, c, BM=64, T="f16")  tuned values and types for this call
+        k.with_(BM=64)                       the same for good: another Kernel
+
+    On a GPU it does not wait; `stream` is a handle, or an object of PyTorch or CuPy.
+    Raises ArgumentError, TypeError, CompileError, Fault, Unsupported.
+    """
+
+    def __init__(self, module: Module, name: str, base: Optional[Kernel] = None):
+        self.module, self.name = module, name
+        self._types: tuple = base._types if base else ()
+        self._tunes: tuple = base._tunes if base else ()
+        self._bound: dict = dict(base._bound) if base else {}
+        self._device: Optional[str] = base._device if base else None
+        self._chosen: dict = {}  # with_() of the keywords of calls
+        self._plans: dict = {}  # by _signature()
+        self._entries: dict = {}  # the same by types
+        self._epoch = _epoch
+        if base:
+            self.params, self.types, self.tune = base.params, base.types, base.tune
+        else:
+            self._read(_library(), module._context(-1).kernels[name])
+        self._takers = [self._taker(p) for p in self.params]
+        self._free = [i for i, p in enumerate(self.params) if p.name not in self._bound]
+        self._full = -1 if self._bound else len(self.params)
+
+    # what it is
+
+    def _read(self, library: Any, handle: int) -> None:
+        param, variable, tune = _Param(), _Type(), _Tune()
+        self.params: list = []
+        for i in range(library.tw_kernel_param_count(handle)):
+            library.tw_kernel_param(handle, i, byref(param))
+            kind = _DTYPES[param.dtype] if param.dtype >= 0 else _text(param.type_name)
+            shape = tuple(_text(d) for d in param.dims[:param.rank])
+            self.params.append(Param(_text(param.name), kind, param.is_pointer, param.is_const,
+                                     param.is_static, shape))
+        self.types: dict = {}
+        for i in range(library.tw_kernel_type_count(handle)):
+            library.tw_kernel_type(handle, i, byref(variable))
+            self.types[_text(variable.name)] = [_DTYPES[t] for t in variable.choices[:variable.count]]
+        self.tune: dict = {}
+        for i in range(library.tw_kernel_tune_count(handle)):
+            library.tw_kernel_tune(handle, i, byref(tune))
+            self.tune[_text(tune.name)] = [v.f if v.is_float else v.i
+                                           for v in tune.values[:tune.count]]
+
+    @property
+    def has_ensures(self) -> bool:
+        """Whether the kernel says what it computes, so that verify() can tell."""
+        return _library().tw_kernel_has_ensures(self.module._context(-1).kernels[self.name])
+
+    def __repr__(self) -> str:
+        chosen = [f"{n}={_DTYPES[t]}" for n, t in self._types] + [f"{n}={v}" for n, v in self._tunes]
+        names = ", ".join(p.name for p in self.params)
+        return f"<tilewright.Kernel {' '.join([f'{self.name}({names})', *chosen])}>"
+
+    # choosing
+
+    def with_(self, device: Optional[str] = None, **choices: Any) -> Kernel:
+        """This kernel with types (`T="f16"`), tuned values (`BM=64`) and parameters (`n=4096`) fixed:
+        a call then has those that are left, in order. device: "cpu", "cuda", "cuda:1": there, wherever
+        the arrays are (copied to the GPU and back if need be)."""
+        new = Kernel(self.module, self.name, self)
+        types, tunes = dict(self._types), dict(self._tunes)
+        for name, value in choices.items():
+            if name in self.types:
+                types[name] = _dtype_index(value if isinstance(value, str) else str(value))
+            elif name in self.tune:
+                tunes[name] = value if isinstance(value, float) else operator.index(value)
+            else:
+                new._bound[self._param(name).name] = value
+        new._types, new._tunes = tuple(types.items()), tuple(tunes.items())
+        if device is not None:
+            new._device = _device_name(device)
+        new._free = [i for i, p in enumerate(self.params) if p.name not in new._bound]
+        new._full = -1 if new._bound else len(self.params)
+        return new
+
+    def _param(self, name: str) -> Param:
+        for param in self.params:
+            if param.name == name:
+                return param
+        there = [*(p.name for p in self.params), *self.tune, *self.types]
+        raise TypeError(f"kernel {self.name} has no parameter, tuned value or type `{name}`; there "
+                        f"are {', '.join(there)}")
+
+    def tuned(self, *args: Any, nearest: bool = False, store: Optional[str] = None,
+              **names: Any) -> Kernel:
+        """This kernel with the fastest tuned values that `tilewright tune` has stored for such
+        arguments and the device they are on. nearest: those of the nearest sizes will do. store: the
+        file, else as tilewright.h says. ArgumentError: nothing is stored."""
+        kernel, values, gpu = self._prepare(args, names)
+        context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
+        with context.lock:
+            library = context.library
+            launch = _Launch(context, kernel, _target(gpu))  # which takes the tuned values
+            launch.set(values)
+            context.check(library.tw_store_open(context.handle, store and os.fsencode(store),
+                                                byref(opened)))
+            try:
+                context.check(library.tw_launch_tuned(launch.handle, opened, None, nearest, byref(row)))
+                text = _text(row.tune)
+            finally:
+                library.tw_store_close(opened)
+                library.tw_launch_free(launch.handle)
+        pairs = (pair.split("=") for pair in text.split(",") if pair)
+        return kernel.with_(**{n: float(v) if "." in v else int(v) for n, v in pairs})
+
+    # arguments
+
+    def _order(self, args: Sequence[Any], names: dict) -> tuple:
+        """(kernel, a value for each parameter): keywords are choices, or arguments by name."""
+        choices = {n: names.pop(n) for n in list(names) if n in self.types or n in self.tune}
+        kernel = self._choose(choices) if choices else self
+        free = kernel._free
+        if len(args) > len(free) or (len(args) < len(free) and args and not names):
+            raise self._wrong_count(args)
+        given = {self.params[i].name: value for i, value in zip(free, args)}
+        for name, value in names.items():
+            if self._param(name).name in given:
+                raise TypeError(f"kernel {self.name} is given `{name}` twice")
+            given[name] = value
+        return kernel, [given.get(p.name, self._bound.get(p.name)) for p in self.params]
+
+    def _choose(self, choices: dict) -> Kernel:
+        key = tuple(choices.items())
+        found = self._chosen.get(key)
+        if not found:
+            found = self._chosen[key] = self.with_(**choices)
+        return found
+
+    def _wrong_count(self, args: Sequence[Any]) -> TypeError:
+        names = ", ".join(self.params[i].name for i in self._free)
+        return TypeError(f"kernel {self.name} takes {len(self._free)} arguments ({names}); "
+                         f"{len(args)} were given")
+
+    def _taker(self, param: Param) -> Callable[[Any], Any]:
+        """What reads arguments for a parameter: an array as a tuple, or a number."""
+        if not param.is_array:
+            if param.type in self.types:
+                return lambda value: value if isinstance(value, (int, float)) else value.item()
+            if param.type == "bool":
+                return _bool
+            if param.type == "u64":
+                return _u64_bits
+            return float if _IS_FLOAT[_DTYPES.index(param.type)] else operator.index
+        choices = self.types.get(param.type, [param.type])
+        take = _describe if param.is_const else _describe_writable
+        if "tf32" in choices and "f32" not in choices:
+            return lambda value: _f32_as_tf32(take(value))
+        return take
+
+    def _take(self, i: int, value: Any) -> Any:
+        """One argument, read; what is wrong with it is said with its name."""
+        param = self.params[i]
+        if value is None:
+            return None
+        try:
+            value = self._takers[i](value)
+            if isinstance(value, int) and not -2**63 <= value < 2**63:
+                raise ValueError("beyond 64 bits")
+            return value
+        except (TypeError, ValueError, AttributeError) as error:
+            axes = "".join(f"[{d}]" for d in param.shape) or " *" * param.is_array
+            what = f"argument {i + 1} of {self.name}, `{param.name}` ({param.type}{axes})"
+            if param.is_array:
+                raise type(error)(f"{what}, {error}") from None
+            raise type(error)(f"{what}, is {value!r}, expected a number that fits") from None
+
+    def _prepare(self, args: Sequence[Any], names: dict) -> tuple:
+        """(kernel, values, GPU or -1)"""
+        if not names and len(args) == len(self.params) == len(self._free):
+            kernel, given = self, args
+        else:
+            kernel, given = self._order(args, names)
+        values = [self._take(i, value) for i, value in enumerate(given)]
+        return kernel, values, kernel._place(values)
+
+    def _place(self, values: Sequence[Any]) -> int:
+        """Where the arrays are, unless with_(device=…) says more."""
+        places = {v[_DEVICE] for v in values if type(v) is tuple}
+        if self._device == "cpu" and max(places, default=-1) >= 0:
+            raise ArgumentError(f"{self._where(values)}, and the kernel is to run on the cpu")
+        if self._device:
+            return _device_index(self._device)
+        if len(places) > 1:
+            raise ArgumentError(f"{self._where(values)}: put them on one device, or choose it by "
+                                'with_(device="cuda")')
+        return places.pop() if places else -1
+
+    def _where(self, values: Sequence[Any]) -> str:
+        return ", ".join(f"`{p.name}` is on {_target(v[_DEVICE])}"
+                         for p, v in zip(self.params, values) if type(v) is tuple)
+
+    def _renew(self) -> None:
+        """What was made before a fork is not used after it."""
+        if self._epoch != _epoch:
+            self._plans, self._entries, self._epoch = {}, {}, _epoch
+
+    def _set(self, context: _Context, gpu: int, values: Sequence[Any], target: str = "") -> _Launch:
+        """The launch for these, under the context's lock."""
+        launch = context.launch(self, target or _target(gpu), tuple(v is not None for v in values))
+        launch.set(values)
+        return launch
+
+    # running
+
+    def __call__(self, *args: Any, stream: Any = None, **names: Any) -> None:
+        if len(args) == self._full and not names and self._epoch == _epoch:
+            try:
+                values = [take(value) for take, value in zip(self._takers, args)]
+                plan = self._plans.get(_signature(values))
+            except (TypeError, ValueError, AttributeError):  # said with the parameter's name below
+                plan = None
+            if plan:
+                return self._start(plan, values, stream)
+        kernel, values, gpu = self._prepare(args, names)
+        if gpu < 0 and stream is not None:
+            raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
+        if gpu < 0 or any(v is None or (type(v) is tuple and v[_DEVICE] < 0) for v in values):
+            return kernel._run(values, gpu)  # on the host, sizes to be inferred, or to be copied
+        return kernel._start(kernel._make_ready(values, gpu), values, stream)
+
+    def _run(self, values: Sequence[Any], gpu: int) -> None:
+        """Sets what has changed, runs, waits."""
+        context = self.module._context(gpu)
+        if gpu >= 0:
+            _used.last = (context, 0)
+        with context.lock:
+            context.check(context.library.tw_launch_run(self._set(context, gpu, values).handle))
+
+    def _start(self, plan: _Plan, values: list, stream: Any) -> None:
+        """Through an entry: arguments by position, from any thread at once, without a lock."""
+        if plan.gpu >= 0:
+            stream = _stream_of(values, stream)
+            _used.last = (plan.context, stream)
+        elif stream is not None:
+            raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
+        flat = plan.template[:]
+        flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
+        status = _loaded.tw_entry_start(plan.entry, plan.pack(*flat), len(values), stream)
+        if status:
+            text = ctypes.create_string_buffer(4096)
+            _loaded.tw_entry_message(plan.entry, text, len(text))
+            _raise(status, _text(text.value))
+
+    def _make_ready(self, values: list, gpu: int) -> _Plan:
+        """An entry does not know how long arrays are: sizes that are new go through the checks of a
+        launch. There is an entry for each choice of element types."""
+        self._renew()
+        signature = _signature(values)
+        plan = self._plans.get(signature)
+        if plan:
+            return plan
+        context = self.module._context(gpu)
+        types = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) for v in values])
+        with context.lock:
+            launch = self._set(context, gpu, values)
+            context.check(context.library.tw_launch_prepare(launch.handle))
+            plan = self._entries.get(types)
+            if not plan:
+                plan = self._entries[types] = _new_plan(context, launch, values)
+            if len(self._plans) >= _SIZES_KEPT:
+                self._plans.clear()
+            self._plans[signature] = plan
+        return plan
+
+    def verify(self, *args: Any, stream: Any = None, **names: Any) -> Verdict:
+        """Runs the kernel with these arguments, waits, and compares what it wrote with its `ensures`,
+        evaluated in double precision with a tolerance from types and sizes. Raises WrongValues;
+        Unsupported where the kernel has no `ensures`."""
+        kernel, values, gpu = self._prepare(args, names)
+        context, verdict = self.module._context(gpu), _Verdict()
+        with context.lock:
+            if gpu >= 0:  # what the arrays wait for
+                context.check(context.library.tw_stream_wait(context.handle,
+                                                             _stream_of(values, stream)))
+            launch = kernel._set(context, gpu, values)
+            context.check(context.library.tw_launch_run(launch.handle))
+            status = context.library.tw_launch_verify(launch.handle, byref(verdict))
+            found = Verdict(verdict.max_error, verdict.tolerance, verdict.got, verdict.want,
+                            _text(verdict.view), tuple(verdict.at[:verdict.rank]), verdict.checked)
+            try:
+                context.check(status)
+            except WrongValues as error:
+                error.verdict = found
+                raise
+        return found
+
+    # looking
+
+    def _look(self, target: str, sizes: dict) -> tuple:
+        """(context, launch) with these sizes and choices, for no arrays."""
+        choices = {n: sizes.pop(n) for n in list(sizes) if n in self.types or n in self.tune}
+        kernel = self._choose(choices) if choices else self
+        given = {**kernel._bound, **{self._param(n).name: v for n, v in sizes.items()}}
+        values = [kernel._take(i, given[p.name]) if p.name in given else None
+                  for i, p in enumerate(self.params)]
+        context = self.module._context(-1)
+        return context, kernel._set(context, -1, values, target)
+
+    def check(self, target: str = "cpu", **sizes: Any) -> Optional[str]:
+        """Compiles it and checks its synchronisation. Raises CompileError, RaceError with both source
+        lines. Returns why races cannot be told for this kernel, None where they can."""
+        with self.module._context(-1).lock:
+            context, launch = self._look(target, sizes)
+            context.check(context.library.tw_launch_check(launch.handle))
+            why = context.library.tw_launch_undecided(launch.handle)
+            return _text(why) if why else None
+
+    def show(self, after: Optional[str] = None, target: str = "cpu", **sizes: Any) -> str:
+        """The typed program after a pass (None: the last), as text that compiles again."""
+        out = c_char_p()
+        with self.module._context(-1).lock:
+            context, launch = self._look(target, sizes)
+            context.check(context.library.tw_launch_show(launch.handle, after and after.encode(),
+                                                         byref(out)))
+            return _text(out.value)
+
+    def ptx(self, target: str = "sm_80", **sizes: Any) -> str:
+        """What an NVIDIA GPU gets of it. No GPU is needed."""
+        out = c_char_p()
+        with self.module._context(-1).lock:
+            context, launch = self._look(target, sizes)
+            context.check(context.library.tw_launch_show_stage(launch.handle, 1, byref(out)))
+            return _text(out.value)
+
+
+# --- devices and streams ---
+
+_used = threading.local()  # .last: (context, stream) of the thread's latest launch on a GPU
+
+
+def _device_name(device: str) -> str:
+    kind, _, number = device.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not (kind == "cuda" and number.isdigit())):
+        raise ArgumentError(f'there is no device {device!r}; there are "cpu", "cuda", "cuda:1", …')
+    return device
+
+
+def _device_index(device: str) -> int:
+    return -1 if device == "cpu" else int(device.partition(":")[2] or 0)
+
+
+def _target(gpu: int) -> str:
+    return "cpu" if gpu < 0 else "cuda" if gpu == 0 else f"cuda:{gpu}"
+
+
+def _stream_of(values: Sequence[Any], stream: Any) -> int:
+    if stream is None:
+        stream = next((v[_STREAM] for v in values if type(v) is tuple and v[_STREAM] is not None), 0)
+    elif not isinstance(stream, int):
+        if hasattr(stream, "__cuda_stream__"):
+            stream = stream.__cuda_stream__()[1]
+        else:
+            stream = getattr(stream, "cuda_stream", None) or getattr(stream, "ptr", 0)
+    return 0 if stream == _LEGACY_STREAM else stream
+
+
+def devices() -> list:
+    """What there is to run on, "cpu" first: (name, description) each."""
+    found, one = [], _Device()
+    while _library().tw_device_at(len(found), byref(one)):
+        found.append((_text(one.name), _text(one.description)))
+    return found
+
+
+# --- memory of a GPU ---
+
+_gpu_contexts: dict = {}
+_gpu_lock = threading.Lock()
+
+
+def _gpu_context(gpu: int) -> _Context:
+    with _gpu_lock:
+        if gpu not in _gpu_contexts:
+            _gpu_contexts[gpu] = _Context(gpu, 0)
+        return _gpu_contexts[gpu]
+
+
+def _free_memory(context: _Context, address: int) -> None:
+    if context.epoch != _epoch:
+        return  # it is the parent's
+    with context.lock:
+        context.library.tw_device_free(context.handle, address)
+
+
+class DeviceArray:
+    """An array on a GPU, for those who have no library that makes one: empty(), to_device(). PyTorch
+    and CuPy take it by its `__cuda_array_interface__`, without a copy."""
+
+    def __init__(self, shape: Sequence[int], dtype: str, device: str = "cuda"):
+        self.shape = tuple(operator.index(extent) for extent in shape)
+        self._type = _dtype_index(dtype)
+        self.dtype = _DTYPES[self._type]
+        self.nbytes = math.prod(self.shape) * _SIZES[self._type]
+        self.gpu = _device_index(_device_name(device))
+        if self.gpu < 0:
+            raise ArgumentError('a DeviceArray is on a GPU: "cuda", "cuda:1", …')
+        self._context = _gpu_context(self.gpu)
+        out = c_void_p()
+        with self._context.lock:
+            self._context.check(self._context.library.tw_device_allocate(
+                self._context.handle, self.nbytes, byref(out)))
+        self.address = out.value or 0
+        weakref.finalize(self, _free_memory, self._context, self.address).atexit = False
+
+    @property
+    def __cuda_array_interface__(self) -> dict:
+        code = {v: k for k, v in _TYPESTR.items()}.get(self.dtype)
+        if not code:
+            raise AttributeError(f"__cuda_array_interface__ has no {self.dtype}")
+        return {"shape": self.shape, "typestr": ("|" if code[1] == "1" else _NATIVE) + code,
+                "data": (self.address, False), "version": 3, "stream": _LEGACY_STREAM}
+
+    def _copy(self, function: str, host: Any, needs_writing: bool) -> None:
+        array = _describe(host)
+        if (array[_DEVICE] >= 0 or array[_SHAPE] != self.shape or
+                _SIZES[array[_DTYPE]] != _SIZES[self._type]):
+            raise ArgumentError(f"a copy needs an array on the host with shape {self.shape} and elements "
+                                f"of {_SIZES[self._type]} bytes")
+        if needs_writing and not array[_WRITABLE]:
+            raise ArgumentError("the array to copy to is read-only")
+        pair = (self.address, array[_ADDRESS])
+        if needs_writing:
+            pair = (array[_ADDRESS], self.address)
+        context = self._context
+        with context.lock:
+            context.check(context.library.tw_stream_wait(context.handle, None))
+            context.check(getattr(context.library, function)(context.handle, *pair, self.nbytes, None))
+
+    def copy_from(self, host: Any) -> DeviceArray:
+        """Takes the values of an array on the host. Returns itself."""
+        self._copy("tw_device_copy_in", host, False)
+        return self
+
+    def copy_to(self, host: Any) -> Any:
+        """Writes its values into an array on the host, and returns that; waits for the default
+        stream first."""
+        self._copy("tw_device_copy_out", host, True)
+        return host
+
+    def numpy(self) -> Any:
+        """Its values as a new NumPy array (bf16 and the like by the package ml_dtypes)."""
+        import numpy
+        code = {v: k for k, v in _TYPESTR.items()}.get(self.dtype)
+        if not code:
+            import ml_dtypes
+            code = getattr(ml_dtypes, {v: k for k, v in _LONG_NAMES.items()}[self.dtype])
+        return self.copy_to(numpy.empty(self.shape, code))
+
+    def __repr__(self) -> str:
+        return f"<tilewright.DeviceArray {self.dtype}{list(self.shape)} on {_target(self.gpu)}>"
+
+
+def _from_device_array(x: DeviceArray) -> _Array:
+    return x.address, x._type, x.shape, x.gpu, True, None
+
+
+_readers[DeviceArray] = _from_device_array
+
+
+def empty(shape: Sequence[int], dtype: str = "f32", device: str = "cuda") -> DeviceArray:
+    """An array on a GPU, not initialised."""
+    return DeviceArray(shape, dtype, device)
+
+
+def to_device(host: Any, device: str = "cuda") -> DeviceArray:
+    """A copy on a GPU of an array on the host."""
+    array = _describe(host)
+    return DeviceArray(array[_SHAPE], _DTYPES[array[_DTYPE]], device).copy_from(host)
+
+
+# --- what a main() needs ---
+
+
+def cdiv(a: int, b: int) -> int:
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def _gpu_timer(function: Callable[[], Any], context: _Context, stream: int) -> Callable[[], float]:
+    """Times one call on the GPU, by events in the stream that the call before used."""
+    library, handle = context.library, context.handle
+    events = [c_void_p(), c_void_p()]
+    for event in events:
+        context.check(library.tw_event_new(handle, byref(event)))
+
+    def once() -> float:
+        elapsed = c_double()
+        with context.lock:
+            context.check(library.tw_event_record(handle, events[0], stream))
+        function()
+        with context.lock:
+            context.check(library.tw_event_record(handle, events[1], stream))
+            context.check(library.tw_event_elapsed(handle, *events, byref(elapsed)))
+        return elapsed.value
+
+    for event in events:
+        weakref.finalize(once, library.tw_event_free, handle, event).atexit = False
+    return once
+
+
+def _torch_timer(function: Callable[[], Any], torch: Any) -> Callable[[], float]:
+    def once() -> float:
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        function()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+    return once
+
+
+def _host_timer(function: Callable[[], Any]) -> Callable[[], float]:
+    def once() -> float:
+        start = time.perf_counter()
+        function()
+        return (time.perf_counter() - start) * 1e3
+
+    return once
+
+
+def bench(function: Callable[[], Any], warmup: int = 5, repeat: int = 20) -> float:
+    """The median of the milliseconds that `function()` takes, `repeat` times after `warmup` times.
+    By the GPU's own clock where it works: if PyTorch has a GPU in use in this process, in its current
+    stream; else if the function's latest launch was on one. Each is waited for, and caches stay as they
+    are. On the host by the clock of the wall."""
+    _used.last = None
+    for _ in range(max(warmup, 1)):
+        function()
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available() and torch.cuda.is_initialized():
+        once = _torch_timer(function, torch)
+    elif getattr(_used, "last", None):
+        once = _gpu_timer(function, *_used.last)
+    else:
+        once = _host_timer(function)
+    return statistics.median(once() for _ in range(repeat))
+
+
+def _on_host(x: Any) -> Any:
+    """As a NumPy array of doubles or integers."""
+    import numpy
+    if isinstance(x, DeviceArray):
+        x = x.numpy()
+    elif hasattr(x, "detach"):  # PyTorch
+        x = x.detach().to("cpu", dtype=sys.modules["torch"].float64).numpy()
+    elif hasattr(x, "get") and hasattr(x, "__cuda_array_interface__"):  # CuPy
+        x = x.get()
+    x = numpy.asarray(x)
+    return x.astype("f8") if x.dtype.kind in "fV" else x
+
+
+def allclose(actual: Any, expected: Any, rtol: float = 1e-3, atol: float = 1e-4) -> bool:
+    """Whether |actual - expected| <= atol + rtol |expected| everywhere, the shapes are the same and
+    NaNs are nowhere or in the same places. Arrays of NumPy, PyTorch, CuPy, here or on a GPU."""
+    import numpy
+    a, b = _on_host(actual), _on_host(expected)
+    return a.shape == b.shape and bool(numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows under a header, in columns, numbers to the right."""
+    cells = [[f"{x:.3f}" if isinstance(x, float) else str(x) for x in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells)]
+    is_text = [any(not c.replace(".", "").lstrip("-").isdigit() for c in column) for column in zip(*cells)]
+    lines = []
+    for row in (list(header), *cells):
+        parts = [cell.ljust(w) if text else cell.rjust(w)
+                 for cell, w, text in zip(row, widths, is_text or [False] * len(widths))]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(f"tilewright {_library().tw_version().decode()}, {library_path()}")
+    for _name, _description in devices():
+        print(f"{_name:8} {_description}")

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""What `cmake --install` puts where: manual page and completions with every option, examples against the installed
+library by pkg-config and by find_package, a .deb that runs in a root with nothing but libc."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import fail
+
+EXAMPLES = {
+    "callbacks": r"the kernel says: .*\n(.*\n){2}cancelled by the caller; the library holds memory\nthen 0 bytes\n",
+    "other_arrays": r"in: y = 2 4 6\nout: 8 x 8, on device 0 of type 2\n",
+    "launches": r"[\d.]+ microseconds a launch\ny\[255\] = 15000\n",
+    "matmul": r"c\[3\]\[4\] = 14, c\[49\]\[39\] = 49\n",
+    "messages": r"the program compiles, but .* race:\nerror line 6, column 20: (.*\n)*note line 6, .*sync\(\)(.*\n)*.*\^\n",
+    "tuned_values": r"BM: 3 values, group 0\n(.*\n)*BM = 64 is not allowed\ny\[31\] = 1000\n",
+    "verified": r"20 values are right: 1\nY\[19\] is 18\.9369, expected 19\.0000\n",
+}
+INSTALLED = """bin/tilewright include/tilewright.h share/man/man1/tilewright.1 share/tilewright/python/tilewright.py
+    share/bash-completion/completions/tilewright share/zsh/site-functions/_tilewright share/tilewright/kernels/matmul/shared.tile
+    share/tilewright/examples/c/matmul.c share/tilewright/examples/python/matmul.py share/doc/tilewright/language.md
+    share/doc/tilewright/README.md share/doc/tilewright/copyright"""
+
+
+def run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, **more)
+    if done.returncode != 0:
+        fail(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def commands(tool):
+    """{command: (options with dashes, letters with a dash)} as `help` has them."""
+    names = re.findall(r"^  ([a-z]+) ", run([tool, "help"]), re.M)
+    found = {}
+    for name in names:
+        text = run([tool, "help", name])
+        found[name] = (re.findall(r"^ {2}.{4}(--[\w-]+)", text, re.M), re.findall(r"^ {2}(-\w),", text, re.M))
+    return found
+
+
+def environment_variables(tool):
+    return re.findall(r"^  ([A-Z_]+) ", run([tool, "help"]), re.M)
+
+
+def test_man(page, options, tool):
+    """Every command, option and variable, no more, and no warning where a formatter is."""
+    text = open(page).read().replace("\\-", "-")
+    for name, (long, letters) in options.items():
+        section = re.search(rf"^\.SS tilewright {name} .*?(?=^\.S[SH])", text, re.M | re.S)
+        if not section:
+            fail(f"tilewright(1) has no {name}")
+        shown = re.findall(r"^(?:\\fB(-\w)\\fR, )?\\fB(--[\w-]+)\\fR", section.group(), re.M)
+        if [o for _, o in shown] != long or [o for o, _ in shown if o] != letters:
+            fail(f"tilewright(1), {name}: {shown}, help has {long}")
+    missing = [v for v in environment_variables(tool) if f".B {v}\n" not in text]
+    if missing:
+        fail(f"tilewright(1) has no {missing}")
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-Kutf8", "-Tutf8", "-ww", page], capture_output=True, text=True)
+        if done.returncode != 0 or done.stderr or "NAME" not in done.stdout:
+            fail(f"groff: {done.stderr}")
+
+
+def complete(script, words):
+    """What bash would offer for the last word."""
+    program = f'. "{script}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    return run(["bash", "--norc", "-c", program, "bash", *words]).split()
+
+
+def test_completion(share, options, tool):
+    script = f"{share}/bash-completion/completions/tilewright"
+    zsh = open(f"{share}/zsh/site-functions/_tilewright").read()
+    for name, (long, letters) in options.items():
+        part = re.search(rf"^        {name}\)\n(.*?) ;;\n", zsh, re.M | re.S).group(1)
+        missing = [o for o in long + letters if not re.search(rf"{o}=?\[", part)]
+        if missing:
+            fail(f"zsh, {name}: no {missing}")
+    if shutil.which("zsh"):
+        run(["zsh", "-n", f"{share}/zsh/site-functions/_tilewright"])
+    if not shutil.which("bash"):
+        return
+    if sorted(complete(script, ["tilewright", ""])) != sorted(options) or complete(script, ["tilewright", "b"]) != ["bench", "build"]:
+        fail("bash does not complete commands")
+    for name, (long, _) in options.items():
+        offered = complete(script, ["tilewright", name, "x", "--"])
+        if sorted(offered) != sorted([*long, "--help"]):
+            fail(f"bash, {name}: {offered}, help has {long}")
+    values = {"stage": complete(script, ["tilewright", "show", "f", "--stage", ""]), "fill": complete(script, ["tilewright", "run", "f", "--fill", ""])}
+    for stage in values["stage"]:
+        run([tool, "show", "kernels/matmul/shared.tile", "--stage", stage])
+    for kind in values["fill"]:
+        run([tool, "run", "kernels/matmul/shared.tile", "--fill", kind, "--set", "m=4,n=4,k=4"])
+    if complete(script, ["tilewright", "run", "f", "--device", "cu"]) != ["cuda"] or len(values["stage"]) != 3 or len(values["fill"]) != 4:
+        fail(f"bash does not complete values: {values}")
+    if complete(script, ["tilewright", "show", "f", "--after", ""]) != [line.split()[0] for line in run([tool, "show", "--passes"]).splitlines()]:
+        fail("bash does not complete passes")
+    if complete(script, ["tilewright", "check", "kernels/matmul/sha"]) != ["kernels/matmul/shared.tile"]:
+        fail("bash does not complete files")
+
+
+def test_examples(prefix, library, folder, environment):
+    """Under 60 lines each; one by pkg-config, all by find_package. The GPU is the driver of the tests."""
+    source = f"{prefix}/share/tilewright/examples/c"
+    names = {os.path.basename(path)[:-2]: len(open(path).readlines()) for path in glob.glob(f"{source}/*.c")}
+    if set(names) != set(EXAMPLES) or max(names.values()) >= 60:
+        fail(f"examples/c: {names}")
+    compiler, flags = os.environ.get("CC", "cc"), os.environ.get("CFLAGS", "")
+    environment = dict(environment, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    if shutil.which("pkg-config"):
+        where = dict(environment, PKG_CONFIG_PATH=f"{library}/pkgconfig", LD_LIBRARY_PATH=library)
+        line = f"{compiler} {flags} -std=c11 -Wall -Werror {source}/matmul.c $(pkg-config --cflags --libs tilewright) -o {folder}/matmul"
+        run(["sh", "-c", line], env=where)
+        if not re.fullmatch(EXAMPLES["matmul"], run([f"{folder}/matmul"], env=where)):
+            fail("matmul by pkg-config")
+    run(["cmake", "-S", source, "-B", f"{folder}/examples", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={compiler}",
+         f"-DCMAKE_C_FLAGS=-Wall -Werror {flags}"], env=environment)
+    run(["cmake", "--build", f"{folder}/examples", "-j2"], env=environment)
+    for name, expected in EXAMPLES.items():
+        out = run([f"{folder}/examples/{name}"], env=environment)
+        if not re.fullmatch(expected, out):
+            fail(f"{name} prints\n{out}")
+
+
+def test_python(prefix, environment):
+    """The installed file finds the installed library, and runs the installed example."""
+    here = dict(environment, PYTHONPATH=f"{prefix}/share/tilewright/python")
+    here.pop("TILEWRIGHT_LIBRARY", None)
+    path = run([sys.executable, "-c", "import tilewright; print(tilewright.library_path())"], env=here).strip()
+    if not os.path.realpath(path).startswith(os.path.realpath(prefix)):
+        fail(f"the installed tilewright.py takes {path}")
+    run([sys.executable, f"{prefix}/share/tilewright/examples/python/matmul.py", "-s", "32"], env=here)
+
+
+def test_deb(build, folder, version):
+    """Unpacked by dpkg into an empty root, to which libc is copied: nothing else is needed."""
+    run(["cpack", "-G", "DEB", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none", "-B", f"{folder}/deb"], cwd=build)
+    package, = glob.glob(f"{folder}/deb/*.deb")
+    root = f"{folder}/root"
+    for part in ("var/lib/dpkg/updates", "var/lib/dpkg/info"):
+        os.makedirs(f"{root}/{part}")
+    open(f"{root}/var/lib/dpkg/status", "w").close()
+    if run(["dpkg-deb", "-f", package, "Version"]).strip() != version:
+        fail("the package is of another version")
+    depends = run(["dpkg-deb", "-f", package, "Depends"])
+    if not re.fullmatch(r"libc6 \(>= [\d.]+\)\n", depends):
+        fail(f"the package depends on {depends}")
+    if os.geteuid() != 0:
+        run(["dpkg-deb", "-x", package, root])
+    else:
+        run(["dpkg", f"--root={root}", "--force-depends", "--unpack", package])
+    for file in ("lib/python3/dist-packages/tilewright.py", "share/zsh/vendor-completions/_tilewright", "lib/libtilewright.so.0"):
+        if not os.path.exists(f"{root}/usr/{file}"):
+            fail(f"the package has no /usr/{file}")
+    for library in re.findall(r"(/\S+) \(0x", run(["ldd", f"{root}/usr/bin/tilewright"])):
+        os.makedirs(root + os.path.dirname(library), exist_ok=True)
+        shutil.copy(library, root + library)
+    command = ["/usr/bin/tilewright", "run", "/usr/share/tilewright/kernels/matmul/shared.tile", "--set", "m=40,n=50,k=60", "--fill", "rand", "--verify"]
+    inside = ["chroot", root] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot", root]
+    if "verified: 2000 elements" not in run([*inside, *command], env={"PATH": "/usr/bin:/usr/sbin:/bin:/sbin"}):
+        fail("the program of the package does not verify")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    build = os.path.dirname(tool)
+    plain = "-fsanitize" not in os.environ.get("CFLAGS", "")
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = f"{folder}/usr"
+        run(["cmake", "--install", build, "--prefix", prefix])
+        missing = [file for file in INSTALLED.split() if not os.path.exists(f"{prefix}/{file}")]
+        if missing:
+            fail(f"not installed: {missing}")
+        options = commands(tool)
+        test_man(f"{prefix}/share/man/man1/tilewright.1", options, tool)
+        test_completion(f"{prefix}/share", options, tool)
+        config, = glob.glob(f"{prefix}/lib*/**/tilewright.pc", recursive=True)
+        environment = dict(os.environ, PYTHONPATH="")
+        test_examples(prefix, os.path.dirname(os.path.dirname(config)), folder, environment)
+        if plain:
+            test_python(prefix, environment)
+        if plain and all(shutil.which(program) for program in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "chroot", "ldd")):
+            test_deb(build, folder, run([tool, "version"]).split()[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+"""python/tilewright.py: values, errors, threads, the end of the interpreter, a GPU (tests/cuda), the examples."""
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import fail
+
+PRELUDE = """
+import sys
+sys.path.insert(0, "python")
+import ctypes, threading
+import numpy as np
+import tilewright as tw
+shared = tw.load("kernels/matmul/shared.tile")["matmul_v1"]
+random = np.random.default_rng(1)
+a, b = random.random((40, 33), "f4"), random.random((33, 48), "f4")
+c = np.empty((40, 48), "f4")
+def need(truth, what=""):
+    if not truth: sys.exit(f"line {sys._getframe(1).f_lineno}: {what}")
+def refused(kind, text, call):
+    try: call()
+    except kind as error:
+        need(text in str(error), f"{error!r} does not say {text!r}")
+        return error
+    sys.exit(f"line {sys._getframe(1).f_lineno}: not refused: {text}")
+def capsule(array, device=1, address=None, versioned=False, readonly=False):
+    "What __dlpack__ gives of a C-contiguous NumPy array."
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    tensor = tw._DLTensor(address or array.ctypes.data, device, 0, array.ndim, 2, 32, 1, shape, None, 0)
+    whole = tw._DLVersioned(1, 0, None, None, int(readonly), tensor) if versioned else tensor
+    kept.append((shape, whole, array))
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return make(ctypes.addressof(whole), b"dltensor_versioned" if versioned else b"dltensor", None)
+kept = []
+class Lends:
+    "An array that offers DLPack alone."
+    def __init__(self, array, device=1, address=None, **how):
+        self.array, self.device, self.address, self.how = array, device, address, how
+    def __dlpack__(self, stream=None, max_version=None):
+        self.stream = stream
+        return capsule(self.array, self.device, self.address, **self.how)
+    def __dlpack_device__(self): return self.device, 0
+"""
+
+VALUES = """
+shared(40, 48, 33, a, b, c)
+need(tw.allclose(c, a @ b))
+found = shared.verify(40, 48, 33, a, b, c)
+need(found.checked == 40 * 48 and 0 < found.max_error <= found.tolerance, found)
+for call in (lambda: shared(a=a, b=b, c=c), lambda: shared.with_(n=48, k=33)(40, a, b, c),
+             lambda: shared(40, 48, 33, c=c, a=a, b=b), lambda: shared(40, 48, 33, Lends(a), Lends(b), Lends(c, versioned=True)),
+             lambda: shared.with_(T="f32")(40, 48, 33, memoryview(a.copy()), b, memoryview(c))):
+    c[:] = 0
+    call()
+    need(tw.allclose(c, a @ b))
+h = [x.astype("f2") for x in (a, b, c)]
+shared(40, 48, 33, *h)
+need(tw.allclose(h[2], h[0].astype("f4") @ h[1].astype("f4"), rtol=1e-2))
+bits = [(x.view("u4") >> 16).astype("u2") for x in (a, b)]
+out = np.zeros((40, 48), "u2")
+shared(40, 48, 33, *[tw.view(x, "bf16") for x in (*bits, out)])
+wide = lambda x: (x.astype("u4") << 16).view("f4")
+need(tw.allclose(wide(out), wide(bits[0]) @ wide(bits[1]), rtol=1e-2))
+tuned = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
+need(tuned.tune["BK"] == [16, 32] and tuned.types == {"T": ["f32", "f16", "bf16"]}, tuned.tune)
+need([p.name for p in tuned.params if p.is_static] == ["n", "k"] and tuned.params[3].shape == ("m", "k"))
+tuned(40, 48, 33, a, b, c, BM=64, BN=128)
+need(tw.allclose(c, a @ b) and "BM=64" in repr(tuned.with_(BM=64)))
+tf32 = tw.load("kernels/matmul/tf32.tile")
+k = tf32[next(iter(tf32))]
+k(40, 48, 33, a, b, c)
+need(tw.allclose(c, a @ b, rtol=1e-2))
+one = tw.compile("kernel one(f64 by, u64 n, bool twice, f64 *y) grid(1) warps(1)"
+                 "{ global f64 Y[4] = y; Y[0 +: 4] = (twice ? 2 : 1) * by; print(n); }")["one"]
+y = np.zeros(4)
+one(0.1, 2**64 - 1, True, y)
+need((y == 0.2).all(), y)
+import array
+z = array.array("d", [0] * 4)
+one(0.25, 0, np.bool_(False), z)
+need(list(z) == [0.25] * 4, z)
+need("ld.shared" in shared.ptx("sm_80", m=64, n=64, k=64) and "kernel matmul_v1" in shared.show("check", n=8, k=8))
+need(shared.check() is None)
+need(tw.cdiv(7, 2) == 4 and tw.bench(lambda: shared(a=a, b=b, c=c), 1, 3) > 0)
+need(not tw.allclose(c, c + 1) and not tw.allclose(c, c[1:]))
+need(tw.table(["m", "name"], [[1, "x"], [10, "yy"]]) == " m  name\\n 1  x\\n10  yy", tw.table(["m", "name"], [[1, "x"], [10, "yy"]]))
+try:
+    import torch
+    t = [torch.from_numpy(x.copy()) for x in (a, b, c)]
+    t[2].zero_()
+    shared(40, 48, 33, *t)
+    need(tw.allclose(t[2], a @ b))
+    h = [x.to(torch.bfloat16) for x in t]
+    shared(40, 48, 33, *h)
+    need(tw.allclose(h[2], h[0].float() @ h[1].float(), rtol=1e-2))
+    refused(ValueError, "argument 4 of matmul_v1, `a` (T[m][k]), is not row-major", lambda: shared(33, 48, 40, t[0].T, t[1], t[2]))
+except ImportError:
+    pass
+"""
+
+ERRORS = """
+def of_a(array): return lambda: shared(40, 48, 33, array, b, c)
+sealed = c.copy(); sealed.flags.writeable = False
+steps = np.lib.stride_tricks.as_strided
+for kind, text, call in [
+    (ValueError, "argument 4 of matmul_v1, `a` (T[m][k]), is not row-major and contiguous: shape (40, 33) has strides (4, 160); pass numpy.ascontiguousarray", of_a(np.asfortranarray(a))),
+    (ValueError, "`a`", of_a(np.zeros((80, 33), "f4")[::2])),
+    (tw.ArgumentError, "argument 4 of matmul_v1, `a` (T[m][k]), has the other byte order (>f4)", of_a(a.astype(">f4"))),
+    (ValueError, "`a` (T[m][k]), has elements of type complex64, which there is none of here", of_a(a.astype("c8"))),
+    (ValueError, "`a` is f64, but T = {f32, f16, bf16}", of_a(a.astype("f8"))),
+    (ValueError, "`a` is f16, so T = f16; `b` is f32, expected f16", of_a(a.astype("f2"))),
+    (ValueError, "`m` is set to 40, but it is 41 by `a` (axis 0)", of_a(np.zeros((41, 33), "f4"))),
+    (ValueError, "`a` is f32[1320], expected T[m][k]", of_a(a.reshape(-1))),
+    (ValueError, "`a` has 7 axes", of_a(a.reshape(1, 1, 1, 1, 1, 40, 33))),
+    (ValueError, "argument 6 of matmul_v1, `c` (T[m][n]), is read-only", lambda: shared(40, 48, 33, a, b, sealed)),
+    (ValueError, "`c` (T[m][n]), is read-only", lambda: shared(40, 48, 33, a, b, Lends(c, versioned=True, readonly=True))),
+    (ValueError, "`a` (T[m][k]), is on a device of DLPack's type 10", of_a(Lends(a, 10))),
+    (TypeError, "`a` (T[m][k]), is a list, expected an array", of_a([1.0])),
+    (TypeError, "argument 3 of matmul_v1, `k` (i32), is 33.0, expected a number that fits", lambda: shared(40, 48, 33.0, a, b, c)),
+    (ValueError, "`m` = 4294967296 does not fit i32", lambda: shared(2**32, 48, 33, a, b, c)),
+    (ValueError, "argument 1 of matmul_v1, `m` (i32), is 18446744073709551616, expected a number that fits", lambda: shared(2**64, 48, 33, a, b, c)),
+    (TypeError, "takes 6 arguments (m, n, k, a, b, c); 5 were given", lambda: shared(40, 48, 33, a, b)),
+    (TypeError, "is given `a` twice", lambda: shared(40, 48, 33, a, b, c, a=a)),
+    (TypeError, "has no parameter, tuned value or type `BQ`; there are m, n, k, a, b, c, T", lambda: shared(40, 48, 33, a, b, c, BQ=1)),
+    (ValueError, "no array was given for `c`", lambda: shared(a=a, b=b)),
+    (ValueError, "f64 is none of T = {f32, f16, bf16}", lambda: shared(40, 48, 33, a, b, c, T="f64")),
+    (ValueError, "there is no element type f31; there are f64, f32", lambda: shared.with_(T="f31")),
+    (ValueError, "there is no device 'gpu'", lambda: shared.with_(device="gpu")),
+    (ValueError, "`stream` is for a GPU", lambda: shared(40, 48, 33, a, b, c, stream=1)),
+    (ValueError, "elements of 4 bytes cannot be taken as bf16", lambda: tw.view(a, "bf16")),
+    (tw.Unsupported, "no GPU to run on", lambda: shared.with_(device="cuda")(40, 48, 33, a, b, c)),
+    (KeyError, "has no kernel 'matmul'; there are: matmul_v1", lambda: tw.load("kernels/matmul/shared.tile")["matmul"]),
+    (FileNotFoundError, "no/such.tile", lambda: tw.load("no/such.tile")),
+]:
+    refused(kind, text, call)
+text = open("kernels/matmul/shared.tile").read()
+broken = refused(tw.CompileError, "^~~", tw.compile(text.replace("dot(ra", "dor(ra"), "mine.tile")["matmul_v1"].check)
+refused(tw.CompileError, "mine.tile:10:12: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
+first = broken.messages[0]
+need((first.severity, first.file, first.line) == ("error", "mine.tile", 20) and "dor" in first.text, first)
+racy = tw.compile(text.replace("sync();", "", 1))["matmul_v1"]
+refused(tw.RaceError, "put `sync()` between the two", lambda: racy(40, 48, 33, a, b, c))
+refused(tw.RaceError, "while other threads may still be writing", racy.check)
+wrong = tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; ensures C == 3.0; }")["w"]
+error = refused(tw.WrongValues, "C[0] is 2, expected 3", lambda: wrong.verify(np.zeros(4, "f4")))
+need(error.verdict.at == (0,) and error.verdict.got == 2)
+refused(tw.Unsupported, "has no `ensures`", lambda: tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; }")["w"].verify(np.zeros(4, "f4")))
+out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; assume(n < 4); C[0 +: 4] = 2.0; }")["w"]
+refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))
+shared(40, 48, 33, a, b, c)
+need(tw.allclose(c, a @ b), "after errors")
+"""
+
+THREADS = """
+tuned = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
+wrong = []
+def work(seed):
+    mine = np.random.default_rng(seed)
+    for i in range(12):
+        m, n, k = 8 + 8 * (i % 3), 16 * (1 + seed % 4), 40
+        x, y, z = mine.random((m, k), "f4"), mine.random((k, n), "f4"), np.empty((m, n), "f4")
+        try:
+            tuned(m, n, k, x, y, z, BK=(16, 32)[i % 2])
+            if not tw.allclose(z, x @ y): wrong.append((seed, i))
+        except Exception as error: wrong.append(error)
+        try: tuned(m + 1, n, k, x, y, z)
+        except tw.ArgumentError as error:
+            if f"set to {m + 1}" not in str(error): wrong.append(error)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+need(not wrong, wrong)
+import os
+child = os.fork()
+if child == 0:
+    shared(40, 48, 33, a, b, c)
+    os._exit(0 if tw.allclose(c, a @ b) else 1)
+need(os.waitpid(child, 0)[1] == 0, "a forked process")
+import multiprocessing
+def part(seed):
+    x = np.full((40, 33), seed, "f4")
+    shared(40, 48, 33, x, b, c)
+    return tw.allclose(c, x @ b)
+stop = threading.Event()
+def busy():
+    while not stop.is_set(): work(1)
+other = threading.Thread(target=busy)
+other.start()
+with multiprocessing.get_context("fork").Pool(2) as pool: # forked while that thread is in the library
+    need(all(pool.map(part, range(6))), "a pool of processes")
+stop.set()
+other.join()
+import gc
+for i in range(50): # modules go with their kernels
+    tw.compile(f"kernel k{i}(f32 *c) grid(1) warps(1) {{ global f32 C[4] = c; C[0 +: 4] = {i}.0; }}")[f"k{i}"](np.zeros(4, "f4"))
+gc.collect()
+# The interpreter ends while a daemon thread is in a kernel, and with objects alive.
+large = [random.random((1024, 1024), "f4") for _ in range(3)]
+def forever():
+    while True: shared(1024, 1024, 1024, *large)
+threading.Thread(target=forever, daemon=True).start()
+import time; time.sleep(0.2)
+print("ended")
+"""
+
+TUNED = """
+k = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
+refused(tw.ArgumentError, "no tuned values are stored", lambda: k.tuned(640, 48, 33, np.zeros((640, 33), "f4"), b, np.zeros((640, 48), "f4")))
+best = k.tuned(40, 48, 33, a, b, c)
+need(all(name in repr(best) for name in ("BM=", "BN=", "BK=", "WARPS=")), best)
+best(40, 48, 33, a, b, c)
+need(tw.allclose(c, a @ b))
+need(repr(k.tuned(640, 48, 33, np.zeros((640, 33), "f4"), b, np.zeros((640, 48), "f4"), nearest=True)) == repr(best))
+"""
+
+GPU = """
+need([name for name, _ in tw.devices()] == ["cpu", "cuda", "cuda:1"], tw.devices())
+da, db, dc = tw.to_device(a), tw.to_device(b), tw.empty((40, 48))
+shared(40, 48, 33, da, db, dc)
+need(tw.allclose(dc, a @ b))
+need(shared.verify(40, 48, 33, da, db, dc).checked == 40 * 48)
+shared.with_(device="cuda")(40, 48, 33, a, b, c)
+need(tw.allclose(c, a @ b))
+need(tw.bench(lambda: shared(40, 48, 33, da, db, dc), 1, 3) > 0)
+
+class Spy: # which stream each start is given
+    def __init__(self, library): self.library, self.streams = library, []
+    def __getattr__(self, name): return getattr(self.library, name)
+    def tw_entry_start(self, entry, arguments, count, stream):
+        self.streams.append(stream)
+        return self.library.tw_entry_start(entry, arguments, count, stream)
+spy = tw._loaded = Spy(tw._loaded)
+context = tw._gpu_context(0)
+streams = []
+for _ in range(2):
+    out = ctypes.c_void_p()
+    need(spy.tw_stream_new(context.handle, ctypes.byref(out)) == 0)
+    streams.append(out.value)
+
+class Interface: # CuPy's way
+    def __init__(self, array, **more):
+        self.__cuda_array_interface__ = dict(array.__cuda_array_interface__, **more)
+zero = np.zeros((40, 48), "f4")
+def runs(stream, call):
+    dc.copy_from(zero)
+    spy.streams.clear()
+    call()
+    need(spy.streams == [stream], spy.streams)
+    need(tw.allclose(dc, a @ b))
+runs(0, lambda: shared(40, 48, 33, Interface(da), Interface(db), Interface(dc)))
+runs(streams[0], lambda: shared(40, 48, 33, Interface(da, stream=streams[0]), db, dc))
+runs(streams[1], lambda: shared(40, 48, 33, Interface(da, stream=streams[0]), db, dc, stream=streams[1]))
+class Stream: cuda_stream = streams[0]
+runs(streams[0], lambda: shared(40, 48, 33, da, db, dc, stream=Stream()))
+lent = [Lends(x, 2, y.address) for x, y in ((a, da), (b, db), (c, dc))]
+runs(0, lambda: shared(40, 48, 33, *lent))
+need(lent[0].stream == 1, "the owner is told in which stream it is used")
+
+import types # PyTorch's ways, where there is none
+fake = types.ModuleType("torch")
+class Tensor:
+    def __init__(self, array): self.array, self.shape, self.is_cuda = array, array.shape, True
+    dtype = "torch.float32"
+    def is_contiguous(self): return True
+    def data_ptr(self): return self.array.address
+    def get_device(self): return self.array.gpu
+Tensor.__module__ = "torch"
+fake._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: streams[1])
+real, sys.modules["torch"] = sys.modules.get("torch"), fake
+runs(streams[1], lambda: shared(40, 48, 33, *map(Tensor, (da, db, dc))))
+runs(streams[0], lambda: shared(40, 48, 33, *map(Tensor, (da, db, dc)), stream=streams[0]))
+del sys.modules["torch"]
+
+for kind, text, call in [
+    (ValueError, "`a` is on cuda, `b` is on cuda, `c` is on cpu: put them on one device", lambda: shared(40, 48, 33, da, db, c)),
+    (ValueError, "`n` is set to 48, but it is 33 by `c` (axis 1)", lambda: shared(40, 48, 33, da, db, da)),
+    (ValueError, "`a` is on cuda, `b` is on cuda, `c` is on cuda, and the kernel is to run on the cpu", lambda: shared.with_(device="cpu")(40, 48, 33, da, db, dc)),
+    (ValueError, "`a` is on cuda, `b` is on cuda:1", lambda: shared(40, 48, 33, da, tw.to_device(b, "cuda:1"), dc)),
+    (ValueError, "a copy needs an array on the host with shape (40, 33)", lambda: da.copy_to(c)),
+    (ValueError, "`a` (T[m][k]), is not row-major", lambda: shared(40, 48, 33, Interface(da, strides=(4, 160)), db, dc)),
+    (ValueError, "`c` (T[m][n]), is read-only", lambda: shared(40, 48, 33, da, db, Interface(dc, data=(dc.address, True)))),
+    (ValueError, "`c` (T[m][n]), is masked", lambda: shared(40, 48, 33, da, db, Interface(dc, mask=dc))),
+]:
+    refused(kind, text, call)
+second = [tw.to_device(x, "cuda:1") for x in (a, b, c)]
+shared(40, 48, 33, *second)
+need(tw.allclose(second[2], a @ b), "on the second GPU")
+
+wrong = []
+def work(seed): # entries start from any thread
+    x, y = random.random((8, 16), "f4"), random.random((16, 16 + 16 * (seed % 2)), "f4")
+    dx, dy, dz = tw.to_device(x), tw.to_device(y), tw.empty((8, y.shape[1]))
+    for _ in range(5):
+        shared(8, y.shape[1], 16, dx, dy, dz)
+    if not tw.allclose(dz, x @ y): wrong.append(seed)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+for t in threads: t.start()
+for t in threads: t.join()
+need(not wrong, wrong)
+scale = tw.compile("kernel scale(i32 n, f32 by, const f32 *x, f32 *y) grid(n) warps(1)"
+                   "{ global f32 X[n][32] = x, Y[n][32] = y; Y[block.x +: 1][0 +: 32] = X[block.x +: 1][0 +: 32] * by; }")["scale"]
+x = tw.to_device(np.arange(64, dtype="f4").reshape(2, 32))
+scale(2, 0.5, x, x)
+need((x.numpy() == np.arange(64).reshape(2, 32) / 2).all())
+print("ended")
+"""
+
+
+def run(program, ended="", environment=None):
+    done = subprocess.run([sys.executable, "-c", PRELUDE + program], capture_output=True, text=True, timeout=100,
+                          env=dict(os.environ, **(environment or {})))
+    if done.returncode != 0 or ended not in done.stdout:
+        fail(f"status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+STRUCTS = {"tw_config": "_Config", "tw_message": "_Message", "tw_param": "_Param", "tw_scalar": "_Scalar", "tw_tune": "_Tune",
+           "tw_type": "_Type", "tw_verdict": "_Verdict", "tw_tuned": "_Tuned", "tw_device": "_Device"}
+
+
+def test_structs(folder):
+    """Each struct has the header's fields, in places of their own; numbers are the header's."""
+    sys.path.insert(0, "python")
+    import tilewright
+    lines = []
+    for c_name, name in STRUCTS.items():
+        struct = getattr(tilewright, name)
+        lines += [f'_Static_assert(sizeof({c_name}) == {ctypes.sizeof(struct)}, "{c_name}");']
+        lines += [f'_Static_assert(offsetof({c_name}, {field}) == {getattr(struct, field).offset}, "{c_name}.{field}");'
+                  for field, *_ in struct._fields_]
+    lines += [f'_Static_assert(TW_{d.upper()} == {i}, "{d}");' for i, d in enumerate(tilewright._DTYPES)]
+    lines += [f'_Static_assert(TW{name} == {getattr(tilewright, name)}, "{name}");' for name in re.findall(
+        r"_[A-Z_]+", "_OK _NO_MEMORY _BAD_ARGUMENT _BAD_PROGRAM _NO_FILE _FAULT _WRONG_VALUES _NOT_FOUND _UNSUPPORTED "
+        "_CANCELLED _UNSYNCHRONISED _NOT_ASSUMED _INTEGER _FLOAT _POINTER")]
+    places = "offsetof(tw_array, rank) == 12 && offsetof(tw_array, shape) == 16 && offsetof(tw_array, place) == 64"
+    lines += [f'_Static_assert({places} && sizeof(tw_array) == 72 && sizeof(tw_argument) == 16, "packed by hand");']
+    with open(f"{folder}/structs.c", "w") as out:
+        out.write('#include "tilewright.h"\n' + "\n".join(lines) + "\nint main(void) { return 0; }\n")
+    done = subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Iinclude", "-fsyntax-only", f"{folder}/structs.c"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        fail(done.stderr)
+    version = re.search(r'TW_VERSION "(.*?)"', open("include/tilewright.h").read()).group(1)
+    if version != tilewright.__version__:
+        fail(f"tilewright.py is of version {tilewright.__version__}, the library {version}")
+
+
+def test_examples():
+    for arguments, expected in ((["matmul.py", "-s", "64", "-s", "100"], r"m +n +k  name +latency \(ms\) +tflops\n +64 .*numpy"),
+                                (["softmax.py"], r"(?s)1024 +1000  softmax.*softmax.tile:8:.*maximum"),
+                                (["attention.py"], r"(?s)causal: 51200 elements.*64 +128 +8 ")):
+        done = subprocess.run([sys.executable, f"examples/python/{arguments[0]}", *arguments[1:]], capture_output=True,
+                              text=True, timeout=100, env=dict(os.environ, PYTHONPATH="python"))
+        if done.returncode != 0 or not re.search(expected, done.stdout):
+            fail(f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def test_document():
+    """The first program of docs/python.md, and the error that it shows."""
+    text = open("docs/python.md").read()
+    program = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S).group(1)
+    error = re.search(r"<!-- python error -->\n```text\n(.*)\n```", text).group(1)
+    run(program + f"\nrefused(ValueError, {error!r}, lambda: matmul(m, n, k, np.asfortranarray(a), b, c))")
+
+
+def test_library(library):
+    """What is not there, or is another library, is said."""
+    for path, text in (("/not/there.so", "/not/there.so"), ("libm.so.6", "is no libtilewright")):
+        done = subprocess.run([sys.executable, "-c", PRELUDE], capture_output=True, text=True,
+                              env=dict(os.environ, TILEWRIGHT_LIBRARY=path))
+        if done.returncode != 1 or text not in done.stderr or "ImportError" not in done.stderr:
+            fail(f"TILEWRIGHT_LIBRARY={path}: {done}")
+    done = subprocess.run([sys.executable, "python/tilewright.py"], capture_output=True, text=True, check=True)
+    if library not in done.stdout or "\ncpu " not in done.stdout:
+        fail(f"python tilewright.py: {done}")
+
+
+def main():
+    if "-fsanitize" in os.environ.get("CFLAGS", ""):
+        return  # a library with sanitizers does not load into another program
+    library = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libtilewright.so")
+    os.environ["TILEWRIGHT_LIBRARY"] = library
+    with tempfile.TemporaryDirectory() as folder:
+        test_structs(folder)
+    test_library(library)
+    run(VALUES, ended="18446744073709551615")
+    run(ERRORS)
+    run(THREADS, "ended")
+    with tempfile.TemporaryDirectory() as folder:
+        store = {"TILEWRIGHT_STORE": f"{folder}/tuned.db"}
+        subprocess.run([sys.argv[1], "tune", "kernels/matmul/tuned.tile", "--set", "m=40,n=48,k=33"], check=True, capture_output=True,
+                       timeout=60, env=dict(os.environ, **store))
+        run(TUNED, environment=store)
+    run(GPU, "ended", {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_SM": "90"})
+    test_document()
+    test_examples()
+    launch = subprocess.run([sys.executable, "bench/python_launch.py", "10"], capture_output=True, text=True, timeout=100,
+                            env=dict(os.environ, PYTHONPATH="python", TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"]))
+    if launch.returncode != 0 or "tw_entry_start" not in launch.stdout:
+        fail(f"python_launch.py: {launch}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+/* The commands as a manual page, and as scripts that complete words in bash and zsh: written when
+ * the program is built (cmake/install.cmake), by the program. */
+#include "help_forms.h"
+#include "commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const help_forms[] = {"man", "bash", "zsh", NULL};
+
+/* --- what goes behind an option --- */
+
+static const char *target_word(int i)
+{
+    return tw_target_at(i);
+}
+
+static const char *device_word(int i)
+{
+    static const char *const first[] = {"cpu", "cuda", "sim"};
+    return i < 3 ? first[i] : tw_target_at(i - 2); /* the targets but "cpu" */
+}
+
+static const char *dtype_word(int i)
+{
+    return i < TW_DTYPE_COUNT ? tw_dtype_name((tw_dtype)i) : NULL;
+}
+
+/* What completes the value of an option, by its name: words, or a function that gives them. */
+static const struct {
+    const char *option, *words;
+    const char *(*word)(int index);
+} values[] = {
+    {"device", NULL, device_word},
+    {"target", NULL, target_word},
+    {"sm", NULL, target_word},
+    {"type", NULL, dtype_word},
+    {"after", NULL, tw_pass_name},
+    {"stage", "tile layout ptx", NULL},
+    {"fill", "rand zero iota ones", NULL},
+    {"copies", "early late", NULL},
+    {"export", "c json", NULL},
+    {"compiler", "nvcc clang", NULL},
+    {"as", "man bash zsh", NULL},
+};
+enum { VALUES = sizeof values / sizeof *values };
+
+/* The words for an option's value with a space between; NULL: none. The caller frees. */
+static char *value_words(const struct option_spec *s)
+{
+    char *text = NULL;
+    for (int i = 0; i < VALUES; i++) {
+        if (strcmp(values[i].option, s->name) != 0)
+            continue;
+        if (values[i].words)
+            return need_text("%s", values[i].words);
+        for (int k = 0; values[i].word(k); k++)
+            append_text(&text, "%s%s", k ? " " : "", values[i].word(k));
+    }
+    return text;
+}
+
+static bool takes(const struct option_spec *s, const char *what)
+{
+    return s->value && strstr(s->value, what);
+}
+
+/* The options that the command has, one after the other; NULL: no more. */
+static const struct option_spec *next_option(const struct command *c, const struct option_spec *at)
+{
+    at = at ? at + 1 : c->options;
+    while (at && at->name && at->elsewhere)
+        at++;
+    return at && at->name ? at : NULL;
+}
+
+/* --- the manual page (groff_man(7)) --- */
+
+/* Lines; a dot or an apostrophe in front would be a request. */
+static void man_text(FILE *out, const char *text, bool joined)
+{
+    bool at_start = true;
+    for (; *text; text++) {
+        if (at_start && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        at_start = *text == '\n';
+        if (*text == '\\')
+            fputs("\\e", out);
+        else if (*text == '-')
+            fputs("\\-", out);
+        else
+            fputc(joined && *text == '\n' ? ' ' : *text, out);
+    }
+}
+
+static void man_option(FILE *out, const struct option_spec *s)
+{
+    fputs(".TP\n", out);
+    if (s->letter)
+        fprintf(out, "\\fB\\-%c\\fR, ", s->letter);
+    fputs("\\fB\\-\\-", out);
+    man_text(out, s->name, true);
+    fputs("\\fR", out);
+    if (s->value) {
+        fputs(" \\fI", out);
+        man_text(out, s->value, true);
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    man_text(out, s->help, true);
+    fputc('\n', out);
+}
+
+/* Two spaces in front of each line are not shown. */
+static void man_examples(FILE *out, const char *text)
+{
+    fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", out);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char *line = need_text("%.*s", (int)length, text);
+        man_text(out, line + strspn(line, " "), false);
+        fputc('\n', out);
+        free(line);
+        text += length + (text[length] == '\n');
+    }
+    fputs(".RE\n.fi\n", out);
+}
+
+static void man_command(FILE *out, const struct command *c)
+{
+    fprintf(out, ".SS tilewright %s ", c->name);
+    man_text(out, c->arguments, true);
+    fputc('\n', out);
+    man_text(out, c->about, false);
+    fputc('\n', out);
+    for (const struct option_spec *s = NULL; (s = next_option(c, s));)
+        man_option(out, s);
+    if (c->examples)
+        man_examples(out, c->examples);
+}
+
+static void man_page(FILE *out)
+{
+    fprintf(out, ".TH TILEWRIGHT 1 \"\" \"tilewright %s\" \"User commands\"\n", tw_version());
+    fputs(".SH NAME\ntilewright \\- tile kernels, compiled and run\n"
+          ".SH SYNOPSIS\n.B tilewright\n.I COMMAND\n[\\fIOPTIONS\\fR]\n"
+          ".SH DESCRIPTION\nCompiles tile kernels, programs that say what a GPU thread block does "
+          "with "
+          "tiles of matrices, runs them on the CPU, on NVIDIA GPUs and on a simulator, and checks "
+          "what "
+          "they do.\n.SH COMMANDS\n",
+          out);
+    for (const struct command *const *c = command_list; *c; c++)
+        man_command(out, *c);
+    fprintf(out, ".SH EXIT STATUS\n%s.SH ENVIRONMENT\n", help_statuses);
+    for (int i = 0; help_variables[i][0]; i++) {
+        fprintf(out, ".TP\n.B %s\n", help_variables[i][0]);
+        man_text(out, help_variables[i][1], true);
+        fputc('\n', out);
+    }
+    fputs(".SH SEE ALSO\nThe documents that come with it: the language, GPUs, tuning, Python.\n",
+          out);
+}
+
+/* --- bash (its manual, "Programmable Completion") --- */
+
+static void bash_values(FILE *out, const struct command *c)
+{
+    for (const struct option_spec *s = NULL; (s = next_option(c, s));) {
+        if (!s->values)
+            continue;
+        char *words = value_words(s);
+        fprintf(out, "    %s:--%s", c->name, s->name);
+        if (s->letter)
+            fprintf(out, " | %s:-%c", c->name, s->letter);
+        if (words)
+            fprintf(out, ") words='%s' ;;\n", words);
+        else
+            fprintf(out, ") kind=%s ;;\n",
+                    takes(s, "FILE")     ? "file"
+                    : takes(s, "FOLDER") ? "directory"
+                                         : "none");
+        free(words);
+    }
+}
+
+static void bash_options(FILE *out, const struct command *c)
+{
+    fprintf(out, "    %s) words='", c->name);
+    for (const struct option_spec *s = NULL; (s = next_option(c, s));)
+        fprintf(out, "--%s ", s->name);
+    fputs("--help' ;;\n", out);
+}
+
+static void bash_names(FILE *out)
+{
+    for (const struct command *const *c = command_list; *c; c++)
+        fprintf(out, "%s%s", c == command_list ? "" : " ", (*c)->name);
+}
+
+static void bash_script(FILE *out)
+{
+    fputs("# Completes words of `tilewright` in bash.\n"
+          "_tilewright()\n{\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+          "    local command=${COMP_WORDS[1]} words= kind=\n"
+          "    COMPREPLY=()\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$command:$COMP_CWORD\" = help:2 ]; then\n"
+          "        words='",
+          out);
+    bash_names(out);
+    fputs("'\n        case $word in -*) words='--as --help --version' ;; esac\n"
+          "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+          "        return\n    fi\n"
+          "    case $command:$before in\n",
+          out);
+    for (const struct command *const *c = command_list; *c; c++)
+        bash_values(out, *c);
+    fputs("    esac\n    if [ -z \"$words$kind\" ]; then\n"
+          "        kind=file\n"
+          "        case $word in -*) kind= ;; esac\n"
+          "    fi\n"
+          "    if [ -z \"$words$kind\" ]; then\n    case $command in\n",
+          out);
+    for (const struct command *const *c = command_list; *c; c++)
+        bash_options(out, *c);
+    fputs("    esac\n    fi\n"
+          "    [ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+          "    case $kind in file | directory) COMPREPLY=($(compgen -A \"$kind\" -- \"$word\")) ;; "
+          "esac\n"
+          "}\n"
+          "complete -o filenames -F _tilewright tilewright\n",
+          out);
+}
+
+/* --- zsh (zshcompsys(1), _arguments) --- */
+
+/* In single quotes and, of a description, in brackets: its first line. */
+static void zsh_text(FILE *out, const char *text)
+{
+    for (; *text && *text != '\n'; text++)
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else if (strchr("[]:\\", *text))
+            fprintf(out, "\\%c", *text);
+        else
+            fputc(*text, out);
+}
+
+static void zsh_value(FILE *out, const struct option_spec *s)
+{
+    char *words = value_words(s);
+    for (int i = 0; i < s->values; i++) {
+        fputc(':', out);
+        zsh_text(out, s->value);
+        fputc(':', out);
+        if (words)
+            fprintf(out, "(%s)", words);
+        else
+            fputs(takes(s, "FILE") ? "_files" : takes(s, "FOLDER") ? "_files -/" : " ", out);
+    }
+    free(words);
+}
+
+/* One of two names excludes the other, unless it may be repeated, as those with values. */
+static void zsh_option(FILE *out, const struct option_spec *s)
+{
+    for (int name = s->letter ? 0 : 1; name < 2; name++) {
+        fputs("            '", out);
+        if (s->values)
+            fputc('*', out);
+        else if (s->letter)
+            fprintf(out, "(-%c --%s)", s->letter, s->name);
+        if (name == 0)
+            fprintf(out, "-%c[", s->letter);
+        else
+            fprintf(out, "--%s%s[", s->name, s->values == 1 ? "=" : "");
+        zsh_text(out, s->help);
+        fputc(']', out);
+        zsh_value(out, s);
+        fputs("' \\\n", out);
+    }
+}
+
+static void zsh_command(FILE *out, const struct command *c)
+{
+    fprintf(out, "        %s)\n        _arguments \\\n", c->name);
+    for (const struct option_spec *s = NULL; (s = next_option(c, s));)
+        zsh_option(out, s);
+    if (strcmp(c->name, "help") == 0) {
+        fputs("            '1:command:(", out);
+        bash_names(out);
+        fputs(")' ;;\n", out);
+    } else {
+        fprintf(out, "            '--help[all about it]'%s ;;\n",
+                strstr(c->arguments, "FILE") ? " '*:file:_files -g \"*.(tile|ptx|cu)\"'" : "");
+    }
+}
+
+static void zsh_script(FILE *out)
+{
+    fputs("#compdef tilewright\n# Completes words of `tilewright` in zsh.\n"
+          "_tilewright() {\n"
+          "    local context state state_descr line\n    typeset -A opt_args\n"
+          "    local -a commands\n    commands=(\n",
+          out);
+    for (const struct command *const *c = command_list; *c; c++) {
+        fprintf(out, "        '%s:", (*c)->name);
+        zsh_text(out, (*c)->summary);
+        fputs("'\n", out);
+    }
+    fputs("    )\n    _arguments -C '1:command:->command' '*::argument:->rest'\n"
+          "    case $state in\n    command) _describe command commands ;;\n"
+          "    rest)\n        case $words[1] in\n",
+          out);
+    for (const struct command *const *c = command_list; *c; c++)
+        zsh_command(out, *c);
+    fputs("        esac ;;\n    esac\n}\n"
+          "if [ \"$funcstack[1]\" = _tilewright ]; then\n    _tilewright \"$@\"\n"
+          "else\n    compdef _tilewright tilewright\nfi\n",
+          out);
+}
+
+bool help_form(FILE *out, const char *form)
+{
+    static void (*const write[])(FILE * out) = {man_page, bash_script, zsh_script};
+    for (int i = 0; help_forms[i]; i++)
+        if (strcmp(form, help_forms[i]) == 0) {
+            write[i](out);
+            return true;
+        }
+    return false;
+}
