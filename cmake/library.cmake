@@ -19,34 +19,70 @@ endforeach()
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
+# The shared library is held to a size (tests/cli/test_library.py). So what compiles and reports is made small, which costs
+# it little; what runs, the CPU engine and the simulator, is made fast; -O3 is for the loops that it pays for.
+include(small)
+set(small_sources ${library_sources})
+list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu/(exec|frame|launch|ensures|atomic)|sim/)")
+file(GLOB sim_reports ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c ${PROJECT_SOURCE_DIR}/src/sim/sim_*found.c
+    ${PROJECT_SOURCE_DIR}/src/sim/sim_assembled.c ${PROJECT_SOURCE_DIR}/src/sim/sim_operands.c
+    ${PROJECT_SOURCE_DIR}/src/sim/sim_builtin.c ${PROJECT_SOURCE_DIR}/src/sim/sim_value.c)
+list(APPEND small_sources ${sim_reports})
+set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
 # FMA and F16C, and for AVX-512; the engine chooses when it starts. So are, but for AVX-512, the simulator's loops over
-# lanes. They are loops over arrays: -O3 even where the rest is -O2; nobody looks at the exceptions that floats raise, so a
-# value that is not needed may be computed, and a loop with a choice in it vectorised.
-function(add_routines name sources)
-    add_library(${name} OBJECT ${sources})
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -fno-trapping-math ${ARGN})
-    set(object_libraries ${object_libraries} ${name} PARENT_SCOPE)
+# lanes. They are loops over arrays, which -O2 is to vectorise; nobody looks at the exceptions that floats raise, so a
+# value that is not needed may be computed, and a loop with a choice in it vectorised. Where the first set is but for
+# machines without AVX2, which are few and old, it is made small.
+function(add_routines name sources optimise)
+    set(o3 "/(routines_(dot|magnitude|math|reduce|elementwise)|dot_bf16|sim_access)[^/]*$")
+    set(os "/sim_(approx|convert|half)[^/]*$") # seldom what a program waits for
+    foreach(level O2 O3 Os)
+        set(files ${sources})
+        set(flags ${optimise})
+        if(level STREQUAL "O3")
+            list(FILTER files INCLUDE REGEX ${o3})
+        elseif(level STREQUAL "Os")
+            list(FILTER files INCLUDE REGEX ${os})
+        else()
+            list(FILTER files EXCLUDE REGEX "${o3}|${os}")
+        endif()
+        if(NOT files)
+            continue()
+        endif()
+        list(TRANSFORM flags REPLACE -O2 -${level})
+        add_library(${name}_${level} OBJECT ${files})
+        target_compile_options(${name}_${level} PRIVATE "$<$<CONFIG:Release>:${flags}>"
+            -fno-trapping-math ${ARGN})
+        list(APPEND object_libraries ${name}_${level})
+    endforeach()
+    set(object_libraries ${object_libraries} PARENT_SCOPE)
 endfunction()
 if(routine_sources)
-    add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}")
     include(CheckCCompilerFlag)
     check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
+    set(fast -O2 -ftree-vectorize -fvect-cost-model=dynamic)
+    set(first_set ${fast})
     if(TILEWRIGHT_TAKES_V3)
-        add_routines(tilewright_routines_v3 "${routine_sources};${sim_loop_sources}"
+        set(first_set -Os)
+    endif()
+    add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
+    if(TILEWRIGHT_TAKES_V3)
+        add_routines(tilewright_routines_v3 "${routine_sources};${sim_loop_sources}" "${fast}"
             -march=x86-64-v3 -DROUTINES_V3 -DSIM_V3)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
         list(FILTER routine_sources EXCLUDE REGEX routines_magnitude) # four doubles a vector are what it is made for
-        add_routines(tilewright_routines_v4 "${routine_sources}"
+        add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_BF16)
             add_routines(tilewright_routines_bf16
-                "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c"
+                "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
                 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
@@ -57,6 +93,7 @@ foreach(objects ${object_libraries})
     target_include_directories(${objects} PRIVATE
         ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(${objects} PRIVATE tilewright_options)
+    target_compile_options(${objects} PRIVATE ${small_compile_options})
     set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     list(APPEND library_objects $<TARGET_OBJECTS:${objects}>)
 endforeach()
@@ -92,5 +129,8 @@ foreach(kind static shared)
     target_link_libraries(tilewright_${kind} PRIVATE $<BUILD_INTERFACE:tilewright_options>
         Threads::Threads m ${CMAKE_DL_LIBS})
 endforeach()
+target_link_options(tilewright_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/tilewright.map
+    ${small_link_options})
+set_property(TARGET tilewright_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tilewright.map)
 set_target_properties(tilewright_shared PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

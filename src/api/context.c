@@ -2,6 +2,8 @@
  */
 #include "api/objects.h"
 
+#include "base/platform.h"
+
 #include <string.h>
 
 static void clear_messages(tw_context *ctx)
@@ -125,6 +127,20 @@ void context_arena(tw_context *ctx, struct arena *a)
     arena_init(a, &ctx->allocator, &ctx->recovery);
 }
 
+/* The caller's threads, or a pool. */
+static bool find_threads(tw_context *ctx)
+{
+    const tw_config *config = &ctx->config;
+    int threads = config->threads > 0 ? config->threads : platform_cores();
+    ctx->parallel = (struct parallel){config->parallel, config->parallel_user, threads};
+    if (config->parallel)
+        return true;
+    ctx->pool = platform_pool_new(&ctx->allocator, threads);
+    if (ctx->pool)
+        ctx->parallel = platform_pool_parallel(ctx->pool);
+    return ctx->pool != NULL;
+}
+
 tw_status tw_context_new(const tw_config *config, tw_context **out)
 {
     if (!out)
@@ -142,7 +158,8 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         ctx->config = *config;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
     ctx->config.cache = NULL; /* the caller's text */
-    if (!ctx->cache) {
+    if (!ctx->cache || !find_threads(ctx)) {
+        cuda_cache_close(ctx->cache);
         context_object_free(ctx, ctx, sizeof *ctx);
         return TW_NO_MEMORY;
     }
@@ -172,6 +189,8 @@ void tw_context_free(tw_context *ctx)
         tw_expected_free(ctx->expected);
     while (ctx->stores)
         tw_store_close(ctx->stores);
+    platform_queue_free(ctx->queue);
+    platform_pool_free(ctx->pool);
     cpu_kept_free(&ctx->kept, &ctx->allocator);
     cuda_close(ctx->cuda);
     cuda_cache_close(ctx->cache);

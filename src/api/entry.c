@@ -1,12 +1,14 @@
-/* Entries: a kernel of a GPU with types and tuned values fixed, started by position from any
- * number of threads.
+/* Entries: a kernel with types and tuned values fixed, started by position from any number of
+ * threads.
  *
  * A start whose variant is known takes the quick way: the arguments are checked and a key is made
  * of them in one pass, the variant is looked up without a lock (entry_table.h), the grid is a
  * program (launch_sizes.h), and the kernel is launched with one call of the driver. Whatever that
  * way cannot vouch for (the first start of a variant, an argument that is refused, workspace, a
  * thread without a context) goes the other way: under the entry's lock, with the machinery of
- * launches and its messages.
+ * launches and its messages. On the host what is started runs on the thread that starts it, with the
+ * pool of the context that the entry came from where no other has it; only a new variant, and what
+ * is to be said of a fault, takes the lock.
  *
  * For that an entry has a context of its own with the module compiled afresh, so nothing that is
  * done elsewhere with the context that it came from meets it.
@@ -38,7 +40,8 @@ struct entry_variant {
     struct entry_variant *next;
     struct variant *variant;
     struct launch_sizes sizes;
-    bool quick; /* the driver's launch is all that there is to do */
+    bool quick;                        /* the driver's launch is all that there is to do */
+    const struct cpu_program *program; /* the host's */
     struct cuda_quick launch;
     int passed;                       /* arguments that the kernel is given, */
     unsigned char from[ENTRY_PARAMS]; /* by parameter */
@@ -52,6 +55,8 @@ struct tw_entry {
     struct entry_table table;
     /* under the lock */
     struct platform_lock *lock;
+    bool on_host;
+    struct cpu_options options; /* the host's */
     tw_context *owner;
     tw_context *ctx; /* its own */
     tw_launch *launch;
@@ -296,6 +301,10 @@ static struct entry_variant *describe(tw_entry *e, struct variant *v, const stru
     struct entry_variant *out = arena_new(&v->arena, struct entry_variant);
     out->item.word = arena_copy(&v->arena, key->word, (size_t)key->words * sizeof *key->word);
     out->variant = v;
+    out->program = v->program;
+    if (e->on_host)
+        return out;
+    trim(v);
     out->quick = !v->ir->cooperative;
     for (size_t i = 0; i < v->lowered->params.count; i++) {
         const struct lower_param *p = &v->lowered->params.data[i];
@@ -342,11 +351,10 @@ static tw_status make_variant(const struct entry_call *c, struct given *g,
         status = TW_BAD_ARGUMENT;
     l->variant = v;
     l->prepared = status == TW_OK;
-    if (status == TW_OK)
+    if (status == TW_OK && !e->on_host)
         status = launch_load(l);
     if (status != TW_OK)
         return status;
-    trim(v);
     struct entry_variant *made = describe(e, v, &g->key);
     made->next = e->variants;
     e->variants = made;
@@ -364,10 +372,12 @@ static tw_status variant_of(const struct entry_call *c, struct given *g,
     *out = find_variant(c->entry, g);
     if (*out)
         return TW_OK;
-    tw_status status = launch_not_captured(
-        c->entry->launch, c->stream,
-        "it was not started with such arguments before, and cannot be compiled while the stream is "
-        "captured: call tw_entry_ready before the capture");
+    tw_status status = TW_OK;
+    if (!c->entry->on_host)
+        status = launch_not_captured(
+            c->entry->launch, c->stream,
+            "it was not started with such arguments before, and cannot be compiled while the "
+            "stream is captured: call tw_entry_ready before the capture");
     if (status == TW_OK)
         status = make_room(c, g);
     if (status == TW_OK)
@@ -413,25 +423,85 @@ static tw_status slow_body(void *user)
     tw_status status = check_arguments(c, &g);
     if (status == TW_OK)
         status = variant_of(c, &g, &v);
-    return status == TW_OK ? enqueue(c, &g, v) : status;
+    return status == TW_OK && !c->entry->on_host ? enqueue(c, &g, v) : status;
 }
 
-static tw_status start_slowly(const struct entry_call *c)
+/* A call on the entry's own context; what it has to say is kept. */
+static tw_status locked_call(tw_entry *e, tw_status (*body)(void *call), void *call)
 {
-    tw_entry *e = c->entry;
     platform_lock(e->lock);
-    struct entry_call call = *c;
-    tw_status status = context_call(e->ctx, slow_body, &call);
+    tw_status status = context_call(e->ctx, body, call);
     if (status != TW_OK)
         snprintf(e->message, sizeof e->message, "%s", tw_context_messages(e->ctx));
     platform_unlock(e->lock);
     return status;
 }
 
+static tw_status start_slowly(const struct entry_call *c)
+{
+    struct entry_call call = *c;
+    return locked_call(c->entry, slow_body, &call);
+}
+
+/* --- on the host --- */
+
+struct fault_call {
+    tw_context *ctx;
+    const struct cpu_fault *fault;
+};
+
+static tw_status say_fault(void *user)
+{
+    const struct fault_call *c = user;
+    if (c->fault->kind != CPU_NO_MEMORY && c->fault->kind != CPU_CANCELLED)
+        report_fault(c->ctx, c->fault);
+    return fault_status(c->fault->kind);
+}
+
+/* How long arrays are is the caller's word: as long as anything can be. */
+static struct cpu_argument host_argument(const struct entry_param *p, uint64_t value)
+{
+    switch (p->kind) {
+    case TW_POINTER:
+        return (struct cpu_argument){.data = (void *)(uintptr_t)value, .bytes = PTRDIFF_MAX};
+    case TW_FLOAT:
+        return (struct cpu_argument){
+            .scalar = {.is_float = true, .f = dtype_load_f64(p->dtype, &value)}};
+    case TW_INTEGER: break;
+    }
+    return (struct cpu_argument){.scalar = {.i = (int64_t)value}};
+}
+
+static tw_status start_on_host(const struct entry_call *c)
+{
+    tw_entry *e = c->entry;
+    struct given g;
+    const struct entry_variant *v = NULL;
+    if (c->count == e->param_count && take_arguments(e, c->arguments, &g))
+        v = find_variant(e, &g);
+    if (!v) {
+        tw_status status = start_slowly(c);
+        if (status != TW_OK || !take_arguments(e, c->arguments, &g))
+            return status;
+        v = find_variant(e, &g);
+    }
+    struct cpu_argument args[ENTRY_PARAMS];
+    struct cpu_fault fault;
+    for (int i = 0; i < e->param_count; i++)
+        args[i] = host_argument(&e->params[i], g.value[i]);
+    if (cpu_launch(v->program, args, &e->options, &fault) == CPU_OK)
+        return TW_OK;
+    return locked_call(e, say_fault, &(struct fault_call){e->ctx, &fault});
+}
+
+/* --- the calls --- */
+
 tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream)
 {
     if (!e || (count > 0 && !arguments))
         return TW_BAD_ARGUMENT;
+    if (e->on_host)
+        return start_on_host(&(struct entry_call){e, arguments, count, NULL, true});
     if (count == e->param_count && start_quickly(e, arguments, stream))
         return TW_OK;
     return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = true});
@@ -518,13 +588,21 @@ static tw_status open_own(tw_entry *e, const tw_launch *l)
     tw_module *module;
     tw_kernel *kernel;
     config.cache = cuda_cache_folder(owner->cache);
+    config.parallel = owner->parallel.run;
+    config.parallel_user = owner->parallel.user;
+    config.threads = owner->parallel.threads;
     tw_status status = tw_context_new(&config, &e->ctx);
     if (status == TW_OK)
         status = tw_module_from_text(e->ctx, source->name, source->text, source->length, &module);
     if (status == TW_OK)
         status = tw_kernel_for_target(tw_module_kernel_at(module, l->kernel->index),
                                       l->kernel->target, &kernel);
-    return status == TW_OK ? tw_launch_new(kernel, &e->launch) : status;
+    if (status == TW_OK)
+        status = tw_launch_new(kernel, &e->launch);
+    e->on_host = !l->kernel->device;
+    if (status == TW_OK)
+        e->options = host_options(e->ctx);
+    return status;
 }
 
 static void take_choice(tw_entry *e, const tw_launch *l)
@@ -560,9 +638,6 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(l->ctx, "tw_entry_new: `out` is NULL");
-    if (!l->kernel->device)
-        return context_refuse(l->ctx, "tw_entry_new: the launch's kernel is for the host: ask "
-                                      "tw_kernel_for_target for \"cuda\"");
     tw_status status = context_call(l->ctx, resolve, l);
     if (status != TW_OK)
         return status;

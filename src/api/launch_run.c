@@ -1,8 +1,6 @@
 /* Launches: prepare, run, verify. */
 #include "api/objects.h"
 
-#include "base/platform.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -365,69 +363,11 @@ struct cpu_argument *launch_arguments(tw_launch *l)
     return d->errors ? NULL : args;
 }
 
-static bool varies(const int thread[3])
-{
-    return thread[0] >= 0 && thread[1] >= 0 && thread[2] >= 0;
-}
-
-static void report_fault(tw_launch *l, const struct cpu_fault *f)
-{
-    struct diag *d = &l->ctx->diag;
-    diag_error(d, f->loc, "%s", f->message);
-    if (f->kind == CPU_BAD_ARGUMENT)
-        return;
-    if (f->way_out[0])
-        diag_note(d, f->loc, "%s", f->way_out);
-    if (varies(f->thread))
-        diag_note(d, LOC_NONE,
-                  "in block (%" PRId64 ", %" PRId64 ", %" PRId64 "), thread (%d, %d, %d)",
-                  f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
-    else
-        diag_note(d, LOC_NONE, "in block (%" PRId64 ", %" PRId64 ", %" PRId64 ")", f->block[0],
-                  f->block[1], f->block[2]);
-}
-
-static tw_status fault_status(enum cpu_fault_kind kind)
-{
-    switch (kind) {
-    case CPU_OK: return TW_OK;
-    case CPU_BAD_ARGUMENT: return TW_BAD_ARGUMENT;
-    case CPU_NO_MEMORY: return TW_NO_MEMORY;
-    case CPU_CANCELLED: return TW_CANCELLED;
-    case CPU_ASSUME: return TW_NOT_ASSUMED;
-    default: return TW_FAULT;
-    }
-}
-
 struct run_call {
     tw_launch *launch;
     int runs;
     double milliseconds; /* of one */
 };
-
-static tw_status run_on_cpu(struct run_call *call, const struct cpu_argument *args)
-{
-    tw_launch *l = call->launch;
-    tw_context *ctx = l->ctx;
-    struct cpu_options options = {
-        .allocator = &ctx->allocator,
-        .kept = &ctx->kept,
-        .threads = ctx->config.threads,
-        .print = ctx->config.print,
-        .print_user = ctx->config.print_user,
-        .cancelled = ctx->config.cancelled,
-        .cancelled_user = ctx->config.cancelled_user,
-    };
-    struct cpu_fault fault = {.kind = CPU_OK};
-    double from = platform_seconds();
-    enum cpu_fault_kind kind = CPU_OK;
-    for (int i = 0; i < call->runs && kind == CPU_OK; i++)
-        kind = cpu_launch(l->variant->program, args, &options, &fault);
-    call->milliseconds = 1e3 * (platform_seconds() - from) / call->runs;
-    if (kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED)
-        report_fault(l, &fault);
-    return fault_status(kind);
-}
 
 static tw_status run_call(void *user)
 {
@@ -439,7 +379,10 @@ static tw_status run_call(void *user)
     if (status != TW_OK)
         return status;
     const struct cpu_argument *args = launch_arguments(l);
-    return args ? run_on_cpu(call, args) : TW_BAD_ARGUMENT;
+    if (!args)
+        return TW_BAD_ARGUMENT;
+    context_settle(l->ctx);
+    return launch_on_host(l, args, call->runs, &call->milliseconds);
 }
 
 tw_status tw_launch_run(tw_launch *l)
@@ -498,9 +441,10 @@ static tw_status verify_call(void *user)
     status = args ? launch_fetch(l, args) : TW_BAD_ARGUMENT;
     if (status != TW_OK)
         return status;
+    context_settle(l->ctx);
     struct ensures_report r = {.ok = false};
-    if (!ensures_check_kept(&l->ctx->scratch, l->variant->ir, args, l->ctx->config.threads,
-                            call->kept, &r)) {
+    if (!ensures_check_kept(&l->ctx->scratch, l->variant->ir, args, l->ctx->parallel, call->kept,
+                            &r)) {
         diag_error(d, r.loc, "`ensures` cannot be evaluated: %s", r.message);
         return TW_UNSUPPORTED;
     }

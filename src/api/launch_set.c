@@ -29,6 +29,7 @@ static tw_status launch_make(void *user)
     l->type_set = arena_array(a, bool, info->type_count);
     l->types = arena_array(a, enum dtype, info->type_count);
     l->choice = choice_new(a, info);
+    l->begun.args = arena_array(a, struct cpu_argument, info->param_count);
     return TW_OK;
 }
 
@@ -84,6 +85,7 @@ void tw_launch_free(tw_launch *l)
             break;
         }
     tw_module *m = l->kernel->module;
+    launch_settle(l);
     launch_destroy(l);
     module_launch_gone(m);
 }

@@ -7,6 +7,7 @@
  *   resolve.c     what follows from it: types, tuned values, sizes
  *   variant.c     one compiled version for each choice, kept
  *   launch_run.c  prepare, run, verify
+ *   launch_host.c launches on the host: at once, in the background, by entries
  *   look.c        check, show, devices
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both
  *                 pass
@@ -52,7 +53,10 @@ struct tw_context {
     tw_build *builds;
     tw_expected *expected;
     tw_store *stores;
-    struct cuda *cuda; /* opened when first needed */
+    struct platform_pool *pool;   /* NULL: the caller has one */
+    struct parallel parallel;     /* that, or the caller's */
+    struct platform_queue *queue; /* of launches begun; NULL: none was */
+    struct cuda *cuda;            /* opened when first needed */
     struct cuda_cache *cache;
     tw_entry *entries;
     struct cpu_kept kept;
@@ -149,6 +153,17 @@ void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *s
 /* For people: the layouts and accesses of a lowered kernel. show_layout.c */
 void show_layout(struct text *out, const struct lowered *lowered, const char *target);
 
+/* A launch in the background: what it runs with, and what came of it. */
+struct begun {
+    struct platform_job job;
+    struct variant *variant; /* NULL: none is under way */
+    struct cpu_argument *args;
+    enum cpu_fault_kind kind;
+    struct cpu_fault fault;
+    void (*done)(void *user, tw_launch *l, tw_status status);
+    void *user;
+};
+
 struct tw_launch {
     tw_context *ctx;
     tw_launch *next;
@@ -169,6 +184,7 @@ struct tw_launch {
     struct variant *variant; /* while prepared */
     struct arena started;    /* what stands behind `gpu` */
     struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
+    struct begun begun;
 };
 
 /* What is wrong with the array by itself; NULL: nothing. */
@@ -199,6 +215,16 @@ bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1:
 bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
 /* PTX to be assembled, in the call in progress. */
 struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length);
+/* Runs a prepared launch of the host's kernel `runs` times; the time of one. Reports. */
+tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
+                         double *milliseconds);
+/* How a launch of this context runs on the host; for several threads at once. */
+struct cpu_options host_options(tw_context *ctx);
+void report_fault(tw_context *ctx, const struct cpu_fault *f);
+tw_status fault_status(enum cpu_fault_kind kind);
+void context_settle(tw_context *ctx); /* waits for all launches that were begun */
+void launch_settle(tw_launch *l);     /* for this one */
+
 /* Prepares and runs a launch of a GPU's kernel `runs` times; the time of one. Reports.
  * launch_gpu.c */
 tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);

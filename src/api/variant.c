@@ -119,11 +119,14 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
 
 void variant_free(tw_context *ctx, struct variant *v)
 {
-    for (tw_launch *l = ctx->launches; l; l = l->next)
+    for (tw_launch *l = ctx->launches; l; l = l->next) {
+        if (l->begun.variant == v)
+            launch_settle(l);
         if (l->variant == v) {
             l->variant = NULL;
             l->prepared = false;
         }
+    }
     cuda_unload(ctx->cuda, v->module);
     arena_free(&v->arena);
     context_object_free(ctx, v, sizeof *v);

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/platform.h"
 
 #include <dirent.h>
@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -22,86 +20,13 @@
 #define PATH_MAX 4096
 #endif
 
-/* --- threads and time --- */
-
-int platform_cores(void)
-{
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
-#endif
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores > 0 ? (int)cores : 1;
-}
+/* --- time --- */
 
 double platform_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-void platform_yield(void)
-{
-    sched_yield();
-}
-
-void *platform_thread(void)
-{
-    static _Thread_local char own;
-    return &own;
-}
-
-struct job {
-    pthread_t thread;
-    bool started;
-    void (*body)(void *user, int index);
-    void *user;
-    int index;
-};
-
-static void *job_run(void *argument)
-{
-    struct job *job = argument;
-    job->body(job->user, job->index);
-    return NULL;
-}
-
-/* Signals for the program are left to its own threads; faults stay with the thread at fault. */
-static void block_signals(sigset_t *before)
-{
-    sigset_t all;
-    sigfillset(&all);
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-enum { MOST_JOBS = 256 }; /* further indices run on the caller's thread */
-
-void platform_parallel(int count, void (*body)(void *user, int index), void *user)
-{
-    struct job jobs[MOST_JOBS];
-    int started = count < MOST_JOBS ? count : MOST_JOBS;
-    if (started > 1) {
-        sigset_t before;
-        block_signals(&before);
-        for (int i = 1; i < started; i++) {
-            jobs[i] = (struct job){.body = body, .user = user, .index = i};
-            jobs[i].started = pthread_create(&jobs[i].thread, NULL, job_run, &jobs[i]) == 0;
-        }
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
-    if (count > 0)
-        body(user, 0);
-    for (int i = 1; i < count; i++)
-        if (i >= started || !jobs[i].started)
-            body(user, i);
-    for (int i = 1; i < started; i++)
-        if (jobs[i].started)
-            pthread_join(jobs[i].thread, NULL);
 }
 
 /* --- files --- */
@@ -456,36 +381,6 @@ bool platform_cache_folder(const char *name, char *out, size_t size)
 }
 
 /* --- locks --- */
-
-struct platform_lock {
-    pthread_mutex_t mutex;
-};
-
-struct platform_lock *platform_lock_new(const struct allocator *allocator)
-{
-    struct platform_lock *l = allocator->resize(allocator->user, NULL, 0, sizeof *l);
-    if (l)
-        pthread_mutex_init(&l->mutex, NULL);
-    return l;
-}
-
-void platform_lock_free(const struct allocator *allocator, struct platform_lock *l)
-{
-    if (!l)
-        return;
-    pthread_mutex_destroy(&l->mutex);
-    allocator->resize(allocator->user, l, sizeof *l, 0);
-}
-
-void platform_lock(struct platform_lock *l)
-{
-    pthread_mutex_lock(&l->mutex);
-}
-
-void platform_unlock(struct platform_lock *l)
-{
-    pthread_mutex_unlock(&l->mutex);
-}
 
 /* --- other programs --- */
 

@@ -1,20 +1,55 @@
-/* The seam to the operating system: threads, clock, files, memory pages, shared libraries. Nothing
- * else in src/ calls the system for these, so a build without them (a browser) replaces one
- * file. */
+/* The seam to the operating system: threads (platform_threads.c), clock, files, shared libraries
+ * (platform.c). Nothing else in src/ calls the system for these, so a build without them (a
+ * browser) replaces these files. */
 #ifndef TW_PLATFORM_H
 #define TW_PLATFORM_H
 
 #include "base/arena.h"
+
+#include <stdatomic.h>
 
 int platform_cores(void);      /* usable by this process, at least 1 */
 double platform_seconds(void); /* monotonic */
 void platform_yield(void);
 void *platform_thread(void); /* an address that no other thread has while this one runs */
 
-/* Runs body(user, 0 … count-1), each index on a thread of its own, and returns when all are done.
- * Index 0 runs on the caller's thread. Falls back to fewer threads (an index after the other) where
- * no thread can be started; so a body must not wait for another index to start. */
-void platform_parallel(int count, void (*body)(void *user, int index), void *user);
+/* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order, on
+ * whatever threads, and returns when all are done. A task must not wait for another to start. */
+struct parallel {
+    void (*run)(void *user, int count, void (*task)(void *argument, int index), void *argument);
+    void *user;
+    int threads; /* tasks that can run at the same time; at least 1 */
+};
+
+/* Threads that wait for tasks. They are started when there are tasks for them, and end with the
+ * pool. One caller at a time has them: whoever comes meanwhile, a task of the pool itself too, does
+ * its tasks on its own thread. In a forked process it starts threads anew. threads: with the
+ * caller's, 0: one a core. NULL: no memory. */
+struct platform_pool;
+struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads);
+void platform_pool_free(struct platform_pool *p); /* NULL: fine */
+struct parallel platform_pool_parallel(struct platform_pool *p);
+void platform_pool_run(void *pool, int count, void (*task)(void *argument, int index),
+                       void *argument);
+
+/* Jobs done one after the other, in the order in which they were added, on a thread of the queue's
+ * own. NULL: no memory, or no thread can be started. It is freed once all are done. */
+struct platform_job {
+    void (*run)(void *user);
+    void *user;
+    struct platform_job *next;
+    atomic_bool waiting; /* the queue's: until it is done */
+};
+static inline bool platform_job_waiting(struct platform_job *job)
+{
+    return atomic_load(&job->waiting);
+}
+struct platform_queue;
+struct platform_queue *platform_queue_new(const struct allocator *allocator);
+void platform_queue_free(struct platform_queue *q);                          /* NULL: fine */
+void platform_queue_add(struct platform_queue *q, struct platform_job *job); /* stays until done */
+/* Until the job is done; NULL: until all are. */
+void platform_queue_wait(struct platform_queue *q, const struct platform_job *job);
 
 /* A whole file into the arena, '\0' behind it. NULL on failure, *why then says why (static or arena
  * text). */

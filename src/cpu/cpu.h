@@ -16,7 +16,7 @@
 #ifndef TW_CPU_H
 #define TW_CPU_H
 
-#include "base/arena.h"
+#include "base/platform.h"
 #include "tile/tile.h"
 
 #include <stdatomic.h>
@@ -73,7 +73,7 @@ void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator);
 struct cpu_options {
     const struct allocator *allocator;                          /* NULL: libc */
     struct cpu_kept *kept;                                      /* NULL: none is kept */
-    int threads;                                                /* 0: one a core */
+    struct parallel parallel;                                   /* .run NULL: the caller's thread */
     void (*print)(void *user, const char *text, size_t length); /* print(); NULL: dropped */
     void *print_user;
     /* Polled between blocks and now and then in loops, by any thread; NULL: never. */
@@ -103,7 +103,7 @@ struct ensures_report {
 };
 /* true: evaluated, see report->ok. false: it could not be (report->message). */
 bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
-                   int threads, struct ensures_report *report);
+                   struct parallel parallel, struct ensures_report *report);
 
 /* What `ensures` says for some inputs, kept, to judge several variants' results by: the costly part
  * is done once. */
@@ -112,6 +112,7 @@ struct ensures_kept *ensures_kept_new(struct arena *a); /* lives there with all 
 /* As ensures_check. The first that is evaluated fills `kept`; later ones use it where their
  * statements are the same. The inputs must be, too: that is the caller's to see to. */
 bool ensures_check_kept(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
-                        int threads, struct ensures_kept *kept, struct ensures_report *report);
+                        struct parallel parallel, struct ensures_kept *kept,
+                        struct ensures_report *report);
 
 #endif

@@ -310,20 +310,18 @@ static bool check_all(struct oracle *o)
 }
 
 bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
-                   int threads, struct ensures_report *report)
+                   struct parallel parallel, struct ensures_report *report)
 {
-    return ensures_check_kept(a, k, args, threads, NULL, report);
+    return ensures_check_kept(a, k, args, parallel, NULL, report);
 }
 
 bool ensures_check_kept(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
-                        int threads, struct ensures_kept *kept, struct ensures_report *report)
+                        struct parallel parallel, struct ensures_kept *kept,
+                        struct ensures_report *report)
 {
     *report = (struct ensures_report){.ok = true};
-    struct oracle o = {.arena = a,
-                       .kernel = k,
-                       .args = args,
-                       .threads = threads > 0 ? threads : platform_cores(),
-                       .report = report};
+    struct oracle o = {
+        .arena = a, .kernel = k, .args = args, .parallel = parallel, .report = report};
     set_environment(&o);
     const char *text = kept ? statements_text(a, k) : NULL;
     if (kept && !kept->text) {

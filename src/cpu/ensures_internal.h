@@ -61,7 +61,7 @@ struct oracle {
     const struct kernel *kernel;
     const struct cpu_argument *args;
     struct scalar_env env;
-    int threads;
+    struct parallel parallel;
     struct ensures_report *report;
     const struct stmt *statement; /* being evaluated */
     const struct expr *root;      /* its value: overflow there is judged by the comparison */

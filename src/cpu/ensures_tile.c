@@ -149,13 +149,13 @@ static void run_part(void *user, int index)
 void oracle_parallel(const struct oracle *o, int64_t count, double work,
                      void (*body)(void *user, int64_t begin, int64_t end), void *user)
 {
-    int threads = o->threads < MOST_THREADS ? o->threads : MOST_THREADS;
-    if (work < LEAST_WORK || threads <= 1 || count < 2) {
+    int threads = o->parallel.threads < MOST_THREADS ? o->parallel.threads : MOST_THREADS;
+    if (work < LEAST_WORK || !o->parallel.run || threads <= 1 || count < 2) {
         body(user, 0, count);
         return;
     }
     struct split s = {.body = body, .user = user, .count = count, .parts = threads};
-    platform_parallel(threads, run_part, &s);
+    o->parallel.run(o->parallel.user, threads, run_part, &s);
 }
 
 /* --- broadcasting --- */

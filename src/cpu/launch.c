@@ -238,7 +238,7 @@ static void set_params(struct frame *f, const struct cpu_argument *args)
 /* --- blocks on workers --- */
 
 struct worker {
-    struct frame frame;
+    struct frame frame; /* made when it gets its first block */
     _Atomic int64_t
         current; /* the block it runs, or a lower bound of the one it takes; INT64_MAX: none */
     struct cpu_fault fault; /* of the lowest block that faulted here */
@@ -248,10 +248,12 @@ struct worker {
 
 struct pool {
     const struct launch_state *launch;
+    const struct cpu_argument *args;
     struct worker *workers;
     int count;
     _Atomic int64_t next; /* the next block to hand out */
     int64_t share;        /* so many at a time */
+    atomic_bool manned;   /* there was memory for a frame at least once */
 };
 
 static bool was_cancelled(const struct launch_state *l)
@@ -325,6 +327,10 @@ static void work(void *user, int index)
 {
     struct pool *pool = user;
     struct worker *w = &pool->workers[index];
+    if (atomic_load(&pool->next) >= pool->launch->blocks || !frame_init(&w->frame, pool->launch))
+        return; /* the others will do */
+    set_params(&w->frame, pool->args);
+    atomic_store(&pool->manned, true);
     for (;;) {
         if (was_cancelled(pool->launch))
             break;
@@ -337,6 +343,7 @@ static void work(void *user, int index)
     }
     pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
+    frame_free(&w->frame);
 }
 
 static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault *fault)
@@ -354,41 +361,35 @@ static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault
                                                   : CPU_OK;
 }
 
-enum { MOST_WORKERS = 256 };
+/* How many workers the launch is worth. */
+static int worker_count(const struct launch_state *l)
+{
+    const struct parallel *parallel = &l->options->parallel;
+    int64_t count = l->program->serial || !parallel->run ? 1 : parallel->threads;
+    return (int)(count < l->blocks ? count : l->blocks);
+}
 
 static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
                                     const struct cpu_argument *args, struct cpu_fault *fault)
 {
-    struct pool pool = {.launch = l};
-    int64_t count = l->options->threads > 0 ? l->options->threads : platform_cores();
-    if (l->program->serial)
-        count = 1;
-    if (count > MOST_WORKERS)
-        count = MOST_WORKERS;
-    if (count > l->blocks)
-        count = l->blocks;
-    pool.workers = arena_array(a, struct worker, count);
+    struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
+    pool.workers = arena_array(a, struct worker, pool.count);
     atomic_init(&pool.next, 0);
-    pool.share = blocks_at_once(l, (int)count);
-    for (; pool.count < count; pool.count++) {
-        struct worker *w = &pool.workers[pool.count];
-        w->fault_id = INT64_MAX;
-        atomic_init(&w->current, INT64_MAX);
-        if (!frame_init(&w->frame, l))
-            break; /* fewer workers will do */
-        set_params(&w->frame, args);
+    pool.share = blocks_at_once(l, pool.count);
+    atomic_init(&pool.manned, false);
+    for (int i = 0; i < pool.count; i++) {
+        pool.workers[i].fault_id = INT64_MAX;
+        atomic_init(&pool.workers[i].current, INT64_MAX);
     }
-    enum cpu_fault_kind kind = CPU_NO_MEMORY;
-    if (pool.count == 0) {
-        refuse(fault, kind, l->program->kernel->loc, "no memory for a block of %s: %zu bytes",
-               l->program->kernel->name, l->program->frame_bytes);
-    } else {
-        platform_parallel(pool.count, work, &pool);
-        kind = first_fault(&pool, fault);
-    }
-    for (int i = 0; i < pool.count; i++)
-        frame_free(&pool.workers[i].frame);
-    return kind;
+    if (pool.count > 1)
+        l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);
+    else
+        work(&pool, 0);
+    if (atomic_load(&pool.manned))
+        return first_fault(&pool, fault);
+    return refuse(fault, CPU_NO_MEMORY, l->program->kernel->loc,
+                  "no memory for a block of %s: %zu bytes", l->program->kernel->name,
+                  l->program->frame_bytes);
 }
 
 /* --- cooperative kernels: all blocks alive, in turns --- */

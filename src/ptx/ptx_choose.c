@@ -159,8 +159,8 @@ static bool fits_call(const struct ptx_instruction *ins)
 static bool fits_from(const struct ptx_function *f, const struct ptx_instruction *ins,
                       const struct ptx_form *form, size_t slot, size_t operand, uint8_t *slots)
 {
-    for (; slot < form->slots.count; slot++) {
-        const struct ptx_slot *s = &form->slots.list[slot];
+    for (; slot < form->slots; slot++) {
+        const struct ptx_slot *s = &form->slot[slot];
         if (s->when && !mods_have(ins->mods, ins->mod_count, s->when))
             continue;
         bool takes =
@@ -182,7 +182,7 @@ static bool fits_from(const struct ptx_function *f, const struct ptx_instruction
 static bool fits(const struct ptx_function *f, const struct ptx_instruction *ins,
                  const struct ptx_form *form, uint8_t *slots)
 {
-    if (form->slots.count == 1 && form->slots.list[0].kind == SLOT_CALL)
+    if (form->slots == 1 && form->slot[0].kind == SLOT_CALL)
         return fits_call(ins);
     return fits_from(f, ins, form, 0, 0, slots);
 }
@@ -222,5 +222,5 @@ const struct ptx_slot *ptx_slot_of(const struct ptx_function *f, const struct pt
     ptx_choose(f, ins, false, &choice);
     if (!choice.form || operand >= ins->operand_count)
         return NULL;
-    return &choice.form->slots.list[choice.slots[operand]];
+    return &choice.form->slot[choice.slots[operand]];
 }

@@ -67,12 +67,13 @@ static const char *slot_name(const struct ptx_slot *slot)
 void ptx_form_syntax(struct text *out, const struct ptx_form *form)
 {
     text_add(out, ptx_ops[form->op].name);
-    for (size_t i = 0; i < form->groups.count; i++)
-        add_group(out, &form->groups.list[i]);
+    for (struct ptx_group group = ptx_first_group(form); group.mods;
+         group = ptx_next_group(form, group))
+        add_group(out, &group);
     const char *before = " ";
     char letter = 'a';
-    for (size_t i = 0; i < form->slots.count; i++) {
-        const struct ptx_slot *slot = &form->slots.list[i];
+    for (size_t i = 0; i < form->slots; i++) {
+        const struct ptx_slot *slot = &form->slot[i];
         bool maybe = (slot->flags & SLOT_OPTIONAL) || slot->when;
         const char *name = slot_name(slot);
         text_add(out, maybe ? "{" : "");

@@ -22,7 +22,7 @@ struct nearness {
     int taken, missing;
     uint16_t stranger;
     int stranger_at;
-    const struct ptx_group *wanted;
+    struct ptx_group wanted; /* mods NULL: none */
 };
 
 static bool group_takes(const struct ptx_group *group, uint16_t mod, uint16_t first_type)
@@ -38,18 +38,18 @@ static struct nearness measure(const struct ptx_form *form, const struct ptx_ins
     struct nearness n = {.form = form};
     bool used[PTX_MOST_MODS] = {false};
     uint16_t first_type = (uint16_t)ptx_type(ins, 0);
-    for (size_t g = 0; g < form->groups.count; g++) {
-        const struct ptx_group *group = &form->groups.list[g];
+    for (struct ptx_group group = ptx_first_group(form); group.mods;
+         group = ptx_next_group(form, group)) {
         int i = 0;
-        while (i < ins->mod_count && (used[i] || !group_takes(group, ins->mods[i], first_type) ||
+        while (i < ins->mod_count && (used[i] || !group_takes(&group, ins->mods[i], first_type) ||
                                       ptx_mod_overtakes(ins->mods, used, (size_t)i)))
             i++;
         if (i < ins->mod_count) {
             used[i] = true;
             n.taken++;
-        } else if (!group->optional) {
+        } else if (!group.optional) {
             n.missing++;
-            n.wanted = n.wanted ? n.wanted : group;
+            n.wanted = n.wanted.mods ? n.wanted : group;
         }
     }
     while (n.stranger_at < ins->mod_count && used[n.stranger_at])
@@ -91,16 +91,16 @@ void ptx_explain_modifiers(struct ptx_verifier *v)
             best = n;
     }
     const char *name = ptx_mnemonic(v->arena, ins);
-    if (best.stranger && best.wanted)
+    if (best.stranger && best.wanted.mods)
         ptx_complain(v, "`%s`: `.%s` does not go here; expected %s%s", name,
-                     ptx_mods[best.stranger].text, best.wanted->count == 1 ? "" : "one of ",
-                     list_group(v->arena, best.wanted));
+                     ptx_mods[best.stranger].text, best.wanted.count == 1 ? "" : "one of ",
+                     list_group(v->arena, &best.wanted));
     else if (best.stranger)
         ptx_complain(v, "`%s`: `.%s` does not go with the rest", name,
                      ptx_mods[best.stranger].text);
-    else if (best.wanted)
-        ptx_complain(v, "`%s` lacks %s%s", name, best.wanted->count == 1 ? "" : "one of ",
-                     list_group(v->arena, best.wanted));
+    else if (best.wanted.mods)
+        ptx_complain(v, "`%s` lacks %s%s", name, best.wanted.count == 1 ? "" : "one of ",
+                     list_group(v->arena, &best.wanted));
     else
         ptx_complain(v, "`%s`: these modifiers do not stand in the right order", name);
 }
@@ -171,8 +171,8 @@ void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form)
                      name);
         return;
     }
-    for (size_t i = 0; i < form->slots.count; i++) {
-        const struct ptx_slot *slot = &form->slots.list[i];
+    for (size_t i = 0; i < form->slots; i++) {
+        const struct ptx_slot *slot = &form->slot[i];
         if (!slot_is_there(slot, ins))
             continue;
         bool takes = operand < ins->operand_count &&

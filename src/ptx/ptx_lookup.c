@@ -27,6 +27,23 @@ bool ptx_vector_exists(enum ptx_mod type, uint32_t count)
     return type != MOD_PRED && ptx_mods[type].bits * count <= PTX_MOST_VECTOR_BITS;
 }
 
+size_t ptx_group_count(const struct ptx_form *form)
+{
+    size_t count = 0;
+    for (struct ptx_group group = ptx_first_group(form); group.mods;
+         group = ptx_next_group(form, group))
+        count++;
+    return count;
+}
+
+struct ptx_group ptx_group_at(const struct ptx_form *form, size_t index)
+{
+    struct ptx_group group = ptx_first_group(form);
+    while (index-- > 0)
+        group = ptx_next_group(form, group);
+    return group;
+}
+
 static bool group_has(const struct ptx_group *group, uint16_t mod, uint16_t first_type)
 {
     for (int i = 0; i < group->count; i++)
@@ -40,13 +57,13 @@ static bool takes_in_order(const struct ptx_form *form, const uint16_t *mods, si
 {
     size_t at = 0;
     uint16_t first_type = MOD_NONE;
-    for (size_t g = 0; g < form->groups.count; g++) {
-        const struct ptx_group *group = &form->groups.list[g];
-        if (at < count && group_has(group, mods[at], first_type)) {
+    for (struct ptx_group group = ptx_first_group(form); group.mods;
+         group = ptx_next_group(form, group)) {
+        if (at < count && group_has(&group, mods[at], first_type)) {
             if (!first_type && ptx_is_type(mods[at]))
                 first_type = mods[at];
             at++;
-        } else if (!group->optional) {
+        } else if (!group.optional) {
             return false;
         }
     }
@@ -77,14 +94,14 @@ static bool takes_in_any_order(const struct ptx_form *form, const uint16_t *mods
     bool used[PTX_MOST_MODS] = {false};
     size_t taken = 0;
     uint16_t first_type = MOD_NONE;
-    for (size_t g = 0; g < form->groups.count; g++) {
-        const struct ptx_group *group = &form->groups.list[g];
+    for (struct ptx_group group = ptx_first_group(form); group.mods;
+         group = ptx_next_group(form, group)) {
         size_t i = 0;
-        while (i < count && (used[i] || !group_has(group, mods[i], first_type) ||
+        while (i < count && (used[i] || !group_has(&group, mods[i], first_type) ||
                              ptx_mod_overtakes(mods, used, i)))
             i++;
         if (i == count) {
-            if (!group->optional)
+            if (!group.optional)
                 return false;
             continue;
         }

@@ -52,26 +52,15 @@ enum {
     SM90A_10X_11X_12X = SM10X_11X_12X + PTX_A90
 };
 
-#define LENGTH(...) (sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
-#define ONE(...)                                                                                   \
-    {                                                                                              \
-        .mods = (const uint16_t[]){__VA_ARGS__}, .count = LENGTH(__VA_ARGS__)                      \
-    }
-#define OPT(...)                                                                                   \
-    {                                                                                              \
-        .mods = (const uint16_t[]){__VA_ARGS__}, .count = LENGTH(__VA_ARGS__), .optional = true    \
-    }
-/* A list of groups or of operands: address and count, for the initialiser of a form. */
-#define LIST(type, ...)                                                                            \
-    {                                                                                              \
-        (const type[]){__VA_ARGS__}, sizeof((const type[]){__VA_ARGS__}) / sizeof(type)            \
-    }
-#define MODS(...) LIST(struct ptx_group, __VA_ARGS__)
-#define ARGS(...) LIST(struct ptx_slot, __VA_ARGS__)
-#define NOTHING                                                                                    \
-    {                                                                                              \
-        NULL, 0                                                                                    \
-    }
+#define LENGTH(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type))
+#define ONE(...) PTX_ONE + LENGTH(uint16_t, __VA_ARGS__), __VA_ARGS__
+#define OPT(...) PTX_OPTIONAL + LENGTH(uint16_t, __VA_ARGS__), __VA_ARGS__
+/* Groups and operands of a form, behind the rest of its initialiser. */
+#define MODS(...)                                                                                  \
+    , .groups = (const uint16_t[]){__VA_ARGS__}, .words = LENGTH(uint16_t, __VA_ARGS__)
+#define ARGS(...)                                                                                  \
+    , .slot = (const struct ptx_slot[]){__VA_ARGS__}, .slots = LENGTH(struct ptx_slot, __VA_ARGS__)
+#define NOTHING
 
 enum { T0 = TYPE_NTH, T1, T2, WIDE0 = TYPE_WIDE, ADDRESS = TYPE_ADDRESS, COPY = TYPE_COPY };
 #define SLOT(k, ...)                                                                               \
@@ -152,9 +141,7 @@ const struct ptx_form ptx_forms[] = {
     {.op = PTX_##id,                                                                               \
      .version = first_version,                                                                     \
      .target = first_target,                                                                       \
-     .section = anchor,                                                                            \
-     .groups = modifiers,                                                                          \
-     .slots = operands},
+     .section = anchor modifiers operands},
 #include "ptx/ptx_instructions.def"
 #undef OP
 #undef FORM

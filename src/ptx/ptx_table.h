@@ -143,12 +143,15 @@ enum ptx_op {
     PTX_OP_COUNT
 };
 
-/* One modifier of these is there, or, if optional, none. */
+/* One modifier of these is there, or, if optional, none. In the table a group is a word that says so
+ * and how many, then the modifiers: there are thousands, and a pointer to each would cost a library
+ * ten times as much, in relocations above all. */
 struct ptx_group {
     const uint16_t *mods;
     uint8_t count;
     bool optional;
 };
+enum { PTX_ONE = 0x4000, PTX_OPTIONAL = 0x8000 };
 
 enum ptx_slot_kind {
     SLOT_DESTINATION,
@@ -202,16 +205,30 @@ struct ptx_slot {
 struct ptx_form {
     uint16_t op;
     uint16_t version, target;
-    const char *section; /* anchor in the PTX ISA */
-    struct {
-        const struct ptx_group *list;
-        size_t count;
-    } groups;
-    struct {
-        const struct ptx_slot *list;
-        size_t count;
-    } slots;
+    uint8_t words, slots;   /* how many of each */
+    const char *section;    /* anchor in the PTX ISA */
+    const uint16_t *groups; /* see struct ptx_group */
+    const struct ptx_slot *slot;
 };
+
+/* The group whose first word this is; mods NULL: it is past the last. */
+static inline struct ptx_group ptx_group_here(const struct ptx_form *form, const uint16_t *word)
+{
+    if (word == form->groups + form->words)
+        return (struct ptx_group){NULL, 0, false};
+    return (struct ptx_group){word + 1, (uint8_t)*word, (*word & PTX_OPTIONAL) != 0};
+}
+static inline struct ptx_group ptx_first_group(const struct ptx_form *form)
+{
+    return ptx_group_here(form, form->groups);
+}
+static inline struct ptx_group ptx_next_group(const struct ptx_form *form, struct ptx_group g)
+{
+    return ptx_group_here(form, g.mods + g.count);
+}
+size_t ptx_group_count(const struct ptx_form *form);
+struct ptx_group ptx_group_at(const struct ptx_form *form, size_t index);
+
 struct ptx_op_info {
     const char *name, *what;
 };

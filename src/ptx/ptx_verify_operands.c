@@ -357,7 +357,7 @@ static void check_operand(struct ptx_verifier *v, const struct ptx_slot *slot,
 void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice)
 {
     for (int i = 0; i < v->instruction->operand_count; i++)
-        check_operand(v, &choice->form->slots.list[choice->slots[i]], &v->instruction->operands[i]);
+        check_operand(v, &choice->form->slot[choice->slots[i]], &v->instruction->operands[i]);
     ptx_verify_ranges(v);
 }
 

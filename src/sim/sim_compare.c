@@ -23,59 +23,9 @@ static inline uint32_t inversion(const struct sim_op *op)
     return op->small & INVERTED ? UINT32_MAX : 0;
 }
 
-/* Of one value a lane: the flags, setp, set. `imm` is what set writes for true; `bytes` its width.
- * */
-#define COMPARE(name, T, x)                                                                        \
-    static inline uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op)               \
-    {                                                                                              \
-        SIM_OPERAND(T, pa, LEFT)                                                                   \
-        SIM_OPERAND(T, pb, RIGHT)                                                                  \
-        SIM_WHERE(flags, SIM_LOAD2(T, T), x)                                                       \
-        return flags ^ inversion(op);                                                              \
-    }                                                                                              \
-    SIM_HANDLER(setp_##name)                                                                       \
-    {                                                                                              \
-        const uint32_t flags = flags_##name(w, op), with = sim_condition(w, op, WITH);             \
-        sim_set_predicate(sim_predicate(w, op, FIRST), combined(op, flags, with), mask);           \
-        if (op->slot[SECOND] != SIM_NO_SLOT)                                                       \
-            sim_set_predicate(sim_predicate(w, op, SECOND), combined(op, ~flags, with), mask);     \
-        return true;                                                                               \
-    }                                                                                              \
-    SIM_HANDLER(set_##name)                                                                        \
-    {                                                                                              \
-        uint32_t flags = combined(op, flags_##name(w, op), sim_condition(w, op, WITH));            \
-        return set_lanes(w, op, mask, flags, 1);                                                   \
-    }
-
-/* Of two values a lane: setp has a predicate for the lower and one for the upper. */
-#define COMPARE_PAIRS(name, x)                                                                     \
-    static inline uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op, int half)     \
-    {                                                                                              \
-        SIM_OPERAND(uint16_t, pa, LEFT)                                                            \
-        SIM_OPERAND(uint16_t, pb, RIGHT)                                                           \
-        SIM_WHERE(flags, const uint16_t a = pa[2 * i + half];                                      \
-                  const uint16_t b = pb[2 * i + half], x)                                          \
-        return flags ^ inversion(op);                                                              \
-    }                                                                                              \
-    SIM_HANDLER(setp_##name)                                                                       \
-    {                                                                                              \
-        const uint32_t low = flags_##name(w, op, 0), high = flags_##name(w, op, 1);                \
-        const uint32_t with = sim_condition(w, op, WITH);                                          \
-        sim_set_predicate(sim_predicate(w, op, FIRST), combined(op, low, with), mask);             \
-        sim_set_predicate(sim_predicate(w, op, SECOND), combined(op, high, with), mask);           \
-        return true;                                                                               \
-    }                                                                                              \
-    SIM_HANDLER(set_##name)                                                                        \
-    {                                                                                              \
-        const uint32_t low = flags_##name(w, op, 0), high = flags_##name(w, op, 1);                \
-        const uint32_t with = sim_condition(w, op, WITH);                                          \
-        set_lanes(w, op, mask, combined(op, low, with), 2);                                        \
-        return set_halves(w, op, mask, combined(op, high, with), 1);                               \
-    }
-
 /* Half `which` of each lane: op->imm where the flag is set, else 0. */
-static bool set_halves(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uint32_t flags,
-                       int which)
+static SIM_APART bool set_halves(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                 uint32_t flags, int which)
 {
     uint16_t *d = sim_lanes(w, op, FIRST);
     for (int i = 0; i < SIM_LANES; i++)
@@ -83,8 +33,8 @@ static bool set_halves(struct sim_warp *w, const struct sim_op *op, uint32_t mas
             d[2 * i + which] = flags & sim_bit[i] ? (uint16_t)op->imm : 0;
     return true;
 }
-static bool set_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uint32_t flags,
-                      int values)
+static SIM_APART bool set_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                uint32_t flags, int values)
 {
     if (values == 2)
         return set_halves(w, op, mask, flags, 0);
@@ -101,6 +51,74 @@ static bool set_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask
     }
     return true;
 }
+
+static SIM_APART bool setp_of(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                              uint32_t flags)
+{
+    const uint32_t with = sim_condition(w, op, WITH);
+    sim_set_predicate(sim_predicate(w, op, FIRST), combined(op, flags, with), mask);
+    if (op->slot[SECOND] != SIM_NO_SLOT)
+        sim_set_predicate(sim_predicate(w, op, SECOND), combined(op, ~flags, with), mask);
+    return true;
+}
+static SIM_APART bool set_of(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                             uint32_t flags)
+{
+    return set_lanes(w, op, mask, combined(op, flags, sim_condition(w, op, WITH)), 1);
+}
+static SIM_APART bool setp_of_pairs(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                    uint32_t low, uint32_t high)
+{
+    const uint32_t with = sim_condition(w, op, WITH);
+    sim_set_predicate(sim_predicate(w, op, FIRST), combined(op, low, with), mask);
+    sim_set_predicate(sim_predicate(w, op, SECOND), combined(op, high, with), mask);
+    return true;
+}
+static SIM_APART bool set_of_pairs(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                   uint32_t low, uint32_t high)
+{
+    const uint32_t with = sim_condition(w, op, WITH);
+    set_lanes(w, op, mask, combined(op, low, with), 2);
+    return set_halves(w, op, mask, combined(op, high, with), 1);
+}
+
+/* Of one value a lane: the flags, setp, set. `imm` is what set writes for true; `bytes` its width.
+ * */
+#define COMPARE(name, T, x)                                                                        \
+    static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op)            \
+    {                                                                                              \
+        SIM_OPERAND(T, pa, LEFT)                                                                   \
+        SIM_OPERAND(T, pb, RIGHT)                                                                  \
+        SIM_WHERE(flags, SIM_LOAD2(T, T), x)                                                       \
+        return flags ^ inversion(op);                                                              \
+    }                                                                                              \
+    SIM_HANDLER(setp_##name)                                                                       \
+    {                                                                                              \
+        return setp_of(w, op, mask, flags_##name(w, op));                                          \
+    }                                                                                              \
+    SIM_HANDLER(set_##name)                                                                        \
+    {                                                                                              \
+        return set_of(w, op, mask, flags_##name(w, op));                                           \
+    }
+
+/* Of two values a lane: setp has a predicate for the lower and one for the upper. */
+#define COMPARE_PAIRS(name, x)                                                                     \
+    static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op, int half)  \
+    {                                                                                              \
+        SIM_OPERAND(uint16_t, pa, LEFT)                                                            \
+        SIM_OPERAND(uint16_t, pb, RIGHT)                                                           \
+        SIM_WHERE(flags, const uint16_t a = pa[2 * i + half];                                      \
+                  const uint16_t b = pb[2 * i + half], x)                                          \
+        return flags ^ inversion(op);                                                              \
+    }                                                                                              \
+    SIM_HANDLER(setp_##name)                                                                       \
+    {                                                                                              \
+        return setp_of_pairs(w, op, mask, flags_##name(w, op, 0), flags_##name(w, op, 1));         \
+    }                                                                                              \
+    SIM_HANDLER(set_##name)                                                                        \
+    {                                                                                              \
+        return set_of_pairs(w, op, mask, flags_##name(w, op, 0), flags_##name(w, op, 1));          \
+    }
 
 /* --- comparisons --- */
 
@@ -223,7 +241,7 @@ static bool place_operands(struct sim_decoder *d, const struct ptx_instruction *
 {
     if (!sim_value_operands(d, ins, op))
         return false;
-    if (ptx_forms[ins->form].slots.list[SECOND].kind != SLOT_DESTINATION) {
+    if (ptx_forms[ins->form].slot[SECOND].kind != SLOT_DESTINATION) {
         op->slot[WITH] = op->slot[WITH - 1];
         op->slot[RIGHT] = op->slot[RIGHT - 1];
         op->slot[LEFT] = op->slot[LEFT - 1];

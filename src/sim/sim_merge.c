@@ -140,8 +140,7 @@ static void each_written(struct finder *f, const struct ptx_instruction *ins, co
     struct ptx_choice choice;
     ptx_choose(f->function, ins, false, &choice);
     for (size_t i = 0; i < ins->operand_count; i++) {
-        const struct ptx_slot *slot =
-            choice.form ? &choice.form->slots.list[choice.slots[i]] : NULL;
+        const struct ptx_slot *slot = choice.form ? &choice.form->slot[choice.slots[i]] : NULL;
         if (!slot || slot->flags & SLOT_WRITTEN || slot->kind == SLOT_CALL)
             each_register(f, &ins->operands[i], i == 0 ? v : NULL, tell);
     }

@@ -92,8 +92,8 @@ bool sim_value_operands(struct sim_decoder *d, const struct ptx_instruction *ins
         return false;
     const struct ptx_form *form = &ptx_forms[ins->form];
     size_t next = 0, k = 0;
-    for (size_t i = 0; i < form->slots.count; i++) {
-        const struct ptx_slot *slot = &form->slots.list[i];
+    for (size_t i = 0; i < form->slots; i++) {
+        const struct ptx_slot *slot = &form->slot[i];
         bool there = next < ins->operand_count;
         if (there && (slot->flags & SLOT_JOINED))
             there = ins->operands[next].joined;

@@ -119,6 +119,13 @@ static inline uint16_t sim_f16_flush(uint16_t a)
 #define SIM_HANDLER(name)                                                                          \
     static bool name(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 
+/* Not inlined: what several handlers share is there once. */
+#if defined(__GNUC__)
+#define SIM_APART __attribute__((noinline))
+#else
+#define SIM_APART
+#endif
+
 /* The loops over `count` elements, a power of two of them a lane; `load` declares what `x` uses. */
 #define SIM_LOOPS(D, count, load, x)                                                               \
     if (mask == SIM_ALL) {                                                                         \

@@ -314,7 +314,7 @@ static bool launch(struct arena *a, const struct kernel *k, struct arguments *ar
             finding("cpu_compile fails without a reason", "", k->name);
         return false;
     }
-    struct cpu_options options = {.allocator = memory, .threads = 1};
+    struct cpu_options options = {.allocator = memory};
     struct cpu_fault fault = {0};
     fill_arguments(k, args);
     out->fault = cpu_launch(program, args->values, &options, &fault);
@@ -459,7 +459,7 @@ static enum reached run_kernel(struct fuzz_case *c, struct kernel *k, struct ker
     compare_plain(c, plain, args, k, &first);
     struct ensures_report report;
     if (first.fault == CPU_OK)
-        ensures_check(c->arena, k, args->values, 1, &report);
+        ensures_check(c->arena, k, args->values, (struct parallel){0}, &report);
     struct diag d;
     diag_init(&d, c->arena);
     struct pass_context context = {.kernel = again, .diag = &d, .facts = NULL};

@@ -13,9 +13,9 @@ struct chooser {
     uint32_t seed;
 };
 
-static size_t ways(const struct ptx_group *group)
+static size_t ways(struct ptx_group group)
 {
-    return (size_t)group->count + group->optional;
+    return (size_t)group.count + group.optional;
 }
 
 static uint32_t draw(struct chooser *c, size_t below)
@@ -29,11 +29,11 @@ static void emit(struct chooser *c, const size_t *choice)
 {
     uint16_t mods[PTX_MOST_MODS], first_type = MOD_NONE;
     size_t count = 0;
-    for (size_t g = 0; g < c->form->groups.count; g++) {
-        const struct ptx_group *group = &c->form->groups.list[g];
-        if (choice[g] >= group->count)
+    for (size_t g = 0; g < ptx_group_count(c->form); g++) {
+        struct ptx_group group = ptx_group_at(c->form, g);
+        if (choice[g] >= group.count)
             continue;
-        uint16_t mod = group->mods[choice[g]];
+        uint16_t mod = group.mods[choice[g]];
         if (mod == MOD_SAME0)
             mod = first_type;
         if (!first_type && ptx_is_type(mod))
@@ -45,27 +45,27 @@ static void emit(struct chooser *c, const size_t *choice)
 
 static void each(struct chooser *c)
 {
-    size_t choice[PTX_MOST_MODS] = {0}, groups = c->form->groups.count, g;
+    size_t choice[PTX_MOST_MODS] = {0}, groups = ptx_group_count(c->form), g;
     do {
         emit(c, choice);
-        for (g = 0; g < groups && ++choice[g] == ways(&c->form->groups.list[g]); g++)
+        for (g = 0; g < groups && ++choice[g] == ways(ptx_group_at(c->form, g)); g++)
             choice[g] = 0;
     } while (g < groups);
 }
 
 static void some(struct chooser *c, size_t most)
 {
-    size_t choice[PTX_MOST_MODS], groups = c->form->groups.count, made = 0;
+    size_t choice[PTX_MOST_MODS], groups = ptx_group_count(c->form), made = 0;
     for (size_t g = 0; g < groups; g++)
-        for (size_t way = 0; way < ways(&c->form->groups.list[g]); way++, made++) {
+        for (size_t way = 0; way < ways(ptx_group_at(c->form, g)); way++, made++) {
             for (size_t other = 0; other < groups; other++)
-                choice[other] = draw(c, ways(&c->form->groups.list[other]));
+                choice[other] = draw(c, ways(ptx_group_at(c->form, other)));
             choice[g] = way;
             emit(c, choice);
         }
     for (; made < most; made++) {
         for (size_t g = 0; g < groups; g++)
-            choice[g] = draw(c, ways(&c->form->groups.list[g]));
+            choice[g] = draw(c, ways(ptx_group_at(c->form, g)));
         emit(c, choice);
     }
 }
@@ -74,8 +74,8 @@ void sample_choices(const struct ptx_form *form, size_t most, sample_taker *take
 {
     struct chooser c = {form, take, user, 1};
     size_t all = 1;
-    for (size_t g = 0; g < form->groups.count; g++)
-        all *= ways(&form->groups.list[g]);
+    for (size_t g = 0; g < ptx_group_count(form); g++)
+        all *= ways(ptx_group_at(form, g));
     if (all <= most)
         each(&c);
     else
@@ -250,8 +250,8 @@ void sample_line(struct text *out, const struct ptx_form *form, const uint16_t *
     for (size_t i = 0; i < count; i++)
         text_printf(out, ".%s", ptx_mods[mods[i]].text);
     const char *before = " ";
-    for (size_t i = 0; i < form->slots.count; i++) {
-        const struct ptx_slot *slot = &form->slots.list[i];
+    for (size_t i = 0; i < form->slots; i++) {
+        const struct ptx_slot *slot = &form->slot[i];
         if ((slot->when && !has(&l, slot->when)) ||
             ((slot->flags & SLOT_OPTIONAL) && !all_operands))
             continue;

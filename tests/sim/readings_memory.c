@@ -528,7 +528,7 @@ static void take_move(struct maker *m)
 {
     enum ptx_mod type = maker_type(m, 0);
     int bits = ptx_mods[type].bits;
-    const struct ptx_slot *slots = m->form->slots.list;
+    const struct ptx_slot *slots = m->form->slot;
     bool packs = slots[1].kind == SLOT_PACK, unpacks = slots[0].kind == SLOT_PACK;
     if (type == PTX_PRED) {
         char from[MOST_NAME], to[MOST_NAME], operands[64];
@@ -556,7 +556,7 @@ static void take_move(struct maker *m)
 static void take_barrier(struct maker *m)
 {
     char result[MOST_NAME], predicate[MOST_NAME], operands[64];
-    bool counts = maker_has(m, MOD_POPC), threads = m->form->slots.count == 4;
+    bool counts = maker_has(m, MOD_POPC), threads = m->form->slots == 4;
     maker_predicate(m, predicate);
     maker_register(m, counts ? 32 : 1, result);
     snprintf(operands, sizeof operands, " %s, 1, %s%s", result, threads ? "256, " : "", predicate);
@@ -568,8 +568,8 @@ static void take_barrier(struct maker *m)
 
 static void take_copy(struct maker *m)
 {
-    const struct ptx_slot *last = &m->form->slots.list[3];
-    int least = m->form->slots.list[2].low;
+    const struct ptx_slot *last = &m->form->slot[3];
+    int least = m->form->slot[2].low;
     for (int bytes = least; bytes <= 16; bytes *= 2)
         for (int way = 0; way < 2; way++) {
             char operands[96], more[32] = "", suffix[MOST_SUFFIX], predicate[MOST_NAME];

@@ -493,9 +493,9 @@ static void add_operand(struct maker *m, const struct ptx_slot *slot, struct tex
 static void keep_results(struct maker *m, char result[2][MOST_NAME], int results)
 {
     for (int i = 0, at = 0; i < results; i++, at++) {
-        while (m->form->slots.list[at].kind != SLOT_DESTINATION)
+        while (m->form->slot[at].kind != SLOT_DESTINATION)
             at++;
-        const struct ptx_slot *slot = &m->form->slots.list[at];
+        const struct ptx_slot *slot = &m->form->slot[at];
         keep_result(m, held_bits(m, slot->type), result[i], type_of(m, slot->type));
     }
     for (int i = 0; i < m->sums; i++)
@@ -510,8 +510,8 @@ static void take_value(struct maker *m)
     int results = 0;
     if (is_carried(m->form->op))
         make_carry(m);
-    for (size_t s = 0; s < m->form->slots.count && !m->spoilt; s++) {
-        const struct ptx_slot *slot = &m->form->slots.list[s];
+    for (size_t s = 0; s < m->form->slots && !m->spoilt; s++) {
+        const struct ptx_slot *slot = &m->form->slot[s];
         if (slot->when == MOD_NONE || maker_has(m, slot->when))
             add_operand(m, slot, &line, result, &results);
     }
@@ -591,7 +591,7 @@ static void take_choice(struct maker *m)
 /* Every choice of a form's modifiers. */
 static void each_choice(struct maker *m, const struct ptx_form *form)
 {
-    size_t choice[PTX_MOST_MODS] = {0}, groups = form->groups.count, g;
+    size_t choice[PTX_MOST_MODS] = {0}, groups = ptx_group_count(form), g;
     uint16_t mods[PTX_MOST_MODS];
     m->form = form;
     m->mods = mods;
@@ -600,10 +600,10 @@ static void each_choice(struct maker *m, const struct ptx_form *form)
         enum ptx_mod first = MOD_NONE;
         m->count = 0;
         for (g = 0; g < groups; g++) {
-            const struct ptx_group *group = &form->groups.list[g];
-            if (choice[g] >= group->count)
+            struct ptx_group group = ptx_group_at(form, g);
+            if (choice[g] >= group.count)
                 continue;
-            enum ptx_mod mod = group->mods[choice[g]] == MOD_SAME0 ? first : group->mods[choice[g]];
+            enum ptx_mod mod = group.mods[choice[g]] == MOD_SAME0 ? first : group.mods[choice[g]];
             if (!first && ptx_is_type(mod))
                 first = mod;
             mods[m->count++] = (uint16_t)mod;
@@ -612,8 +612,8 @@ static void each_choice(struct maker *m, const struct ptx_form *form)
             take_choice(m);
         m->choice++;
         for (g = 0; g < groups; g++) {
-            const struct ptx_group *group = &form->groups.list[g];
-            if (++choice[g] < (size_t)group->count + group->optional)
+            struct ptx_group group = ptx_group_at(form, g);
+            if (++choice[g] < (size_t)group.count + group.optional)
                 break;
             choice[g] = 0;
         }

@@ -121,6 +121,7 @@ void cpu_close(struct cpu_run *r)
 {
     for (int i = 0; i < MOST_ARRAYS; i++)
         free(r->args[i].data);
+    platform_pool_free(r->pool);
     arena_free(&r->arena);
 }
 
@@ -138,7 +139,9 @@ enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads)
 {
     if (!r->program)
         fail_msg("not compiled: %s", r->why);
-    r->options.threads = threads;
+    platform_pool_free(r->pool);
+    r->pool = platform_pool_new(&allocator_libc, threads);
+    r->options.parallel = platform_pool_parallel(r->pool);
     r->printed_length = 0;
     memset(r->printed, 0, sizeof r->printed);
     enum cpu_fault_kind kind = cpu_launch(r->program, r->args, &r->options, &r->fault);

@@ -21,6 +21,7 @@ struct cpu_run {
     const char *why; /* when there is no program */
     struct cpu_argument args[MOST_ARRAYS];
     struct cpu_options options;
+    struct platform_pool *pool; /* of the latest cpu_go */
     struct cpu_fault fault;
     char printed[4096];
     size_t printed_length;

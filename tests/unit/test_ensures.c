@@ -23,11 +23,13 @@ struct fixture {
     struct cpu_argument args[8];
     int count;
     struct ensures_report report;
+    struct platform_pool *pool;
 };
 
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
+    f->pool = platform_pool_new(&allocator_libc, 2);
     arena_init(&f->arena, NULL, &f->recovery);
     diag_init(&f->diag, &f->arena);
     *state = f;
@@ -38,6 +40,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     arena_free(&f->arena);
+    platform_pool_free(f->pool);
     free(f);
     return 0;
 }
@@ -71,7 +74,7 @@ static bool evaluate(struct fixture *f, const char *text)
         diag_render(&out, &f->diag, false);
         fail_msg("%s", out.data);
     }
-    return ensures_check(&f->arena, k, f->args, 2, &f->report);
+    return ensures_check(&f->arena, k, f->args, platform_pool_parallel(f->pool), &f->report);
 }
 
 static bool holds(struct fixture *f, const char *text)

@@ -210,9 +210,6 @@ static void what_is_wrong_is_named(void **state)
     assert_int_equal(tw_entry_start(NULL, good, 4, NULL), TW_BAD_ARGUMENT);
     assert_int_equal(tw_entry_start(x.entry, NULL, 4, NULL), TW_BAD_ARGUMENT);
     refused(f, tw_entry_new(f->launch, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
-    tw_launch *host;
-    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));
-    refused(f, tw_entry_new(host, &x.entry), TW_BAD_ARGUMENT, "for the host");
 }
 
 static const char columns_text[] =

@@ -91,7 +91,7 @@ static void make_arrays(struct side *s)
 static void run_on_engine(struct side *s, const char *text)
 {
     const char *why = NULL;
-    struct cpu_options options = {.threads = 1};
+    struct cpu_options options = {0};
     struct cpu_fault fault = {.kind = CPU_OK};
     if (!program_passes(&s->program, NULL))
         fail_msg("%s\n%s", text, program_messages(&s->program));

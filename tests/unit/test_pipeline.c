@@ -149,7 +149,8 @@ static void make_array(struct variant *v, const struct sym *pointer)
 static void variant_run(struct variant *v, const char *what)
 {
     const char *why = NULL;
-    struct cpu_options options = {.threads = 2};
+    struct platform_pool *pool = platform_pool_new(&allocator_libc, 2);
+    struct cpu_options options = {.parallel = platform_pool_parallel(pool)};
     struct cpu_fault fault = {.kind = CPU_OK};
     for (const struct param *p = v->kernel->params; p; p = p->next)
         if (p->sym->is_pointer)
@@ -159,6 +160,7 @@ static void variant_run(struct variant *v, const char *what)
         fail_msg("%s: %s", what, why);
     if (cpu_launch(program, v->args, &options, &fault) != CPU_OK)
         fail_msg("%s: %s\n%s", what, fault.message, v->text);
+    platform_pool_free(pool);
 }
 
 static void expect_equal(const struct variant *a, const struct variant *b, const char *what)

@@ -1,4 +1,4 @@
-/* The seam to the system: threads run every index, files are whole or untouched. */
+/* The seam to the system: threads run every task, files are whole or untouched. */
 #include "base/platform.h"
 
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/inotify.h>
@@ -67,18 +68,103 @@ static void count_index(void *user, int index)
     atomic_fetch_add(&counts[index], 1);
 }
 
-static void parallel_runs_each_index_once(void **state)
+static void expect_each_once(struct platform_pool *pool, int count)
+{
+    static atomic_int counts[700];
+    for (int i = 0; i < 700; i++)
+        atomic_store(&counts[i], 0);
+    platform_pool_run(pool, count, count_index, counts);
+    for (int i = 0; i < 700; i++)
+        assert_int_equal(atomic_load(&counts[i]), i < count);
+}
+
+static void a_pool_runs_each_task_once(void **state)
 {
     (void)state;
-    static atomic_int counts[700];
-    const int sizes[] = {0, 1, 2, 16, 256, 257, 700};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        for (int i = 0; i < 700; i++)
-            atomic_store(&counts[i], 0);
-        platform_parallel(sizes[s], count_index, counts);
-        for (int i = 0; i < 700; i++)
-            assert_int_equal(atomic_load(&counts[i]), i < sizes[s]);
+    const int threads[] = {1, 2, 5, 300}, sizes[] = {0, 1, 2, 16, 256, 257, 700};
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        struct platform_pool *pool = platform_pool_new(&allocator_libc, threads[t]);
+        for (int again = 0; again < 50; again++)
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+                expect_each_once(pool, sizes[s]);
+        platform_pool_free(pool);
     }
+}
+
+struct meeting {
+    struct platform_pool *pool;
+    atomic_int here, inside;
+};
+
+static void count_inside(void *user, int index)
+{
+    (void)index;
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+/* Two tasks that need one another to end, and each asks the pool for more meanwhile. */
+static void meet(void *user, int index)
+{
+    struct meeting *m = user;
+    (void)index;
+    atomic_fetch_add(&m->here, 1);
+    while (atomic_load(&m->here) < 2)
+        platform_yield();
+    platform_pool_run(m->pool, 5, count_inside, &m->inside);
+}
+
+static void tasks_run_at_the_same_time(void **state)
+{
+    (void)state;
+    struct meeting m = {.pool = platform_pool_new(&allocator_libc, 2)};
+    for (int i = 0; i < 20; i++) {
+        atomic_store(&m.here, 0);
+        platform_pool_run(m.pool, 2, meet, &m);
+    }
+    assert_int_equal(atomic_load(&m.inside), 20 * 2 * 5);
+    platform_pool_free(m.pool);
+}
+
+/* A forked process has none of the threads, and starts its own. */
+static void a_pool_survives_a_fork(void **state)
+{
+    (void)state;
+    struct platform_pool *pool = platform_pool_new(&allocator_libc, 3);
+    expect_each_once(pool, 16);
+    pid_t child = fork();
+    if (child == 0) {
+        atomic_int count = 0;
+        platform_pool_run(pool, 16, count_inside, &count);
+        platform_pool_free(pool);
+        _exit(atomic_load(&count) == 16 ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    platform_pool_free(pool);
+}
+
+static void add_digit(void *user)
+{
+    int *number = user;
+    *number = *number * 10 + *number % 10 + 1;
+}
+
+static void a_queue_keeps_the_order(void **state)
+{
+    (void)state;
+    int number = 0;
+    struct platform_queue *q = platform_queue_new(&allocator_libc);
+    struct platform_job jobs[4];
+    for (int i = 0; i < 4; i++) {
+        jobs[i] = (struct platform_job){.run = add_digit, .user = &number};
+        platform_queue_add(q, &jobs[i]);
+    }
+    platform_queue_wait(q, &jobs[3]);
+    assert_int_equal(number, 1234);
+    assert_false(platform_job_waiting(&jobs[0]));
+    platform_queue_wait(q, NULL);
+    platform_queue_free(q);
 }
 
 static void cores_and_clock(void **state)
@@ -279,7 +365,10 @@ static void libraries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parallel_runs_each_index_once),
+        cmocka_unit_test(a_pool_runs_each_task_once),
+        cmocka_unit_test(tasks_run_at_the_same_time),
+        cmocka_unit_test(a_pool_survives_a_fork),
+        cmocka_unit_test(a_queue_keeps_the_order),
         cmocka_unit_test(cores_and_clock),
         cmocka_unit_test_setup_teardown(a_file_is_written_read_and_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_link_keeps_being_one, set_up, tear_down),

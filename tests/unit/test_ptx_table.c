@@ -46,14 +46,14 @@ static void forms_stand_with_their_instructions(void **state)
 
 static void check_groups(const struct ptx_form *form)
 {
-    assert_true(form->groups.count <= PTX_MOST_MODS);
-    for (size_t g = 0; g < form->groups.count; g++) {
-        const struct ptx_group *group = &form->groups.list[g];
-        assert_true(group->count > 0);
-        for (int i = 0; i < group->count; i++) {
-            assert_in_range(group->mods[i], 1, MOD_SAME0);
+    assert_true(ptx_group_count(form) <= PTX_MOST_MODS);
+    for (size_t g = 0; g < ptx_group_count(form); g++) {
+        struct ptx_group group = ptx_group_at(form, g);
+        assert_true(group.count > 0);
+        for (int i = 0; i < group.count; i++) {
+            assert_in_range(group.mods[i], 1, MOD_SAME0);
             for (int k = 0; k < i; k++)
-                assert_int_not_equal(group->mods[i], group->mods[k]);
+                assert_int_not_equal(group.mods[i], group.mods[k]);
         }
     }
 }
@@ -66,7 +66,7 @@ static void rows_make_sense(void **state)
         assert_in_range(form->version, 10, 99);
         assert_true(form->target <= 121 || form->target > PTX_OWN);
         assert_true(strlen(form->section) > 5);
-        assert_true(form->slots.count <= 16);
+        assert_true(form->slots <= 16);
         check_groups(form);
     }
     for (int i = 1; i < MOD_COUNT; i++)

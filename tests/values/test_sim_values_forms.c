@@ -30,8 +30,8 @@ static void make_operands(struct sim_decoder *d, const struct ptx_form *form,
 {
     ins->operands = operands;
     ins->operand_count = 0;
-    for (size_t k = 0; k < form->slots.count; k++) {
-        const struct ptx_slot *slot = &form->slots.list[k];
+    for (size_t k = 0; k < form->slots; k++) {
+        const struct ptx_slot *slot = &form->slot[k];
         if ((slot->flags & SLOT_OPTIONAL) && !optional)
             continue;
         struct ptx_operand *o = &operands[ins->operand_count];
@@ -85,15 +85,15 @@ static void try_choice(const struct ptx_form *form, struct ptx_instruction *ins,
 static void try_groups(const struct ptx_form *form, size_t g, struct ptx_instruction *ins,
                        struct counts *n)
 {
-    if (g == form->groups.count) {
+    if (g == ptx_group_count(form)) {
         try_choice(form, ins, n);
         return;
     }
-    const struct ptx_group *group = &form->groups.list[g];
-    if (group->optional)
+    struct ptx_group group = ptx_group_at(form, g);
+    if (group.optional)
         try_groups(form, g + 1, ins, n);
-    for (int i = 0; i < group->count; i++) {
-        uint16_t mod = group->mods[i];
+    for (int i = 0; i < group.count; i++) {
+        uint16_t mod = group.mods[i];
         ins->mods[ins->mod_count++] = mod == MOD_SAME0 ? (uint16_t)ptx_type(ins, 0) : mod;
         try_groups(form, g + 1, ins, n);
         ins->mod_count--;

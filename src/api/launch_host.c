@@ -1,0 +1,156 @@
+/* Launches on the host: at once, or in the background, one after the other on a thread of the
+ * context's. What runs in the background has arguments of its own, and pins its variant. */
+#include "api/objects.h"
+
+#include "base/platform.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool varies(const int thread[3])
+{
+    return thread[0] >= 0 && thread[1] >= 0 && thread[2] >= 0;
+}
+
+void report_fault(tw_context *ctx, const struct cpu_fault *f)
+{
+    struct diag *d = &ctx->diag;
+    diag_error(d, f->loc, "%s", f->message);
+    if (f->kind == CPU_BAD_ARGUMENT)
+        return;
+    if (f->way_out[0])
+        diag_note(d, f->loc, "%s", f->way_out);
+    if (varies(f->thread))
+        diag_note(d, LOC_NONE,
+                  "in block (%" PRId64 ", %" PRId64 ", %" PRId64 "), thread (%d, %d, %d)",
+                  f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
+    else
+        diag_note(d, LOC_NONE, "in block (%" PRId64 ", %" PRId64 ", %" PRId64 ")", f->block[0],
+                  f->block[1], f->block[2]);
+}
+
+tw_status fault_status(enum cpu_fault_kind kind)
+{
+    switch (kind) {
+    case CPU_OK: return TW_OK;
+    case CPU_BAD_ARGUMENT: return TW_BAD_ARGUMENT;
+    case CPU_NO_MEMORY: return TW_NO_MEMORY;
+    case CPU_CANCELLED: return TW_CANCELLED;
+    case CPU_ASSUME: return TW_NOT_ASSUMED;
+    default: return TW_FAULT;
+    }
+}
+
+/* Whether the messages should describe it: the others have a text of their own, or nothing to say. */
+static bool has_words(enum cpu_fault_kind kind)
+{
+    return kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED;
+}
+
+struct cpu_options host_options(tw_context *ctx)
+{
+    return (struct cpu_options){
+        .allocator = &ctx->allocator,
+        .kept = &ctx->kept,
+        .parallel = ctx->parallel,
+        .print = ctx->config.print,
+        .print_user = ctx->config.print_user,
+        .cancelled = ctx->config.cancelled,
+        .cancelled_user = ctx->config.cancelled_user,
+    };
+}
+
+tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
+                         double *milliseconds)
+{
+    struct cpu_options options = host_options(l->ctx);
+    struct cpu_fault fault;
+    enum cpu_fault_kind kind = CPU_OK;
+    double from = platform_seconds();
+    for (int i = 0; i < runs && kind == CPU_OK; i++)
+        kind = cpu_launch(l->variant->program, args, &options, &fault);
+    *milliseconds = 1e3 * (platform_seconds() - from) / runs;
+    if (has_words(kind))
+        report_fault(l->ctx, &fault);
+    return fault_status(kind);
+}
+
+/* --- in the background --- */
+
+void context_settle(tw_context *ctx)
+{
+    if (ctx->queue)
+        platform_queue_wait(ctx->queue, NULL);
+}
+
+void launch_settle(tw_launch *l)
+{
+    if (l->begun.variant)
+        platform_queue_wait(l->ctx->queue, &l->begun.job);
+}
+
+static void run_begun(void *user)
+{
+    tw_launch *l = user;
+    struct begun *b = &l->begun;
+    struct cpu_options options = host_options(l->ctx);
+    b->kind = cpu_launch(b->variant->program, b->args, &options, &b->fault);
+    if (b->done)
+        b->done(b->user, l, fault_status(b->kind));
+}
+
+static tw_status begin_call(void *user)
+{
+    tw_launch *l = user;
+    tw_context *ctx = l->ctx;
+    const struct lang_kernel *info = l->kernel->info;
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    const struct cpu_argument *args = launch_arguments(l);
+    if (!args)
+        return TW_BAD_ARGUMENT;
+    if (!ctx->queue)
+        ctx->queue = platform_queue_new(&ctx->allocator);
+    if (!ctx->queue)
+        return TW_NO_MEMORY;
+    memcpy(l->begun.args, args, (size_t)info->param_count * sizeof *args);
+    l->begun.variant = l->variant;
+    l->begun.job = (struct platform_job){.run = run_begun, .user = l};
+    platform_queue_add(ctx->queue, &l->begun.job);
+    return TW_OK;
+}
+
+tw_status tw_launch_begin(tw_launch *l, void (*done)(void *user, tw_launch *l, tw_status status),
+                          void *user)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (l->kernel->device)
+        return context_refuse(l->ctx, "tw_launch_begin: the kernel is a GPU's: tw_launch_start "
+                                      "does not wait either");
+    if (l->begun.variant && platform_job_waiting(&l->begun.job))
+        return context_refuse(l->ctx, "tw_launch_begin: the launch is under way: tw_launch_wait "
+                                      "for it first, or make another of the same kernel");
+    l->begun.variant = NULL;
+    l->begun.done = done;
+    l->begun.user = user;
+    return context_call(l->ctx, begin_call, l);
+}
+
+static tw_status wait_call(void *user)
+{
+    tw_launch *l = user;
+    if (!l->begun.variant)
+        return TW_OK;
+    launch_settle(l);
+    l->begun.variant = NULL;
+    if (has_words(l->begun.kind))
+        report_fault(l->ctx, &l->begun.fault);
+    return fault_status(l->begun.kind);
+}
+
+tw_status tw_launch_wait(tw_launch *l)
+{
+    return l ? context_call(l->ctx, wait_call, l) : TW_BAD_ARGUMENT;
+}

@@ -1,0 +1,358 @@
+/* The seam to the operating system, its threads: a pool that waits for work, a queue that runs one
+ * thing after the other beside the caller, locks. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/platform.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+int platform_cores(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+#endif
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (int)cores : 1;
+}
+
+void platform_yield(void)
+{
+    sched_yield();
+}
+
+void *platform_thread(void)
+{
+    static _Thread_local char own;
+    return &own;
+}
+
+/* Signals for the program are left to its own threads; faults stay with the thread at fault. */
+static void block_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static bool start_thread(pthread_t *thread, void *(*body)(void *), void *argument)
+{
+    sigset_t before;
+    block_signals(&before);
+    bool started = pthread_create(thread, NULL, body, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+/* --- a pool --- */
+
+/* How often a thread looks for work, or for the end of others' work, before it sleeps: some 20
+ * microseconds, about what it costs to be woken. */
+enum { SPINS = 400, MOST_THREADS = 256 };
+
+struct platform_pool {
+    struct allocator allocator;
+    pid_t process; /* that the threads are of: a forked one has none of them */
+    int threads;   /* with the caller's */
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    /* under the lock */
+    int started, sleeping;
+    bool busy, ending, awaited; /* awaited: the caller sleeps */
+    void (*task)(void *argument, int index);
+    void *argument;
+    int count, next;
+    /* written under it, looked at without it by those that spin */
+    atomic_bool open;   /* there are tasks to take */
+    atomic_int running; /* tasks taken and not done */
+    pthread_t thread[];
+};
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Takes a task and does it, the lock let go meanwhile. */
+static void do_task(struct platform_pool *p)
+{
+    int index = p->next++;
+    void (*task)(void *, int) = p->task;
+    void *argument = p->argument;
+    atomic_store(&p->open, p->next < p->count);
+    atomic_fetch_add(&p->running, 1);
+    pthread_mutex_unlock(&p->lock);
+    task(argument, index);
+    pthread_mutex_lock(&p->lock);
+    if (atomic_fetch_sub(&p->running, 1) == 1 && p->next == p->count && p->awaited)
+        pthread_cond_signal(&p->done);
+}
+
+static void wait_for_tasks(struct platform_pool *p)
+{
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < SPINS && !atomic_load(&p->open); i++)
+        pause_briefly();
+    pthread_mutex_lock(&p->lock);
+    p->sleeping++;
+    while (p->next == p->count && !p->ending)
+        pthread_cond_wait(&p->wake, &p->lock);
+    p->sleeping--;
+}
+
+static void *pool_thread(void *argument)
+{
+    struct platform_pool *p = argument;
+    pthread_mutex_lock(&p->lock);
+    while (!p->ending) {
+        if (p->next < p->count)
+            do_task(p);
+        else
+            wait_for_tasks(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void pool_begin(struct platform_pool *p)
+{
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->done, NULL);
+    p->process = getpid();
+    p->started = p->sleeping = 0;
+    p->busy = p->awaited = false;
+    p->next = p->count = 0;
+    atomic_init(&p->open, false);
+    atomic_init(&p->running, 0);
+}
+
+static size_t pool_bytes(int threads)
+{
+    return sizeof(struct platform_pool) + (size_t)threads * sizeof(pthread_t);
+}
+
+struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads)
+{
+    if (threads <= 0)
+        threads = platform_cores();
+    if (threads > MOST_THREADS)
+        threads = MOST_THREADS;
+    struct platform_pool *p = allocator->resize(allocator->user, NULL, 0, pool_bytes(threads));
+    if (!p)
+        return NULL;
+    p->allocator = *allocator;
+    p->threads = threads;
+    p->ending = false;
+    pool_begin(p);
+    return p;
+}
+
+void platform_pool_free(struct platform_pool *p)
+{
+    if (!p)
+        return;
+    if (p->process == getpid()) {
+        pthread_mutex_lock(&p->lock);
+        p->ending = true;
+        pthread_cond_broadcast(&p->wake);
+        pthread_mutex_unlock(&p->lock);
+        for (int i = 0; i < p->started; i++)
+            pthread_join(p->thread[i], NULL);
+        pthread_cond_destroy(&p->done);
+        pthread_cond_destroy(&p->wake);
+        pthread_mutex_destroy(&p->lock);
+    }
+    struct allocator a = p->allocator;
+    a.resize(a.user, p, pool_bytes(p->threads), 0);
+}
+
+/* Threads for `count` tasks; with fewer they take longer. */
+static void call_threads(struct platform_pool *p, int count)
+{
+    int wanted = (count < p->threads ? count : p->threads) - 1;
+    while (p->started < wanted && start_thread(&p->thread[p->started], pool_thread, p))
+        p->started++;
+    if (p->sleeping > 0 && wanted > 1)
+        pthread_cond_broadcast(&p->wake);
+    else if (p->sleeping > 0)
+        pthread_cond_signal(&p->wake);
+}
+
+static void wait_for_others(struct platform_pool *p)
+{
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < SPINS && atomic_load(&p->running) > 0; i++)
+        pause_briefly();
+    pthread_mutex_lock(&p->lock);
+    p->awaited = true;
+    while (atomic_load(&p->running) > 0)
+        pthread_cond_wait(&p->done, &p->lock);
+    p->awaited = false;
+}
+
+void platform_pool_run(void *pool, int count, void (*task)(void *argument, int index),
+                       void *argument)
+{
+    struct platform_pool *p = pool;
+    bool mine = false;
+    if (count > 1 && p->threads > 1) {
+        if (p->process != getpid())
+            pool_begin(p);
+        pthread_mutex_lock(&p->lock);
+        mine = !p->busy;
+        if (!mine)
+            pthread_mutex_unlock(&p->lock);
+    }
+    for (int i = 0; i < count && !mine; i++)
+        task(argument, i);
+    if (!mine)
+        return;
+    p->busy = true;
+    p->task = task;
+    p->argument = argument;
+    p->count = count;
+    p->next = 0;
+    atomic_store(&p->open, true);
+    call_threads(p, count);
+    while (p->next < p->count)
+        do_task(p);
+    if (atomic_load(&p->running) > 0)
+        wait_for_others(p);
+    p->busy = false;
+    pthread_mutex_unlock(&p->lock);
+}
+
+struct parallel platform_pool_parallel(struct platform_pool *p)
+{
+    return (struct parallel){.run = platform_pool_run, .user = p, .threads = p->threads};
+}
+
+/* --- a queue --- */
+
+struct platform_queue {
+    struct allocator allocator;
+    pid_t process;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct platform_job *first, **last; /* not done yet; the first is being done */
+    bool ending;
+};
+
+static void *queue_thread(void *argument)
+{
+    struct platform_queue *q = argument;
+    pthread_mutex_lock(&q->lock);
+    for (;;) {
+        while (!q->first && !q->ending)
+            pthread_cond_wait(&q->changed, &q->lock);
+        struct platform_job *job = q->first;
+        if (!job)
+            break;
+        pthread_mutex_unlock(&q->lock);
+        job->run(job->user);
+        pthread_mutex_lock(&q->lock);
+        q->first = job->next;
+        if (!q->first)
+            q->last = &q->first;
+        job->waiting = false;
+        pthread_cond_broadcast(&q->changed);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return NULL;
+}
+
+struct platform_queue *platform_queue_new(const struct allocator *allocator)
+{
+    struct platform_queue *q = allocator->resize(allocator->user, NULL, 0, sizeof *q);
+    if (!q)
+        return NULL;
+    *q = (struct platform_queue){.allocator = *allocator, .process = getpid()};
+    q->last = &q->first;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    if (start_thread(&q->thread, queue_thread, q))
+        return q;
+    allocator->resize(allocator->user, q, sizeof *q, 0);
+    return NULL;
+}
+
+void platform_queue_free(struct platform_queue *q)
+{
+    if (!q)
+        return;
+    if (q->process == getpid()) {
+        pthread_mutex_lock(&q->lock);
+        q->ending = true;
+        pthread_cond_broadcast(&q->changed);
+        pthread_mutex_unlock(&q->lock);
+        pthread_join(q->thread, NULL);
+        pthread_cond_destroy(&q->changed);
+        pthread_mutex_destroy(&q->lock);
+    }
+    struct allocator a = q->allocator;
+    a.resize(a.user, q, sizeof *q, 0);
+}
+
+void platform_queue_add(struct platform_queue *q, struct platform_job *job)
+{
+    pthread_mutex_lock(&q->lock);
+    job->waiting = true;
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    pthread_cond_broadcast(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}
+
+void platform_queue_wait(struct platform_queue *q, const struct platform_job *job)
+{
+    pthread_mutex_lock(&q->lock);
+    while (job ? job->waiting : q->first != NULL)
+        pthread_cond_wait(&q->changed, &q->lock);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* --- locks --- */
+
+struct platform_lock {
+    pthread_mutex_t mutex;
+};
+
+struct platform_lock *platform_lock_new(const struct allocator *allocator)
+{
+    struct platform_lock *l = allocator->resize(allocator->user, NULL, 0, sizeof *l);
+    if (l)
+        pthread_mutex_init(&l->mutex, NULL);
+    return l;
+}
+
+void platform_lock_free(const struct allocator *allocator, struct platform_lock *l)
+{
+    if (!l)
+        return;
+    pthread_mutex_destroy(&l->mutex);
+    allocator->resize(allocator->user, l, sizeof *l, 0);
+}
+
+void platform_lock(struct platform_lock *l)
+{
+    pthread_mutex_lock(&l->mutex);
+}
+
+void platform_unlock(struct platform_lock *l)
+{
+    pthread_mutex_unlock(&l->mutex);
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""The shared library as an engine links it: its size, what it needs, what it shows and under which version, what a launch costs; the
+table of statuses in docs/embedding.md."""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+MOST_BYTES = 2_250_000  # stripped
+LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
+C_LIBRARY = r"linux-vdso|linux-gate|libc\.|libm\.|libpthread\.|libdl\.|ld-linux|ld-musl|ld64"
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def stripped_bytes(library, folder):
+    path = os.path.join(folder, "stripped.so")
+    subprocess.run([os.environ.get("STRIP", "strip"), "-o", path, library], check=True)
+    return os.path.getsize(path)
+
+
+def strangers(library):
+    """What it is linked to besides the C library."""
+    lines = [line.strip() for line in output("ldd", library).splitlines()]
+    return [line for line in lines if line and not re.search(C_LIBRARY, line)]
+
+
+def unversioned(library):
+    """Exported names that are not tw_… of the version that CMake's map gives."""
+    lines = [line.split() for line in output("nm", "-D", "--defined-only", library).splitlines()]
+    return [parts[-1] for parts in lines if parts[1] != "A" and not re.fullmatch(r"tw_\w+@@TILEWRIGHT_0\.1", parts[-1])]
+
+
+def declared():
+    with open(os.path.join(ROOT, "include", "tilewright.h")) as file:
+        return set(re.findall(r"^TW_API [^;]*?\b(tw_\w+)\(", file.read(), re.M))
+
+
+def exported(library):
+    return {line.split()[-1].partition("@")[0] for line in output("nm", "-D", "--defined-only", library).splitlines()} - {"TILEWRIGHT_0.1"}
+
+
+def launch_times(library, folder):
+    """{way: least microseconds}"""
+    program = os.path.join(folder, "speed_launch")
+    subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-D_POSIX_C_SOURCE=200809L", "-I", os.path.join(ROOT, "include"),
+                    os.path.join(ROOT, "tests", "cli", "speed_launch.c"), library, "-Wl,-rpath," + os.path.dirname(library),
+                    "-o", program], check=True)
+    return {way: float(us) for us, way in (line.split() for line in output(program).splitlines())}
+
+
+def undocumented():
+    """Rows of the table of statuses that docs/embedding.md does not have word for word."""
+    with open(os.path.join(ROOT, "include", "tilewright.h")) as header, open(os.path.join(ROOT, "docs", "embedding.md")) as page:
+        rows = re.findall(r'X\((TW_\w+), (\d+), "(.*?)"\)', header.read())
+        lines = page.read().splitlines()
+    return [name for name, value, text in rows if f"| `{name}` | {value} | {text} |" not in lines]
+
+
+def main():
+    library = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libtilewright.so"))
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        size = stripped_bytes(library, folder)
+        if size > MOST_BYTES:
+            wrong.append(f"{size} bytes stripped; at most {MOST_BYTES}")
+        wrong += [f"needs {line}" for line in strangers(library)]
+        wrong += [f"exports {name}" for name in unversioned(library)]
+        wrong += [f"{name} is declared and not exported" for name in sorted(declared() - exported(library))]
+        wrong += [f"{name} is exported and not declared" for name in sorted(exported(library) - declared())]
+        wrong += [f"docs/embedding.md: no row of {name}" for name in undocumented()]
+        wrong += [f"{way}: {us} us" for way, us in launch_times(library, folder).items() if us >= LAUNCH_LIMIT]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+/* A text, compiled; each of its kernels run on small arrays, shown, and compiled for a GPU. */
+#include "target.h"
+
+#include <stdlib.h>
+
+enum { SIZE = 5, ARRAYS = 16, ARRAY_BYTES = 1 << 16, KERNELS = 3 };
+
+static unsigned char memory[ARRAYS][ARRAY_BYTES];
+
+static void give_scalar(tw_launch *l, const tw_param *p)
+{
+    if (tw_launch_set(l, p->name, (tw_scalar){.i = SIZE}) != TW_OK)
+        tw_launch_set(l, p->name, (tw_scalar){.is_float = true, .f = 0.5});
+}
+
+/* Of the shape that the kernel wants, if that is small. */
+static void give_array(tw_launch *l, const tw_param *p, void *data)
+{
+    tw_array x;
+    if (tw_launch_shape(l, p->name, &x) != TW_OK)
+        return;
+    size_t bytes = tw_dtype_size(x.dtype);
+    for (int i = 0; i < x.rank; i++)
+        if (x.shape[i] < 0 || (x.shape[i] > 0 && (bytes *= (size_t)x.shape[i]) > ARRAY_BYTES))
+            return;
+    x.data = data;
+    tw_launch_array(l, p->name, &x);
+}
+
+static void give(tw_launch *l, tw_kernel *k)
+{
+    tw_param p;
+    for (int i = 0; i < tw_kernel_param_count(k); i++)
+        if (tw_kernel_param(k, i, &p) == TW_OK && !p.is_pointer)
+            give_scalar(l, &p);
+    for (int i = 0; i < tw_kernel_param_count(k) && i < ARRAYS; i++)
+        if (tw_kernel_param(k, i, &p) == TW_OK && p.is_pointer)
+            give_array(l, &p, memory[i]);
+}
+
+static void run(tw_kernel *k)
+{
+    tw_launch *l;
+    const char *text;
+    tw_verdict verdict;
+    if (tw_launch_new(k, &l) != TW_OK)
+        return;
+    give(l, k);
+    if (tw_launch_run(l) == TW_OK)
+        tw_launch_verify(l, &verdict);
+    tw_launch_show(l, NULL, &text);
+    tw_launch_free(l);
+}
+
+static void lower(tw_kernel *k)
+{
+    tw_kernel *gpu;
+    tw_launch *l;
+    const char *text;
+    if (tw_kernel_for_target(k, "sm_90", &gpu) != TW_OK || tw_launch_new(gpu, &l) != TW_OK)
+        return;
+    give(l, gpu);
+    tw_launch_show_stage(l, TW_STAGE_PTX, &text);
+    tw_launch_free(l);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct target_limits limits;
+    tw_context *ctx;
+    tw_module *m;
+    if (target_context(&limits, &ctx) != TW_OK)
+        return 0;
+    if (tw_module_from_text(ctx, "fuzz.tile", (const char *)data, size, &m) == TW_OK)
+        for (int i = 0; i < tw_module_kernel_count(m) && i < KERNELS; i++) {
+            run(tw_module_kernel_at(m, i));
+            lower(tw_module_kernel_at(m, i));
+        }
+    tw_context_free(ctx);
+    return 0;
+}
