@@ -53,9 +53,10 @@ def host(calls):
         product(16, 16, 16, others[0], b, c)
 
     product(16, 16, 16, a, b, c)
-    launch = next(iter(product.module._context(-1).launches.values()))
-    run = tilewright._library().tw_launch_run
-    yield "host", "tw_launch_run", microseconds(lambda: run(launch.handle), calls)
+    start, plan = tilewright._library().tw_entry_start, next(iter(product._plans.values()))
+    addresses = [x.ctypes.data for x in (a, b, c)]
+    packed = plan.pack(1, 16, 1, 16, 1, 16, *[y for address in addresses for y in (3, address)])
+    yield "host", "tw_entry_start", microseconds(lambda: start(plan.entry, packed, 6, None), calls)
     yield "host", "the same arrays again", microseconds(lambda: product(16, 16, 16, a, b, c), calls)
     yield "host", "another array each time", microseconds(another, calls)
 

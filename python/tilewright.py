@@ -18,8 +18,7 @@ GPU (`__cuda_array_interface__`, DLPack); where they are decides where the kerne
 host returns when it is done. A call on a GPU is put into a stream and returns at once: the stream
 given, else PyTorch's current one, else what the arrays say, else the default stream.
 
-Threads: everything here may be used from any thread. Calls of kernels of one module on the host
-take turns (each uses all cores anyway); load the file twice to run two at a time.
+Threads: everything here may be used from any thread, kernels from several at once.
 """
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ class _Config(ctypes.Structure):
     _fields_ = [("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int),
                 ("print", _PRINT), ("print_user", c_void_p), ("colour", c_bool),
                 ("cancelled", c_void_p), ("cancelled_user", c_void_p), ("cache", c_char_p),
-                ("device", c_int)]
+                ("device", c_int), ("parallel", c_void_p), ("parallel_user", c_void_p)]
 
 
 class _Message(ctypes.Structure):
@@ -1043,8 +1042,8 @@ class Kernel:
         kernel, values, gpu = self._prepare(args, names)
         if gpu < 0 and stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
-        if gpu < 0 or any(v is None or (type(v) is tuple and v[_DEVICE] < 0) for v in values):
-            return kernel._run(values, gpu)  # on the host, sizes to be inferred, or to be copied
+        if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in values):
+            return kernel._run(values, gpu)  # infers sizes, or copies
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
     def _run(self, values: Sequence[Any], gpu: int) -> None:
