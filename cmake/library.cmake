@@ -19,15 +19,15 @@ endforeach()
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
-# The shared library is held to a size (tests/cli/test_library.py). So what compiles and reports is made small, which costs
-# it little; what runs, the CPU engine and the simulator, is made fast; -O3 is for the loops that it pays for.
+# The shared library is held to a size (tests/cli/test_library.py). So what reads and reports is made small, which costs it
+# little; what runs is made fast, and what lowers (-Os takes a third longer there); -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu/(exec|frame|launch|ensures|atomic)|sim/)")
-file(GLOB sim_reports ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c ${PROJECT_SOURCE_DIR}/src/sim/sim_*found.c
-    ${PROJECT_SOURCE_DIR}/src/sim/sim_assembled.c ${PROJECT_SOURCE_DIR}/src/sim/sim_operands.c
+list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu|layout|lower|sim|tile)/")
+file(GLOB also_small ${PROJECT_SOURCE_DIR}/src/cpu/compile*.c ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c
+    ${PROJECT_SOURCE_DIR}/src/sim/sim_*found.c ${PROJECT_SOURCE_DIR}/src/sim/sim_assembled.c ${PROJECT_SOURCE_DIR}/src/sim/sim_operands.c
     ${PROJECT_SOURCE_DIR}/src/sim/sim_builtin.c ${PROJECT_SOURCE_DIR}/src/sim/sim_value.c)
-list(APPEND small_sources ${sim_reports})
+list(APPEND small_sources ${also_small})
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
@@ -35,7 +35,7 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CON
 # lanes. They are loops over arrays, which -O2 is to vectorise. Where the first set is but for machines without AVX2,
 # which are few and old, it is made small.
 function(add_routines name sources optimise)
-    set(o3 "/(routines_(dot|magnitude|math)|sim_access)[^/]*$")
+    set(o3 "/(routines_(dot|magnitude|math)|dot_bf16|sim_access)[^/]*$")
     set(os "/sim_(approx|convert|half)[^/]*$") # seldom what a program waits for
     foreach(level O2 O3 Os)
         set(files ${sources})
@@ -79,7 +79,7 @@ if(routine_sources)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_BF16)
-            add_routines(tilewright_routines_bf16 ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
+            add_routines(tilewright_routines_bf16 ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c "${fast}"
                 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
