@@ -20,7 +20,7 @@ def main():
     status = 0
     for path in sys.argv[1:]:
         names = list(exported(path))
-        strangers = [n for n in names if not n.startswith(("tw_", "_init", "_fini", "__", "_edata", "_end"))]
+        strangers = [n for n in names if not n.startswith(("tw_", "_init", "_fini", "__", "_edata", "_end", "TILEWRIGHT_"))]
         if strangers or not any(n.startswith("tw_") for n in names):
             print(f"{path}: {len(names)} names, not ours: {', '.join(strangers[:20]) or 'none'}")
             status = 1

@@ -1,5 +1,5 @@
 /* Runs a target over files, or over all files of a folder: what a fuzzer once found stays found. */
-#include "target.h"
+#include "fuzz_target.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The bytes as calls of the interface, in any order, on what earlier ones made. */
-#include "target.h"
+#include "fuzz_target.h"
 
 #include <string.h>
 

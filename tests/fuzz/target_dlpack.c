@@ -1,5 +1,5 @@
 /* A tensor of another library, described by the bytes; its data and lists are real. */
-#include "target.h"
+#include "fuzz_target.h"
 
 static const char text[] = "type T = {f32, f16, i32, u8, bool, f64};\n"
                            "kernel copy(i32 m, i32 n, const T *a, T *c) grid(cdiv(m, 4)) warps(1)\n"

@@ -1,5 +1,5 @@
 /* A .npy file: what is read is written, and read again the same. */
-#include "target.h"
+#include "fuzz_target.h"
 
 #include "../../tools/npy.h"
 

@@ -1,5 +1,5 @@
 /* A text, compiled; each of its kernels run on small arrays, shown, and compiled for a GPU. */
-#include "target.h"
+#include "fuzz_target.h"
 
 #include <stdlib.h>
 

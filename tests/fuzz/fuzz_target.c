@@ -1,4 +1,4 @@
-#include "target.h"
+#include "fuzz_target.h"
 
 #include <stdlib.h>
 
