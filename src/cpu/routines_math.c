@@ -29,13 +29,6 @@ static inline float power_of_two(int32_t n)
     return f32_from_bits((uint32_t)(n + 127) << 23);
 }
 
-/* y 2^n, rounded once: n from -252 to 254, its halves make normal factors. */
-static inline float scaled(float y, int32_t n)
-{
-    int32_t half = n >> 1;
-    return y * power_of_two(half) * power_of_two(n - half);
-}
-
 /* The integer in the last bits of x + ROUNDER. */
 static inline int32_t rounded_bits(float shifted)
 {
@@ -61,6 +54,13 @@ static inline float exp_split(float x, int32_t *n)
 }
 
 #if !defined(ROUTINES_V4)
+/* y 2^n, rounded once: n from -252 to 254, its halves make normal factors. */
+static inline float scaled(float y, int32_t n)
+{
+    int32_t half = n >> 1;
+    return y * power_of_two(half) * power_of_two(n - half);
+}
+
 /* Where the result is 0 nothing is computed down to it: processors take long over what is too small
  * for a normal number. */
 static inline float exp_of(float x)
