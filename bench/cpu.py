@@ -262,20 +262,28 @@ def part_attention(options, lines):
                  f"{described(row)}, {number(flops(line) / row['ms'] * 1e-6, 3)} GFLOP/s; {row['sizes']}")
 
 
+def build_loops(options, compiler, source, path):
+    """Status and words of the compiler; None: it is there already."""
+    library = os.path.join(os.path.dirname(os.path.abspath(options.tool)), "libtilewright.a")
+    if is_newer(path, source) and is_newer(path, library):
+        return None
+    return run([compiler, "-O3", "-march=native", "-Iinclude", source, library, "-lm", "-ldl", "-lpthread", "-o", path])
+
+
 def loops_of(options, size):
     """Milliseconds of the loops in C, by name; and what is missing."""
     source, path = "bench/cpu_loops.c", os.path.join(options.out, "cpu_loops")
     compiler = shutil.which("gcc") or shutil.which(os.environ.get("CC", "cc"))
     if not os.path.exists(source) or not compiler:
         return {}, f"no {source if compiler else 'C compiler'}"
-    if not is_newer(path, source):
-        done = run([compiler, "-O3", "-march=native", source, "-lm", "-o", path])
-        if done.returncode:
-            return {}, said_of(done)
+    done = build_loops(options, compiler, source, path)
+    if done and done.returncode:
+        return {}, said_of(done)
     done = run([path, str(size)])
     if done.returncode:
         return {}, said_of(done)
-    return {words[0].removeprefix("sgemm_"): float(words[1]) for words in map(str.split, done.stdout.splitlines()) if len(words) >= 2}, None
+    rows = (line.split() for line in done.stdout.splitlines())
+    return {words[1]: float(words[2]) for words in rows if words[0] == "C"}, None
 
 
 def part_threads(options, lines):

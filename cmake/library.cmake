@@ -23,8 +23,8 @@ set(object_libraries tilewright_objects)
 # little; what runs is made fast, and what lowers (-Os takes a third longer there); -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu|layout|lower|sim|tile)/")
-file(GLOB also_small ${PROJECT_SOURCE_DIR}/src/cpu/compile*.c ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c
+list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu|layout|lower|ptx|sim|tile)/")
+file(GLOB also_small ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c
     ${PROJECT_SOURCE_DIR}/src/sim/sim_*found.c ${PROJECT_SOURCE_DIR}/src/sim/sim_assembled.c ${PROJECT_SOURCE_DIR}/src/sim/sim_operands.c
     ${PROJECT_SOURCE_DIR}/src/sim/sim_builtin.c ${PROJECT_SOURCE_DIR}/src/sim/sim_value.c)
 list(APPEND small_sources ${also_small})
