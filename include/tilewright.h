@@ -121,7 +121,9 @@ typedef struct tw_config {
      * result: failure. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
-    int threads; /* of the CPU engine, with the caller's; 0: one a core */
+    /* Of the CPU engine, with the caller's; 0: one a core. Launches leave memory of theirs, up to
+     * 256 MiB, with the context for later ones. */
+    int threads;
     /* What print() of kernels says; NULL: dropped. */
     void (*print)(void *user, const char *text, size_t length);
     void *print_user;

@@ -205,27 +205,33 @@ static int set_tuned(struct setting *s, const struct assignment *a)
     return STATUS_OK;
 }
 
+/* STATUS_OK, or a word on a type that there is not. */
+static int known_type(const struct setting *s, const char *type)
+{
+    const char *names[TW_DTYPE_COUNT + 1] = {0};
+    if (tw_dtype_from_name(type) != TW_DTYPE_NONE)
+        return STATUS_OK;
+    for (int i = 0; i < TW_DTYPE_COUNT; i++)
+        names[i] = tw_dtype_name((tw_dtype)i);
+    char *hint = name_hint(type, names);
+    usage_error(s->program->complaints, s->options->command, "unknown type '%s'%s", type, hint);
+    free(hint);
+    return STATUS_USAGE;
+}
+
 static int set_type(struct setting *s, const char *name, const char *type)
 {
-    tw_dtype t = tw_dtype_from_name(type);
-    if (t == TW_DTYPE_NONE) {
-        const char *names[TW_DTYPE_COUNT + 1] = {0};
-        for (int i = 0; i < TW_DTYPE_COUNT; i++)
-            names[i] = tw_dtype_name((tw_dtype)i);
-        char *hint = name_hint(type, names);
-        usage_error(s->program->complaints, s->options->command, "unknown type '%s'%s", type, hint);
-        free(hint);
-        return STATUS_USAGE;
-    }
-    s->status = tw_launch_type(s->launch, name, t);
-    return STATUS_OK;
+    int status = known_type(s, type);
+    if (status == STATUS_OK)
+        s->status = tw_launch_type(s->launch, name, tw_dtype_from_name(type));
+    return status;
 }
 
 /* `--type f16`: all type variables. */
 static int set_every_type(struct setting *s, const char *text)
 {
     tw_type type;
-    int status = STATUS_OK;
+    int status = known_type(s, text); /* also where the kernel has no type variable */
     for (int i = 0;
          tw_kernel_type(s->kernel, i, &type) == TW_OK && s->status == TW_OK && status == STATUS_OK;
          i++)

@@ -116,6 +116,7 @@ struct compiler {
     VEC(struct strided) strided;
     VEC(const struct lane_product *) products;
     VEC(struct packed_plan) packed;
+    int unchained;              /* > 0: elementwise operations are a step each */
     struct waiting *waiting; /* the innermost loop's */
     bool product_waits;      /* what is compiled now is its product */
 };
@@ -197,7 +198,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
 /* May `target = value` be a chain that ends in memory, or a row that is stored as one is? */
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value);
-void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
+bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* Is e a reduction of the rows of a chain? */
 bool reduce_takes_chain(const struct compiler *c, const struct expr *e);
 struct chain_reduction {

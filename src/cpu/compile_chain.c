@@ -30,6 +30,9 @@ struct chain {
     struct strip_op ops[STRIP_OPS];
     bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];
     size_t room[STRIP_SLOTS]; /* bytes of an element that a temporary has room for */
+    bool full;                /* it took more than there is room for: nothing of it is of use */
+    size_t code;              /* instructions before it */
+    uint32_t top;             /* and memory */
 };
 
 /* --- slots --- */
@@ -43,7 +46,10 @@ static size_t strip_bytes(size_t size)
 
 static uint8_t new_slot(struct chain *ch)
 {
-    return (uint8_t)ch->detail->slots++;
+    if (ch->detail->slots < STRIP_SLOTS)
+        return (uint8_t)ch->detail->slots++;
+    ch->full = true;
+    return 0;
 }
 
 static struct link temporary(struct chain *ch, enum dtype t)
@@ -53,7 +59,8 @@ static struct link temporary(struct chain *ch, enum dtype t)
     while (i < ch->detail->slots && !(ch->is_temporary[i] && !ch->busy[i] && ch->room[i] == size))
         i++;
     if (i == ch->detail->slots) {
-        new_slot(ch);
+        if (new_slot(ch) == 0)
+            return (struct link){0, t, false};
         ch->is_temporary[i] = true;
         ch->room[i] = size;
         ch->detail->at[i] = memory_new(ch->compiler, strip_bytes(size));
@@ -70,7 +77,8 @@ static void release(struct chain *ch, struct link l)
 
 static struct strip_op *add_op(struct chain *ch, uint8_t dst)
 {
-    struct strip_op *op = &ch->ops[ch->detail->ops++];
+    ch->full |= ch->detail->ops == STRIP_OPS;
+    struct strip_op *op = &ch->ops[ch->full ? 0 : ch->detail->ops++];
     *op = (struct strip_op){.dst = dst};
     return op;
 }
@@ -186,6 +194,9 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
 
 static struct link chain_operand(struct chain *ch, const struct expr *e, enum dtype wanted)
 {
+    ch->full |= ch->detail->slots == STRIP_SLOTS;
+    if (ch->full)
+        return (struct link){0, wanted, false};
     bool link = has_room(ch) && same_extents(&e->type, &ch->result) && is_link(ch->compiler, e);
     struct link l = link ? chain_expr(ch, e, NULL) : chain_leaf(ch, e, wanted);
     return convert_link(ch, l, wanted, NULL);
@@ -306,6 +317,18 @@ static void chain_begin(struct chain *ch, struct compiler *c, const struct type 
     ch->result.lanes = 1;
     memcpy(ch->result.extent, shape->extent, sizeof shape->extent);
     ch->detail->slots = 1; /* the result's */
+    ch->code = c->code.count;
+    ch->top = c->top;
+}
+
+/* Whether the chain was too much for one step: what was made for it is taken back. */
+static bool chain_is_full(struct chain *ch)
+{
+    if (ch->full) {
+        ch->compiler->code.count = ch->code;
+        ch->compiler->top = ch->top;
+    }
+    return ch->full;
 }
 
 /* Emits the step, once the loops are laid; the caller sets where it ends. */
@@ -327,7 +350,7 @@ static struct instr *chain_end(struct chain *ch)
 
 bool is_chain(const struct compiler *c, const struct expr *e)
 {
-    return !c->plain && is_link(c, e);
+    return !c->plain && !c->unchained && is_link(c, e);
 }
 
 struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into)
@@ -337,6 +360,12 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
     uint32_t top = c->top;
     chain_begin(&ch, c, &e->type);
     chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
+    if (chain_is_full(&ch)) { /* very deep: an operation a step */
+        c->unchained++;
+        to = compile_expr(c, e, &to);
+        c->unchained--;
+        return to;
+    }
     ch.detail->size = (uint32_t)dtype_size(e->type.dtype);
     lay_loops(&ch, AXES_MERGE);
     chain_end(&ch)->dst = to.at;
@@ -367,7 +396,7 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
     return row || is_link(c, value);
 }
 
-void compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value)
+bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value)
 {
     struct chain ch;
     enum dtype t = target->sym->type.dtype;
@@ -375,6 +404,8 @@ void compile_chain_store(struct compiler *c, const struct expr *target, const st
     chain_begin(&ch, c, &value->type);
     struct strip_detail *d = ch.detail;
     d->last = chain_operand(&ch, value, t).slot;
+    if (chain_is_full(&ch))
+        return false;
     d->size = (uint32_t)dtype_size(t);
     struct access *a = access_new(c, target);
     d->store = a;
@@ -385,6 +416,7 @@ void compile_chain_store(struct compiler *c, const struct expr *target, const st
     lay_loops(&ch, AXES_KEEP);
     chain_end(&ch);
     c->top = top;
+    return true;
 }
 
 /* --- into a reduction --- */
@@ -405,6 +437,10 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
     chain_begin(&ch, c, t);
     struct strip_detail *d = ch.detail;
     d->last = chain_operand(&ch, e->args[0], to->dtype).slot;
+    if (chain_is_full(&ch)) {
+        *x = value_convert(c, compile_expr(c, e->args[0], NULL), to->dtype);
+        return false;
+    }
     d->size = (uint32_t)dtype_size(to->dtype);
     lay_loops(&ch, e->axis < 0 ? AXES_MERGE : AXES_KEEP_ROW);
     bool rows = e->axis >= 0 || d->rank == 1;

@@ -50,6 +50,7 @@ static struct packed_use *use_of(const struct compiler *c, const struct expr *e)
 struct survey {
     struct compiler *c;
     bool changed; /* an answer, since the walk began */
+    bool last;    /* nothing new is to be expected: what is not known to be read is not */
 };
 
 static void refuse(struct survey *s, const struct sym *sym)
@@ -132,13 +133,14 @@ static void survey_value(struct survey *s, const struct expr *e)
 static void survey_fill(struct survey *s, const struct expr *target, const struct expr *value)
 {
     struct packed_use *to = use_of(s->c, target);
+    bool alike = type_same_shape(&target->type, &value->type) &&
+                 target->type.dtype == value->type.dtype; /* it is not broadcast */
     survey_indices(s, target);
-    if (names_tile(target) && is_view_part(value)) {
+    if (alike && names_tile(target) && is_view_part(value)) {
         survey_indices(s, value);
         return;
     }
-    bool copies = names_tile(target) && names_tile(value) &&
-                  target->type.dtype == value->type.dtype && target->sym != value->sym;
+    bool copies = alike && names_tile(target) && names_tile(value) && target->sym != value->sym;
     if (copies && to->used && !to->refused) {
         note_use(s, value, &to->form);
         survey_indices(s, value);
@@ -146,7 +148,7 @@ static void survey_fill(struct survey *s, const struct expr *target, const struc
             refuse(s, target->sym);
         return;
     }
-    if (copies && !to->used && !to->refused)
+    if (copies && !to->used && !to->refused && !s->last)
         return; /* not known yet: another walk will come by */
     refuse(s, target->sym);
     survey_value(s, value);
@@ -239,6 +241,8 @@ void packed_survey(struct compiler *c)
         s.changed = false;
         stmt_walk(c->kernel->body, survey_stmt, &s);
         stmt_walk(c->kernel->body, survey_axes, &s);
+        if (!s.changed && !s.last)
+            s.changed = s.last = true;
     }
     for (size_t i = 0; i < c->slot_count; i++) {
         struct slot *slot = &c->slots[i];

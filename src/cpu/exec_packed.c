@@ -438,7 +438,8 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
     for (int i = 0; i < a->rank; i++) {
         int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
         cache->count[i] = view->extent[i] / extent + (view->extent[i] % extent != 0);
-        if (i != plan->depth_axis && !multiply(rows, cache->count[i]))
+        if (view->extent[i] > (int64_t)MOST_CACHE_BYTES ||
+            (i != plan->depth_axis && !multiply(rows, cache->count[i])))
             return false;
     }
     cache->width = l->program->set->dot->width[compute_of(plan->form.to)];

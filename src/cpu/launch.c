@@ -506,8 +506,11 @@ static enum cpu_fault_kind launch_with_arena(struct arena *a, struct launch_stat
 {
     jmp_buf out_of_memory;
     arena_init(a, l->allocator, &out_of_memory);
-    if (setjmp(out_of_memory))
+    if (setjmp(out_of_memory)) {
+        if (l->packed)
+            packed_close(l);
         return CPU_NO_MEMORY;
+    }
     return launch(a, l, args, fault);
 }
 

@@ -238,6 +238,40 @@ static void random_chains_are_as_the_plain_way(void **state)
 
 /* What is stored past the caches is what is stored: views of 8 MiB and more, rows that begin
  * anywhere within a line. */
+/* More operations under each other than one step has room for: into a value, memory, a reduction. */
+static void deep_chains_are_as_the_plain_way(void **state)
+{
+    static const char *const levels[][2] = {
+        {"abs(-", ")"}, {"(A[0 +: 32] + ", ")"}, {"min(max(", ", v * 0.5), exp(v) + 1)"}};
+    static const char *const ends[] = {
+        "C[0 +: 32] = %s;", "reg f32 x[32] = %s; C[0 +: 32] = x + v;", "C[0 +: 32] = sum(%s) + v;"};
+    enum { DEEPEST = 60, ROOM = DEEPEST * 40 + 64 };
+    char *deep = malloc(ROOM), *text = malloc(2 * ROOM), *statement = malloc(2 * ROOM);
+    (void)state;
+    assert_true(deep && text && statement);
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+        for (int depth = 3; depth <= DEEPEST; depth = depth * 3 / 2) {
+            char *at = deep;
+            for (int i = 0; i < depth; i++)
+                at += sprintf(at, "%s", levels[l][0]);
+            at += sprintf(at, "v");
+            for (int i = 0; i < depth; i++)
+                at += sprintf(at, "%s", levels[l][1]);
+            for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+                snprintf(statement, 2 * ROOM, ends[e], deep);
+                snprintf(text, 2 * ROOM,
+                         "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c) "
+                         "grid(1) warps(1)\n{\n"
+                         "global f32 A[n] = a, C[n] = c;\nreg f32 v[32] = A[0 +: 32];\n%s\n}\n",
+                         statement);
+                expect_same(text, 32);
+            }
+        }
+    free(deep);
+    free(text);
+    free(statement);
+}
+
 static void large_views_get_every_element(void **state)
 {
     enum { ROWS = 2100, COLUMNS = 1003 };
@@ -267,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_are_as_the_plain_way),
         cmocka_unit_test(random_chains_are_as_the_plain_way),
+        cmocka_unit_test(deep_chains_are_as_the_plain_way),
         cmocka_unit_test(large_views_get_every_element),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

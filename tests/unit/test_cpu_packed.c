@@ -153,6 +153,21 @@ static const struct sample samples[] = {
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
           "acc += dot(ra, rb) + sum(ra);\n}\n" TAIL,
      1, CPU_OK},
+    /* filled by broadcasting, from a view and from another tile: ordinary tiles */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 1][j +: 20];\n"
+          "acc += dot(ra, rb);\n}\n" TAIL,
+     1, CPU_OK},
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 rx[1][8] = A[i +: 1][p +: 8], ry[12][1] = A[i +: 12][p +: 1];\n"
+          "reg f32 ra[12][8] = rx, rd[12][8] = ry, rb[8][20] = B[p +: 8][j +: 20];\n"
+          "acc += dot(ra, rb);\nacc += dot(rd, rb);\n}\n" TAIL,
+     1, CPU_OK},
+    /* copied to a tile that nobody reads */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
+          "acc += dot(ra, rb);\nreg f32 rc[12][8] = ra;\n}\n" TAIL,
+     1, CPU_OK},
     /* one operand computed */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
