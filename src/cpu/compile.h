@@ -116,7 +116,7 @@ struct compiler {
     VEC(struct strided) strided;
     VEC(const struct lane_product *) products;
     VEC(struct packed_plan) packed;
-    int unchained;              /* > 0: elementwise operations are a step each */
+    int unchained;           /* > 0: elementwise operations are a step each */
     struct waiting *waiting; /* the innermost loop's */
     bool product_waits;      /* what is compiled now is its product */
 };
