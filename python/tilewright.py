@@ -585,7 +585,7 @@ class _Context:
     it, and a GPU's never, since its kernels may be under way when nobody holds it any more."""
 
     def __init__(self, gpu: int, threads: int, name: str = "", text: Optional[bytes] = None):
-        self.library = _library()
+        self.native = _library()
         self.gpu = gpu
         self.epoch = _epoch
         self.lock = threading.RLock()
@@ -593,30 +593,30 @@ class _Context:
         self.kernels: dict = {}
         config = _Config(threads=threads, print=_on_print, device=max(gpu, 0))
         handle = c_void_p()
-        status = self.library.tw_context_new(byref(config), byref(handle))
+        status = self.native.tw_context_new(byref(config), byref(handle))
         if status:
             _raise(status, "")
         self.handle = handle.value
         if gpu < 0:
-            weakref.finalize(self, self.library.tw_context_free, self.handle).atexit = False
+            weakref.finalize(self, self.native.tw_context_free, self.handle).atexit = False
         if text is not None:
             self._take_module(name, text)
 
     def _take_module(self, name: str, text: bytes) -> None:
         module = c_void_p()
-        self.check(self.library.tw_module_from_text(self.handle, name.encode(), text, len(text),
-                                                    byref(module)))
+        self.check(self.native.tw_module_from_text(self.handle, name.encode(), text, len(text),
+                                                   byref(module)))
         index = 0
         while True:
-            kernel = self.library.tw_module_kernel_at(module, index)
+            kernel = self.native.tw_module_kernel_at(module, index)
             if not kernel:
                 return
-            self.kernels[self.library.tw_kernel_name(kernel).decode()] = kernel
+            self.kernels[self.native.tw_kernel_name(kernel).decode()] = kernel
             index += 1
 
     def messages(self) -> list:
         found, one = [], _Message()
-        while self.library.tw_context_message(self.handle, len(found), byref(one)):
+        while self.native.tw_context_message(self.handle, len(found), byref(one)):
             found.append(Message(("error", "warning", "note")[one.severity],
                                  _text(one.file) if one.file else None, one.line, one.column,
                                  _text(one.text)))
@@ -624,11 +624,11 @@ class _Context:
 
     def check(self, status: int) -> None:
         if status:
-            _raise(status, _text(self.library.tw_context_messages(self.handle)), self.messages())
+            _raise(status, _text(self.native.tw_context_messages(self.handle)), self.messages())
 
     def kernel(self, name: str, target: str) -> int:
         out = c_void_p()
-        self.check(self.library.tw_kernel_for_target(self.kernels[name], target.encode(), byref(out)))
+        self.check(self.native.tw_kernel_for_target(self.kernels[name], target.encode(), byref(out)))
         return out.value
 
     def launch(self, kernel: Kernel, target: str, given: tuple) -> _Launch:
@@ -648,16 +648,16 @@ class _Launch:
     """A tw_launch, and what was set in it last."""
 
     def __init__(self, context: _Context, kernel: Kernel, target: str):
-        self.context, self.library = context, context.library
+        self.context, self.native = context, context.native
         self.names = [p.name.encode() for p in kernel.params]
         self.last: list = [None] * len(self.names)
         out = c_void_p()
-        context.check(self.library.tw_launch_new(context.kernel(kernel.name, target), byref(out)))
+        context.check(self.native.tw_launch_new(context.kernel(kernel.name, target), byref(out)))
         self.handle = out.value
         for name, dtype in kernel._types:
-            context.check(self.library.tw_launch_type(self.handle, name.encode(), dtype))
+            context.check(self.native.tw_launch_type(self.handle, name.encode(), dtype))
         for name, value in kernel._tunes:
-            context.check(self.library.tw_launch_tune(self.handle, name.encode(), _scalar(value)))
+            context.check(self.native.tw_launch_tune(self.handle, name.encode(), _scalar(value)))
 
     def set(self, values: Sequence[Any]) -> None:
         """values: an _Array, a number or None for each parameter."""
@@ -669,7 +669,7 @@ class _Launch:
             if type(value) is tuple:
                 status = self.set_array(self.names[i], value)
             else:
-                status = self.library.tw_launch_set(self.handle, self.names[i], _scalar(value))
+                status = self.native.tw_launch_set(self.handle, self.names[i], _scalar(value))
             self.context.check(status)
             last[i] = value
 
@@ -679,7 +679,7 @@ class _Launch:
         if rank > MAX_RANK:
             raise ArgumentError(f"`{name.decode()}` has {rank} axes; {MAX_RANK} is the most")
         packed = _pack_array(address, dtype, rank, *shape, *_NO_EXTENTS[rank:], device >= 0)
-        return self.library.tw_launch_array(self.handle, name, packed)
+        return self.native.tw_launch_array(self.handle, name, packed)
 
 
 def _f32_as_tf32(array: _Array) -> _Array:
@@ -801,7 +801,7 @@ _SIZES_KEPT = 4096
 
 def _new_plan(context: _Context, launch: _Launch, values: list) -> _Plan:
     entry = c_void_p()
-    context.check(context.library.tw_entry_new(launch.handle, byref(entry)))
+    context.check(context.native.tw_entry_new(launch.handle, byref(entry)))
     template: list = []
     text = "@"
     for value in values:
@@ -850,22 +850,22 @@ class Kernel:
 
     # what it is
 
-    def _read(self, library: Any, handle: int) -> None:
+    def _read(self, native: Any, handle: int) -> None:
         param, variable, tune = _Param(), _Type(), _Tune()
         self.params: list = []
-        for i in range(library.tw_kernel_param_count(handle)):
-            library.tw_kernel_param(handle, i, byref(param))
+        for i in range(native.tw_kernel_param_count(handle)):
+            native.tw_kernel_param(handle, i, byref(param))
             kind = _DTYPES[param.dtype] if param.dtype >= 0 else _text(param.type_name)
             shape = tuple(_text(d) for d in param.dims[:param.rank])
             self.params.append(Param(_text(param.name), kind, param.is_pointer, param.is_const,
                                      param.is_static, shape))
         self.types: dict = {}
-        for i in range(library.tw_kernel_type_count(handle)):
-            library.tw_kernel_type(handle, i, byref(variable))
+        for i in range(native.tw_kernel_type_count(handle)):
+            native.tw_kernel_type(handle, i, byref(variable))
             self.types[_text(variable.name)] = [_DTYPES[t] for t in variable.choices[:variable.count]]
         self.tune: dict = {}
-        for i in range(library.tw_kernel_tune_count(handle)):
-            library.tw_kernel_tune(handle, i, byref(tune))
+        for i in range(native.tw_kernel_tune_count(handle)):
+            native.tw_kernel_tune(handle, i, byref(tune))
             self.tune[_text(tune.name)] = [v.f if v.is_float else v.i
                                            for v in tune.values[:tune.count]]
 
@@ -917,17 +917,17 @@ class Kernel:
         kernel, values, gpu = self._prepare(args, names)
         context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
         with context.lock:
-            library = context.library
+            native = context.native
             launch = _Launch(context, kernel, _target(gpu))  # which takes the tuned values
             launch.set(values)
-            context.check(library.tw_store_open(context.handle, store and os.fsencode(store),
-                                                byref(opened)))
+            context.check(native.tw_store_open(context.handle, store and os.fsencode(store),
+                                               byref(opened)))
             try:
-                context.check(library.tw_launch_tuned(launch.handle, opened, None, nearest, byref(row)))
+                context.check(native.tw_launch_tuned(launch.handle, opened, None, nearest, byref(row)))
                 text = _text(row.tune)
             finally:
-                library.tw_store_close(opened)
-                library.tw_launch_free(launch.handle)
+                native.tw_store_close(opened)
+                native.tw_launch_free(launch.handle)
         pairs = (pair.split("=") for pair in text.split(",") if pair)
         return kernel.with_(**{n: float(v) if "." in v else int(v) for n, v in pairs})
 
@@ -1052,7 +1052,7 @@ class Kernel:
         if gpu >= 0:
             _used.last = (context, 0)
         with context.lock:
-            context.check(context.library.tw_launch_run(self._set(context, gpu, values).handle))
+            context.check(context.native.tw_launch_run(self._set(context, gpu, values).handle))
 
     def _start(self, plan: _Plan, values: list, stream: Any) -> None:
         """Through an entry: arguments by position, from any thread at once, without a lock."""
@@ -1081,7 +1081,7 @@ class Kernel:
         types = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) for v in values])
         with context.lock:
             launch = self._set(context, gpu, values)
-            context.check(context.library.tw_launch_prepare(launch.handle))
+            context.check(context.native.tw_launch_prepare(launch.handle))
             plan = self._entries.get(types)
             if not plan:
                 plan = self._entries[types] = _new_plan(context, launch, values)
@@ -1098,11 +1098,11 @@ class Kernel:
         context, verdict = self.module._context(gpu), _Verdict()
         with context.lock:
             if gpu >= 0:  # what the arrays wait for
-                context.check(context.library.tw_stream_wait(context.handle,
-                                                             _stream_of(values, stream)))
+                context.check(context.native.tw_stream_wait(context.handle,
+                                                            _stream_of(values, stream)))
             launch = kernel._set(context, gpu, values)
-            context.check(context.library.tw_launch_run(launch.handle))
-            status = context.library.tw_launch_verify(launch.handle, byref(verdict))
+            context.check(context.native.tw_launch_run(launch.handle))
+            status = context.native.tw_launch_verify(launch.handle, byref(verdict))
             found = Verdict(verdict.max_error, verdict.tolerance, verdict.got, verdict.want,
                             _text(verdict.view), tuple(verdict.at[:verdict.rank]), verdict.checked)
             try:
@@ -1129,8 +1129,8 @@ class Kernel:
         lines. Returns why races cannot be told for this kernel, None where they can."""
         with self.module._context(-1).lock:
             context, launch = self._look(target, sizes)
-            context.check(context.library.tw_launch_check(launch.handle))
-            why = context.library.tw_launch_undecided(launch.handle)
+            context.check(context.native.tw_launch_check(launch.handle))
+            why = context.native.tw_launch_undecided(launch.handle)
             return _text(why) if why else None
 
     def show(self, after: Optional[str] = None, target: str = "cpu", **sizes: Any) -> str:
@@ -1138,8 +1138,8 @@ class Kernel:
         out = c_char_p()
         with self.module._context(-1).lock:
             context, launch = self._look(target, sizes)
-            context.check(context.library.tw_launch_show(launch.handle, after and after.encode(),
-                                                         byref(out)))
+            context.check(context.native.tw_launch_show(launch.handle, after and after.encode(),
+                                                        byref(out)))
             return _text(out.value)
 
     def ptx(self, target: str = "sm_80", **sizes: Any) -> str:
@@ -1147,7 +1147,7 @@ class Kernel:
         out = c_char_p()
         with self.module._context(-1).lock:
             context, launch = self._look(target, sizes)
-            context.check(context.library.tw_launch_show_stage(launch.handle, 1, byref(out)))
+            context.check(context.native.tw_launch_show_stage(launch.handle, 1, byref(out)))
             return _text(out.value)
 
 
@@ -1207,7 +1207,7 @@ def _free_memory(context: _Context, address: int) -> None:
     if context.epoch != _epoch:
         return  # it is the parent's
     with context.lock:
-        context.library.tw_device_free(context.handle, address)
+        context.native.tw_device_free(context.handle, address)
 
 
 class DeviceArray:
@@ -1225,7 +1225,7 @@ class DeviceArray:
         self._context = _gpu_context(self.gpu)
         out = c_void_p()
         with self._context.lock:
-            self._context.check(self._context.library.tw_device_allocate(
+            self._context.check(self._context.native.tw_device_allocate(
                 self._context.handle, self.nbytes, byref(out)))
         self.address = out.value or 0
         weakref.finalize(self, _free_memory, self._context, self.address).atexit = False
@@ -1251,8 +1251,8 @@ class DeviceArray:
             pair = (array[_ADDRESS], self.address)
         context = self._context
         with context.lock:
-            context.check(context.library.tw_stream_wait(context.handle, None))
-            context.check(getattr(context.library, function)(context.handle, *pair, self.nbytes, None))
+            context.check(context.native.tw_stream_wait(context.handle, None))
+            context.check(getattr(context.native, function)(context.handle, *pair, self.nbytes, None))
 
     def copy_from(self, host: Any) -> DeviceArray:
         """Takes the values of an array on the host. Returns itself."""
@@ -1306,23 +1306,23 @@ def cdiv(a: int, b: int) -> int:
 
 def _gpu_timer(function: Callable[[], Any], context: _Context, stream: int) -> Callable[[], float]:
     """Times one call on the GPU, by events in the stream that the call before used."""
-    library, handle = context.library, context.handle
+    native, handle = context.native, context.handle
     events = [c_void_p(), c_void_p()]
     for event in events:
-        context.check(library.tw_event_new(handle, byref(event)))
+        context.check(native.tw_event_new(handle, byref(event)))
 
     def once() -> float:
         elapsed = c_double()
         with context.lock:
-            context.check(library.tw_event_record(handle, events[0], stream))
+            context.check(native.tw_event_record(handle, events[0], stream))
         function()
         with context.lock:
-            context.check(library.tw_event_record(handle, events[1], stream))
-            context.check(library.tw_event_elapsed(handle, *events, byref(elapsed)))
+            context.check(native.tw_event_record(handle, events[1], stream))
+            context.check(native.tw_event_elapsed(handle, *events, byref(elapsed)))
         return elapsed.value
 
     for event in events:
-        weakref.finalize(once, library.tw_event_free, handle, event).atexit = False
+        weakref.finalize(once, native.tw_event_free, handle, event).atexit = False
     return once
 
 

@@ -229,11 +229,11 @@ need(tw.allclose(c, a @ b))
 need(tw.bench(lambda: shared(40, 48, 33, da, db, dc), 1, 3) > 0)
 
 class Spy: # which stream each start is given
-    def __init__(self, library): self.library, self.streams = library, []
-    def __getattr__(self, name): return getattr(self.library, name)
+    def __init__(self, native): self.native, self.streams = native, []
+    def __getattr__(self, name): return getattr(self.native, name)
     def tw_entry_start(self, entry, arguments, count, stream):
         self.streams.append(stream)
-        return self.library.tw_entry_start(entry, arguments, count, stream)
+        return self.native.tw_entry_start(entry, arguments, count, stream)
 spy = tw._loaded = Spy(tw._loaded)
 context = tw._gpu_context(0)
 streams = []
