@@ -260,8 +260,6 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
 bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
                          const struct value *to, const struct value *rest);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
-/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
-struct access *access_new(struct compiler *c, const struct expr *e);
 void compile_async(struct compiler *c, const struct stmt *s);
 struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted);
 void compile_lock(struct compiler *c, const struct expr *e);

@@ -2,11 +2,13 @@
  *
  *   compile*.c  Tile IR -> a flat program of steps over whole tiles (program.h, docs/cpu-engine.md)
  *   exec_*.c    the steps: what an instruction does to a block's frame
- *   routines_*  what a step does to arrays: plain C, one table a family; faster ones are chosen beside them (dispatch.c)
- *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can be suspended at a
- *               lock and resumed; no system thread belongs to it
+ *   routines_*  what a step does to arrays: plain C, one table a family; faster ones are chosen
+ *               beside them (dispatch.c)
+ *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can
+ *               be suspended at a lock and resumed; no system thread belongs to it
  *   launch.c    blocks over cores, workspace, locks and deadlock, faults
- *   ensures.c   evaluates `ensures` in double over whole views, with an error bound for the tolerance
+ *   ensures.c   evaluates `ensures` in double over whole views, with an error bound for the
+ *               tolerance
  *
  * It is exact about bounds and deterministic: the same program and data give the same bits,
  * whatever the cores. Shared memory starts as a poison pattern (NaNs), register tiles without a

@@ -105,8 +105,7 @@ static void gather_row(const struct packing *w, unsigned char *to, const unsigne
                        int64_t n, int64_t step)
 {
     struct nest nest = {1, {n}, {1}, {step}};
-    int index = w->size_from == 8 ? 3 : w->size_from == 4 ? 2 : w->size_from == 2 ? 1 : 0;
-    w->set->memory->copy[index](to, from, &nest);
+    w->set->memory->copy[size_index(w->form->from)](to, from, &nest);
 }
 
 /* A row of n elements, `step` apart, to dense ones of the type computed in. */

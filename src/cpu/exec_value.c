@@ -30,8 +30,7 @@ static const void *row_chunk(struct row_source *s, const struct routine_set *set
                 o->convert(value, s->at, 1);
             else
                 memcpy(value, s->at, o->size);
-            int index = o->computed == 8 ? 3 : o->computed == 4 ? 2 : o->computed == 2 ? 1 : 0;
-            set->memory->fill[index](s->buffer, value, CHUNK);
+            set->memory->fill[bytes_index(o->computed)](s->buffer, value, CHUNK);
             s->spread = true;
         }
         return s->buffer;
@@ -178,7 +177,7 @@ static const void *lane_row(const struct frame *f, const unsigned char *base, si
     if (lanes > 1 || d->lanes == 1)
         return at;
     unsigned char *to = frame_at(f, spread);
-    f->program->set->memory->fill[d->size == 8 ? 3 : 2](to, at, d->lanes);
+    f->program->set->memory->fill[bytes_index(d->size)](to, at, d->lanes);
     return to;
 }
 

@@ -15,8 +15,9 @@
  *
  * Short cuts. Everything has a plain way, lane by lane and element by element; where more is known,
  * a short cut does the same: affine indices as strides (compile_known.c, exec_strided.c), masks as
- * rectangles (compile_mask.c), loops of products as products (compile_product.c), loops unrolled, variables assigned in place under the mask of their declaration. A program can be
- * compiled without them, and tests compare the two.
+ * rectangles (compile_mask.c), loops of products as products (compile_product.c), operands of `dot`
+ * packed (packed.h), loops unrolled, variables assigned in place under the mask of their
+ * declaration. A program can be compiled without them, and tests compare the two.
  */
 #ifndef TW_PROGRAM_H
 #define TW_PROGRAM_H

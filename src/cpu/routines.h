@@ -4,8 +4,8 @@
  * compiled once for any machine and, on x86-64, once more for AVX2 + FMA + F16C (with ROUTINES_V3
  * defined) and for AVX-512 (ROUTINES_V4); each compilation fills a struct routine_set, and
  * routine_set_choose picks one when a program is compiled. A faster routine for one instruction set
- * is a better entry in that set. The sets agree bit for bit (only the payload of a NaN may differ): nothing is contracted, sums are
- * taken in the order written here, and fused steps are fused in both.
+ * is a better entry in that set. The sets agree bit for bit (only the payload of a NaN may differ):
+ * nothing is contracted, sums are taken in the order written here, and fused steps are fused in all.
  */
 #ifndef TW_ROUTINES_H
 #define TW_ROUTINES_H
@@ -204,9 +204,13 @@ const struct routine_set *routine_set_choose(void);
 const struct routine_set *routine_set_at(int index);
 
 /* log2 of an element's bytes. */
+static inline int bytes_index(size_t bytes)
+{
+    return bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0;
+}
 static inline int size_index(enum dtype t)
 {
-    return dtype_size(t) == 8 ? 3 : dtype_size(t) == 4 ? 2 : dtype_size(t) == 2 ? 1 : 0;
+    return bytes_index(dtype_size(t));
 }
 
 #endif
