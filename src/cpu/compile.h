@@ -222,6 +222,8 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out);
 bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
 /* Is it thread.x, or a variable that is declared as that (and may be assigned to)? */
 bool expr_is_thread(const struct compiler *c, const struct expr *e);
+/* thread.x / n and thread.x % n, also as shift and mask: by which n; 0: something else. */
+int64_t thread_divisor(const struct compiler *c, const struct expr *e);
 /* The value in the first lane, uniform, of an expression that is affine. */
 struct value compile_first_lane(struct compiler *c, const struct expr *e);
 /* Notes whether the variable declared by s is affine. */

@@ -342,24 +342,6 @@ bool compile_packed_decl(struct compiler *c, const struct stmt *s)
 
 /* --- products that wait --- */
 
-/* How often the statements of a loop name a tile. */
-struct count {
-    const struct sym *sym;
-    int mentions;
-};
-
-static void count_root(void *user, struct expr **root, bool is_target)
-{
-    struct count *n = user;
-    (void)is_target;
-    n->mentions += expr_mentions(*root, n->sym);
-}
-
-static void count_stmt(void *user, struct stmt *s)
-{
-    stmt_expressions(s, count_root, user);
-}
-
 /* sum = dot(tile, tile, sum), and nothing else in the loop names the sum. */
 static bool may_wait(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
 {
@@ -375,11 +357,9 @@ static bool may_wait(const struct compiler *c, const struct stmt *loop, const st
         if (!packed_tile_of(c, e->op == OP_TRANS ? e->args[0] : e))
             return false;
     }
-    struct count n = {.sym = sum->sym};
-    count_root(&n, (struct expr **)(uintptr_t)&loop->condition, false);
-    stmt_walk(loop->body, count_stmt, &n);
-    stmt_walk(loop->step, count_stmt, &n);
-    return n.mentions == 2;
+    return expr_mentions(loop->condition, sum->sym) + stmt_mentions(loop->body, sum->sym) +
+               stmt_mentions(loop->step, sum->sym) ==
+           2;
 }
 
 void waiting_begin(struct compiler *c, const struct stmt *loop, struct waiting *w)

@@ -65,21 +65,11 @@ static bool running_box(const struct frame *f, uint32_t mask, struct lane_box *b
     return box->high[0] > 0;
 }
 
-/* How often the loop turns; -1: its counter would wrap. */
+/* As counted_turns. */
 static int64_t loop_turns(const struct frame *f, const struct product_loop *l)
 {
-    int64_t start = *(const int32_t *)frame_at(f, l->start);
-    int64_t reach = *(const int32_t *)frame_at(f, l->bound) - start + (l->inclusive ? 1 : 0);
-    int64_t turns = reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
-    return start + turns * l->step > INT32_MAX ? -1 : turns;
-}
-
-/* In elements of the frame, for the three axes of lanes. */
-static void lane_steps(const struct cpu_program *p, int64_t *step)
-{
-    step[0] = (int64_t)p->threads[0] * p->threads[1];
-    step[1] = p->threads[0];
-    step[2] = 1;
+    return counted_turns(*(const int32_t *)frame_at(f, l->start),
+                         *(const int32_t *)frame_at(f, l->bound), l->step, l->inclusive);
 }
 
 /* The operand's steps along the axes. */

@@ -261,6 +261,14 @@ struct product_loop {
     bool inclusive; /* i <= bound */
 };
 
+/* How often such a loop turns; -1: its counter would wrap. */
+static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, bool inclusive)
+{
+    int64_t reach = bound - start + (inclusive ? 1 : 0);
+    int64_t turns = reach <= 0 ? 0 : (reach + step - 1) / step;
+    return start + turns * step > INT32_MAX ? -1 : turns;
+}
+
 struct product_operand {
     const struct access *access; /* NULL: a value in the frame, */
     uint32_t at;                 /* here */
@@ -377,6 +385,14 @@ struct cpu_program {
     uint32_t ahead_count;
     bool has_locks;
 };
+
+/* Elements of a row from a lane to the next one along z, y, x: the order of a product's axes. */
+static inline void lane_steps(const struct cpu_program *p, int64_t *step)
+{
+    step[0] = (int64_t)p->threads[0] * p->threads[1];
+    step[1] = p->threads[0];
+    step[2] = 1;
+}
 
 /* cpu_compile with routines of the caller's choice. `plain`: without the short cuts for affine
  * indices, unrolled loops and the like, which do the same as the plain way, faster. */
