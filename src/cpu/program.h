@@ -151,7 +151,7 @@ struct dot_detail {
     struct dot_operand a, b; /* of uniform operands */
     size_t width;            /* of a panel */
     bool in_pairs;           /* operands are bf16, pairs of them elements to the routine */
-    uint32_t pending;        /* struct dot_pending; NO_SLOT: products are added at once */
+    uint32_t deferred;       /* struct dot_deferred; NO_SLOT: products are added at once */
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
@@ -205,7 +205,7 @@ struct access {
     /* step_load_masked: what lanes that rest get (NO_SLOT: they keep what they have), and room for
      * a value that is loaded lane by lane. */
     uint32_t rest, spare;
-    uint32_t ahead; /* a load of a row: which of the frame's `ahead`; NO_SLOT: none */
+    uint32_t prefetch; /* a load of a row: which of the frame's row_prefetch; NO_SLOT: none */
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -382,7 +382,7 @@ struct cpu_program {
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
     bool serial;                       /* the order of blocks shows: run them on one worker */
     bool streams; /* stores may go past the caches: blocks do not wait for each other */
-    uint32_t ahead_count;
+    uint32_t row_prefetch_count;
     bool has_locks;
 };
 
@@ -461,8 +461,8 @@ struct copy_under_way {
 
 /* Rows that blocks load one after another: where the next one will be if the distance stays the
  * same. Chains fetch it into the cache while they compute this one. */
-enum { MOST_AHEAD = 4 };
-struct row_ahead {
+enum { MOST_ROW_PREFETCHES = 4 };
+struct row_prefetch {
     const unsigned char *last; /* the latest row */
     const unsigned char *next; /* what is to be fetched */
     size_t left;               /* bytes of it */
@@ -481,7 +481,7 @@ struct frame {
     int64_t group;   /* of copies issued now */
     bool progressed; /* by the latest frame_run */
     int until_poll;  /* turns of loops */
-    struct row_ahead ahead[MOST_AHEAD];
+    struct row_prefetch row_prefetch[MOST_ROW_PREFETCHES];
     struct cpu_fault fault;
 };
 
@@ -523,15 +523,18 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 /* --- steps, by file --- */
 
 /* exec_value.c */
-step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan, step_dot,
-    step_dot_lanes, step_iota, step_zero, step_poison;
+step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan,
+    step_iota, step_zero, step_poison;
 /* exec_packed.c */
-step_fn step_pair_columns, step_pair_rows, step_packed_fill, step_packed_copy, step_packed_clear,
-    step_dot_finish;
+step_fn step_packed_fill, step_packed_copy, step_packed_clear;
+/* exec_pack.c */
+step_fn step_pair_columns, step_pair_rows;
+/* exec_dot.c */
+step_fn step_dot, step_dot_flush, step_dot_lanes;
 /* exec_strips.c */
 step_fn step_strips;
 /* Notes that a row was loaded from there. */
-void note_row(struct row_ahead *ahead, const unsigned char *from, size_t bytes);
+void note_row(struct row_prefetch *row, const unsigned char *from, size_t bytes);
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
@@ -592,10 +595,10 @@ void packed_start(struct frame *f); /* all tiles show nothing */
 struct packed_state *packed_stage(struct frame *f, const struct packed_tile *tile,
                                   const struct access *to, const struct box *box);
 void packed_note(struct packed_state *state, const struct packed_fill *fill, const struct box *box);
-/* The caches of a launch whose grid and views are bound; open: what memory is not there for is
- * done without. */
-void packed_open(struct arena *a, struct launch_state *l);
-void packed_close(const struct launch_state *l);
+/* packed_cache.c: the caches of a launch whose grid and views are bound; open: for parts that several
+ * blocks read; what memory is not there for is done without. */
+void packed_caches_open(struct arena *a, struct launch_state *l);
+void packed_caches_close(const struct launch_state *l);
 
 /* exec_async.c: whether the copies under way leave the box (the lanes' elements) alone; notes the
  * fault if not. */

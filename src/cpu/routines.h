@@ -69,15 +69,15 @@ typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t 
  * dot_routines.width columns, from one to the next (where it does not: `width`). */
 struct dot_strides {
     size_t c, a, b, panel;
-    const struct dot_ahead *ahead; /* NULL: nothing */
+    const struct dot_prefetch *prefetch; /* NULL: nothing */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. */
 enum { CACHE_LINE = 64 };
-struct dot_ahead {
+struct dot_prefetch {
     const void *from;
     size_t rows, lines, apart;
-    const struct dot_ahead *next;
+    const struct dot_prefetch *next;
 };
 /* c[m][n] += a[m][k] · b[k][n]. Floats: for each element of c one fma a step of k, in order. */
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,

@@ -121,13 +121,13 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 {
     const size_t blocks = (m + ROWS - 1) / ROWS;
     const T *columns = b;
-    struct dot_lines_left ahead = {s->ahead, 0};
+    struct dot_lines_left prefetch = {s->prefetch, 0};
     for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
         for (size_t i = 0, at = 0; i < blocks; i++) {
             size_t rows = (m - at) / (blocks - i);
             SUM *to = (SUM *)c + at * s->c + j;
             const T *from = (const T *)a + at * s->a;
-            struct dot_lines lines = next_lines(&ahead);
+            struct dot_lines lines = next_lines(&prefetch);
             if (n - j >= NAME(width))
                 NAME(whole_block)(rows, to, from, columns, k, s, lines);
             else
