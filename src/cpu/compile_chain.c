@@ -6,6 +6,7 @@
  * ends in a value, in memory (a store) or in a reduction of its rows.
  */
 #include "cpu/compile.h"
+#include "cpu/strips.h"
 
 /* A value on its way through the chain. */
 struct link {

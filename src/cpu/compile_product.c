@@ -16,6 +16,7 @@
  * all turns of one sum come before the next sum; each element still takes its products in order.
  */
 #include "cpu/compile.h"
+#include "cpu/lane_product.h"
 
 enum { MOST_NESTED = 8, MOST_SUMS = 8 };
 

@@ -10,7 +10,7 @@
  *
  * It is done only if all that is read lies inside, so nothing can fail once it has begun.
  */
-#include "cpu/program.h"
+#include "cpu/lane_product.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The step of a chain of elementwise operations: all of its routines over one strip of the result,
  * then over the next. A strip is a part of a long row, or several short rows. */
-#include "cpu/program.h"
+#include "cpu/strips.h"
 
 /* A view of so many bytes is larger than the caches next to a core: what is stored there goes past
  * them, as it will not be there when somebody reads it. */

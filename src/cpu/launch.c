@@ -7,7 +7,7 @@
  * nobody's progress in a whole round is a deadlock. Kernels in which the order of blocks shows
  * (float atomics, atomics whose result is used, print) run on one worker.
  */
-#include "cpu/program.h"
+#include "cpu/lane_product.h"
 
 #include "base/platform.h"
 

@@ -79,50 +79,6 @@ struct rows_detail {
     struct row_operand operand[MOST_OPERANDS];
 };
 
-/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c). Slots are
- * where a strip's operands lie: slot 0 the result's, others a leaf's or a temporary's. */
-enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
-
-enum leaf_way {
-    LEAF_FLAT,   /* in the result's order: read where it lies */
-    LEAF_ROW,    /* a long row: read where it lies */
-    LEAF_FIXED,  /* the same for every strip: spread or repeated once */
-    LEAF_SPREAD, /* one value a row, spread */
-    LEAF_COPIED  /* short rows, copied side by side */
-};
-struct strip_leaf {
-    uint32_t at, size; /* the value; bytes of an element */
-    uint8_t slot;
-    enum leaf_way way;
-    /* A row of a view that is read where it lies if it can be, else copied to `at` before. */
-    const struct access *load;
-    fill_fn *fill;
-    int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
-};
-struct strip_op {
-    elementwise_fn *kernel; /* or */
-    convert_fn *convert;
-    uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
-};
-struct strip_detail {
-    int rank;
-    int64_t extent[NEST_RANK]; /* the last axis is the row */
-    int leaves, ops, slots;
-    const struct strip_leaf *leaf;
-    const struct strip_op *op;
-    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
-    uint32_t size;            /* bytes of an element of the result */
-    uint8_t last;             /* the slot that the chain ends in */
-    /* Where it goes if not to instr.dst: to memory, */
-    const struct access *store;
-    uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
-    bool stream;                   /* nothing may depend on when others see it */
-    /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
-    reduce_fn *reduce;
-    reduce_add_fn *reduce_add;
-    reduce_end_fn *reduce_end;
-};
-
 struct copy_detail {
     copy_fn *copy;
     struct nest nest;
@@ -244,66 +200,6 @@ struct box_detail {
     struct box_test test[];
 };
 
-/* --- products over lanes ---
- *
- * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at once.
- * These are its axes, outermost first: loops, elements, lanes along z, y, x. */
-enum {
-    PRODUCT_LOOPS = 4,
-    PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
-    PRODUCT_PANEL = 8192 /* elements at least of each panel that operands are packed into */
-};
-
-/* for (i32 i = start; i < bound; i += step), step > 0 */
-struct product_loop {
-    uint32_t start, bound; /* i32 in the frame */
-    int64_t step;
-    bool inclusive; /* i <= bound */
-};
-
-/* How often such a loop turns; -1: its counter would wrap. */
-static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, bool inclusive)
-{
-    int64_t reach = bound - start + (inclusive ? 1 : 0);
-    int64_t turns = reach <= 0 ? 0 : (reach + step - 1) / step;
-    return start + turns * step > INT32_MAX ? -1 : turns;
-}
-
-struct product_operand {
-    const struct access *access; /* NULL: a value in the frame, */
-    uint32_t at;                 /* here */
-    /* For one turn, element or lane more along each axis: by how much each index of the access
-     * grows; in [0] of a value: elements in the frame. */
-    int64_t step[MAX_RANK][PRODUCT_AXES];
-    uint32_t size; /* bytes of an element */
-    int size_index;
-    convert_fn *convert; /* to the type of the sum; NULL: none */
-};
-
-struct lane_product {
-    uint32_t number; /* within the program */
-    int axes, loops;
-    int loop[PRODUCT_LOOPS];        /* which of products_detail */
-    int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
-    uint32_t sum;                   /* in the frame */
-    int64_t sum_step[PRODUCT_AXES]; /* elements */
-    struct product_operand operand[2];
-    dot_fn *dot;
-    size_t width; /* as dot_strides.panel */
-    elementwise_fn *fma;
-    uint32_t size;
-    int size_index;
-};
-
-/* The statements of a nest of loops, none of which reads what another one sums. */
-struct products_detail {
-    int loops, count;
-    const struct product_loop *loop;
-    const struct lane_product *product;
-    uint32_t panel[4]; /* rows, columns, sums; elements before they are converted */
-    int64_t room;      /* elements of each panel */
-};
-
 struct async_detail {
     const struct access *from, *to;
     const struct packed_fill *packed; /* NULL: an ordinary tile */
@@ -385,14 +281,6 @@ struct cpu_program {
     uint32_t row_prefetch_count;
     bool has_locks;
 };
-
-/* Elements of a row from a lane to the next one along z, y, x: the order of a product's axes. */
-static inline void lane_steps(const struct cpu_program *p, int64_t *step)
-{
-    step[0] = (int64_t)p->threads[0] * p->threads[1];
-    step[1] = p->threads[0];
-    step[2] = 1;
-}
 
 /* cpu_compile with routines of the caller's choice. `plain`: without the short cuts for affine
  * indices, unrolled loops and the like, which do the same as the plain way, faster. */
@@ -533,8 +421,6 @@ step_fn step_pair_columns, step_pair_rows;
 step_fn step_dot, step_dot_flush, step_dot_lanes;
 /* exec_strips.c */
 step_fn step_strips;
-/* Notes that a row was loaded from there. */
-void note_row(struct row_prefetch *row, const unsigned char *from, size_t bytes);
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
@@ -552,6 +438,8 @@ step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
 step_fn step_atomic, step_atomic_lanes, step_lock, step_unlock;
 /* exec_print.c */
 step_fn step_print;
+
+/* --- what steps share, by file --- */
 
 /* exec_access.c: the box of a uniform access with the indices that the frame holds now. false: a
  * fault. */
@@ -576,6 +464,8 @@ struct lane_offsets {
 };
 bool access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
                          const int64_t *coordinate, struct lane_offsets *out);
+/* The next coordinate of the result; false after the last. Start with all 0. */
+bool access_next(const struct access *a, int64_t *coordinate);
 /* An axis inside of those that the nest has; it becomes one with the last where that can be. */
 void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
 /* For a nest that writes each element once: where rows become columns, these two axes are put last,
@@ -584,10 +474,8 @@ void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
-/* exec_product.c: what is the same for all blocks. */
-void plan_products(struct arena *a, struct launch_state *l);
-/* The next coordinate of the result; false after the last. Start with all 0. */
-bool access_next(const struct access *a, int64_t *coordinate);
+/* exec_strips.c: notes that a row was loaded from there. */
+void note_row(struct row_prefetch *row, const unsigned char *from, size_t bytes);
 
 /* exec_packed.c */
 void packed_start(struct frame *f); /* all tiles show nothing */
@@ -595,7 +483,7 @@ void packed_start(struct frame *f); /* all tiles show nothing */
 struct packed_state *packed_stage(struct frame *f, const struct packed_tile *tile,
                                   const struct access *to, const struct box *box);
 void packed_note(struct packed_state *state, const struct packed_fill *fill, const struct box *box);
-/* packed_cache.c: the caches of a launch whose grid and views are bound; open: for parts that several
+/* packed_cache.c: the caches of a launch whose grid and views are bound, for parts that several
  * blocks read; what memory is not there for is done without. */
 void packed_caches_open(struct arena *a, struct launch_state *l);
 void packed_caches_close(const struct launch_state *l);
