@@ -265,8 +265,8 @@ static void weigh_list(struct splits *s, const struct stmt *first)
     }
 }
 
-/* What the kernel takes thread.x apart by, 0: it does not: then the lanes are [y][x] with thread.x /
- * n as y and thread.x % n as x. */
+/* What the kernel takes thread.x apart by: then the lanes are [y][x] with thread.x / n as y and
+ * thread.x % n as x. 0: it does not. */
 static int64_t choose_split(struct compiler *c)
 {
     const int *threads = c->kernel->threads;

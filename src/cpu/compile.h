@@ -256,8 +256,8 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
 /* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
 struct access *access_new(struct compiler *c, const struct expr *e);
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
-/* *to = e, a load, in the lanes that run under `mask`; the others keep what they have, or get *rest,
- * one value. false: not a load that this is for. */
+/* *to = e, a load, in the lanes that run under `mask`; the others keep what they have, or get
+ * *rest, one value. false: not a load that this is for. */
 bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
                          const struct value *to, const struct value *rest);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);

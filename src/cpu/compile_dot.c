@@ -1,5 +1,5 @@
-/* Products of tiles. Within a loop that only adds products to a sum they are deferred until they are
- * deep enough (packed.h). */
+/* Products of tiles. Within a loop that only adds products to a sum they are deferred until they
+ * are deep enough (packed.h). */
 #include "cpu/compile.h"
 
 /* --- products --- */

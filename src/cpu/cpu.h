@@ -38,7 +38,7 @@ struct cpu_argument {
 
 enum cpu_fault_kind {
     CPU_OK,
-    CPU_BAD_ARGUMENT, /* a view does not fit its array, an extent is negative, the grid is too large */
+    CPU_BAD_ARGUMENT, /* a view does not fit its array, a negative extent, too large a grid */
     CPU_BOUNDS,       /* element access or an `inside` slice outside its view or tile */
     CPU_ASYNC,        /* tile touched, or scope left, while a copy into it is under way */
     CPU_DEADLOCK,     /* a lock that no running block can release */

@@ -1,4 +1,4 @@
-/* Packed tiles (packed.h) at run time: fills that are noted, and where a tile lies once `dot` asks. */
+/* Packed tiles (packed.h) at run time: fills that are noted, and where tiles lie for `dot`. */
 #include "cpu/exec_packed.h"
 
 /* Rows so far apart begin in the same set of the first cache: 64 sets of lines in most. */

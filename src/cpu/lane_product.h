@@ -1,7 +1,7 @@
 /* Products over lanes (compile_product.c, exec_product.c).
  *
- * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at once.
- * These are its axes, outermost first: loops, elements, lanes along z, y, x. */
+ * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at
+ * once. These are its axes, outermost first: loops, elements, lanes along z, y, x. */
 #ifndef TW_LANE_PRODUCT_H
 #define TW_LANE_PRODUCT_H
 

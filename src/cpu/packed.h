@@ -12,9 +12,9 @@
  *   left operand    [lines][step]: a row of `depth` elements every `step` of them
  *   right operand   [panels][depth][width]: a panel of `width` columns every `step` elements
  *
- * Products of bf16 add pairs of steps, as AVX512-BF16 does, on every machine. Where the set has that
- * instruction, tiles stay bf16, the right operand's in pairs of rows that are interleaved; else the
- * two of a pair change places when they are packed.
+ * Products of bf16 add pairs of steps, as AVX512-BF16 does, on every machine. Where the set has
+ * that instruction, tiles stay bf16, the right operand's in pairs of rows that are interleaved;
+ * else the two of a pair change places when they are packed.
  *
  * Bounds, copies under way and tiles without a value are as they are for any tile.
  */

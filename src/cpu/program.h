@@ -266,8 +266,8 @@ struct cpu_program {
     const struct sym **views;
     int view_count;
     uint32_t lane_at[3]; /* places along the axes by lane, i32 */
-    /* Lanes along x, y, z: the block's threads; or, in a block of one axis, thread.x % n along x and
-     * thread.x / n along y, where the kernel takes that apart. */
+    /* Lanes along x, y, z: the block's threads; or, in a block of one axis, thread.x % n along x
+     * and thread.x / n along y, where the kernel takes that apart. */
     uint32_t threads[3];
     const struct strided *strided;
     uint32_t strided_count;
@@ -394,7 +394,7 @@ void frame_free(struct frame *f);
 void frame_start(struct frame *f, int64_t id);
 /* The allocator's function, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
-/* Memory of `bytes` at least, kept from an earlier launch or new (NULL: there is none), and back. */
+/* Memory of `bytes` at least, kept from an earlier launch or new (NULL: none), and back. */
 struct kept_block kept_take(const struct launch_state *l, size_t bytes);
 void kept_give(const struct launch_state *l, struct kept_block block);
 /* Runs until it ends, faults, or waits at a lock. */

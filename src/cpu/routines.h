@@ -5,7 +5,7 @@
  * defined) and for AVX-512 (ROUTINES_V4); each compilation fills a struct routine_set, and
  * routine_set_choose picks one when a program is compiled. A faster routine for one instruction set
  * is a better entry in that set. The sets agree bit for bit (only the payload of a NaN may differ):
- * nothing is contracted, sums are taken in the order written here, and fused steps are fused in all.
+ * nothing is contracted, sums are taken in the order written here, fused steps are fused in all.
  */
 #ifndef TW_ROUTINES_H
 #define TW_ROUTINES_H
