@@ -26,15 +26,24 @@
 #define ROUTINE(name) name##_any
 #endif
 
-/* The loop that follows carries nothing from one turn to the next, though an output may be an
- * input. */
+/* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
+ * be an input. UNROLLED: it turns a number of times that is known, 14 at most. INLINED: a function
+ * that is made for arguments that are known. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLLED _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
 #define VECTORISE _Pragma("GCC ivdep")
+#define UNROLLED _Pragma("GCC unroll 14")
 #else
 #define VECTORISE
+#define UNROLLED
+#endif
+#if defined(__GNUC__)
+#define INLINED inline __attribute__((always_inline))
+#else
+#define INLINED inline
 #endif
 
 /* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32

@@ -39,7 +39,7 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     OPERAND y[VECTORS];
     for (int v = 0; v < vectors; v++)
         y[v] = NAME(get)(b, v, vectors, whole, mask);
-    UNROLLED(ROWS)
+    UNROLLED
     for (int r = 0; r < rows; r++) {
         OPERAND x = BROADCAST(a + (size_t)r * lda);
         for (int v = 0; v < vectors; v++)
@@ -54,7 +54,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
 {
     const size_t ldc = s->c, lda = s->a, ldb = s->b;
     VECTOR sum[ROWS][VECTORS];
-    UNROLLED(ROWS)
+    UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             sum[r][v] = NAME(load)(c + (size_t)r * ldc, v, vectors, whole, mask);
@@ -64,13 +64,13 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
         __builtin_prefetch(lines.second, 0, 2);
         lines.first += lines.apart;
         lines.second += lines.apart;
-        UNROLLED(LINE_STEPS)
+        UNROLLED
         for (int u = 0; u < LINE_STEPS; u++, a++, b += ldb)
             NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
     }
     for (; p < k; p++, a++, b += ldb)
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
-    UNROLLED(ROWS)
+    UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             NAME(store)(c + (size_t)r * ldc, v, vectors, whole, mask, sum[r][v]);

@@ -6,13 +6,6 @@
 
 #include <immintrin.h>
 
-#if defined(__clang__)
-#define UNROLLED(n) _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED(n) _Pragma("GCC unroll 14")
-#endif
-#define INLINED inline __attribute__((always_inline))
-
 enum { VECTORS = 2 }; /* a row of a block has */
 
 enum { LINE_STEPS = 4 }; /* of k, between two lines that are asked for */
