@@ -212,22 +212,6 @@ static bool commutes(const struct survey *s, const struct expr *e)
            e->op != OP_ATOMIC_CAS;
 }
 
-/* thread.x / n and thread.x % n, also as shift and mask: by which n; 0: something else. */
-static int64_t thread_divisor(const struct compiler *c, const struct expr *e)
-{
-    bool power = e->op == OP_SHR || e->op == OP_AND;
-    struct literal n;
-    if ((!power && e->op != OP_DIV && e->op != OP_REM) || e->type.dtype != DT_I32 ||
-        !expr_is_thread(c, e->args[0]) || !eval_scalar(e->args[1], NULL, &n) || n.i < 1 ||
-        n.i > MAX_THREADS)
-        return 0;
-    if (!power)
-        return n.i;
-    if (e->op == OP_SHR)
-        return n.i < 10 ? (int64_t)1 << n.i : 0;
-    return (n.i & (n.i + 1)) == 0 ? n.i + 1 : 0;
-}
-
 /* --- how the lanes of a block of one axis lie --- */
 
 struct splits {
@@ -281,8 +265,8 @@ static void weigh_list(struct splits *s, const struct stmt *first)
     }
 }
 
-/* What the kernel takes thread.x apart by, 0: it does not: then the lanes are [y][x] with thread.x /
- * n as y and thread.x % n as x. */
+/* What the kernel takes thread.x apart by: then the lanes are [y][x] with thread.x / n as y and
+ * thread.x % n as x. 0: it does not. */
 static int64_t choose_split(struct compiler *c)
 {
     const int *threads = c->kernel->threads;

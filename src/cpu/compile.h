@@ -71,11 +71,11 @@ struct slot {
     struct literal first;
 };
 
-/* A loop whose products may wait for more depth. */
-struct waiting {
-    struct waiting *outer;
+/* A loop whose products are deferred until they are deep enough. */
+struct deferral {
+    struct deferral *outer;
     const struct stmt *sum;          /* the assignment; NULL: none */
-    uint32_t pending;                /* struct dot_pending */
+    uint32_t deferred;               /* struct dot_deferred */
     uint32_t dst;                    /* the sum */
     const struct dot_detail *detail; /* once compiled */
 };
@@ -116,9 +116,9 @@ struct compiler {
     VEC(struct strided) strided;
     VEC(const struct lane_product *) products;
     VEC(struct packed_plan) packed;
-    int unchained;           /* > 0: elementwise operations are a step each */
-    struct waiting *waiting; /* the innermost loop's */
-    bool product_waits;      /* what is compiled now is its product */
+    int unchained;             /* > 0: elementwise operations are a step each */
+    struct deferral *deferral; /* the innermost loop's */
+    bool defers_dot;           /* what is compiled now is its product */
 };
 
 /* Unrolling stops at so many nodes of a loop, and of all loops. */
@@ -222,6 +222,8 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out);
 bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
 /* Is it thread.x, or a variable that is declared as that (and may be assigned to)? */
 bool expr_is_thread(const struct compiler *c, const struct expr *e);
+/* thread.x / n and thread.x % n, also as shift and mask: by which n; 0: something else. */
+int64_t thread_divisor(const struct compiler *c, const struct expr *e);
 /* The value in the first lane, uniform, of an expression that is affine. */
 struct value compile_first_lane(struct compiler *c, const struct expr *e);
 /* Notes whether the variable declared by s is affine. */
@@ -248,20 +250,17 @@ bool compile_products(struct compiler *c, const struct stmt *s, struct label *en
 /* --- compile_shape.c --- */
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into);
 struct value compile_shape(struct compiler *c, const struct expr *e, const struct value *into);
-struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into);
 
 /* --- compile_access.c --- */
 
 /* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
 struct access *access_new(struct compiler *c, const struct expr *e);
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
-/* *to = e, a load, in the lanes that run under `mask`; the others keep what they have, or get *rest,
- * one value. false: not a load that this is for. */
+/* *to = e, a load, in the lanes that run under `mask`; the others keep what they have, or get
+ * *rest, one value. false: not a load that this is for. */
 bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
                          const struct value *to, const struct value *rest);
 void compile_store(struct compiler *c, const struct expr *target, const struct expr *value);
-/* The access of e, an ACCESS or a REF to all of a tile; its index values stay on the stack. */
-struct access *access_new(struct compiler *c, const struct expr *e);
 void compile_async(struct compiler *c, const struct stmt *s);
 struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted);
 void compile_lock(struct compiler *c, const struct expr *e);
@@ -284,9 +283,13 @@ struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *targe
 /* target = value; the declaration. false: the target is no packed tile. */
 bool compile_packed_fill(struct compiler *c, const struct expr *target, const struct expr *value);
 bool compile_packed_decl(struct compiler *c, const struct stmt *s);
-/* Around a loop: its product may wait. */
-void waiting_begin(struct compiler *c, const struct stmt *loop, struct waiting *w);
-void waiting_end(struct compiler *c, struct waiting *w);
+
+/* --- compile_dot.c --- */
+
+struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into);
+/* Around a loop: its product may be deferred. */
+void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d);
+void deferral_end(struct compiler *c, struct deferral *d);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);

@@ -86,7 +86,7 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     a->elements = type_elements(&e->type);
     a->size = dtype_size(e->sym->type.dtype);
     a->size_index = size_index(e->sym->type.dtype);
-    a->otherwise = a->strided = a->ahead = NO_SLOT;
+    a->otherwise = a->strided = a->prefetch = NO_SLOT;
     a->otherwise_lanes = 1;
     int rest = a->rank - e->indices; /* axes without an index: whole */
     for (int i = 0; i < a->rank; i++) {
@@ -211,8 +211,8 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
     if (e->otherwise)
         compile_otherwise(c, e, a, &to);
     step_fn *step = step_load;
-    if (a->lanes == 1 && c->program->ahead_count < MOST_AHEAD && loads_row(c, a))
-        a->ahead = c->program->ahead_count++;
+    if (a->lanes == 1 && c->program->row_prefetch_count < MOST_ROW_PREFETCHES && loads_row(c, a))
+        a->prefetch = c->program->row_prefetch_count++;
     if (a->lanes > 1)
         step = note_strided(c, a, false) ? step_load_strided : step_load_lanes;
     struct instr *in = emit_step(c, step);

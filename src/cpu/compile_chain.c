@@ -6,6 +6,7 @@
  * ends in a value, in memory (a store) or in a reduction of its rows.
  */
 #include "cpu/compile.h"
+#include "cpu/strips.h"
 
 /* A value on its way through the chain. */
 struct link {
@@ -24,7 +25,7 @@ enum axes {
 struct chain {
     struct compiler *compiler;
     struct strip_detail *detail;
-    struct value result; /* only its shape counts */
+    const struct type *shape; /* of the result */
     struct value values[STRIP_SLOTS];
     struct strip_leaf leaves[STRIP_SLOTS];
     struct strip_op ops[STRIP_OPS];
@@ -84,16 +85,6 @@ static struct strip_op *add_op(struct chain *ch, uint8_t dst)
 }
 
 /* --- what a chain is made of --- */
-
-static bool same_extents(const struct type *t, const struct value *v)
-{
-    if (t->rank != v->rank)
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (t->extent[i] != v->extent[i])
-            return false;
-    return true;
-}
 
 /* Can e be an operation of a chain, rather than a leaf? */
 static bool is_link(const struct compiler *c, const struct expr *e)
@@ -177,7 +168,7 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
     if (is_row_of_view(c, e))
         return view_leaf(ch, e);
     struct value v = compile_expr(c, e, NULL);
-    if (value_elements(&v) < value_elements(&ch->result))
+    if (value_elements(&v) < type_elements(ch->shape))
         v = value_convert(c, v, wanted); /* once, not for each strip */
     for (int i = 0; i < d->leaves; i++) {
         const struct value *known = &ch->values[i];
@@ -197,7 +188,7 @@ static struct link chain_operand(struct chain *ch, const struct expr *e, enum dt
     ch->full |= ch->detail->slots == STRIP_SLOTS;
     if (ch->full)
         return (struct link){0, wanted, false};
-    bool link = has_room(ch) && same_extents(&e->type, &ch->result) && is_link(ch->compiler, e);
+    bool link = has_room(ch) && type_same_shape(&e->type, ch->shape) && is_link(ch->compiler, e);
     struct link l = link ? chain_expr(ch, e, NULL) : chain_leaf(ch, e, wanted);
     return convert_link(ch, l, wanted, NULL);
 }
@@ -247,10 +238,10 @@ static bool merges(const struct chain *ch, int64_t stride[][NEST_RANK], int last
 /* The strides of leaf i along the axes of the result. */
 static void leaf_strides(const struct chain *ch, int i, int64_t *stride)
 {
-    const struct value *v = &ch->values[i], *result = &ch->result;
+    const struct value *v = &ch->values[i];
     int64_t step = 1;
-    for (int axis = result->rank - 1; axis >= 0; axis--) {
-        int own = axis - (result->rank - v->rank);
+    for (int axis = ch->shape->rank - 1; axis >= 0; axis--) {
+        int own = axis - (ch->shape->rank - v->rank);
         int64_t n = own >= 0 ? v->extent[own] : 1;
         stride[axis] = n > 1 ? step : 0;
         step *= n;
@@ -261,12 +252,12 @@ static void lay_loops(struct chain *ch, enum axes axes)
 {
     struct strip_detail *d = ch->detail;
     int64_t stride[STRIP_SLOTS][NEST_RANK];
-    int rank = ch->result.rank;
+    int rank = ch->shape->rank;
     for (int i = 0; i < d->leaves; i++)
         leaf_strides(ch, i, stride[i]);
     d->rank = 0;
     for (int axis = 0; axis < rank; axis++) {
-        int64_t extent = ch->result.extent[axis];
+        int64_t extent = ch->shape->extent[axis];
         bool keep = axes == AXES_KEEP || (axes == AXES_KEEP_ROW && axis == rank - 1);
         int last = d->rank - 1;
         if (extent == 1 && !keep)
@@ -312,10 +303,8 @@ static void place_leaves(struct chain *ch)
 
 static void chain_begin(struct chain *ch, struct compiler *c, const struct type *shape)
 {
-    *ch = (struct chain){.compiler = c, .detail = arena_new(c->arena, struct strip_detail)};
-    ch->result.rank = shape->rank;
-    ch->result.lanes = 1;
-    memcpy(ch->result.extent, shape->extent, sizeof shape->extent);
+    *ch = (struct chain){
+        .compiler = c, .shape = shape, .detail = arena_new(c->arena, struct strip_detail)};
     ch->detail->slots = 1; /* the result's */
     ch->code = c->code.count;
     ch->top = c->top;
@@ -384,11 +373,8 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
     enum storage storage = target->sym->storage;
     if (c->plain || c->lanes > 1 || (storage != ST_VIEW && storage != ST_SHARED))
         return false;
-    if (t->rank == 0 || t->rank != target->type.rank || t->extent[t->rank - 1] < SHORT_ROW)
+    if (t->rank == 0 || !type_same_shape(t, &target->type) || t->extent[t->rank - 1] < SHORT_ROW)
         return false;
-    for (int i = 0; i < t->rank; i++)
-        if (t->extent[i] != target->type.extent[i])
-            return false;
     for (int i = 0; i < target->indices; i++)
         if (target->index[i].kind == IX_GATHER)
             return false;

@@ -104,19 +104,29 @@ bool expr_is_thread(const struct compiler *c, const struct expr *e)
            (e->op == OP_REF && slot_of(c, e->sym)->is_thread);
 }
 
+int64_t thread_divisor(const struct compiler *c, const struct expr *e)
+{
+    bool power = e->op == OP_SHR || e->op == OP_AND;
+    struct literal n;
+    if ((!power && e->op != OP_DIV && e->op != OP_REM) || e->type.dtype != DT_I32 ||
+        !expr_is_thread(c, e->args[0]) || !expr_constant(c, e->args[1], &n) || n.i < 1 ||
+        n.i > MAX_THREADS)
+        return 0;
+    if (!power)
+        return n.i;
+    if (e->op == OP_SHR)
+        return n.i < 10 ? (int64_t)1 << n.i : 0;
+    return (n.i & (n.i + 1)) == 0 ? n.i + 1 : 0;
+}
+
 /* thread.x / split, thread.x % split: the lanes' places along y, along x; -1: neither. */
 static int split_axis(const struct compiler *c, const struct expr *e)
 {
-    struct literal n;
-    if (c->split == 0 || !expr_is_thread(c, e->args[0]) || !expr_constant(c, e->args[1], &n) ||
-        (e->args[0]->op == OP_REF && !slot_of(c, e->args[0]->sym)->affine))
+    const struct expr *thread = e->args[0];
+    if (c->split == 0 || thread_divisor(c, e) != c->split ||
+        (thread->op == OP_REF && !slot_of(c, thread->sym)->affine))
         return -1;
-    switch (e->op) {
-    case OP_DIV: return n.i == c->split ? 1 : -1;
-    case OP_REM: return n.i == c->split ? 0 : -1;
-    case OP_SHR: return n.i >= 0 && n.i < 10 && 1 << n.i == c->split ? 1 : -1;
-    default: return n.i == c->split - 1 && (n.i & c->split) == 0 ? 0 : -1;
-    }
+    return e->op == OP_DIV || e->op == OP_SHR ? 1 : 0;
 }
 
 bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)

@@ -16,6 +16,7 @@
  * all turns of one sum come before the next sum; each element still takes its products in order.
  */
 #include "cpu/compile.h"
+#include "cpu/lane_product.h"
 
 enum { MOST_NESTED = 8, MOST_SUMS = 8 };
 
@@ -93,14 +94,13 @@ static bool plan_counter(const struct compiler *c, struct counting *l, const str
            !expr_varying(c, l->start) && !expr_varying(c, l->bound);
 }
 
+/* -1: not known, or its counter would wrap. */
 static int64_t constant_turns(const struct compiler *c, const struct counting *l)
 {
     struct literal start, bound;
     if (!expr_constant(c, l->start, &start) || !expr_constant(c, l->bound, &bound))
         return -1;
-    int64_t reach = bound.i - start.i + (l->inclusive ? 1 : 0);
-    int64_t turns = reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
-    return start.i + turns * l->step > INT32_MAX ? -1 : turns; /* the counter would wrap */
+    return counted_turns(start.i, bound.i, l->step, l->inclusive);
 }
 
 /* Is e v[i], and does the counter i take all elements of v? */
@@ -409,37 +409,13 @@ static bool is_target(const struct nest_plan *p, const struct summing *s)
     return true;
 }
 
-struct mention_count {
-    const struct sym *sym;
-    int count;
-};
-
-static void count_mentions(void *user, struct expr **root, bool is_target)
-{
-    struct mention_count *m = user;
-    (void)is_target;
-    m->count += expr_mentions(*root, m->sym);
-}
-
-static void count_in_stmt(void *user, struct stmt *s)
-{
-    stmt_expressions(s, count_mentions, user);
-}
-
-static int mentions_in(struct stmt *first, const struct sym *sym)
-{
-    struct mention_count m = {sym, 0};
-    stmt_walk(first, count_in_stmt, &m);
-    return m.count;
-}
-
 /* Does nobody else read the variable? */
 static bool is_private(const struct nest_plan *p, const struct lazy *lazy, const struct stmt *s)
 {
     struct stmt alone = *s;
     alone.next = NULL;
     return lazy->declared ||
-           mentions_in(&alone, lazy->sym) == mentions_in(p->c->kernel->body, lazy->sym);
+           stmt_mentions(&alone, lazy->sym) == stmt_mentions(p->c->kernel->body, lazy->sym);
 }
 
 static bool is_plan(const struct nest_plan *p, const struct stmt *s)
@@ -497,14 +473,6 @@ static bool lay_sum(const struct nest_plan *p, const struct summing *s, struct l
     return true;
 }
 
-static void lane_steps(const struct compiler *c, int64_t *step)
-{
-    const uint32_t *threads = c->program->threads;
-    step[0] = (int64_t)threads[0] * threads[1];
-    step[1] = threads[0];
-    step[2] = 1;
-}
-
 static void lay_value(struct compiler *c, const struct expr *e, const struct lane_product *to,
                       int loops, struct product_operand *o)
 {
@@ -515,7 +483,7 @@ static void lay_value(struct compiler *c, const struct expr *e, const struct lan
     for (int i = 0; i < v.rank; i++)
         o->step[0][loops + elements - v.rank + i] = v.extent[i] > 1 ? stride[i] : 0;
     if (v.lanes > 1)
-        lane_steps(c, &o->step[0][lanes]);
+        lane_steps(c->program, &o->step[0][lanes]);
     o->at = v.at;
 }
 
@@ -546,7 +514,7 @@ static void lay_product(struct nest_plan *p, const struct summing *s, struct lan
         out->extent[s->loops + i] = t->extent[i];
     for (int i = 0; i < 3; i++)
         out->extent[out->axes - 3 + i] = c->program->threads[2 - i];
-    lane_steps(c, &out->sum_step[out->axes - 3]);
+    lane_steps(c->program, &out->sum_step[out->axes - 3]);
     out->size = (uint32_t)dtype_size(t->dtype);
     out->size_index = size_index(t->dtype);
     out->dot = c->set->dot->dot[compute_of(t->dtype)];

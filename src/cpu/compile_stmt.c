@@ -231,9 +231,9 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
     }
     bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
     if (whole && may_compute_in_place(target, s->value)) {
-        c->product_waits = c->waiting && c->waiting->sum == s;
+        c->defers_dot = c->deferral && c->deferral->sum == s;
         compile_into(c, s->value, &variable);
-        c->product_waits = false;
+        c->defers_dot = false;
         return;
     }
     if (!whole && compile_load_masked(c, s->value, c->mask, &variable, NULL))
@@ -458,8 +458,8 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
 {
     struct scope scope;
     uint32_t top = c->top;
-    struct waiting *waiting = c->waiting;
-    c->waiting = NULL;
+    struct deferral *deferral = c->deferral;
+    c->deferral = NULL;
     scope_enter(c, &scope);
     c->unrolling++;
     counter_start(c, s);
@@ -469,7 +469,7 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
     }
     slot_of(c, s->init->sym)->is_known = false;
     c->unrolling--;
-    c->waiting = waiting;
+    c->deferral = deferral;
     scope_end(c, &scope, top);
 }
 
@@ -490,8 +490,8 @@ static void compile_turns(struct compiler *c, const struct stmt *s)
     uint32_t top = c->top, mask = c->mask;
     scope_enter(c, &scope);
     compile_list(c, s->init);
-    struct waiting waiting;
-    waiting_begin(c, s, &waiting);
+    struct deferral deferral;
+    deferral_begin(c, s, &deferral);
     if (loop.masked) {
         loop.loop_mask = region.mask = mask_new(c);
         loop.body_mask = loop_escapes(c, s->body, false).continues ? mask_new(c) : loop.loop_mask;
@@ -513,7 +513,7 @@ static void compile_turns(struct compiler *c, const struct stmt *s)
         emit_step(c, step_stuck);
     emit_jump(c, step_jump, 0, &start);
     label_place(c, &end);
-    waiting_end(c, &waiting);
+    deferral_end(c, &deferral);
     c->mask = mask;
     c->region = outer;
     scope_end(c, &scope, top);

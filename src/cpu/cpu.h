@@ -2,11 +2,13 @@
  *
  *   compile*.c  Tile IR -> a flat program of steps over whole tiles (program.h, docs/cpu-engine.md)
  *   exec_*.c    the steps: what an instruction does to a block's frame
- *   routines_*  what a step does to arrays: plain C, one table a family; faster ones are chosen beside them (dispatch.c)
- *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can be suspended at a
- *               lock and resumed; no system thread belongs to it
+ *   routines_*  what a step does to arrays: plain C, one table a family; faster ones are chosen
+ *               beside them (dispatch.c)
+ *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can
+ *               be suspended at a lock and resumed; no system thread belongs to it
  *   launch.c    blocks over cores, workspace, locks and deadlock, faults
- *   ensures.c   evaluates `ensures` in double over whole views, with an error bound for the tolerance
+ *   ensures.c   evaluates `ensures` in double over whole views, with an error bound for the
+ *               tolerance
  *
  * It is exact about bounds and deterministic: the same program and data give the same bits,
  * whatever the cores. Shared memory starts as a poison pattern (NaNs), register tiles without a
@@ -36,7 +38,7 @@ struct cpu_argument {
 
 enum cpu_fault_kind {
     CPU_OK,
-    CPU_BAD_ARGUMENT, /* a view does not fit its array, an extent is negative, the grid is too large */
+    CPU_BAD_ARGUMENT, /* a view does not fit its array, a negative extent, too large a grid */
     CPU_BOUNDS,       /* element access or an `inside` slice outside its view or tile */
     CPU_ASYNC,        /* tile touched, or scope left, while a copy into it is under way */
     CPU_DEADLOCK,     /* a lock that no running block can release */

@@ -1,7 +1,7 @@
-/* Products of bf16 with sums in f32, by AVX512-BF16: each instruction adds two steps of k, the later
- * one first, and treats subnormal numbers as zeros (Intel SDM, VDPBF16PS). Operands lie in pairs:
- * rows of a, of two steps of k each; of b, two rows interleaved, an element of the earlier one
- * first. To the blocks a pair is one element.
+/* Products of bf16 with sums in f32, by AVX512-BF16: each instruction adds two steps of k, the
+ * later one first, and treats subnormal numbers as zeros (Intel SDM, VDPBF16PS). Operands lie in
+ * pairs: rows of a, of two steps of k each; of b, two rows interleaved, an element of the earlier
+ * one first. To the blocks a pair is one element.
  */
 #include "cpu/routines_dot_lines.h"
 

@@ -372,8 +372,9 @@ void step_load(struct frame *f, const struct instr *in)
         return;
     box_load(f, a, &box, frame_at(f, in->dst),
              a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
-    if (a->ahead != NO_SLOT)
-        note_row(&f->ahead[a->ahead], box_start(f, a, &box), (size_t)a->elements * a->size);
+    if (a->prefetch != NO_SLOT)
+        note_row(&f->row_prefetch[a->prefetch], box_start(f, a, &box),
+                 (size_t)a->elements * a->size);
 }
 
 void step_store(struct frame *f, const struct instr *in)

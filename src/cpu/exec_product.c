@@ -3,14 +3,15 @@
  *
  * Each axis moves the sum or not, and each operand or not. An axis of the sum along which the left
  * operand stays is one of columns, one along which the right one stays one of rows, and an axis
- * along which the sum stays is that of the product. So the whole is c[rows][columns] += a[rows][k] ·
- * b[k][columns], by the routine for tiles, if each of these three lies as that wants it: else it is
- * packed first. Axes that do not fit are loops around it. Where both operands move with the lanes
- * there is no product of matrices, and rows of lanes are multiplied and added.
+ * along which the sum stays is that of the product. So the whole is
+ *   c[rows][columns] += a[rows][k] · b[k][columns],
+ * by the routine for tiles, if each of these three lies as that wants it: else it is packed first.
+ * Axes that do not fit are loops around it. Where both operands move with the lanes there is no
+ * product of matrices, and rows of lanes are multiplied and added.
  *
  * It is done only if all that is read lies inside, so nothing can fail once it has begun.
  */
-#include "cpu/program.h"
+#include "cpu/lane_product.h"
 
 #include <stdlib.h>
 
@@ -65,21 +66,11 @@ static bool running_box(const struct frame *f, uint32_t mask, struct lane_box *b
     return box->high[0] > 0;
 }
 
-/* How often the loop turns; -1: its counter would wrap. */
+/* As counted_turns. */
 static int64_t loop_turns(const struct frame *f, const struct product_loop *l)
 {
-    int64_t start = *(const int32_t *)frame_at(f, l->start);
-    int64_t reach = *(const int32_t *)frame_at(f, l->bound) - start + (l->inclusive ? 1 : 0);
-    int64_t turns = reach <= 0 ? 0 : (reach + l->step - 1) / l->step;
-    return start + turns * l->step > INT32_MAX ? -1 : turns;
-}
-
-/* In elements of the frame, for the three axes of lanes. */
-static void lane_steps(const struct cpu_program *p, int64_t *step)
-{
-    step[0] = (int64_t)p->threads[0] * p->threads[1];
-    step[1] = p->threads[0];
-    step[2] = 1;
+    return counted_turns(*(const int32_t *)frame_at(f, l->start),
+                         *(const int32_t *)frame_at(f, l->bound), l->step, l->inclusive);
 }
 
 /* The operand's steps along the axes. */
@@ -345,14 +336,23 @@ static void move_sum(const struct product_run *r, unsigned char *sum, unsigned c
     }
 }
 
-/* An operand's elements for `turns` of k, dense: rows [m][turns], columns [turns][n]. */
-static const unsigned char *pack(const struct product_run *r, int which, const unsigned char *from,
-                                 int64_t turns)
+/* The n elements of a nest, dense and of the sum's type, in the operand's panel. */
+static const unsigned char *gather(const struct product_run *r, int which,
+                                   const unsigned char *from, const struct nest *nest, int64_t n)
 {
     const struct product_operand *o = r->plan->operand[which];
-    struct frame *f = r->f;
-    unsigned char *panel = frame_at(f, r->detail->panel[which]);
-    unsigned char *raw = o->convert ? frame_at(f, r->detail->panel[3]) : panel;
+    unsigned char *panel = frame_at(r->f, r->detail->panel[which]);
+    unsigned char *raw = o->convert ? frame_at(r->f, r->detail->panel[3]) : panel;
+    r->f->program->set->memory->copy_once[o->size_index](raw, from, nest);
+    if (o->convert)
+        o->convert(panel, raw, (size_t)n);
+    return panel;
+}
+
+/* An operand's elements for `turns` of k, dense: rows [m][turns], columns [turns][n]. */
+static const unsigned char *gather_turns(const struct product_run *r, int which,
+                                         const unsigned char *from, int64_t turns)
+{
     const struct axis *axes = which ? r->plan->column : r->plan->row;
     int count = which ? r->plan->columns : r->plan->rows;
     int64_t all = (which ? r->plan->n : r->plan->m) * turns, at = which ? r->plan->n : all;
@@ -367,10 +367,7 @@ static const unsigned char *pack(const struct product_run *r, int which, const u
     if (!which)
         nest_add(&nest, turns, 1, r->plan->k.x[0], true);
     nest_settle(&nest);
-    f->program->set->memory->copy_once[o->size_index](raw, from, &nest);
-    if (o->convert)
-        o->convert(panel, raw, (size_t)all);
-    return panel;
+    return gather(r, which, from, &nest, all);
 }
 
 /* Turns of k that the panels have room for. */
@@ -400,11 +397,11 @@ static void multiply(const struct product_run *r, const struct product_start *s)
         int64_t lda = r->plan->rows > 0 ? r->plan->row[r->plan->rows - 1].x[0] : 0,
                 ldb = r->plan->k.x[1];
         if (r->plan->pack[0]) {
-            a = pack(r, 0, a, turns);
+            a = gather_turns(r, 0, a, turns);
             lda = turns;
         }
         if (r->plan->pack[1]) {
-            b = pack(r, 1, b, turns);
+            b = gather_turns(r, 1, b, turns);
             ldb = r->plan->n;
         }
         const struct dot_strides strides = {
@@ -422,17 +419,10 @@ static void multiply(const struct product_run *r, const struct product_start *s)
 static const unsigned char *lane_row(const struct product_run *r, int which,
                                      const unsigned char *from, const struct axis *last)
 {
-    const struct product_operand *o = r->plan->operand[which];
-    struct frame *f = r->f;
-    if (last->x[which] == 1 && !o->convert)
+    if (last->x[which] == 1 && !r->plan->operand[which]->convert)
         return from;
-    unsigned char *panel = frame_at(f, r->detail->panel[which]);
-    unsigned char *raw = o->convert ? frame_at(f, r->detail->panel[3]) : panel;
     struct nest nest = {1, {last->extent}, {1}, {last->x[which]}};
-    f->program->set->memory->copy[o->size_index](raw, from, &nest);
-    if (o->convert)
-        o->convert(panel, raw, (size_t)last->extent);
-    return panel;
+    return gather(r, which, from, &nest, last->extent);
 }
 
 static void multiply_lanes(const struct product_run *r, const struct product_start *s,

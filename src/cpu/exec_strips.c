@@ -1,6 +1,6 @@
 /* The step of a chain of elementwise operations: all of its routines over one strip of the result,
  * then over the next. A strip is a part of a long row, or several short rows. */
-#include "cpu/program.h"
+#include "cpu/strips.h"
 
 /* A view of so many bytes is larger than the caches next to a core: what is stored there goes past
  * them, as it will not be there when somebody reads it. */
@@ -164,7 +164,7 @@ static bool open_leaves(struct strips *s, struct loc loc)
     return true;
 }
 
-/* --- rows ahead --- */
+/* --- fetching rows ahead --- */
 
 enum {
     LINE = 64,
@@ -173,24 +173,24 @@ enum {
     FARTHEST = 1 << 26 /* bytes */
 };
 
-void note_row(struct row_ahead *ahead, const unsigned char *from, size_t bytes)
+void note_row(struct row_prefetch *row, const unsigned char *from, size_t bytes)
 {
-    ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)ahead->last);
-    bool known = ahead->last && step != 0 && step < FARTHEST && step > -FARTHEST;
-    ahead->last = from;
-    ahead->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
-    ahead->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
+    ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
+    bool known = row->last && step != 0 && step < FARTHEST && step > -FARTHEST;
+    row->last = from;
+    row->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
+    row->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
 }
 
 static void fetch_ahead(struct frame *f)
 {
-    for (uint32_t i = 0; i < f->program->ahead_count; i++) {
-        struct row_ahead *ahead = &f->ahead[i];
-        size_t part = ahead->left < LINES_AHEAD * LINE ? ahead->left : LINES_AHEAD * LINE;
+    for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
+        struct row_prefetch *row = &f->row_prefetch[i];
+        size_t part = row->left < LINES_AHEAD * LINE ? row->left : LINES_AHEAD * LINE;
         for (size_t at = 0; at < part; at += LINE)
-            FETCH(ahead->next + at);
-        ahead->next += part;
-        ahead->left -= part;
+            FETCH(row->next + at);
+        row->next += part;
+        row->left -= part;
     }
 }
 

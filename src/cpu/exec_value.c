@@ -1,5 +1,5 @@
-/* Steps that make values from values: rows with broadcasting, copies, conversions, reductions,
- * products. */
+/* Steps that make values from values: rows with broadcasting, copies, conversions, reductions.
+ */
 #include "cpu/program.h"
 
 /* All operands dense and of the same shape. */
@@ -30,8 +30,7 @@ static const void *row_chunk(struct row_source *s, const struct routine_set *set
                 o->convert(value, s->at, 1);
             else
                 memcpy(value, s->at, o->size);
-            int index = o->computed == 8 ? 3 : o->computed == 4 ? 2 : o->computed == 2 ? 1 : 0;
-            set->memory->fill[index](s->buffer, value, CHUNK);
+            set->memory->fill[bytes_index(o->computed)](s->buffer, value, CHUNK);
             s->spread = true;
         }
         return s->buffer;
@@ -167,35 +166,4 @@ void step_iota(struct frame *f, const struct instr *in)
             for (size_t i = 0; i < d->inner; i++)
                 out[k * d->inner + i] = (int32_t)k;
     }
-}
-
-/* --- products --- */
-
-static const void *lane_row(const struct frame *f, const unsigned char *base, size_t element,
-                            uint32_t lanes, const struct dot_detail *d, uint32_t spread)
-{
-    const unsigned char *at = base + element * lanes * d->size;
-    if (lanes > 1 || d->lanes == 1)
-        return at;
-    unsigned char *to = frame_at(f, spread);
-    f->program->set->memory->fill[d->size == 8 ? 3 : 2](to, at, d->lanes);
-    return to;
-}
-
-/* The same where each thread has a small product of its own. */
-void step_dot_lanes(struct frame *f, const struct instr *in)
-{
-    const struct dot_detail *d = in->detail;
-    unsigned char *c = frame_at(f, in->dst);
-    const unsigned char *a = frame_at(f, in->a), *b = frame_at(f, in->b);
-    uint32_t second = d->spread + (uint32_t)d->size * d->lanes;
-    for (size_t i = 0; i < d->m; i++)
-        for (size_t p = 0; p < d->k; p++) {
-            const void *x = lane_row(f, a, i * d->k + p, d->a_lanes, d, d->spread);
-            for (size_t j = 0; j < d->n; j++) {
-                const void *y = lane_row(f, b, p * d->n + j, d->b_lanes, d, second);
-                unsigned char *to = c + (i * d->n + j) * d->lanes * d->size;
-                d->fma(to, x, y, to, d->lanes);
-            }
-        }
 }

@@ -7,7 +7,7 @@
  * nobody's progress in a whole round is a deadlock. Kernels in which the order of blocks shows
  * (float atomics, atomics whose result is used, print) run on one worker.
  */
-#include "cpu/program.h"
+#include "cpu/lane_product.h"
 
 #include "base/platform.h"
 
@@ -491,11 +491,11 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
                      &l->nests[i]);
     }
     plan_products(a, l);
-    packed_open(a, l);
+    packed_caches_open(a, l);
     enum cpu_fault_kind kind = p->kernel->cooperative && p->has_locks
                                    ? run_cooperative(a, l, args, fault)
                                    : run_pool(a, l, args, fault);
-    packed_close(l);
+    packed_caches_close(l);
     return kind;
 }
 
@@ -508,7 +508,7 @@ static enum cpu_fault_kind launch_with_arena(struct arena *a, struct launch_stat
     arena_init(a, l->allocator, &out_of_memory);
     if (setjmp(out_of_memory)) {
         if (l->packed)
-            packed_close(l);
+            packed_caches_close(l);
         return CPU_NO_MEMORY;
     }
     return launch(a, l, args, fault);

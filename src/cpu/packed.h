@@ -7,14 +7,14 @@
  * cache: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008, pack so
  * that neither the caches' sets nor the pages run out). What tiles that follow each other along the
  * depth are packed to follows on in memory too, so their products can be taken at once
- * (struct dot_pending).
+ * (struct dot_deferred).
  *
  *   left operand    [lines][step]: a row of `depth` elements every `step` of them
  *   right operand   [panels][depth][width]: a panel of `width` columns every `step` elements
  *
- * Products of bf16 add pairs of steps, as AVX512-BF16 does, on every machine. Where the set has that
- * instruction, tiles stay bf16, the right operand's in pairs of rows that are interleaved; else the
- * two of a pair change places when they are packed.
+ * Products of bf16 add pairs of steps, as AVX512-BF16 does, on every machine. Where the set has
+ * that instruction, tiles stay bf16, the right operand's in pairs of rows that are interleaved;
+ * else the two of a pair change places when they are packed.
  *
  * Bounds, copies under way and tiles without a value are as they are for any tile.
  */
@@ -80,7 +80,7 @@ struct packed_cache {
 };
 
 /* Products that are not yet added to their sum: `depth` of a and b lie in one piece each. */
-struct dot_pending {
+struct dot_deferred {
     const unsigned char *a, *b;
     size_t depth;
     size_t a_step, b_step;

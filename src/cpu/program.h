@@ -15,8 +15,9 @@
  *
  * Short cuts. Everything has a plain way, lane by lane and element by element; where more is known,
  * a short cut does the same: affine indices as strides (compile_known.c, exec_strided.c), masks as
- * rectangles (compile_mask.c), loops of products as products (compile_product.c), loops unrolled, variables assigned in place under the mask of their declaration. A program can be
- * compiled without them, and tests compare the two.
+ * rectangles (compile_mask.c), loops of products as products (compile_product.c), operands of `dot`
+ * packed (packed.h), loops unrolled, variables assigned in place under the mask of their
+ * declaration. A program can be compiled without them, and tests compare the two.
  */
 #ifndef TW_PROGRAM_H
 #define TW_PROGRAM_H
@@ -78,50 +79,6 @@ struct rows_detail {
     struct row_operand operand[MOST_OPERANDS];
 };
 
-/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c). Slots are
- * where a strip's operands lie: slot 0 the result's, others a leaf's or a temporary's. */
-enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
-
-enum leaf_way {
-    LEAF_FLAT,   /* in the result's order: read where it lies */
-    LEAF_ROW,    /* a long row: read where it lies */
-    LEAF_FIXED,  /* the same for every strip: spread or repeated once */
-    LEAF_SPREAD, /* one value a row, spread */
-    LEAF_COPIED  /* short rows, copied side by side */
-};
-struct strip_leaf {
-    uint32_t at, size; /* the value; bytes of an element */
-    uint8_t slot;
-    enum leaf_way way;
-    /* A row of a view that is read where it lies if it can be, else copied to `at` before. */
-    const struct access *load;
-    fill_fn *fill;
-    int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
-};
-struct strip_op {
-    elementwise_fn *kernel; /* or */
-    convert_fn *convert;
-    uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
-};
-struct strip_detail {
-    int rank;
-    int64_t extent[NEST_RANK]; /* the last axis is the row */
-    int leaves, ops, slots;
-    const struct strip_leaf *leaf;
-    const struct strip_op *op;
-    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
-    uint32_t size;            /* bytes of an element of the result */
-    uint8_t last;             /* the slot that the chain ends in */
-    /* Where it goes if not to instr.dst: to memory, */
-    const struct access *store;
-    uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
-    bool stream;                   /* nothing may depend on when others see it */
-    /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
-    reduce_fn *reduce;
-    reduce_add_fn *reduce_add;
-    reduce_end_fn *reduce_end;
-};
-
 struct copy_detail {
     copy_fn *copy;
     struct nest nest;
@@ -150,7 +107,7 @@ struct dot_detail {
     struct dot_operand a, b; /* of uniform operands */
     size_t width;            /* of a panel */
     bool in_pairs;           /* operands are bf16, pairs of them elements to the routine */
-    uint32_t pending;        /* struct dot_pending; NO_SLOT: products are added at once */
+    uint32_t deferred;       /* struct dot_deferred; NO_SLOT: products are added at once */
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
@@ -204,7 +161,7 @@ struct access {
     /* step_load_masked: what lanes that rest get (NO_SLOT: they keep what they have), and room for
      * a value that is loaded lane by lane. */
     uint32_t rest, spare;
-    uint32_t ahead; /* a load of a row: which of the frame's `ahead`; NO_SLOT: none */
+    uint32_t prefetch; /* a load of a row: which of the frame's row_prefetch; NO_SLOT: none */
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -241,58 +198,6 @@ struct box_test {
 struct box_detail {
     int count;
     struct box_test test[];
-};
-
-/* --- products over lanes ---
- *
- * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at once.
- * These are its axes, outermost first: loops, elements, lanes along z, y, x. */
-enum {
-    PRODUCT_LOOPS = 4,
-    PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
-    PRODUCT_PANEL = 8192 /* elements at least of each panel that operands are packed into */
-};
-
-/* for (i32 i = start; i < bound; i += step), step > 0 */
-struct product_loop {
-    uint32_t start, bound; /* i32 in the frame */
-    int64_t step;
-    bool inclusive; /* i <= bound */
-};
-
-struct product_operand {
-    const struct access *access; /* NULL: a value in the frame, */
-    uint32_t at;                 /* here */
-    /* For one turn, element or lane more along each axis: by how much each index of the access
-     * grows; in [0] of a value: elements in the frame. */
-    int64_t step[MAX_RANK][PRODUCT_AXES];
-    uint32_t size; /* bytes of an element */
-    int size_index;
-    convert_fn *convert; /* to the type of the sum; NULL: none */
-};
-
-struct lane_product {
-    uint32_t number; /* within the program */
-    int axes, loops;
-    int loop[PRODUCT_LOOPS];        /* which of products_detail */
-    int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
-    uint32_t sum;                   /* in the frame */
-    int64_t sum_step[PRODUCT_AXES]; /* elements */
-    struct product_operand operand[2];
-    dot_fn *dot;
-    size_t width; /* as dot_strides.panel */
-    elementwise_fn *fma;
-    uint32_t size;
-    int size_index;
-};
-
-/* The statements of a nest of loops, none of which reads what another one sums. */
-struct products_detail {
-    int loops, count;
-    const struct product_loop *loop;
-    const struct lane_product *product;
-    uint32_t panel[4]; /* rows, columns, sums; elements before they are converted */
-    int64_t room;      /* elements of each panel */
 };
 
 struct async_detail {
@@ -361,8 +266,8 @@ struct cpu_program {
     const struct sym **views;
     int view_count;
     uint32_t lane_at[3]; /* places along the axes by lane, i32 */
-    /* Lanes along x, y, z: the block's threads; or, in a block of one axis, thread.x % n along x and
-     * thread.x / n along y, where the kernel takes that apart. */
+    /* Lanes along x, y, z: the block's threads; or, in a block of one axis, thread.x % n along x
+     * and thread.x / n along y, where the kernel takes that apart. */
     uint32_t threads[3];
     const struct strided *strided;
     uint32_t strided_count;
@@ -373,7 +278,7 @@ struct cpu_program {
     uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
     bool serial;                       /* the order of blocks shows: run them on one worker */
     bool streams; /* stores may go past the caches: blocks do not wait for each other */
-    uint32_t ahead_count;
+    uint32_t row_prefetch_count;
     bool has_locks;
 };
 
@@ -444,8 +349,8 @@ struct copy_under_way {
 
 /* Rows that blocks load one after another: where the next one will be if the distance stays the
  * same. Chains fetch it into the cache while they compute this one. */
-enum { MOST_AHEAD = 4 };
-struct row_ahead {
+enum { MOST_ROW_PREFETCHES = 4 };
+struct row_prefetch {
     const unsigned char *last; /* the latest row */
     const unsigned char *next; /* what is to be fetched */
     size_t left;               /* bytes of it */
@@ -464,7 +369,7 @@ struct frame {
     int64_t group;   /* of copies issued now */
     bool progressed; /* by the latest frame_run */
     int until_poll;  /* turns of loops */
-    struct row_ahead ahead[MOST_AHEAD];
+    struct row_prefetch row_prefetch[MOST_ROW_PREFETCHES];
     struct cpu_fault fault;
 };
 
@@ -489,7 +394,7 @@ void frame_free(struct frame *f);
 void frame_start(struct frame *f, int64_t id);
 /* The allocator's function, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
-/* Memory of `bytes` at least, kept from an earlier launch or new (NULL: there is none), and back. */
+/* Memory of `bytes` at least, kept from an earlier launch or new (NULL: none), and back. */
 struct kept_block kept_take(const struct launch_state *l, size_t bytes);
 void kept_give(const struct launch_state *l, struct kept_block block);
 /* Runs until it ends, faults, or waits at a lock. */
@@ -506,15 +411,16 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 /* --- steps, by file --- */
 
 /* exec_value.c */
-step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan, step_dot,
-    step_dot_lanes, step_iota, step_zero, step_poison;
+step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan,
+    step_iota, step_zero, step_poison;
 /* exec_packed.c */
-step_fn step_pair_columns, step_pair_rows, step_packed_fill, step_packed_copy, step_packed_clear,
-    step_dot_finish;
+step_fn step_packed_fill, step_packed_copy, step_packed_clear;
+/* exec_pack.c */
+step_fn step_pair_columns, step_pair_rows;
+/* exec_dot.c */
+step_fn step_dot, step_dot_flush, step_dot_lanes;
 /* exec_strips.c */
 step_fn step_strips;
-/* Notes that a row was loaded from there. */
-void note_row(struct row_ahead *ahead, const unsigned char *from, size_t bytes);
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
@@ -532,6 +438,8 @@ step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
 step_fn step_atomic, step_atomic_lanes, step_lock, step_unlock;
 /* exec_print.c */
 step_fn step_print;
+
+/* --- what steps share, by file --- */
 
 /* exec_access.c: the box of a uniform access with the indices that the frame holds now. false: a
  * fault. */
@@ -556,6 +464,8 @@ struct lane_offsets {
 };
 bool access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
                          const int64_t *coordinate, struct lane_offsets *out);
+/* The next coordinate of the result; false after the last. Start with all 0. */
+bool access_next(const struct access *a, int64_t *coordinate);
 /* An axis inside of those that the nest has; it becomes one with the last where that can be. */
 void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
 /* For a nest that writes each element once: where rows become columns, these two axes are put last,
@@ -564,10 +474,8 @@ void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
-/* exec_product.c: what is the same for all blocks. */
-void plan_products(struct arena *a, struct launch_state *l);
-/* The next coordinate of the result; false after the last. Start with all 0. */
-bool access_next(const struct access *a, int64_t *coordinate);
+/* exec_strips.c: notes that a row was loaded from there. */
+void note_row(struct row_prefetch *row, const unsigned char *from, size_t bytes);
 
 /* exec_packed.c */
 void packed_start(struct frame *f); /* all tiles show nothing */
@@ -575,10 +483,10 @@ void packed_start(struct frame *f); /* all tiles show nothing */
 struct packed_state *packed_stage(struct frame *f, const struct packed_tile *tile,
                                   const struct access *to, const struct box *box);
 void packed_note(struct packed_state *state, const struct packed_fill *fill, const struct box *box);
-/* The caches of a launch whose grid and views are bound; open: what memory is not there for is
- * done without. */
-void packed_open(struct arena *a, struct launch_state *l);
-void packed_close(const struct launch_state *l);
+/* packed_cache.c: the caches of a launch whose grid and views are bound, for parts that several
+ * blocks read; what memory is not there for is done without. */
+void packed_caches_open(struct arena *a, struct launch_state *l);
+void packed_caches_close(const struct launch_state *l);
 
 /* exec_async.c: whether the copies under way leave the box (the lanes' elements) alone; notes the
  * fault if not. */

@@ -4,8 +4,8 @@
  * compiled once for any machine and, on x86-64, once more for AVX2 + FMA + F16C (with ROUTINES_V3
  * defined) and for AVX-512 (ROUTINES_V4); each compilation fills a struct routine_set, and
  * routine_set_choose picks one when a program is compiled. A faster routine for one instruction set
- * is a better entry in that set. The sets agree bit for bit (only the payload of a NaN may differ): nothing is contracted, sums are
- * taken in the order written here, and fused steps are fused in both.
+ * is a better entry in that set. The sets agree bit for bit (only the payload of a NaN may differ):
+ * nothing is contracted, sums are taken in the order written here, fused steps are fused in all.
  */
 #ifndef TW_ROUTINES_H
 #define TW_ROUTINES_H
@@ -26,15 +26,24 @@
 #define ROUTINE(name) name##_any
 #endif
 
-/* The loop that follows carries nothing from one turn to the next, though an output may be an
- * input. */
+/* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
+ * be an input. UNROLLED: it turns a number of times that is known, 14 at most. INLINED: a function
+ * that is made for arguments that are known. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLLED _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
 #define VECTORISE _Pragma("GCC ivdep")
+#define UNROLLED _Pragma("GCC unroll 14")
 #else
 #define VECTORISE
+#define UNROLLED
+#endif
+#if defined(__GNUC__)
+#define INLINED inline __attribute__((always_inline))
+#else
+#define INLINED inline
 #endif
 
 /* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32
@@ -69,15 +78,15 @@ typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t 
  * dot_routines.width columns, from one to the next (where it does not: `width`). */
 struct dot_strides {
     size_t c, a, b, panel;
-    const struct dot_ahead *ahead; /* NULL: nothing */
+    const struct dot_prefetch *prefetch; /* NULL: nothing */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. */
 enum { CACHE_LINE = 64 };
-struct dot_ahead {
+struct dot_prefetch {
     const void *from;
     size_t rows, lines, apart;
-    const struct dot_ahead *next;
+    const struct dot_prefetch *next;
 };
 /* c[m][n] += a[m][k] · b[k][n]. Floats: for each element of c one fma a step of k, in order. */
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
@@ -204,9 +213,13 @@ const struct routine_set *routine_set_choose(void);
 const struct routine_set *routine_set_at(int index);
 
 /* log2 of an element's bytes. */
+static inline int bytes_index(size_t bytes)
+{
+    return bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0;
+}
 static inline int size_index(enum dtype t)
 {
-    return dtype_size(t) == 8 ? 3 : dtype_size(t) == 4 ? 2 : dtype_size(t) == 2 ? 1 : 0;
+    return bytes_index(dtype_size(t));
 }
 
 #endif

@@ -39,7 +39,7 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     OPERAND y[VECTORS];
     for (int v = 0; v < vectors; v++)
         y[v] = NAME(get)(b, v, vectors, whole, mask);
-    UNROLLED(ROWS)
+    UNROLLED
     for (int r = 0; r < rows; r++) {
         OPERAND x = BROADCAST(a + (size_t)r * lda);
         for (int v = 0; v < vectors; v++)
@@ -54,7 +54,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
 {
     const size_t ldc = s->c, lda = s->a, ldb = s->b;
     VECTOR sum[ROWS][VECTORS];
-    UNROLLED(ROWS)
+    UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             sum[r][v] = NAME(load)(c + (size_t)r * ldc, v, vectors, whole, mask);
@@ -64,13 +64,13 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
         __builtin_prefetch(lines.second, 0, 2);
         lines.first += lines.apart;
         lines.second += lines.apart;
-        UNROLLED(LINE_STEPS)
+        UNROLLED
         for (int u = 0; u < LINE_STEPS; u++, a++, b += ldb)
             NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
     }
     for (; p < k; p++, a++, b += ldb)
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
-    UNROLLED(ROWS)
+    UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             NAME(store)(c + (size_t)r * ldc, v, vectors, whole, mask, sum[r][v]);
@@ -121,13 +121,13 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 {
     const size_t blocks = (m + ROWS - 1) / ROWS;
     const T *columns = b;
-    struct dot_lines_left ahead = {s->ahead, 0};
+    struct dot_lines_left prefetch = {s->prefetch, 0};
     for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
         for (size_t i = 0, at = 0; i < blocks; i++) {
             size_t rows = (m - at) / (blocks - i);
             SUM *to = (SUM *)c + at * s->c + j;
             const T *from = (const T *)a + at * s->a;
-            struct dot_lines lines = next_lines(&ahead);
+            struct dot_lines lines = next_lines(&prefetch);
             if (n - j >= NAME(width))
                 NAME(whole_block)(rows, to, from, columns, k, s, lines);
             else

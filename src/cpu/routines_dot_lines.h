@@ -6,13 +6,6 @@
 
 #include <immintrin.h>
 
-#if defined(__clang__)
-#define UNROLLED(n) _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED(n) _Pragma("GCC unroll 14")
-#endif
-#define INLINED inline __attribute__((always_inline))
-
 enum { VECTORS = 2 }; /* a row of a block has */
 
 enum { LINE_STEPS = 4 }; /* of k, between two lines that are asked for */
@@ -23,20 +16,20 @@ struct dot_lines {
     size_t apart;
 };
 struct dot_lines_left {
-    const struct dot_ahead *ahead; /* NULL: none */
-    size_t column;                 /* of lines, in its rows */
+    const struct dot_prefetch *prefetch; /* NULL: none */
+    size_t column;                       /* of lines, in its rows */
 };
 
 static inline struct dot_lines next_lines(struct dot_lines_left *left)
 {
-    const struct dot_ahead *ahead = left->ahead;
+    const struct dot_prefetch *prefetch = left->prefetch;
     static const char nothing[CACHE_LINE];
-    if (!ahead)
+    if (!prefetch)
         return (struct dot_lines){nothing, nothing, 0};
-    const char *first = (const char *)ahead->from + left->column * CACHE_LINE;
-    struct dot_lines lines = {first, first + ahead->rows / 2 * ahead->apart, ahead->apart};
-    if (++left->column >= ahead->lines) {
-        left->ahead = ahead->next;
+    const char *first = (const char *)prefetch->from + left->column * CACHE_LINE;
+    struct dot_lines lines = {first, first + prefetch->rows / 2 * prefetch->apart, prefetch->apart};
+    if (++left->column >= prefetch->lines) {
+        left->prefetch = prefetch->next;
         left->column = 0;
     }
     return lines;

@@ -29,6 +29,19 @@ static inline float power_of_two(int32_t n)
     return f32_from_bits((uint32_t)(n + 127) << 23);
 }
 
+/* A polynomial by Horner's rule, its coefficients from the highest power down: no loop is left, as
+ * the count is known. */
+#define COUNT(terms) ((int)(sizeof(terms) / sizeof *(terms)))
+#define POLYNOMIAL(name, T)                                                                        \
+    static INLINED T name(T x, const T *terms, int count)                                          \
+    {                                                                                              \
+        T p = terms[0];                                                                            \
+        UNROLLED for (int i = 1; i < count; i++) p = p * x + terms[i];                             \
+        return p;                                                                                  \
+    }
+POLYNOMIAL(polynomial, float)
+POLYNOMIAL(polynomial_f64, double)
+
 /* The integer in the last bits of x + ROUNDER. */
 static inline int32_t rounded_bits(float shifted)
 {
@@ -37,6 +50,9 @@ static inline int32_t rounded_bits(float shifted)
 
 /* --- exponentials --- */
 
+static const float exp_terms[] = {0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f,
+                                  0x1.fffffep-2f};
+
 /* e^x = 2^n e^r with n = x / ln 2 to the nearest, so *n and e^r; |x| up to 150. n times the first
  * part of ln 2, of 15 bits, is exact. e^r = 1 + (r + r^2 P(r)), error 2^-27. */
 static inline float exp_split(float x, int32_t *n)
@@ -44,11 +60,7 @@ static inline float exp_split(float x, int32_t *n)
     float shifted = x * 0x1.715476p+0f + ROUNDER;
     float whole = shifted - ROUNDER;
     float r = (x - whole * 0x1.62e4p-1f) - whole * 0x1.7f7d1cp-20f;
-    float p = 0x1.6ab96ap-10f;
-    p = p * r + 0x1.122c5ap-7f;
-    p = p * r + 0x1.55579cp-5f;
-    p = p * r + 0x1.5554aap-3f;
-    p = p * r + 0x1.fffffep-2f;
+    float p = polynomial(r, exp_terms, COUNT(exp_terms));
     *n = rounded_bits(shifted);
     return 1 + (r + r * r * p);
 }
@@ -73,17 +85,15 @@ static inline float exp_of(float x)
 
 #endif
 
+static const float exp2_terms[] = {0x1.4308fap-13f, 0x1.5f07dcp-10f, 0x1.3b2bap-7f,
+                                   0x1.c6af6ep-5f,  0x1.ebfbdep-3f,  0x1.62e43p-1f};
+
 /* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
 static inline float exp2_split(float x, int32_t *n)
 {
     float shifted = x + ROUNDER;
     float r = x - (shifted - ROUNDER);
-    float p = 0x1.4308fap-13f;
-    p = p * r + 0x1.5f07dcp-10f;
-    p = p * r + 0x1.3b2bap-7f;
-    p = p * r + 0x1.c6af6ep-5f;
-    p = p * r + 0x1.ebfbdep-3f;
-    p = p * r + 0x1.62e43p-1f;
+    float p = polynomial(r, exp2_terms, COUNT(exp2_terms));
     *n = rounded_bits(shifted);
     return 1 + r * p;
 }
@@ -103,6 +113,13 @@ static inline float exp2_of(float x)
 #define CONSTANT(x) _mm512_set1_ps(x)
 #define TIMES_PLUS(x, y, z) _mm512_add_ps(_mm512_mul_ps(x, y), CONSTANT(z))
 
+static INLINED __m512 polynomial_vector(__m512 x, const float *terms, int count)
+{
+    __m512 p = CONSTANT(terms[0]);
+    UNROLLED for (int i = 1; i < count; i++) p = TIMES_PLUS(p, x, terms[i]);
+    return p;
+}
+
 static inline __m512 exp_vector(__m512 x)
 {
     __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-104), _CMP_NLT_UQ); /* or NaN */
@@ -111,10 +128,7 @@ static inline __m512 exp_vector(__m512 x)
     __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
     __m512 r = _mm512_sub_ps(x, _mm512_mul_ps(n, CONSTANT(0x1.62e4p-1f)));
     r = _mm512_sub_ps(r, _mm512_mul_ps(n, CONSTANT(0x1.7f7d1cp-20f)));
-    __m512 p = TIMES_PLUS(CONSTANT(0x1.6ab96ap-10f), r, 0x1.122c5ap-7f);
-    p = TIMES_PLUS(p, r, 0x1.55579cp-5f);
-    p = TIMES_PLUS(p, r, 0x1.5554aap-3f);
-    p = TIMES_PLUS(p, r, 0x1.fffffep-2f);
+    __m512 p = polynomial_vector(r, exp_terms, COUNT(exp_terms));
     p = _mm512_add_ps(r, _mm512_mul_ps(_mm512_mul_ps(r, r), p));
     return _mm512_maskz_scalef_ps(above, _mm512_add_ps(CONSTANT(1), p), n);
 }
@@ -125,11 +139,7 @@ static inline __m512 exp2_vector(__m512 x)
     x = _mm512_min_ps(CONSTANT(129), _mm512_maskz_mov_ps(above, x));
     __m512 shifted = _mm512_add_ps(x, CONSTANT(ROUNDER));
     __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER)), r = _mm512_sub_ps(x, n);
-    __m512 p = TIMES_PLUS(CONSTANT(0x1.4308fap-13f), r, 0x1.5f07dcp-10f);
-    p = TIMES_PLUS(p, r, 0x1.3b2bap-7f);
-    p = TIMES_PLUS(p, r, 0x1.c6af6ep-5f);
-    p = TIMES_PLUS(p, r, 0x1.ebfbdep-3f);
-    p = TIMES_PLUS(p, r, 0x1.62e43p-1f);
+    __m512 p = polynomial_vector(r, exp2_terms, COUNT(exp2_terms));
     return _mm512_maskz_scalef_ps(above, TIMES_PLUS(p, r, 1), n);
 }
 
@@ -171,38 +181,29 @@ static inline float special_log(float x, float y)
     return x > 0 && x < INFINITY ? y : other;
 }
 
+static const float log_terms[] = {-0x1.ff9e5p-4f,  0x1.1ff06ap-3f,  -0x1.f6b64ap-4f,
+                                  0x1.1e828cp-3f,  -0x1.557e26p-3f, 0x1.99d58cp-3f,
+                                  -0x1.ffff94p-3f, 0x1.5554fap-2f,  -0x1p-1f};
+
 /* log(1 + f) = f + f^2 P(f), error 2^-27.5. e times the first part of ln 2 is exact. */
 static inline float log_of(float x)
 {
     float e, f = log_split(x, &e);
-    float p = -0x1.ff9e5p-4f;
-    p = p * f + 0x1.1ff06ap-3f;
-    p = p * f + -0x1.f6b64ap-4f;
-    p = p * f + 0x1.1e828cp-3f;
-    p = p * f + -0x1.557e26p-3f;
-    p = p * f + 0x1.99d58cp-3f;
-    p = p * f + -0x1.ffff94p-3f;
-    p = p * f + 0x1.5554fap-2f;
-    p = p * f + -0x1p-1f;
+    float p = polynomial(f, log_terms, COUNT(log_terms));
     float y = e * 0x1.62e4p-1f + (f + (f * f * p + e * 0x1.7f7d1cp-20f));
     return special_log(x, y);
 }
+
+static const float log2_terms[] = {-0x1.80aec8p-3f, 0x1.a03ba2p-3f, -0x1.66efecp-3f, 0x1.9d143p-3f,
+                                   -0x1.ecf406p-3f, 0x1.27a5c6p-2f, -0x1.715328p-2f, 0x1.ec6ff4p-2f,
+                                   -0x1.715478p-1f, 0x1.ac88b8p-26f};
 
 /* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6. The upper halves of f and 1 / ln 2 make an exact
  * product; the first term of P is what 1 / ln 2 as f32 lacks. */
 static inline float log2_of(float x)
 {
     float e, f = log_split(x, &e);
-    float p = -0x1.80aec8p-3f;
-    p = p * f + 0x1.a03ba2p-3f;
-    p = p * f + -0x1.66efecp-3f;
-    p = p * f + 0x1.9d143p-3f;
-    p = p * f + -0x1.ecf406p-3f;
-    p = p * f + 0x1.27a5c6p-2f;
-    p = p * f + -0x1.715328p-2f;
-    p = p * f + 0x1.ec6ff4p-2f;
-    p = p * f + -0x1.715478p-1f;
-    p = p * f + 0x1.ac88b8p-26f;
+    float p = polynomial(f, log2_terms, COUNT(log2_terms));
     float upper = f32_from_bits(f32_bits(f) & 0xffffe000u);
     float rest = (f - upper) * 0x1.715p+0f + (f * 0x1.1d8p-14f + f * p);
     return special_log(x, e + upper * 0x1.715p+0f + rest);
@@ -215,6 +216,9 @@ static inline float with_sign_of(float y, float x)
     return f32_from_bits((f32_bits(y) & 0x7fffffffu) | (f32_bits(x) & 0x80000000u));
 }
 
+static const float tanh_terms[] = {-0x1.6968fap-8f, 0x1.4f5d36p-6f, -0x1.b7cfb2p-5f, 0x1.1103fp-3f,
+                                   -0x1.555524p-2f};
+
 /* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
  * are small beside 1. From 10 on it is 1. */
 static inline float tanh_of(float x)
@@ -223,14 +227,17 @@ static inline float tanh_of(float x)
     float a = fabsf(x), square = x * x;
     float power = exp_split(2 * at_most(a, 10), &n);
     float far = 1 - 2 / (power * power_of_two(n) + 1);
-    float p = -0x1.6968fap-8f;
-    p = p * square + 0x1.4f5d36p-6f;
-    p = p * square + -0x1.b7cfb2p-5f;
-    p = p * square + 0x1.1103fp-3f;
-    p = p * square + -0x1.555524p-2f;
+    float p = polynomial(square, tanh_terms, COUNT(tanh_terms));
     float near = a + a * (square * p);
     return with_sign_of(a < 0.65f ? near : far, x);
 }
+
+static const float erf_terms[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-8f,
+                                  -0x1.b7f71ap-6f, 0x1.ce2ce6p-4f,   -0x1.81273ep-2f,
+                                  0x1.06eba8p-3f};
+static const float erfc_log_terms[] = {0x1.18b83ap-12f, -0x1.15ee24p-8f, 0x1.01b4a8p-5f,
+                                       -0x1.30700cp-3f, -0x1.d76e8ap-1f, -0x1.a03fe6p+0f,
+                                       -0x1.0b8ca4p-11f};
 
 /* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
  * of 1. From 4 on it is 1. */
@@ -238,22 +245,10 @@ static inline float erf_of(float x)
 {
     int32_t n;
     float a = fabsf(x), square = x * x, edge = at_most(a, 4);
-    float q = 0x1.18b83ap-12f;
-    q = q * edge + -0x1.15ee24p-8f;
-    q = q * edge + 0x1.01b4a8p-5f;
-    q = q * edge + -0x1.30700cp-3f;
-    q = q * edge + -0x1.d76e8ap-1f;
-    q = q * edge + -0x1.a03fe6p+0f;
-    q = q * edge + -0x1.0b8ca4p-11f;
+    float q = polynomial(edge, erfc_log_terms, COUNT(erfc_log_terms));
     float power = exp2_split(q, &n);
     float far = 1 - power * power_of_two(n);
-    float p = 0x1.4771fep-14f;
-    p = p * square + -0x1.a3515ep-11f;
-    p = p * square + 0x1.53f224p-8f;
-    p = p * square + -0x1.b7f71ap-6f;
-    p = p * square + 0x1.ce2ce6p-4f;
-    p = p * square + -0x1.81273ep-2f;
-    p = p * square + 0x1.06eba8p-3f;
+    float p = polynomial(square, erf_terms, COUNT(erf_terms));
     float near = a + a * p;
     return with_sign_of(a < 1 ? near : far, x);
 }
@@ -261,6 +256,11 @@ static inline float erf_of(float x)
 /* --- sin, cos --- */
 
 #define MOST_TURNS 0x1p20f /* up to here what is written below is exact enough */
+
+static const double sin_terms[] = {0x1.6cd1b09c00552p-19, -0x1.a00f7e14d363cp-13,
+                                   0x1.111108690bfd6p-7, -0x1.5555554c6ffcap-3};
+static const double cos_terms[] = {-0x1.241e6a95d175cp-22, 0x1.a010dddf94076p-16,
+                                   -0x1.6c16b828a5fdep-10, 0x1.5555554ed82cdp-5};
 
 /* x = n pi/2 + r in f64, sin and cos of r to 2^-37, and which of them n says. n times the first
  * part of pi/2, of 33 bits, is exact. turn: 0 for sin, 1 for cos. */
@@ -270,15 +270,9 @@ static inline float sine_of(float x, uint64_t turn)
     double whole = shifted - 0x1.8p52;
     double r = (wide - whole * 0x1.921fb544p+0) - whole * 0x1.0b4611a626331p-34;
     double u = r * r;
-    double s = 0x1.6cd1b09c00552p-19;
-    s = s * u + -0x1.a00f7e14d363cp-13;
-    s = s * u + 0x1.111108690bfd6p-7;
-    s = s * u + -0x1.5555554c6ffcap-3;
+    double s = polynomial_f64(u, sin_terms, COUNT(sin_terms));
     s = r * (1 + u * s); /* -0 stays -0 */
-    double c = -0x1.241e6a95d175cp-22;
-    c = c * u + 0x1.a010dddf94076p-16;
-    c = c * u + -0x1.6c16b828a5fdep-10;
-    c = c * u + 0x1.5555554ed82cdp-5;
+    double c = polynomial_f64(u, cos_terms, COUNT(cos_terms));
     c = 1 - 0.5 * u + u * u * c;
     uint64_t quarter = f64_bits(shifted) + turn, odd = 0 - (quarter & 1);
     uint64_t bits = (f64_bits(s) & ~odd) | (f64_bits(c) & odd);

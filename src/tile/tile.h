@@ -232,6 +232,8 @@ bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc 
 void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user);
 /* How often e (NULL: nowhere) names s, indices included. */
 int expr_mentions(const struct expr *e, const struct sym *s);
+/* The same of a list of statements and all in them, `ensures` too. */
+int stmt_mentions(struct stmt *first, const struct sym *s);
 /* Is there an atomic in e, indices included? */
 bool expr_has_atomic(const struct expr *e);
 /* Calls visit on each statement of the list at *first and below, the outer one first. */

@@ -63,6 +63,30 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
         visit(user, &s->target, s->kind != STMT_ENSURES);
 }
 
+struct mentions {
+    const struct sym *sym;
+    int count;
+};
+
+static void count_mentions(void *user, struct expr **root, bool is_target)
+{
+    struct mentions *m = user;
+    (void)is_target;
+    m->count += expr_mentions(*root, m->sym);
+}
+
+static void count_mentions_in(void *user, struct stmt *s)
+{
+    stmt_expressions(s, count_mentions, user);
+}
+
+int stmt_mentions(struct stmt *first, const struct sym *s)
+{
+    struct mentions m = {.sym = s};
+    stmt_walk(first, count_mentions_in, &m);
+    return m.count;
+}
+
 struct use {
     const struct sym *view;
     bool found;

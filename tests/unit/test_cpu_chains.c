@@ -236,8 +236,6 @@ static void random_chains_are_as_the_plain_way(void **state)
     }
 }
 
-/* What is stored past the caches is what is stored: views of 8 MiB and more, rows that begin
- * anywhere within a line. */
 /* More operations under each other than one step has room for: into a value, memory, a reduction. */
 static void deep_chains_are_as_the_plain_way(void **state)
 {
@@ -264,7 +262,7 @@ static void deep_chains_are_as_the_plain_way(void **state)
                          "grid(1) warps(1)\n{\n"
                          "global f32 A[n] = a, C[n] = c;\nreg f32 v[32] = A[0 +: 32];\n%s\n}\n",
                          statement);
-                expect_same(text, 32);
+                assert_int_equal(expect_same(text, 32), CPU_OK);
             }
         }
     free(deep);
@@ -272,6 +270,8 @@ static void deep_chains_are_as_the_plain_way(void **state)
     free(statement);
 }
 
+/* What is stored past the caches is what is stored: views of 8 MiB and more, rows that begin
+ * anywhere within a line. */
 static void large_views_get_every_element(void **state)
 {
     enum { ROWS = 2100, COLUMNS = 1003 };

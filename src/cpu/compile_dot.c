@@ -1,0 +1,164 @@
+/* Products of tiles. Within a loop that only adds products to a sum they are deferred until they
+ * are deep enough (packed.h). */
+#include "cpu/compile.h"
+
+/* --- products --- */
+
+/* A dense operand of a product that adds pairs of steps, as the routine wants them. */
+static struct value pair_operand(struct compiler *c, const struct value *v, struct dot_detail *d,
+                                 bool left)
+{
+    if (left && d->in_pairs)
+        return *v;
+    enum dtype t = d->in_pairs ? DT_BF16 : DT_F32;
+    struct value to = value_new(c, t, v->rank, v->extent, 1);
+    if (!d->in_pairs)
+        value_transfer(c, &to, v);
+    struct instr *in = emit_step(c, left ? step_pair_columns : step_pair_rows);
+    in->detail = d;
+    in->dst = to.at;
+    in->a = v->at;
+    in->n = (uint32_t)(left ? d->m * d->k / 2 : d->k / 2);
+    return to;
+}
+
+/* A uniform operand: packed, or a dense value. */
+static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot, int index,
+                                      struct dot_detail *d, struct value *v)
+{
+    const struct expr *e = dot->args[index], *tile = e->op == OP_TRANS ? e->args[0] : e;
+    struct dot_operand o = {.tile = packed_tile_of(c, tile)};
+    if (o.tile) {
+        o.access = access_new(c, tile);
+        return o;
+    }
+    *v = compile_expr(c, e, NULL);
+    if (!d->in_pairs)
+        *v = value_convert(c, *v, compute_dtype(compute_of(dot->type.dtype)));
+    if (dot_pairs(dot) && v->lanes == 1)
+        *v = pair_operand(c, v, d, index == 0);
+    o.at = v->at;
+    return o;
+}
+
+static void emit_dot(struct compiler *c, const struct value *sum, const struct value *a,
+                     const struct value *b, struct dot_detail *d, enum compute compute)
+{
+    d->size = d->in_pairs ? sizeof(uint16_t) : dtype_size(sum->dtype);
+    d->lanes = sum->lanes;
+    d->a_lanes = a->lanes;
+    d->b_lanes = b->lanes;
+    d->dot = d->in_pairs ? c->set->dot_pairs : c->set->dot->dot[compute];
+    d->width = c->set->dot->width[compute];
+    d->a.step = d->k;
+    d->b.step = d->in_pairs ? 2 * d->width : d->width;
+    d->fma = routine_elementwise(c->set, OP_FMA, compute);
+    if (sum->lanes > 1)
+        d->spread = memory_new(c, 2 * d->size * sum->lanes);
+    struct instr *in = emit_step(c, sum->lanes > 1 ? step_dot_lanes : step_dot);
+    in->detail = d;
+    in->dst = sum->at;
+    in->a = a->at;
+    in->b = b->at;
+}
+
+static bool lies_in(const struct value *a, const struct value *b)
+{
+    return a->at >= b->at && a->at < b->at + value_bytes(b);
+}
+
+struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into)
+{
+    enum compute compute = compute_of(e->type.dtype);
+    enum dtype computed = compute_dtype(compute);
+    struct dot_detail *d = arena_new(c->arena, struct dot_detail);
+    bool defers = c->defers_dot && into;
+    c->defers_dot = false;
+    if (e->type.rank != 2 || !c->set->dot->dot[compute]) {
+        compile_error(c, "dot is not available for %s of rank %d", dtype_table[e->type.dtype].name,
+                      e->type.rank);
+        return (struct value){.lanes = 1};
+    }
+    struct value result = {.dtype = e->type.dtype, .rank = e->type.rank};
+    memcpy(result.extent, e->type.extent, sizeof result.extent);
+    result.lanes = expr_varying(c, e) ? c->lanes : 1;
+    bool in_place = into && into->dtype == computed && value_same_shape(into, &result);
+    struct value room = in_place ? *into : value_of_type(c, &e->type, result.lanes);
+    uint32_t top = c->top;
+    struct value a = {.at = NO_SLOT}, b = {.at = NO_SLOT};
+    d->m = (size_t)result.extent[0];
+    d->n = (size_t)result.extent[1];
+    d->k = (size_t)e->args[0]->type.extent[1];
+    d->in_pairs = result.lanes == 1 && dot_pairs(e) && c->set->dot_pairs;
+    d->a = dot_operand(c, e, 0, d, &a);
+    d->b = dot_operand(c, e, 1, d, &b);
+    d->deferred = defers ? c->deferral->deferred : NO_SLOT;
+    struct value sum = room;
+    if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
+        sum = value_new(c, computed, result.rank, result.extent, result.lanes);
+    if (e->count > 2) {
+        struct value start = compile_expr(c, e->args[2], NULL);
+        value_transfer(c, &sum, &start);
+    } else {
+        struct instr *in = emit_step(c, step_zero);
+        in->dst = sum.at;
+        in->n = (uint32_t)value_bytes(&sum);
+    }
+    emit_dot(c, &sum, &a, &b, d, compute);
+    if (defers) {
+        c->deferral->dst = sum.at;
+        c->deferral->detail = d;
+    }
+    value_transfer(c, &room, &sum);
+    c->top = top;
+    return room;
+}
+
+/* --- loops that defer them --- */
+
+/* sum = dot(tile, tile, sum), and nothing else in the loop names the sum. */
+static bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
+{
+    if (s->kind != STMT_ASSIGN || s->target->op != OP_REF || s->target->sym->storage != ST_REG ||
+        s->value->op != OP_DOT || s->value->count < 3 || s->value->type.rank != 2)
+        return false;
+    const struct expr *sum = s->value->args[2];
+    if (sum->op != OP_REF || sum->sym != s->target->sym ||
+        compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct expr *e = s->value->args[i];
+        if (!packed_tile_of(c, e->op == OP_TRANS ? e->args[0] : e))
+            return false;
+    }
+    return expr_mentions(loop->condition, sum->sym) + stmt_mentions(loop->body, sum->sym) +
+               stmt_mentions(loop->step, sum->sym) ==
+           2;
+}
+
+void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d)
+{
+    *d = (struct deferral){.deferred = NO_SLOT, .outer = c->deferral};
+    c->deferral = d;
+    if (c->lanes > 1 || c->plain)
+        return;
+    for (const struct stmt *s = loop->body; s && !d->sum; s = s->next)
+        if (may_defer(c, loop, s))
+            d->sum = s;
+    if (!d->sum)
+        return;
+    d->deferred = memory_new(c, sizeof(struct dot_deferred));
+    struct instr *in = emit_step(c, step_zero);
+    in->dst = d->deferred;
+    in->n = sizeof(struct dot_deferred);
+}
+
+void deferral_end(struct compiler *c, struct deferral *d)
+{
+    c->deferral = d->outer;
+    if (!d->detail)
+        return;
+    struct instr *in = emit_step(c, step_dot_flush);
+    in->detail = d->detail;
+    in->dst = d->dst;
+}

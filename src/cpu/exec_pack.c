@@ -1,0 +1,202 @@
+/* Packing operands of `dot` as its routines read them (packed.h): parts of views, and dense values
+ * whose steps are added in pairs. */
+#include "cpu/exec_packed.h"
+
+/* --- parts of views --- */
+
+/* A part of a view on its way: of `lines` × `depth` elements those from `low` to `high` are
+ * inside. */
+struct packing {
+    const struct packed_form *form;
+    const struct routine_set *set;
+    int64_t depth;             /* of this part: one tile's or more */
+    const unsigned char *from; /* the first element inside */
+    int64_t line, deep;        /* steps in the view, in elements */
+    int64_t low[2], high[2];   /* inside: lines, depth */
+    unsigned char *to;
+    int64_t step, width;     /* struct packed_state, of a panel */
+    int64_t size, size_from; /* bytes of an element */
+    convert_fn *convert;     /* NULL: the types are the same */
+};
+
+/* Elements that are `step` apart, dense. */
+static void gather_row(const struct packing *w, unsigned char *to, const unsigned char *from,
+                       int64_t n, int64_t step)
+{
+    struct nest nest = {1, {n}, {1}, {step}};
+    w->set->memory->copy[size_index(w->form->from)](to, from, &nest);
+}
+
+/* A row of n elements, `step` apart, to dense ones of the type computed in. */
+static void pack_row(const struct packing *w, unsigned char *to, const unsigned char *from,
+                     int64_t n, int64_t step)
+{
+    _Alignas(SLOT_ALIGNMENT) unsigned char row[CHUNK * 8];
+    if (!w->convert) {
+        gather_row(w, to, from, n, step);
+        return;
+    }
+    for (int64_t k = 0; k < n; k += CHUNK) {
+        const unsigned char *piece = from + k * step * w->size_from;
+        int64_t count = n - k < CHUNK ? n - k : CHUNK;
+        if (step != 1) {
+            gather_row(w, row, piece, count, step);
+            piece = row;
+        }
+        w->convert(to + k * w->size, piece, (size_t)count);
+    }
+}
+
+/* The two floats of a pair change places. */
+static void swap_floats(unsigned char *at, int64_t pairs)
+{
+    for (int64_t i = 0; i < pairs; i++) {
+        uint64_t pair;
+        memcpy(&pair, at + i * 8, 8);
+        pair = pair << 32 | pair >> 32;
+        memcpy(at + i * 8, &pair, 8);
+    }
+}
+
+/* The same of rows of `row` bytes. */
+static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
+{
+    unsigned char earlier[CACHE_LINE];
+    for (; pairs > 0; pairs--, at += 2 * row)
+        for (int64_t i = 0; i < row; i += CACHE_LINE) {
+            size_t some = row - i < CACHE_LINE ? (size_t)(row - i) : CACHE_LINE;
+            memcpy(earlier, at + i, some);
+            memcpy(at + i, at + row + i, some);
+            memcpy(at + row + i, earlier, some);
+        }
+}
+
+/* Elements of two rows in turn. */
+static void interleave(uint16_t *to, const uint16_t *first, const uint16_t *second, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[2 * i] = first[i];
+        to[2 * i + 1] = second[i];
+    }
+}
+
+/* `depth` rows of a panel become rows of pairs, or the rows of each pair change places. */
+static void pair_rows(const struct packing *w, unsigned char *panel)
+{
+    int64_t row = w->width * w->size;
+    uint16_t both[2 * CHUNK];
+    if (w->form->to != DT_BF16) {
+        swap_pairs(panel, w->depth / 2, row);
+        return;
+    }
+    for (int64_t p = 0; p + 1 < w->depth; p += 2, panel += 2 * row) {
+        uint16_t *at = (uint16_t *)(void *)panel;
+        interleave(both, at, at + w->width, w->width);
+        memcpy(panel, both, (size_t)(2 * row));
+    }
+}
+
+static void pack_left(const struct packing *w)
+{
+    int64_t lines = w->high[0] - w->low[0], depth = w->high[1] - w->low[1];
+    int64_t row = w->step * w->size;
+    if (lines < w->form->lines || depth < w->depth)
+        for (int64_t i = 0; i < w->form->lines; i++)
+            memset(w->to + i * row, 0, (size_t)(w->depth * w->size));
+    unsigned char *to = w->to + w->low[0] * row + w->low[1] * w->size;
+    int64_t from_row = w->line * w->size_from;
+    if (!w->convert && w->deep == 1)
+        w->set->pack->rows(to, row, 0, w->from, from_row, (size_t)lines, 1,
+                           (size_t)(depth * w->size));
+    else
+        for (int64_t i = 0; i < lines; i++)
+            pack_row(w, to + i * row, w->from + i * from_row, depth, w->deep);
+    for (int64_t i = 0; i < w->form->lines && w->form->paired && w->convert; i++)
+        swap_floats(w->to + i * row, w->depth / 2);
+}
+
+/* Columns `first` to `end` of the part, all in one panel. */
+static void pack_columns(const struct packing *w, int64_t first, int64_t end)
+{
+    unsigned char *to =
+        w->to + (first / w->width * w->step + w->low[1] * w->width + first % w->width) * w->size;
+    const unsigned char *from = w->from + (first - w->low[0]) * w->line * w->size_from;
+    for (int64_t p = w->low[1]; p < w->high[1]; p++) {
+        pack_row(w, to, from, end - first, w->line);
+        to += w->width * w->size;
+        from += w->deep * w->size_from;
+    }
+}
+
+static void pack_right(const struct packing *w)
+{
+    int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
+    int64_t first = w->low[0], end = w->high[0], depth = w->high[1] - w->low[1];
+    if (end - first < w->form->lines || depth < w->depth)
+        for (int64_t j = 0; j < w->form->lines; j += width)
+            memset(w->to + j / width * panel, 0, (size_t)(w->depth * row));
+    if (!w->convert && w->line == 1 && first % width == 0 && end - first >= width) {
+        int64_t panels = (end - first) / width;
+        w->set->pack->rows(w->to + first / width * panel + w->low[1] * row, row, panel, w->from,
+                           w->deep * w->size_from, (size_t)depth, (size_t)panels, (size_t)row);
+        first += panels * width;
+    }
+    for (; first < end; first = (first / width + 1) * width) {
+        int64_t next = (first / width + 1) * width;
+        pack_columns(w, first, next < end ? next : end);
+    }
+    for (int64_t j = 0; j < w->form->lines && w->form->paired; j += width)
+        pair_rows(w, w->to + j / width * panel);
+}
+
+void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+              int64_t depth, unsigned char *to, int64_t step)
+{
+    const struct access *a = fill->from;
+    const struct packed_form *form = &fill->tile->form;
+    const struct packed_plan *plan = &f->program->packed[fill->cache];
+    const struct view_binding *view = &f->launch->views[a->view];
+    int axis[2] = {plan->lines_axis, plan->depth_axis};
+    struct packing w = {form, f->program->set, depth, .to = to, .step = step};
+    w.size = (int64_t)dtype_size(form->to);
+    w.size_from = (int64_t)dtype_size(form->from);
+    w.width = (int64_t)w.set->dot->width[compute_of(form->to)];
+    w.convert = form->from == form->to ? NULL : w.set->convert->convert[form->to][form->from];
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++)
+        offset += box->low[i] * view->stride[i];
+    for (int i = 0; i < 2; i++) {
+        w.low[i] = box->empty ? 0 : box->low[axis[i]] - box->start[axis[i]];
+        w.high[i] = box->empty ? 0 : box->high[axis[i]] - box->start[axis[i]];
+    }
+    w.line = view->stride[axis[0]];
+    w.deep = view->stride[axis[1]];
+    w.from = box->empty ? NULL : view->base + offset * w.size_from;
+    if (form->side == PACKED_LEFT)
+        pack_left(&w);
+    else
+        pack_right(&w);
+}
+
+/* --- dense values --- */
+
+/* A dense left operand, in->n pairs in one row after the other: they change places. */
+void step_pair_columns(struct frame *f, const struct instr *in)
+{
+    swap_floats(frame_at(f, in->dst), in->n);
+}
+
+/* A dense right operand of in->n pairs of rows, of detail->n columns: as the left one's, or, bf16,
+ * interleaved. */
+void step_pair_rows(struct frame *f, const struct instr *in)
+{
+    const struct dot_detail *d = in->detail;
+    if (!d->in_pairs) {
+        swap_pairs(frame_at(f, in->dst), in->n, (int64_t)(d->n * sizeof(float)));
+        return;
+    }
+    const uint16_t *from = frame_at(f, in->a);
+    uint16_t *to = frame_at(f, in->dst);
+    for (uint32_t i = 0; i < in->n; i++, from += 2 * d->n, to += 2 * d->n)
+        interleave(to, from, from + d->n, (int64_t)d->n);
+}

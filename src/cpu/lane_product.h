@@ -1,0 +1,77 @@
+/* Products over lanes (compile_product.c, exec_product.c).
+ *
+ * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at
+ * once. These are its axes, outermost first: loops, elements, lanes along z, y, x. */
+#ifndef TW_LANE_PRODUCT_H
+#define TW_LANE_PRODUCT_H
+
+#include "cpu/program.h"
+
+enum {
+    PRODUCT_LOOPS = 4,
+    PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
+    PRODUCT_PANEL = 8192 /* elements at least of each panel that operands are packed into */
+};
+
+/* for (i32 i = start; i < bound; i += step), step > 0 */
+struct product_loop {
+    uint32_t start, bound; /* i32 in the frame */
+    int64_t step;
+    bool inclusive; /* i <= bound */
+};
+
+/* How often such a loop turns; -1: its counter would wrap. */
+static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, bool inclusive)
+{
+    int64_t reach = bound - start + (inclusive ? 1 : 0);
+    int64_t turns = reach <= 0 ? 0 : (reach + step - 1) / step;
+    return start + turns * step > INT32_MAX ? -1 : turns;
+}
+
+struct product_operand {
+    const struct access *access; /* NULL: a value in the frame, */
+    uint32_t at;                 /* here */
+    /* For one turn, element or lane more along each axis: by how much each index of the access
+     * grows; in [0] of a value: elements in the frame. */
+    int64_t step[MAX_RANK][PRODUCT_AXES];
+    uint32_t size; /* bytes of an element */
+    int size_index;
+    convert_fn *convert; /* to the type of the sum; NULL: none */
+};
+
+struct lane_product {
+    uint32_t number; /* within the program */
+    int axes, loops;
+    int loop[PRODUCT_LOOPS];        /* which of products_detail */
+    int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
+    uint32_t sum;                   /* in the frame */
+    int64_t sum_step[PRODUCT_AXES]; /* elements */
+    struct product_operand operand[2];
+    dot_fn *dot;
+    size_t width; /* as dot_strides.panel */
+    elementwise_fn *fma;
+    uint32_t size;
+    int size_index;
+};
+
+/* The statements of a nest of loops, none of which reads what another one sums. */
+struct products_detail {
+    int loops, count;
+    const struct product_loop *loop;
+    const struct lane_product *product;
+    uint32_t panel[4]; /* rows, columns, sums; elements before they are converted */
+    int64_t room;      /* elements of each panel */
+};
+
+/* Elements of a row from a lane to the next one along z, y, x: the order of a product's axes. */
+static inline void lane_steps(const struct cpu_program *p, int64_t *step)
+{
+    step[0] = (int64_t)p->threads[0] * p->threads[1];
+    step[1] = p->threads[0];
+    step[2] = 1;
+}
+
+/* What is the same for all blocks. */
+void plan_products(struct arena *a, struct launch_state *l);
+
+#endif

@@ -1,0 +1,167 @@
+/* The caches of a launch (packed.h): parts of views, packed once for all blocks that read them. */
+#include "cpu/exec_packed.h"
+
+/* All caches of a launch at most; what does not fit is packed by each block for itself. */
+#define MOST_CACHE_BYTES ((size_t)1 << 30)
+
+/* --- parts --- */
+
+/* Which tile of the view this is, by axis; false: it does not begin where tiles do. */
+static bool tile_index(const struct packed_cache *cache, const struct access *a,
+                       const struct box *box, int64_t *index)
+{
+    for (int i = 0; i < a->rank; i++) {
+        index[i] = box->start[i];
+        if (a->axis[i].kind == IX_SLICE) {
+            if (index[i] % a->axis[i].extent != 0)
+                return false;
+            index[i] /= a->axis[i].extent;
+        }
+        if (index[i] < 0 || index[i] >= cache->count[i])
+            return false;
+    }
+    return true;
+}
+
+/* The tiles' number without the axis of depth: which row of parts they are in. */
+static int64_t line_of(const struct packed_cache *cache, const struct packed_plan *plan,
+                       const int64_t *index)
+{
+    int64_t line = 0;
+    for (int i = 0; i < plan->access->rank; i++)
+        if (i != plan->lines_axis && i != plan->depth_axis)
+            line = line * cache->count[i] + index[i];
+    return line * cache->count[plan->lines_axis] + index[plan->lines_axis];
+}
+
+unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
+                               int64_t line, int64_t depth)
+{
+    int64_t size = (int64_t)dtype_size(plan->form.to), width = (int64_t)cache->width;
+    if (plan->form.side == PACKED_LEFT)
+        return cache->memory + (line * plan->form.lines * cache->step + depth) * size;
+    int64_t panels = (plan->form.lines + width - 1) / width;
+    return cache->memory + (line * panels * cache->step + depth * width) * size;
+}
+
+/* Packs a whole part: the tile that the box is, and those beside it along the depth. */
+static void pack_part(const struct frame *f, const struct packed_state *state, int64_t line,
+                      int64_t part)
+{
+    const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
+    const struct packed_plan *plan = &f->program->packed[state->fill->cache];
+    int axis = plan->depth_axis;
+    struct box box = state->box;
+    int64_t extent = f->launch->views[plan->access->view].extent[axis];
+    int64_t first = part * cache->part_depth, depth = cache->depth - first;
+    if (depth > cache->part_depth)
+        depth = cache->part_depth;
+    box.start[axis] = box.low[axis] = first;
+    box.high[axis] = first + depth < extent ? first + depth : extent;
+    pack_box(f, state->fill, &box, depth, packed_cache_at(cache, plan, line, first), cache->step);
+}
+
+bool packed_cache_find(const struct frame *f, struct packed_state *state)
+{
+    struct packed_cache *cache = &f->launch->packed[state->fill->cache];
+    const struct packed_plan *plan = &f->program->packed[state->fill->cache];
+    int64_t index[MAX_RANK];
+    if (!cache->usable || !tile_index(cache, state->fill->from, &state->box, index))
+        return false;
+    int64_t line = line_of(cache, plan, index);
+    int64_t depth = index[plan->depth_axis] * plan->form.depth, part = depth / cache->part_depth;
+    _Atomic unsigned char *at = &cache->done[line * cache->parts + part];
+    unsigned char done = atomic_load_explicit(at, memory_order_acquire);
+    if (done == PACKED_EMPTY && atomic_compare_exchange_strong(at, &done, PACKED_BUSY)) {
+        pack_part(f, state, line, part);
+        atomic_store_explicit(at, PACKED_READY, memory_order_release);
+        done = PACKED_READY;
+    }
+    if (done != PACKED_READY)
+        return false;
+    state->kind = PACKED_SHARED;
+    state->cached = true;
+    state->line = line;
+    state->depth = depth;
+    state->data = packed_cache_at(cache, plan, line, depth);
+    state->step = cache->step;
+    return true;
+}
+
+/* --- memory for a launch --- */
+
+static bool is_shared(const struct launch_state *l, const struct packed_plan *plan)
+{
+    for (int i = 0; i < 3; i++)
+        if (!(plan->block_axes & 1u << i) && l->grid[i] > 1)
+            return true;
+    return false;
+}
+
+static bool multiply(int64_t *n, int64_t by)
+{
+    return !__builtin_mul_overflow(*n, by, n);
+}
+
+/* The cache's shape for this launch's views, in rows of parts and in elements; false: it would be
+ * too large. */
+static bool plan_shape(const struct launch_state *l, const struct packed_plan *plan,
+                       struct packed_cache *cache, int64_t *rows, int64_t *elements)
+{
+    const struct access *a = plan->access;
+    const struct view_binding *view = &l->views[a->view];
+    int64_t together = (int64_t)DOT_MOST_DEPTH / plan->form.depth;
+    *rows = 1;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
+        cache->count[i] = view->extent[i] / extent + (view->extent[i] % extent != 0);
+        if (view->extent[i] > (int64_t)MOST_CACHE_BYTES ||
+            (i != plan->depth_axis && !multiply(rows, cache->count[i])))
+            return false;
+    }
+    cache->width = l->program->set->dot->width[compute_of(plan->form.to)];
+    cache->depth = cache->count[plan->depth_axis] * plan->form.depth;
+    cache->part_depth = plan->form.depth * (together > 1 ? together : 1);
+    cache->parts = (cache->depth + cache->part_depth - 1) / cache->part_depth;
+    int64_t width = (int64_t)cache->width, lines = plan->form.lines;
+    if (plan->form.side == PACKED_LEFT) {
+        cache->step = cache->depth + SLOT_ALIGNMENT / 4; /* rows do not all begin in one set */
+    } else {
+        cache->step = cache->depth * width;
+        lines = (lines + width - 1) / width;
+    }
+    *elements = *rows;
+    return *rows > 0 && multiply(elements, lines) && multiply(elements, cache->step) &&
+           *elements <= (int64_t)(MOST_CACHE_BYTES / dtype_size(plan->form.to));
+}
+
+void packed_caches_open(struct arena *a, struct launch_state *l)
+{
+    size_t left = MOST_CACHE_BYTES;
+    l->packed = arena_array(a, struct packed_cache, l->program->packed_count);
+    for (uint32_t i = 0; i < l->program->packed_count; i++) {
+        struct packed_cache *cache = &l->packed[i];
+        const struct packed_plan *plan = &l->program->packed[i];
+        int64_t rows, elements;
+        if (!is_shared(l, plan) || !plan_shape(l, plan, cache, &rows, &elements))
+            continue;
+        size_t bytes = (size_t)elements * dtype_size(plan->form.to) + SLOT_ALIGNMENT;
+        if (bytes > left)
+            continue;
+        cache->done = arena_alloc(a, (size_t)(rows * cache->parts));
+        cache->block = kept_take(l, bytes);
+        if (!cache->block.memory)
+            continue; /* each block packs for itself */
+        left -= bytes;
+        size_t skip = SLOT_ALIGNMENT - (uintptr_t)cache->block.memory % SLOT_ALIGNMENT;
+        cache->memory = (unsigned char *)cache->block.memory + skip;
+        cache->usable = true;
+    }
+}
+
+void packed_caches_close(const struct launch_state *l)
+{
+    for (uint32_t i = 0; i < l->program->packed_count; i++)
+        if (l->packed[i].block.memory)
+            kept_give(l, l->packed[i].block);
+}

@@ -1,0 +1,50 @@
+/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c). Slots are
+ * where a strip's operands lie: slot 0 the result's, others a leaf's or a temporary's. */
+#ifndef TW_STRIPS_H
+#define TW_STRIPS_H
+
+#include "cpu/program.h"
+
+enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
+
+enum leaf_way {
+    LEAF_FLAT,   /* in the result's order: read where it lies */
+    LEAF_ROW,    /* a long row: read where it lies */
+    LEAF_FIXED,  /* the same for every strip: spread or repeated once */
+    LEAF_SPREAD, /* one value a row, spread */
+    LEAF_COPIED  /* short rows, copied side by side */
+};
+struct strip_leaf {
+    uint32_t at, size; /* the value; bytes of an element */
+    uint8_t slot;
+    enum leaf_way way;
+    /* A row of a view that is read where it lies if it can be, else copied to `at` before. */
+    const struct access *load;
+    fill_fn *fill;
+    int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
+};
+struct strip_op {
+    elementwise_fn *kernel; /* or */
+    convert_fn *convert;
+    uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
+};
+struct strip_detail {
+    int rank;
+    int64_t extent[NEST_RANK]; /* the last axis is the row */
+    int leaves, ops, slots;
+    const struct strip_leaf *leaf;
+    const struct strip_op *op;
+    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
+    uint32_t size;            /* bytes of an element of the result */
+    uint8_t last;             /* the slot that the chain ends in */
+    /* Where it goes if not to instr.dst: to memory, */
+    const struct access *store;
+    uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
+    bool stream;                   /* nothing may depend on when others see it */
+    /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
+    reduce_fn *reduce;
+    reduce_add_fn *reduce_add;
+    reduce_end_fn *reduce_end;
+};
+
+#endif
