@@ -4,12 +4,13 @@
     bench/cpu.py [PART…] [--quick] [--out FOLDER]
 
 Parts are the first column of bench/configurations_cpu.txt; without one, all of them run, in the table's order: some five minutes,
-with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least
-that counts as met, and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
+with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least that counts as met,
+and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
 
-Kernels, libraries and copies take turns within a run of `tilewright bench`; rates of different runs are compared as multiples of the
-fastest library in each, which takes the machine's ups and downs out. Medians count; --least takes the least times, for a machine that is busy. It needs the program built, and compiles helpers with `cc`.
-What is absent (a library, a compiler) is said. Status 1: a value was wrong, or a part failed; what is only slow is status 0.
+Kernels, libraries and copies take turns within a run of `tilewright bench`; rates of different runs are compared as multiples of
+the fastest library in each, which takes the machine's ups and downs out. Medians count; --least takes the least times, for a
+machine that is busy. It needs the program built, and compiles helpers with `cc`. What is absent (a library, a compiler) is said.
+Status 1: a value was wrong, or a part failed; what is only slow is status 0.
 """
 import argparse
 import glob
@@ -119,7 +120,13 @@ def peer_of(row, title):
 
 
 def described(row):
-    return f"{' '.join([row['kernel'], row.get('config', '')]).strip()}: {number(row['ms'])} ms" if "ms" in row else f"{row['kernel']}: {row.get('why', row['result'])}"
+    if "ms" not in row:
+        return f"{row['kernel']}: {row.get('why', row['result'])}"
+    return f"{' '.join([row['kernel'], row.get('config', '')]).strip()}: {number(row['ms'])} ms"
+
+
+def on(threads):
+    return f"{threads} thread" + ("s" if threads > 1 else "")
 
 
 def one_row(options, line, threads, *more):
@@ -148,7 +155,10 @@ def beside(rows, title):
 
 def ratio_figure(name, rows, title, goal, floor):
     ratio, row = beside(rows, title)
-    note = f"{described(row)}, {number(row['gflops'], 3)} GFLOP/s; {peer_of(row, title)['name']} {number(peer_of(row, title)['ms'])} ms" if row else f"no {title}"
+    note = f"no {title}"
+    if row:
+        peer = peer_of(row, title)
+        note = f"{described(row)}, {number(row['gflops'], 3)} GFLOP/s; {peer['name']} {number(peer['ms'])} ms"
     return Figure(f"{name} / {title}", ratio, goal, floor, note)
 
 
@@ -158,7 +168,7 @@ def part_f32(options, lines):
     for sizes, same in of_size(options, lines):
         for threads in options.threads:
             rows = [one_row(options, line, threads) for line in same]
-            name = f"f32 {sizes}, {threads} thread{'s'[:threads > 1]}"
+            name = f"f32 {sizes}, {on(threads)}"
             yield ratio_figure(name, rows, "oneDNN", 1.0, 0.97)
             yield ratio_figure(name, rows, "OpenBLAS", 1.0, 1.0)
 
@@ -167,7 +177,7 @@ def part_ragged(options, lines):
     for sizes, same in of_size(options, lines):
         for threads in options.threads:
             rows = [one_row(options, line, threads) for line in same]
-            yield ratio_figure(f"f32 {sizes}, {threads} thread{'s'[:threads > 1]}", rows, "OpenBLAS", 1.0, 0.95)
+            yield ratio_figure(f"f32 {sizes}, {on(threads)}", rows, "OpenBLAS", 1.0, 0.95)
 
 
 def part_ladder(options, lines):
@@ -176,7 +186,8 @@ def part_ladder(options, lines):
         for file in dict.fromkeys(line.pattern for line in same):
             rows = [one_row(options, line, 1) for line in same if line.pattern == file]
             row = max(rows, key=lambda r: r.get("ratio", 0))
-            yield Figure(f"{row['kernel']} {sizes} / fastest library", row.get("ratio"), 0.9, 0.8, f"{described(row)}; {row.get('peer', 'no library')}")
+            yield Figure(f"{row['kernel']} {sizes} / fastest library", row.get("ratio"), 0.9, 0.8,
+                         f"{described(row)}; {row.get('peer', 'no library')}")
 
 
 def steady_rates(options, lines, flops_of):
@@ -242,7 +253,7 @@ def part_rows(options, lines):
     for line in lines:
         for threads in options.threads:
             row = one_row(options, line, threads)
-            yield Figure(f"{row['kernel']}, {threads} thread{'s'[:threads > 1]} / copy", row.get("ratio"), 0.9, 0.8,
+            yield Figure(f"{row['kernel']}, {on(threads)} / copy", row.get("ratio"), 0.9, 0.8,
                          f"{described(row)}, {number(row['gbytes_per_second'], 3)} GB/s; {row['sizes']}")
 
 
@@ -299,7 +310,8 @@ def part_threads(options, lines):
         loop = loops.get(name) or loops.get("naive")
         beside_it = "naive" if name not in loops else name
         value = loop / row["ms"] if loop and "ms" in row else None
-        yield Figure(f"sgemm_{name} {line.sizes} / {beside_it} loops in C", value, goal, goal, f"{described(row)}; " + (f"{number(loop)} ms" if loop else why))
+        yield Figure(f"sgemm_{name} {line.sizes} / {beside_it} loops in C", value, goal, goal,
+                     f"{described(row)}; " + (f"{number(loop)} ms" if loop else why))
     for row in rows:
         yield Figure(f"{row['kernel']} {line.sizes}, GFLOP/s", row.get("gflops"), 10, 10, described(row))
 
@@ -323,7 +335,7 @@ def part_launch(options, lines):
     done = run([helper])
     if done.returncode:
         raise Failed(said_of(done))
-    for name, us, _ in map(str.split, done.stdout.splitlines()):
+    for name, us, *_ in map(str.split, done.stdout.splitlines()):
         yield Figure(f"launch of 16x16x16, {name}, µs", float(us), 5, 5, "", most=True)
 
 
@@ -369,7 +381,8 @@ def run_part(options, name, lines, report):
     try:
         for figure in PARTS[name](options, lines):
             report["figures"].append(figure.as_json())
-            print("  ".join([f"{figure.verdict():18}", f"{number(figure.value, 3):>7}", *figure.cells()[2:4], figure.name, f"({figure.note})"]), flush=True)
+            words = [f"{figure.verdict():18}", f"{number(figure.value, 3):>7}", *figure.cells()[2:4], figure.name, f"({figure.note})"]
+            print("  ".join(words), flush=True)
     except (Failed, KeyError, StopIteration, RuntimeError) as why:
         report["failed"][name] = str(why)
         print(f"failed: {name}: {why}", flush=True)
