@@ -13,8 +13,8 @@ double platform_seconds(void); /* monotonic */
 void platform_yield(void);
 void *platform_thread(void); /* an address that no other thread has while this one runs */
 
-/* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order, on
- * whatever threads, and returns when all are done. A task must not wait for another to start. */
+/* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order,
+ * on whatever threads, and returns when all are done. A task must not wait for another to start. */
 struct parallel {
     void (*run)(void *user, int count, void (*task)(void *argument, int index), void *argument);
     void *user;

@@ -285,6 +285,8 @@ struct platform_queue *platform_queue_new(const struct allocator *allocator)
     pthread_cond_init(&q->changed, NULL);
     if (start_thread(&q->thread, queue_thread, q))
         return q;
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
     allocator->resize(allocator->user, q, sizeof *q, 0);
     return NULL;
 }
