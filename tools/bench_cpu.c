@@ -19,7 +19,7 @@ struct work {
 /* A library's own times beside kernels of one size and type. */
 struct beside {
     struct bench_row like;
-    double *ms[BENCH_PEERS];
+    double *ms[PEERS];
     int count;
 };
 
@@ -216,7 +216,7 @@ static bool same_size(const struct bench_row *a, const struct bench_row *b)
 static void flush_besides(struct bench *b)
 {
     for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
-        for (int i = 0; i < BENCH_PEERS; i++) {
+        for (int i = 0; i < PEERS; i++) {
             struct library_row *l = &x->like.peers[i];
             l->ms = median_of(x->ms[i], x->count);
             if (l->tried && !b->to_json)
@@ -244,7 +244,7 @@ static void keep_beside(struct bench *b, const struct bench_row *row)
     if (row->ms <= 0 || !row->is_product)
         return;
     struct beside *x = find_beside(b, row);
-    for (int i = 0; i < BENCH_PEERS; i++) {
+    for (int i = 0; i < PEERS; i++) {
         x->ms[i] = need_more_memory(x->ms[i], (size_t)(x->count + 1) * sizeof(double));
         x->ms[i][x->count] = row->peers[i].ms;
     }
@@ -269,7 +269,7 @@ static void put_row(struct bench *b, const struct work *w, const struct bench_ro
     else
         bench_print(row, &b->columns);
     b->failed |= row->result == BENCH_FAIL;
-    for (int i = 0; i < BENCH_PEERS; i++)
+    for (int i = 0; i < PEERS; i++)
         b->failed |= row->peers[i].wrong;
     progress_start(&b->common.progress);
 }

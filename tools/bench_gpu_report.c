@@ -213,20 +213,6 @@ static void put_occupancy(const tw_occupancy *o, struct json *j)
     json_put_integer(j, "blocks_at_a_time", o->blocks);
 }
 
-static void put_values(const struct bench_row *b, struct json *j)
-{
-    json_put_bool(j, "ok", b->result == BENCH_PASS);
-    json_put_text(j, "result", result_names[b->result]);
-    if (b->compared) {
-        json_put_text(j, "compared", b->checked);
-        json_put_real(j, "max_error", b->error);
-        json_put_real(j, "worst_error", b->worst_error);
-        json_put_real(j, "tolerance", b->allowed);
-    }
-    if (*b->why)
-        json_put_text(j, "why", b->why);
-}
-
 void gpu_json(const struct gpu_row *r, struct json *j)
 {
     const struct bench_row *b = &r->common;
@@ -252,7 +238,7 @@ void gpu_json(const struct gpu_row *r, struct json *j)
     if (r->occupancy.threads > 0)
         put_occupancy(&r->occupancy, j);
     put_libraries(r, j);
-    put_values(b, j);
+    bench_json_values(b, result_names[b->result], j);
     json_close(j, '}');
 }
 

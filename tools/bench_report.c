@@ -210,7 +210,7 @@ static void put_peers(const struct bench_row *r, struct json *j)
     const struct library_row *best = best_of(r);
     json_key(j, "peers");
     json_open(j, '[');
-    for (int i = 0; i < BENCH_PEERS && *r->peers[i].name; i++)
+    for (int i = 0; i < PEERS && *r->peers[i].name; i++)
         put_peer(r, &r->peers[i], j);
     json_close(j, ']');
     if (best->ms <= 0)
@@ -220,10 +220,10 @@ static void put_peers(const struct bench_row *r, struct json *j)
     json_put_real(j, "ratio", best->ratio);
 }
 
-static void put_values(const struct bench_row *r, struct json *j)
+void bench_json_values(const struct bench_row *r, const char *result, struct json *j)
 {
     json_put_bool(j, "ok", r->result == BENCH_PASS);
-    json_put_text(j, "result", result_names[r->result]);
+    json_put_text(j, "result", result);
     if (r->compared) {
         json_put_text(j, "compared", r->checked);
         json_put_real(j, "max_error", r->error);
@@ -249,6 +249,6 @@ void bench_json(const struct bench_row *r, struct json *j)
     }
     put_speed(r, j);
     put_peers(r, j);
-    put_values(r, j);
+    bench_json_values(r, result_names[r->result], j);
     json_close(j, '}');
 }
