@@ -7,8 +7,6 @@
 #include "peers.h"
 #include "tool.h"
 
-#include <glob.h>
-
 enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
 
 /* A library's part in a row: its own time, of the runs in turn with the kernel. */
@@ -43,8 +41,6 @@ struct bench_row {
     char why[400]; /* BENCH_SKIPPED, BENCH_FAIL */
 };
 
-/* kernels/matmul here, or beside the folder that the program was built in. */
-bool bench_find_kernels(glob_t *found);
 /* On the CPU, beside OpenBLAS, BLIS and oneDNN. */
 int bench_on_cpu(const struct command *self, const struct options *given);
 /* bench --device cuda: beside cuBLAS on a GPU. */

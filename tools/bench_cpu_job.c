@@ -116,7 +116,7 @@ static void give_up(struct cpu_job *j)
     j->launch = NULL;
 }
 
-int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry *e,
+int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entry *e,
                  const struct shape *shape, tw_dtype dtype)
 {
     *j = (struct cpu_job){.bench = b, .entry = e};
@@ -129,9 +129,9 @@ int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry 
     tw_status s = tw_launch_new(e->kernel, &j->launch);
     int status = STATUS_OK;
     if (s == TW_OK)
-        status = bench_set_up(j->launch, e->kernel, e->program, &b->rest, shape, dtype);
+        status = bench_set_up(j->launch, e->kernel, e->program, b->rest, shape, dtype);
     if (s == TW_OK && status == STATUS_OK)
-        status = bench_take_tuned(j->launch, e->program, &b->rest, &j->row.from);
+        status = bench_take_tuned(j->launch, e->program, b->rest, &j->row.from);
     if (status != STATUS_OK)
         return status;
     if (s == TW_OK)
