@@ -167,19 +167,13 @@ static void describe(struct job *j)
     bench_write_config(row->common.config, sizeof row->common.config, j->first, j->entry->kernel);
 }
 
-/* A, B and C among the arrays, by the indices of parameters. */
 static void find_operands(struct job *j)
 {
     const struct product_of *p = &j->entry->product;
-    int at = 0;
-    tw_param param;
-    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &param) == TW_OK; i++) {
-        struct bench_array **place = i == p->a ? &j->a : i == p->b ? &j->bm : &j->c;
-        if (param.is_pointer && (i == p->a || i == p->b || i == p->c))
-            *place = &j->arrays.list[at];
-        at += param.is_pointer;
-    }
     const struct shape *s = &j->row->shape;
+    j->a = &j->arrays.list[p->a];
+    j->bm = &j->arrays.list[p->b];
+    j->c = &j->arrays.list[p->c];
     j->gemm = (struct gemm){.a = j->a->host.dtype,
                             .b = j->bm->host.dtype,
                             .c = j->c->host.dtype,
