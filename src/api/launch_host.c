@@ -116,6 +116,7 @@ static tw_status begin_call(void *user)
         return TW_NO_MEMORY;
     memcpy(l->begun.args, args, (size_t)info->param_count * sizeof *args);
     l->begun.variant = l->variant;
+    l->begun.kind = CPU_CANCELLED; /* as it stays in a forked process */
     l->begun.job = (struct platform_job){.run = run_begun, .user = l};
     platform_queue_add(ctx->queue, &l->begun.job);
     return TW_OK;
@@ -129,7 +130,7 @@ tw_status tw_launch_begin(tw_launch *l, void (*done)(void *user, tw_launch *l, t
     if (l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_begin: the kernel is a GPU's: tw_launch_start "
                                       "does not wait either");
-    if (l->begun.variant && platform_job_waiting(&l->begun.job))
+    if (l->begun.variant && platform_job_waiting(l->ctx->queue, &l->begun.job))
         return context_refuse(l->ctx, "tw_launch_begin: the launch is under way: tw_launch_wait "
                                       "for it first, or make another of the same kernel");
     l->begun.variant = NULL;
