@@ -4,14 +4,14 @@
     bench/cpu.py [PART…] [--quick] [--out FOLDER]
 
 Parts are the first column of bench/configurations_cpu.txt; without one, all of them run, in the table's order: some five minutes,
-with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least
-that counts as met, and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
+with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least that counts as met,
+and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
 
-Kernels, libraries and copies take turns within a run of `tilewright bench`; rates of different runs are compared as multiples of the
-fastest library in each, which takes the machine's ups and downs out. Medians count; --least takes the least times, for a machine that is busy. It needs the program built, and compiles helpers with `cc`.
-What is absent (a library, a compiler) is said. Status 1: a value was wrong, or a part failed; what is only slow is status 0.
+Kernels, libraries and copies take turns within a run of `tilewright bench`; rates of different runs are compared as multiples of
+the fastest library in each, which takes the machine's ups and downs out. Medians count; --least takes the least times, for a
+machine that is busy. It needs the program built, and compiles helpers with `cc`. What is absent (a library, a compiler) is said.
+Status 1: a value was wrong, or a part failed; what is only slow is status 0.
 """
-import argparse
 import glob
 import json
 import os
@@ -20,7 +20,7 @@ import shutil
 import sys
 import time
 
-from gpu import ROOT, build_helper, is_newer, number, run, said_of, table
+from gpu import ROOT, build_helper, check_options, common_options, number, read_table, run, said_of, table
 
 LARGE = 2048  # from here on --quick leaves sizes out
 
@@ -47,11 +47,6 @@ class Line:
         extents = self.extents()
         sizes = [x for pair in zip(("-m", "-n", "-k"), map(str, extents)) for x in pair] if extents else ["--set", self.sizes]
         return [*self.files, "--type", self.type, *sizes, *chosen]
-
-
-def read_lines(path):
-    with open(path) as lines:
-        return [Line(text) for text in lines if text.split() and not text.startswith("#")]
 
 
 class Failed(Exception):
@@ -119,7 +114,13 @@ def peer_of(row, title):
 
 
 def described(row):
-    return f"{' '.join([row['kernel'], row.get('config', '')]).strip()}: {number(row['ms'])} ms" if "ms" in row else f"{row['kernel']}: {row.get('why', row['result'])}"
+    if "ms" not in row:
+        return f"{row['kernel']}: {row.get('why', row['result'])}"
+    return f"{' '.join([row['kernel'], row.get('config', '')]).strip()}: {number(row['ms'])} ms"
+
+
+def on(threads):
+    return f"{threads} thread" + ("s" if threads > 1 else "")
 
 
 def one_row(options, line, threads, *more):
@@ -148,7 +149,10 @@ def beside(rows, title):
 
 def ratio_figure(name, rows, title, goal, floor):
     ratio, row = beside(rows, title)
-    note = f"{described(row)}, {number(row['gflops'], 3)} GFLOP/s; {peer_of(row, title)['name']} {number(peer_of(row, title)['ms'])} ms" if row else f"no {title}"
+    note = f"no {title}"
+    if row:
+        peer = peer_of(row, title)
+        note = f"{described(row)}, {number(row['gflops'], 3)} GFLOP/s; {peer['name']} {number(peer['ms'])} ms"
     return Figure(f"{name} / {title}", ratio, goal, floor, note)
 
 
@@ -158,7 +162,7 @@ def part_f32(options, lines):
     for sizes, same in of_size(options, lines):
         for threads in options.threads:
             rows = [one_row(options, line, threads) for line in same]
-            name = f"f32 {sizes}, {threads} thread{'s'[:threads > 1]}"
+            name = f"f32 {sizes}, {on(threads)}"
             yield ratio_figure(name, rows, "oneDNN", 1.0, 0.97)
             yield ratio_figure(name, rows, "OpenBLAS", 1.0, 1.0)
 
@@ -167,7 +171,7 @@ def part_ragged(options, lines):
     for sizes, same in of_size(options, lines):
         for threads in options.threads:
             rows = [one_row(options, line, threads) for line in same]
-            yield ratio_figure(f"f32 {sizes}, {threads} thread{'s'[:threads > 1]}", rows, "OpenBLAS", 1.0, 0.95)
+            yield ratio_figure(f"f32 {sizes}, {on(threads)}", rows, "OpenBLAS", 1.0, 0.95)
 
 
 def part_ladder(options, lines):
@@ -176,7 +180,8 @@ def part_ladder(options, lines):
         for file in dict.fromkeys(line.pattern for line in same):
             rows = [one_row(options, line, 1) for line in same if line.pattern == file]
             row = max(rows, key=lambda r: r.get("ratio", 0))
-            yield Figure(f"{row['kernel']} {sizes} / fastest library", row.get("ratio"), 0.9, 0.8, f"{described(row)}; {row.get('peer', 'no library')}")
+            yield Figure(f"{row['kernel']} {sizes} / fastest library", row.get("ratio"), 0.9, 0.8,
+                         f"{described(row)}; {row.get('peer', 'no library')}")
 
 
 def steady_rates(options, lines, flops_of):
@@ -242,7 +247,7 @@ def part_rows(options, lines):
     for line in lines:
         for threads in options.threads:
             row = one_row(options, line, threads)
-            yield Figure(f"{row['kernel']}, {threads} thread{'s'[:threads > 1]} / copy", row.get("ratio"), 0.9, 0.8,
+            yield Figure(f"{row['kernel']}, {on(threads)} / copy", row.get("ratio"), 0.9, 0.8,
                          f"{described(row)}, {number(row['gbytes_per_second'], 3)} GB/s; {row['sizes']}")
 
 
@@ -262,24 +267,12 @@ def part_attention(options, lines):
                  f"{described(row)}, {number(flops(line) / row['ms'] * 1e-6, 3)} GFLOP/s; {row['sizes']}")
 
 
-def build_loops(options, compiler, source, path):
-    """Status and words of the compiler; None: it is there already."""
-    library = os.path.join(os.path.dirname(os.path.abspath(options.tool)), "libtilewright.a")
-    if is_newer(path, source) and is_newer(path, library):
-        return None
-    return run([compiler, "-O3", "-march=native", "-Iinclude", source, library, "-lm", "-ldl", "-lpthread", "-o", path])
-
-
 def loops_of(options, size):
     """Milliseconds of the loops in C, by name; and what is missing."""
-    source, path = "bench/cpu_loops.c", os.path.join(options.out, "cpu_loops")
-    compiler = shutil.which("gcc") or shutil.which(os.environ.get("CC", "cc"))
-    if not os.path.exists(source) or not compiler:
-        return {}, f"no {source if compiler else 'C compiler'}"
-    done = build_loops(options, compiler, source, path)
-    if done and done.returncode:
-        return {}, said_of(done)
-    done = run([path, str(size)])
+    helper, why = build_helper(options, "cpu_loops", ("-O3", "-march=native"), shutil.which("gcc"))
+    if why:
+        return {}, why
+    done = run([helper, str(size)])
     if done.returncode:
         return {}, said_of(done)
     rows = (line.split() for line in done.stdout.splitlines())
@@ -299,7 +292,8 @@ def part_threads(options, lines):
         loop = loops.get(name) or loops.get("naive")
         beside_it = "naive" if name not in loops else name
         value = loop / row["ms"] if loop and "ms" in row else None
-        yield Figure(f"sgemm_{name} {line.sizes} / {beside_it} loops in C", value, goal, goal, f"{described(row)}; " + (f"{number(loop)} ms" if loop else why))
+        yield Figure(f"sgemm_{name} {line.sizes} / {beside_it} loops in C", value, goal, goal,
+                     f"{described(row)}; " + (f"{number(loop)} ms" if loop else why))
     for row in rows:
         yield Figure(f"{row['kernel']} {line.sizes}, GFLOP/s", row.get("gflops"), 10, 10, described(row))
 
@@ -323,7 +317,7 @@ def part_launch(options, lines):
     done = run([helper])
     if done.returncode:
         raise Failed(said_of(done))
-    for name, us, _ in map(str.split, done.stdout.splitlines()):
+    for name, us, *_ in map(str.split, done.stdout.splitlines()):
         yield Figure(f"launch of 16x16x16, {name}, µs", float(us), 5, 5, "", most=True)
 
 
@@ -353,15 +347,15 @@ def write_report(options, report):
                              *table(titles, figures), *(f"{name} failed: {why}" for name, why in report["failed"].items())]))
 
 
-def read_options(known):
-    parser = argparse.ArgumentParser(description="Every figure of the CPU engine.", epilog="parts: " + ", ".join(known))
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of the table")
+def read_options():
+    parser = common_options("Every figure of the CPU engine.", PARTS, "bench/configurations_cpu.txt")
     parser.add_argument("--quick", action="store_true", help="sizes below 2048 and fewer rounds: under a minute")
     parser.add_argument("--least", action="store_true", help="judge by the least time of each contender: where others use the machine, too")
-    parser.add_argument("--out", default="build/bench", help="folder for helpers and reports (build/bench)")
-    parser.add_argument("--tool", default="build/tilewright", help="the program (build/tilewright)")
-    parser.add_argument("--configurations", default="bench/configurations_cpu.txt", help="the table")
     return parser
+
+
+def print_row(*cells):
+    print("{:18}  {:>7}  {:>7}  {:>8}  {}".format(*cells), flush=True)
 
 
 def run_part(options, name, lines, report):
@@ -369,7 +363,7 @@ def run_part(options, name, lines, report):
     try:
         for figure in PARTS[name](options, lines):
             report["figures"].append(figure.as_json())
-            print("  ".join([f"{figure.verdict():18}", f"{number(figure.value, 3):>7}", *figure.cells()[2:4], figure.name, f"({figure.note})"]), flush=True)
+            print_row(figure.verdict(), *figure.cells()[1:4], figure.name + (f" ({figure.note})" if figure.note else ""))
     except (Failed, KeyError, StopIteration, RuntimeError) as why:
         report["failed"][name] = str(why)
         print(f"failed: {name}: {why}", flush=True)
@@ -377,19 +371,21 @@ def run_part(options, name, lines, report):
 
 def main():
     os.chdir(ROOT)
-    parser = read_options(PARTS)
+    parser = read_options()
     options = parser.parse_args()
-    lines = read_lines(options.configurations)
-    for part in options.parts:
-        if part not in PARTS:
-            parser.error(f"there is no part '{part}'; there are {', '.join(PARTS)}")
+    check_options(parser, options, PARTS)
+    lines = read_table(options.configurations, Line)
     os.makedirs(options.out, exist_ok=True)
     options.rows = []
     options.threads = sorted({1, min(2, os.cpu_count())})
     started = time.time()
-    device, peers = choose_core(options)
+    try:
+        device, peers = choose_core(options)
+    except Failed as why:
+        parser.exit(2, f"{why}\n")
     options.rows.clear()
     print(f"{device}\n{'; '.join(peers)}\n", flush=True)
+    print_row("", "value", "goal", "at least", "figure (measured)")
     report = {"device": device, "peers": peers, "version": run([options.tool, "--version"]).stdout.strip(), "figures": [], "failed": {}}
     for name in options.parts or dict.fromkeys(line.part for line in lines):
         run_part(options, name, [line for line in lines if line.part == name], report)

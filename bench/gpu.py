@@ -9,7 +9,7 @@ its kernels are compiled by one process a core (16 at most), which leaves the ma
 
 It needs the program built, and compiles two helpers with `cc`, bench/cuda/sgemm.cu with `nvcc -O3`: what is already in FOLDER and
 newer than its source is taken, so that `bench/gpu.py prepare --arch sm_90` makes them where there is no GPU. What is absent
-(kernels, cuBLAS, ptxas, Triton) is said in the report. Status 1: a value was wrong, or a part failed.
+(kernels, cuBLAS, ptxas, Triton) is said in the report. Status 1: a value was wrong, or a part failed; 2: there is no GPU.
 """
 import argparse
 import concurrent.futures
@@ -26,6 +26,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROCESSES, SHAPES_A_PROCESS = 16, 4  # that compile
+TABLE = "bench/configurations.txt"
 STORE = "build/bench/tuned.db"  # of the part tune
 
 
@@ -49,9 +50,9 @@ class Line:
         return ["--suite", self.sizes] if self.is_suite else [x for pair in zip(("-m", "-n", "-k"), self.shape()) for x in pair]
 
 
-def read_table(path):
+def read_table(path, make=Line):
     with open(path) as table:
-        return [Line(text) for text in table if text.split() and not text.startswith("#")]
+        return [make(text) for text in table if text.split() and not text.startswith("#")]
 
 
 def run(command, **more):
@@ -69,16 +70,16 @@ def is_newer(path, source):
     return os.path.exists(path) and os.path.getmtime(path) >= os.path.getmtime(source)
 
 
-def build_helper(options, name):
-    """A program of bench/NAME.c; None, and what is missing."""
+def build_helper(options, name, optimised=("-O2",), compiler=None):
+    """A program of bench/NAME.c; None, and what is missing. compiler: else $CC."""
     source, path = f"bench/{name}.c", os.path.join(options.out, name)
     library = os.path.join(os.path.dirname(options.tool), "libtilewright.a")
-    compiler = shutil.which(os.environ.get("CC", "cc"))
+    compiler = compiler or shutil.which(os.environ.get("CC", "cc"))
     if is_newer(path, source) and (is_newer(path, library) or not compiler):
         return path, None
     if not compiler:
         return None, f"no C compiler for {source}"
-    done = run([compiler, *os.environ.get("CFLAGS", "").split(), "-O2", "-Iinclude", source, library, "-lm", "-lpthread", "-ldl", "-o", path])
+    done = run([compiler, *os.environ.get("CFLAGS", "").split(), *optimised, "-Iinclude", source, library, "-lm", "-lpthread", "-ldl", "-o", path])
     return (path, None) if done.returncode == 0 else (None, said_of(done))
 
 
@@ -342,12 +343,27 @@ def parts_of(lines):
     return list(dict.fromkeys(line.part for line in lines))
 
 
-def read_options(parts_known):
-    parser = argparse.ArgumentParser(description="Every figure of one GPU.", epilog="parts: prepare, " + ", ".join(parts_known))
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of the table; prepare: only build what is needed")
+def common_options(about, known, configurations, parts_help="of the table"):
+    """A parser of what gpu.py and cpu.py both take."""
+    parser = argparse.ArgumentParser(description=about, epilog="parts: " + ", ".join(known))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=parts_help)
     parser.add_argument("--out", default="build/bench", help="folder for helpers and reports (build/bench)")
     parser.add_argument("--tool", default="build/tilewright", help="the program (build/tilewright)")
-    parser.add_argument("--configurations", default="bench/configurations.txt", help="the table")
+    parser.add_argument("--configurations", default=configurations, help="the table")
+    return parser
+
+
+def check_options(parser, options, known):
+    """Ends the program where it cannot begin."""
+    for part in options.parts:
+        if part not in known:
+            parser.error(f"there is no part '{part}'; there are {', '.join(known)}")
+    if not os.path.exists(options.tool):
+        parser.error(f"there is no {options.tool}; ./dev build makes it")
+
+
+def read_options(known):
+    parser = common_options("Every figure of one GPU.", ["prepare", *known], TABLE, "of the table; prepare: only build what is needed")
     parser.add_argument("--sgemm", help="bench/cuda/sgemm.cu as nvcc made it: cubin or PTX")
     parser.add_argument("--arch", default="native", help="what nvcc makes it for (native)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of kernel and libraries (3)")
@@ -362,9 +378,16 @@ def prepare(options):
     return 1 if missing else 0
 
 
+def need_gpu(options, parser):
+    """Ends the program, and says what is missing, where there is no GPU to time anything on."""
+    done = run([options.tool, "bench", "--device", "cuda", "--load", "kernels/matmul/shared.tile", "-s", "64"])
+    if done.returncode == 2:
+        parser.exit(2, done.stderr)
+
+
 def main():
     os.chdir(ROOT)
-    parser = read_options(parts_of(read_table("bench/configurations.txt")))
+    parser = read_options(parts_of(read_table(TABLE)))
     options = parser.parse_args()
     lines = read_table(options.configurations)
     known = parts_of(lines)
@@ -372,9 +395,8 @@ def main():
     os.makedirs(os.path.dirname(STORE), exist_ok=True)
     if options.parts == ["prepare"]:
         return prepare(options)
-    for part in options.parts:
-        if part not in known:
-            parser.error(f"there is no part '{part}'; there are {', '.join(known)}")
+    check_options(parser, options, known)
+    need_gpu(options, parser)
     version = run([options.tool, "--version"])
     report = {"machine": machine(), "version": version.stdout.strip(), "parts": {}}
     for name in options.parts or known:

@@ -3,9 +3,10 @@
  *     cc -O2 -Iinclude bench/launch_cpu.c build/libtilewright.a -lm -ldl -lpthread -o launch_cpu
  *     ./launch_cpu
  *
- * A product of 16 × 16 × 16 in f32, prepared: microseconds of tw_launch_run, and of giving it three
- * arrays before, in a context of one thread and in one of all cores. Batches of 100 of each that
- * take turns; the median of 101. Its values are compared with plain loops.
+ * A product of 16 × 16 × 16 in f32, prepared: microseconds of tw_launch_run, of giving it three
+ * arrays before, and of tw_entry_start, in a context of one thread and in one of all cores. Batches
+ * of 100 of each that take turns; the median of 101, and the least. Its values are compared with
+ * plain loops.
  */
 #include "tilewright.h"
 
@@ -15,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCH = 100, BATCHES = 101, SIZE = 16, WAYS = 4 };
+enum { BATCH = 100, BATCHES = 101, SIZE = 16 };
+enum way { RUN, RUN_ARRAYS_ANEW, START_ENTRY, WAYS };
 
 static const char product_text[] =
     "kernel product(i32 m, i32 n, i32 k, const f32 *a, const f32 *b, f32 *c)\n"
@@ -49,6 +51,7 @@ static void need(tw_context *ctx, tw_status status)
 struct product {
     tw_context *ctx;
     tw_launch *launch;
+    tw_entry *entry;
     float a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
 };
 
@@ -79,6 +82,7 @@ static void open_product(struct product *x, int threads)
         need(x->ctx, tw_launch_set(x->launch, sizes[i], (tw_scalar){.i = SIZE}));
     give_arrays(x);
     need(x->ctx, tw_launch_prepare(x->launch));
+    need(x->ctx, tw_entry_new(x->launch, &x->entry));
 }
 
 /* Small integers: exact. */
@@ -97,14 +101,22 @@ static void check(const struct product *x)
         }
 }
 
-static double time_batch(struct product *x, int anew)
+static tw_status launch(struct product *x, enum way way)
+{
+    const tw_argument args[] = {tw_integer(SIZE), tw_integer(SIZE), tw_integer(SIZE),
+                                tw_pointer(x->a), tw_pointer(x->b), tw_pointer(x->c)};
+    if (way == START_ENTRY)
+        return tw_entry_start(x->entry, args, 6, NULL);
+    if (way == RUN_ARRAYS_ANEW)
+        give_arrays(x);
+    return tw_launch_run(x->launch);
+}
+
+static double time_batch(struct product *x, enum way way)
 {
     double from = microseconds();
-    for (int i = 0; i < BATCH; i++) {
-        if (anew)
-            give_arrays(x);
-        need(x->ctx, tw_launch_run(x->launch));
-    }
+    for (int i = 0; i < BATCH; i++)
+        need(x->ctx, launch(x, way));
     return (microseconds() - from) / BATCH;
 }
 
@@ -116,24 +128,26 @@ static int by_value(const void *left, const void *right)
 
 int main(void)
 {
-    static const char *const names[WAYS] = {"1-thread", "1-thread-arrays-anew", "all-threads",
-                                            "all-threads-arrays-anew"};
+    static const char *const names[2 * WAYS] = {
+        "1-thread",    "1-thread-arrays-anew",    "1-thread-entry",
+        "all-threads", "all-threads-arrays-anew", "all-threads-entry"};
     static struct product products[2];
-    static double times[WAYS][BATCHES];
+    static double times[2 * WAYS][BATCHES];
     for (int i = 0; i < 2; i++)
         open_product(&products[i], i == 0);
     for (int batch = -1; batch < BATCHES; batch++) /* one to warm up */
-        for (int way = 0; way < WAYS; way++) {
-            double taken = time_batch(&products[way / 2], way % 2);
+        for (int i = 0; i < 2 * WAYS; i++) {
+            double taken = time_batch(&products[i / WAYS], (enum way)(i % WAYS));
             if (batch >= 0)
-                times[way][batch] = taken;
+                times[i][batch] = taken;
         }
-    for (int way = 0; way < WAYS; way++) {
-        qsort(times[way], BATCHES, sizeof times[way][0], by_value);
-        printf("%-24s %8.3f us\n", names[way], times[way][BATCHES / 2]);
+    for (int i = 0; i < 2 * WAYS; i++) {
+        qsort(times[i], BATCHES, sizeof times[i][0], by_value);
+        printf("%-24s %8.3f us, least %8.3f us\n", names[i], times[i][BATCHES / 2], times[i][0]);
     }
     for (int i = 0; i < 2; i++) {
         check(&products[i]);
+        tw_entry_free(products[i].entry);
         tw_launch_free(products[i].launch);
         tw_context_free(products[i].ctx);
     }

@@ -140,10 +140,11 @@ typedef struct tw_config {
      * longest time goes first. */
     const char *cache;
     int device; /* which GPU is the context's, where there are several; counted from 0 */
-    /* The threads of the CPU engine. Calls task(argument, 0 … tasks-1) once each, in any order and on
-     * any threads, and returns when all are done; tasks are at most `threads` above. It may be asked
-     * by several threads at once where launches are (tw_launch_begin, entries). NULL: the context has
-     * a pool of its own, whose threads start with the first launch of more than one block. */
+    /* The threads of the CPU engine. Calls task(argument, 0 … tasks-1) once each, in any order and
+     * on any threads, and returns when all are done; tasks are at most `threads` above. It may be
+     * asked by several threads at once where launches are (tw_launch_begin, entries). NULL: the
+     * context has a pool of its own, whose threads start with the first launch of more than one
+     * block. */
     void (*parallel)(void *user, int tasks, void (*task)(void *argument, int index),
                      void *argument);
     void *parallel_user;
@@ -274,19 +275,20 @@ TW_API tw_status tw_launch_run(tw_launch *l);
  * thread of the context's, behind the launches begun before; each has all of the engine's threads.
  * `done` (may be NULL) is called there when the arrays are written, with the status that
  * tw_launch_wait will give; it must not call into the context, nor block: what waits for it is the
- * next launch. Arrays stay until then. Other calls on the context go on meanwhile, and the launch may
- * be changed, which is for its next run; tw_launch_run, tw_launch_time and verification wait for all
- * that was begun, freeing the launch for it. `resize` and `print` of tw_config are then called from
- * several threads. TW_BAD_ARGUMENT: it is under way already, or for a GPU (tw_launch_start). */
+ * next launch. Arrays stay until then. Other calls on the context go on meanwhile, and the launch
+ * may be changed, which is for its next run; tw_launch_run, tw_launch_time and verification wait
+ * for all that was begun, freeing the launch for it. `resize` and `print` of tw_config are then
+ * called from several threads. TW_BAD_ARGUMENT: it is under way already, or for a GPU
+ * (tw_launch_start). */
 TW_API tw_status tw_launch_begin(tw_launch *l,
                                  void (*done)(void *user, tw_launch *l, tw_status status),
                                  void *user);
 /* Waits for it, and says as tw_launch_run does what came of it; TW_OK at once where nothing was
  * begun. `done` has returned. */
 TW_API tw_status tw_launch_wait(tw_launch *l);
-/* As tw_launch_run, `runs` times (1 at least), one right after the other, and how long one took on average,
- * without the copies to and from a GPU (there, of several runs, one more goes first to warm up); 0
- * unless TW_OK. Each run starts from what the one before left in the arrays. */
+/* As tw_launch_run, `runs` times (1 at least), one right after the other, and how long one took on
+ * average, without the copies to and from a GPU (there, of several runs, one more goes first to
+ * warm up); 0 unless TW_OK. Each run starts from what the one before left in the arrays. */
 TW_API tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds);
 
 /* --- 5. Verification --- */
@@ -574,8 +576,8 @@ TW_API tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void *
 
 /* --- 9. From an engine --- */
 
-/* An entry is a kernel with types and tuned values fixed, started with arguments by position from any
- * number of threads at once:
+/* An entry is a kernel with types and tuned values fixed, started with arguments by position from
+ * any number of threads at once:
  *
  *     tw_entry_new(l, &entry);                        // l: types and tuned values, no sizes
  *     tw_argument args[] = {tw_integer(m), tw_integer(n), tw_integer(k), // as the kernel has them
@@ -583,14 +585,14 @@ TW_API tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void *
  *     tw_entry_start(entry, args, 6, stream);
  *
  * From the arguments follows which variant it is: values of statics, which integers are multiples
- * of 16, which addresses are. The first start of each variant compiles and loads it. Later ones find
- * it without a lock and check the arguments.
+ * of 16, which addresses are. The first start of each variant compiles and loads it. Later ones
+ * find it without a lock and check the arguments.
  *
  * A GPU's kernel takes a stream and one call of the driver, provided that the GPU's primary context
- * is current in the thread (a thread that has none gets it with its first start), and that the kernel
- * neither has workspace nor is cooperative. The host's kernel runs to its end, on the thread that
- * starts it and on the context's other threads where no other start has them; `stream` is NULL, and
- * TW_FAULT and the like say what the kernel did.
+ * is current in the thread (a thread that has none gets it with its first start), and that the
+ * kernel neither has workspace nor is cooperative. The host's kernel runs to its end, on the thread
+ * that starts it and on the context's other threads where no other start has them; `stream` is
+ * NULL, and TW_FAULT and the like say what the kernel did.
  *
  * Of 64 variants on, arguments that no variant was made for share one without facts about sizes and
  * addresses, for each combination of statics; at 512 in all a start that needs another is refused.
@@ -631,18 +633,18 @@ static inline tw_argument tw_pointer(const void *address)
 }
 
 /* Takes types and tuned values as a launch would (as set, of its arrays, else the defaults), from a
- * launch, which may change or go afterwards. The entry is compiled for itself and
- * loaded where it is first started. It belongs to the launch's context, of which it
- * uses the threads alone: `resize` of tw_config must be one that several threads may call at once. */
+ * launch, which may change or go afterwards. The entry is compiled for itself and loaded where it
+ * is first started. It belongs to the launch's context, of which it uses the threads alone:
+ * `resize` of tw_config must be one that several threads may call at once. */
 TW_API tw_status tw_entry_new(tw_launch *l, tw_entry **out);
 TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU is done with it */
 
-/* Starts it: on a GPU in the stream, without waiting. Each argument is checked: TW_BAD_ARGUMENT where there
- * are not as many as parameters, one is of another kind, does not fit its type or is no address of
- * an element (NULL: of an array that has some and is used), or where a size that follows from them
- * overflows or the grid is too large. The lengths of arrays are not known: that they are what the
- * views need is the caller's word. Else as tw_launch_start; a capture refuses what was not started
- * or made ready before. */
+/* Starts it: on a GPU in the stream, without waiting. Each argument is checked: TW_BAD_ARGUMENT
+ * where there are not as many as parameters, one is of another kind, does not fit its type or is no
+ * address of an element (NULL: of an array that has some and is used), or where a size that follows
+ * from them overflows or the grid is too large. The lengths of arrays are not known: that they are
+ * what the views need is the caller's word. Else as tw_launch_start; a capture refuses what was not
+ * started or made ready before. */
 TW_API tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream);
 /* All but the start, as tw_launch_ready. */
 TW_API tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream);

@@ -4,9 +4,8 @@
 
 #include "bench_values.h"
 #include "json.h"
+#include "peers.h"
 #include "tool.h"
-
-#include <glob.h>
 
 enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
 
@@ -18,21 +17,20 @@ struct library_row {
     bool tried;       /* on the CPU: it took part, or would have, had its call not failed */
     bool wrong;       /* its values, as `note` says */
 };
-enum { BENCH_PEERS = 3 };
 
 struct bench_row {
     const char *kernel, *file;
     bool is_product; /* of matrices: 2·m·n·k operations */
     tw_dtype dtype;  /* of what it reads first */
     int64_t m, n, k, batch;
-    char sizes[96];                        /* of the others: "rows = 4, cols = 10" */
-    char config[200];                      /* "BM=128,BN=128" */
-    const char *from;                      /* where that comes from: "default", "--tune", "tuned" */
-    int runs;                              /* measured */
-    double ms;                             /* median */
-    double least_ms;                       /* on the CPU: of the rounds */
-    double gflops, gbytes;                 /* per second; 0: does not apply */
-    struct library_row peers[BENCH_PEERS]; /* on the CPU; name "": no more */
+    char sizes[96];                  /* of the others: "rows = 4, cols = 10" */
+    char config[200];                /* "BM=128,BN=128" */
+    const char *from;                /* where that comes from: "default", "--tune", "tuned" */
+    int runs;                        /* measured */
+    double ms;                       /* median */
+    double least_ms;                 /* on the CPU: of the rounds */
+    double gflops, gbytes;           /* per second; 0: does not apply */
+    struct library_row peers[PEERS]; /* on the CPU; name "": no more */
     int best;           /* of peers, the fastest whose values are right; -1: there is none */
     bool compared;      /* the next four are known */
     char checked[200];  /* what the values were compared with */
@@ -43,8 +41,6 @@ struct bench_row {
     char why[400]; /* BENCH_SKIPPED, BENCH_FAIL */
 };
 
-/* kernels/matmul here, or beside the folder that the program was built in. */
-bool bench_find_kernels(glob_t *found);
 /* On the CPU, beside OpenBLAS, BLIS and oneDNN. */
 int bench_on_cpu(const struct command *self, const struct options *given);
 /* bench --device cuda: beside cuBLAS on a GPU. */
@@ -70,5 +66,8 @@ void bench_print(const struct bench_row *row, const struct bench_columns *c);
 void bench_print_library(const struct bench_row *like, const struct library_row *l,
                          const struct bench_columns *c);
 void bench_json(const struct bench_row *row, struct json *j);
+/* Of any device: whether the values are right, and what they were compared with. `result`: in its
+ * words. */
+void bench_json_values(const struct bench_row *row, const char *result, struct json *j);
 
 #endif

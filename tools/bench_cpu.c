@@ -1,9 +1,7 @@
 /* bench on the CPU: which kernels at which sizes and types, and what is printed of them. */
 #include "bench_cpu.h"
 #include "commands.h"
-#include "settings.h"
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +9,7 @@ enum { DEFAULT_SIZE = 512 };
 
 /* A kernel to be timed at one size and type. */
 struct work {
-    const struct cpu_entry *entry;
+    const struct bench_entry *entry;
     const struct shape *shape; /* NULL: --set gives the sizes */
     tw_dtype dtype;
 };
@@ -19,22 +17,14 @@ struct work {
 /* A library's own times beside kernels of one size and type. */
 struct beside {
     struct bench_row like;
-    double *ms[BENCH_PEERS];
+    double *ms[PEERS];
     int count;
 };
 
 struct bench {
     struct cpu_bench common;
     const struct options *given;
-    struct program *programs;
-    int program_count;
-    struct cpu_entry *entries;
-    int entry_count;
-    struct shapes shapes;
-    struct bench_types types;
-    bool sizes_set;   /* m, n, k come from --set: one round, without sizes here */
-    bool files_given; /* else all of kernels/matmul */
-    bool sized;       /* some kernel takes m, n and k */
+    struct bench_set set;
     struct work *works;
     int work_count;
     bool to_json, failed;
@@ -48,121 +38,17 @@ struct bench {
 
 /* --- what to time --- */
 
-static void widen(struct bench *b, const char *name)
+static void widen(struct bench *b, int width)
 {
-    int width = (int)strlen(name);
     if (width > b->columns.name_width)
         b->columns.name_width = width;
 }
 
-static void add_entry(struct bench *b, const struct program *p, tw_kernel *k)
-{
-    struct cpu_entry e = {.program = p, .kernel = k};
-    e.takes_sizes = takes_extent(k, "m") && takes_extent(k, "n") && takes_extent(k, "k");
-    e.is_product = e.takes_sizes && find_product(k, &e.product);
-    b->entries = need_more_memory(b->entries, (size_t)(b->entry_count + 1) * sizeof *b->entries);
-    b->entries[b->entry_count++] = e;
-    b->sized |= e.takes_sizes;
-    widen(b, tw_kernel_name(k));
-}
-
-static int add_target(struct bench *b, const char *target)
-{
-    struct program *p = &b->programs[b->program_count++];
-    int status = program_open(p, target,
-                              &(struct program_config){.threads = b->common.threads,
-                                                       .colour = on_terminal(stderr),
-                                                       .deadline = &b->common.deadline});
-    if (status != STATUS_OK)
-        return status;
-    if (tw_module_kernel_count(p->module) == 0) {
-        complain(NULL, "%s has no kernel", p->path);
-        return STATUS_USAGE;
-    }
-    if (p->kernel) {
-        tw_kernel *k = program_kernel(p, b->common.self);
-        if (!k)
-            return STATUS_USAGE;
-        add_entry(b, p, k);
-        return STATUS_OK;
-    }
-    for (int i = 0; i < tw_module_kernel_count(p->module); i++)
-        add_entry(b, p, tw_module_kernel_at(p->module, i));
-    return STATUS_OK;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    return strcmp(tw_kernel_name(((const struct cpu_entry *)a)->kernel),
-                  tw_kernel_name(((const struct cpu_entry *)b)->kernel));
-}
-
-/* In the order in which they are named; all of kernels/matmul by name, so that the ladder stands
- * step below step. */
-static int gather_entries(struct bench *b)
-{
-    const char *const *targets = b->given->words;
-    size_t count = (size_t)b->given->word_count;
-    glob_t found = {0};
-    b->files_given = count > 0;
-    if (count == 0) {
-        if (!bench_find_kernels(&found))
-            return usage_error(NULL, b->common.self,
-                               "which FILE? (there is no kernels/matmul here)");
-        targets = (const char *const *)found.gl_pathv;
-        count = found.gl_pathc;
-    }
-    int status = STATUS_OK;
-    b->programs = need_memory(count * sizeof *b->programs);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = add_target(b, targets[i]);
-    if (found.gl_pathc > 0 && b->entry_count > 0)
-        qsort(b->entries, (size_t)b->entry_count, sizeof *b->entries, compare_entries);
-    globfree(&found);
-    return status;
-}
-
-/* After the kernels are known: names that none has; sizes given twice or not at all. */
-static int check_settings(struct bench *b)
-{
-    const struct options *o = &b->common.rest;
-    struct known_kernel *known = need_memory((size_t)b->entry_count * sizeof *known);
-    for (int i = 0; i < b->entry_count; i++)
-        known[i] = (struct known_kernel){b->entries[i].program, b->entries[i].kernel};
-    int status = settings_known(known, b->entry_count, o);
-    free(known);
-    if (status != STATUS_OK)
-        return status;
-    b->sizes_set =
-        b->sized && (settings_set(o, "m") || settings_set(o, "n") || settings_set(o, "k"));
-    if (b->sizes_set && b->shapes.count)
-        return usage_error(NULL, b->common.self,
-                           "m, n and k are given twice: by --set, and by -s, -m, --dims, -a or "
-                           "--suite");
-    if (!b->shapes.count) {
-        b->shapes.list = need_memory(sizeof *b->shapes.list);
-        b->shapes.list[b->shapes.count++] =
-            (struct shape){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE, .batch = 1};
-    }
-    return STATUS_OK;
-}
-
-/* Batched kernels are for batched sizes, unless they are asked for by name. */
-static bool is_for(const struct bench *b, const struct cpu_entry *e, const struct shape *s,
-                   tw_dtype type)
-{
-    if (type != TW_DTYPE_NONE && !bench_takes_type(e->kernel, type))
-        return false;
-    bool batched = takes_extent(e->kernel, "batch");
-    return !s || (s->batch > 1 ? batched : !batched || b->files_given);
-}
-
 static void add_works(struct bench *b, const struct shape *s, tw_dtype type, bool products)
 {
-    for (int i = 0; i < b->entry_count; i++) {
-        const struct cpu_entry *e = &b->entries[i];
-        bool sized = e->takes_sizes && !b->sizes_set;
-        if (e->is_product != products || sized != (s != NULL) || !is_for(b, e, s, type))
+    for (int i = 0; i < b->set.entry_count; i++) {
+        const struct bench_entry *e = &b->set.entries[i];
+        if (e->is_product != products || !bench_set_has(&b->set, e, s, type))
             continue;
         b->works = need_more_memory(b->works, (size_t)(b->work_count + 1) * sizeof *b->works);
         b->works[b->work_count++] = (struct work){e, s, type};
@@ -172,11 +58,12 @@ static void add_works(struct bench *b, const struct shape *s, tw_dtype type, boo
 /* Products first, type by type and size by size; then the others. */
 static void gather_works(struct bench *b)
 {
+    const struct bench_set *x = &b->set;
     for (int products = 1; products >= 0; products--)
-        for (int t = 0; t < b->types.count; t++) {
-            for (int s = 0; s < b->shapes.count; s++)
-                add_works(b, &b->shapes.list[s], b->types.list[t], products);
-            add_works(b, NULL, b->types.list[t], products);
+        for (int t = 0; t < x->types.count; t++) {
+            for (int s = 0; s < x->shapes.count; s++)
+                add_works(b, &x->shapes.list[s], x->types.list[t], products);
+            add_works(b, NULL, x->types.list[t], products);
         }
 }
 
@@ -196,10 +83,10 @@ static int open_peers(struct bench *b)
         return STATUS_OK;
     if (peers_open(x, options_value(b->given, "peers"), b->common.threads, &bad)) {
         for (int i = 0; i < x->count; i++)
-            widen(b, x->list[i].name);
+            widen(b, (int)strlen(x->list[i].name));
         return STATUS_OK;
     }
-    return usage_error(NULL, b->common.self,
+    return usage_error(NULL, b->set.self,
                        "--peers: there is no '%.*s'; there are openblas, blis and onednn, or none",
                        (int)strcspn(bad, ","), bad);
 }
@@ -216,7 +103,7 @@ static bool same_size(const struct bench_row *a, const struct bench_row *b)
 static void flush_besides(struct bench *b)
 {
     for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
-        for (int i = 0; i < BENCH_PEERS; i++) {
+        for (int i = 0; i < PEERS; i++) {
             struct library_row *l = &x->like.peers[i];
             l->ms = median_of(x->ms[i], x->count);
             if (l->tried && !b->to_json)
@@ -244,7 +131,7 @@ static void keep_beside(struct bench *b, const struct bench_row *row)
     if (row->ms <= 0 || !row->is_product)
         return;
     struct beside *x = find_beside(b, row);
-    for (int i = 0; i < BENCH_PEERS; i++) {
+    for (int i = 0; i < PEERS; i++) {
         x->ms[i] = need_more_memory(x->ms[i], (size_t)(x->count + 1) * sizeof(double));
         x->ms[i][x->count] = row->peers[i].ms;
     }
@@ -269,7 +156,7 @@ static void put_row(struct bench *b, const struct work *w, const struct bench_ro
     else
         bench_print(row, &b->columns);
     b->failed |= row->result == BENCH_FAIL;
-    for (int i = 0; i < BENCH_PEERS; i++)
+    for (int i = 0; i < PEERS; i++)
         b->failed |= row->peers[i].wrong;
     progress_start(&b->common.progress);
 }
@@ -324,7 +211,7 @@ static void print_preamble(const struct bench *b)
     printf("median of %lld rounds after %lld to warm up (fewer past %g s), kernel and libraries in "
            "turn; inputs %s\n",
            (long long)c->repeat, (long long)c->warmup, c->time_limit,
-           b->sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
+           b->set.sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
     print_peers(b);
     putchar('\n');
 }
@@ -398,33 +285,29 @@ static int read_numbers(struct cpu_bench *b, const struct options *given)
 static void close_all(struct bench *b)
 {
     peers_close(&b->common.peers);
-    for (int i = 0; i < b->program_count; i++)
-        program_close(&b->programs[i]);
-    free(b->programs);
-    free(b->entries);
+    bench_set_close(&b->set);
     free(b->works);
-    free(b->shapes.list);
-    free(b->common.rest.uses);
 }
 
 int bench_on_cpu(const struct command *self, const struct options *given)
 {
-    struct bench b = {.common = {.self = self,
+    struct bench b = {.common = {.rest = &b.set.rest,
                                  .warmup = 5,
                                  .repeat = 20,
                                  .time_limit = 10,
                                  .all_ensures = options_has(given, "ensures")},
                       .given = given,
+                      .set = {.self = self, .given = given, .default_size = DEFAULT_SIZE},
                       .json = {.out = stdout},
                       .to_json = options_has(given, "json"),
                       .columns = {.name_width = 15}};
     int status = read_numbers(&b.common, given);
-    status = status == STATUS_OK ? shapes_gather(&b.shapes, self, given) : status;
-    status =
-        status == STATUS_OK ? bench_split_types(&b.types, &b.common.rest, self, given) : status;
-    status = status == STATUS_OK ? gather_entries(&b) : status;
-    status = status == STATUS_OK ? check_settings(&b) : status;
-    b.columns.batched = b.shapes.batched;
+    if (status == STATUS_OK)
+        status = bench_set_open(&b.set, &(struct program_config){.threads = b.common.threads,
+                                                                 .colour = on_terminal(stderr),
+                                                                 .deadline = &b.common.deadline});
+    b.columns.batched = b.set.shapes.batched;
+    widen(&b, b.set.name_width);
     if (status == STATUS_OK) {
         gather_works(&b);
         status = open_peers(&b);

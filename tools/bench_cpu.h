@@ -4,24 +4,13 @@
 
 #include "bench.h"
 #include "bench_copy.h"
-#include "bench_settings.h"
+#include "bench_set.h"
 #include "bench_turns.h"
 #include "operands.h"
 #include "peers.h"
-#include "product.h"
-
-/* A kernel to be timed. Its program stays open. */
-struct cpu_entry {
-    const struct program *program;
-    tw_kernel *kernel;
-    struct product_of product;
-    bool is_product; /* takes m, n and k, and multiplies matrices of these sizes */
-    bool takes_sizes;
-};
 
 struct cpu_bench {
-    const struct command *self;
-    struct options rest; /* --set and --tune, and --type with a name */
+    const struct options *rest; /* of bench_set */
     struct deadline deadline;
     int64_t warmup, repeat;
     int threads;
@@ -34,7 +23,7 @@ struct cpu_bench {
 /* A kernel at one size and type: all that its turns need. */
 struct cpu_job {
     struct cpu_bench *bench;
-    const struct cpu_entry *entry;
+    const struct bench_entry *entry;
     struct bench_row row;
     tw_launch *launch; /* NULL: the row says why it is not timed */
     struct operands arrays;
@@ -56,7 +45,7 @@ struct cpu_job {
 /* Sets it up as far as it goes; the row says what does not. dtype TW_DTYPE_NONE: the kernel's
  * default; shape NULL: sizes come from --set. STATUS_OK also where the kernel does not take this;
  * else a status after a message. cpu_job_close in either case. */
-int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry *e,
+int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entry *e,
                  const struct shape *shape, tw_dtype dtype);
 /* Times them in turn, all peers with them, then checks values. Libraries run once a round for
  * products that are the same. */

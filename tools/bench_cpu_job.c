@@ -70,19 +70,13 @@ static tw_dtype type_read(tw_launch *l, tw_kernel *k)
     return TW_DTYPE_NONE;
 }
 
-/* A, B and C among the arrays, by the indices of parameters. */
 static void find_operands(struct cpu_job *j)
 {
     const struct product_of *p = &j->entry->product;
     const struct bench_row *r = &j->row;
-    int at = 0;
-    tw_param param;
-    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &param) == TW_OK; i++) {
-        struct operand **place = i == p->a ? &j->a : i == p->b ? &j->b : &j->c;
-        if (param.is_pointer && (i == p->a || i == p->b || i == p->c))
-            *place = &j->arrays.list[at];
-        at += param.is_pointer;
-    }
+    j->a = &j->arrays.list[p->a];
+    j->b = &j->arrays.list[p->b];
+    j->c = &j->arrays.list[p->c];
     j->gemm = (struct gemm){.a = j->a->array.dtype,
                             .b = j->b->array.dtype,
                             .c = j->c->array.dtype,
@@ -116,7 +110,7 @@ static void give_up(struct cpu_job *j)
     j->launch = NULL;
 }
 
-int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry *e,
+int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entry *e,
                  const struct shape *shape, tw_dtype dtype)
 {
     *j = (struct cpu_job){.bench = b, .entry = e};
@@ -129,9 +123,9 @@ int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct cpu_entry 
     tw_status s = tw_launch_new(e->kernel, &j->launch);
     int status = STATUS_OK;
     if (s == TW_OK)
-        status = bench_set_up(j->launch, e->kernel, e->program, &b->rest, shape, dtype);
+        status = bench_set_up(j->launch, e->kernel, e->program, b->rest, shape, dtype);
     if (s == TW_OK && status == STATUS_OK)
-        status = bench_take_tuned(j->launch, e->program, &b->rest, &j->row.from);
+        status = bench_take_tuned(j->launch, e->program, b->rest, &j->row.from);
     if (status != STATUS_OK)
         return status;
     if (s == TW_OK)

@@ -1,6 +1,5 @@
 /* bench --device cuda. */
 #include "bench_gpu_report.h"
-#include "bench_settings.h"
 #include "commands.h"
 
 #include <stdlib.h>
@@ -12,14 +11,7 @@ static const size_t workspace_bytes = (size_t)64 << 20;
 struct cuda_bench {
     struct gpu_bench common;
     const struct options *given;
-    struct program *programs;
-    int program_count;
-    struct gpu_entry *entries;
-    int entry_count;
-    struct shapes shapes;
-    bool sizes_set; /* by --set */
-    bool files_given;
-    struct bench_types types;
+    struct bench_set set;
     struct slab workspace;
     struct gpu_row *rows;
     int row_count;
@@ -30,95 +22,15 @@ struct cuda_bench {
     tw_device device;
 };
 
-/* --- what to time --- */
-
-static int add_kernel(struct cuda_bench *b, const struct program *p, tw_kernel *k)
-{
-    tw_kernel *of_gpu;
-    tw_status s = tw_kernel_for_target(k, "cuda", &of_gpu);
-    if (s != TW_OK) {
-        complain_library(NULL, p->ctx, s);
-        return STATUS_USAGE; /* as `run` says that there is no GPU */
-    }
-    struct gpu_entry e = {.program = p, .kernel = of_gpu};
-    e.is_product = find_product(of_gpu, &e.product);
-    e.takes_sizes =
-        takes_extent(of_gpu, "m") && takes_extent(of_gpu, "n") && takes_extent(of_gpu, "k");
-    b->entries = need_more_memory(b->entries, (size_t)(b->entry_count + 1) * sizeof *b->entries);
-    b->entries[b->entry_count++] = e;
-    int width = (int)strlen(tw_kernel_name(k));
-    if (width > b->columns.name_width)
-        b->columns.name_width = width;
-    return STATUS_OK;
-}
-
-static int add_program(struct cuda_bench *b, const char *target)
-{
-    struct program *p = &b->programs[b->program_count++];
-    int status = program_open(
-        p, target, &(struct program_config){.colour = on_terminal(stderr), .device = b->name});
-    if (status != STATUS_OK)
-        return status;
-    if (p->kernel) {
-        tw_kernel *k = program_kernel(p, b->common.self);
-        return k ? add_kernel(b, p, k) : STATUS_USAGE;
-    }
-    for (int i = 0; i < tw_module_kernel_count(p->module) && status == STATUS_OK; i++)
-        status = add_kernel(b, p, tw_module_kernel_at(p->module, i));
-    return status;
-}
-
-static int gather_programs(struct cuda_bench *b)
-{
-    const char *const *targets = b->given->words;
-    size_t count = (size_t)b->given->word_count;
-    glob_t found = {0};
-    b->files_given = count > 0;
-    if (count == 0) {
-        if (!bench_find_kernels(&found))
-            return usage_error(NULL, b->common.self,
-                               "which FILE? (there is no kernels/matmul here)");
-        targets = (const char *const *)found.gl_pathv;
-        count = found.gl_pathc;
-    }
-    int status = STATUS_OK;
-    b->programs = need_memory(count * sizeof *b->programs);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = add_program(b, targets[i]);
-    globfree(&found);
-    return status;
-}
-
-static int check_settings(struct cuda_bench *b)
-{
-    const struct options *o = &b->common.settings;
-    struct known_kernel *known = need_memory((size_t)b->entry_count * sizeof *known);
-    for (int i = 0; i < b->entry_count; i++)
-        known[i] = (struct known_kernel){b->entries[i].program, b->entries[i].kernel};
-    int status = settings_known(known, b->entry_count, o);
-    free(known);
-    b->sizes_set = settings_set(o, "m") || settings_set(o, "n") || settings_set(o, "k");
-    if (status == STATUS_OK && b->sizes_set && b->shapes.count)
-        return usage_error(
-            NULL, b->common.self,
-            "m, n and k are given twice: by --set, and by -s, -m, --dims or --suite");
-    if (status == STATUS_OK && !b->shapes.count) {
-        b->shapes.list = need_memory(sizeof *b->shapes.list);
-        b->shapes.list[b->shapes.count++] =
-            (struct shape){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE, .batch = 1};
-    }
-    return status;
-}
-
 /* --- the device --- */
 
 static int open_device(struct cuda_bench *b)
 {
     struct gpu *g = &b->common.gpu;
-    g->ctx = b->programs[0].ctx;
+    g->ctx = b->set.programs[0].ctx;
     int ordinal = b->name[4] == ':' ? atoi(b->name + 5) : 0;
     if (!device_named(b->name, &b->device))
-        return usage_error(NULL, b->common.self,
+        return usage_error(NULL, b->set.self,
                            "--device %s: `tilewright devices` lists those that there are", b->name);
     int status = gpu_open(g, ordinal);
     if (status != STATUS_OK)
@@ -143,13 +55,8 @@ static void close_all(struct cuda_bench *b)
     cublas_close(&b->common.cublas);
     slab_close(&b->workspace, &b->common.gpu);
     gpu_close(&b->common.gpu);
-    for (int i = 0; i < b->program_count; i++)
-        program_close(&b->programs[i]);
-    free(b->programs);
-    free(b->entries);
-    free(b->shapes.list);
+    bench_set_close(&b->set);
     free(b->rows);
-    free(b->common.settings.uses);
 }
 
 /* --- the whole --- */
@@ -166,25 +73,13 @@ static void put_row(struct cuda_bench *b, const struct gpu_row *row)
     b->rows[b->row_count++] = *row;
 }
 
-/* Batched kernels are for batched sizes, unless they are asked for by name. */
-static bool is_for(const struct cuda_bench *b, const struct gpu_entry *e, const struct shape *s,
-                   tw_dtype type)
-{
-    if (type != TW_DTYPE_NONE && !bench_takes_type(e->kernel, type))
-        return false;
-    bool batched = takes_extent(e->kernel, "batch");
-    return !s || !e->takes_sizes || (s->batch > 1 ? batched : !batched || b->files_given);
-}
-
 static int bench_size(struct cuda_bench *b, const struct shape *s, tw_dtype type)
 {
     int status = STATUS_OK;
-    for (int i = 0; i < b->entry_count && status == STATUS_OK; i++) {
-        const struct gpu_entry *e = &b->entries[i];
+    for (int i = 0; i < b->set.entry_count && status == STATUS_OK; i++) {
+        const struct bench_entry *e = &b->set.entries[i];
         struct gpu_row row;
-        if (e->takes_sizes != (s != NULL) && !b->sizes_set)
-            continue;
-        if (!is_for(b, e, s, type))
+        if (!bench_set_has(&b->set, e, s, type))
             continue;
         status = gpu_measure(&b->common, e, s, type, &row);
         if (status == STATUS_OK)
@@ -196,12 +91,13 @@ static int bench_size(struct cuda_bench *b, const struct shape *s, tw_dtype type
 /* Every type at every size; then the kernels that have no sizes m, n and k. */
 static int bench_every(struct cuda_bench *b)
 {
+    const struct bench_set *x = &b->set;
     int status = STATUS_OK;
-    for (int t = 0; t < b->types.count; t++) {
-        for (int i = 0; i < b->shapes.count && !b->sizes_set && status == STATUS_OK; i++)
-            status = bench_size(b, &b->shapes.list[i], b->types.list[t]);
+    for (int t = 0; t < x->types.count && status == STATUS_OK; t++) {
+        for (int i = 0; i < x->shapes.count && status == STATUS_OK; i++)
+            status = bench_size(b, &x->shapes.list[i], x->types.list[t]);
         if (status == STATUS_OK)
-            status = bench_size(b, NULL, b->types.list[t]);
+            status = bench_size(b, NULL, x->types.list[t]);
     }
     return status;
 }
@@ -293,15 +189,19 @@ int bench_on_cuda(const struct command *self, const struct options *given)
 {
     static const char *const others[] = {"warmup", "repeat",   "time-limit", "threads",
                                          "peers",  "together", NULL};
-    struct cuda_bench b = {.common = {.self = self,
+    struct cuda_bench b = {.common = {.rest = &b.set.rest,
                                       .all_ensures = options_has(given, "ensures"),
                                       .only_load = options_has(given, "load"),
                                       .triton = options_has(given, "triton")},
                            .given = given,
+                           .set = {.self = self,
+                                   .given = given,
+                                   .target = "cuda",
+                                   .default_size = DEFAULT_SIZE,
+                                   .name_width = 16},
                            .name = options_value(given, "device"),
                            .json = {.out = stdout},
-                           .to_json = options_has(given, "json"),
-                           .columns = {.name_width = 16}};
+                           .to_json = options_has(given, "json")};
     int64_t rounds = ROUNDS;
     b.common.gpu.round_seconds = 0.2;
     if (options_any(given, others))
@@ -310,13 +210,11 @@ int bench_on_cuda(const struct command *self, const struct options *given)
         !options_seconds(given, "seconds", &b.common.gpu.round_seconds))
         return STATUS_USAGE;
     b.common.gpu.rounds = (int)rounds;
-    int status = shapes_gather(&b.shapes, self, given);
-    b.columns.batched = b.shapes.batched;
-    b.columns.grouped = options_has(given, "suite");
-    status =
-        status == STATUS_OK ? bench_split_types(&b.types, &b.common.settings, self, given) : status;
-    status = status == STATUS_OK ? gather_programs(&b) : status;
-    status = status == STATUS_OK ? check_settings(&b) : status;
+    int status = bench_set_open(
+        &b.set, &(struct program_config){.colour = on_terminal(stderr), .device = b.name});
+    b.columns = (struct gpu_columns){.batched = b.set.shapes.batched,
+                                     .grouped = options_has(given, "suite"),
+                                     .name_width = b.set.name_width};
     status = status == STATUS_OK ? open_device(&b) : status;
     status = status == STATUS_OK ? bench_and_report(&b) : status;
     close_all(&b);

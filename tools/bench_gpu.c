@@ -16,7 +16,7 @@ static const double ensures_bytes = 64e6;             /* of what is no product *
 /* What is timed of one kernel at one size. */
 struct job {
     struct gpu_bench *b;
-    const struct gpu_entry *entry;
+    const struct bench_entry *entry;
     struct gpu_row *row;
     struct bench_arrays arrays;
     tw_launch *first;     /* prepared; given the arrays of copy 0 */
@@ -135,7 +135,7 @@ static void prepare_cublaslt(struct job *j)
 
 /* --- setting up --- */
 
-static void copy_tuned(const struct gpu_entry *e, tw_launch *from, tw_launch *to)
+static void copy_tuned(const struct bench_entry *e, tw_launch *from, tw_launch *to)
 {
     tw_tune t;
     tw_scalar v;
@@ -144,10 +144,10 @@ static void copy_tuned(const struct gpu_entry *e, tw_launch *from, tw_launch *to
             tw_launch_tune(to, t.name, v);
 }
 
-static int set_up(const struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
+static int set_up(const struct gpu_bench *b, const struct bench_entry *e, const struct shape *shape,
                   tw_dtype dtype, tw_launch *l)
 {
-    return bench_set_up(l, e->kernel, e->program, &b->settings, shape, dtype);
+    return bench_set_up(l, e->kernel, e->program, b->rest, shape, dtype);
 }
 
 static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
@@ -167,19 +167,13 @@ static void describe(struct job *j)
     bench_write_config(row->common.config, sizeof row->common.config, j->first, j->entry->kernel);
 }
 
-/* A, B and C among the arrays, by the indices of parameters. */
 static void find_operands(struct job *j)
 {
     const struct product_of *p = &j->entry->product;
-    int at = 0;
-    tw_param param;
-    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &param) == TW_OK; i++) {
-        struct bench_array **place = i == p->a ? &j->a : i == p->b ? &j->bm : &j->c;
-        if (param.is_pointer && (i == p->a || i == p->b || i == p->c))
-            *place = &j->arrays.list[at];
-        at += param.is_pointer;
-    }
     const struct shape *s = &j->row->shape;
+    j->a = &j->arrays.list[p->a];
+    j->bm = &j->arrays.list[p->b];
+    j->c = &j->arrays.list[p->c];
     j->gemm = (struct gemm){.a = j->a->host.dtype,
                             .b = j->bm->host.dtype,
                             .c = j->c->host.dtype,
@@ -309,7 +303,7 @@ static bool run_once(struct job *j)
 
 static void check_values(struct job *j)
 {
-    const struct gpu_entry *e = j->entry;
+    const struct bench_entry *e = j->entry;
     struct bench_row *r = &j->row->common;
     bool small = e->is_product ? multiply_adds(&j->row->shape) <= ensures_most
                                : j->arrays.bytes <= ensures_bytes;
@@ -447,7 +441,7 @@ static void run_job(struct job *j, const struct shape *shape, tw_dtype dtype)
         check_values(j);
 }
 
-int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
+int gpu_measure(struct gpu_bench *b, const struct bench_entry *e, const struct shape *shape,
                 tw_dtype dtype, struct gpu_row *row)
 {
     struct job j = {.b = b, .entry = e, .row = row};
@@ -465,7 +459,7 @@ int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct sha
     }
     int status = set_up(b, e, shape, dtype, j.first);
     if (status == STATUS_OK)
-        status = bench_take_tuned(j.first, e->program, &b->settings, &row->common.from);
+        status = bench_take_tuned(j.first, e->program, b->rest, &row->common.from);
     if (status == STATUS_OK)
         run_job(&j, shape, dtype);
     close_job(&j);

@@ -5,25 +5,14 @@
 #include "bench.h"
 #include "bench_arrays.h"
 #include "bench_rounds.h"
-#include "bench_shapes.h"
+#include "bench_set.h"
 #include "cublas.h"
-#include "product.h"
 #include "progress.h"
-#include "settings.h"
 
 enum { LIBRARIES = 2 }; /* cuBLAS, cuBLASLt: timed in turn with the kernel */
 
-/* A kernel as the GPU's target has it. */
-struct gpu_entry {
-    const struct program *program;
-    tw_kernel *kernel;
-    struct product_of product;
-    bool is_product, takes_sizes;
-};
-
 struct gpu_bench {
-    const struct command *self;
-    struct options settings; /* --set and --tune, and --type with a name */
+    const struct options *rest; /* of bench_set */
     struct gpu gpu;
     struct cublas cublas;
     bool has_cublas;
@@ -50,7 +39,7 @@ struct gpu_row {
 
 /* Fills the row; dtype TW_DTYPE_NONE: the kernel's default types. shape NULL: sizes come from
  * --set. STATUS_OK also where the kernel is skipped or wrong; the row says so. */
-int gpu_measure(struct gpu_bench *b, const struct gpu_entry *e, const struct shape *shape,
+int gpu_measure(struct gpu_bench *b, const struct bench_entry *e, const struct shape *shape,
                 tw_dtype dtype, struct gpu_row *row);
 
 #endif

@@ -6,59 +6,18 @@
 #include <string.h>
 
 static const char *const result_names[] = {"PASS", "FAIL", "not checked", "skipped"};
-enum { COLUMNS = 14 };
 
 /* --- the table --- */
 
-struct cell {
-    struct column column;
-    char text[600];
-};
-
-static int add(struct cell *cells, int count, const char *title, int width, bool left,
-               const char *text)
+static void add_sizes(struct cells *c, const struct shape *s, const struct gpu_columns *w)
 {
-    cells[count].column = (struct column){title, width, left};
-    snprintf(cells[count].text, sizeof cells[count].text, "%s", text);
-    return count + 1;
-}
-
-/* With so many digits behind the point; "-" for what is not known. */
-static void write_if(bool known, char out[32], int digits, double v)
-{
-    if (known)
-        snprintf(out, 32, "%.*f", digits, v);
-    else
-        snprintf(out, 32, "-");
-}
-
-static int add_sizes(struct cell *cells, int count, const struct shape *s,
-                     const struct gpu_columns *c)
-{
-    const struct {
-        const char *title;
-        int64_t value;
-        bool shown;
-    } sizes[] = {
-        {"batch", s->batch, c->batched}, {"m", s->m, true}, {"n", s->n, true}, {"k", s->k, true}};
-    if (c->grouped)
-        count = add(cells, count, "class", 8, true, s->group);
-    for (int i = 0; i < 4; i++) {
-        char text[32];
-        snprintf(text, sizeof text, sizes[i].value ? "%lld" : "-", (long long)sizes[i].value);
-        if (sizes[i].shown)
-            count = add(cells, count, sizes[i].title, 5, false, text);
-    }
-    return count;
-}
-
-static void write_error(const struct gpu_row *r, char *out, size_t size)
-{
-    const struct bench_row *b = &r->common;
-    if (b->compared)
-        snprintf(out, size, "%.1e", b->error);
-    else
-        snprintf(out, size, "-");
+    if (w->grouped)
+        cells_add(c, "class", 8, true, s->group);
+    if (w->batched)
+        cells_add_number(c, "batch", 5, 0, (double)s->batch);
+    cells_add_number(c, "m", 5, 0, (double)s->m);
+    cells_add_number(c, "n", 5, 0, (double)s->n);
+    cells_add_number(c, "k", 5, 0, (double)s->k);
 }
 
 static void write_config(const struct gpu_row *r, char *out, size_t size)
@@ -71,59 +30,40 @@ static void write_config(const struct gpu_row *r, char *out, size_t size)
     snprintf(out + at, size - at, "%s", why);
 }
 
-static int make_cells(const struct gpu_row *r, const struct gpu_columns *c, struct cell *cells)
+static void make_cells(struct cells *c, const struct gpu_row *r, const struct gpu_columns *w)
 {
-    char text[32], wide[600];
+    char text[CELL_BYTES] = "-";
     const struct bench_row *b = &r->common;
-    bool timed = b->ms > 0, product = b->is_product;
-    int count =
-        add(cells, 0, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "" : tw_dtype_name(r->dtype));
-    count = add_sizes(cells, count, &r->shape, c);
-    count = add(cells, count, "name", c->name_width, true, b->kernel);
-    write_if(timed, text, b->ms < 0.1 ? 5 : 4, b->ms);
-    count = add(cells, count, "latency (ms)", 12, false, text);
-    write_if(timed && product, text, 2, r->tflops);
-    count = add(cells, count, "tflops", 7, false, text);
-    write_if(b->gbytes > 0, text, 0, b->gbytes);
-    count = add(cells, count, "GB/s", 5, false, text);
-    for (int i = 0; i < LIBRARIES; i++) {
-        write_if(r->libraries[i].ratio > 0, text, 3, r->libraries[i].ratio);
-        count = add(cells, count, i ? "/cuBLASLt" : "/cuBLAS", 7, false, text);
-    }
-    count = add(cells, count, "check", 5, true, b->kernel ? result_names[b->result] : "");
-    write_error(r, wide, sizeof wide);
-    count = add(cells, count, "error", 7, true, wide);
-    write_config(r, wide, sizeof wide);
-    return add(cells, count, "configuration", 0, true, wide);
+    c->count = 0;
+    cells_add(c, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "" : tw_dtype_name(r->dtype));
+    add_sizes(c, &r->shape, w);
+    cells_add(c, "name", w->name_width, true, b->kernel);
+    cells_add_number(c, "latency (ms)", 12, b->ms < 0.1 ? 5 : 4, b->ms);
+    cells_add_number(c, "tflops", 7, 2, b->is_product ? r->tflops : 0);
+    cells_add_number(c, "GB/s", 5, 0, b->gbytes);
+    cells_add_number(c, "/cuBLAS", 7, 3, r->libraries[0].ratio);
+    cells_add_number(c, "/cuBLASLt", 7, 3, r->libraries[1].ratio);
+    cells_add(c, "check", 5, true, result_names[b->result]);
+    if (b->compared)
+        snprintf(text, sizeof text, "%.1e", b->error);
+    cells_add(c, "error", 7, true, text);
+    write_config(r, text, sizeof text);
+    cells_add(c, "configuration", 0, true, text);
 }
 
-static void split(const struct cell *cells, int count, struct column *columns, const char **texts)
+void gpu_header(const struct gpu_columns *w)
 {
-    for (int i = 0; i < count; i++) {
-        columns[i] = cells[i].column;
-        texts[i] = cells[i].text;
-    }
-}
-
-void gpu_header(const struct gpu_columns *c)
-{
-    struct cell cells[COLUMNS];
-    struct column columns[COLUMNS];
-    const char *texts[COLUMNS];
-    struct gpu_row empty = {.dtype = TW_DTYPE_NONE};
-    empty.common.kernel = "";
-    int count = make_cells(&empty, c, cells);
-    split(cells, count, columns, texts);
-    table_header(stdout, columns, count);
+    struct cells c;
+    struct gpu_row empty = {.common.kernel = "", .dtype = TW_DTYPE_NONE};
+    make_cells(&c, &empty, w);
+    cells_header(stdout, &c);
 }
 
 /* A library's row: its own time, of the run beside this kernel. */
 static void print_library(const struct gpu_row *r, const struct library_row *l,
-                          const struct gpu_columns *c)
+                          const struct gpu_columns *w)
 {
-    struct cell cells[COLUMNS];
-    struct column columns[COLUMNS];
-    const char *texts[COLUMNS];
+    struct cells c;
     struct gpu_row row = {.dtype = r->dtype, .shape = r->shape};
     row.common = (struct bench_row){
         .kernel = l->name, .is_product = true, .ms = l->ms, .result = BENCH_UNCHECKED};
@@ -132,25 +72,21 @@ static void print_library(const struct gpu_row *r, const struct library_row *l,
         row.common.gbytes = r->common.gbytes * r->common.ms / l->ms;
     }
     snprintf(row.common.why, sizeof row.common.why, "%s", l->note);
-    int count = make_cells(&row, c, cells);
-    cells[count - 3].text[0] = cells[count - 2].text[0] = '\0'; /* its values are not checked */
-    split(cells, count, columns, texts);
-    table_row(stdout, columns, count, texts);
+    make_cells(&c, &row, w);
+    c.texts[c.count - 3][0] = c.texts[c.count - 2][0] = '\0'; /* its values are not checked */
+    cells_row(stdout, &c);
 }
 
-void gpu_print(const struct gpu_row *r, const struct gpu_columns *c)
+void gpu_print(const struct gpu_row *r, const struct gpu_columns *w)
 {
-    struct cell cells[COLUMNS];
-    struct column columns[COLUMNS];
-    const char *texts[COLUMNS];
-    int count = make_cells(r, c, cells);
-    split(cells, count, columns, texts);
-    table_row(stdout, columns, count, texts);
+    struct cells c;
+    make_cells(&c, r, w);
+    cells_row(stdout, &c);
     for (int i = 0; i < LIBRARIES; i++)
         if (*r->libraries[i].name)
-            print_library(r, &r->libraries[i], c);
+            print_library(r, &r->libraries[i], w);
     if (*r->triton.name)
-        print_library(r, &r->triton, c);
+        print_library(r, &r->triton, w);
     fflush(stdout);
 }
 
@@ -213,20 +149,6 @@ static void put_occupancy(const tw_occupancy *o, struct json *j)
     json_put_integer(j, "blocks_at_a_time", o->blocks);
 }
 
-static void put_values(const struct bench_row *b, struct json *j)
-{
-    json_put_bool(j, "ok", b->result == BENCH_PASS);
-    json_put_text(j, "result", result_names[b->result]);
-    if (b->compared) {
-        json_put_text(j, "compared", b->checked);
-        json_put_real(j, "max_error", b->error);
-        json_put_real(j, "worst_error", b->worst_error);
-        json_put_real(j, "tolerance", b->allowed);
-    }
-    if (*b->why)
-        json_put_text(j, "why", b->why);
-}
-
 void gpu_json(const struct gpu_row *r, struct json *j)
 {
     const struct bench_row *b = &r->common;
@@ -252,7 +174,7 @@ void gpu_json(const struct gpu_row *r, struct json *j)
     if (r->occupancy.threads > 0)
         put_occupancy(&r->occupancy, j);
     put_libraries(r, j);
-    put_values(b, j);
+    bench_json_values(b, result_names[b->result], j);
     json_close(j, '}');
 }
 

@@ -5,35 +5,10 @@
 #include <string.h>
 
 static const char *const result_names[] = {"PASS", "FAIL", "no ensures", "skipped"};
-enum { COLUMNS = 12 };
-
-struct cell {
-    struct column column;
-    char text[640];
-};
-struct cells {
-    struct cell list[COLUMNS];
-    int count;
-};
-
-static void add(struct cells *c, const char *title, int width, bool left, const char *text)
-{
-    struct cell *cell = &c->list[c->count++];
-    cell->column = (struct column){title, width, left};
-    snprintf(cell->text, sizeof cell->text, "%s", text);
-}
-
-/* With so many digits behind the point; "-" for what is not known. */
-static void add_number(struct cells *c, const char *title, int width, int digits, double v)
-{
-    char text[32];
-    snprintf(text, sizeof text, v > 0 ? "%.*f" : "-", digits, v);
-    add(c, title, width, false, text);
-}
 
 static void add_type(struct cells *c, const struct bench_row *r)
 {
-    add(c, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "-" : tw_dtype_name(r->dtype));
+    cells_add(c, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "-" : tw_dtype_name(r->dtype));
 }
 
 /* The largest error, what is wrong, and tuned values that are not the kernel's own. */
@@ -47,7 +22,7 @@ static void add_error(struct cells *c, const struct bench_row *r, int width)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "  " : "", r->why);
     if (*r->config && r->from && strcmp(r->from, "default") != 0 && at < sizeof text)
         snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config, r->from);
-    add(c, "error", width, true, text);
+    cells_add(c, "error", width, true, text);
 }
 
 static const struct library_row *best_of(const struct bench_row *r)
@@ -68,17 +43,17 @@ static void add_product(struct cells *c, const struct bench_row *r, const struct
     char word[24];
     add_type(c, r);
     if (w->batched)
-        add_number(c, "batch", 5, 0, (double)r->batch);
-    add_number(c, "m", 5, 0, (double)r->m);
-    add_number(c, "n", 5, 0, (double)r->n);
-    add_number(c, "k", 5, 0, (double)r->k);
-    add(c, "name", w->name_width, true, r->kernel);
-    add_number(c, "latency(ms)", 11, digits_of(r->ms), r->ms);
-    add_number(c, "gflops", 8, 2, r->gflops);
-    add_number(c, "/peer", 5, 3, best->ratio);
+        cells_add_number(c, "batch", 5, 0, (double)r->batch);
+    cells_add_number(c, "m", 5, 0, (double)r->m);
+    cells_add_number(c, "n", 5, 0, (double)r->n);
+    cells_add_number(c, "k", 5, 0, (double)r->k);
+    cells_add(c, "name", w->name_width, true, r->kernel);
+    cells_add_number(c, "latency(ms)", 11, digits_of(r->ms), r->ms);
+    cells_add_number(c, "gflops", 8, 2, r->gflops);
+    cells_add_number(c, "/peer", 5, 3, best->ratio);
     snprintf(word, sizeof word, "%.*s", (int)strcspn(best->name, " "), best->name);
-    add(c, "peer", 8, true, word);
-    add(c, "check", 5, true, result_names[r->result]);
+    cells_add(c, "peer", 8, true, word);
+    cells_add(c, "check", 5, true, result_names[r->result]);
     add_error(c, r, 0);
 }
 
@@ -86,21 +61,13 @@ static void add_product(struct cells *c, const struct bench_row *r, const struct
 static void add_other(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
 {
     add_type(c, r);
-    add(c, "name", w->name_width, true, r->kernel);
-    add_number(c, "latency(ms)", 11, digits_of(r->ms), r->ms);
-    add_number(c, "GB/s", 8, 2, r->gbytes);
-    add_number(c, "/copy", 5, 3, best_of(r)->ratio);
-    add(c, "check", 5, true, result_names[r->result]);
+    cells_add(c, "name", w->name_width, true, r->kernel);
+    cells_add_number(c, "latency(ms)", 11, digits_of(r->ms), r->ms);
+    cells_add_number(c, "GB/s", 8, 2, r->gbytes);
+    cells_add_number(c, "/copy", 5, 3, best_of(r)->ratio);
+    cells_add(c, "check", 5, true, result_names[r->result]);
     add_error(c, r, 8);
-    add(c, "sizes", 0, true, r->sizes);
-}
-
-static void split(const struct cells *c, struct column *columns, const char **texts)
-{
-    for (int i = 0; i < c->count; i++) {
-        columns[i] = c->list[i].column;
-        texts[i] = c->list[i].text;
-    }
+    cells_add(c, "sizes", 0, true, r->sizes);
 }
 
 static void make_cells(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
@@ -115,29 +82,18 @@ static void make_cells(struct cells *c, const struct bench_row *r, const struct 
 void bench_header(bool products, const struct bench_columns *w)
 {
     struct cells c;
-    struct column columns[COLUMNS];
-    const char *texts[COLUMNS];
     struct bench_row empty = {
         .kernel = "", .is_product = products, .dtype = TW_DTYPE_NONE, .best = -1};
     make_cells(&c, &empty, w);
-    split(&c, columns, texts);
-    table_header(stdout, columns, c.count);
-}
-
-static void print_cells(const struct cells *c)
-{
-    struct column columns[COLUMNS];
-    const char *texts[COLUMNS];
-    split(c, columns, texts);
-    table_row(stdout, columns, c->count, texts);
-    fflush(stdout);
+    cells_header(stdout, &c);
 }
 
 void bench_print(const struct bench_row *r, const struct bench_columns *w)
 {
     struct cells c;
     make_cells(&c, r, w);
-    print_cells(&c);
+    cells_row(stdout, &c);
+    fflush(stdout);
 }
 
 void bench_print_library(const struct bench_row *like, const struct library_row *l,
@@ -153,10 +109,10 @@ void bench_print_library(const struct bench_row *like, const struct library_row 
     row.config[0] = '\0';
     snprintf(row.why, sizeof row.why, "%s", l->note);
     make_cells(&c, &row, w);
-    struct cell *ends = &c.list[c.count]; /* no ratio and peer; PASS is for kernels */
-    ends[-4].text[0] = '\0';
-    snprintf(ends[-2].text, sizeof ends[-2].text, "%s", l->wrong ? "FAIL" : "");
-    print_cells(&c);
+    c.texts[c.count - 4][0] = '\0'; /* no ratio and peer; PASS is for kernels */
+    snprintf(c.texts[c.count - 2], CELL_BYTES, "%s", l->wrong ? "FAIL" : "");
+    cells_row(stdout, &c);
+    fflush(stdout);
 }
 
 /* --- JSON --- */
@@ -210,7 +166,7 @@ static void put_peers(const struct bench_row *r, struct json *j)
     const struct library_row *best = best_of(r);
     json_key(j, "peers");
     json_open(j, '[');
-    for (int i = 0; i < BENCH_PEERS && *r->peers[i].name; i++)
+    for (int i = 0; i < PEERS && *r->peers[i].name; i++)
         put_peer(r, &r->peers[i], j);
     json_close(j, ']');
     if (best->ms <= 0)
@@ -220,10 +176,10 @@ static void put_peers(const struct bench_row *r, struct json *j)
     json_put_real(j, "ratio", best->ratio);
 }
 
-static void put_values(const struct bench_row *r, struct json *j)
+void bench_json_values(const struct bench_row *r, const char *result, struct json *j)
 {
     json_put_bool(j, "ok", r->result == BENCH_PASS);
-    json_put_text(j, "result", result_names[r->result]);
+    json_put_text(j, "result", result);
     if (r->compared) {
         json_put_text(j, "compared", r->checked);
         json_put_real(j, "max_error", r->error);
@@ -249,6 +205,6 @@ void bench_json(const struct bench_row *r, struct json *j)
     }
     put_speed(r, j);
     put_peers(r, j);
-    put_values(r, j);
+    bench_json_values(r, result_names[r->result], j);
     json_close(j, '}');
 }

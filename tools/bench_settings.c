@@ -12,6 +12,14 @@ static const struct {
     tw_dtype type;
 } type_names[] = {{"int8", TW_I8}, {"fp8", TW_E4M3}, {"fp16", TW_F16}, {"fp32", TW_F32}};
 
+static int put_type(struct bench_types *x, const struct command *self, tw_dtype type)
+{
+    if (x->count == TYPES_MOST)
+        return usage_error(NULL, self, "--type: at most %d types", TYPES_MOST);
+    x->list[x->count++] = type;
+    return STATUS_OK;
+}
+
 static int add_type(struct bench_types *x, const struct command *self, const char *name)
 {
     tw_dtype type = tw_dtype_from_name(name);
@@ -23,9 +31,7 @@ static int add_type(struct bench_types *x, const struct command *self, const cha
                            "unknown type '%s'; there are f16, bf16, f32, "
                            "tf32, int8, fp8, …, and all",
                            name);
-    if (x->count < TYPES_MOST)
-        x->list[x->count++] = type;
-    return STATUS_OK;
+    return put_type(x, self, type);
 }
 
 /* --type f16,bf16 or all: each in turn. */
@@ -33,9 +39,9 @@ static int add_types(struct bench_types *x, const struct command *self, const ch
 {
     int status = STATUS_OK;
     if (strcmp(text, "all") == 0) {
-        for (size_t i = 0; i < sizeof every_type / sizeof *every_type; i++)
-            x->list[x->count++ % TYPES_MOST] = every_type[i];
-        return STATUS_OK;
+        for (size_t i = 0; i < sizeof every_type / sizeof *every_type && status == STATUS_OK; i++)
+            status = put_type(x, self, every_type[i]);
+        return status;
     }
     for (; *text && status == STATUS_OK; text += *text == ',') {
         char name[24];

@@ -1,5 +1,6 @@
 #include "bench_shapes.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static int add_file(struct shapes *x, const struct command *self, const char *pa
     char group[sizeof x->list->group];
     char *text = read_whole_file(path, NULL);
     if (!text) {
-        complain(NULL, "%s cannot be read", path);
+        complain(NULL, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;
     }
     write_group(group, sizeof group, path);

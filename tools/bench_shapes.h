@@ -15,10 +15,10 @@ struct shapes {
     bool batched; /* some have a batch */
 };
 
-/* -s, --dims, --batch, --all-sizes, -m -n -k (lists: every combination) and --suite NAME or FILE. A suite is a
- * text: "m n k [batch]" a line, '#' starts a comment; NAME is bench/suite/NAME.txt here or beside
- * the program's folder, "all" every one there. STATUS_OK, or a status after a message; the caller
- * frees `list`. */
+/* -s, --dims, --batch, --all-sizes, -m -n -k (lists: every combination) and --suite NAME or FILE. A
+ * suite is a text: "m n k [batch]" a line, '#' starts a comment; NAME is bench/suite/NAME.txt here
+ * or beside the program's folder, "all" every one there. STATUS_OK, or a status after a message;
+ * the caller frees `list`. */
 int shapes_gather(struct shapes *x, const struct command *self, const struct options *given);
 
 /* clang-format off */

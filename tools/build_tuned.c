@@ -267,7 +267,7 @@ int tuned_read(struct tuned *t, const char *path)
     char *text = path ? read_whole_file(path, NULL) : NULL, *rest = text;
     int status = STATUS_OK;
     if (path && !text) {
-        complain(NULL, "%s cannot be read: %s", path, strerror(errno));
+        complain(NULL, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;
     }
     for (int number = 1; rest && *rest && status == STATUS_OK; number++) {

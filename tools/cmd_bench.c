@@ -5,16 +5,7 @@
 #include "target.h"
 #include "tuned.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-bool bench_find_kernels(glob_t *found)
-{
-    char *pattern = source_path("kernels/matmul/*.tile");
-    bool ok = glob(pattern, 0, NULL, found) == 0;
-    free(pattern);
-    return ok;
-}
 
 /* Options of bench --device cuda alone. */
 static const char *const of_cuda[] = {"seconds", "rounds", "load", "triton", NULL};

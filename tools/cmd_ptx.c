@@ -227,7 +227,7 @@ static int run_and_report(struct ptx_command *p)
     if (s != TW_OK && s != TW_FAULT)
         return s == TW_CANCELLED || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
     int status = s == TW_OK ? ptx_given_write(&p->launch, &p->complaints) : STATUS_FAILED;
-    if (status == STATUS_USAGE)
+    if (s == TW_OK && status != STATUS_OK)
         return status;
     p->done = true;
     if (p->to_json) {

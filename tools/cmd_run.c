@@ -77,6 +77,8 @@ static const char *end_of_file(const char *text)
 static int take_file(struct run *r, const char *option, const char *name, char *file)
 {
     bool is_in = option[0] == 'i';
+    char why[256];
+    const char *wrong = is_in ? NULL : npy_may_write(file, why);
     struct given_array *o = array_by_name(r, name);
     char **place = o ? is_in ? &o->in : &o->out : NULL;
     int status = STATUS_OK;
@@ -90,6 +92,10 @@ static int take_file(struct run *r, const char *option, const char *name, char *
         status = usage_error(&r->complaints, r->given->command,
                              "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
                              name);
+    else if (wrong) {
+        complain(&r->complaints, "%s", wrong);
+        status = STATUS_USAGE;
+    }
     if (status != STATUS_OK) {
         free(file);
         return status;
@@ -431,7 +437,7 @@ static int write_outputs(struct run *r)
             free(written.data);
         if (wrong) {
             complain(&r->complaints, "%s", wrong);
-            return STATUS_USAGE;
+            return STATUS_FAILED;
         }
     }
     return STATUS_OK;

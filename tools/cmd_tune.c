@@ -264,7 +264,7 @@ static int open_store(struct tuning *t)
     if (s != TW_OK) {
         complain_library(NULL, t->program.ctx, s);
         complain_more(NULL, "--no-store tunes without keeping what is found");
-        return STATUS_FAILED;
+        return STATUS_USAGE;
     }
     return t->again ? STATUS_OK : find_stored(t);
 }

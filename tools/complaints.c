@@ -19,28 +19,29 @@ static void keep(struct complaints *c, tw_status status, const tw_message *m)
         c->status = status;
 }
 
-/* Prints `head`, the text and `tail`, and keeps the text. */
+/* What begins a complaint that is of no place in a program. */
+static const char head[] = "tilewright: ";
+
+/* Prints `before`, the text and `after`, and keeps the text. */
 __attribute__((format(printf, 5, 0))) static void say(struct complaints *c, tw_severity severity,
-                                                      const char *head, const char *tail,
+                                                      const char *before, const char *after,
                                                       const char *format, va_list args)
 {
     char *text = need_text_list(format, args);
     fflush(stdout);
-    fprintf(stderr, "%s%s\n%s", head, text, tail);
+    fprintf(stderr, "%s%s\n%s", before, text, after);
     keep(c, TW_BAD_ARGUMENT, &(tw_message){.severity = severity, .text = text});
     free(text);
 }
 
 int usage_error(struct complaints *c, const struct command *command, const char *format, ...)
 {
-    char *head = need_text("tilewright %s: ", command->name);
-    char *tail = need_text("(`tilewright help %s` shows how it is used)\n", command->name);
+    char *help = need_text("(`tilewright help %s` shows how it is used)\n", command->name);
     va_list args;
     va_start(args, format);
-    say(c, TW_ERROR, head, tail, format, args);
+    say(c, TW_ERROR, head, help, format, args);
     va_end(args);
-    free(head);
-    free(tail);
+    free(help);
     return STATUS_USAGE;
 }
 
@@ -48,7 +49,7 @@ void complain(struct complaints *c, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(c, TW_ERROR, "tilewright: ", "", format, args);
+    say(c, TW_ERROR, head, "", format, args);
     va_end(args);
 }
 
@@ -60,20 +61,39 @@ void complain_more(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
+/* Messages as the library renders them; an error without a place begins as all others do. */
+static void print_rendered(const char *text)
+{
+    static const char *const errors[] = {"error: ", "\033[1m\033[1;31merror: \033[0m"};
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+            size_t of_error = strlen(errors[i]);
+            if (strncmp(text, errors[i], of_error) == 0) {
+                fputs(head, stderr);
+                text += of_error;
+                length -= of_error;
+            }
+        }
+        fprintf(stderr, "%.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status)
 {
     const char *text = tw_context_messages(ctx);
-    size_t length = strlen(text);
-    if (!length) {
+    if (!*text) {
         complain(c, "%s", tw_status_text(status));
         if (c)
             c->status = status;
         return;
     }
     fflush(stdout);
-    fputs(text, stderr);
-    if (text[length - 1] != '\n')
-        fputc('\n', stderr);
+    if (status == TW_FAULT)
+        fputs(text, stderr);
+    else
+        print_rendered(text);
     tw_message m;
     for (int i = 0; tw_context_message(ctx, i, &m); i++)
         keep(c, status, &m);

@@ -23,7 +23,7 @@ struct complaints {
 
 /* In all of them `c` may be NULL: then nothing is kept. */
 
-/* Prints "tilewright NAME: …" and where help is; returns STATUS_USAGE. */
+/* Prints "tilewright: …" and where help is; returns STATUS_USAGE. */
 __attribute__((format(printf, 3, 4))) int
 usage_error(struct complaints *c, const struct command *command, const char *format, ...);
 /* Prints "tilewright: …"; for what is not the usage. */
@@ -31,7 +31,9 @@ __attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const 
 /* Prints an indented line behind a complaint. */
 __attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, const char *format,
                                                          ...);
-/* Prints what the library had to say, or the status's text when it had nothing. */
+/* Prints what the library had to say, or the status's text when it had nothing: "FILE:LINE:COLUMN:
+ * error: …" of a place in a program, else "tilewright: …" too. What is found in a kernel's run
+ * (TW_FAULT) stays as it is, as `check` prints it. */
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status);
 
 void complaints_json(const struct complaints *c, struct json *j); /* "status" and "messages" */

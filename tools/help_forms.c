@@ -144,11 +144,11 @@ static void man_page(FILE *out)
     fprintf(out, ".TH TILEWRIGHT 1 \"\" \"tilewright %s\" \"User commands\"\n", tw_version());
     fputs(".SH NAME\ntilewright \\- tile kernels, compiled and run\n"
           ".SH SYNOPSIS\n.B tilewright\n.I COMMAND\n[\\fIOPTIONS\\fR]\n"
-          ".SH DESCRIPTION\nCompiles tile kernels, programs that say what a GPU thread block does "
-          "with "
-          "tiles of matrices, runs them on the CPU, on NVIDIA GPUs and on a simulator, and checks "
-          "what "
-          "they do.\n.SH COMMANDS\n",
+          ".SH DESCRIPTION\n"
+          "Compiles tile kernels, programs that say what a GPU thread block does with tiles of "
+          "matrices,\nruns them on the CPU, on NVIDIA GPUs and on a simulator, and checks what "
+          "they do.\n"
+          ".SH COMMANDS\n",
           out);
     for (const struct command *const *c = command_list; *c; c++)
         man_command(out, *c);

@@ -239,7 +239,8 @@ static const char *read_data(FILE *f, const char *path, tw_array *out, char *why
     if (fread(out->data, 1, (size_t)bytes, f) != (size_t)bytes) {
         free(out->data);
         out->data = NULL;
-        snprintf(why, WHY, "%s cannot be read", path);
+        snprintf(why, WHY, "cannot read `%s`: %s", path,
+                 ferror(f) ? strerror(errno) : "it became shorter");
         return why;
     }
     return NULL;
@@ -267,7 +268,7 @@ const char *npy_read(const char *path, tw_array *out, char why[256])
     *out = (tw_array){.dtype = TW_DTYPE_NONE};
     FILE *f = fopen(path, "rb");
     if (!f) {
-        snprintf(why, WHY, "%s: %s", path, strerror(errno));
+        snprintf(why, WHY, "cannot read `%s`: %s", path, strerror(errno));
         return why;
     }
     const char *wrong = read_open(f, path, out, why);
@@ -300,10 +301,36 @@ static bool write_content(FILE *f, const tw_array *a)
            fwrite(a->data, 1, bytes, f) == bytes;
 }
 
-const char *npy_write(const char *path, const tw_array *array, char why[256])
+/* A device is written itself, a file by way of one beside it. */
+static bool is_device(const char *path)
 {
     struct stat info;
-    bool device = stat(path, &info) == 0 && !S_ISREG(info.st_mode); /* /dev/null is not replaced */
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+const char *npy_may_write(const char *path, char why[256])
+{
+    struct stat info;
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = malloc(length + 3);
+    if (!folder)
+        return "out of memory";
+    snprintf(folder, length + 3, "%.*s.", (int)length, path);
+    bool ok = access(is_device(path) ? path : folder, W_OK) == 0;
+    if (ok && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        ok = false;
+    }
+    if (!ok)
+        snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
+    free(folder);
+    return ok ? NULL : why;
+}
+
+const char *npy_write(const char *path, const tw_array *array, char why[256])
+{
+    bool device = is_device(path); /* /dev/null is not replaced */
     size_t size = strlen(path) + 32;
     char *beside = malloc(size);
     if (!beside)
@@ -319,7 +346,7 @@ const char *npy_write(const char *path, const tw_array *array, char why[256])
     if (ok && !device)
         ok = rename(beside, path) == 0;
     if (!ok) {
-        snprintf(why, WHY, "%s: %s", path, strerror(errno));
+        snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
         if (f && !device)
             remove(beside);
     }

@@ -8,6 +8,9 @@
  * `why`). Whatever the header says, no more is allocated than the file holds. */
 const char *npy_read(const char *path, tw_array *out, char why[256]);
 
+/* Whether a file of that path can be written, before there is something to write. NULL, or why not.
+ */
+const char *npy_may_write(const char *path, char why[256]);
 /* Writes beside the file and renames: the old content or the new, never half. NULL, or what is
  * wrong. */
 const char *npy_write(const char *path, const tw_array *array, char why[256]);

@@ -39,7 +39,7 @@ bool find_product(tw_kernel *k, struct product_of *out)
         if (*place >= 0 || (!p.is_const && c != 1) || (p.is_const && !a && !b) ||
             (rank && rank != p.rank))
             return false;
-        *place = i;
+        *place = arrays - 1;
         rank = p.rank;
         out->a_turned |= p.is_const && a < 0;
         out->b_turned |= p.is_const && !a && b < 0;

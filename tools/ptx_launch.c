@@ -242,6 +242,7 @@ static int read_arguments(struct ptx_given *g, const struct options *o, uint64_t
 /* "2=C.npy" */
 static int read_outs(struct ptx_given *g, const struct options *o)
 {
+    char why[256];
     for (const struct option_use *u = NULL; (u = options_next(o, "out", u));) {
         const char *text = u->values[0], *equals = strchr(text, '=');
         char *end;
@@ -252,6 +253,11 @@ static int read_outs(struct ptx_given *g, const struct options *o)
         if (index >= g->count || !g->list[index].is_array)
             return usage_error(o->complaints, o->command, "--out %s: argument %ld is no array",
                                text, index);
+        const char *bad = npy_may_write(equals + 1, why);
+        if (bad) {
+            complain(o->complaints, "%s", bad);
+            return STATUS_USAGE;
+        }
         free(g->list[index].out);
         g->list[index].out = need_text("%s", equals + 1);
     }
@@ -353,7 +359,7 @@ int ptx_given_write(const struct ptx_given *g, struct complaints *c)
             free(written.data);
         if (bad) {
             complain(c, "%s", bad);
-            return STATUS_USAGE;
+            return STATUS_FAILED;
         }
     }
     return STATUS_OK;

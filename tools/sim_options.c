@@ -14,7 +14,7 @@ int sim_options_read(struct sim_options *s, const struct options *o)
     if (!options_integer(o, "step-limit", 1, INT64_MAX / 2, &s->options.step_limit))
         return STATUS_USAGE;
     if (path && !(s->suppressions = read_whole_file(path, NULL))) {
-        complain(o->complaints, "%s: %s", path, strerror(errno));
+        complain(o->complaints, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;
     }
     s->options.suppressions = s->suppressions;

@@ -35,8 +35,36 @@ void table_row(FILE *out, const struct column *columns, int count, const char *c
 
 void table_header(FILE *out, const struct column *columns, int count)
 {
-    const char *titles[16];
-    for (int i = 0; i < count && i < 16; i++)
+    const char *titles[CELLS_MOST];
+    for (int i = 0; i < count && i < CELLS_MOST; i++)
         titles[i] = columns[i].title;
     table_row(out, columns, count, titles);
+}
+
+/* --- cell by cell --- */
+
+void cells_add(struct cells *c, const char *title, int width, bool left, const char *text)
+{
+    c->columns[c->count] = (struct column){title, width, left};
+    snprintf(c->texts[c->count++], CELL_BYTES, "%s", text);
+}
+
+void cells_add_number(struct cells *c, const char *title, int width, int digits, double v)
+{
+    char text[32];
+    snprintf(text, sizeof text, v > 0 ? "%.*f" : "-", digits, v);
+    cells_add(c, title, width, false, text);
+}
+
+void cells_header(FILE *out, const struct cells *c)
+{
+    table_header(out, c->columns, c->count);
+}
+
+void cells_row(FILE *out, const struct cells *c)
+{
+    const char *texts[CELLS_MOST];
+    for (int i = 0; i < c->count; i++)
+        texts[i] = c->texts[i];
+    table_row(out, c->columns, c->count, texts);
 }

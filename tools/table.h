@@ -14,4 +14,17 @@ struct column {
 void table_header(FILE *out, const struct column *columns, int count);
 void table_row(FILE *out, const struct column *columns, int count, const char *const *cells);
 
+/* A row made cell by cell, each with its column. */
+enum { CELLS_MOST = 16, CELL_BYTES = 640 };
+struct cells {
+    struct column columns[CELLS_MOST];
+    char texts[CELLS_MOST][CELL_BYTES];
+    int count;
+};
+void cells_add(struct cells *c, const char *title, int width, bool left, const char *text);
+/* With so many digits behind the point; "-" for what is not known, 0 or less. */
+void cells_add_number(struct cells *c, const char *title, int width, int digits, double v);
+void cells_header(FILE *out, const struct cells *c); /* the columns' titles */
+void cells_row(FILE *out, const struct cells *c);
+
 #endif

@@ -13,8 +13,8 @@
 /* Exit statuses. */
 enum {
     STATUS_OK = 0,
-    STATUS_FAILED = 1, /* a check failed, or values are wrong */
-    STATUS_USAGE = 2   /* bad usage, or a program that does not compile */
+    STATUS_FAILED = 1, /* begun, with a bad end: values are wrong, a result cannot be written */
+    STATUS_USAGE = 2   /* not begun: bad usage, a program that does not compile, no such file */
 };
 
 struct command {

@@ -455,7 +455,7 @@ int tune_store_command(const struct command *self, const struct options *given)
         tw_status s = tw_store_open(c.ctx, options_value(given, "store"), &c.store);
         if (s != TW_OK)
             complain_library(NULL, c.ctx, s);
-        status = s == TW_OK ? act(&c) : STATUS_FAILED;
+        status = s == TW_OK ? act(&c) : STATUS_USAGE;
     }
     program_close(&c.program);
     free(c.wanted);

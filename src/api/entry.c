@@ -6,9 +6,9 @@
  * program (launch_sizes.h), and the kernel is launched with one call of the driver. Whatever that
  * way cannot vouch for (the first start of a variant, an argument that is refused, workspace, a
  * thread without a context) goes the other way: under the entry's lock, with the machinery of
- * launches and its messages. On the host what is started runs on the thread that starts it, with the
- * pool of the context that the entry came from where no other has it; only a new variant, and what
- * is to be said of a fault, takes the lock.
+ * launches and its messages. On the host what is started runs on the thread that starts it, with
+ * the pool of the context that the entry came from where no other has it; only a new variant, and
+ * what is to be said of a fault, takes the lock.
  *
  * For that an entry has a context of its own with the module compiled afresh, so nothing that is
  * done elsewhere with the context that it came from meets it.
@@ -453,9 +453,7 @@ struct fault_call {
 static tw_status say_fault(void *user)
 {
     const struct fault_call *c = user;
-    if (c->fault->kind != CPU_NO_MEMORY && c->fault->kind != CPU_CANCELLED)
-        report_fault(c->ctx, c->fault);
-    return fault_status(c->fault->kind);
+    return host_outcome(c->ctx, c->fault->kind, c->fault);
 }
 
 /* How long arrays are is the caller's word: as long as anything can be. */

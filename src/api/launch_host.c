@@ -12,7 +12,7 @@ static bool varies(const int thread[3])
     return thread[0] >= 0 && thread[1] >= 0 && thread[2] >= 0;
 }
 
-void report_fault(tw_context *ctx, const struct cpu_fault *f)
+static void report_fault(tw_context *ctx, const struct cpu_fault *f)
 {
     struct diag *d = &ctx->diag;
     diag_error(d, f->loc, "%s", f->message);
@@ -29,7 +29,7 @@ void report_fault(tw_context *ctx, const struct cpu_fault *f)
                   f->block[1], f->block[2]);
 }
 
-tw_status fault_status(enum cpu_fault_kind kind)
+static tw_status status_of(enum cpu_fault_kind kind)
 {
     switch (kind) {
     case CPU_OK: return TW_OK;
@@ -41,10 +41,12 @@ tw_status fault_status(enum cpu_fault_kind kind)
     }
 }
 
-/* Whether the messages should describe it: the others have a text of their own, or nothing to say. */
-static bool has_words(enum cpu_fault_kind kind)
+tw_status host_outcome(tw_context *ctx, enum cpu_fault_kind kind, const struct cpu_fault *f)
 {
-    return kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED;
+    bool has_words = kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED;
+    if (has_words)
+        report_fault(ctx, f);
+    return status_of(kind);
 }
 
 struct cpu_options host_options(tw_context *ctx)
@@ -70,9 +72,7 @@ tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs
     for (int i = 0; i < runs && kind == CPU_OK; i++)
         kind = cpu_launch(l->variant->program, args, &options, &fault);
     *milliseconds = 1e3 * (platform_seconds() - from) / runs;
-    if (has_words(kind))
-        report_fault(l->ctx, &fault);
-    return fault_status(kind);
+    return host_outcome(l->ctx, kind, &fault);
 }
 
 /* --- in the background --- */
@@ -96,7 +96,7 @@ static void run_begun(void *user)
     struct cpu_options options = host_options(l->ctx);
     b->kind = cpu_launch(b->variant->program, b->args, &options, &b->fault);
     if (b->done)
-        b->done(b->user, l, fault_status(b->kind));
+        b->done(b->user, l, status_of(b->kind));
 }
 
 static tw_status begin_call(void *user)
@@ -116,6 +116,7 @@ static tw_status begin_call(void *user)
         return TW_NO_MEMORY;
     memcpy(l->begun.args, args, (size_t)info->param_count * sizeof *args);
     l->begun.variant = l->variant;
+    l->begun.kind = CPU_CANCELLED; /* as it stays in a forked process */
     l->begun.job = (struct platform_job){.run = run_begun, .user = l};
     platform_queue_add(ctx->queue, &l->begun.job);
     return TW_OK;
@@ -129,7 +130,7 @@ tw_status tw_launch_begin(tw_launch *l, void (*done)(void *user, tw_launch *l, t
     if (l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_begin: the kernel is a GPU's: tw_launch_start "
                                       "does not wait either");
-    if (l->begun.variant && platform_job_waiting(&l->begun.job))
+    if (l->begun.variant && platform_job_waiting(l->ctx->queue, &l->begun.job))
         return context_refuse(l->ctx, "tw_launch_begin: the launch is under way: tw_launch_wait "
                                       "for it first, or make another of the same kernel");
     l->begun.variant = NULL;
@@ -145,9 +146,7 @@ static tw_status wait_call(void *user)
         return TW_OK;
     launch_settle(l);
     l->begun.variant = NULL;
-    if (has_words(l->begun.kind))
-        report_fault(l->ctx, &l->begun.fault);
-    return fault_status(l->begun.kind);
+    return host_outcome(l->ctx, l->begun.kind, &l->begun.fault);
 }
 
 tw_status tw_launch_wait(tw_launch *l)

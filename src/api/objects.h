@@ -220,8 +220,9 @@ tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs
                          double *milliseconds);
 /* How a launch of this context runs on the host; for several threads at once. */
 struct cpu_options host_options(tw_context *ctx);
-void report_fault(tw_context *ctx, const struct cpu_fault *f);
-tw_status fault_status(enum cpu_fault_kind kind);
+/* What came of one, in public terms; reports what has no text of its own. kind CPU_OK: f is not
+ * looked at. */
+tw_status host_outcome(tw_context *ctx, enum cpu_fault_kind kind, const struct cpu_fault *f);
 void context_settle(tw_context *ctx); /* waits for all launches that were begun */
 void launch_settle(tw_launch *l);     /* for this one */
 

@@ -380,8 +380,6 @@ bool platform_cache_folder(const char *name, char *out, size_t size)
     return length > 0 && (size_t)length < size;
 }
 
-/* --- locks --- */
-
 /* --- other programs --- */
 
 extern char **environ;

@@ -13,8 +13,8 @@ double platform_seconds(void); /* monotonic */
 void platform_yield(void);
 void *platform_thread(void); /* an address that no other thread has while this one runs */
 
-/* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order, on
- * whatever threads, and returns when all are done. A task must not wait for another to start. */
+/* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order,
+ * on whatever threads, and returns when all are done. A task must not wait for another to start. */
 struct parallel {
     void (*run)(void *user, int count, void (*task)(void *argument, int index), void *argument);
     void *user;
@@ -33,21 +33,19 @@ void platform_pool_run(void *pool, int count, void (*task)(void *argument, int i
                        void *argument);
 
 /* Jobs done one after the other, in the order in which they were added, on a thread of the queue's
- * own. NULL: no memory, or no thread can be started. It is freed once all are done. */
+ * own. NULL: no memory, or no thread can be started. It is freed once all are done. A forked
+ * process has none of the jobs that were waiting: its queue is empty, with a thread of its own. */
 struct platform_job {
     void (*run)(void *user);
     void *user;
     struct platform_job *next;
     atomic_bool waiting; /* the queue's: until it is done */
 };
-static inline bool platform_job_waiting(struct platform_job *job)
-{
-    return atomic_load(&job->waiting);
-}
 struct platform_queue;
 struct platform_queue *platform_queue_new(const struct allocator *allocator);
 void platform_queue_free(struct platform_queue *q);                          /* NULL: fine */
 void platform_queue_add(struct platform_queue *q, struct platform_job *job); /* stays until done */
+bool platform_job_waiting(struct platform_queue *q, const struct platform_job *job);
 /* Until the job is done; NULL: until all are. */
 void platform_queue_wait(struct platform_queue *q, const struct platform_job *job);
 

@@ -248,7 +248,7 @@ struct platform_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct platform_job *first, **last; /* not done yet; the first is being done */
-    bool ending;
+    bool ending, threaded;              /* threaded: else whoever adds a job does it */
 };
 
 static void *queue_thread(void *argument)
@@ -274,17 +274,37 @@ static void *queue_thread(void *argument)
     return NULL;
 }
 
+static bool queue_begin(struct platform_queue *q)
+{
+    q->process = getpid();
+    q->first = NULL;
+    q->last = &q->first;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    q->threaded = start_thread(&q->thread, queue_thread, q);
+    return q->threaded;
+}
+
+/* Of a forked process: neither the thread nor what it was to do is there. */
+static void renew_forked(struct platform_queue *q)
+{
+    if (q->process == getpid())
+        return;
+    for (struct platform_job *job = q->first; job; job = job->next)
+        job->waiting = false;
+    queue_begin(q);
+}
+
 struct platform_queue *platform_queue_new(const struct allocator *allocator)
 {
     struct platform_queue *q = allocator->resize(allocator->user, NULL, 0, sizeof *q);
     if (!q)
         return NULL;
-    *q = (struct platform_queue){.allocator = *allocator, .process = getpid()};
-    q->last = &q->first;
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->changed, NULL);
-    if (start_thread(&q->thread, queue_thread, q))
+    *q = (struct platform_queue){.allocator = *allocator};
+    if (queue_begin(q))
         return q;
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
     allocator->resize(allocator->user, q, sizeof *q, 0);
     return NULL;
 }
@@ -298,7 +318,8 @@ void platform_queue_free(struct platform_queue *q)
         q->ending = true;
         pthread_cond_broadcast(&q->changed);
         pthread_mutex_unlock(&q->lock);
-        pthread_join(q->thread, NULL);
+        if (q->threaded)
+            pthread_join(q->thread, NULL);
         pthread_cond_destroy(&q->changed);
         pthread_mutex_destroy(&q->lock);
     }
@@ -308,6 +329,11 @@ void platform_queue_free(struct platform_queue *q)
 
 void platform_queue_add(struct platform_queue *q, struct platform_job *job)
 {
+    renew_forked(q);
+    if (!q->threaded) {
+        job->run(job->user);
+        return;
+    }
     pthread_mutex_lock(&q->lock);
     job->waiting = true;
     job->next = NULL;
@@ -317,8 +343,15 @@ void platform_queue_add(struct platform_queue *q, struct platform_job *job)
     pthread_mutex_unlock(&q->lock);
 }
 
+bool platform_job_waiting(struct platform_queue *q, const struct platform_job *job)
+{
+    renew_forked(q);
+    return job->waiting;
+}
+
 void platform_queue_wait(struct platform_queue *q, const struct platform_job *job)
 {
+    renew_forked(q);
     pthread_mutex_lock(&q->lock);
     while (job ? job->waiting : q->first != NULL)
         pthread_cond_wait(&q->changed, &q->lock);

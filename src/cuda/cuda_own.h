@@ -47,8 +47,8 @@ struct cuda_module {
     int64_t shared_bytes; /* dynamic, that the function may use so far */
 };
 
-/* Makes the device's context current; cuda_leave undoes it. Not to be nested. One that is
- * lost is refused, but for freeing. */
+/* Makes the device's context current; cuda_leave undoes it. Not to be nested. One that is lost is
+ * refused, but for freeing. */
 bool cuda_enter(struct cuda *c, char why[CUDA_WHY]);
 bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY]);
 /* To load programs and to allocate. While a stream is captured, by whatever thread, the driver else

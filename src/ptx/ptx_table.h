@@ -143,9 +143,9 @@ enum ptx_op {
     PTX_OP_COUNT
 };
 
-/* One modifier of these is there, or, if optional, none. In the table a group is a word that says so
- * and how many, then the modifiers: there are thousands, and a pointer to each would cost a library
- * ten times as much, in relocations above all. */
+/* One modifier of these is there, or, if optional, none. In the table a group is a word that says
+ * so and how many, then the modifiers: there are thousands, and a pointer to each would cost a
+ * library ten times as much, in relocations above all. */
 struct ptx_group {
     const uint16_t *mods;
     uint8_t count;

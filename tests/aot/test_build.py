@@ -235,7 +235,7 @@ def test_tuned(tool, folder):
                        ('{"kernel": "matmul_auto", "target": "sm_80", "tune": {"BM": 2048}}', "with the tuned values of")):
         open(path, "w").write(line + "\n")
         refused(tool, build, text)
-    refused(tool, [*build, "--tuned", "/nowhere"], "/nowhere cannot be read")
+    refused(tool, [*build, "--tuned", "/nowhere"], "cannot read `/nowhere`: No such file")
 
 
 def test_tuned_unused(tool, folder):

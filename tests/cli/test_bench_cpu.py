@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -67,6 +68,7 @@ def check_all(tool, folder):
     expect("heads = 2," in found["attention / f32 product's rate"]["note"], found["attention / f32 product's rate"])
     with open(f"{folder}/cpu.md") as kept:
         expect(kept.read().count("\n| ") == len(found) + 1, found)  # and the heads
+    expect(re.search(r"^ +value +goal +at least  figure", text, re.M), text)
     expect("OpenBLAS 9.8.7 (SkylakeX); BLIS 7.6.5; oneDNN 2.6.3" in text, text)
 
 
@@ -89,6 +91,8 @@ def check_absent_and_wrong(tool, folder):
     expect("oneDNN" in found["matmul_v2 32x32x32 / fastest library"]["note"] and "wrong: matmul_v2" in text, text)
     result = call([sys.executable, "bench/cpu.py", "nosuch", "--tool", tool])
     expect(result.status == 2 and "there are f32, ragged" in result.err, result)
+    result = call([sys.executable, "bench/cpu.py", "--tool", f"{folder}/nosuch"])
+    expect(result.status == 2 and "nosuch; ./dev build makes it" in result.err, result)
     with open(f"{folder}/table.txt", "w") as table:
         table.write("f32 kernels/matmul/tuned.tile f32 32x32x32 NOSUCH=7\nragged kernels/no.tile f32 32x32x32 -\n")
     _, report, _ = figures(tool, folder, 1)
@@ -110,7 +114,7 @@ def check_verdicts():
 def check_table(tool):
     """The table that ships: its kernels are here and take its types and values, at sizes that take no time."""
     small = {"rows": 8, "cols": 20, "heads": 2, "nq": 32, "nk": 40}
-    for line in cpu.read_lines("bench/configurations_cpu.txt"):
+    for line in cpu.read_table("bench/configurations_cpu.txt", cpu.Line):
         expect(line.pattern == "-" or glob.glob(line.pattern), f"there is no {line.pattern}")
         if not line.files or len(line.files) > 1:
             continue

@@ -65,6 +65,8 @@ def check_failing(tool, folder):
     expect(not parts["wrong"]["ok"] and "NOSUCH" in parts["wrong"]["rows"][0]["why"], parts)
     result = call([sys.executable, "bench/gpu.py", "nosuch", "--tool", tool])
     expect(result.status == 2 and "there are" in result.err, result)
+    absent = call(["env", "FAKE_CUDA_DEVICES=0", sys.executable, "bench/gpu.py", "--tool", tool, "--out", folder])
+    expect(absent.status == 2 and absent.out == "" and absent.err.startswith("tilewright: no GPU to run on: ") and absent.err.count("\n") == 1, absent)
     shown = call([sys.executable, "bench/gpu.py", "--help"])
     expect(shown.status == 0 and "parts: prepare, ladder, " in " ".join(shown.out.split()), shown)
 

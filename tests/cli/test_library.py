@@ -47,11 +47,11 @@ def exported(library):
 
 def launch_times(library, folder):
     """{way: least microseconds}"""
-    program = os.path.join(folder, "speed_launch")
+    program = os.path.join(folder, "launch_cpu")
     subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-D_POSIX_C_SOURCE=200809L", "-I", os.path.join(ROOT, "include"),
-                    os.path.join(ROOT, "tests", "cli", "speed_launch.c"), library, "-Wl,-rpath," + os.path.dirname(library),
+                    os.path.join(ROOT, "bench", "launch_cpu.c"), library, "-Wl,-rpath," + os.path.dirname(library),
                     "-o", program], check=True)
-    return {way: float(us) for us, way in (line.split() for line in output(program).splitlines())}
+    return {words[0]: float(words[-2]) for words in map(str.split, output(program).splitlines())}
 
 
 def undocumented():

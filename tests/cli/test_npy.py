@@ -112,10 +112,13 @@ def test_misfits(tool, folder):
             fail(f"misfit {a.shape}: {result}")
     np.save(f"{folder}/a.npy", np.zeros(3, "f4"))
     for options, text in ((["--type", "T=f16"], "f16"), (["--set", "n=4"], "`n`"), (["--in", "x=a.npy"], "'x'"), (["--out", "a=b.npy"], "const"),
-                          (["--in", "c=missing.npy"], "missing.npy"), (["--out", "c=no/where.npy"], "no/where.npy")):
+                          (["--in", "c=missing.npy"], "missing.npy"), (["--out", "c=no/where.npy"], "cannot write `no/where.npy`"), (["--out", "c=."], "directory")):
         result = run(tool, folder, *options)
         if result.status != 2 or text not in result.err:
             fail(f"{options}: expected '{text}': {result}")
+    full = run(tool, folder, "--out", "c=/dev/full")
+    if full.status != 1 or "cannot write `/dev/full`: No space left" not in full.err:
+        fail(f"a device that is full: {full}")
     if any(".part-" in f for f in os.listdir(folder)):
         fail("a half-written file was left")
 

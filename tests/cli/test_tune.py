@@ -231,19 +231,19 @@ def check_many(t):
 def check_stores(t):
     """What is no store is refused with the way out; a deleted one begins anew."""
     damaged = t.write("damaged.db", "this is no database at all, but long enough to be looked at as one\n" * 20)
-    said = t.command(1, "--list", "--store", damaged).err
+    said = t.command(2, "--list", "--store", damaged).err
     expect("damaged" in said and "move it away" in said, said)
     expect(open(damaged).read().startswith("this is no database"), "a damaged store is left as it is")
     foreign = os.path.join(t.folder, "foreign.db")
     sqlite3.connect(foreign).execute("CREATE TABLE other (a)")
-    said = t.command(1, *TUNED, "--store", foreign).err
+    said = t.command(2, *TUNED, "--store", foreign).err
     expect("no store of tuned values" in said and "--no-store" in said, said)
     expect(sqlite3.connect(foreign).execute("PRAGMA journal_mode").fetchone() == ("delete",), "another's file is left as it is")
-    expect("newer" in t.command(1, "--list", "--store", newer_store(t)).err, "newer")
+    expect("newer" in t.command(2, "--list", "--store", newer_store(t)).err, "newer")
     for path, why in ((f"{damaged}/tuned.db", "this user may write"), (t.folder, "can be read and written")):
-        said = t.command(1, "--list", "--store", path).err
+        said = t.command(2, "--list", "--store", path).err
         expect(why in said and "name another store with --store" in said, said)
-    said = t.command(1, "--list", TILEWRIGHT_SQLITE="/no/such.so").err
+    said = t.command(2, "--list", TILEWRIGHT_SQLITE="/no/such.so").err
     expect("TILEWRIGHT_SQLITE" in said, said)
     for name in (t.store, t.store + "-wal", t.store + "-shm"):
         if os.path.exists(name):

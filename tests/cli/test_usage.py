@@ -100,13 +100,13 @@ def test_misspelt(tool):
     small = ["--set", "m=3,n=3,k=3", "--fill", "rand"]
     expect(tool, ["run", SHARED, *small, "--seed", "-1"], 2, err="--seed -1: expected an integer from 0")
     expect(tool, ["check", "any.ptx", "--seed", "-1"], 2, err="--seed -1: expected an integer from 0")
-    expect(tool, ["check", SHARED, "--copies", "late"], 2, err="check: --copies is for run; check tries both")
-    expect(tool, ["check", SHARED, "--verify"], 2, err="check: --verify is for run\n")
-    expect(tool, ["show", SHARED, "--repeat", "3"], 2, err="show: --repeat is for run and bench\n")
+    expect(tool, ["check", SHARED, "--copies", "late"], 2, err="tilewright: --copies is for run; check tries both")
+    expect(tool, ["check", SHARED, "--verify"], 2, err="tilewright: --verify is for run\n")
+    expect(tool, ["show", SHARED, "--repeat", "3"], 2, err="tilewright: --repeat is for run and bench\n")
     if "--copies" in call([tool, "help", "check"]).out:
         fail("help lists an option of another command")
     for name in ("counters", "seed=3", "sm=sm_90"):
-        expect(tool, ["check", SHARED, f"--{name}"], 2, err=f"tilewright check: --{name.split('=')[0]} is for PTX and CUDA C, not for {SHARED}\n")
+        expect(tool, ["check", SHARED, f"--{name}"], 2, err=f"tilewright: --{name.split('=')[0]} is for PTX and CUDA C, not for {SHARED}\n")
     for option, device in (("--device", "gpu"), ("--target", "gpu"), ("--device", "CPU")):
         refused = expect(tool, ["run" if option == "--device" else "show", SHARED, option, device], 2, err="cuda (the GPU that is here; cuda:1 the second), sm_80 and up")
         if "did you mean" in refused.err:
@@ -162,7 +162,7 @@ def test_json(tool, folder):
         fail(f"devices --json: {devices}")
     if len(devices) == 1:
         missing = {expect(tool, ["run", "two.tile:one", "--device", name], 2, out="", cwd=folder).err for name in ("cuda", "sm_90")}
-        if len(missing) != 1 or not missing.pop().startswith("error: no GPU to run on: "):
+        if len(missing) != 1 or not missing.pop().startswith("tilewright: no GPU to run on: "):
             fail(f"no GPU is said in two ways: {missing}")
 
 

@@ -19,7 +19,7 @@ def main():
         command = shlex.split((comments(text, "command") or ["check --no-run"])[0])
         name = os.path.basename(path)
         result = call([tool, command[0], name, *command[1:]], cwd=os.path.dirname(os.path.abspath(path)))
-        wanted = [1, 2] if "error: " in result.err else [0]
+        wanted = [1, 2] if "error: " in result.err or result.err.startswith("tilewright: ") else [0]
         if result.status not in wanted:
             fail(f"{path}: status {result.status}, expected {wanted}: {result}")
         if not result.err:

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { LENGTH = 1024, BLOCK = 64 };
 
@@ -191,6 +193,41 @@ static void the_context_is_free_meanwhile(void **state)
     free(c);
 }
 
+/* What the process was at when it was forked is lost there, and may be begun again. */
+static int try_forked(struct engine *e, tw_launch *second, const float *c)
+{
+    alarm(20);
+    if (tw_launch_wait(second) != TW_CANCELLED || tw_launch_begin(second, NULL, NULL) != TW_OK ||
+        tw_launch_wait(second) != TW_OK || tw_launch_run(e->launch) != TW_OK)
+        return 1;
+    expect_scaled(e, c, LENGTH, 5);
+    tw_context_free(e->ctx);
+    return 0;
+}
+
+static void a_forked_process_goes_on(void **state)
+{
+    (void)state;
+    struct engine e;
+    struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    static float c[LENGTH];
+    int status = 1;
+    open_engine(&e, NULL);
+    tw_launch *second = new_launch(&e, c, 5);
+    pthread_mutex_lock(&gate.lock);
+    ok(&e, tw_launch_begin(e.launch, pass_gate, &gate));
+    ok(&e, tw_launch_begin(second, NULL, NULL));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(try_forked(&e, second, c));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    pthread_mutex_unlock(&gate.lock);
+    ok(&e, tw_launch_wait(second));
+    expect_scaled(&e, c, LENGTH, 5);
+    tw_context_free(e.ctx);
+}
+
 static void what_went_wrong_is_said_by_wait(void **state)
 {
     (void)state;
@@ -309,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_pool_gives_the_same),
         cmocka_unit_test(begun_launches_end_in_order),
         cmocka_unit_test(the_context_is_free_meanwhile),
+        cmocka_unit_test(a_forked_process_goes_on),
         cmocka_unit_test(what_went_wrong_is_said_by_wait),
         cmocka_unit_test(an_entry_runs_by_position),
         cmocka_unit_test(threads_start_an_entry_at_the_same_time),

@@ -150,6 +150,45 @@ static void add_digit(void *user)
     *number = *number * 10 + *number % 10 + 1;
 }
 
+struct gate {
+    atomic_bool open;
+};
+
+static void wait_at(void *user)
+{
+    struct gate *g = user;
+    while (!atomic_load(&g->open))
+        platform_yield();
+}
+
+/* Nor the queue's thread, nor the jobs of the process that it comes from. */
+static void a_queue_survives_a_fork(void **state)
+{
+    (void)state;
+    struct gate gate = {false};
+    int number = 0;
+    struct platform_queue *q = platform_queue_new(&allocator_libc);
+    struct platform_job before = {.run = wait_at, .user = &gate};
+    struct platform_job after = {.run = add_digit, .user = &number};
+    platform_queue_add(q, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        platform_queue_wait(q, NULL);
+        bool forgotten = !platform_job_waiting(q, &before);
+        platform_queue_add(q, &after);
+        platform_queue_wait(q, &after);
+        platform_queue_free(q);
+        _exit(forgotten && number == 1 ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(platform_job_waiting(q, &before));
+    atomic_store(&gate.open, true);
+    platform_queue_free(q);
+}
+
 static void a_queue_keeps_the_order(void **state)
 {
     (void)state;
@@ -162,7 +201,7 @@ static void a_queue_keeps_the_order(void **state)
     }
     platform_queue_wait(q, &jobs[3]);
     assert_int_equal(number, 1234);
-    assert_false(platform_job_waiting(&jobs[0]));
+    assert_false(platform_job_waiting(q, &jobs[0]));
     platform_queue_wait(q, NULL);
     platform_queue_free(q);
 }
@@ -369,6 +408,7 @@ int main(void)
         cmocka_unit_test(tasks_run_at_the_same_time),
         cmocka_unit_test(a_pool_survives_a_fork),
         cmocka_unit_test(a_queue_keeps_the_order),
+        cmocka_unit_test(a_queue_survives_a_fork),
         cmocka_unit_test(cores_and_clock),
         cmocka_unit_test_setup_teardown(a_file_is_written_read_and_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_link_keeps_being_one, set_up, tear_down),
