@@ -136,6 +136,7 @@ _SIGNATURES = {
     "tw_launch_array": (c_int, c_void_p, c_char_p, c_char_p),
     "tw_launch_prepare": (c_int, c_void_p),
     "tw_launch_run": (c_int, c_void_p),
+    "tw_launch_start": (c_int, c_void_p, c_void_p),
     "tw_launch_verify": (c_int, c_void_p, POINTER(_Verdict)),
     "tw_launch_check": (c_int, c_void_p),
     "tw_launch_undecided": (c_char_p, c_void_p),
@@ -1043,16 +1044,25 @@ class Kernel:
         if gpu < 0 and stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
         if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in values):
-            return kernel._run(values, gpu)  # infers sizes, or copies
+            return kernel._run(values, gpu, stream)  # infers sizes, or copies
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
-    def _run(self, values: Sequence[Any], gpu: int) -> None:
-        """Sets what has changed, runs, waits."""
+    def _run(self, values: Sequence[Any], gpu: int, stream: Any) -> None:
+        """Sets what has changed and runs: in the stream where nothing has to be copied to the GPU,
+        else waits."""
         context = self.module._context(gpu)
+        there = gpu >= 0 and all(v[_DEVICE] == gpu for v in values if type(v) is tuple)
         if gpu >= 0:
-            _used.last = (context, 0)
+            stream = _stream_of(values, stream)
+            _used.last = (context, stream if there else 0)
         with context.lock:
-            context.check(context.native.tw_launch_run(self._set(context, gpu, values).handle))
+            launch = self._set(context, gpu, values)
+            if there:
+                context.check(context.native.tw_launch_start(launch.handle, stream))
+                return
+            if gpu >= 0:  # what the arrays that are there wait for
+                context.check(context.native.tw_stream_wait(context.handle, stream))
+            context.check(context.native.tw_launch_run(launch.handle))
 
     def _start(self, plan: _Plan, values: list, stream: Any) -> None:
         """Through an entry: arguments by position, from any thread at once, without a lock."""

@@ -229,12 +229,18 @@ need(tw.allclose(c, a @ b))
 need(tw.bench(lambda: shared(40, 48, 33, da, db, dc), 1, 3) > 0)
 
 class Spy: # which stream each start is given
-    def __init__(self, native): self.native, self.streams = native, []
+    def __init__(self, native): self.native, self.streams, self.waited = native, [], []
     def __getattr__(self, name): return getattr(self.native, name)
     def tw_entry_start(self, entry, arguments, count, stream):
         self.streams.append(stream)
         return self.native.tw_entry_start(entry, arguments, count, stream)
-spy = tw._loaded = Spy(tw._loaded)
+    def tw_launch_start(self, launch, stream):
+        self.streams.append(stream)
+        return self.native.tw_launch_start(launch, stream)
+    def tw_stream_wait(self, context, stream):
+        if stream is not None: self.waited.append(stream) # None: for all copies
+        return self.native.tw_stream_wait(context, stream)
+spy = tw._loaded = shared.module._context(0).native = Spy(tw._loaded)
 context = tw._gpu_context(0)
 streams = []
 for _ in range(2):
@@ -255,6 +261,11 @@ def runs(stream, call):
 runs(0, lambda: shared(40, 48, 33, Interface(da), Interface(db), Interface(dc)))
 runs(streams[0], lambda: shared(40, 48, 33, Interface(da, stream=streams[0]), db, dc))
 runs(streams[1], lambda: shared(40, 48, 33, Interface(da, stream=streams[0]), db, dc, stream=streams[1]))
+runs(streams[1], lambda: shared(a=da, b=db, c=dc, stream=streams[1])) # sizes follow from the arrays
+runs(streams[0], lambda: shared(a=Interface(da, stream=streams[0]), b=db, c=dc))
+spy.waited.clear()
+shared.with_(device="cuda")(40, 48, 33, a, db, c, stream=streams[0]) # copies, when what is in the stream is done
+need(spy.waited == [streams[0]] and tw.allclose(c, a @ b), spy.waited)
 class Stream: cuda_stream = streams[0]
 runs(streams[0], lambda: shared(40, 48, 33, da, db, dc, stream=Stream()))
 lent = [Lends(x, 2, y.address) for x, y in ((a, da), (b, db), (c, dc))]
