@@ -299,10 +299,11 @@ _Array = tuple
 
 _TYPESTR = {"f8": "f64", "f4": "f32", "f2": "f16", "i8": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
             "u8": "u64", "u4": "u32", "u2": "u16", "u1": "u8", "b1": "bool"}
+_TYPESTR_OF = {name: typestr for typestr, name in _TYPESTR.items()}
 _LONG_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
                "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "bool": "bool", "bool_": "bool",
-               **{f"{kind}int{bits}".replace("sint", "int"): f"{kind.replace('s', 'i')}{bits}"
-                  for kind in ("s", "u") for bits in (8, 16, 32, 64)}}
+               **{f"{long}{bits}": f"{short}{bits}"
+                  for long, short in (("int", "i"), ("uint", "u")) for bits in (8, 16, 32, 64)}}
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LEGACY_STREAM = 1  # what both protocols call the default stream
 
@@ -545,9 +546,9 @@ def view(array: Any, dtype: str) -> Any:
     """The same memory with elements of another type of the same width, for a kernel's argument:
     `view(a, "bf16")` of a NumPy array of uint16, where NumPy has no such type."""
     index = _dtype_index(dtype)
-    is_width = _SIZES[_describe(array)[_DTYPE]]
-    if is_width != _SIZES[index]:
-        raise ArgumentError(f"elements of {is_width} bytes cannot be taken as {dtype}")
+    width = _SIZES[_describe(array)[_DTYPE]]
+    if width != _SIZES[index]:
+        raise ArgumentError(f"elements of {width} bytes cannot be taken as {dtype}")
     return _View(array, index)
 
 
@@ -846,6 +847,10 @@ class Kernel:
         else:
             self._read(_library(), module._context(-1).kernels[name])
         self._takers = [self._taker(p) for p in self.params]
+        self._find_free()
+
+    def _find_free(self) -> None:
+        """Which parameters a call has, and of how many arguments it is the quick way."""
         self._free = [i for i, p in enumerate(self.params) if p.name not in self._bound]
         self._full = -1 if self._bound else len(self.params)
 
@@ -898,8 +903,7 @@ class Kernel:
         new._types, new._tunes = tuple(types.items()), tuple(tunes.items())
         if device is not None:
             new._device = _device_name(device)
-        new._free = [i for i, p in enumerate(self.params) if p.name not in new._bound]
-        new._full = -1 if new._bound else len(self.params)
+        new._find_free()
         return new
 
     def _param(self, name: str) -> Param:
@@ -1242,7 +1246,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict:
-        code = {v: k for k, v in _TYPESTR.items()}.get(self.dtype)
+        code = _TYPESTR_OF.get(self.dtype)
         if not code:
             raise AttributeError(f"__cuda_array_interface__ has no {self.dtype}")
         return {"shape": self.shape, "typestr": ("|" if code[1] == "1" else _NATIVE) + code,
@@ -1278,7 +1282,7 @@ class DeviceArray:
     def numpy(self) -> Any:
         """Its values as a new NumPy array (bf16 and the like by the package ml_dtypes)."""
         import numpy
-        code = {v: k for k, v in _TYPESTR.items()}.get(self.dtype)
+        code = _TYPESTR_OF.get(self.dtype)
         if not code:
             import ml_dtypes
             code = getattr(ml_dtypes, {v: k for k, v in _LONG_NAMES.items()}[self.dtype])
@@ -1368,7 +1372,7 @@ def bench(function: Callable[[], Any], warmup: int = 5, repeat: int = 20) -> flo
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_available() and torch.cuda.is_initialized():
         once = _torch_timer(function, torch)
-    elif getattr(_used, "last", None):
+    elif _used.last:
         once = _gpu_timer(function, *_used.last)
     else:
         once = _host_timer(function)
