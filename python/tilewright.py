@@ -299,7 +299,7 @@ _Array = tuple
 
 _TYPESTR = {"f8": "f64", "f4": "f32", "f2": "f16", "i8": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
             "u8": "u64", "u4": "u32", "u2": "u16", "u1": "u8", "b1": "bool"}
-_TYPESTR_OF = {name: typestr for typestr, name in _TYPESTR.items()}
+_TYPESTR_OF = {**{name: typestr for typestr, name in _TYPESTR.items()}, "tf32": "f4"}
 _LONG_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
                "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "bool": "bool", "bool_": "bool",
                **{f"{long}{bits}": f"{short}{bits}"

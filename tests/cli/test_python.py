@@ -227,6 +227,7 @@ need(shared.verify(40, 48, 33, da, db, dc).checked == 40 * 48)
 shared.with_(device="cuda")(40, 48, 33, a, b, c)
 need(tw.allclose(c, a @ b))
 need(tw.bench(lambda: shared(40, 48, 33, da, db, dc), 1, 3) > 0)
+need((tw.empty((40, 33), "tf32").copy_from(a).numpy() == a).all(), "tf32 is kept in the bits of f32")
 
 class Spy: # which stream each start is given
     def __init__(self, native): self.native, self.streams, self.waited = native, [], []
