@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 LADDERS = sorted(glob.glob("kernels/matmul/*.tile") + glob.glob("kernels/sgemm/*.tile"))
 WRONG = """
@@ -47,11 +47,6 @@ def rows_of(tool, status, *arguments, **environment):
     finally:
         os.environ.clear()
         os.environ.update(old)
-
-
-def expect(condition, what):
-    if not condition:
-        fail(f"{what}")
 
 
 FAKES = {"TILEWRIGHT_BLAS": os.environ["FAKE_PEERS"], "TILEWRIGHT_BLIS": os.environ["FAKE_PEERS"], "TILEWRIGHT_ONEDNN": os.environ["FAKE_PEERS"]}

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 sys.path.insert(0, "bench")
 sys.dont_write_bytecode = True
@@ -32,11 +32,6 @@ flat      kernels/matmul/stages.tile     f32  16x16x16    -
 flat      kernels/matmul/stages.tile     f32  32x32x32    -
 launch    -                              -    -           -
 """
-
-
-def expect(condition, what):
-    if not condition:
-        fail(f"{what}")
 
 
 def figures(tool, folder, status, *parts, **environment):
