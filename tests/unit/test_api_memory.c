@@ -1,7 +1,7 @@
 /* Every allocation of a long story, which touches all of tilewright.h, fails in turn. The call that
- * it happens in says TW_NO_MEMORY, and made again it works; the rest of the story goes on as if
- * nothing had been; at the end nothing is left. A last
- * test holds the story to the header: a function that is not in it fails. */
+ * it happens in does without, or says TW_NO_MEMORY, and made again it works; the rest of the story
+ * goes on as if nothing had been; at the end nothing is left. A last test holds the story to the
+ * header: a function that is not in it fails. */
 #include "cuda_helper.h"
 
 #include <ctype.h>
@@ -300,10 +300,10 @@ static tw_status launch_ptx(struct story *s)
         tw_status status = tw_ptx_param_at(s->ptx, name, i, &p);
         if (status != TW_OK)
             return status;
-        bool array = p.bytes == 8, float_ = strstr(p.type, "f32") || strstr(p.name, "by");
+        bool array = p.bytes == 8, is_float = strstr(p.type, "f32") || strstr(p.name, "by");
         arguments[i] = (tw_ptx_argument){
             .data = array ? (strstr(p.name, "_c") ? (void *)s->c : (void *)s->a)
-                          : (void *)(uintptr_t)(float_ ? (const void *)&by : (const void *)&n),
+                          : (void *)(uintptr_t)(is_float ? (const void *)&by : (const void *)&n),
             .bytes = array ? sizeof s->a : p.bytes,
             .is_array = array};
     }
