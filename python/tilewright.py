@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import difflib
 import glob
 import math
 import operator
@@ -280,6 +281,13 @@ def _text(value: Optional[bytes]) -> str:
     return (value or b"").decode("utf-8", "replace")
 
 
+def _listed(names: Iterable[str], wanted: Any) -> str:
+    """What there is instead of a name, and which of it may be meant."""
+    names = list(names)
+    near = difflib.get_close_matches(str(wanted), names, 1)
+    return (", ".join(names) or "none") + (f"; did you mean `{near[0]}`?" if near else "")
+
+
 def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
     text = text.rstrip("\n") or _text(_library().tw_status_text(status))
     if status == _NO_MEMORY:
@@ -311,7 +319,7 @@ _LEGACY_STREAM = 1  # what both protocols call the default stream
 def _dtype_index(name: str) -> int:
     name = _LONG_NAMES.get(name, name)
     if name not in _DTYPES:
-        raise ArgumentError(f"there is no element type {name}; there are {', '.join(_DTYPES)}")
+        raise ArgumentError(f"there is no element type {name}; there are {_listed(_DTYPES, name)}")
     return _DTYPES.index(name)
 
 
@@ -606,8 +614,8 @@ class _Context:
 
     def _take_module(self, name: str, text: bytes) -> None:
         module = c_void_p()
-        self.check(self.native.tw_module_from_text(self.handle, name.encode(), text, len(text),
-                                                   byref(module)))
+        self.check(self.native.tw_module_from_text(
+            self.handle, name.encode(errors="surrogateescape"), text, len(text), byref(module)))
         index = 0
         while True:
             kernel = self.native.tw_module_kernel_at(module, index)
@@ -739,8 +747,8 @@ class Module(Mapping):
         try:
             return self._kernels[name]
         except KeyError:
-            there = ", ".join(self._kernels) or "none"
-            raise KeyError(f"{self.name} has no kernel {name!r}; there are: {there}") from None
+            raise KeyError(f"{self.name} has no kernel {name!r}; there are: "
+                           f"{_listed(self._kernels, name)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -755,7 +763,7 @@ class Module(Mapping):
 def load(path: Any, threads: int = 0) -> Module:
     """Compiles a .tile file. `threads`: for the CPU; 0: one a core. Raises OSError, CompileError."""
     with open(path, "rb") as file:
-        return Module(os.fspath(path), file.read(), threads)
+        return Module(os.fsdecode(path), file.read(), threads)
 
 
 def compile(text: str, name: str = "<text>", threads: int = 0) -> Module:  # noqa: A001
@@ -910,9 +918,9 @@ class Kernel:
         for param in self.params:
             if param.name == name:
                 return param
-        there = [*(p.name for p in self.params), *self.tune, *self.types]
+        names = [*(p.name for p in self.params), *self.tune, *self.types]
         raise TypeError(f"kernel {self.name} has no parameter, tuned value or type `{name}`; there "
-                        f"are {', '.join(there)}")
+                        f"are {_listed(names, name)}")
 
     def tuned(self, *args: Any, nearest: bool = False, store: Optional[str] = None,
               **names: Any) -> Kernel:

@@ -135,6 +135,9 @@ for kind, text, call in [
     (ValueError, "elements of 4 bytes cannot be taken as bf16", lambda: tw.view(a, "bf16")),
     (tw.Unsupported, "no GPU to run on", lambda: shared.with_(device="cuda")(40, 48, 33, a, b, c)),
     (KeyError, "has no kernel 'matmul'; there are: matmul_v1", lambda: tw.load("kernels/matmul/shared.tile")["matmul"]),
+    (KeyError, "did you mean `matmul_v1`?", lambda: tw.load("kernels/matmul/shared.tile")["matmul_v2"]),
+    (TypeError, "are m, n, k, a, b, c, BM, BN, BK, WARPS, T; did you mean `WARPS`?",
+     lambda: tw.load("kernels/matmul/tuned.tile")["matmul_v2"].with_(WARP=4)),
     (FileNotFoundError, "no/such.tile", lambda: tw.load("no/such.tile")),
 ]:
     refused(kind, text, call)
@@ -154,6 +157,8 @@ out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c
 refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))
 shared(40, 48, 33, a, b, c)
 need(tw.allclose(c, a @ b), "after errors")
+module = tw.load(b"kernels/matmul/shared.tile") # paths are what open() takes
+need(module.name == "kernels/matmul/shared.tile" and "matmul_v1" in module and "matmul" not in module and 1 not in module)
 """
 
 THREADS = """
