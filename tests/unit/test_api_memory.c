@@ -3,6 +3,7 @@
  * goes on as if nothing had been; at the end nothing is left. A last test holds the story to the
  * header: a function that is not in it fails. */
 #include "cuda_helper.h"
+#include "dlpack_structs.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -174,14 +175,7 @@ static tw_status show(struct story *s)
 
 static tw_status take_dlpack(struct story *s)
 {
-    struct {
-        void *data;
-        int32_t device_type, device_id, rank;
-        uint8_t code, bits;
-        uint16_t lanes;
-        int64_t *shape, *strides;
-        uint64_t byte_offset;
-    } tensor = {s->a, 1, 0, 1, 2, 32, 1, (int64_t[]){LENGTH}, NULL, 0};
+    struct dl_tensor tensor = {s->a, 1, 0, 1, 2, 32, 1, (int64_t[]){LENGTH}, NULL, 0};
     return tw_launch_dlpack(s->host, "a", &tensor);
 }
 
@@ -406,11 +400,7 @@ static tw_status start_on_device(struct story *s)
 
 static tw_status give_away(struct story *s)
 {
-    struct managed {
-        char tensor[48];
-        void *manager;
-        void (*deleter)(struct managed *self);
-    } * managed;
+    struct dl_managed *managed;
     void *out;
     tw_array x = {.data = s->memory_a, .dtype = TW_F32, .rank = 1, .shape = {LENGTH}};
     x.place = TW_ON_DEVICE;
