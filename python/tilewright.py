@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import difflib
 import glob
 import math
 import operator
@@ -136,6 +137,7 @@ _SIGNATURES = {
     "tw_launch_array": (c_int, c_void_p, c_char_p, c_char_p),
     "tw_launch_prepare": (c_int, c_void_p),
     "tw_launch_run": (c_int, c_void_p),
+    "tw_launch_start": (c_int, c_void_p, c_void_p),
     "tw_launch_verify": (c_int, c_void_p, POINTER(_Verdict)),
     "tw_launch_check": (c_int, c_void_p),
     "tw_launch_undecided": (c_char_p, c_void_p),
@@ -279,6 +281,13 @@ def _text(value: Optional[bytes]) -> str:
     return (value or b"").decode("utf-8", "replace")
 
 
+def _listed(names: Iterable[str], wanted: Any) -> str:
+    """What there is instead of a name, and which of it may be meant."""
+    names = list(names)
+    near = difflib.get_close_matches(str(wanted), names, 1)
+    return (", ".join(names) or "none") + (f"; did you mean `{near[0]}`?" if near else "")
+
+
 def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
     text = text.rstrip("\n") or _text(_library().tw_status_text(status))
     if status == _NO_MEMORY:
@@ -298,10 +307,11 @@ _Array = tuple
 
 _TYPESTR = {"f8": "f64", "f4": "f32", "f2": "f16", "i8": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
             "u8": "u64", "u4": "u32", "u2": "u16", "u1": "u8", "b1": "bool"}
+_TYPESTR_OF = {**{name: typestr for typestr, name in _TYPESTR.items()}, "tf32": "f4"}
 _LONG_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
                "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "bool": "bool", "bool_": "bool",
-               **{f"{kind}int{bits}".replace("sint", "int"): f"{kind.replace('s', 'i')}{bits}"
-                  for kind in ("s", "u") for bits in (8, 16, 32, 64)}}
+               **{f"{long}{bits}": f"{short}{bits}"
+                  for long, short in (("int", "i"), ("uint", "u")) for bits in (8, 16, 32, 64)}}
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LEGACY_STREAM = 1  # what both protocols call the default stream
 
@@ -309,7 +319,7 @@ _LEGACY_STREAM = 1  # what both protocols call the default stream
 def _dtype_index(name: str) -> int:
     name = _LONG_NAMES.get(name, name)
     if name not in _DTYPES:
-        raise ArgumentError(f"there is no element type {name}; there are {', '.join(_DTYPES)}")
+        raise ArgumentError(f"there is no element type {name}; there are {_listed(_DTYPES, name)}")
     return _DTYPES.index(name)
 
 
@@ -544,9 +554,9 @@ def view(array: Any, dtype: str) -> Any:
     """The same memory with elements of another type of the same width, for a kernel's argument:
     `view(a, "bf16")` of a NumPy array of uint16, where NumPy has no such type."""
     index = _dtype_index(dtype)
-    is_width = _SIZES[_describe(array)[_DTYPE]]
-    if is_width != _SIZES[index]:
-        raise ArgumentError(f"elements of {is_width} bytes cannot be taken as {dtype}")
+    width = _SIZES[_describe(array)[_DTYPE]]
+    if width != _SIZES[index]:
+        raise ArgumentError(f"elements of {width} bytes cannot be taken as {dtype}")
     return _View(array, index)
 
 
@@ -604,8 +614,8 @@ class _Context:
 
     def _take_module(self, name: str, text: bytes) -> None:
         module = c_void_p()
-        self.check(self.native.tw_module_from_text(self.handle, name.encode(), text, len(text),
-                                                   byref(module)))
+        self.check(self.native.tw_module_from_text(
+            self.handle, name.encode(errors="surrogateescape"), text, len(text), byref(module)))
         index = 0
         while True:
             kernel = self.native.tw_module_kernel_at(module, index)
@@ -737,8 +747,8 @@ class Module(Mapping):
         try:
             return self._kernels[name]
         except KeyError:
-            there = ", ".join(self._kernels) or "none"
-            raise KeyError(f"{self.name} has no kernel {name!r}; there are: {there}") from None
+            raise KeyError(f"{self.name} has no kernel {name!r}; there are: "
+                           f"{_listed(self._kernels, name)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -753,7 +763,7 @@ class Module(Mapping):
 def load(path: Any, threads: int = 0) -> Module:
     """Compiles a .tile file. `threads`: for the CPU; 0: one a core. Raises OSError, CompileError."""
     with open(path, "rb") as file:
-        return Module(os.fspath(path), file.read(), threads)
+        return Module(os.fsdecode(path), file.read(), threads)
 
 
 def compile(text: str, name: str = "<text>", threads: int = 0) -> Module:  # noqa: A001
@@ -845,6 +855,10 @@ class Kernel:
         else:
             self._read(_library(), module._context(-1).kernels[name])
         self._takers = [self._taker(p) for p in self.params]
+        self._find_free()
+
+    def _find_free(self) -> None:
+        """Which parameters a call has, and of how many arguments it is the quick way."""
         self._free = [i for i, p in enumerate(self.params) if p.name not in self._bound]
         self._full = -1 if self._bound else len(self.params)
 
@@ -897,17 +911,16 @@ class Kernel:
         new._types, new._tunes = tuple(types.items()), tuple(tunes.items())
         if device is not None:
             new._device = _device_name(device)
-        new._free = [i for i, p in enumerate(self.params) if p.name not in new._bound]
-        new._full = -1 if new._bound else len(self.params)
+        new._find_free()
         return new
 
     def _param(self, name: str) -> Param:
         for param in self.params:
             if param.name == name:
                 return param
-        there = [*(p.name for p in self.params), *self.tune, *self.types]
+        names = [*(p.name for p in self.params), *self.tune, *self.types]
         raise TypeError(f"kernel {self.name} has no parameter, tuned value or type `{name}`; there "
-                        f"are {', '.join(there)}")
+                        f"are {_listed(names, name)}")
 
     def tuned(self, *args: Any, nearest: bool = False, store: Optional[str] = None,
               **names: Any) -> Kernel:
@@ -1043,16 +1056,25 @@ class Kernel:
         if gpu < 0 and stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
         if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in values):
-            return kernel._run(values, gpu)  # infers sizes, or copies
+            return kernel._run(values, gpu, stream)  # infers sizes, or copies
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
-    def _run(self, values: Sequence[Any], gpu: int) -> None:
-        """Sets what has changed, runs, waits."""
+    def _run(self, values: Sequence[Any], gpu: int, stream: Any) -> None:
+        """Sets what has changed and runs: in the stream where nothing has to be copied to the GPU,
+        else waits."""
         context = self.module._context(gpu)
+        there = gpu >= 0 and all(v[_DEVICE] == gpu for v in values if type(v) is tuple)
         if gpu >= 0:
-            _used.last = (context, 0)
+            stream = _stream_of(values, stream)
+            _used.last = (context, stream if there else 0)
         with context.lock:
-            context.check(context.native.tw_launch_run(self._set(context, gpu, values).handle))
+            launch = self._set(context, gpu, values)
+            if there:
+                context.check(context.native.tw_launch_start(launch.handle, stream))
+                return
+            if gpu >= 0:  # what the arrays that are there wait for
+                context.check(context.native.tw_stream_wait(context.handle, stream))
+            context.check(context.native.tw_launch_run(launch.handle))
 
     def _start(self, plan: _Plan, values: list, stream: Any) -> None:
         """Through an entry: arguments by position, from any thread at once, without a lock."""
@@ -1232,7 +1254,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict:
-        code = {v: k for k, v in _TYPESTR.items()}.get(self.dtype)
+        code = _TYPESTR_OF.get(self.dtype)
         if not code:
             raise AttributeError(f"__cuda_array_interface__ has no {self.dtype}")
         return {"shape": self.shape, "typestr": ("|" if code[1] == "1" else _NATIVE) + code,
@@ -1268,7 +1290,7 @@ class DeviceArray:
     def numpy(self) -> Any:
         """Its values as a new NumPy array (bf16 and the like by the package ml_dtypes)."""
         import numpy
-        code = {v: k for k, v in _TYPESTR.items()}.get(self.dtype)
+        code = _TYPESTR_OF.get(self.dtype)
         if not code:
             import ml_dtypes
             code = getattr(ml_dtypes, {v: k for k, v in _LONG_NAMES.items()}[self.dtype])
@@ -1358,7 +1380,7 @@ def bench(function: Callable[[], Any], warmup: int = 5, repeat: int = 20) -> flo
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_available() and torch.cuda.is_initialized():
         once = _torch_timer(function, torch)
-    elif getattr(_used, "last", None):
+    elif _used.last:
         once = _gpu_timer(function, *_used.last)
     else:
         once = _host_timer(function)

@@ -25,7 +25,7 @@ def strings_of(path, start):
     """The string literals of the table that begins with the regular expression, to its brace."""
     text = source(path)
     table = text[re.search(start, text).end():]
-    return re.findall(r'"(\w+)"', table[:re.search(r"\};|\}\};", table).start()])
+    return re.findall(r'"(\w+)"', table[:re.search(r"\};", table).start()])
 
 
 def keywords():

@@ -35,6 +35,7 @@ def main():
         rows.append([m, n, "softmax", latency, 2 * x.nbytes / latency * 1e-6])
     print(tilewright.table(headers, rows))
 
+    print("\nWith `maximum`, which takes two values, in place of `max`, it does not compile:")
     try:
         tilewright.compile(SOFTMAX.replace("max(v)", "maximum(v)"), "softmax.tile")["softmax"].check()
     except tilewright.CompileError as error:

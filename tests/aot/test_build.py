@@ -302,8 +302,8 @@ def test_refused(tool, folder):
     refused(tool, [auto, auto, "--name", "x", "--set", "n=64,k=64", "--output", f"{folder}/missing"], "missing/x.h cannot be written",
             status=1)
     refused(tool, ["tests/aot/same_names.tile", "--name", "x"], "would be called `x_load`, as a name of the header itself")
-    for order in (["", ""], [":sums", ":sums_workspace"]):
-        files = [f"tests/aot/same_workspace.tile{k}" for k in (order if any(order) else order[:1])]
+    for kernels in ([""], [":sums", ":sums_workspace"]):  # in the file's order, in the other
+        files = [f"tests/aot/same_workspace.tile{kernel}" for kernel in kernels]
         refused(tool, [*files, "--name", "x"], "would be called `x_sums_workspace`, as one for `sums")
     refused(tool, ["tests/aot/odd.tile:names", "kernels/sgemm/tiled.tile", "--name", "names", "--set", "workspace=16", "--tune", "Q=1"],
             "none of the kernels has a tuned value 'Q'")

@@ -1,12 +1,13 @@
 /* Text to PTX: the best of several compilations, each in a context of its own, of every kernel of
  * every file for each of its types and each target given; in milliseconds, one line each.
  *
- *     speed_ptx RUNS TARGET,TARGET… NAME=VALUE,NAME=VALUE… FILE…
+ *     speed_ptx RUNS TARGET,TARGET… NAME=VALUE,NAME=VALUE… ONLY FILE…
  *
  * The values are those of scalar parameters; one that is not named is 4096. Each kernel comes with
  * the default of its tuned values and with the largest; where the target has no room for these, it
  * is left out. The time is the processor's, so that what else the machine does counts little;
  * memory stays with the process once it has it, as in a program that compiles a second kernel.
+ * ONLY is what a line says behind its time: nothing else is compiled then; or "".
  */
 #include "tilewright.h"
 
@@ -123,23 +124,26 @@ static double least_time(const struct task *t, int runs)
     return best;
 }
 
-/* All types of a kernel; the names are from a module of their own. */
-static void time_kernel(struct task t, const tw_kernel *k, int runs)
+/* All types of a kernel, or `only` one; the names are from a module of their own. */
+static void time_kernel(struct task t, const tw_kernel *k, int runs, const char *only)
 {
     tw_type type;
     bool typed = tw_kernel_type(k, 0, &type) == TW_OK;
     for (int i = 0; i < 2 * (typed ? type.count : 1); i++) {
         t.type = i / 2;
         t.largest = i % 2;
-        double taken = least_time(&t, runs);
+        char what[4096];
+        snprintf(what, sizeof what, "%s:%s %s %s %s", t.path, tw_kernel_name(k),
+                 typed ? tw_dtype_name(type.choices[t.type]) : "-", t.target,
+                 t.largest ? "largest" : "default");
+        double taken = *only && strcmp(only, what) != 0 ? -1 : least_time(&t, runs);
         if (taken >= 0)
-            printf("%.3f %s:%s %s %s %s\n", taken, t.path, tw_kernel_name(k),
-                   typed ? tw_dtype_name(type.choices[t.type]) : "-", t.target,
-                   t.largest ? "largest" : "default");
+            printf("%.3f %s\n", taken, what);
     }
 }
 
-static bool time_file(const char *path, const char *targets, const char *values, int runs)
+static bool time_file(const char *path, const char *targets, const char *values, int runs,
+                      const char *only)
 {
     tw_context *ctx;
     tw_module *m;
@@ -150,7 +154,7 @@ static bool time_file(const char *path, const char *targets, const char *values,
         snprintf(target, sizeof target, "%.*s", (int)strcspn(at, ","), at);
         for (int i = 0; i < tw_module_kernel_count(m); i++)
             time_kernel((struct task){path, values, target, i, 0, false}, tw_module_kernel_at(m, i),
-                        runs);
+                        runs, only);
     }
     tw_context_free(ctx);
     return good;
@@ -167,11 +171,11 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5)
+    if (argc < 6)
         return 2;
     keep_memory();
-    for (int i = 4; i < argc; i++)
-        if (!time_file(argv[i], argv[2], argv[3], atoi(argv[1])))
+    for (int i = 5; i < argc; i++)
+        if (!time_file(argv[i], argv[2], argv[3], atoi(argv[1]), argv[4]))
             return 1;
     return 0;
 }

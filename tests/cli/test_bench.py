@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 LADDERS = sorted(glob.glob("kernels/matmul/*.tile") + glob.glob("kernels/sgemm/*.tile"))
 WRONG = """
@@ -29,8 +29,8 @@ kernel picky(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(1) warps(1)
 QUICK = ["--warmup", "0", "--repeat", "1", "--json"]
 
 
-def bench(tool, status, *arguments, cwd=None):
-    result = call([tool, "bench", *arguments], cwd=cwd)
+def bench(tool, status, *arguments, **where):
+    result = call([tool, "bench", *arguments], **where)
     if result.status != status:
         if "--json" in arguments and result.out:
             fail("\n".join(str(r) for r in json.loads(result.out)["rows"] if r.get("result", "PASS") != "PASS"))
@@ -40,18 +40,7 @@ def bench(tool, status, *arguments, cwd=None):
 
 def rows_of(tool, status, *arguments, **environment):
     """The report with these in the environment."""
-    old = dict(os.environ)
-    os.environ.update(environment)
-    try:
-        return json.loads(bench(tool, status, *arguments, *QUICK))
-    finally:
-        os.environ.clear()
-        os.environ.update(old)
-
-
-def expect(condition, what):
-    if not condition:
-        fail(f"{what}")
+    return json.loads(bench(tool, status, *arguments, *QUICK, env=dict(os.environ, **environment)))
 
 
 FAKES = {"TILEWRIGHT_BLAS": os.environ["FAKE_PEERS"], "TILEWRIGHT_BLIS": os.environ["FAKE_PEERS"], "TILEWRIGHT_ONEDNN": os.environ["FAKE_PEERS"]}

@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 sys.path.insert(0, "bench")
 sys.dont_write_bytecode = True
@@ -35,17 +35,10 @@ launch    -                              -    -           -
 """
 
 
-def expect(condition, what):
-    if not condition:
-        fail(f"{what}")
-
-
 def figures(tool, folder, status, *parts, **environment):
     """The figures of the parts by name, and all that was printed."""
-    os.environ.update(environment)
-    result = call([sys.executable, "bench/cpu.py", "--quick", *parts, "--tool", tool, "--out", folder, "--configurations", f"{folder}/table.txt"])
-    for name in environment:
-        del os.environ[name]
+    command = [sys.executable, "bench/cpu.py", "--quick", *parts, "--tool", tool, "--out", folder, "--configurations", f"{folder}/table.txt"]
+    result = call(command, env=dict(os.environ, **environment))
     if result.status != status:
         fail(f"cpu.py {parts}: expected status {status}: {result}")
     with open(f"{folder}/cpu.json") as report:
@@ -82,11 +75,9 @@ def check_loops(tool, folder):
 
 def check_absent_and_wrong(tool, folder):
     nothing = {"TILEWRIGHT_BLAS": "", "TILEWRIGHT_BLIS": "", "TILEWRIGHT_ONEDNN": ""}
-    fakes = {name: os.environ[name] for name in nothing}
     found, _, text = figures(tool, folder, 0, "f32", "types", **nothing)
     expect(found["f32 32x32x32, 1 thread / oneDNN"]["verdict"] == "not measured" and "$TILEWRIGHT_ONEDNN is empty" in text, text)
     expect(found["f16 / f32 rate"]["value"] > 0, found)
-    os.environ.update(fakes)
     found, _, text = figures(tool, folder, 1, "ladder", FAKE_PEERS_WRONG="cblas")
     expect("oneDNN" in found["matmul_v2 32x32x32 / fastest library"]["note"] and "wrong: matmul_v2" in text, text)
     result = call([sys.executable, "bench/cpu.py", "nosuch", "--tool", tool])

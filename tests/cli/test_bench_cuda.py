@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 ALL_TYPES = ["f16", "bf16", "f32", "tf32", "i8", "e4m3"]
 FILES = [f"kernels/matmul/{name}.tile" for name in ("shared", "int8", "fp8", "tf32")]
@@ -23,11 +23,6 @@ def bench(tool, status, *arguments, **variables):
     if result.status != status:
         fail(f"bench {arguments} with {variables}: expected status {status}: {result}")
     return json.loads(result.out) if "--json" in arguments else result.out + result.err
-
-
-def expect(condition, what):
-    if not condition:
-        fail(f"{what}")
 
 
 def check_types(tool):

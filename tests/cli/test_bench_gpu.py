@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 TABLE = """# part kernel type sizes values
 small  kernels/matmul/s[hp]*.tile    f16   64x48x32    -
@@ -20,11 +20,6 @@ launch  -                            -     -           -
 compile kernels/matmul/[rs]h*.tile   -     -           -
 wrong  kernels/matmul/auto.tile      f16   64x48x32    NOSUCH=7
 """
-
-
-def expect(condition, what):
-    if not condition:
-        fail(f"{what}")
 
 
 def nvcc():

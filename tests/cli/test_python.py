@@ -135,6 +135,9 @@ for kind, text, call in [
     (ValueError, "elements of 4 bytes cannot be taken as bf16", lambda: tw.view(a, "bf16")),
     (tw.Unsupported, "no GPU to run on", lambda: shared.with_(device="cuda")(40, 48, 33, a, b, c)),
     (KeyError, "has no kernel 'matmul'; there are: matmul_v1", lambda: tw.load("kernels/matmul/shared.tile")["matmul"]),
+    (KeyError, "did you mean `matmul_v1`?", lambda: tw.load("kernels/matmul/shared.tile")["matmul_v2"]),
+    (TypeError, "are m, n, k, a, b, c, BM, BN, BK, WARPS, T; did you mean `WARPS`?",
+     lambda: tw.load("kernels/matmul/tuned.tile")["matmul_v2"].with_(WARP=4)),
     (FileNotFoundError, "no/such.tile", lambda: tw.load("no/such.tile")),
 ]:
     refused(kind, text, call)
@@ -154,6 +157,8 @@ out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c
 refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))
 shared(40, 48, 33, a, b, c)
 need(tw.allclose(c, a @ b), "after errors")
+module = tw.load(b"kernels/matmul/shared.tile") # paths are what open() takes
+need(module.name == "kernels/matmul/shared.tile" and "matmul_v1" in module and "matmul" not in module and 1 not in module)
 """
 
 THREADS = """
@@ -227,14 +232,21 @@ need(shared.verify(40, 48, 33, da, db, dc).checked == 40 * 48)
 shared.with_(device="cuda")(40, 48, 33, a, b, c)
 need(tw.allclose(c, a @ b))
 need(tw.bench(lambda: shared(40, 48, 33, da, db, dc), 1, 3) > 0)
+need((tw.empty((40, 33), "tf32").copy_from(a).numpy() == a).all(), "tf32 is kept in the bits of f32")
 
 class Spy: # which stream each start is given
-    def __init__(self, native): self.native, self.streams = native, []
+    def __init__(self, native): self.native, self.streams, self.waited = native, [], []
     def __getattr__(self, name): return getattr(self.native, name)
     def tw_entry_start(self, entry, arguments, count, stream):
         self.streams.append(stream)
         return self.native.tw_entry_start(entry, arguments, count, stream)
-spy = tw._loaded = Spy(tw._loaded)
+    def tw_launch_start(self, launch, stream):
+        self.streams.append(stream)
+        return self.native.tw_launch_start(launch, stream)
+    def tw_stream_wait(self, context, stream):
+        if stream is not None: self.waited.append(stream) # None: for all copies
+        return self.native.tw_stream_wait(context, stream)
+spy = tw._loaded = shared.module._context(0).native = Spy(tw._loaded)
 context = tw._gpu_context(0)
 streams = []
 for _ in range(2):
@@ -255,6 +267,11 @@ def runs(stream, call):
 runs(0, lambda: shared(40, 48, 33, Interface(da), Interface(db), Interface(dc)))
 runs(streams[0], lambda: shared(40, 48, 33, Interface(da, stream=streams[0]), db, dc))
 runs(streams[1], lambda: shared(40, 48, 33, Interface(da, stream=streams[0]), db, dc, stream=streams[1]))
+runs(streams[1], lambda: shared(a=da, b=db, c=dc, stream=streams[1])) # sizes follow from the arrays
+runs(streams[0], lambda: shared(a=Interface(da, stream=streams[0]), b=db, c=dc))
+spy.waited.clear()
+shared.with_(device="cuda")(40, 48, 33, a, db, c, stream=streams[0]) # copies, when what is in the stream is done
+need(spy.waited == [streams[0]] and tw.allclose(c, a @ b), spy.waited)
 class Stream: cuda_stream = streams[0]
 runs(streams[0], lambda: shared(40, 48, 33, da, db, dc, stream=Stream()))
 lent = [Lends(x, 2, y.address) for x, y in ((a, da), (b, db), (c, dc))]

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 # Configuration W = 3 is wrong, LOOP = 1 never ends, EDGE = 1 reads beyond its view.
 TWINS = """
@@ -92,11 +92,6 @@ class Tuner:
             if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
                 fail("the store is damaged")
             return db.execute(f"SELECT tune, status, milliseconds, why FROM result WHERE {where}").fetchall()
-
-
-def expect(condition, what):
-    if not condition:
-        fail(str(what))
 
 
 def of_result(report, result):

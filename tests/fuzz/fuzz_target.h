@@ -7,8 +7,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A context in which no launch runs for long and nothing takes much memory; zero `turns` of
- * struct target_limits before each input. */
+/* A context in which no launch runs for long and nothing takes much memory: what was taken of both
+ * is counted in `limits`, which must outlive it. */
 struct target_limits {
     long turns; /* polls of `cancelled` */
     size_t bytes;

@@ -25,7 +25,6 @@ struct state {
     tw_module *modules[HELD];
     tw_launch *launches[HELD];
     tw_entry *entries[HELD];
-    tw_expected *expected;
     float a[LENGTH], c[LENGTH];
 };
 
@@ -91,12 +90,6 @@ static void start_entry(struct state *s, tw_entry *e)
     tw_entry_start(e, args, n % 13 ? 5 : (int)(n % 5), NULL);
 }
 
-static void free_module(struct state *s, uint32_t at)
-{
-    tw_module_free(s->modules[at]);
-    s->modules[at] = NULL;
-}
-
 static void make(struct state *s, uint32_t which)
 {
     uint32_t at = target_take(&s->in, 1) % HELD, from = target_take(&s->in, 1) % HELD;
@@ -115,7 +108,8 @@ static void drop(struct state *s, uint32_t which)
 {
     uint32_t at = target_take(&s->in, 1) % HELD;
     if (which % 3 == 0) {
-        free_module(s, at);
+        tw_module_free(s->modules[at]);
+        s->modules[at] = NULL;
     } else if (which % 3 == 1) {
         tw_launch_free(s->launches[at]);
         s->launches[at] = NULL;

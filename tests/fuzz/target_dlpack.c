@@ -1,6 +1,8 @@
 /* A tensor of another library, described by the bytes; its data and lists are real. */
 #include "fuzz_target.h"
 
+#include "../unit/dlpack_structs.h"
+
 static const char text[] = "type T = {f32, f16, i32, u8, bool, f64};\n"
                            "kernel copy(i32 m, i32 n, const T *a, T *c) grid(cdiv(m, 4)) warps(1)\n"
                            "{\n"
@@ -9,16 +11,6 @@ static const char text[] = "type T = {f32, f16, i32, u8, bool, f64};\n"
                            "}\n";
 
 enum { LENGTH = 1024, MOST_RANK = 8 };
-
-/* dlpack.h's DLTensor. */
-struct tensor {
-    void *data;
-    int32_t device_type, device_id, rank;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-};
 
 static _Alignas(64) unsigned char memory[2][LENGTH];
 
@@ -31,15 +23,15 @@ static int64_t extent(struct target_bytes *in)
 static void give(struct target_bytes *in, tw_launch *l, const char *name, void *data)
 {
     int64_t shape[MOST_RANK], strides[MOST_RANK];
-    struct tensor t = {.data = target_take(in, 1) % 8 ? data : NULL,
-                       .device_type = (int32_t)(target_take(in, 1) % 15),
-                       .device_id = (int32_t)(target_take(in, 1) % 3),
-                       .rank = (int32_t)(target_take(in, 1) % MOST_RANK),
-                       .code = (uint8_t)target_take(in, 1),
-                       .bits = (uint8_t)target_take(in, 1),
-                       .lanes = (uint16_t)(target_take(in, 1) % 3),
-                       .shape = shape,
-                       .byte_offset = target_take(in, 1) % 16};
+    struct dl_tensor t = {.data = target_take(in, 1) % 8 ? data : NULL,
+                          .device_type = (int32_t)(target_take(in, 1) % 15),
+                          .device_id = (int32_t)(target_take(in, 1) % 3),
+                          .rank = (int32_t)(target_take(in, 1) % MOST_RANK),
+                          .code = (uint8_t)target_take(in, 1),
+                          .bits = (uint8_t)target_take(in, 1),
+                          .lanes = (uint16_t)(target_take(in, 1) % 3),
+                          .shape = shape,
+                          .byte_offset = target_take(in, 1) % 16};
     for (int i = 0; i < MOST_RANK; i++) {
         shape[i] = extent(in);
         strides[i] = extent(in);

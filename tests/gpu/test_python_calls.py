@@ -11,14 +11,9 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", p
 
 import numpy as np
 
-from tile_runner import fail
+from tile_runner import expect, fail
 
 FILES = {"matmul_v1": "shared", "matmul_v3": "async", "matmul_v4": "stages", "matmul_auto": "auto", "matmul_v5": "split_k"}
-
-
-def need(truth, what):
-    if not truth:
-        fail(what)
 
 
 def test_values(tw, size):
@@ -31,7 +26,7 @@ def test_values(tw, size):
             da, db, dc = tw.to_device(a), tw.to_device(b), tw.empty((m, n), f"f{8 * int(dtype[1])}")
             kernel(m, n, k, da, db, dc)
             want = a.astype("f8") @ b.astype("f8")
-            need(tw.allclose(dc, want, rtol=1e-2, atol=1e-2), f"{name} {dtype}")
+            expect(tw.allclose(dc, want, rtol=1e-2, atol=1e-2), f"{name} {dtype}")
             kernel.verify(m, n, k, da, db, dc)
             print(f"{name} {dtype}: {tw.bench(lambda: kernel(m, n, k, da, db, dc), 2, 5):.4f} ms")
 
@@ -44,7 +39,7 @@ def test_torch(tw, torch):
         c = torch.zeros_like(a)
         want = (a.float() @ b.float())
         kernel(n, n, n, a, b, c)
-        need(tw.allclose(c, want, rtol=2e-2, atol=2e-1), f"PyTorch's {dtype}")
+        expect(tw.allclose(c, want, rtol=2e-2, atol=2e-1), f"PyTorch's {dtype}")
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):  # what is in the stream before is waited for, without a copy
@@ -55,20 +50,20 @@ def test_torch(tw, torch):
             kernel(n, n, n, x, b, c)
             total = c.float().sum()
         stream.synchronize()
-        need(torch.isclose(total, want.sum(), rtol=1e-2, atol=50.0).item(), f"in PyTorch's stream: {dtype}")
+        expect(torch.isclose(total, want.sum(), rtol=1e-2, atol=50.0).item(), f"in PyTorch's stream: {dtype}")
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             kernel(n, n, n, a, b, c)
         c.zero_()
         graph.replay()
-        need(tw.allclose(c, want, rtol=2e-2, atol=2e-1), f"in PyTorch's graph: {dtype}")
+        expect(tw.allclose(c, want, rtol=2e-2, atol=2e-1), f"in PyTorch's graph: {dtype}")
         ours, theirs = (tw.bench(f) for f in (lambda: kernel(n, n, n, a, b, c), lambda: torch.matmul(a, b, out=c)))
         print(f"PyTorch's {dtype}: {ours:.4f} ms, torch.matmul {theirs:.4f} ms")
     try:
         kernel(n, n, n, a.t(), b, c)
         fail("a transposed tensor is taken")
     except ValueError as error:
-        need("`a` (T[m][k]), is not row-major" in str(error), error)
+        expect("`a` (T[m][k]), is not row-major" in str(error), error)
 
 
 def main():
@@ -79,7 +74,7 @@ def main():
         fake = os.environ.get("FAKE_CUDA")
         if fake:
             done = subprocess.run([sys.executable, __file__, sys.argv[1], "48"], env=dict(os.environ, TILEWRIGHT_CUDA_DRIVER=fake, FAKE_CUDA_SM="90"))
-            need(done.returncode == 0, "on the driver without a GPU")
+            expect(done.returncode == 0, "on the driver without a GPU")
     import tilewright as tw
     try:
         tw.empty((1,))

@@ -38,6 +38,12 @@ def fail(text):
     sys.exit(1)
 
 
+def expect(condition, what):
+    """Fails with what there is instead."""
+    if not condition:
+        fail(str(what))
+
+
 def comments(text, word):
     """The texts behind "// word:"."""
     return re.findall(rf"^// {word}: *(.*?) *$", text, re.M)

@@ -151,3 +151,9 @@ enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads)
         loc_line_column(r->fault.loc, &r->line, &column);
     return kind;
 }
+
+uint32_t cpu_draw(uint32_t *seed, uint32_t below)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % below;
+}

@@ -46,4 +46,7 @@ void *cpu_array(struct cpu_run *r, const char *name, size_t bytes);
 /* Launches on `threads` workers. */
 enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads);
 
+/* The next random number, 0 to below - 1. */
+uint32_t cpu_draw(uint32_t *seed, uint32_t below);
+
 #endif

@@ -1,8 +1,9 @@
 /* Every allocation of a long story, which touches all of tilewright.h, fails in turn. The call that
- * it happens in says TW_NO_MEMORY, and made again it works; the rest of the story goes on as if
- * nothing had been; at the end nothing is left. A last
- * test holds the story to the header: a function that is not in it fails. */
+ * it happens in does without, or says TW_NO_MEMORY, and made again it works; the rest of the story
+ * goes on as if nothing had been; at the end nothing is left. A last test holds the story to the
+ * header: a function that is not in it fails. */
 #include "cuda_helper.h"
+#include "dlpack_structs.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -174,14 +175,7 @@ static tw_status show(struct story *s)
 
 static tw_status take_dlpack(struct story *s)
 {
-    struct {
-        void *data;
-        int32_t device_type, device_id, rank;
-        uint8_t code, bits;
-        uint16_t lanes;
-        int64_t *shape, *strides;
-        uint64_t byte_offset;
-    } tensor = {s->a, 1, 0, 1, 2, 32, 1, (int64_t[]){LENGTH}, NULL, 0};
+    struct dl_tensor tensor = {s->a, 1, 0, 1, 2, 32, 1, (int64_t[]){LENGTH}, NULL, 0};
     return tw_launch_dlpack(s->host, "a", &tensor);
 }
 
@@ -300,10 +294,10 @@ static tw_status launch_ptx(struct story *s)
         tw_status status = tw_ptx_param_at(s->ptx, name, i, &p);
         if (status != TW_OK)
             return status;
-        bool array = p.bytes == 8, float_ = strstr(p.type, "f32") || strstr(p.name, "by");
+        bool array = p.bytes == 8, is_float = strstr(p.type, "f32") || strstr(p.name, "by");
         arguments[i] = (tw_ptx_argument){
             .data = array ? (strstr(p.name, "_c") ? (void *)s->c : (void *)s->a)
-                          : (void *)(uintptr_t)(float_ ? (const void *)&by : (const void *)&n),
+                          : (void *)(uintptr_t)(is_float ? (const void *)&by : (const void *)&n),
             .bytes = array ? sizeof s->a : p.bytes,
             .is_array = array};
     }
@@ -406,11 +400,7 @@ static tw_status start_on_device(struct story *s)
 
 static tw_status give_away(struct story *s)
 {
-    struct managed {
-        char tensor[48];
-        void *manager;
-        void (*deleter)(struct managed *self);
-    } * managed;
+    struct dl_managed *managed;
     void *out;
     tw_array x = {.data = s->memory_a, .dtype = TW_F32, .rank = 1, .shape = {LENGTH}};
     x.place = TW_ON_DEVICE;

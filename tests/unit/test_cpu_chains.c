@@ -167,12 +167,6 @@ static void chains_are_as_the_plain_way(void **state)
 
 /* --- at random --- */
 
-static uint32_t draw(uint32_t *seed, uint32_t below)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return (*seed >> 8) % below;
-}
-
 struct formula {
     char text[4096];
     size_t length;
@@ -193,11 +187,11 @@ static void put_expression(struct formula *f, uint32_t *seed, int depth)
         "(",  "(",    "(",     "min(",        "max(",       "where(x < row, ",
         "(-", "abs(", "exp2(", "(f32)(f16)(", "(f32)(i32)("};
     static const char *const middles[] = {" + ", " - ", " * ", ", ", ", ", ", ", NULL};
-    if (depth == 0 || draw(seed, 6) == 0) {
-        put(f, leaves[draw(seed, sizeof leaves / sizeof *leaves)]);
+    if (depth == 0 || cpu_draw(seed, 6) == 0) {
+        put(f, leaves[cpu_draw(seed, sizeof leaves / sizeof *leaves)]);
         return;
     }
-    uint32_t form = draw(seed, sizeof heads / sizeof *heads);
+    uint32_t form = cpu_draw(seed, sizeof heads / sizeof *heads);
     put(f, heads[form]);
     put_expression(f, seed, depth - 1);
     if (form < 6) {
@@ -216,7 +210,7 @@ static void random_chains_are_as_the_plain_way(void **state)
         struct formula f = {.length = 0};
         uint32_t seed = at * 7919;
         put_expression(&f, &seed, 5);
-        const int *e = shapes[draw(&seed, sizeof shapes / sizeof *shapes)];
+        const int *e = shapes[cpu_draw(&seed, sizeof shapes / sizeof *shapes)];
         char text[24576];
         snprintf(text, sizeof text,
                  "const i32 M = %d;\nconst i32 N = %d;\n"

@@ -218,12 +218,6 @@ static void deep_products_are_the_same(void **state)
 
 /* --- random ones --- */
 
-static uint32_t draw(uint32_t *seed, uint32_t below)
-{
-    *seed = *seed * 1664525 + 1013904223;
-    return (*seed >> 8) % below;
-}
-
 struct shape {
     int m, n, k, stages;
     bool turn_a, turn_b, batch;
@@ -233,13 +227,13 @@ struct shape {
 static struct shape draw_shape(uint32_t *seed)
 {
     static const char *const types[] = {"f32", "f16", "bf16", "f64", "e4m3"};
-    struct shape s = {.stages = 1 + (int)draw(seed, 3), .type = types[draw(seed, 5)]};
-    s.m = 1 + (int)draw(seed, 40);
-    s.n = 1 + (int)draw(seed, 70);
-    s.k = 1 + (int)draw(seed, 20);
-    s.turn_a = draw(seed, 2);
-    s.turn_b = draw(seed, 2);
-    s.batch = draw(seed, 2);
+    struct shape s = {.stages = 1 + (int)cpu_draw(seed, 3), .type = types[cpu_draw(seed, 5)]};
+    s.m = 1 + (int)cpu_draw(seed, 40);
+    s.n = 1 + (int)cpu_draw(seed, 70);
+    s.k = 1 + (int)cpu_draw(seed, 20);
+    s.turn_a = cpu_draw(seed, 2);
+    s.turn_b = cpu_draw(seed, 2);
+    s.batch = cpu_draw(seed, 2);
     return s;
 }
 
@@ -283,7 +277,7 @@ static void random_products_are_the_same(void **state)
         struct shape s = draw_shape(&seed);
         uint32_t packed;
         write_text(&s, text);
-        expect_same(text, 1 + draw(&seed, s.batch ? 40 : 60), &packed);
+        expect_same(text, 1 + cpu_draw(&seed, s.batch ? 40 : 60), &packed);
         assert_int_equal(packed, 2 * s.stages);
     }
 }

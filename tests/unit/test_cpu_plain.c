@@ -188,15 +188,9 @@ static void small_programs_are_the_same(void **state)
 
 /* --- at random --- */
 
-static uint32_t draw(uint32_t *seed, uint32_t below)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return (*seed >> 8) % below;
-}
-
 static int number(uint32_t *seed, int low, int high)
 {
-    return low + (int)draw(seed, (uint32_t)(high - low + 1));
+    return low + (int)cpu_draw(seed, (uint32_t)(high - low + 1));
 }
 
 static const char *index_text(uint32_t *seed, char *out, size_t size)
@@ -205,7 +199,7 @@ static const char *index_text(uint32_t *seed, char *out, size_t size)
                                         "-x * %d + %d * (y - z) + n + %d", "i * %d + y * %d + %d",
                                         "(i - z) * %d + %d * n + j * %d"};
     int p = number(seed, -1, 3), q = number(seed, -1, 2), s = number(seed, -2, 8);
-    const char *form = forms[draw(seed, 5)];
+    const char *form = forms[cpu_draw(seed, 5)];
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -240,7 +234,7 @@ static void random_indices_are_the_same(void **state)
         for (int i = 0; i < 6; i++)
             index_text(&seed, index[i], sizeof index[i]);
         for (int i = 0; i < 4; i++) {
-            const char *form = conditions[draw(&seed, 8)];
+            const char *form = conditions[cpu_draw(&seed, 8)];
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -250,8 +244,8 @@ static void random_indices_are_the_same(void **state)
 #pragma GCC diagnostic pop
 #endif
         }
-        const char *shape = shapes[draw(&seed, 4)];
-        uint32_t apart = strcmp(shape, "16") == 0 ? draw(&seed, 3) : 0;
+        const char *shape = shapes[cpu_draw(&seed, 4)];
+        uint32_t apart = strcmp(shape, "16") == 0 ? cpu_draw(&seed, 3) : 0;
         snprintf(text, sizeof text,
                  "kernel k(i32 n, const i32 *a, i32 *c) grid(1) threads(%s)\n{\n"
                  "    global i32 A[20][25] = a strides(%d, 1), C[22][40] = c;\n"
@@ -266,9 +260,9 @@ static void random_indices_are_the_same(void **state)
                  "    if (%s)\n        C[%s][%s] = v + w[0] * 3 + w[1] + u * 5;\n"
                  "    C[x][30 +: 10] = s[x][y +: 10];\n}\n",
                  shape, number(&seed, 25, 30), places[apart], condition[1], number(&seed, 0, 1),
-                 number(&seed, 0, 2), condition[0], inside[draw(&seed, 3)], condition[0], index[0],
-                 index[1], index[2], index[3], condition[2], inside[draw(&seed, 3)], condition[2],
-                 condition[3], number(&seed, 1, 9), condition[1], index[4], index[5]);
+                 number(&seed, 0, 2), condition[0], inside[cpu_draw(&seed, 3)], condition[0],
+                 index[0], index[1], index[2], index[3], condition[2], inside[cpu_draw(&seed, 3)],
+                 condition[2], condition[3], number(&seed, 1, 9), condition[1], index[4], index[5]);
         for (int64_t n = 1; n < 5; n += 3, runs++)
             faults += expect_same(text, n).kind != CPU_OK;
     }
@@ -283,7 +277,7 @@ static void product_index(uint32_t *seed, const char *counters, char *out, size_
     int p = number(seed, 0, 3) == 0 ? number(seed, -1, 2) : number(seed, 0, 1);
     int x = number(seed, 0, 1), y = number(seed, 0, 1);
     int low = (p < 0 ? 6 : 0) + number(seed, 0, 11) / 11 * -1 + number(seed, 0, 2);
-    if (counters[1] && draw(seed, 2))
+    if (counters[1] && cpu_draw(seed, 2))
         snprintf(out, size, "%c * %d + %d * x + y * %d + %c + %d", counters[0], p, x, y,
                  counters[1], low);
     else
@@ -296,7 +290,7 @@ static void product_factor(uint32_t *seed, const char *counters, const char *typ
     char i[80], j[80];
     product_index(seed, counters, i, sizeof i);
     product_index(seed, counters, j, sizeof j);
-    switch (draw(seed, 9)) {
+    switch (cpu_draw(seed, 9)) {
     case 0: snprintf(out, size, "t"); break;
     case 1: snprintf(out, size, "(%s) n", type); break;
     case 2: snprintf(out, size, "w[%s]", i); break;
@@ -312,9 +306,9 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
 {
     char a[200], b[200], c[200], index[80];
     int start = number(seed, 0, 1), step = number(seed, 1, 3) / 2 + 1;
-    const char *unroll = draw(seed, 2) ? "unroll " : "";
-    const char *limit = draw(seed, 3) ? "5" : "n + 1";
-    switch (draw(seed, 6)) {
+    const char *unroll = cpu_draw(seed, 2) ? "unroll " : "";
+    const char *limit = cpu_draw(seed, 3) ? "5" : "n + 1";
+    switch (cpu_draw(seed, 6)) {
     case 0:
         product_factor(seed, "p", type, a, sizeof a);
         product_factor(seed, "p", type, b, sizeof b);
@@ -327,7 +321,7 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
         snprintf(out, size,
                  "%sfor (i32 p = %d; p <= %s; p += %d)\n        %sfor (i32 q = 0; q < 3; q++)\n"
                  "            v[%s] += %s * %s;\n",
-                 unroll, start, limit, step, unroll, draw(seed, 2) ? "q" : "2 - q", a, b);
+                 unroll, start, limit, step, unroll, cpu_draw(seed, 2) ? "q" : "2 - q", a, b);
         break;
     case 2:
         product_factor(seed, "p", type, a, sizeof a);
@@ -347,8 +341,8 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
                  "        %sfor (i32 q = 0; q < 3; q++)\n"
                  "            for (i32 i = 0; i < %d; i++)\n                v[q] += e[q] * u[i];\n"
                  "    }\n    %s;\n",
-                 start, limit, step, type, unroll, index, unroll, draw(seed, 4) ? 2 : 1, index,
-                 unroll, draw(seed, 4) ? 2 : 1, draw(seed, 3) ? "t = t" : "sum = u[1]");
+                 start, limit, step, type, unroll, index, unroll, cpu_draw(seed, 4) ? 2 : 1, index,
+                 unroll, cpu_draw(seed, 4) ? 2 : 1, cpu_draw(seed, 3) ? "t = t" : "sum = u[1]");
         break;
     case 4: /* the same with scalars; f is read before it is loaded, or after */
         product_factor(seed, "p", type, a, sizeof a);
@@ -357,8 +351,8 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
                  "for (i32 p = %d; p < %s; p += %d) {\n        %s g;\n        g = A[%s][x];\n"
                  "        f = s[%s][y];\n        sum += %s * g;\n"
                  "        for (i32 q = %d; q < n; q++)\n            v[2] += g * f;\n%s    }\n",
-                 start, limit, step, type, index, index, draw(seed, 3) ? "f" : a,
-                 number(seed, -2, 2), draw(seed, 4) ? "" : "        g = s[p][0];\n");
+                 start, limit, step, type, index, index, cpu_draw(seed, 3) ? "f" : a,
+                 number(seed, -2, 2), cpu_draw(seed, 4) ? "" : "        g = s[p][0];\n");
         break;
     default:
         product_factor(seed, "p", type, a, sizeof a);
@@ -386,8 +380,8 @@ static void random_products_are_the_same(void **state)
     for (uint32_t at = 1; at <= 400; at++) {
         char text[4096], condition[64], sums[1600];
         uint32_t seed = at * 104729;
-        const char *type = types[draw(&seed, 4)];
-        const char *form = conditions[draw(&seed, 5)];
+        const char *type = types[cpu_draw(&seed, 4)];
+        const char *form = conditions[cpu_draw(&seed, 5)];
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -397,8 +391,8 @@ static void random_products_are_the_same(void **state)
 #pragma GCC diagnostic pop
 #endif
         product_sums(&seed, type, sums, sizeof sums);
-        const char *shape = shapes[draw(&seed, 6)];
-        uint32_t apart = strcmp(shape, "16") == 0 ? 1 + draw(&seed, 3) : 0;
+        const char *shape = shapes[cpu_draw(&seed, 6)];
+        uint32_t apart = strcmp(shape, "16") == 0 ? 1 + cpu_draw(&seed, 3) : 0;
         snprintf(text, sizeof text,
                  "kernel k(i32 n, const i16 *h, const %s *a, %s *c) grid(1) threads(%s)\n{\n"
                  "    global %s A[20][20] = a strides(%d, 1), C[100][4] = c;\n"
@@ -410,7 +404,7 @@ static void random_products_are_the_same(void **state)
                  "    %s    }\n    i32 at = x + 8 * y + 40 * thread.z;\n    C[at][3] = sum;\n"
                  "    unroll for (i32 i = 0; i < 3; i++)\n        C[at][i] = v[i];\n}\n",
                  type, type, shape, type, number(&seed, 20, 22), type, xs[apart], ys[apart], type,
-                 type, type, type, draw(&seed, 2) ? "true" : condition, sums);
+                 type, type, type, cpu_draw(&seed, 2) ? "true" : condition, sums);
         for (int64_t n = 1; n < 8; n += 3, runs++)
             faults += expect_same(text, n).kind != CPU_OK;
     }
