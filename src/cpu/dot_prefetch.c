@@ -1,12 +1,14 @@
-/* What the next product will read, to be fetched while one is under way. */
+/* What is read and written after a product, to be fetched while it is under way. */
 #include "cpu/exec_packed.h"
 
-/* Rows of memory; more of them than are asked for at a time in several pieces. */
+/* --- rows of memory --- */
+
+/* More rows than are asked for at a time in several pieces. */
 static void add_rows(struct prefetch_list *list, const unsigned char *from, int64_t rows,
                      int64_t bytes, int64_t apart)
 {
-    int64_t most = (int64_t)list->depth / 2, misses = (int64_t)((uintptr_t)from % CACHE_LINE);
-    for (int64_t row = 0; row < rows && most > 1; row += most) {
+    int64_t most = list->depth / DOT_LINE_STEPS, misses = (int64_t)((uintptr_t)from % CACHE_LINE);
+    for (int64_t row = 0; row < rows && most > 0; row += most) {
         if (list->count == MOST_PREFETCHES)
             return;
         int64_t some = rows - row < most ? rows - row : most;
@@ -19,7 +21,26 @@ static void add_rows(struct prefetch_list *list, const unsigned char *from, int6
     }
 }
 
-/* A part that is packed. */
+/* A part of a view, a matrix along two of its axes. */
+static void add_box(struct prefetch_list *list, const struct view_binding *view, int64_t size,
+                    const int64_t *start, int rank, const int axis[2], const int64_t extent[2])
+{
+    int64_t offset = 0, count[2];
+    for (int i = 0; i < rank; i++)
+        offset += start[i] * view->stride[i];
+    for (int i = 0; i < 2; i++) {
+        int64_t inside = view->extent[axis[i]] - start[axis[i]];
+        count[i] = inside < extent[i] ? inside : extent[i];
+    }
+    int across = view->stride[axis[1]] == 1 ? 0 : 1;
+    if (view->stride[axis[1 - across]] == 1)
+        add_rows(list, view->base + offset * size, count[across], count[1 - across] * size,
+                 view->stride[axis[across]] * size);
+}
+
+/* --- packed tiles --- */
+
+/* Packed parts, or the memory that they will be packed to. */
 static void add_packed(struct prefetch_list *list, const struct packed_cache *cache,
                        const struct packed_plan *plan, int64_t line, int64_t first, int64_t depth)
 {
@@ -30,55 +51,113 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
         return;
     }
     for (int64_t j = 0; j < plan->form.lines; j += width) {
-        int64_t bytes = depth * width * size, rows = (int64_t)list->depth / 2;
+        int64_t bytes = depth * width * size, rows = list->depth / DOT_LINE_STEPS;
         add_rows(list, from + j / width * cache->step * size, rows, bytes / rows, bytes / rows);
     }
 }
 
-/* A part that will be packed from the view. */
-static void add_view(struct prefetch_list *list, const struct frame *f,
-                     const struct packed_state *state, int64_t first, int64_t depth)
+/* What a product reads that begins at `start`, as this one's `state` does. */
+static void add_tiles(struct prefetch_list *list, const struct frame *f,
+                      const struct packed_state *state, const int64_t *start)
 {
-    const struct packed_plan *plan = &f->program->packed[state->fill->cache];
-    const struct view_binding *view = &f->launch->views[plan->access->view];
-    int64_t size = (int64_t)dtype_size(plan->form.from), offset = 0;
-    int lines = plan->lines_axis, deep = plan->depth_axis;
-    for (int i = 0; i < plan->access->rank; i++)
-        offset += (i == deep ? first : state->box.low[i]) * view->stride[i];
-    const unsigned char *from = view->base + offset * size;
-    int64_t rows = state->box.high[lines] - state->box.low[lines];
-    if (first + depth > view->extent[deep])
-        depth = view->extent[deep] - first;
-    if (view->stride[deep] == 1)
-        add_rows(list, from, rows, depth * size, view->stride[lines] * size);
-    else if (view->stride[lines] == 1)
-        add_rows(list, from, depth, rows * size, view->stride[deep] * size);
-}
-
-void prefetch_beyond(struct prefetch_list *list, const struct frame *f,
-                     const struct packed_state *state)
-{
-    if (!state)
-        return;
     const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
-    if (!state->cached) {
-        int axis = plan->depth_axis;
-        int64_t first = state->box.high[axis],
-                rest = f->launch->views[plan->access->view].extent[axis] - first;
-        if (rest > 0)
-            add_view(list, f, state, first,
-                     rest < (int64_t)list->depth ? rest : (int64_t)list->depth);
-        return;
+    const struct access *a = state->fill->from;
+    const struct view_binding *view = &f->launch->views[a->view];
+    int64_t size = (int64_t)dtype_size(plan->form.from), line = 0, first = 0, depth = list->depth;
+    for (int i = 0; i < a->rank; i++)
+        if (start[i] < 0 || start[i] >= view->extent[i])
+            return;
+    if (state->cached) {
+        if (!packed_cache_line(cache, plan, a, start, &line, &first))
+            return;
+        int64_t part = first / cache->part_depth, rest = cache->depth - first;
+        depth = rest < cache->part_depth ? rest : cache->part_depth;
+        add_packed(list, cache, plan, line, first, depth);
+        if (atomic_load_explicit(&cache->done[line * cache->parts + part], memory_order_acquire) ==
+            PACKED_READY)
+            return;
     }
-    int64_t part = state->depth / cache->part_depth + 1, first = part * cache->part_depth;
-    int64_t depth =
-        cache->depth - first < cache->part_depth ? cache->depth - first : cache->part_depth;
-    if (part >= cache->parts)
+    add_box(list, view, size, start, a->rank, (int[2]){plan->lines_axis, plan->depth_axis},
+            (int64_t[2]){plan->form.lines, depth});
+}
+
+/* --- the next block --- */
+
+void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
+{
+    for (int i = 0; i < a->rank; i++) {
+        tile->step[i] = tile->access == a ? box->start[i] - tile->start[i] : 0;
+        tile->start[i] = box->start[i];
+    }
+    tile->access = a;
+}
+
+static void next_start(const struct tile_prefetch *tile, int64_t *start)
+{
+    for (int i = 0; i < tile->access->rank; i++)
+        start[i] = tile->start[i] + tile->step[i];
+}
+
+/* false: there is nothing beyond the state's tile along the depth. */
+static bool add_beyond(struct prefetch_list *list, const struct frame *f,
+                       const struct packed_state *state)
+{
+    int64_t start[MAX_RANK];
+    const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
+    const struct packed_plan *plan = &f->program->packed[state->fill->cache];
+    const struct access *a = state->fill->from;
+    int axis = plan->depth_axis;
+    memcpy(start, state->box.start, sizeof start);
+    start[axis] = state->cached ? (state->depth / cache->part_depth + 1) * cache->part_depth
+                                : start[axis] + plan->form.depth;
+    if (start[axis] >= f->launch->views[a->view].extent[axis])
+        return false;
+    add_tiles(list, f, state, start);
+    return true;
+}
+
+/* The tiles with which the next block begins, where this one has its last. */
+static void add_next(struct prefetch_list *list, struct frame *f, const struct packed_state *state)
+{
+    int64_t start[MAX_RANK];
+    if (state->fill->cache >= MOST_TILE_PREFETCHES)
         return;
-    if (atomic_load_explicit(&cache->done[state->line * cache->parts + part],
-                             memory_order_acquire) == PACKED_READY)
-        add_packed(list, cache, plan, state->line, first, depth);
-    else if (!state->box.empty)
-        add_view(list, f, state, first, depth);
+    struct tile_prefetch *tile = &f->packed_prefetch[state->fill->cache];
+    note_tile(tile, state->fill->from, &state->box);
+    next_start(tile, start);
+    start[f->program->packed[state->fill->cache].depth_axis] = 0;
+    add_tiles(list, f, state, start);
+}
+
+/* Where this block stores, if that is as far from the last one's as there from the one before. */
+static void add_store(struct prefetch_list *list, const struct frame *f)
+{
+    const struct tile_prefetch *tile = &f->store_prefetch;
+    const struct access *a = tile->access;
+    int64_t start[MAX_RANK];
+    if (!a)
+        return;
+    const struct view_binding *view = &f->launch->views[a->view];
+    int axis[2] = {a->rank - 2, a->rank - 1};
+    next_start(tile, start);
+    for (int i = 0; i < a->rank; i++)
+        if (start[i] < 0 || start[i] >= view->extent[i])
+            return;
+    add_box(list, view, (int64_t)a->size, start, a->rank, axis,
+            (int64_t[2]){a->axis[axis[0]].extent, a->axis[axis[1]].extent});
+}
+
+void prefetch_beyond(struct prefetch_list *list, struct frame *f, const struct packed_state *a,
+                     const struct packed_state *b)
+{
+    const struct packed_state *states[2] = {a, b};
+    bool last = false;
+    for (int i = 0; i < 2; i++)
+        if (states[i] && !add_beyond(list, f, states[i])) {
+            add_next(list, f, states[i]);
+            last = true;
+        }
+    if (last)
+        add_store(list, f);
 }

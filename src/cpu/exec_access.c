@@ -384,6 +384,8 @@ void step_store(struct frame *f, const struct instr *in)
     if (!access_box_under(f, a, in, &box) || !async_leaves_box(f, a, &box, in->loc))
         return;
     box_store(f, a, &box, frame_at(f, in->a), frame_mask(f, in->mask));
+    if (f->program->packed_count > 0 && a->space == SPACE_VIEW && a->rank >= 2)
+        note_tile(&f->store_prefetch, a, &box);
 }
 
 /* A shared tile without a value, each time its declaration is reached. */

@@ -59,11 +59,10 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
                           const struct packed_state *a, const struct packed_state *b)
 {
     const struct dot_detail *d = in->detail;
-    struct prefetch_list list = {.depth = p->depth};
+    struct prefetch_list list = {.depth = (int64_t)p->depth};
     if (p->depth + d->k <= DOT_MOST_DEPTH)
         return;
-    prefetch_beyond(&list, f, a);
-    prefetch_beyond(&list, f, b);
+    prefetch_beyond(&list, f, a, b);
     add_product(f, in, p, list.count > 0 ? list.item : NULL);
     p->depth = 0;
 }

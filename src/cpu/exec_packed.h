@@ -25,19 +25,24 @@ void pack_box(const struct frame *f, const struct packed_fill *fill, const struc
 /* packed_cache.c: found in the launch's cache, or put there; false: it is none of that, or another
  * block is at it right now. */
 bool packed_cache_find(const struct frame *f, struct packed_state *state);
+/* Which row of parts the tile is in that starts there, and where along the depth; false: it does
+ * not begin where tiles of the cache do. */
+bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,
+                       const struct access *a, const int64_t *start, int64_t *line, int64_t *depth);
 /* Where a row of parts lies from `depth` on. */
 unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
                                int64_t line, int64_t depth);
 
-/* dot_prefetch.c */
-enum { MOST_PREFETCHES = 16 };
+/* dot_prefetch.c: what will be needed once the product of these tiles (NULL: none) is taken: those
+ * beyond them along the depth, as many as are multiplied at once; after the last ones, what the
+ * next block begins with, and where this one stores. */
+enum { MOST_PREFETCHES = 32 };
 struct prefetch_list {
     struct dot_prefetch item[MOST_PREFETCHES];
-    size_t count, depth; /* of the product under way: so many lines can be fetched meanwhile */
+    size_t count;
+    int64_t depth; /* of the product under way */
 };
-/* Adds the tiles beyond that of `state` (NULL: none) along the depth, as many as are multiplied at
- * once. */
-void prefetch_beyond(struct prefetch_list *list, const struct frame *f,
-                     const struct packed_state *state);
+void prefetch_beyond(struct prefetch_list *list, struct frame *f, const struct packed_state *a,
+                     const struct packed_state *b);
 
 #endif

@@ -6,32 +6,23 @@
 
 /* --- parts --- */
 
-/* Which tile of the view this is, by axis; false: it does not begin where tiles do. */
-static bool tile_index(const struct packed_cache *cache, const struct access *a,
-                       const struct box *box, int64_t *index)
+bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,
+                       const struct access *a, const int64_t *start, int64_t *line, int64_t *depth)
 {
+    *line = 0;
     for (int i = 0; i < a->rank; i++) {
-        index[i] = box->start[i];
-        if (a->axis[i].kind == IX_SLICE) {
-            if (index[i] % a->axis[i].extent != 0)
-                return false;
-            index[i] /= a->axis[i].extent;
-        }
-        if (index[i] < 0 || index[i] >= cache->count[i])
+        int64_t index = start[i], extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
+        if (index % extent != 0 || index < 0 || index / extent >= cache->count[i])
             return false;
+        if (i == plan->depth_axis)
+            *depth = index / extent * plan->form.depth;
+        else if (i != plan->lines_axis)
+            *line = *line * cache->count[i] + index / extent;
     }
+    int i = plan->lines_axis;
+    int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
+    *line = *line * cache->count[i] + start[i] / extent;
     return true;
-}
-
-/* The tiles' number without the axis of depth: which row of parts they are in. */
-static int64_t line_of(const struct packed_cache *cache, const struct packed_plan *plan,
-                       const int64_t *index)
-{
-    int64_t line = 0;
-    for (int i = 0; i < plan->access->rank; i++)
-        if (i != plan->lines_axis && i != plan->depth_axis)
-            line = line * cache->count[i] + index[i];
-    return line * cache->count[plan->lines_axis] + index[plan->lines_axis];
 }
 
 unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
@@ -65,11 +56,11 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state)
 {
     struct packed_cache *cache = &f->launch->packed[state->fill->cache];
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
-    int64_t index[MAX_RANK];
-    if (!cache->usable || !tile_index(cache, state->fill->from, &state->box, index))
+    int64_t line, depth;
+    if (!cache->usable ||
+        !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth))
         return false;
-    int64_t line = line_of(cache, plan, index);
-    int64_t depth = index[plan->depth_axis] * plan->form.depth, part = depth / cache->part_depth;
+    int64_t part = depth / cache->part_depth;
     _Atomic unsigned char *at = &cache->done[line * cache->parts + part];
     unsigned char done = atomic_load_explicit(at, memory_order_acquire);
     if (done == PACKED_EMPTY && atomic_compare_exchange_strong(at, &done, PACKED_BUSY)) {

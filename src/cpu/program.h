@@ -356,6 +356,14 @@ struct row_prefetch {
     size_t left;               /* bytes of it */
 };
 
+/* The same of tiles that are packed, or stored: what the next block will read or write if it is as
+ * far from this block's as that is from the last one's. Products fetch it. */
+enum { MOST_TILE_PREFETCHES = 4 };
+struct tile_prefetch {
+    const struct access *access; /* NULL: nothing yet */
+    int64_t start[MAX_RANK], step[MAX_RANK];
+};
+
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
@@ -370,6 +378,8 @@ struct frame {
     bool progressed; /* by the latest frame_run */
     int until_poll;  /* turns of loops */
     struct row_prefetch row_prefetch[MOST_ROW_PREFETCHES];
+    struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* by cache */
+    struct tile_prefetch store_prefetch;
     struct cpu_fault fault;
 };
 
@@ -487,6 +497,9 @@ void packed_note(struct packed_state *state, const struct packed_fill *fill, con
  * blocks read; what memory is not there for is done without. */
 void packed_caches_open(struct arena *a, struct launch_state *l);
 void packed_caches_close(const struct launch_state *l);
+
+/* dot_prefetch.c: notes where a block stores a tile. */
+void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
 
 /* exec_async.c: whether the copies under way leave the box (the lanes' elements) alone; notes the
  * fault if not. */

@@ -81,8 +81,9 @@ struct dot_strides {
     const struct dot_prefetch *prefetch; /* NULL: nothing */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
- * cache each, `apart` bytes apart; then what `next` says. */
-enum { CACHE_LINE = 64 };
+ * cache each, `apart` bytes apart; then what `next` says. A row at a time, every DOT_LINE_STEPS
+ * steps of k. */
+enum { CACHE_LINE = 64, DOT_LINE_STEPS = 4 };
 struct dot_prefetch {
     const void *from;
     size_t rows, lines, apart;

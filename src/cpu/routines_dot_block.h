@@ -9,7 +9,9 @@
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS)
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
- * inlined, so its loops over them are unrolled and `sum` lives in registers.
+ * inlined, so its loops over them are unrolled and `sum` lives in registers. What a block asks for
+ * is given by address: read wider than it was written, a copy would wait until the sums of the
+ * block before are stored.
  */
 
 /* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */
@@ -50,22 +52,23 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
 /* rows × vectors of c += a · b. */
 static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *c,
                                 const T *a, const T *b, size_t k, const struct dot_strides *s,
-                                MASK mask, struct dot_lines lines)
+                                MASK mask, const struct dot_lines *lines)
 {
-    const size_t ldc = s->c, lda = s->a, ldb = s->b;
+    const size_t ldc = s->c, lda = s->a, ldb = s->b, apart = lines->apart;
+    const char *first = lines->first, *second = lines->second;
     VECTOR sum[ROWS][VECTORS];
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             sum[r][v] = NAME(load)(c + (size_t)r * ldc, v, vectors, whole, mask);
     size_t p = 0;
-    for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS) {
-        __builtin_prefetch(lines.first, 0, 2);
-        __builtin_prefetch(lines.second, 0, 2);
-        lines.first += lines.apart;
-        lines.second += lines.apart;
+    for (; whole && p + DOT_LINE_STEPS <= k; p += DOT_LINE_STEPS) {
+        __builtin_prefetch(first, 0, 2);
+        __builtin_prefetch(second, 0, 2);
+        first += apart;
+        second += apart;
         UNROLLED
-        for (int u = 0; u < LINE_STEPS; u++, a++, b += ldb)
+        for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb)
             NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
     }
     for (; p < k; p++, a++, b += ldb)
@@ -88,7 +91,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     case rows: NAME(block)(rows, 1, false, c, a, b, k, s, mask, lines); break;
 
 static void NAME(whole_block)(size_t rows, SUM *c, const T *a, const T *b, size_t k,
-                              const struct dot_strides *s, struct dot_lines lines)
+                              const struct dot_strides *s, const struct dot_lines *lines)
 {
     const MASK mask = NAME(mask)(LANES);
     switch (rows) {
@@ -99,7 +102,7 @@ static void NAME(whole_block)(size_t rows, SUM *c, const T *a, const T *b, size_
 
 /* Fewer columns than VECTORS vectors have. */
 static void NAME(edge_block)(size_t rows, size_t columns, SUM *c, const T *a, const T *b, size_t k,
-                             const struct dot_strides *s, struct dot_lines lines)
+                             const struct dot_strides *s, const struct dot_lines *lines)
 {
     const bool narrow = columns <= LANES;
     const MASK mask = NAME(mask)(narrow ? columns : columns - LANES);
@@ -129,9 +132,9 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             const T *from = (const T *)a + at * s->a;
             struct dot_lines lines = next_lines(&prefetch);
             if (n - j >= NAME(width))
-                NAME(whole_block)(rows, to, from, columns, k, s, lines);
+                NAME(whole_block)(rows, to, from, columns, k, s, &lines);
             else
-                NAME(edge_block)(rows, n - j, to, from, columns, k, s, lines);
+                NAME(edge_block)(rows, n - j, to, from, columns, k, s, &lines);
             at += rows;
         }
 }

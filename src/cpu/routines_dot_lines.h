@@ -8,9 +8,7 @@
 
 enum { VECTORS = 2 }; /* a row of a block has */
 
-enum { LINE_STEPS = 4 }; /* of k, between two lines that are asked for */
-
-/* Lines that one block asks for: of two rows at a time, then of the next two. */
+/* Lines that one block asks for: of two columns, row by row. */
 struct dot_lines {
     const char *first, *second;
     size_t apart;
@@ -27,8 +25,10 @@ static inline struct dot_lines next_lines(struct dot_lines_left *left)
     if (!prefetch)
         return (struct dot_lines){nothing, nothing, 0};
     const char *first = (const char *)prefetch->from + left->column * CACHE_LINE;
-    struct dot_lines lines = {first, first + prefetch->rows / 2 * prefetch->apart, prefetch->apart};
-    if (++left->column >= prefetch->lines) {
+    bool two = left->column + 1 < prefetch->lines;
+    struct dot_lines lines = {first, two ? first + CACHE_LINE : first, prefetch->apart};
+    left->column += 2;
+    if (left->column >= prefetch->lines) {
         left->prefetch = prefetch->next;
         left->column = 0;
     }
