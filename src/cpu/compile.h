@@ -76,7 +76,7 @@ struct deferral {
     struct deferral *outer;
     const struct stmt *sum;          /* the assignment; NULL: none */
     uint32_t deferred;               /* struct dot_deferred */
-    uint32_t dst;                    /* the sum */
+    struct value value;              /* of it */
     const struct dot_detail *detail; /* once compiled */
 };
 
@@ -118,7 +118,11 @@ struct compiler {
     VEC(struct packed_plan) packed;
     int unchained;             /* > 0: elementwise operations are a step each */
     struct deferral *deferral; /* the innermost loop's */
-    bool defers_dot;           /* what is compiled now is its product */
+    struct {
+        const struct stmt *loop; /* its sum is not set to 0, but begins with its first product */
+        struct value sum;
+    } fresh;
+    bool defers_dot; /* what is compiled now is its product */
 };
 
 /* Unrolling stops at so many nodes of a loop, and of all loops. */
@@ -290,6 +294,11 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 /* Around a loop: its product may be deferred. */
 void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d);
 void deferral_end(struct compiler *c, struct deferral *d);
+/* Need the declaration of a sum, v, not set it to 0, since a loop that defers its products follows,
+ * before which nothing names it? */
+bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v);
+/* Sets the loop's sum to 0 after all: its products will not be deferred. */
+void sum_settle(struct compiler *c, const struct stmt *loop);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);

@@ -2,6 +2,8 @@
  * are deep enough (packed.h). */
 #include "cpu/compile.h"
 
+#include <math.h>
+
 /* --- products --- */
 
 /* A dense operand of a product that adds pairs of steps, as the routine wants them. */
@@ -106,7 +108,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     }
     emit_dot(c, &sum, &a, &b, d, compute);
     if (defers) {
-        c->deferral->dst = sum.at;
+        c->deferral->value = sum;
         c->deferral->detail = d;
     }
     value_transfer(c, &room, &sum);
@@ -148,9 +150,12 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
     if (!d->sum)
         return;
     d->deferred = memory_new(c, sizeof(struct dot_deferred));
-    struct instr *in = emit_step(c, step_zero);
+    bool fresh = c->fresh.loop == loop;
+    struct instr *in = emit_step(c, fresh ? step_dot_fresh : step_zero);
     in->dst = d->deferred;
     in->n = sizeof(struct dot_deferred);
+    if (fresh)
+        c->fresh.loop = NULL;
 }
 
 void deferral_end(struct compiler *c, struct deferral *d)
@@ -160,5 +165,58 @@ void deferral_end(struct compiler *c, struct deferral *d)
         return;
     struct instr *in = emit_step(c, step_dot_flush);
     in->detail = d->detail;
-    in->dst = d->dst;
+    in->dst = d->value.at;
+    in->n = (uint32_t)value_bytes(&d->value);
+}
+
+/* --- sums that begin with 0 --- */
+
+/* The statement of the list that names s next. */
+static const struct stmt *next_mention(const struct stmt *s, const struct sym *sym)
+{
+    struct stmt *t = s->next;
+    int below = stmt_mentions(t, sym);
+    for (; below > 0; t = t->next) {
+        int rest = stmt_mentions(t->next, sym);
+        if (rest < below)
+            return t;
+    }
+    return NULL;
+}
+
+static bool is_zero(enum dtype t, const struct literal *v)
+{
+    return dtype_is_float(t) ? v->f == 0 && !signbit(v->f) : v->i == 0;
+}
+
+bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
+{
+    struct literal start;
+    if (c->fresh.loop || c->lanes > 1 || c->plain || s->sym->storage != ST_REG ||
+        s->sym->type.rank != 2 || !s->value || !expr_constant(c, s->value, &start) ||
+        !is_zero(s->value->type.dtype, &start))
+        return false;
+    const struct stmt *loop = next_mention(s, s->sym);
+    if (!loop || (loop->kind != STMT_FOR && loop->kind != STMT_WHILE) ||
+        stmt_mentions(loop->init, s->sym) > 0)
+        return false;
+    for (const struct stmt *t = loop->body; t; t = t->next)
+        if (may_defer(c, loop, t)) {
+            if (t->target->sym != s->sym)
+                return false;
+            c->fresh.loop = loop;
+            c->fresh.sum = *v;
+            return true;
+        }
+    return false;
+}
+
+void sum_settle(struct compiler *c, const struct stmt *loop)
+{
+    if (c->fresh.loop != loop)
+        return;
+    struct instr *in = emit_step(c, step_zero);
+    in->dst = c->fresh.sum.at;
+    in->n = (uint32_t)value_bytes(&c->fresh.sum);
+    c->fresh.loop = NULL;
 }

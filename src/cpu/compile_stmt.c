@@ -144,7 +144,8 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
     bool varying = sym->type.varying && sym->storage != ST_REG;
     struct value v = value_of_type(c, &sym->type, varying ? c->lanes : 1);
     if (s->value) {
-        compile_into(c, s->value, &v);
+        if (!sum_begins(c, s, &v))
+            compile_into(c, s->value, &v);
     } else {
         struct instr *in = emit_step(c, step_poison);
         in->dst = v.at;
@@ -480,6 +481,7 @@ static void compile_turns(struct compiler *c, const struct stmt *s)
     int64_t turns = has_escape(s->body) ? 0 : loop_known_turns(c, s, &nodes);
     if (turns > 0) {
         c->unrolled += nodes;
+        sum_settle(c, s);
         compile_unrolled(c, s, turns);
         return;
     }
@@ -492,6 +494,7 @@ static void compile_turns(struct compiler *c, const struct stmt *s)
     compile_list(c, s->init);
     struct deferral deferral;
     deferral_begin(c, s, &deferral);
+    sum_settle(c, s);
     if (loop.masked) {
         loop.loop_mask = region.mask = mask_new(c);
         loop.body_mask = loop_escapes(c, s->body, false).continues ? mask_new(c) : loop.loop_mask;

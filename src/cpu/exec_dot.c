@@ -23,13 +23,14 @@ static bool find_operand(struct frame *f, const struct dot_operand *o, struct lo
     return true;
 }
 
-static void add_product(struct frame *f, const struct instr *in, const struct dot_deferred *p,
+static void add_product(struct frame *f, const struct instr *in, struct dot_deferred *p,
                         const struct dot_prefetch *prefetch)
 {
     const struct dot_detail *d = in->detail;
     size_t pair = d->in_pairs ? 2 : 1, row = d->b.tile ? d->width : d->n;
-    struct dot_strides s = {d->n, p->a_step / pair, row, p->b_step / pair, prefetch};
+    struct dot_strides s = {d->n, p->a_step / pair, row, p->b_step / pair, prefetch, p->fresh};
     d->dot(frame_at(f, in->dst), p->a, p->b, d->m, d->n, p->depth / pair, &s);
+    p->fresh = false;
 }
 
 static void flush(struct frame *f, const struct instr *in, struct dot_deferred *p)
@@ -39,10 +40,19 @@ static void flush(struct frame *f, const struct instr *in, struct dot_deferred *
     p->depth = 0;
 }
 
+/* in->n: bytes of the sum */
 void step_dot_flush(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
-    flush(f, in, frame_at(f, d->deferred));
+    struct dot_deferred *p = frame_at(f, d->deferred);
+    flush(f, in, p);
+    if (p->fresh)
+        memset(frame_at(f, in->dst), 0, in->n);
+}
+
+void step_dot_fresh(struct frame *f, const struct instr *in)
+{
+    *(struct dot_deferred *)frame_at(f, in->dst) = (struct dot_deferred){.fresh = true};
 }
 
 /* Whether the next product goes on where the deferred one ends. */
@@ -85,6 +95,7 @@ void step_dot(struct frame *f, const struct instr *in)
         p->depth += next.depth;
     } else {
         flush(f, in, p);
+        next.fresh = p->fresh;
         *p = next;
     }
     if (a && b)

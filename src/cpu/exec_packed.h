@@ -7,7 +7,7 @@
 
 /* Depth of a product at which sums are added: columns of b for one block of registers and as much
  * depth stay in the first cache. */
-#define DOT_MOST_DEPTH ((size_t)256)
+#define DOT_MOST_DEPTH ((size_t)512)
 
 /* exec_packed.c: the stage that `to` names now; NULL: a fault was noted. */
 struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *tile,

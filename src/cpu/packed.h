@@ -84,6 +84,7 @@ struct dot_deferred {
     const unsigned char *a, *b;
     size_t depth;
     size_t a_step, b_step;
+    bool fresh; /* nothing was added to the sum yet, which was not set to 0 */
 };
 
 #endif

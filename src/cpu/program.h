@@ -428,7 +428,7 @@ step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 /* exec_pack.c */
 step_fn step_pair_columns, step_pair_rows;
 /* exec_dot.c */
-step_fn step_dot, step_dot_flush, step_dot_lanes;
+step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_lanes;
 /* exec_strips.c */
 step_fn step_strips;
 /* exec_control.c */

@@ -79,6 +79,7 @@ typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t 
 struct dot_strides {
     size_t c, a, b, panel;
     const struct dot_prefetch *prefetch; /* NULL: nothing */
+    bool fresh;                          /* c counts as zeros, whatever is there */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. A row at a time, every DOT_LINE_STEPS

@@ -29,6 +29,8 @@ enum { PLAIN_WIDTH = 16 };
     static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
                         const struct dot_strides *s)                                               \
     {                                                                                              \
+        for (size_t i = 0; i < m && s->fresh; i++)                                                 \
+            memset((T *)c + i * s->c, 0, n * sizeof(T));                                           \
         if (s->panel == PLAIN_WIDTH) { /* one after the other: all of a row at once */             \
             t##_panel(c, a, b, m, n, k, s);                                                        \
             return;                                                                                \

@@ -25,6 +25,24 @@ static INLINED VECTOR NAME(load)(const SUM *row, int v, int vectors, bool whole,
     return whole || v < vectors - 1 ? LOAD(row + v * LANES) : LOAD_MASKED(row + v * LANES, mask);
 }
 
+/* The sums to begin with. */
+static INLINED void NAME(begin)(const int rows, const int vectors, const bool whole,
+                                VECTOR sum[ROWS][VECTORS], const SUM *c,
+                                const struct dot_strides *s, MASK mask)
+{
+    if (s->fresh) {
+        UNROLLED
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < vectors; v++)
+                sum[r][v] = (VECTOR){0};
+        return;
+    }
+    UNROLLED
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            sum[r][v] = NAME(load)(c + (size_t)r * s->c, v, vectors, whole, mask);
+}
+
 static INLINED void NAME(store)(SUM *row, int v, int vectors, bool whole, MASK mask, VECTOR x)
 {
     if (whole || v < vectors - 1)
@@ -57,10 +75,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     const size_t ldc = s->c, lda = s->a, ldb = s->b, apart = lines->apart;
     const char *first = lines->first, *second = lines->second;
     VECTOR sum[ROWS][VECTORS];
-    UNROLLED
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            sum[r][v] = NAME(load)(c + (size_t)r * ldc, v, vectors, whole, mask);
+    NAME(begin)(rows, vectors, whole, sum, c, s, mask);
     size_t p = 0;
     for (; whole && p + DOT_LINE_STEPS <= k; p += DOT_LINE_STEPS) {
         __builtin_prefetch(first, 0, 2);

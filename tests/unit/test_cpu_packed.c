@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { ARRAY = 1 << 16, MOST_TEXT = 2048 };
+enum { ARRAY = 1 << 17, MOST_TEXT = 2048 };
 
 struct outcome {
     struct cpu_fault fault;
@@ -207,11 +207,35 @@ static void deep_products_are_the_same(void **state)
         "for (i32 p = 0; p < n; p += 24) {\n"
         "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
         "acc += dot(ra, rb);\n}\nC[i +: 12][j +: 20] = acc;\n}\n";
-    static const int64_t depths[] = {239, 240, 241, 256, 263, 264, 380, 400};
+    static const int64_t depths[] = {240, 503, 504, 505, 512, 527, 528, 800};
     (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
         uint32_t packed;
         expect_same(text, depths[i], &packed);
+        assert_int_equal(packed, 2);
+    }
+}
+
+/* What a sum is where a loop adds nothing, and where it does not begin with 0. */
+static void sums_begin_as_declared(void **state)
+{
+    static const char form[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2, 2) warps(1)\n{\n"
+        "global f32 A[24][n] = a, B[n][40] = b, C[24][40] = c;\n"
+        "i32 i = block.x * 12, j = block.y * 20;\nreg f32 acc[12][20] = %s;\n"
+        "for (i32 p = %s; p < n; p += 24) {\n%s"
+        "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 12][j +: 20] = acc;\n}\n";
+    static const char *const starts[] = {"0", "-0.0", "2.5", "(f32) n"};
+    static const char *const firsts[] = {"0", "n", "24 * block.x"};
+    static const char *const leaves[] = {"", "if (block.y == 1 && p >= 24) break;\n",
+                                         "if (block.y == 1) continue;\n"};
+    (void)state;
+    for (int i = 0; i < 4 * 3 * 3; i++) {
+        char text[MOST_TEXT];
+        uint32_t packed;
+        snprintf(text, sizeof text, form, starts[i / 9], firsts[i / 3 % 3], leaves[i % 3]);
+        expect_same(text, 48, &packed);
         assert_int_equal(packed, 2);
     }
 }
@@ -287,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_the_same),
         cmocka_unit_test(deep_products_are_the_same),
+        cmocka_unit_test(sums_begin_as_declared),
         cmocka_unit_test(random_products_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,17 +302,21 @@ static void dot_is_an_fma_a_step(void **state)
     for (int s = 0; routine_set_at(s); s++)
         for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
             for (size_t n = 1; n <= 40; n++)
-                for (size_t k = 1; k <= 9; k += 4) {
+                for (size_t k = 1; k <= 9; k += 2) {
+                    const bool fresh = k % 4 == 3;
                     fill_plain(DT_F32, a, m * k);
                     fill_plain(DT_F32, b, k * n);
                     fill_plain(DT_F32, c, m * n);
                     memcpy(want, c, sizeof c);
+                    if (fresh)
+                        memset(want, 0, sizeof want);
                     for (size_t i = 0; i < m; i++)
                         for (size_t j = 0; j < n; j++)
                             for (size_t p = 0; p < k; p++)
                                 want[i * n + j] = fmaf(a[i * k + p], b[p * n + j], want[i * n + j]);
                     const struct dot_routines *dots = routine_set_at(s)->dot;
-                    const struct dot_strides strides = {n, k, n, dots->width[COMPUTE_F32], NULL};
+                    const struct dot_strides strides = {
+                        .c = n, .a = k, .b = n, .panel = dots->width[COMPUTE_F32], .fresh = fresh};
                     dots->dot[COMPUTE_F32](c, a, b, m, n, k, &strides);
                     assert_memory_equal(c, want, m * n * sizeof *c);
                 }
