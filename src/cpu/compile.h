@@ -77,6 +77,7 @@ struct deferral {
     const struct stmt *sum;          /* the assignment; NULL: none */
     uint32_t deferred;               /* struct dot_deferred */
     struct value value;              /* of it */
+    const struct stmt *store;        /* behind the loop, which stores the sum; NULL: none */
     const struct dot_detail *detail; /* once compiled */
 };
 
@@ -121,8 +122,10 @@ struct compiler {
     struct {
         const struct stmt *loop; /* its sum is not set to 0, but begins with its first product */
         struct value sum;
+        const struct stmt *store; /* struct deferral */
     } fresh;
-    bool defers_dot; /* what is compiled now is its product */
+    struct deferral complete; /* a loop just compiled, whose sum is still to be stored */
+    bool defers_dot;          /* what is compiled now is its product */
 };
 
 /* Unrolling stops at so many nodes of a loop, and of all loops. */
@@ -297,6 +300,8 @@ void deferral_end(struct compiler *c, struct deferral *d);
 /* Need the declaration of a sum, v, not set it to 0, since a loop that defers its products follows,
  * before which nothing names it? */
 bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v);
+/* The store of a sum whose last product may be deferred; false: it is another one. */
+bool compile_sum_store(struct compiler *c, const struct expr *target);
 /* Sets the loop's sum to 0 after all: its products will not be deferred. */
 void sum_settle(struct compiler *c, const struct stmt *loop);
 

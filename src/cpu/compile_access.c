@@ -320,7 +320,8 @@ void compile_store(struct compiler *c, const struct expr *target, const struct e
 
 static void store_value(struct compiler *c, const struct expr *target, const struct expr *value)
 {
-    if (store_takes_chain(c, target, value) && compile_chain_store(c, target, value))
+    if (compile_sum_store(c, target) ||
+        (store_takes_chain(c, target, value) && compile_chain_store(c, target, value)))
         return;
     uint32_t top = c->top;
     struct value alias;

@@ -95,6 +95,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->a = dot_operand(c, e, 0, d, &a);
     d->b = dot_operand(c, e, 1, d, &b);
     d->deferred = defers ? c->deferral->deferred : NO_SLOT;
+    d->stored = defers && c->deferral->store;
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);
@@ -154,8 +155,10 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
     struct instr *in = emit_step(c, fresh ? step_dot_fresh : step_zero);
     in->dst = d->deferred;
     in->n = sizeof(struct dot_deferred);
-    if (fresh)
+    if (fresh) {
         c->fresh.loop = NULL;
+        d->store = c->fresh.store;
+    }
 }
 
 void deferral_end(struct compiler *c, struct deferral *d)
@@ -163,13 +166,45 @@ void deferral_end(struct compiler *c, struct deferral *d)
     c->deferral = d->outer;
     if (!d->detail)
         return;
+    if (d->store) {
+        c->complete = *d;
+        return;
+    }
     struct instr *in = emit_step(c, step_dot_flush);
     in->detail = d->detail;
     in->dst = d->value.at;
     in->n = (uint32_t)value_bytes(&d->value);
 }
 
-/* --- sums that begin with 0 --- */
+/* --- sums that begin with 0, and go to a view --- */
+
+bool compile_sum_store(struct compiler *c, const struct expr *target)
+{
+    if (!c->complete.store || c->complete.store->target != target)
+        return false;
+    struct dot_store_detail *d = arena_new(c->arena, struct dot_store_detail);
+    *d = (struct dot_store_detail){c->complete.detail, access_new(c, target),
+                                   value_bytes(&c->complete.value)};
+    struct instr *in = emit_step(c, step_dot_store);
+    in->detail = d;
+    in->dst = c->complete.value.at;
+    c->complete.store = NULL;
+    return true;
+}
+
+/* The statement behind the loop that stores its sum as it is, the only one that names it; NULL:
+ * there is none. */
+static const struct stmt *sum_store(const struct stmt *loop, const struct sym *sum)
+{
+    const struct stmt *s = loop->next;
+    while (s && s->kind == STMT_EFFECT && s->value->op == OP_ASYNC_WAIT)
+        s = s->next;
+    bool stores = s && s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS &&
+                  s->target->sym->storage == ST_VIEW && s->value->op == OP_REF &&
+                  s->value->sym == sum && s->target->type.dtype == sum->type.dtype &&
+                  s->target->type.rank == 2 && s->target->sym->type.rank >= 2;
+    return stores && stmt_mentions(loop->next, sum) == 1 ? s : NULL;
+}
 
 /* The statement of the list that names s next. */
 static const struct stmt *next_mention(const struct stmt *s, const struct sym *sym)
@@ -206,6 +241,7 @@ bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
                 return false;
             c->fresh.loop = loop;
             c->fresh.sum = *v;
+            c->fresh.store = sum_store(loop, s->sym);
             return true;
         }
     return false;

@@ -50,10 +50,9 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
         add_rows(list, from, plan->form.lines, depth * size, cache->step * size);
         return;
     }
-    for (int64_t j = 0; j < plan->form.lines; j += width) {
-        int64_t bytes = depth * width * size, rows = list->depth / DOT_LINE_STEPS;
+    int64_t bytes = depth * width * size, rows = list->depth / DOT_LINE_STEPS;
+    for (int64_t j = 0; j < plan->form.lines && rows > 0; j += width)
         add_rows(list, from + j / width * cache->step * size, rows, bytes / rows, bytes / rows);
-    }
 }
 
 /* What a product reads that begins at `start`, as this one's `state` does. */
@@ -130,8 +129,7 @@ static void add_next(struct prefetch_list *list, struct frame *f, const struct p
     add_tiles(list, f, state, start);
 }
 
-/* Where this block stores, if that is as far from the last one's as there from the one before. */
-static void add_store(struct prefetch_list *list, const struct frame *f)
+static void add_store(struct prefetch_list *list, const struct frame *f, const struct box *box)
 {
     const struct tile_prefetch *tile = &f->store_prefetch;
     const struct access *a = tile->access;
@@ -140,7 +138,10 @@ static void add_store(struct prefetch_list *list, const struct frame *f)
         return;
     const struct view_binding *view = &f->launch->views[a->view];
     int axis[2] = {a->rank - 2, a->rank - 1};
-    next_start(tile, start);
+    if (box)
+        memcpy(start, box->start, sizeof start);
+    else
+        next_start(tile, start);
     for (int i = 0; i < a->rank; i++)
         if (start[i] < 0 || start[i] >= view->extent[i])
             return;
@@ -148,16 +149,17 @@ static void add_store(struct prefetch_list *list, const struct frame *f)
             (int64_t[2]){a->axis[axis[0]].extent, a->axis[axis[1]].extent});
 }
 
-void prefetch_beyond(struct prefetch_list *list, struct frame *f, const struct packed_state *a,
-                     const struct packed_state *b)
+bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
+                     const struct packed_state *const states[2])
 {
-    const struct packed_state *states[2] = {a, b};
-    bool last = false;
+    bool left = add_beyond(list, f, states[0]), right = add_beyond(list, f, states[1]);
+    return left || right;
+}
+
+void prefetch_next(struct prefetch_list *list, struct frame *f,
+                   const struct packed_state *const states[2], const struct box *box)
+{
+    add_store(list, f, box);
     for (int i = 0; i < 2; i++)
-        if (states[i] && !add_beyond(list, f, states[i])) {
-            add_next(list, f, states[i]);
-            last = true;
-        }
-    if (last)
-        add_store(list, f);
+        add_next(list, f, states[i]);
 }

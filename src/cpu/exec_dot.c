@@ -23,36 +23,101 @@ static bool find_operand(struct frame *f, const struct dot_operand *o, struct lo
     return true;
 }
 
-static void add_product(struct frame *f, const struct instr *in, struct dot_deferred *p,
-                        const struct dot_prefetch *prefetch)
+/* Where a sum goes when it is complete; to == NULL: nowhere else. */
+struct dot_target {
+    void *to;
+    size_t step;
+};
+
+static void add_product(void *sum, const struct dot_detail *d, struct dot_deferred *p,
+                        const struct prefetch_list *list, struct dot_target out)
 {
-    const struct dot_detail *d = in->detail;
     size_t pair = d->in_pairs ? 2 : 1, row = d->b.tile ? d->width : d->n;
-    struct dot_strides s = {d->n, p->a_step / pair, row, p->b_step / pair, prefetch, p->fresh};
-    d->dot(frame_at(f, in->dst), p->a, p->b, d->m, d->n, p->depth / pair, &s);
+    struct dot_strides s = {.c = d->n,
+                            .a = p->a_step / pair,
+                            .b = row,
+                            .panel = p->b_step / pair,
+                            .prefetch = list && list->count > 0 ? list->item : NULL,
+                            .fresh = p->fresh,
+                            .out = out.to,
+                            .out_step = out.step};
+    d->dot(sum, p->a, p->b, d->m, d->n, p->depth / pair, &s);
     p->fresh = false;
+    p->depth = 0;
 }
 
-static void flush(struct frame *f, const struct instr *in, struct dot_deferred *p)
+static void flush(void *sum, const struct dot_detail *d, struct dot_deferred *p)
 {
     if (p->depth > 0)
-        add_product(f, in, p, NULL);
-    p->depth = 0;
+        add_product(sum, d, p, NULL, (struct dot_target){0});
+}
+
+/* The same behind the last product; `bytes` of the sum. */
+static void flush_last(void *sum, const struct dot_detail *d, struct dot_deferred *p, size_t bytes)
+{
+    flush(sum, d, p);
+    if (p->fresh)
+        memset(sum, 0, bytes);
+    p->fresh = false;
 }
 
 /* in->n: bytes of the sum */
 void step_dot_flush(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
-    struct dot_deferred *p = frame_at(f, d->deferred);
-    flush(f, in, p);
-    if (p->fresh)
-        memset(frame_at(f, in->dst), 0, in->n);
+    flush_last(frame_at(f, in->dst), d, frame_at(f, d->deferred), in->n);
 }
 
 void step_dot_fresh(struct frame *f, const struct instr *in)
 {
     *(struct dot_deferred *)frame_at(f, in->dst) = (struct dot_deferred){.fresh = true};
+}
+
+/* Whether a product can write the box: all of it inside, rows dense, and none of them where the
+ * left operand is read, which may be a view. */
+static bool takes_sums(const struct frame *f, const struct dot_detail *d,
+                       const struct dot_deferred *p, const struct access *a, const struct box *box,
+                       struct dot_target *out)
+{
+    const int64_t *stride = access_strides(f, a);
+    int row = a->rank - 2;
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
+        bool is_axis = i >= row;
+        if ((a->axis[i].kind == IX_SLICE) != is_axis || box->low[i] != box->start[i] ||
+            box->high[i] - box->low[i] != extent)
+            return false;
+        offset += box->low[i] * stride[i];
+    }
+    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < (int64_t)d->n)
+        return false;
+    unsigned char *to = access_base(f, a) + offset * (int64_t)a->size;
+    *out = (struct dot_target){to, (size_t)stride[row]};
+    const unsigned char *end = to + (d->m * out->step + d->n) * a->size,
+                        *read_end = p->a + (d->m * p->a_step + p->depth) * d->size;
+    return (uintptr_t)end <= (uintptr_t)p->a || (uintptr_t)read_end <= (uintptr_t)to;
+}
+
+/* Stores the sum, in->dst: with its last product if that is still deferred. */
+void step_dot_store(struct frame *f, const struct instr *in)
+{
+    const struct dot_store_detail *d = in->detail;
+    struct dot_deferred *p = frame_at(f, d->dot->deferred);
+    void *sum = frame_at(f, in->dst);
+    struct dot_target out;
+    struct box box;
+    if (!access_box(f, d->to, in->loc, &box) || !async_leaves_box(f, d->to, &box, in->loc))
+        return;
+    note_tile(&f->store_prefetch, d->to, &box);
+    if (!box.empty && takes_sums(f, d->dot, p, d->to, &box, &out)) {
+        struct prefetch_list list = {.depth = (int64_t)p->depth};
+        prefetch_next(&list, f, p->states, &box);
+        add_product(sum, d->dot, p, &list, out);
+        return;
+    }
+    flush_last(sum, d->dot, p, d->bytes);
+    box_store(f, d->to, &box, sum, NULL);
 }
 
 /* Whether the next product goes on where the deferred one ends. */
@@ -64,17 +129,18 @@ static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
            next->b == p->b + p->depth * d->width * d->size;
 }
 
-/* Adds the deferred product if it cannot get deeper. */
-static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p,
-                          const struct packed_state *a, const struct packed_state *b)
+/* Adds the deferred product if it cannot get deeper, unless it is to be stored presently. */
+static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p)
 {
     const struct dot_detail *d = in->detail;
     struct prefetch_list list = {.depth = (int64_t)p->depth};
     if (p->depth + d->k <= DOT_MOST_DEPTH)
         return;
-    prefetch_beyond(&list, f, a, b);
-    add_product(f, in, p, list.count > 0 ? list.item : NULL);
-    p->depth = 0;
+    if (prefetch_beyond(&list, f, p->states) || !d->stored) {
+        if (list.count == 0)
+            prefetch_next(&list, f, p->states, NULL);
+        add_product(frame_at(f, in->dst), d, p, &list, (struct dot_target){0});
+    }
 }
 
 /* dst += a · b */
@@ -86,22 +152,25 @@ void step_dot(struct frame *f, const struct instr *in)
     if (!find_operand(f, &d->a, in->loc, &next.a, &next.a_step, &a) ||
         !find_operand(f, &d->b, in->loc, &next.b, &next.b_step, &b))
         return;
+    void *sum = frame_at(f, in->dst);
     if (d->deferred == NO_SLOT) {
-        add_product(f, in, &next, NULL);
+        flush(sum, d, &next);
         return;
     }
     struct dot_deferred *p = frame_at(f, d->deferred);
     if (a && b && continues(d, p, &next)) {
         p->depth += next.depth;
     } else {
-        flush(f, in, p);
+        flush(sum, d, p);
         next.fresh = p->fresh;
         *p = next;
     }
+    p->states[0] = a;
+    p->states[1] = b;
     if (a && b)
-        flush_if_deep(f, in, p, a, b);
+        flush_if_deep(f, in, p);
     else /* the block's own memory may get something else before long */
-        flush(f, in, p);
+        flush(sum, d, p);
 }
 
 /* --- a small product for each lane --- */

@@ -33,16 +33,20 @@ bool packed_cache_line(const struct packed_cache *cache, const struct packed_pla
 unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
                                int64_t line, int64_t depth);
 
-/* dot_prefetch.c: what will be needed once the product of these tiles (NULL: none) is taken: those
- * beyond them along the depth, as many as are multiplied at once; after the last ones, what the
- * next block begins with, and where this one stores. */
+/* dot_prefetch.c: what is needed once the product of these tiles is taken. */
 enum { MOST_PREFETCHES = 32 };
 struct prefetch_list {
     struct dot_prefetch item[MOST_PREFETCHES];
     size_t count;
     int64_t depth; /* of the product under way */
 };
-void prefetch_beyond(struct prefetch_list *list, struct frame *f, const struct packed_state *a,
-                     const struct packed_state *b);
+/* The tiles beyond these along the depth, as many as are multiplied at once; false: there are
+ * none. */
+bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
+                     const struct packed_state *const states[2]);
+/* Behind a block's last tiles: where the block stores (`box` of the latest store noted; NULL: as
+ * far from there as that is from the one before), and what the next block begins with. */
+void prefetch_next(struct prefetch_list *list, struct frame *f,
+                   const struct packed_state *const states[2], const struct box *box);
 
 #endif

@@ -85,6 +85,7 @@ struct dot_deferred {
     size_t depth;
     size_t a_step, b_step;
     bool fresh; /* nothing was added to the sum yet, which was not set to 0 */
+    const struct packed_state *states[2]; /* of the tiles that were added last */
 };
 
 #endif

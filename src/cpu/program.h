@@ -108,12 +108,18 @@ struct dot_detail {
     size_t width;            /* of a panel */
     bool in_pairs;           /* operands are bf16, pairs of them elements to the routine */
     uint32_t deferred;       /* struct dot_deferred; NO_SLOT: products are added at once */
+    bool stored;             /* step_dot_store stores the sum, and nothing else reads it */
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
     uint32_t lanes, a_lanes,
         b_lanes;     /* a row of lanes for each element; operands of one lane are spread */
     uint32_t spread; /* lanes * 2 elements of scratch */
+};
+struct dot_store_detail {
+    const struct dot_detail *dot;
+    const struct access *to;
+    size_t bytes; /* of the sum */
 };
 struct iota_detail {
     size_t outer, n, inner;
@@ -428,7 +434,7 @@ step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 /* exec_pack.c */
 step_fn step_pair_columns, step_pair_rows;
 /* exec_dot.c */
-step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_lanes;
+step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_store, step_dot_lanes;
 /* exec_strips.c */
 step_fn step_strips;
 /* exec_control.c */

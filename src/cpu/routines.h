@@ -80,6 +80,8 @@ struct dot_strides {
     size_t c, a, b, panel;
     const struct dot_prefetch *prefetch; /* NULL: nothing */
     bool fresh;                          /* c counts as zeros, whatever is there */
+    void *out;                           /* where c + a · b goes in place of c; NULL: there */
+    size_t out_step;                     /* elements from row to row of it */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. A row at a time, every DOT_LINE_STEPS

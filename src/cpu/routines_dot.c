@@ -29,8 +29,16 @@ enum { PLAIN_WIDTH = 16 };
     static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
                         const struct dot_strides *s)                                               \
     {                                                                                              \
-        for (size_t i = 0; i < m && s->fresh; i++)                                                 \
-            memset((T *)c + i * s->c, 0, n * sizeof(T));                                           \
+        const struct dot_strides in_place = {                                                      \
+            .c = s->out ? s->out_step : s->c, .a = s->a, .b = s->b, .panel = s->panel};            \
+        T *to = s->out ? s->out : c;                                                               \
+        for (size_t i = 0; i < m; i++)                                                             \
+            if (s->fresh)                                                                          \
+                memset(to + i * in_place.c, 0, n * sizeof(T));                                     \
+            else if (s->out)                                                                       \
+                memcpy(to + i * in_place.c, (T *)c + i * s->c, n * sizeof(T));                     \
+        c = to;                                                                                    \
+        s = &in_place;                                                                             \
         if (s->panel == PLAIN_WIDTH) { /* one after the other: all of a row at once */             \
             t##_panel(c, a, b, m, n, k, s);                                                        \
             return;                                                                                \

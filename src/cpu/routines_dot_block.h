@@ -67,12 +67,13 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     }
 }
 
-/* rows × vectors of c += a · b. */
-static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *c,
-                                const T *a, const T *b, size_t k, const struct dot_strides *s,
-                                MASK mask, const struct dot_lines *lines)
+/* rows × vectors of out = c + a · b. */
+static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *out,
+                                const SUM *c, const T *a, const T *b, size_t k,
+                                const struct dot_strides *s, MASK mask,
+                                const struct dot_lines *lines)
 {
-    const size_t ldc = s->c, lda = s->a, ldb = s->b, apart = lines->apart;
+    const size_t ldout = s->out ? s->out_step : s->c, lda = s->a, ldb = s->b, apart = lines->apart;
     const char *first = lines->first, *second = lines->second;
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, vectors, whole, sum, c, s, mask);
@@ -91,21 +92,21 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
-            NAME(store)(c + (size_t)r * ldc, v, vectors, whole, mask, sum[r][v]);
+            NAME(store)(out + (size_t)r * ldout, v, vectors, whole, mask, sum[r][v]);
 }
 
 #define BLOCK_CASE(rows)                                                                           \
     case rows:                                                                                     \
-        NAME(block)(rows, VECTORS, true, c, a, b, k, s, mask, lines);                              \
+        NAME(block)(rows, VECTORS, true, out, c, a, b, k, s, mask, lines);                         \
         break;
 #define EDGE_CASE(rows)                                                                            \
     case rows:                                                                                     \
-        NAME(block)(rows, VECTORS, false, c, a, b, k, s, mask, lines);                             \
+        NAME(block)(rows, VECTORS, false, out, c, a, b, k, s, mask, lines);                        \
         break;
 #define NARROW_CASE(rows)                                                                          \
-    case rows: NAME(block)(rows, 1, false, c, a, b, k, s, mask, lines); break;
+    case rows: NAME(block)(rows, 1, false, out, c, a, b, k, s, mask, lines); break;
 
-static void NAME(whole_block)(size_t rows, SUM *c, const T *a, const T *b, size_t k,
+static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, const T *b, size_t k,
                               const struct dot_strides *s, const struct dot_lines *lines)
 {
     const MASK mask = NAME(mask)(LANES);
@@ -116,8 +117,9 @@ static void NAME(whole_block)(size_t rows, SUM *c, const T *a, const T *b, size_
 }
 
 /* Fewer columns than VECTORS vectors have. */
-static void NAME(edge_block)(size_t rows, size_t columns, SUM *c, const T *a, const T *b, size_t k,
-                             const struct dot_strides *s, const struct dot_lines *lines)
+static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
+                             const T *b, size_t k, const struct dot_strides *s,
+                             const struct dot_lines *lines)
 {
     const bool narrow = columns <= LANES;
     const MASK mask = NAME(mask)(narrow ? columns : columns - LANES);
@@ -143,13 +145,14 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
     for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
         for (size_t i = 0, at = 0; i < blocks; i++) {
             size_t rows = (m - at) / (blocks - i);
-            SUM *to = (SUM *)c + at * s->c + j;
+            SUM *sums = (SUM *)c + at * s->c + j;
+            SUM *to = s->out ? (SUM *)s->out + at * s->out_step + j : sums;
             const T *from = (const T *)a + at * s->a;
             struct dot_lines lines = next_lines(&prefetch);
             if (n - j >= NAME(width))
-                NAME(whole_block)(rows, to, from, columns, k, s, &lines);
+                NAME(whole_block)(rows, to, sums, from, columns, k, s, &lines);
             else
-                NAME(edge_block)(rows, n - j, to, from, columns, k, s, &lines);
+                NAME(edge_block)(rows, n - j, to, sums, from, columns, k, s, &lines);
             at += rows;
         }
 }

@@ -240,6 +240,40 @@ static void sums_begin_as_declared(void **state)
     }
 }
 
+/* A block that writes its sums to what it read its left operand from: all is read before. */
+static void sums_may_go_where_operands_came_from(void **state)
+{
+    static const char text[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2) warps(1)\n{\n"
+        "global f32 A[80][n] = a, B[n][40] = b, C[80][n] = c;\ni32 i = block.x * 40;\n"
+        "reg f32 acc[40][40] = 0;\nfor (i32 p = 0; p < n; p += 24) {\n"
+        "reg f32 ra[40][24] = A[i +: 40][p +: 24], rb[24][40] = B[p +: 24][0 +: 40];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 40][%d +: 40] = acc;\n}\n";
+    static unsigned char data[2][ARRAY];
+    (void)state;
+    for (int column = 0; column <= 72; column += 24)
+        for (int s = 0; routine_set_at(s); s++) {
+            char written[MOST_TEXT];
+            snprintf(written, sizeof written, text, column);
+            for (int plain = 0; plain < 2; plain++) {
+                struct cpu_run r;
+                cpu_open_plain(&r, written, (const struct given[]){{"n", 96}, {NULL, 0}},
+                               routine_set_at(s), plain);
+                fill(r.kernel->params->next, cpu_array(&r, "a", ARRAY));
+                fill(r.kernel->params->next, cpu_array(&r, "b", ARRAY));
+                struct cpu_argument *c = &r.args[r.kernel->param_count - 1], own = *c;
+                c->data = r.args[r.kernel->params->next->sym->index].data;
+                c->bytes = ARRAY;
+                cpu_go(&r, 1);
+                assert_int_equal(r.fault.kind, CPU_OK);
+                memcpy(data[plain], c->data, ARRAY);
+                *c = own;
+                cpu_close(&r);
+            }
+            assert_memory_equal(data[0], data[1], ARRAY);
+        }
+}
+
 /* --- random ones --- */
 
 struct shape {
@@ -312,6 +346,7 @@ int main(void)
         cmocka_unit_test(kernels_are_the_same),
         cmocka_unit_test(deep_products_are_the_same),
         cmocka_unit_test(sums_begin_as_declared),
+        cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(random_products_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
