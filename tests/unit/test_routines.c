@@ -294,27 +294,46 @@ static void the_sets_agree_to_the_bit(void **state)
     }
 }
 
-/* Every shape of the blocked product against one fma a step in order of k. */
+/* f32 or f64: one fma a step, in order of k. */
+static void dot_plainly(enum dtype t, unsigned char *c, const unsigned char *a,
+                        const unsigned char *b, size_t m, size_t n, size_t k)
+{
+    size_t size = dtype_size(t);
+    for (size_t i = 0; i < m * n; i++) {
+        double sum = dtype_load_f64(t, c + i * size);
+        for (size_t p = 0; p < k; p++) {
+            double x = dtype_load_f64(t, a + (i / n * k + p) * size);
+            double y = dtype_load_f64(t, b + (p * n + i % n) * size);
+            sum = t == DT_F32 ? (double)fmaf((float)x, (float)y, (float)sum) : fma(x, y, sum);
+        }
+        dtype_store_f64(t, c + i * size, sum);
+    }
+}
+
+static void check_dot(const struct routine_set *set, enum dtype t, size_t m, size_t n, size_t k)
+{
+    _Alignas(8) unsigned char a[17 * 9 * 8], b[9 * 40 * 8], c[17 * 40 * 8], want[17 * 40 * 8];
+    enum compute compute = compute_of(t);
+    const struct dot_strides strides = {n, k, n, set->dot->width[compute], NULL};
+    fill_plain(t, a, m * k);
+    fill_plain(t, b, k * n);
+    fill_plain(t, c, m * n);
+    memcpy(want, c, m * n * dtype_size(t));
+    dot_plainly(t, want, a, b, m, n, k);
+    set->dot->dot[compute](c, a, b, m, n, k, &strides);
+    assert_memory_equal(c, want, m * n * dtype_size(t));
+}
+
+/* Every shape of the blocked product. */
 static void dot_is_an_fma_a_step(void **state)
 {
-    float a[17 * 9], b[9 * 40], c[17 * 40], want[17 * 40];
     (void)state;
     for (int s = 0; routine_set_at(s); s++)
         for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
             for (size_t n = 1; n <= 40; n++)
                 for (size_t k = 1; k <= 9; k += 4) {
-                    fill_plain(DT_F32, a, m * k);
-                    fill_plain(DT_F32, b, k * n);
-                    fill_plain(DT_F32, c, m * n);
-                    memcpy(want, c, sizeof c);
-                    for (size_t i = 0; i < m; i++)
-                        for (size_t j = 0; j < n; j++)
-                            for (size_t p = 0; p < k; p++)
-                                want[i * n + j] = fmaf(a[i * k + p], b[p * n + j], want[i * n + j]);
-                    const struct dot_routines *dots = routine_set_at(s)->dot;
-                    const struct dot_strides strides = {n, k, n, dots->width[COMPUTE_F32], NULL};
-                    dots->dot[COMPUTE_F32](c, a, b, m, n, k, &strides);
-                    assert_memory_equal(c, want, m * n * sizeof *c);
+                    check_dot(routine_set_at(s), DT_F32, m, n, k);
+                    check_dot(routine_set_at(s), DT_F64, m, n, k);
                 }
 }
 
