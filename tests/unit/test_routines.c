@@ -337,6 +337,42 @@ static void dot_is_an_fma_a_step(void **state)
                 }
 }
 
+/* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
+static uint32_t greater_bits(uint32_t a, uint32_t b)
+{
+    float x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    if (isnan(x) || isnan(y))
+        return isnan(y) ? a : b;
+    return x > y || (x == y && !signbit(x)) ? a : b;
+}
+
+static void greatest_of_zeros_and_nans(void **state)
+{
+    enum { COUNT = 9 }; /* a vector and a rest */
+    static const uint32_t bits[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0x7fa00000, 0xffa00000};
+    const size_t most = sizeof bits / sizeof *bits;
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++)
+        for (size_t i = 0; i < most * most; i++) {
+            const struct routine_set *set = routine_set_at(s);
+            uint32_t x[2][COUNT], row[COUNT], column[COUNT];
+            uint32_t want = greater_bits(bits[i / most], bits[i % most]);
+            for (size_t j = 0; j < COUNT; j++) {
+                x[0][j] = bits[i / most];
+                x[1][j] = bits[i % most];
+            }
+            routine_elementwise(set, OP_MAX, COMPUTE_F32)(row, x[0], x[1], NULL, COUNT);
+            set->reduce->reduce[REDUCTION_MAX][COMPUTE_F32](column, x, 1, 2, COUNT);
+            for (size_t j = 0; j < COUNT; j++) {
+                assert_true(same_bits_or_nan(DT_F32, &row[j], &want));
+                assert_true(same_bits_or_nan(DT_F32, &column[j], &want));
+            }
+        }
+}
+
 /* --- functions of f32 --- */
 
 static const struct {
@@ -507,6 +543,7 @@ int main(void)
         cmocka_unit_test(conversions_agree_with_the_table),
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
+        cmocka_unit_test(greatest_of_zeros_and_nans),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
         cmocka_unit_test(copies_follow_their_strides),
