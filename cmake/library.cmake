@@ -69,7 +69,11 @@ if(routine_sources)
         #error the order of lanes
         #endif
         int main(void) { return 0; }" TILEWRIGHT_TAKES_NEON)
-    set(fast -O2 -ftree-vectorize -fvect-cost-model=dynamic)
+    set(fast -O2 -ftree-vectorize)
+    check_c_compiler_flag(-fvect-cost-model=dynamic TILEWRIGHT_TAKES_COST_MODEL) # clang has none
+    if(TILEWRIGHT_TAKES_COST_MODEL)
+        list(APPEND fast -fvect-cost-model=dynamic)
+    endif()
     set(first_set ${fast})
     if(TILEWRIGHT_TAKES_V3 OR TILEWRIGHT_TAKES_NEON)
         set(first_set -Os)
