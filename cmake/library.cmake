@@ -31,7 +31,8 @@ list(APPEND small_sources ${also_small})
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
-# FMA and F16C, and for AVX-512; the engine chooses when it starts. So are, but for AVX-512, the simulator's loops over
+# FMA and F16C, and for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON, which
+# every processor has: the first set is there to compare with. So are, but for AVX-512, the simulator's loops over
 # lanes. They are loops over arrays, which -O2 is to vectorise; nobody looks at the exceptions that floats raise, so a
 # value that is not needed may be computed, and a loop with a choice in it vectorised. Where the first set is but for
 # machines without AVX2, which are few and old, it is made small.
@@ -62,12 +63,32 @@ endfunction()
 if(routine_sources)
     include(CheckCCompilerFlag)
     check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
-    set(fast -O2 -ftree-vectorize -fvect-cost-model=dynamic)
+    include(CheckCSourceCompiles)
+    check_c_source_compiles("#include <arm_neon.h>
+        #if !defined(__aarch64__) || defined(__AARCH64EB__)
+        #error the order of lanes
+        #endif
+        int main(void) { return 0; }" TILEWRIGHT_TAKES_NEON)
+    set(fast -O2 -ftree-vectorize)
+    check_c_compiler_flag(-fvect-cost-model=dynamic TILEWRIGHT_TAKES_COST_MODEL) # clang has none
+    if(TILEWRIGHT_TAKES_COST_MODEL)
+        list(APPEND fast -fvect-cost-model=dynamic)
+    endif()
     set(first_set ${fast})
-    if(TILEWRIGHT_TAKES_V3)
+    if(TILEWRIGHT_TAKES_V3 OR TILEWRIGHT_TAKES_NEON)
         set(first_set -Os)
     endif()
-    add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
+    if(TILEWRIGHT_TAKES_NEON)
+        add_routines(tilewright_routines "${routine_sources}" "${first_set}")
+        add_routines(tilewright_routines_neon "${routine_sources};${sim_loop_sources}" "${fast}" -DROUTINES_NEON)
+        target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_NEON)
+        if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # blocks take all registers as they are written; put in another order, they spill
+            set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c PROPERTIES
+                COMPILE_OPTIONS -fno-schedule-insns)
+        endif()
+    else()
+        add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
+    endif()
     if(TILEWRIGHT_TAKES_V3)
         add_routines(tilewright_routines_v3 "${routine_sources};${sim_loop_sources}" "${fast}"
             -march=x86-64-v3 -DROUTINES_V3 -DSIM_V3)

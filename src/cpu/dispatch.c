@@ -2,6 +2,9 @@
 #include "cpu/routines.h"
 
 extern const struct routine_set routine_set_any;
+#if defined(TILEWRIGHT_HAVE_NEON)
+extern const struct routine_set routine_set_neon;
+#endif
 #if defined(TILEWRIGHT_HAVE_V3)
 extern const struct routine_set routine_set_v3;
 
@@ -31,6 +34,10 @@ const struct routine_set *routine_set_at(int index)
 {
     if (index == 0)
         return &routine_set_any;
+#if defined(TILEWRIGHT_HAVE_NEON)
+    if (index == 1) /* part of the architecture */
+        return &routine_set_neon;
+#endif
 #if defined(TILEWRIGHT_HAVE_V3)
     if (index == 1 && machine_is_v3())
         return &routine_set_v3;

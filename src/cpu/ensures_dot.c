@@ -24,11 +24,15 @@ struct product {
 
 static magnitude_fn *choose_block(void)
 {
+#if defined(TILEWRIGHT_HAVE_NEON)
+    return magnitude_block_neon;
+#else
 #if defined(TILEWRIGHT_HAVE_V3)
     if (routine_set_at(1)) /* it has the same order in every wider set */
         return magnitude_block_v3;
 #endif
     return magnitude_block_any;
+#endif
 }
 
 static void pack_panel(const struct product *w, int64_t p, int64_t depth, int64_t column,

@@ -219,7 +219,7 @@ enum { MAGNITUDE_PANEL = 4 };
  * for MAGNITUDE_PANEL columns; a's rows lie lda apart. */
 typedef void magnitude_fn(const double *a, int64_t lda, const double *b, int64_t depth,
                           int64_t rows, double *v, double *magnitude);
-magnitude_fn magnitude_block_any, magnitude_block_v3;
+magnitude_fn magnitude_block_any, magnitude_block_v3, magnitude_block_neon;
 
 /* --- ensures_dot.c: frees a, b and c (NULL: none) --- */
 

@@ -6,8 +6,29 @@
 #include <stdint.h>
 #include <string.h>
 
-/* As PTX: a number wins over NaN, and -0 is below +0 (of equal numbers only zeros differ, so their
- * bits combine). */
+/* As PTX: a number wins over NaN, and -0 is below +0. */
+#if defined(ROUTINES_NEON)
+
+/* FMINNM and FMAXNM do the same, but of a signalling NaN and a number they make NaN: the number is
+ * put in its place. */
+#define LEAST_AND_MOST(t, T, least, most)                                                          \
+    static inline T t##_least(T x, T y)                                                            \
+    {                                                                                              \
+        T a = x == x ? x : y, b = y == y ? y : x;                                                  \
+        return least(a, b);                                                                        \
+    }                                                                                              \
+    static inline T t##_most(T x, T y)                                                             \
+    {                                                                                              \
+        T a = x == x ? x : y, b = y == y ? y : x;                                                  \
+        return most(a, b);                                                                         \
+    }
+
+LEAST_AND_MOST(f32, float, __builtin_fminf, __builtin_fmaxf)
+LEAST_AND_MOST(f64, double, __builtin_fmin, __builtin_fmax)
+
+#else
+
+/* Of equal numbers only zeros differ, so their bits combine. */
 #define LEAST_AND_MOST(t, T, U)                                                                    \
     static inline T t##_combine(T x, T y, bool both)                                               \
     {                                                                                              \
@@ -35,5 +56,7 @@
 
 LEAST_AND_MOST(f32, float, uint32_t)
 LEAST_AND_MOST(f64, double, uint64_t)
+
+#endif
 
 #endif

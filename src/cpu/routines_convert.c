@@ -8,6 +8,9 @@
 #if defined(__F16C__) && defined(__AVX__)
 #include <immintrin.h>
 #define HARDWARE_F16 1
+#elif defined(ROUTINES_NEON)
+#include <arm_neon.h>
+#define HARDWARE_F16 1
 #endif
 
 /* --- 16-bit floats, without branches so that the loops vectorise; the values are base/dtype.c's
@@ -160,14 +163,42 @@ CONVERT(bf16_to_f64, uint16_t, double, from_bf16(x))
 CONVERT(bf16_to_f32_run, uint16_t, float, from_bf16(x))
 CONVERT(bf16_to_f16, uint16_t, uint16_t, to_f16(from_bf16(x)))
 
+enum { HALVES = 8 }; /* at a time, where the processor has instructions for it */
+
+#if defined(__F16C__) && defined(__AVX__)
+static inline void from_halves(float *out, const uint16_t *in)
+{
+    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const void *)in)));
+}
+
+static inline void to_halves(uint16_t *out, const float *in)
+{
+    __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(in), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128((void *)out, halves);
+}
+#elif defined(ROUTINES_NEON)
+static inline void from_halves(float *out, const uint16_t *in)
+{
+    float16x8_t halves = vreinterpretq_f16_u16(vld1q_u16(in));
+    vst1q_f32(out, vcvt_f32_f16(vget_low_f16(halves)));
+    vst1q_f32(out + 4, vcvt_high_f32_f16(halves));
+}
+
+static inline void to_halves(uint16_t *out, const float *in)
+{
+    float16x4_t low = vcvt_f16_f32(vld1q_f32(in));
+    vst1q_u16(out, vreinterpretq_u16_f16(vcvt_high_f16_f32(low, vld1q_f32(in + 4))));
+}
+#endif
+
 static void f16_to_f32_run(void *dst, const void *src, size_t n)
 {
     const uint16_t *in = src;
     float *out = dst;
     size_t i = 0;
 #ifdef HARDWARE_F16
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(in + i))));
+    for (; i + HALVES <= n; i += HALVES)
+        from_halves(out + i, in + i);
 #endif
     VECTORISE for (; i < n; i++)
     {
@@ -181,9 +212,8 @@ static void f32_to_f16_run(void *dst, const void *src, size_t n)
     uint16_t *out = dst;
     size_t i = 0;
 #ifdef HARDWARE_F16
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((void *)(out + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+    for (; i + HALVES <= n; i += HALVES)
+        to_halves(out + i, in + i);
 #endif
     VECTORISE for (; i < n; i++)
     {

@@ -3,7 +3,8 @@
  * For floats each element of c takes one fma a step of k, in increasing order, however the loops
  * are blocked; so every version gives the same bits. The versions with FMA units keep a block of
  * rows by 2 vectors of c in registers, beside 2 vectors of b and 1 of a (Van Zee and van de Geijn,
- * "BLIS", 2015): 6 rows with 16 registers, 14 with 32.
+ * "BLIS", 2015): 6 rows with 16 registers, 14 with 32. With NEON it is 6 rows by 4 vectors, and a
+ * vector of each row of a, whose elements need no register of their own each.
  */
 #include "cpu/routines.h"
 
@@ -48,10 +49,95 @@ enum { PLAIN_WIDTH = 16 };
                       n - j < PLAIN_WIDTH ? n - j : PLAIN_WIDTH, k, s);                            \
     }
 
-#if defined(__FMA__) && defined(__AVX2__)
+#if (defined(__FMA__) && defined(__AVX2__)) || defined(ROUTINES_NEON)
+#define IN_BLOCKS 1
 #include "cpu/routines_dot_lines.h"
 
-#if defined(__AVX512F__)
+#if defined(ROUTINES_NEON)
+
+/* A mask is a number of elements, the first ones. */
+static size_t f32_mask(size_t columns)
+{
+    return columns;
+}
+
+static size_t f64_mask(size_t columns)
+{
+    return columns;
+}
+
+/* Without a branch: those that are not there are read as the first one, and written there before
+ * it. */
+static INLINED float32x4_t load_some_f32(const float *at, size_t n)
+{
+    float32x4_t x = vld1q_dup_f32(at);
+    x = vld1q_lane_f32(at + (n > 1 ? 1 : 0), x, 1);
+    x = vld1q_lane_f32(at + (n > 2 ? 2 : 0), x, 2);
+    return vld1q_lane_f32(at + (n > 3 ? 3 : 0), x, 3);
+}
+
+static INLINED void store_some_f32(float *at, size_t n, float32x4_t x)
+{
+    vst1q_lane_f32(at + (n > 3 ? 3 : 0), x, 3);
+    vst1q_lane_f32(at + (n > 2 ? 2 : 0), x, 2);
+    vst1q_lane_f32(at + (n > 1 ? 1 : 0), x, 1);
+    vst1q_lane_f32(at, x, 0);
+}
+
+static INLINED float64x2_t load_some_f64(const double *at, size_t n)
+{
+    return vld1q_lane_f64(at + (n > 1 ? 1 : 0), vld1q_dup_f64(at), 1);
+}
+
+static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
+{
+    vst1q_lane_f64(at + (n > 1 ? 1 : 0), x, 1);
+    vst1q_lane_f64(at, x, 0);
+}
+
+#define FUSED_F32(x, y, sum) vfmaq_f32(sum, y, x)
+#define FUSED_F64(x, y, sum) vfmaq_f64(sum, y, x)
+/* "by element": fmla v0.4s, v1.4s, v2.s[l] */
+#define FUSED_WITH_F32(y, x, l, sum) vfmaq_n_f32(sum, y, (x)[l])
+#define FUSED_WITH_F64(y, x, l, sum) vfmaq_n_f64(sum, y, (x)[l])
+
+#define T float
+#define NAME(x) f32_##x
+#define VECTOR float32x4_t
+#define LANES 4
+#define MASK size_t
+#define LOAD vld1q_f32
+#define STORE vst1q_f32
+#define LOAD_MASKED load_some_f32
+#define STORE_MASKED store_some_f32
+#define BROADCAST vld1q_dup_f32
+#define OPERAND VECTOR
+#define SUM T
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
+#define FUSED FUSED_F32
+#define FUSED_WITH FUSED_WITH_F32
+#include "cpu/routines_dot_block.h"
+
+#define T double
+#define NAME(x) f64_##x
+#define VECTOR float64x2_t
+#define LANES 2
+#define MASK size_t
+#define LOAD vld1q_f64
+#define STORE vst1q_f64
+#define LOAD_MASKED load_some_f64
+#define STORE_MASKED store_some_f64
+#define BROADCAST vld1q_dup_f64
+#define OPERAND VECTOR
+#define SUM T
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
+#define FUSED FUSED_F64
+#define FUSED_WITH FUSED_WITH_F64
+#include "cpu/routines_dot_block.h"
+
+#elif defined(__AVX512F__)
 
 static __mmask8 f64_mask(size_t columns)
 {
@@ -160,7 +246,7 @@ FLOAT_DOT(f64, double, fma)
 INTEGER_DOT(u32, uint32_t)
 INTEGER_DOT(u64, uint64_t)
 
-#if defined(__FMA__) && defined(__AVX2__)
+#if defined(IN_BLOCKS)
 #define WIDTH(t) t##_width
 #else
 #define WIDTH(t) PLAIN_WIDTH

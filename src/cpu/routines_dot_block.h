@@ -6,7 +6,8 @@
  *   LOAD STORE LOAD_MASKED STORE_MASKED       on vectors of sums
  *   OPERAND            as many elements of b, or one of a so often: GET GET_MASKED BROADCAST
  *   FUSED              a sum and the product of two operands
- *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS)
+ *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
+ *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); VECTORS, EACH_VECTORS(X) so
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
  * inlined, so its loops over them are unrolled and `sum` lives in registers. What a block asks for
@@ -67,6 +68,36 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     }
 }
 
+/* DOT_LINE_STEPS steps of k, all vectors whole. With FUSED_WITH a row's elements of a are loaded
+ * LANES at a time and stay together, and b comes a vector at a time: no register is left for
+ * more. */
+static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
+                                const T *a, size_t lda, const T *b, size_t ldb, MASK mask)
+{
+#if defined(FUSED_WITH)
+    (void)mask;
+    UNROLLED
+    for (int u = 0; u < DOT_LINE_STEPS; u += LANES) {
+        OPERAND x[ROWS];
+        UNROLLED
+        for (int r = 0; r < rows; r++)
+            x[r] = GET(a + (size_t)r * lda + u);
+        UNROLLED
+        for (int l = 0; l < LANES; l++, b += ldb)
+            for (int v = 0; v < vectors; v++) {
+                OPERAND y = GET(b + v * LANES);
+                UNROLLED
+                for (int r = 0; r < rows; r++)
+                    sum[r][v] = FUSED_WITH(y, x[r], l, sum[r][v]);
+            }
+    }
+#else
+    UNROLLED
+    for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb)
+        NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
+#endif
+}
+
 /* rows × vectors of out = c + a · b. */
 static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *out,
                                 const SUM *c, const T *a, const T *b, size_t k,
@@ -78,14 +109,13 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, vectors, whole, sum, c, s, mask);
     size_t p = 0;
-    for (; whole && p + DOT_LINE_STEPS <= k; p += DOT_LINE_STEPS) {
+    for (; whole && p + DOT_LINE_STEPS <= k;
+         p += DOT_LINE_STEPS, a += DOT_LINE_STEPS, b += DOT_LINE_STEPS * ldb) {
         __builtin_prefetch(first, 0, 2);
         __builtin_prefetch(second, 0, 2);
         first += apart;
         second += apart;
-        UNROLLED
-        for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb)
-            NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+        NAME(steps)(rows, vectors, sum, a, lda, b, ldb, mask);
     }
     for (; p < k; p++, a++, b += ldb)
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
@@ -101,10 +131,10 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
         break;
 #define EDGE_CASE(rows)                                                                            \
     case rows:                                                                                     \
-        NAME(block)(rows, VECTORS, false, out, c, a, b, k, s, mask, lines);                        \
+        NAME(block)(rows, vectors, false, out, c, a, b, k, s, mask, lines);                        \
         break;
-#define NARROW_CASE(rows)                                                                          \
-    case rows: NAME(block)(rows, 1, false, out, c, a, b, k, s, mask, lines); break;
+#define EDGE_OF(vectors)                                                                           \
+    case vectors: NAME(edge_rows)(vectors, rows, out, c, a, b, k, s, mask, lines); break;
 
 static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, const T *b, size_t k,
                               const struct dot_strides *s, const struct dot_lines *lines)
@@ -116,19 +146,25 @@ static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, c
     }
 }
 
+static INLINED void NAME(edge_rows)(const int vectors, size_t rows, SUM *out, const SUM *c,
+                                    const T *a, const T *b, size_t k, const struct dot_strides *s,
+                                    MASK mask, const struct dot_lines *lines)
+{
+    switch (rows) {
+        EACH_ROWS(EDGE_CASE)
+    default: break;
+    }
+}
+
 /* Fewer columns than VECTORS vectors have. */
 static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
                              const struct dot_lines *lines)
 {
-    const bool narrow = columns <= LANES;
-    const MASK mask = NAME(mask)(narrow ? columns : columns - LANES);
-    switch (narrow ? rows : 0) {
-        EACH_ROWS(NARROW_CASE)
-    default: break;
-    }
-    switch (narrow ? 0 : rows) {
-        EACH_ROWS(EDGE_CASE)
+    const size_t vectors = (columns + LANES - 1) / LANES;
+    const MASK mask = NAME(mask)(columns - (vectors - 1) * LANES);
+    switch (vectors) {
+        EACH_VECTORS(EDGE_OF)
     default: break;
     }
 }
@@ -174,4 +210,5 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef GET_MASKED
 #undef BLOCK_CASE
 #undef EDGE_CASE
-#undef NARROW_CASE
+#undef EDGE_OF
+#undef FUSED_WITH

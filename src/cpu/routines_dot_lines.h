@@ -4,9 +4,11 @@
 
 #include "cpu/routines.h"
 
+#if defined(ROUTINES_NEON)
+#include <arm_neon.h>
+#else
 #include <immintrin.h>
-
-enum { VECTORS = 2 }; /* a row of a block has */
+#endif
 
 /* Lines that one block asks for: of two columns, row by row. */
 struct dot_lines {
@@ -35,9 +37,16 @@ static inline struct dot_lines next_lines(struct dot_lines_left *left)
     return lines;
 }
 
-#if defined(__AVX512F__)
-enum { ROWS = 14 };
+/* VECTORS: what a row of a block has. */
+#if defined(ROUTINES_NEON)
+enum { ROWS = 6, VECTORS = 4 };
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_VECTORS(X) X(1) X(2) X(3) X(4)
+
+#elif defined(__AVX512F__)
+enum { ROWS = 14, VECTORS = 2 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define EACH_VECTORS(X) X(1) X(2)
 
 static inline __mmask16 f32_mask(size_t columns)
 {
@@ -45,8 +54,9 @@ static inline __mmask16 f32_mask(size_t columns)
 }
 
 #else
-enum { ROWS = 6 };
+enum { ROWS = 6, VECTORS = 2 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_VECTORS(X) X(1) X(2)
 #endif
 
 #endif

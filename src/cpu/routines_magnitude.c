@@ -6,37 +6,46 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows at a time: sums and magnitudes of ROWS × MAGNITUDE_PANEL stay in registers (16 of them, of 2
- * or 4 doubles). */
+/* Rows at a time: sums and magnitudes of ROWS × MAGNITUDE_PANEL stay in registers: 16 of them, of
+ * LANES doubles, or 32. */
 #if defined(ROUTINES_V3)
-enum { ROWS = 4 };
+enum { ROWS = 4, LANES = 4 };
+#elif defined(ROUTINES_NEON)
+enum { ROWS = 4, LANES = 2 };
 #else
-enum { ROWS = 2 };
+enum { ROWS = 2, LANES = 2 };
 #endif
 
 #if defined(__GNUC__)
 
 /* Written with the compilers' vectors: left to themselves they shuffle more than they add here. */
-typedef double vector __attribute__((vector_size(MAGNITUDE_PANEL * sizeof(double))));
-typedef int64_t vector_bits __attribute__((vector_size(MAGNITUDE_PANEL * sizeof(double))));
+typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t vector_bits __attribute__((vector_size(LANES * sizeof(double))));
+enum { PARTS = MAGNITUDE_PANEL / LANES };
 
 /* Assumes: b packed, MAGNITUDE_PANEL columns a row. */
 static void block_rows(const double *restrict a, int64_t lda, const double *restrict b,
                        int64_t depth, double *restrict v, double *restrict magnitude)
 {
     const vector_bits not_sign = ~((vector_bits){0} + INT64_MIN);
-    vector sum[ROWS] = {{0}}, size[ROWS] = {{0}};
+    vector sum[ROWS][PARTS] = {{{0}}}, size[ROWS][PARTS] = {{{0}}};
     for (int64_t p = 0; p < depth; p++) {
-        vector column;
-        memcpy(&column, b + p * MAGNITUDE_PANEL, sizeof column);
-        for (int r = 0; r < ROWS; r++) {
-            vector product = column * a[r * lda + p];
-            sum[r] += product;
-            size[r] += (vector)((vector_bits)product & not_sign);
-        }
+        vector columns[PARTS];
+        for (int i = 0; i < PARTS; i++)
+            memcpy(&columns[i], b + p * MAGNITUDE_PANEL + i * LANES, sizeof(vector));
+        UNROLLED
+        for (int r = 0; r < ROWS; r++)
+            for (int i = 0; i < PARTS; i++) {
+                vector product = columns[i] * a[r * lda + p];
+                sum[r][i] += product;
+                size[r][i] += (vector)((vector_bits)product & not_sign);
+            }
     }
-    memcpy(v, sum, sizeof sum);
-    memcpy(magnitude, size, sizeof size);
+    UNROLLED
+    for (int i = 0; i < ROWS * PARTS; i++) {
+        memcpy(v + i * LANES, &sum[i / PARTS][i % PARTS], sizeof(vector));
+        memcpy(magnitude + i * LANES, &size[i / PARTS][i % PARTS], sizeof(vector));
+    }
 }
 
 #else

@@ -26,6 +26,8 @@ const struct routine_set SET = {
     .name = "avx512",
 #elif defined(ROUTINES_V3)
     .name = "avx2",
+#elif defined(ROUTINES_NEON)
+    .name = "neon",
 #else
     .name = "portable",
 #endif

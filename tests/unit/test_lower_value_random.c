@@ -280,7 +280,8 @@ static void emit_loop(int size)
     frame_latch(&lower);
     const struct value *next = frame_counter_next(&lower, counters[--depth]);
     const struct value *more = value_apply2(&lower, OP_LT, DT_BOOL, next, s->node2->value);
-    guard_apply(ptx_branch(&lower.b, head), guard_of(&lower, more));
+    struct guard again = guard_of(&lower, more);
+    guard_apply(ptx_branch(&lower.b, head), again);
     frame_close(&lower, &f);
     read_variable();
     loaded_value = loaded;

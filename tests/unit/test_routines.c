@@ -294,32 +294,104 @@ static void the_sets_agree_to_the_bit(void **state)
     }
 }
 
-/* Every shape of the blocked product against one fma a step in order of k. */
+/* f32 or f64: one fma a step, in order of k. */
+static void dot_plainly(enum dtype t, unsigned char *c, const unsigned char *a,
+                        const unsigned char *b, size_t m, size_t n, size_t k)
+{
+    size_t size = dtype_size(t);
+    for (size_t i = 0; i < m * n; i++) {
+        double sum = dtype_load_f64(t, c + i * size);
+        for (size_t p = 0; p < k; p++) {
+            double x = dtype_load_f64(t, a + (i / n * k + p) * size);
+            double y = dtype_load_f64(t, b + (p * n + i % n) * size);
+            sum = t == DT_F32 ? (double)fmaf((float)x, (float)y, (float)sum) : fma(x, y, sum);
+        }
+        dtype_store_f64(t, c + i * size, sum);
+    }
+}
+
+/* fresh: c counts as zeros; apart: the sums go elsewhere, to longer rows, and c stays. */
+static void check_dot(const struct routine_set *set, enum dtype t, size_t m, size_t n, size_t k,
+                      bool fresh, bool apart)
+{
+    enum { MOST = 17 * 43 * 8 };
+    _Alignas(8) unsigned char a[MOST], b[MOST], c[MOST], old[MOST], want[MOST], out[MOST];
+    enum compute compute = compute_of(t);
+    size_t size = dtype_size(t), step = apart ? n + 3 : n;
+    const struct dot_strides strides = {.c = n,
+                                        .a = k,
+                                        .b = n,
+                                        .panel = set->dot->width[compute],
+                                        .fresh = fresh,
+                                        .out = apart ? out : NULL,
+                                        .out_step = step};
+    fill_plain(t, a, m * k);
+    fill_plain(t, b, k * n);
+    fill_plain(t, c, m * n);
+    memcpy(old, c, m * n * size);
+    memcpy(want, c, m * n * size);
+    if (fresh)
+        memset(want, 0, m * n * size);
+    dot_plainly(t, want, a, b, m, n, k);
+    memset(out, 0x55, sizeof out);
+    set->dot->dot[compute](c, a, b, m, n, k, &strides);
+    const unsigned char *got = apart ? out : c;
+    for (size_t i = 0; i < m; i++)
+        assert_memory_equal(got + i * step * size, want + i * n * size, n * size);
+    for (size_t i = 0; i < m * step * size && apart; i++)
+        assert_true(i / size % step < n || out[i] == 0x55);
+    if (apart)
+        assert_memory_equal(c, old, m * n * size);
+}
+
+/* Every shape of the blocked product. */
 static void dot_is_an_fma_a_step(void **state)
 {
-    float a[17 * 9], b[9 * 40], c[17 * 40], want[17 * 40];
     (void)state;
     for (int s = 0; routine_set_at(s); s++)
         for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
             for (size_t n = 1; n <= 40; n++)
-                for (size_t k = 1; k <= 9; k += 2) {
-                    const bool fresh = k % 4 == 3;
-                    fill_plain(DT_F32, a, m * k);
-                    fill_plain(DT_F32, b, k * n);
-                    fill_plain(DT_F32, c, m * n);
-                    memcpy(want, c, sizeof c);
-                    if (fresh)
-                        memset(want, 0, sizeof want);
-                    for (size_t i = 0; i < m; i++)
-                        for (size_t j = 0; j < n; j++)
-                            for (size_t p = 0; p < k; p++)
-                                want[i * n + j] = fmaf(a[i * k + p], b[p * n + j], want[i * n + j]);
-                    const struct dot_routines *dots = routine_set_at(s)->dot;
-                    const struct dot_strides strides = {
-                        .c = n, .a = k, .b = n, .panel = dots->width[COMPUTE_F32], .fresh = fresh};
-                    dots->dot[COMPUTE_F32](c, a, b, m, n, k, &strides);
-                    assert_memory_equal(c, want, m * n * sizeof *c);
-                }
+                for (size_t k = 1; k <= 9; k += 4)
+                    for (int way = 0; way < 4; way++) {
+                        check_dot(routine_set_at(s), DT_F32, m, n, k, way & 1, way & 2);
+                        check_dot(routine_set_at(s), DT_F64, m, n, k, way & 1, way & 2);
+                    }
+}
+
+/* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
+static uint32_t greater_bits(uint32_t a, uint32_t b)
+{
+    float x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    if (isnan(x) || isnan(y))
+        return isnan(y) ? a : b;
+    return x > y || (x == y && !signbit(x)) ? a : b;
+}
+
+static void greatest_of_zeros_and_nans(void **state)
+{
+    enum { COUNT = 9 }; /* a vector and a rest */
+    static const uint32_t bits[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0x7fa00000, 0xffa00000};
+    const size_t most = sizeof bits / sizeof *bits;
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++)
+        for (size_t i = 0; i < most * most; i++) {
+            const struct routine_set *set = routine_set_at(s);
+            uint32_t x[2][COUNT], row[COUNT], column[COUNT];
+            uint32_t want = greater_bits(bits[i / most], bits[i % most]);
+            for (size_t j = 0; j < COUNT; j++) {
+                x[0][j] = bits[i / most];
+                x[1][j] = bits[i % most];
+            }
+            routine_elementwise(set, OP_MAX, COMPUTE_F32)(row, x[0], x[1], NULL, COUNT);
+            set->reduce->reduce[REDUCTION_MAX][COMPUTE_F32](column, x, 1, 2, COUNT);
+            for (size_t j = 0; j < COUNT; j++) {
+                assert_true(same_bits_or_nan(DT_F32, &row[j], &want));
+                assert_true(same_bits_or_nan(DT_F32, &column[j], &want));
+            }
+        }
 }
 
 /* --- functions of f32 --- */
@@ -492,6 +564,7 @@ int main(void)
         cmocka_unit_test(conversions_agree_with_the_table),
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
+        cmocka_unit_test(greatest_of_zeros_and_nans),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
         cmocka_unit_test(copies_follow_their_strides),
