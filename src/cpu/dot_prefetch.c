@@ -3,22 +3,18 @@
 
 /* --- rows of memory --- */
 
-/* More rows than are asked for at a time in several pieces. */
 static void add_rows(struct prefetch_list *list, const unsigned char *from, int64_t rows,
                      int64_t bytes, int64_t apart)
 {
-    int64_t most = list->depth / DOT_LINE_STEPS, misses = (int64_t)((uintptr_t)from % CACHE_LINE);
-    for (int64_t row = 0; row < rows && most > 0; row += most) {
-        if (list->count == MOST_PREFETCHES)
-            return;
-        int64_t some = rows - row < most ? rows - row : most;
-        struct dot_prefetch *p = &list->item[list->count++];
-        *p = (struct dot_prefetch){from + row * apart - misses, (size_t)some,
-                                   (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
-                                   (size_t)apart, NULL};
-        if (list->count > 1)
-            list->item[list->count - 2].next = p;
-    }
+    int64_t misses = (int64_t)((uintptr_t)from % CACHE_LINE);
+    if (list->count == MOST_PREFETCHES || rows <= 0 || bytes <= 0)
+        return;
+    struct dot_prefetch *p = &list->item[list->count++];
+    *p = (struct dot_prefetch){from - misses, (size_t)rows,
+                               (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
+                               (size_t)apart, NULL};
+    if (list->count > 1)
+        list->item[list->count - 2].next = p;
 }
 
 /* A part of a view, a matrix along two of its axes. */
@@ -50,9 +46,8 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
         add_rows(list, from, plan->form.lines, depth * size, cache->step * size);
         return;
     }
-    int64_t bytes = depth * width * size, rows = list->depth / DOT_LINE_STEPS;
-    for (int64_t j = 0; j < plan->form.lines && rows > 0; j += width)
-        add_rows(list, from + j / width * cache->step * size, rows, bytes / rows, bytes / rows);
+    for (int64_t j = 0; j < plan->form.lines; j += width)
+        add_rows(list, from + j / width * cache->step * size, 1, depth * width * size, 0);
 }
 
 /* What a product reads that begins at `start`, as this one's `state` does. */

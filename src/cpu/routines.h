@@ -86,8 +86,8 @@ struct dot_strides {
     size_t out_step;                     /* elements from row to row of it */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
- * cache each, `apart` bytes apart; then what `next` says. A row at a time, every DOT_LINE_STEPS
- * steps of k. */
+ * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
+ * k. */
 enum { CACHE_LINE = 64, DOT_LINE_STEPS = 4 };
 struct dot_prefetch {
     const void *from;

@@ -10,9 +10,9 @@
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); VECTORS, EACH_VECTORS(X) so
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
- * inlined, so its loops over them are unrolled and `sum` lives in registers. What a block asks for
- * is given by address: read wider than it was written, a copy would wait until the sums of the
- * block before are stored.
+ * inlined, so its loops over them are unrolled and `sum` lives in registers. What is asked for is
+ * given by address: read wider than it was written, a copy would wait until the sums of the block
+ * before are stored.
  */
 
 /* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */
@@ -101,22 +101,28 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
 /* rows × vectors of out = c + a · b. */
 static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *out,
                                 const SUM *c, const T *a, const T *b, size_t k,
-                                const struct dot_strides *s, MASK mask,
-                                const struct dot_lines *lines)
+                                const struct dot_strides *s, MASK mask, struct dot_lines *lines)
 {
-    const size_t ldout = s->out ? s->out_step : s->c, lda = s->a, ldb = s->b, apart = lines->apart;
-    const char *first = lines->first, *second = lines->second;
+    const size_t ldout = s->out ? s->out_step : s->c, lda = s->a, ldb = s->b;
+    const char *at = lines->at, *end = lines->end;
+    size_t step = lines->step;
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, vectors, whole, sum, c, s, mask);
     size_t p = 0;
     for (; whole && p + DOT_LINE_STEPS <= k;
          p += DOT_LINE_STEPS, a += DOT_LINE_STEPS, b += DOT_LINE_STEPS * ldb) {
-        __builtin_prefetch(first, 0, 2);
-        __builtin_prefetch(second, 0, 2);
-        first += apart;
-        second += apart;
+        __builtin_prefetch(at, 0, 2);
+        __builtin_prefetch(at + CACHE_LINE, 0, 2);
+        at += step;
+        if (at >= end) {
+            lines_next_row(lines);
+            at = lines->at;
+            end = lines->end;
+            step = lines->step;
+        }
         NAME(steps)(rows, vectors, sum, a, lda, b, ldb, mask);
     }
+    lines->at = at;
     for (; p < k; p++, a++, b += ldb)
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
     UNROLLED
@@ -137,7 +143,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     case vectors: NAME(edge_rows)(vectors, rows, out, c, a, b, k, s, mask, lines); break;
 
 static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, const T *b, size_t k,
-                              const struct dot_strides *s, const struct dot_lines *lines)
+                              const struct dot_strides *s, struct dot_lines *lines)
 {
     const MASK mask = NAME(mask)(LANES);
     switch (rows) {
@@ -148,7 +154,7 @@ static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, c
 
 static INLINED void NAME(edge_rows)(const int vectors, size_t rows, SUM *out, const SUM *c,
                                     const T *a, const T *b, size_t k, const struct dot_strides *s,
-                                    MASK mask, const struct dot_lines *lines)
+                                    MASK mask, struct dot_lines *lines)
 {
     switch (rows) {
         EACH_ROWS(EDGE_CASE)
@@ -159,7 +165,7 @@ static INLINED void NAME(edge_rows)(const int vectors, size_t rows, SUM *out, co
 /* Fewer columns than VECTORS vectors have. */
 static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
-                             const struct dot_lines *lines)
+                             struct dot_lines *lines)
 {
     const size_t vectors = (columns + LANES - 1) / LANES;
     const MASK mask = NAME(mask)(columns - (vectors - 1) * LANES);
@@ -177,14 +183,14 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 {
     const size_t blocks = (m + ROWS - 1) / ROWS;
     const T *columns = b;
-    struct dot_lines_left prefetch = {s->prefetch, 0};
+    struct dot_lines lines;
+    lines_open(&lines, s->prefetch);
     for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
         for (size_t i = 0, at = 0; i < blocks; i++) {
             size_t rows = (m - at) / (blocks - i);
             SUM *sums = (SUM *)c + at * s->c + j;
             SUM *to = s->out ? (SUM *)s->out + at * s->out_step + j : sums;
             const T *from = (const T *)a + at * s->a;
-            struct dot_lines lines = next_lines(&prefetch);
             if (n - j >= NAME(width))
                 NAME(whole_block)(rows, to, sums, from, columns, k, s, &lines);
             else

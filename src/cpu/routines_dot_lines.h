@@ -10,31 +10,37 @@
 #include <immintrin.h>
 #endif
 
-/* Lines that one block asks for: of two columns, row by row. */
+/* Where blocks are in what they ask for: row by row, as a page of memory is looked up for each row,
+ * two lines at a time. */
 struct dot_lines {
-    const char *first, *second;
-    size_t apart;
-};
-struct dot_lines_left {
-    const struct dot_prefetch *prefetch; /* NULL: none */
-    size_t column;                       /* of lines, in its rows */
+    const char *at, *end; /* of the row */
+    size_t step;          /* bytes; 0: there is nothing left */
+    const char *row;
+    size_t rows; /* left, this one included */
+    const struct dot_prefetch *item;
 };
 
-static inline struct dot_lines next_lines(struct dot_lines_left *left)
+static INLINED void lines_open(struct dot_lines *l, const struct dot_prefetch *item)
 {
-    const struct dot_prefetch *prefetch = left->prefetch;
-    static const char nothing[CACHE_LINE];
-    if (!prefetch)
-        return (struct dot_lines){nothing, nothing, 0};
-    const char *first = (const char *)prefetch->from + left->column * CACHE_LINE;
-    bool two = left->column + 1 < prefetch->lines;
-    struct dot_lines lines = {first, two ? first + CACHE_LINE : first, prefetch->apart};
-    left->column += 2;
-    if (left->column >= prefetch->lines) {
-        left->prefetch = prefetch->next;
-        left->column = 0;
+    static const char nothing[2 * CACHE_LINE];
+    *l = (struct dot_lines){nothing, nothing + 1, 0, nothing, 0, NULL};
+    if (item) {
+        l->at = l->row = item->from;
+        l->end = l->row + item->lines * CACHE_LINE;
+        l->step = 2 * CACHE_LINE;
+        l->rows = item->rows;
+        l->item = item;
     }
-    return lines;
+}
+
+static INLINED void lines_next_row(struct dot_lines *l)
+{
+    if (--l->rows == 0) {
+        lines_open(l, l->item->next);
+        return;
+    }
+    l->at = l->row += l->item->apart;
+    l->end = l->row + l->item->lines * CACHE_LINE;
 }
 
 /* VECTORS: what a row of a block has. */
