@@ -60,7 +60,7 @@ void frame_start(struct frame *f, int64_t id)
         block[i] = (int32_t)f->block[i];
         extents[i] = (int32_t)grid[i];
     }
-    memset(f->memory + p->shared_at, 0xff, p->shared_bytes);
+    memset(f->memory + p->used_shared_at, 0xff, p->used_shared_bytes);
     async_drop(f);
     packed_start(f);
     f->group = 0;

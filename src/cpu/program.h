@@ -267,7 +267,8 @@ struct cpu_program {
     struct scalar_slot *params; /* by parameter; NO_SLOT: unused or a pointer */
     uint32_t block_at, grid_at; /* three i32 each */
     uint32_t shared_at;
-    size_t shared_bytes;
+    uint32_t used_shared_at; /* what tiles that are not packed have of it */
+    size_t used_shared_bytes;
     uint32_t scratch_at; /* by lane: offsets (8 bytes), a row of elements (8), validity (1) */
     const struct sym **views;
     int view_count;
