@@ -123,11 +123,12 @@ static inline void place_leaf(struct strips *s, int i)
 
 /* --- rows of views --- */
 
-/* Can what is stored change what the leaf reads later? The whole view may be stored to. */
+/* Can what is stored change what the leaf reads later? The whole view may be stored to; a row that
+ * is late, when all is read. */
 static bool target_overlaps(const struct strips *s, const unsigned char *from, size_t bytes)
 {
     const struct access *a = s->detail->store;
-    if (!a)
+    if (!a || s->detail->late)
         return false;
     const int64_t *extent = access_extents(s->frame, a), *stride = access_strides(s->frame, a);
     const unsigned char *base = access_base(s->frame, a);

@@ -120,11 +120,11 @@ static inline bool are_medium(const float *x, size_t n)
 {
     uint32_t least = UINT32_MAX, most = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t magnitude = f32_bits(x[i]) << 1;
+        uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
         least = magnitude - 1 < least ? magnitude - 1 : least; /* 0 becomes the greatest */
         most = magnitude > most ? magnitude : most;
     }
-    return least >= (27u << 24) - 1 && most <= 227u << 24;
+    return least >= (27u << 23) - 1 && most <= 227u << 23;
 }
 
 /* x / y, correctly rounded, from 1 / y: what x y' lacks of the quotient is known exactly, and is
