@@ -38,10 +38,6 @@ struct chain {
     uint32_t top;             /* and memory */
 };
 
-/* Lines of the cache that come and go while an operation runs over a strip: about as many as there
- * is time for. */
-enum { LINES_OF_CHEAP = 6, LINES_OF_COSTLY = 24 };
-
 static bool is_costly(enum op op)
 {
     return op_table[op].class == CLASS_FLOAT || op == OP_DIV;
@@ -125,7 +121,6 @@ static struct link convert_link(struct chain *ch, struct link from, enum dtype t
         return from;
     struct link to = into ? *into : temporary(ch, t);
     struct strip_op *op = add_op(ch, to.slot);
-    op->lines = LINES_OF_CHEAP;
     op->convert = ch->compiler->set->convert->convert[t][from.dtype];
     op->x[0] = from.slot;
     release(ch, from);
@@ -228,7 +223,9 @@ static struct link chain_operation(struct chain *ch, const struct expr *e, const
     struct link to = direct ? *into : temporary(ch, o.types[0]);
     struct strip_op *op = add_op(ch, to.slot);
     op->kernel = o.kernel;
-    op->lines = is_costly(e->op) ? LINES_OF_COSTLY : LINES_OF_CHEAP;
+    op->costly = is_costly(e->op);
+    for (int i = 0; i < o.operands; i++)
+        op->size[i] = (uint8_t)dtype_size(o.types[i]);
     note_by_one(ch, op, e->op, &o);
     for (int i = 1; i < o.operands; i++) {
         op->x[i - 1] = x[i].slot;
@@ -323,6 +320,7 @@ static void take_as_one(struct chain *ch, uint8_t slot)
         op->kernel = ch->by_one[i];
         op->x[0] = op->x[0] == slot ? op->x[1] : op->x[0];
         op->x[1] = slot;
+        op->size[2] = 0;
         ch->by_one[i] = NULL; /* it has its one value */
     }
 }
@@ -343,6 +341,7 @@ static void join_differences(struct chain *ch)
             op->kernel = joined;
             op->x[0] = before->x[0];
             op->x[1] = before->x[1];
+            op->size[2] = 0;
             kept--;
         }
         ch->ops[kept++] = *op;
@@ -504,6 +503,7 @@ void note_late_store(struct compiler *c)
         return;
     c->late_target = target;
     c->late_at = memory_new(c, bytes);
+    memory_new(c, bytes); /* one leaves while the other is made */
 }
 
 /* The chain's last operation makes its value at instr.dst. */

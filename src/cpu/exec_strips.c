@@ -179,6 +179,9 @@ static bool open_leaves(struct strips *s, struct loc loc)
 
 enum {
     LINE = 64,
+    LINES_OF_CHEAP = 8, /* that come and go before a cheap operation, */
+    PART = 256,         /* and before so many elements of a costly one */
+    LINES_OF_PART = 10,
     SHORTEST_AHEAD = 1024,
     FARTHEST = 1 << 26 /* bytes */
 };
@@ -237,6 +240,22 @@ void frame_settle(struct frame *f)
 
 /* --- one strip --- */
 
+/* While rows come and go a costly operation takes a part of the strip after another, some lines
+ * before each: a processor waits for a dozen at a time, not more. */
+static void run_parts(const struct strips *s, const struct strip_op *op)
+{
+    unsigned char *at[MOST_OPERANDS] = {s->p[op->dst], s->p[op->x[0]], s->p[op->x[1]],
+                                        s->p[op->x[2]]};
+    for (size_t left = s->count, n; left > 0; left -= n) {
+        n = left < PART ? left : PART;
+        if (s->frame->has_beside)
+            move_beside(s->frame, LINES_OF_PART);
+        op->kernel(at[0], at[1], at[2], at[3], n);
+        for (int i = 0; i < MOST_OPERANDS; i++)
+            at[i] += n * op->size[i];
+    }
+}
+
 static void run_strip(struct strips *s)
 {
     const struct strip_detail *d = s->detail;
@@ -245,8 +264,12 @@ static void run_strip(struct strips *s)
         place_leaf(s, i);
     for (int i = 0; i < d->ops; i++) {
         const struct strip_op *op = &d->op[i];
+        if (s->frame->has_beside && op->costly) {
+            run_parts(s, op);
+            continue;
+        }
         if (s->frame->has_beside)
-            move_beside(s->frame, op->lines);
+            move_beside(s->frame, LINES_OF_CHEAP);
         if (op->kernel)
             op->kernel(p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]], s->count);
         else
@@ -356,6 +379,8 @@ static void store_late(struct strips *s, const unsigned char *from)
         store_row(s, &r, from);
         return;
     }
+    frame_settle(s->frame);
+    s->frame->late_turn = !s->frame->late_turn;
     s->frame->late_store = (struct late_store){r.to, from + r.low * (int64_t)s->detail->size,
                                                (size_t)(r.high - r.low) * s->detail->size};
     s->frame->has_beside = true;
@@ -420,8 +445,8 @@ void step_strips(struct frame *f, const struct instr *in)
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
     unsigned char *to = frame_at(f, in->dst);
-    if (d->late)
-        frame_settle(f); /* of the row before, which lies there */
+    if (d->late && f->late_turn)
+        to += (s.n * d->size + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
     for (int axis = 0; axis < d->rank - 1; axis++)

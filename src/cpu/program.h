@@ -395,6 +395,7 @@ struct frame {
     struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* by cache */
     struct tile_prefetch store_prefetch;
     struct late_store late_store;
+    bool late_turn;  /* which of two rows the next one is made in */
     bool has_beside; /* some row is to be fetched or stored yet */
     struct cpu_fault fault;
 };

@@ -28,7 +28,8 @@ struct strip_op {
     elementwise_fn *kernel; /* or */
     convert_fn *convert;
     uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
-    uint8_t lines;                     /* of the cache that may come and go meanwhile */
+    uint8_t size[MOST_OPERANDS];       /* from an element to the next, of dst and of each x */
+    bool costly;                       /* there is time for much else meanwhile */
 };
 struct strip_detail {
     int rank;
@@ -44,7 +45,9 @@ struct strip_detail {
     const struct access *store;
     uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
     bool stream;                   /* nothing may depend on when others see it */
-    bool late; /* the block ends with it: its row is made at instr.dst, and stored meanwhile */
+    /* The block ends with it: its row is made at instr.dst or behind the row there, by turns, and
+     * stored while the next one is computed. */
+    bool late;
     /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;
