@@ -179,9 +179,8 @@ static bool open_leaves(struct strips *s, struct loc loc)
 
 enum {
     LINE = 64,
-    LINES_OF_CHEAP = 8, /* that come and go before a cheap operation, */
-    PART = 256,         /* and before so many elements of a costly one */
-    LINES_OF_PART = 10,
+    LINES = 11, /* that come and go at a time: before a cheap operation */
+    PART = 256, /* and before so many elements of a costly one */
     SHORTEST_AHEAD = 1024,
     FARTHEST = 1 << 26 /* bytes */
 };
@@ -226,10 +225,10 @@ static void store_behind(struct frame *f, size_t bytes)
     late->left -= part;
 }
 
-static void move_beside(struct frame *f, size_t lines)
+static void move_beside(struct frame *f)
 {
-    bool fetches = fetch_ahead(f, lines * LINE);
-    store_behind(f, lines * LINE);
+    bool fetches = fetch_ahead(f, LINES * LINE);
+    store_behind(f, LINES * LINE);
     f->has_beside = fetches || f->late_store.left > 0;
 }
 
@@ -241,7 +240,8 @@ void frame_settle(struct frame *f)
 /* --- one strip --- */
 
 /* While rows come and go a costly operation takes a part of the strip after another, some lines
- * before each: a processor waits for a dozen at a time, not more. */
+ * before each: a processor waits for a dozen at a time, not more, and the last of a row should be
+ * there before the next block begins. */
 static void run_parts(const struct strips *s, const struct strip_op *op)
 {
     unsigned char *at[MOST_OPERANDS] = {s->p[op->dst], s->p[op->x[0]], s->p[op->x[1]],
@@ -249,7 +249,7 @@ static void run_parts(const struct strips *s, const struct strip_op *op)
     for (size_t left = s->count, n; left > 0; left -= n) {
         n = left < PART ? left : PART;
         if (s->frame->has_beside)
-            move_beside(s->frame, LINES_OF_PART);
+            move_beside(s->frame);
         op->kernel(at[0], at[1], at[2], at[3], n);
         for (int i = 0; i < MOST_OPERANDS; i++)
             at[i] += n * op->size[i];
@@ -269,7 +269,7 @@ static void run_strip(struct strips *s)
             continue;
         }
         if (s->frame->has_beside)
-            move_beside(s->frame, LINES_OF_CHEAP);
+            move_beside(s->frame);
         if (op->kernel)
             op->kernel(p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]], s->count);
         else
