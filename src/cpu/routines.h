@@ -167,6 +167,9 @@ struct reduce_routines {
 
 struct elementwise_routines {
     elementwise_fn *op[OP_COUNT][COMPUTE_COUNT];
+    /* Where b is one value; functions of one operand: of what a is more than that value. NULL: there
+     * is none. */
+    elementwise_fn *by_one[OP_COUNT][COMPUTE_COUNT];
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */

@@ -1,5 +1,6 @@
 /* Arithmetic, comparisons, bits: one operation on each element. */
 #include "base/arithmetic.h"
+#include "base/float_bits.h"
 #include "cpu/float_order.h"
 #include "cpu/routines.h"
 
@@ -91,6 +92,67 @@ FLOATS(f64, double, fabs, fmod, fma, sqrt, rint, floor, ceil)
     }
 HALF_FMA(fma_f16, f16_to_f32, f64_to_f16)
 HALF_FMA(fma_bf16, bf16_to_f32, f64_to_bf16)
+
+/* --- with one value on the right --- */
+
+#define BY_ONE(name, T, expression)                                                                \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const T *xs = a, y = *(const T *)b;                                                        \
+        T *out = dst;                                                                              \
+        (void)c;                                                                                   \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            T x = xs[i];                                                                           \
+            out[i] = expression;                                                                   \
+        }                                                                                          \
+    }
+BY_ONE(f32_add_one, float, x + y)
+BY_ONE(f32_sub_one, float, x - y)
+BY_ONE(f32_mul_one, float, x *y)
+BY_ONE(f32_divide_one, float, x / y)
+
+#if defined(FP_FAST_FMAF)
+enum { QUOTIENTS = 256 }; /* at a time */
+
+/* Are the magnitudes of all of them from 2^-100 to 2^100, or 0? */
+static inline bool are_medium(const float *x, size_t n)
+{
+    uint32_t least = UINT32_MAX, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
+        least = magnitude - 1 < least ? magnitude - 1 : least; /* 0 becomes the greatest */
+        most = magnitude > most ? magnitude : most;
+    }
+    return least >= (27u << 23) - 1 && most <= 227u << 23;
+}
+
+/* x / y, correctly rounded, from 1 / y: what x y' lacks of the quotient is known exactly, and is
+ * added (Markstein: Computation of elementary functions on the IBM RISC System/6000 processor). The
+ * error of x y' is below 1.5 units, so the sum could round wrongly only where x / y is within 4
+ * units of 2^-48 of the middle between two numbers; all such x and y were tried. What is so large
+ * or small that a step could lose bits is divided. */
+static void f32_div_one(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const float *x = a, y = *(const float *)b, inverse = 1 / y;
+    float *out = dst;
+    size_t i = 0, count;
+    for (; i < n; i += count) {
+        count = n - i < QUOTIENTS ? n - i : QUOTIENTS;
+        if (!(y >= 0x1p-24f && y <= 0x1p24f) || !are_medium(x + i, count)) {
+            f32_divide_one(out + i, x + i, b, c, count);
+            continue;
+        }
+        VECTORISE for (size_t j = i; j < i + count; j++)
+        {
+            float q = x[j] * inverse;
+            out[j] = fmaf(fmaf(q, y, -x[j]), -inverse, q); /* of -0 it is -0 */
+        }
+    }
+}
+#else
+#define f32_div_one f32_divide_one
+#endif
 
 /* --- integers: computed unsigned, so that they wrap --- */
 
@@ -268,6 +330,10 @@ const struct elementwise_routines ROUTINE(routines_elementwise) = {
            [OP_NOT] = {[COMPUTE_BOOL] = bool_not},
            [OP_LAND] = {[COMPUTE_BOOL] = bool_and},
            [OP_LOR] = {[COMPUTE_BOOL] = bool_or}},
+    .by_one = {[OP_ADD] = {[COMPUTE_F32] = f32_add_one},
+               [OP_SUB] = {[COMPUTE_F32] = f32_sub_one},
+               [OP_MUL] = {[COMPUTE_F32] = f32_mul_one},
+               [OP_DIV] = {[COMPUTE_F32] = f32_div_one}},
     .select = {select_8, select_16, select_32, select_64},
     .fma_f16 = fma_f16,
     .fma_bf16 = fma_bf16,
