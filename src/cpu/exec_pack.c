@@ -128,6 +128,30 @@ static void pack_columns(const struct packing *w, int64_t first, int64_t end)
     }
 }
 
+enum { ROOM = 8192 }; /* bytes of converted rows */
+
+/* Whole panels of rows that lie dense, from column `first` on; to be converted: ROOM at most. */
+static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
+{
+    _Alignas(SLOT_ALIGNMENT) unsigned char room[ROOM];
+    const struct pack_routines *pack = w->set->pack;
+    int64_t row = w->width * w->size, panel = w->step * w->size, dense = panels * row;
+    int64_t rows = w->high[1] - w->low[1], from_row = w->deep * w->size_from;
+    unsigned char *to = w->to + first / w->width * panel + w->low[1] * row;
+    const unsigned char *from = w->from + (first - w->low[0]) * w->size_from;
+    if (!w->convert) {
+        pack->rows(to, row, panel, from, from_row, (size_t)rows, (size_t)panels, (size_t)row);
+        return;
+    }
+    for (int64_t p = 0, some; p < rows; p += some) {
+        some = rows - p < ROOM / dense ? rows - p : ROOM / dense;
+        for (int64_t i = 0; i < some; i++, from += from_row)
+            w->convert(room + i * dense, from, (size_t)(panels * w->width));
+        pack->rows(to + p * row, row, panel, room, dense, (size_t)some, (size_t)panels,
+                   (size_t)row);
+    }
+}
+
 static void pack_right(const struct packing *w)
 {
     int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
@@ -135,11 +159,12 @@ static void pack_right(const struct packing *w)
     if (end - first < w->form->lines || depth < w->depth)
         for (int64_t j = 0; j < w->form->lines; j += width)
             memset(w->to + j / width * panel, 0, (size_t)(w->depth * row));
-    if (!w->convert && w->line == 1 && first % width == 0 && end - first >= width) {
-        int64_t panels = (end - first) / width;
-        w->set->pack->rows(w->to + first / width * panel + w->low[1] * row, row, panel, w->from,
-                           w->deep * w->size_from, (size_t)depth, (size_t)panels, (size_t)row);
-        first += panels * width;
+    if (w->line == 1 && first % width == 0 && end - first >= width) {
+        int64_t panels, most = w->convert ? ROOM / row : (end - first) / width;
+        for (; end - first >= width; first += panels * width) {
+            panels = (end - first) / width < most ? (end - first) / width : most;
+            pack_panels(w, first, panels);
+        }
     }
     for (; first < end; first = (first / width + 1) * width) {
         int64_t next = (first / width + 1) * width;
