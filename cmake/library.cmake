@@ -19,16 +19,17 @@ endforeach()
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
-# The shared library is held to a size (tests/cli/test_library.py). So what reads and reports is made small, which costs it
-# little; what runs is made fast, and what lowers (-Os takes a third longer there); -O3 is for the loops that it pays for.
+# The shared library is held to a size (tests/cli/test_library.py). So most of it is made small; what nearly all time
+# goes to when a kernel is compiled, run or simulated is made fast; -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu|layout|lower|ptx|sim|tile)/")
-file(GLOB also_small ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c
-    ${PROJECT_SOURCE_DIR}/src/sim/sim_*found.c ${PROJECT_SOURCE_DIR}/src/sim/sim_assembled.c ${PROJECT_SOURCE_DIR}/src/sim/sim_operands.c
-    ${PROJECT_SOURCE_DIR}/src/sim/sim_builtin.c ${PROJECT_SOURCE_DIR}/src/sim/sim_value.c)
-list(APPEND small_sources ${also_small})
-set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+foreach(quick "base/(arena|text)" "layout/layout(_access|_algebra)?" "ptx/ptx_(build|choose|names|print)"
+        "cpu/(exec_.*|ensures_(dot|eval|rules)|frame|launch|packed_cache|dot_prefetch)"
+        "tile/synccheck_(conflict|eval|explore|state|value)"
+        "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp)")
+    list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
+endforeach()
+set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
 # FMA and F16C, and for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON, which
