@@ -30,6 +30,7 @@ foreach(quick "base/(arena|text)" "layout/layout(_access|_algebra)?" "ptx/ptx_(b
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
 # FMA and F16C, and for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON, which
