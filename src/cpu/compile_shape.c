@@ -72,7 +72,7 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     enum dtype computed = compute_dtype(compute);
     struct reduce_detail *d = arena_new(c->arena, struct reduce_detail);
     d->reduce = scan ? NULL : c->set->reduce->reduce[reduction_of(e->op)][compute];
-    d->scan = scan ? c->set->reduce->scan[e->scan_op][compute] : NULL;
+    d->scan = scan ? routine_scan(e->scan_op, compute) : NULL;
     d->exclusive = scan && e->exclusive;
     if (d->exclusive)
         scan_start(e->scan_op, e->type.dtype, computed, &d->start);

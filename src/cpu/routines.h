@@ -30,7 +30,7 @@
 
 /* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
  * be an input. UNROLLED: it turns a number of times that is known, 14 at most. INLINED: a function
- * that is made for arguments that are known. */
+ * that is made for arguments that are known. APART: one that stays whole and single. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
@@ -46,6 +46,11 @@
 #define INLINED inline __attribute__((always_inline))
 #else
 #define INLINED inline
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART __attribute__((noinline, noclone))
+#else
+#define APART
 #endif
 
 /* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32
@@ -162,7 +167,6 @@ struct reduce_routines {
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
-    scan_fn *scan[OP_COUNT][COMPUTE_COUNT];
 };
 
 struct elementwise_routines {
@@ -212,6 +216,8 @@ struct routine_set {
 
 /* The routine for the op on that type; NULL if the set has none. */
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c);
+/* The scan with that op, the same on every machine: an element waits for the one before. */
+scan_fn *routine_scan(enum op op, enum compute c);
 
 /* The best set for this machine. */
 const struct routine_set *routine_set_choose(void);
