@@ -3,7 +3,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c)
 # families of instructions that are loops over the lanes of a warp
-set(sim_loops integer bits float half convert compare approx move access lanes mma)
+set(sim_loops integer bits float compare move access lanes mma)
 list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
 file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
 list(REMOVE_ITEM library_sources ${sim_loop_sources})
@@ -26,7 +26,7 @@ set(small_sources ${library_sources})
 foreach(quick "base/(arena|text)" "layout/layout(_access|_algebra)?" "ptx/ptx_(build|choose|names|print)"
         "cpu/(exec_.*|ensures_(dot|eval|rules)|frame|launch|packed_cache|dot_prefetch)"
         "tile/synccheck_(conflict|eval|explore|state|value)"
-        "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp)")
+        "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|traffic|warp)")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
@@ -40,16 +40,13 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY CO
 # machines without AVX2, which are few and old, it is made small.
 function(add_routines name sources optimise)
     set(o3 "/(routines_(dot|magnitude|math|reduce|elementwise)|dot_bf16|sim_access)[^/]*$")
-    set(os "/sim_(approx|convert|half)[^/]*$") # seldom what a program waits for
-    foreach(level O2 O3 Os)
+    foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})
         if(level STREQUAL "O3")
             list(FILTER files INCLUDE REGEX ${o3})
-        elseif(level STREQUAL "Os")
-            list(FILTER files INCLUDE REGEX ${os})
         else()
-            list(FILTER files EXCLUDE REGEX "${o3}|${os}")
+            list(FILTER files EXCLUDE REGEX ${o3})
         endif()
         if(NOT files)
             continue()
