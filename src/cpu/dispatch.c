@@ -108,3 +108,8 @@ elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, e
     elementwise_fn *found = set->elementwise->op[op][c];
     return found ? found : set->math->op[op][c];
 }
+
+const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c)
+{
+    return c == COMPUTE_F32 || c == COMPUTE_F64 ? set->reduce : set->reduce_integers;
+}

@@ -204,7 +204,7 @@ struct routine_set {
     const char *name; /* "portable", "avx2" */
     const struct elementwise_routines *elementwise, *math;
     const struct convert_routines *convert;
-    const struct reduce_routines *reduce;
+    const struct reduce_routines *reduce, *reduce_integers;
     const struct dot_routines *dot;
     /* Of bf16 operands in pairs (dot_bf16.c), in panels of dot->width[COMPUTE_F32] columns; k and
      * the strides of a and b count pairs. NULL: there is none. */
@@ -216,6 +216,8 @@ struct routine_set {
 
 /* The routine for the op on that type; NULL if the set has none. */
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c);
+/* The routines that reduce that type. */
+const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c);
 /* The scan with that op, the same on every machine: an element waits for the one before. */
 scan_fn *routine_scan(enum op op, enum compute c);
 

@@ -1,9 +1,9 @@
-/* Reductions over the middle axis of [outer][n][inner]. The order in which floats are summed is part
+/* Reductions of floats over the middle axis of [outer][n][inner]. The order of a sum is part
  * of the value, so it is written out: along contiguous elements in parts (128 from 256 elements on,
  * 32 from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one after another.
  * All else gives the same in any order. */
 #include "cpu/float_order.h"
-#include "cpu/routines.h"
+#include "cpu/routines_reduce_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,21 +62,7 @@ enum {
         return total;                                                                              \
     }
 
-/* Where any order gives the same, one row's routine does for pieces, too. */
-#define ADD_RUN(name, T, combine)                                                                  \
-    static void name##_add(void *to, const void *src, size_t n)                                    \
-    {                                                                                              \
-        T *part = to;                                                                              \
-        *part = n > 0 ? combine(*part, name##_run(src, n)) : *part;                                \
-    }
-#define END_RUN(name, T)                                                                           \
-    static void name##_end(void *to)                                                               \
-    {                                                                                              \
-        T *part = to;                                                                              \
-        *part = name##_run(part, MANY);                                                            \
-    }
-
-/* In one number of parts, whatever others it comes in. */
+/* Where any order gives the same: in one number of parts, whatever others it comes in. */
 #define RUN_ANY_ORDER(name, T, combine, parts)                                                     \
     PARTS(name##_few, T, combine, parts)                                                           \
     static APART T name##_run(const T *x, size_t n)                                                \
@@ -93,28 +79,6 @@ enum {
         return total;                                                                              \
     }                                                                                              \
     END_RUN(name, T)
-
-/* dst[outer][inner], where run gives the result of one row. */
-#define REDUCE_ALL(name, T, combine, run)                                                          \
-    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner)             \
-    {                                                                                              \
-        const T *x = src;                                                                          \
-        T *out = dst;                                                                              \
-        for (size_t o = 0; o < outer; o++, x += n * inner, out += inner) {                         \
-            if (inner == 1) {                                                                      \
-                *out = run(x, n);                                                                  \
-                continue;                                                                          \
-            }                                                                                      \
-            memcpy(out, x, inner * sizeof *out);                                                   \
-            for (size_t k = 1; k < n; k++) {                                                       \
-                const T *row = x + k * inner;                                                      \
-                VECTORISE for (size_t j = 0; j < inner; j++)                                       \
-                {                                                                                  \
-                    out[j] = combine(out[j], row[j]);                                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
 
 #define REDUCE(name, T, combine)                                                                   \
     REDUCE_RUN(name, T, combine)                                                                   \
@@ -141,8 +105,6 @@ enum {
 #define PLUS(x, y) ((x) + (y))
 #define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
 #define BELOW(x, y) ((y) < (x) ? (y) : (x))
-#define LESSER(x, y) ((y) < (x) ? (y) : (x))
-#define GREATER(x, y) ((x) < (y) ? (y) : (x))
 
 #define FLOATS(t, T)                                                                               \
     REDUCE(t##_sum, T, PLUS)                                                                       \
@@ -151,60 +113,16 @@ enum {
 FLOATS(f32, float)
 FLOATS(f64, double)
 
-#define INTEGER(name, T, combine)                                                                  \
-    RUN_ANY_ORDER(name, T, combine, FEW)                                                           \
-    ADD_RUN(name, T, combine)                                                                      \
-    REDUCE_ALL(name, T, combine, name##_run)
-
-/* Sums are taken unsigned, so that they wrap; the same routine serves the signed type. */
-INTEGER(u32_sum, uint32_t, PLUS)
-INTEGER(u64_sum, uint64_t, PLUS)
-INTEGER(i32_max, int32_t, GREATER)
-INTEGER(u32_max, uint32_t, GREATER)
-INTEGER(i64_max, int64_t, GREATER)
-INTEGER(u64_max, uint64_t, GREATER)
-INTEGER(i32_min, int32_t, LESSER)
-INTEGER(u32_min, uint32_t, LESSER)
-INTEGER(i64_min, int64_t, LESSER)
-INTEGER(u64_min, uint64_t, LESSER)
-
-#define TRUTH(name, combine, operator)                                                             \
-    static APART uint8_t name##_run(const uint8_t *x, size_t n)                                    \
-    {                                                                                              \
-        uint8_t total = *x != 0;                                                                   \
-        for (size_t i = 1; i < n; i++)                                                             \
-            total = (uint8_t)(total operator(x[i] != 0));                                          \
-        return total;                                                                              \
-    }                                                                                              \
-    END_RUN(name, uint8_t)                                                                         \
-    ADD_RUN(name, uint8_t, combine)                                                                \
-    REDUCE_ALL(name, uint8_t, combine, name##_run)
-#define TRUTH_BOTH(x, y) ((uint8_t)(((x) != 0) & ((y) != 0)))
-#define TRUTH_EITHER(x, y) ((uint8_t)(((x) != 0) | ((y) != 0)))
-TRUTH(bool_all, TRUTH_BOTH, &)
-TRUTH(bool_any, TRUTH_EITHER, |)
-
 #define ROW(name)                                                                                  \
     {                                                                                              \
-        [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = u32_##name,        \
-        [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name, [COMPUTE_U64] = u64_##name         \
+        [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name                                     \
     }
-#define ORDER_ROW(name)                                                                            \
-    [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name,            \
-    [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name
 #define REDUCTIONS(part)                                                                           \
     {                                                                                              \
-        [REDUCTION_SUM] = ROW(sum##part),                                                          \
-        [REDUCTION_MAX] = {ORDER_ROW(max##part), [COMPUTE_BOOL] = bool_any##part},                 \
-        [REDUCTION_MIN] = {ORDER_ROW(min##part), [COMPUTE_BOOL] = bool_all##part},                 \
-        [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any##part}, [REDUCTION_ALL] = {                   \
-            [COMPUTE_BOOL] = bool_all##part                                                        \
-        }                                                                                          \
+        [REDUCTION_SUM] = ROW(sum##part), [REDUCTION_MAX] = ROW(max##part),                        \
+        [REDUCTION_MIN] = ROW(min##part)                                                           \
     }
 
 extern const struct reduce_routines ROUTINE(routines_reduce);
 const struct reduce_routines ROUTINE(routines_reduce) = {
-    .reduce = REDUCTIONS(),
-    .add = REDUCTIONS(_add),
-    .end = REDUCTIONS(_end),
-};
+    .reduce = REDUCTIONS(), .add = REDUCTIONS(_add), .end = REDUCTIONS(_end)};

@@ -3,7 +3,7 @@
 
 extern const struct elementwise_routines ROUTINE(routines_elementwise), ROUTINE(routines_math);
 extern const struct convert_routines ROUTINE(routines_convert);
-extern const struct reduce_routines ROUTINE(routines_reduce);
+extern const struct reduce_routines ROUTINE(routines_reduce), ROUTINE(routines_reduce_integers);
 extern const struct dot_routines ROUTINE(routines_dot);
 extern const struct memory_routines ROUTINE(routines_memory);
 extern const struct pack_routines ROUTINE(routines_pack);
@@ -35,6 +35,7 @@ const struct routine_set SET = {
     .math = &ROUTINE(routines_math),
     .convert = &ROUTINE(routines_convert),
     .reduce = &ROUTINE(routines_reduce),
+    .reduce_integers = &ROUTINE(routines_reduce_integers),
     .dot = &ROUTINE(routines_dot),
     .memory = &ROUTINE(routines_memory),
     .pack = &ROUTINE(routines_pack),
