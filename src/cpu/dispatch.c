@@ -103,10 +103,18 @@ enum dtype compute_dtype(enum compute c)
     return types[c];
 }
 
+static elementwise_fn *find(const struct elementwise_routines *routines, enum op op, enum compute c)
+{
+    for (size_t i = 0; i < routines->count; i++)
+        if (routines->rows[i].op == op)
+            return routines->rows[i].of[c];
+    return NULL;
+}
+
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c)
 {
-    elementwise_fn *found = set->elementwise->op[op][c];
-    return found ? found : set->math->op[op][c];
+    elementwise_fn *found = find(set->elementwise, op, c);
+    return found ? found : find(set->math, op, c);
 }
 
 const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c)

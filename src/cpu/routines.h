@@ -169,8 +169,14 @@ struct reduce_routines {
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
 };
 
+/* Of one op, by type; NULL where there is none. */
+struct elementwise_row {
+    enum op op;
+    elementwise_fn *of[COMPUTE_COUNT];
+};
 struct elementwise_routines {
-    elementwise_fn *op[OP_COUNT][COMPUTE_COUNT];
+    const struct elementwise_row *rows;
+    size_t count;
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */

@@ -356,7 +356,17 @@ FUNCTION(f32_erf, float, erf_of)
 #define F64(OP, call) FUNCTION(f64_##call, double, call)
 FUNCTIONS(F64)
 
-#define ROW(OP, call) [OP_##OP] = {[COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call},
+#define ROW(OP, call)                                                                              \
+    {                                                                                              \
+        OP_##OP                                                                                    \
+        ,                                                                                          \
+        {                                                                                          \
+            [COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call                                 \
+        }                                                                                          \
+    }                                                                                              \
+    ,
+static const struct elementwise_row rows[] = {FUNCTIONS(ROW)};
 
 extern const struct elementwise_routines ROUTINE(routines_math);
-const struct elementwise_routines ROUTINE(routines_math) = {.op = {FUNCTIONS(ROW)}};
+const struct elementwise_routines ROUTINE(routines_math) = {.rows = rows,
+                                                            .count = sizeof rows / sizeof *rows};
