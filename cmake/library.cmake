@@ -39,7 +39,7 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY CO
 # value that is not needed may be computed, and a loop with a choice in it vectorised. Where the first set is but for
 # machines without AVX2, which are few and old, it is made small.
 function(add_routines name sources optimise)
-    set(o3 "/(routines_(dot|magnitude|math|reduce)|dot_bf16|sim_access)[.]c$")
+    set(o3 "/(routines_(dot|magnitude|reduce)|dot_bf16|sim_access)[.]c$")
     foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})
@@ -95,7 +95,8 @@ if(routine_sources)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
-        list(FILTER routine_sources EXCLUDE REGEX routines_magnitude) # four doubles a vector are what it is made for
+        # four doubles a vector are what the first is made for; the other is made small
+        list(FILTER routine_sources EXCLUDE REGEX "routines_(magnitude|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)

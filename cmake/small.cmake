@@ -6,7 +6,7 @@ set(small_compile_options $<$<CONFIG:Release>:-ffunction-sections>)
 if(NOT TILEWRIGHT_UNWIND)
     list(APPEND small_compile_options $<$<CONFIG:Release>:-fno-asynchronous-unwind-tables>)
 endif()
-set(small_link_options LINKER:--gc-sections)
+set(small_link_options LINKER:--gc-sections LINKER:-z,noseparate-code)
 # For sources where size counts most. Structures are copied by the C library: what -Os does on x86, `rep movs`, takes ten times as long.
 set(small_optimise $<$<CONFIG:Release>:-Os>)
 include(CheckCCompilerFlag)
