@@ -29,18 +29,21 @@
 #endif
 
 /* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
- * be an input. UNROLLED: it turns a number of times that is known, 14 at most. INLINED: a function
+ * be an input. UNROLLED: it turns a number of times that is known, 14 at most. ROLLED: it stays a loop. INLINED: a function
  * that is made for arguments that are known. APART: one that stays whole and single. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
 #define UNROLLED _Pragma("clang loop unroll(full)")
+#define ROLLED _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)
 #define VECTORISE _Pragma("GCC ivdep")
 #define UNROLLED _Pragma("GCC unroll 14")
+#define ROLLED _Pragma("GCC unroll 1")
 #else
 #define VECTORISE
 #define UNROLLED
+#define ROLLED
 #endif
 #if defined(__GNUC__)
 #define INLINED inline __attribute__((always_inline))
