@@ -29,12 +29,19 @@ struct chain {
     struct value values[STRIP_SLOTS];
     struct strip_leaf leaves[STRIP_SLOTS];
     struct strip_op ops[STRIP_OPS];
+    enum op made_of[STRIP_OPS];        /* each operation's op, */
+    elementwise_fn *by_one[STRIP_OPS]; /* and its routine for a second operand of one value */
     bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];
     size_t room[STRIP_SLOTS]; /* bytes of an element that a temporary has room for */
     bool full;                /* it took more than there is room for: nothing of it is of use */
     size_t code;              /* instructions before it */
     uint32_t top;             /* and memory */
 };
+
+static bool is_costly(enum op op)
+{
+    return op_table[op].class == CLASS_FLOAT || op == OP_DIV;
+}
 
 /* --- slots --- */
 
@@ -81,6 +88,8 @@ static struct strip_op *add_op(struct chain *ch, uint8_t dst)
     ch->full |= ch->detail->ops == STRIP_OPS;
     struct strip_op *op = &ch->ops[ch->full ? 0 : ch->detail->ops++];
     *op = (struct strip_op){.dst = dst};
+    ch->by_one[op - ch->ops] = NULL;
+    ch->made_of[op - ch->ops] = OP_CAST;
     return op;
 }
 
@@ -193,6 +202,17 @@ static struct link chain_operand(struct chain *ch, const struct expr *e, enum dt
     return convert_link(ch, l, wanted, NULL);
 }
 
+static void note_by_one(struct chain *ch, const struct strip_op *op, enum op made_of,
+                        const struct operation *o)
+{
+    const struct elementwise_row *row = routine_row(ch->compiler->set->elementwise, made_of);
+    size_t i = (size_t)(op - ch->ops);
+    enum compute compute = compute_of(o->types[0]);
+    ch->made_of[i] = made_of;
+    bool by_one = row && compute == COMPUTE_F32 && o->kernel == row->of[compute];
+    ch->by_one[i] = by_one ? row->f32_by_one : NULL;
+}
+
 static struct link chain_operation(struct chain *ch, const struct expr *e, const struct link *into)
 {
     struct operation o;
@@ -204,6 +224,10 @@ static struct link chain_operation(struct chain *ch, const struct expr *e, const
     struct link to = direct ? *into : temporary(ch, o.types[0]);
     struct strip_op *op = add_op(ch, to.slot);
     op->kernel = o.kernel;
+    op->costly = is_costly(e->op);
+    for (int i = 0; i < o.operands; i++)
+        op->size[i] = (uint8_t)dtype_size(o.types[i]);
+    note_by_one(ch, op, e->op, &o);
     for (int i = 1; i < o.operands; i++) {
         op->x[i - 1] = x[i].slot;
         release(ch, x[i]);
@@ -273,6 +297,59 @@ static void lay_loops(struct chain *ch, enum axes axes)
         d->extent[d->rank++] = 1; /* one element */
 }
 
+/* Is a slot read by operations only that take its one value as such? */
+static bool is_taken_as_one(const struct chain *ch, uint8_t slot)
+{
+    if (slot == ch->detail->last)
+        return false;
+    for (int i = 0; i < ch->detail->ops; i++) {
+        const struct strip_op *op = &ch->ops[i];
+        bool turned = op->x[0] == slot && ch->made_of[i] != OP_ADD && ch->made_of[i] != OP_MUL;
+        bool read = op->x[0] == slot || op->x[1] == slot || op->x[2] == slot;
+        if (read && (!ch->by_one[i] || turned || op->x[0] == op->x[1]))
+            return false;
+    }
+    return true;
+}
+
+static void take_as_one(struct chain *ch, uint8_t slot)
+{
+    for (int i = 0; i < ch->detail->ops; i++) {
+        struct strip_op *op = &ch->ops[i];
+        if (op->x[0] != slot && op->x[1] != slot)
+            continue;
+        op->kernel = ch->by_one[i];
+        op->x[0] = op->x[0] == slot ? op->x[1] : op->x[0];
+        op->x[1] = slot;
+        op->size[2] = 0;
+        ch->by_one[i] = NULL; /* it has its one value */
+    }
+}
+
+/* The function of a difference is one operation, where it is one of x less one value. What an
+ * operation makes is read by one other. */
+static void join_differences(struct chain *ch)
+{
+    const struct routine_set *set = ch->compiler->set;
+    int kept = 0;
+    for (int i = 0; i < ch->detail->ops; i++) {
+        struct strip_op *op = &ch->ops[i];
+        const struct strip_op *before = i > 0 ? &ch->ops[kept - 1] : NULL;
+        const struct elementwise_row *row = routine_row(set->math, ch->made_of[i]);
+        if (before && row && row->f32_by_one && op->kernel == row->of[COMPUTE_F32] &&
+            before->kernel == routine_row(set->elementwise, OP_SUB)->f32_by_one &&
+            before->dst == op->x[0]) {
+            op->kernel = row->f32_by_one;
+            op->x[0] = before->x[0];
+            op->x[1] = before->x[1];
+            op->size[2] = 0;
+            kept--;
+        }
+        ch->ops[kept++] = *op;
+    }
+    ch->detail->ops = kept;
+}
+
 /* How each leaf is read, now that the loops are known. */
 static void place_leaves(struct chain *ch)
 {
@@ -288,15 +365,44 @@ static void place_leaves(struct chain *ch)
             fixed &= axis == row || leaf->stride[axis] == 0;
         }
         bool spread = leaf->stride[row] == 0;
-        leaf->way = flat                              ? LEAF_FLAT
+        bool one = spread && !leaf->load && (d->extent[row] > STRIP / 2 || fixed) &&
+                   is_taken_as_one(ch, leaf->slot);
+        if (one)
+            take_as_one(ch, leaf->slot);
+        leaf->way = one                               ? LEAF_ONE
+                    : flat                            ? LEAF_FLAT
                     : fixed && (spread || short_rows) ? LEAF_FIXED
                     : spread                          ? LEAF_SPREAD
                     : short_rows                      ? LEAF_COPIED
                                                       : LEAF_ROW;
-        bool direct = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
+        bool direct = leaf->way == LEAF_ONE || leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
         if (!direct || leaf->load)
             d->at[leaf->slot] = memory_new(ch->compiler, strip_bytes(leaf->size));
     }
+}
+
+/* Is the leaf elsewhere in another strip? */
+static bool is_moving(const struct strip_detail *d, const struct strip_leaf *leaf)
+{
+    bool moving = leaf->way != LEAF_FIXED;
+    for (int axis = 0; axis < d->rank && leaf->way == LEAF_ONE; axis++)
+        if (leaf->stride[axis] != 0)
+            return true;
+    return moving && leaf->way != LEAF_ONE;
+}
+
+static void keep_leaves(struct chain *ch)
+{
+    struct strip_detail *d = ch->detail;
+    struct strip_leaf *to = arena_array(ch->compiler->arena, struct strip_leaf, d->leaves);
+    d->leaf = to;
+    for (int i = 0; i < d->leaves; i++)
+        if (is_moving(d, &ch->leaves[i]))
+            to[d->moving++] = ch->leaves[i];
+    to += d->moving;
+    for (int i = 0; i < d->leaves; i++)
+        if (!is_moving(d, &ch->leaves[i]))
+            *to++ = ch->leaves[i];
 }
 
 /* --- the whole --- */
@@ -326,11 +432,10 @@ static struct instr *chain_end(struct chain *ch)
     struct arena *a = ch->compiler->arena;
     struct strip_detail *d = ch->detail;
     place_leaves(ch);
-    struct strip_leaf *leaves = arena_array(a, struct strip_leaf, d->leaves);
+    join_differences(ch);
+    keep_leaves(ch);
     struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
-    memcpy(leaves, ch->leaves, (size_t)d->leaves * sizeof *leaves);
     memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
-    d->leaf = leaves;
     d->op = ops;
     struct instr *in = emit_step(ch->compiler, step_strips);
     in->detail = d;
@@ -364,7 +469,10 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
 
 /* --- into memory --- */
 
-enum { SHORT_ROW = 16 }; /* elements; a strip of shorter rows is better stored as a whole */
+enum {
+    SHORT_ROW = 16, /* elements; a strip of shorter rows is better stored as a whole */
+    MOST_LATE_BYTES = 1 << 16
+};
 
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value)
@@ -380,6 +488,30 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
             return false;
     bool row = value->op == OP_REF && value->sym->storage == ST_REG && t->rank == 1;
     return row || is_link(c, value);
+}
+
+void note_late_store(struct compiler *c)
+{
+    const struct stmt *last = NULL;
+    for (const struct stmt *s = c->kernel->body; s; s = s->next)
+        last = s->kind == STMT_ENSURES ? last : s;
+    if (!last || last->kind != STMT_ASSIGN || !c->program->streams)
+        return;
+    const struct expr *target = last->target;
+    size_t bytes = (size_t)type_elements(&target->type) * dtype_size(target->sym->type.dtype);
+    if (target->sym->storage != ST_VIEW || target->type.rank != 1 || bytes > MOST_LATE_BYTES ||
+        !store_takes_chain(c, target, last->value))
+        return;
+    c->late_target = target;
+    c->late_at = memory_new(c, bytes);
+    memory_new(c, bytes); /* one leaves while the other is made */
+}
+
+/* The chain's last operation makes its value at instr.dst. */
+static void end_in_row(struct chain *ch)
+{
+    ch->ops[ch->detail->ops - 1].dst = 0;
+    ch->detail->last = 0;
 }
 
 bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value)
@@ -399,8 +531,13 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
     for (int axis = 0, i = 0; i < a->rank; i++)
         if (a->axis[i].kind != IX_ELEMENT)
             d->store_axis[axis++] = (uint8_t)i;
+    d->late = target == c->late_target && d->ops > 0;
+    if (d->late)
+        end_in_row(&ch);
     lay_loops(&ch, AXES_KEEP);
-    chain_end(&ch);
+    struct instr *in = chain_end(&ch);
+    if (d->late)
+        in->dst = c->late_at;
     c->top = top;
     return true;
 }
@@ -436,7 +573,7 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
         d->reduce_end = r->end;
     } else { /* one result of many rows: the chain's value is made after all */
         *x = value_new(c, to->dtype, t->rank, t->extent, 1);
-        ch.ops[d->ops - 1].dst = 0;
+        end_in_row(&ch);
     }
     chain_end(&ch)->dst = rows ? to->at : x->at;
     return rows;

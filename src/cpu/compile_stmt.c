@@ -593,7 +593,10 @@ static void compile_stmt(struct compiler *c, const struct stmt *s)
     case STMT_DECL: compile_decl(c, s); break;
     case STMT_ASSIGN: compile_assign(c, s); break;
     case STMT_ASYNC_COPY: compile_async(c, s); break;
-    case STMT_EFFECT: compile_effect(c, s->value); break;
+    case STMT_EFFECT:
+        if (!s->added || s->value->op != OP_ASSUME) /* what the compiler knows needs no check */
+            compile_effect(c, s->value);
+        break;
     case STMT_IF: compile_if(c, s); break;
     case STMT_FOR:
     case STMT_WHILE: compile_loop(c, s); break;
@@ -626,6 +629,7 @@ void compile_body(struct compiler *c)
         c->region = &root;
         mask_start(c, root.mask, NO_SLOT);
     }
+    note_late_store(c);
     compile_list(c, c->kernel->body);
     label_place(c, &end);
     c->loc = c->kernel->loc;

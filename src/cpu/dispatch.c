@@ -103,18 +103,19 @@ enum dtype compute_dtype(enum compute c)
     return types[c];
 }
 
-static elementwise_fn *find(const struct elementwise_routines *routines, enum op op, enum compute c)
+const struct elementwise_row *routine_row(const struct elementwise_routines *family, enum op op)
 {
-    for (size_t i = 0; i < routines->count; i++)
-        if (routines->rows[i].op == op)
-            return routines->rows[i].of[c];
+    for (size_t i = 0; i < family->count; i++)
+        if (family->rows[i].op == op)
+            return &family->rows[i];
     return NULL;
 }
 
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c)
 {
-    elementwise_fn *found = find(set->elementwise, op, c);
-    return found ? found : find(set->math, op, c);
+    const struct elementwise_row *row = routine_row(set->elementwise, op);
+    row = row ? row : routine_row(set->math, op);
+    return row ? row->of[c] : NULL;
 }
 
 const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c)

@@ -122,6 +122,13 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
         box->gather[i] = axis->kind == IX_GATHER ? values : NULL;
         int64_t start = values && !box->gather[i] ? index_value(values, axis->wide, 0) : 0;
         box->start[i] = start;
+        if (start >= 0 && axis->extent <= extent[i] - start &&
+            !box->gather[i]) { /* nearly always */
+            box->low[i] = start;
+            box->high[i] = start + axis->extent;
+            box->empty |= axis->extent <= 0;
+            continue;
+        }
         if (axis->kind == IX_GATHER) {
             box->low[i] = 0;
             box->high[i] = extent[i];
@@ -313,17 +320,30 @@ static int64_t box_loaded_first(const struct access *a, const struct box *box)
     return box->high[last] - box->low[last];
 }
 
+static const unsigned char *box_start(const struct frame *f, const struct access *a,
+                                      const struct box *box)
+{
+    const int64_t *stride = access_strides(f, a);
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++)
+        offset += box->low[i] * stride[i];
+    return access_base(f, a) + offset * (int64_t)a->size;
+}
+
 void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
               const void *otherwise)
 {
     static const uint64_t zero = 0;
-    struct box_walk w = {.access = a, .box = box, .frame = f};
-    if (!a->keep && !box_full(a, box)) {
-        int64_t first = box_loaded_first(a, box);
+    int64_t first = box_loaded_first(a, box);
+    if (!a->keep && !box_full(a, box))
         f->program->set->memory->fill[a->size_index](
             (char *)data + first * (int64_t)a->size, otherwise ? otherwise : &zero,
             (size_t)(a->elements * a->local_lanes - first));
+    if (first > 0 && access_strides(f, a)[a->rank - 1] == 1) {
+        memcpy(data, box_start(f, a, box), (size_t)first * a->size); /* they are all */
+        return;
     }
+    struct box_walk w = {.access = a, .box = box, .frame = f};
     box_walk(&w, data);
 }
 
@@ -354,16 +374,6 @@ static bool access_box_under(struct frame *f, const struct access *a, const stru
     return false;
 }
 
-static const unsigned char *box_start(const struct frame *f, const struct access *a,
-                                      const struct box *box)
-{
-    const int64_t *stride = access_strides(f, a);
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++)
-        offset += box->low[i] * stride[i];
-    return access_base(f, a) + offset * (int64_t)a->size;
-}
-
 void step_load(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
@@ -373,8 +383,7 @@ void step_load(struct frame *f, const struct instr *in)
     box_load(f, a, &box, frame_at(f, in->dst),
              a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
     if (a->prefetch != NO_SLOT)
-        note_row(&f->row_prefetch[a->prefetch], box_start(f, a, &box),
-                 (size_t)a->elements * a->size);
+        note_row(f, a->prefetch, box_start(f, a, &box), (size_t)a->elements * a->size);
 }
 
 void step_store(struct frame *f, const struct instr *in)

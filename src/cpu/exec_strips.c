@@ -8,7 +8,7 @@
 
 /* Into the second-level cache; an address that is nobody's does no harm. */
 #if defined(__GNUC__)
-#define FETCH(at) __builtin_prefetch(at, 0, 2)
+#define FETCH(at) __builtin_prefetch(at, 0, 3)
 #define FETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 #else
 #define FETCH(at) (void)(at)
@@ -70,21 +70,21 @@ static void fill_leaf(const struct strips *s, int i, size_t row, size_t rows, si
 }
 
 /* What is the same in all strips is made once. */
-static void fill_fixed(const struct strips *s, size_t rows)
+static void fill_fixed(struct strips *s, size_t rows)
 {
-    for (int i = 0; i < s->detail->leaves; i++)
-        if (s->detail->leaf[i].way == LEAF_FIXED)
+    for (int i = s->detail->moving; i < s->detail->leaves; i++)
+        if (s->detail->leaf[i].way == LEAF_ONE)
+            s->p[s->detail->leaf[i].slot] = s->base[i];
+        else
             fill_leaf(s, i, 0, rows, s->n < STRIP ? s->n : STRIP);
 }
 
-/* `count` elements from `first` on where they lie; what is not there comes from a buffer. */
-static unsigned char *leaf_part(const struct strips *s, int i, size_t first)
+/* A part of a row that reaches past its view's edge, in a buffer. */
+static unsigned char *part_at_edge(const struct strips *s, int i, size_t first)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
     unsigned char *from = s->base[i] + first * leaf->size;
     static const uint64_t zero = 0;
-    if (first + s->count <= s->valid[i])
-        return from;
     unsigned char *buffer = frame_at(s->frame, s->detail->at[leaf->slot]);
     uint32_t otherwise = leaf->load->otherwise;
     size_t there = first < s->valid[i] ? s->valid[i] - first : 0;
@@ -95,11 +95,21 @@ static unsigned char *leaf_part(const struct strips *s, int i, size_t first)
     return buffer;
 }
 
-static void place_leaf(struct strips *s, int i)
+/* `count` elements from `first` on where they lie; what is not there comes from a buffer. */
+static inline unsigned char *leaf_part(const struct strips *s, int i, size_t first)
+{
+    return first + s->count <= s->valid[i] ? s->base[i] + first * s->detail->leaf[i].size
+                                           : part_at_edge(s, i, first);
+}
+
+static inline void place_leaf(struct strips *s, int i)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
     switch (leaf->way) {
-    case LEAF_FIXED: return;
+    case LEAF_FIXED: return; /* it does not move */
+    case LEAF_ONE:
+        s->p[leaf->slot] = s->base[i] + row_offset(s->detail, leaf, s->row) * leaf->size;
+        return;
     case LEAF_FLAT: s->p[leaf->slot] = leaf_part(s, i, s->row * s->n + s->first); return;
     case LEAF_ROW:
         s->p[leaf->slot] = leaf_part(s, i, row_offset(s->detail, leaf, s->row) + s->first);
@@ -113,11 +123,12 @@ static void place_leaf(struct strips *s, int i)
 
 /* --- rows of views --- */
 
-/* Can what is stored change what the leaf reads later? The whole view may be stored to. */
+/* Can what is stored change what the leaf reads later? The whole view may be stored to; a row that
+ * is late, when all is read. */
 static bool target_overlaps(const struct strips *s, const unsigned char *from, size_t bytes)
 {
     const struct access *a = s->detail->store;
-    if (!a)
+    if (!a || s->detail->late)
         return false;
     const int64_t *extent = access_extents(s->frame, a), *stride = access_strides(s->frame, a);
     const unsigned char *base = access_base(s->frame, a);
@@ -164,47 +175,101 @@ static bool open_leaves(struct strips *s, struct loc loc)
     return true;
 }
 
-/* --- fetching rows ahead --- */
+/* --- beside the operations: rows that come and go --- */
 
 enum {
     LINE = 64,
-    LINES_AHEAD = 16, /* fetched for each strip, of 32 lines of f32 */
+    LINES = 11, /* that come and go at a time: before a cheap operation */
+    PART = 256, /* and before so many elements of a costly one */
     SHORTEST_AHEAD = 1024,
     FARTHEST = 1 << 26 /* bytes */
 };
 
-void note_row(struct row_prefetch *row, const unsigned char *from, size_t bytes)
+void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t bytes)
 {
+    struct row_prefetch *row = &f->row_prefetch[index];
     ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
     bool known = row->last && step != 0 && step < FARTHEST && step > -FARTHEST;
     row->last = from;
     row->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
     row->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
+    f->has_beside |= row->left > 0;
 }
 
-static void fetch_ahead(struct frame *f)
+/* Whether something is left. */
+static bool fetch_ahead(struct frame *f, size_t bytes)
 {
+    size_t left = 0;
     for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
         struct row_prefetch *row = &f->row_prefetch[i];
-        size_t part = row->left < LINES_AHEAD * LINE ? row->left : LINES_AHEAD * LINE;
-        for (size_t at = 0; at < part; at += LINE)
-            FETCH(row->next + at);
+        size_t part = row->left < bytes ? row->left : bytes;
+        UNROLLED for (size_t at = 0; at < part; at += LINE) FETCH(row->next + at);
         row->next += part;
         row->left -= part;
+        left += row->left;
     }
+    return left > 0;
+}
+
+/* All but the last piece end where a line does. */
+static void store_behind(struct frame *f, size_t bytes)
+{
+    struct late_store *late = &f->late_store;
+    if (late->left == 0)
+        return;
+    bytes -= (uintptr_t)late->to % LINE;
+    size_t part = late->left < bytes ? late->left : bytes;
+    f->program->set->stream->copy(late->to, late->from, part);
+    late->to += part;
+    late->from += part;
+    late->left -= part;
+}
+
+static void move_beside(struct frame *f)
+{
+    bool fetches = fetch_ahead(f, LINES * LINE);
+    store_behind(f, LINES * LINE);
+    f->has_beside = fetches || f->late_store.left > 0;
+}
+
+void frame_settle(struct frame *f)
+{
+    store_behind(f, SIZE_MAX);
 }
 
 /* --- one strip --- */
+
+/* While rows come and go a costly operation takes a part of the strip after another, some lines
+ * before each: a processor waits for a dozen at a time, not more, and the last of a row should be
+ * there before the next block begins. */
+static void run_parts(const struct strips *s, const struct strip_op *op)
+{
+    unsigned char *at[MOST_OPERANDS] = {s->p[op->dst], s->p[op->x[0]], s->p[op->x[1]],
+                                        s->p[op->x[2]]};
+    for (size_t left = s->count, n; left > 0; left -= n) {
+        n = left < PART ? left : PART;
+        if (s->frame->has_beside)
+            move_beside(s->frame);
+        op->kernel(at[0], at[1], at[2], at[3], n);
+        for (int i = 0; i < MOST_OPERANDS; i++)
+            at[i] += n * op->size[i];
+    }
+}
 
 static void run_strip(struct strips *s)
 {
     const struct strip_detail *d = s->detail;
     unsigned char *const *p = s->p;
-    fetch_ahead(s->frame);
-    for (int i = 0; i < d->leaves; i++)
+    for (int i = 0; i < d->moving; i++)
         place_leaf(s, i);
     for (int i = 0; i < d->ops; i++) {
         const struct strip_op *op = &d->op[i];
+        if (s->frame->has_beside && op->costly) {
+            run_parts(s, op);
+            continue;
+        }
+        if (s->frame->has_beside)
+            move_beside(s->frame);
         if (op->kernel)
             op->kernel(p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]], s->count);
         else
@@ -301,6 +366,26 @@ static void store_strip(const struct strips *s)
             store_row(s, &r, from + i * row_bytes);
 }
 
+/* The row that all strips together have made. */
+static void store_late(struct strips *s, const unsigned char *from)
+{
+    struct target_row r;
+    s->row = s->first = 0;
+    s->rows = 1;
+    s->count = s->n;
+    if (!target_row(s, 0, &r))
+        return;
+    if (!s->target.stream || s->target.stride[s->detail->store_axis[0]] != 1) {
+        store_row(s, &r, from);
+        return;
+    }
+    frame_settle(s->frame);
+    s->frame->late_turn = !s->frame->late_turn;
+    s->frame->late_store = (struct late_store){r.to, from + r.low * (int64_t)s->detail->size,
+                                               (size_t)(r.high - r.low) * s->detail->size};
+    s->frame->has_beside = true;
+}
+
 /* The lines that the strip goes to are fetched while it is computed; each row of a tile lies
  * elsewhere, so the processor does not see it coming. */
 static void fetch_target(const struct strips *s)
@@ -342,6 +427,8 @@ static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
 
 static void end_strip(struct strips *s, unsigned char *to, void *part)
 {
+    if (s->detail->late)
+        return;
     if (s->detail->store)
         store_strip(s);
     else if (s->detail->reduce)
@@ -358,6 +445,8 @@ void step_strips(struct frame *f, const struct instr *in)
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
     unsigned char *to = frame_at(f, in->dst);
+    if (d->late && f->late_turn)
+        to += (s.n * d->size + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
     for (int axis = 0; axis < d->rank - 1; axis++)
@@ -377,4 +466,6 @@ void step_strips(struct frame *f, const struct instr *in)
             end_strip(&s, to, part);
         }
     }
+    if (d->late)
+        store_late(&s, to);
 }

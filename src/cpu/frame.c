@@ -52,9 +52,10 @@ void frame_start(struct frame *f, int64_t id)
     const struct cpu_program *p = f->program;
     const int64_t *grid = f->launch->grid;
     f->id = id;
-    f->block[0] = id % grid[0];
-    f->block[1] = id / grid[0] % grid[1];
-    f->block[2] = id / grid[0] / grid[1];
+    int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* a division takes its time */
+    f->block[0] = id - rest * grid[0];
+    f->block[2] = rest < grid[1] ? 0 : rest / grid[1];
+    f->block[1] = rest - f->block[2] * grid[1];
     int32_t *block = frame_at(f, p->block_at), *extents = frame_at(f, p->grid_at);
     for (int i = 0; i < 3; i++) {
         block[i] = (int32_t)f->block[i];
@@ -67,7 +68,8 @@ void frame_start(struct frame *f, int64_t id)
     f->pc = 0;
     f->until_poll = TURNS_BETWEEN_POLLS;
     f->state = FRAME_READY;
-    f->fault = (struct cpu_fault){0};
+    if (f->fault.kind != CPU_OK)
+        f->fault = (struct cpu_fault){0};
 }
 
 void frame_run(struct frame *f)

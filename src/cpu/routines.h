@@ -176,6 +176,9 @@ struct reduce_routines {
 struct elementwise_row {
     enum op op;
     elementwise_fn *of[COMPUTE_COUNT];
+    /* Of f32 where b is one value; functions of one operand: of what a is more than that value.
+     * NULL: there is none. */
+    elementwise_fn *f32_by_one;
 };
 struct elementwise_routines {
     const struct elementwise_row *rows;
@@ -223,6 +226,8 @@ struct routine_set {
     const struct stream_routines *stream;
 };
 
+/* The op's row, NULL if the family has none. */
+const struct elementwise_row *routine_row(const struct elementwise_routines *family, enum op op);
 /* The routine for the op on that type; NULL if the set has none. */
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c);
 /* The routines that reduce that type. */

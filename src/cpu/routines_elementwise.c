@@ -1,5 +1,6 @@
 /* Arithmetic, comparisons, bits: one operation on each element. */
 #include "base/arithmetic.h"
+#include "base/float_bits.h"
 #include "cpu/float_order.h"
 #include "cpu/routines.h"
 
@@ -102,6 +103,67 @@ FLOATS(f64, double, fabs, fmod, fma, sqrt, rint, floor, ceil)
     }
 HALF_FMA(fma_f16, f16_to_f32, f64_to_f16)
 HALF_FMA(fma_bf16, bf16_to_f32, f64_to_bf16)
+
+/* --- with one value on the right --- */
+
+#define BY_ONE(name, T, expression)                                                                \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const T *xs = a, y = *(const T *)b;                                                        \
+        T *out = dst;                                                                              \
+        (void)c;                                                                                   \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            T x = xs[i];                                                                           \
+            out[i] = expression;                                                                   \
+        }                                                                                          \
+    }
+BY_ONE(f32_add_one, float, x + y)
+BY_ONE(f32_sub_one, float, x - y)
+BY_ONE(f32_mul_one, float, x *y)
+BY_ONE(f32_divide_one, float, x / y)
+
+#if defined(FP_FAST_FMAF)
+enum { QUOTIENTS = 256 }; /* at a time */
+
+/* Are the magnitudes of all of them from 2^-100 to 2^100, or 0? */
+static inline bool are_medium(const float *x, size_t n)
+{
+    uint32_t least = UINT32_MAX, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
+        least = magnitude - 1 < least ? magnitude - 1 : least; /* 0 becomes the greatest */
+        most = magnitude > most ? magnitude : most;
+    }
+    return least >= (27u << 23) - 1 && most <= 227u << 23;
+}
+
+/* x / y, correctly rounded, from 1 / y: what x y' lacks of the quotient is known exactly, and is
+ * added (Markstein: Computation of elementary functions on the IBM RISC System/6000 processor). The
+ * error of x y' is below 1.5 units, so the sum could round wrongly only where x / y is within 4
+ * units of 2^-48 of the middle between two numbers; all such x and y were tried. What is so large
+ * or small that a step could lose bits is divided. */
+static void f32_div_one(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const float *x = a, y = *(const float *)b, inverse = 1 / y;
+    float *out = dst;
+    size_t i = 0, count;
+    for (; i < n; i += count) {
+        count = n - i < QUOTIENTS ? n - i : QUOTIENTS;
+        if (!(y >= 0x1p-24f && y <= 0x1p24f) || !are_medium(x + i, count)) {
+            f32_divide_one(out + i, x + i, b, c, count);
+            continue;
+        }
+        VECTORISE for (size_t j = i; j < i + count; j++)
+        {
+            float q = x[j] * inverse;
+            out[j] = fmaf(fmaf(q, y, -x[j]), -inverse, q); /* of -0 it is -0 */
+        }
+    }
+}
+#else
+#define f32_div_one f32_divide_one
+#endif
 
 /* --- integers: computed unsigned, so that they wrap --- */
 
@@ -233,40 +295,40 @@ static void philox(void *dst, const void *a, const void *b, const void *c, size_
 #define OF_BOOL(name) [COMPUTE_BOOL] = truth_##name
 
 static const struct elementwise_row rows[] = {
-    {OP_NEG, {OF_FLOATS(neg), OF_UNSIGNED(neg)}},
-    {OP_ABS, {OF_FLOATS(abs), OF_INTEGERS(abs)}},
-    {OP_SQUARE, {OF_FLOATS(square), OF_UNSIGNED(square)}},
-    {OP_ADD, {OF_FLOATS(add), OF_UNSIGNED(add)}},
-    {OP_SUB, {OF_FLOATS(sub), OF_UNSIGNED(sub)}},
-    {OP_MUL, {OF_FLOATS(mul), OF_UNSIGNED(mul)}},
-    {OP_DIV, {OF_FLOATS(div), OF_INTEGERS(div)}},
-    {OP_REM, {OF_FLOATS(rem), OF_INTEGERS(rem)}},
-    {OP_MIN, {OF_FLOATS(min), OF_INTEGERS(min)}},
-    {OP_MAX, {OF_FLOATS(max), OF_INTEGERS(max)}},
-    {OP_FMA, {OF_FLOATS(fma), OF_UNSIGNED(fma)}},
-    {OP_CLIP, {OF_FLOATS(clip), OF_INTEGERS(clip)}},
-    {OP_LT, {OF_FLOATS(lt), OF_INTEGERS(lt), OF_BOOL(lt)}},
-    {OP_GT, {OF_FLOATS(gt), OF_INTEGERS(gt), OF_BOOL(gt)}},
-    {OP_LE, {OF_FLOATS(le), OF_INTEGERS(le), OF_BOOL(le)}},
-    {OP_GE, {OF_FLOATS(ge), OF_INTEGERS(ge), OF_BOOL(ge)}},
-    {OP_EQ, {OF_FLOATS(eq), OF_UNSIGNED(eq), OF_BOOL(eq)}},
-    {OP_NE, {OF_FLOATS(ne), OF_UNSIGNED(ne), OF_BOOL(ne)}},
-    {OP_SQRT, {OF_FLOATS(sqrt)}},
-    {OP_RSQRT, {OF_FLOATS(rsqrt)}},
-    {OP_ROUND, {OF_FLOATS(round)}},
-    {OP_FLOOR, {OF_FLOATS(floor)}},
-    {OP_CEIL, {OF_FLOATS(ceil)}},
-    {OP_CDIV, {OF_INTEGERS(cdiv)}},
-    {OP_POW2_CEIL, {OF_INTEGERS(pow2_ceil)}},
-    {OP_SHL, {OF_UNSIGNED(shl)}},
-    {OP_SHR, {OF_INTEGERS(shr)}},
-    {OP_AND, {OF_UNSIGNED(and), OF_BOOL(and)}},
-    {OP_OR, {OF_UNSIGNED(or), OF_BOOL(or)}},
-    {OP_XOR, {OF_UNSIGNED(xor), OF_BOOL(xor)}},
-    {OP_INVERT, {OF_UNSIGNED(invert), [COMPUTE_BOOL] = truth_not}},
-    {OP_NOT, {[COMPUTE_BOOL] = truth_not}},
-    {OP_LAND, {[COMPUTE_BOOL] = truth_and}},
-    {OP_LOR, {[COMPUTE_BOOL] = truth_or}}};
+    {OP_NEG, {OF_FLOATS(neg), OF_UNSIGNED(neg)}, NULL},
+    {OP_ABS, {OF_FLOATS(abs), OF_INTEGERS(abs)}, NULL},
+    {OP_SQUARE, {OF_FLOATS(square), OF_UNSIGNED(square)}, NULL},
+    {OP_ADD, {OF_FLOATS(add), OF_UNSIGNED(add)}, f32_add_one},
+    {OP_SUB, {OF_FLOATS(sub), OF_UNSIGNED(sub)}, f32_sub_one},
+    {OP_MUL, {OF_FLOATS(mul), OF_UNSIGNED(mul)}, f32_mul_one},
+    {OP_DIV, {OF_FLOATS(div), OF_INTEGERS(div)}, f32_div_one},
+    {OP_REM, {OF_FLOATS(rem), OF_INTEGERS(rem)}, NULL},
+    {OP_MIN, {OF_FLOATS(min), OF_INTEGERS(min)}, NULL},
+    {OP_MAX, {OF_FLOATS(max), OF_INTEGERS(max)}, NULL},
+    {OP_FMA, {OF_FLOATS(fma), OF_UNSIGNED(fma)}, NULL},
+    {OP_CLIP, {OF_FLOATS(clip), OF_INTEGERS(clip)}, NULL},
+    {OP_LT, {OF_FLOATS(lt), OF_INTEGERS(lt), OF_BOOL(lt)}, NULL},
+    {OP_GT, {OF_FLOATS(gt), OF_INTEGERS(gt), OF_BOOL(gt)}, NULL},
+    {OP_LE, {OF_FLOATS(le), OF_INTEGERS(le), OF_BOOL(le)}, NULL},
+    {OP_GE, {OF_FLOATS(ge), OF_INTEGERS(ge), OF_BOOL(ge)}, NULL},
+    {OP_EQ, {OF_FLOATS(eq), OF_UNSIGNED(eq), OF_BOOL(eq)}, NULL},
+    {OP_NE, {OF_FLOATS(ne), OF_UNSIGNED(ne), OF_BOOL(ne)}, NULL},
+    {OP_SQRT, {OF_FLOATS(sqrt)}, NULL},
+    {OP_RSQRT, {OF_FLOATS(rsqrt)}, NULL},
+    {OP_ROUND, {OF_FLOATS(round)}, NULL},
+    {OP_FLOOR, {OF_FLOATS(floor)}, NULL},
+    {OP_CEIL, {OF_FLOATS(ceil)}, NULL},
+    {OP_CDIV, {OF_INTEGERS(cdiv)}, NULL},
+    {OP_POW2_CEIL, {OF_INTEGERS(pow2_ceil)}, NULL},
+    {OP_SHL, {OF_UNSIGNED(shl)}, NULL},
+    {OP_SHR, {OF_INTEGERS(shr)}, NULL},
+    {OP_AND, {OF_UNSIGNED(and), OF_BOOL(and)}, NULL},
+    {OP_OR, {OF_UNSIGNED(or), OF_BOOL(or)}, NULL},
+    {OP_XOR, {OF_UNSIGNED(xor), OF_BOOL(xor)}, NULL},
+    {OP_INVERT, {OF_UNSIGNED(invert), [COMPUTE_BOOL] = truth_not}, NULL},
+    {OP_NOT, {[COMPUTE_BOOL] = truth_not}, NULL},
+    {OP_LAND, {[COMPUTE_BOOL] = truth_and}, NULL},
+    {OP_LOR, {[COMPUTE_BOOL] = truth_or}, NULL}};
 
 extern const struct elementwise_routines ROUTINE(routines_elementwise);
 const struct elementwise_routines ROUTINE(routines_elementwise) = {

@@ -1,8 +1,8 @@
 /* Functions of one float.
  *
  * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients) without a
- * branch, so that the loops vectorise, and without fused steps, so that the sets agree to the bit
- * though not every machine has those. docs/cpu-engine.md has the largest error of each.
+ * branch, so that the loops vectorise. Steps are fused where that is written, in all sets, so that
+ * they agree to the bit. docs/cpu-engine.md has the largest error of each.
  */
 #include "base/float_bits.h"
 #include "cpu/routines.h"
@@ -32,15 +32,15 @@ static inline float power_of_two(int32_t n)
 /* A polynomial by Horner's rule, its coefficients from the highest power down: no loop is left, as
  * the count is known. */
 #define COUNT(terms) ((int)(sizeof(terms) / sizeof *(terms)))
-#define POLYNOMIAL(name, T)                                                                        \
+#define POLYNOMIAL(name, T, fused)                                                                 \
     static INLINED T name(T x, const T *terms, int count)                                          \
     {                                                                                              \
         T p = terms[0];                                                                            \
-        UNROLLED for (int i = 1; i < count; i++) p = p * x + terms[i];                             \
+        UNROLLED for (int i = 1; i < count; i++) p = fused(p, x, terms[i]);                        \
         return p;                                                                                  \
     }
-POLYNOMIAL(polynomial, float)
-POLYNOMIAL(polynomial_f64, double)
+POLYNOMIAL(polynomial, float, fmaf)
+POLYNOMIAL(polynomial_f64, double, fma)
 
 /* The integer in the last bits of x + ROUNDER. */
 static inline int32_t rounded_bits(float shifted)
@@ -50,19 +50,18 @@ static inline int32_t rounded_bits(float shifted)
 
 /* --- exponentials --- */
 
-static const float exp_terms[] = {0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f,
-                                  0x1.fffffep-2f};
+static const float exp_terms[] = {
+    0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f, 0x1.fffffep-2f, 1, 1};
 
-/* e^x = 2^n e^r with n = x / ln 2 to the nearest, so *n and e^r; |x| up to 150. n times the first
- * part of ln 2, of 15 bits, is exact. e^r = 1 + (r + r^2 P(r)), error 2^-27. */
+/* e^x = 2^n e^r with n = x / ln 2 to the nearest, so *n and e^r; |x| up to 150.
+ * e^r = 1 + r (1 + r P(r)), error 2^-27. */
 static inline float exp_split(float x, int32_t *n)
 {
-    float shifted = x * 0x1.715476p+0f + ROUNDER;
+    float shifted = fmaf(x, 0x1.715476p+0f, ROUNDER);
     float whole = shifted - ROUNDER;
-    float r = (x - whole * 0x1.62e4p-1f) - whole * 0x1.7f7d1cp-20f;
-    float p = polynomial(r, exp_terms, COUNT(exp_terms));
+    float r = fmaf(whole, -0x1.7f7d1cp-20f, fmaf(whole, -0x1.62e4p-1f, x));
     *n = rounded_bits(shifted);
-    return 1 + (r + r * r * p);
+    return polynomial(r, exp_terms, COUNT(exp_terms));
 }
 
 #if !defined(ROUTINES_V4)
@@ -85,17 +84,21 @@ static inline float exp_of(float x)
 
 #endif
 
-static const float exp2_terms[] = {0x1.4308fap-13f, 0x1.5f07dcp-10f, 0x1.3b2bap-7f,
-                                   0x1.c6af6ep-5f,  0x1.ebfbdep-3f,  0x1.62e43p-1f};
+static const float exp2_terms[] = {0x1.4308fap-13f,
+                                   0x1.5f07dcp-10f,
+                                   0x1.3b2bap-7f,
+                                   0x1.c6af6ep-5f,
+                                   0x1.ebfbdep-3f,
+                                   0x1.62e43p-1f,
+                                   1};
 
 /* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
 static inline float exp2_split(float x, int32_t *n)
 {
     float shifted = x + ROUNDER;
     float r = x - (shifted - ROUNDER);
-    float p = polynomial(r, exp2_terms, COUNT(exp2_terms));
     *n = rounded_bits(shifted);
-    return 1 + r * p;
+    return polynomial(r, exp2_terms, COUNT(exp2_terms));
 }
 
 #if !defined(ROUTINES_V4)
@@ -111,53 +114,57 @@ static inline float exp2_of(float x)
 
 /* The same steps with AVX-512's own scaling by 2^n, which is rounded once, too. */
 #define CONSTANT(x) _mm512_set1_ps(x)
-#define TIMES_PLUS(x, y, z) _mm512_add_ps(_mm512_mul_ps(x, y), CONSTANT(z))
 
 static INLINED __m512 polynomial_vector(__m512 x, const float *terms, int count)
 {
     __m512 p = CONSTANT(terms[0]);
-    UNROLLED for (int i = 1; i < count; i++) p = TIMES_PLUS(p, x, terms[i]);
+    UNROLLED for (int i = 1; i < count; i++) p = _mm512_fmadd_ps(p, x, CONSTANT(terms[i]));
     return p;
 }
 
+/* What is computed of an x so small that the result is 0, is not used. */
 static inline __m512 exp_vector(__m512 x)
 {
     __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-104), _CMP_NLT_UQ); /* or NaN */
-    x = _mm512_min_ps(CONSTANT(89), _mm512_maskz_mov_ps(above, x));       /* of a NaN: the NaN */
-    __m512 shifted = TIMES_PLUS(x, CONSTANT(0x1.715476p+0f), ROUNDER);
+    x = _mm512_min_ps(CONSTANT(89), x);                                   /* of a NaN: the NaN */
+    __m512 shifted = _mm512_fmadd_ps(x, CONSTANT(0x1.715476p+0f), CONSTANT(ROUNDER));
     __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
-    __m512 r = _mm512_sub_ps(x, _mm512_mul_ps(n, CONSTANT(0x1.62e4p-1f)));
-    r = _mm512_sub_ps(r, _mm512_mul_ps(n, CONSTANT(0x1.7f7d1cp-20f)));
-    __m512 p = polynomial_vector(r, exp_terms, COUNT(exp_terms));
-    p = _mm512_add_ps(r, _mm512_mul_ps(_mm512_mul_ps(r, r), p));
-    return _mm512_maskz_scalef_ps(above, _mm512_add_ps(CONSTANT(1), p), n);
+    __m512 r = _mm512_fmadd_ps(n, CONSTANT(-0x1.62e4p-1f), x);
+    r = _mm512_fmadd_ps(n, CONSTANT(-0x1.7f7d1cp-20f), r);
+    __m512 y = polynomial_vector(r, exp_terms, COUNT(exp_terms));
+    return _mm512_maskz_scalef_ps(above, y, n);
 }
 
 static inline __m512 exp2_vector(__m512 x)
 {
     __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-150), _CMP_NLT_UQ);
-    x = _mm512_min_ps(CONSTANT(129), _mm512_maskz_mov_ps(above, x));
-    __m512 shifted = _mm512_add_ps(x, CONSTANT(ROUNDER));
-    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER)), r = _mm512_sub_ps(x, n);
-    __m512 p = polynomial_vector(r, exp2_terms, COUNT(exp2_terms));
-    return _mm512_maskz_scalef_ps(above, TIMES_PLUS(p, r, 1), n);
+    x = _mm512_min_ps(CONSTANT(129), x);
+    __m512 n = _mm512_sub_ps(_mm512_add_ps(x, CONSTANT(ROUNDER)), CONSTANT(ROUNDER));
+    __m512 y = polynomial_vector(_mm512_sub_ps(x, n), exp2_terms, COUNT(exp2_terms));
+    return _mm512_maskz_scalef_ps(above, y, n);
 }
 
-#define VECTORS(name, call)                                                                        \
+#define VECTORS(name, argument, call)                                                              \
     static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
     {                                                                                              \
-        const float *x = a;                                                                        \
+        const float *xs = a;                                                                       \
         float *out = dst;                                                                          \
         (void)b;                                                                                   \
         (void)c;                                                                                   \
         size_t i = 0;                                                                              \
-        for (; i + 16 <= n; i += 16)                                                               \
-            _mm512_storeu_ps(out + i, call(_mm512_loadu_ps(x + i)));                               \
+        for (; i + 16 <= n; i += 16) {                                                             \
+            __m512 x = _mm512_loadu_ps(xs + i);                                                    \
+            _mm512_storeu_ps(out + i, call(argument));                                             \
+        }                                                                                          \
         __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                         \
-        _mm512_mask_storeu_ps(out + i, rest, call(_mm512_maskz_loadu_ps(rest, x + i)));            \
+        __m512 x = _mm512_maskz_loadu_ps(rest, xs + i);                                            \
+        _mm512_mask_storeu_ps(out + i, rest, call(argument));                                      \
     }
-VECTORS(f32_exp, exp_vector)
-VECTORS(f32_exp2, exp2_vector)
+#define EXPONENTIALS(name, call)                                                                   \
+    VECTORS(name, x, call)                                                                         \
+    VECTORS(name##_difference, _mm512_sub_ps(x, CONSTANT(*(const float *)b)), call)
+EXPONENTIALS(f32_exp, exp_vector)
+EXPONENTIALS(f32_exp2, exp2_vector)
 #endif
 
 /* --- logarithms --- */
@@ -190,7 +197,7 @@ static inline float log_of(float x)
 {
     float e, f = log_split(x, &e);
     float p = polynomial(f, log_terms, COUNT(log_terms));
-    float y = e * 0x1.62e4p-1f + (f + (f * f * p + e * 0x1.7f7d1cp-20f));
+    float y = fmaf(e, 0x1.62e4p-1f, f + fmaf(f * f, p, e * 0x1.7f7d1cp-20f));
     return special_log(x, y);
 }
 
@@ -205,8 +212,8 @@ static inline float log2_of(float x)
     float e, f = log_split(x, &e);
     float p = polynomial(f, log2_terms, COUNT(log2_terms));
     float upper = f32_from_bits(f32_bits(f) & 0xffffe000u);
-    float rest = (f - upper) * 0x1.715p+0f + (f * 0x1.1d8p-14f + f * p);
-    return special_log(x, e + upper * 0x1.715p+0f + rest);
+    float rest = fmaf(f - upper, 0x1.715p+0f, fmaf(f, 0x1.1d8p-14f, f * p));
+    return special_log(x, fmaf(upper, 0x1.715p+0f, e) + rest);
 }
 
 /* --- tanh, erf --- */
@@ -226,11 +233,33 @@ static inline float tanh_of(float x)
     int32_t n;
     float a = fabsf(x), square = x * x;
     float power = exp_split(2 * at_most(a, 10), &n);
-    float far = 1 - 2 / (power * power_of_two(n) + 1);
+    float far = 1 - 2 / fmaf(power, power_of_two(n), 1);
     float p = polynomial(square, tanh_terms, COUNT(tanh_terms));
-    float near = a + a * (square * p);
+    float near = fmaf(a, square * p, a);
     return with_sign_of(a < 0.65f ? near : far, x);
 }
+
+#if defined(ROUTINES_V4)
+static inline __m512 tanh_vector(__m512 x)
+{
+    __m512 a = _mm512_abs_ps(x), square = _mm512_mul_ps(x, x);
+    __m512 twice = _mm512_min_ps(CONSTANT(20), _mm512_add_ps(a, a));
+    __m512 shifted = _mm512_fmadd_ps(twice, CONSTANT(0x1.715476p+0f), CONSTANT(ROUNDER));
+    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
+    __m512 r = _mm512_fmadd_ps(n, CONSTANT(-0x1.62e4p-1f), twice);
+    r = _mm512_fmadd_ps(n, CONSTANT(-0x1.7f7d1cp-20f), r);
+    __m512 power = _mm512_scalef_ps(polynomial_vector(r, exp_terms, COUNT(exp_terms)), n);
+    __m512 far = _mm512_div_ps(CONSTANT(-2), _mm512_add_ps(power, CONSTANT(1)));
+    __m512 p = polynomial_vector(square, tanh_terms, COUNT(tanh_terms));
+    __m512 near = _mm512_fmadd_ps(a, _mm512_mul_ps(square, p), a);
+    __mmask16 is_far = _mm512_cmp_ps_mask(a, CONSTANT(0.65f), _CMP_NLT_UQ);
+    __m512 y = _mm512_mask_add_ps(near, is_far, far, CONSTANT(1));
+    /* the sign of x, all else of y */
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+        _mm512_set1_epi32((int)0x80000000u), _mm512_castps_si512(x), _mm512_castps_si512(y), 0xca));
+}
+VECTORS(f32_tanh, x, tanh_vector)
+#endif
 
 static const float erf_terms[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-8f,
                                   -0x1.b7f71ap-6f, 0x1.ce2ce6p-4f,   -0x1.81273ep-2f,
@@ -247,9 +276,9 @@ static inline float erf_of(float x)
     float a = fabsf(x), square = x * x, edge = at_most(a, 4);
     float q = polynomial(edge, erfc_log_terms, COUNT(erfc_log_terms));
     float power = exp2_split(q, &n);
-    float far = 1 - power * power_of_two(n);
+    float far = fmaf(-power, power_of_two(n), 1);
     float p = polynomial(square, erf_terms, COUNT(erf_terms));
-    float near = a + a * p;
+    float near = fmaf(a, p, a);
     return with_sign_of(a < 1 ? near : far, x);
 }
 
@@ -336,36 +365,48 @@ static void f32_cos(void *dst, const void *a, const void *b, const void *c, size
         }                                                                                          \
     }
 #if !defined(ROUTINES_V4)
-FUNCTION(f32_exp, float, exp_of)
-FUNCTION(f32_exp2, float, exp2_of)
+#define EXPONENTIALS(name, call)                                                                   \
+    FUNCTION(name, float, call)                                                                    \
+    static void name##_difference(void *dst, const void *a, const void *b, const void *c,          \
+                                  size_t n)                                                        \
+    {                                                                                              \
+        const float *x = a, y = *(const float *)b;                                                 \
+        float *out = dst;                                                                          \
+        (void)c;                                                                                   \
+        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
+        {                                                                                          \
+            out[i] = call(x[i] - y);                                                               \
+        }                                                                                          \
+    }
+EXPONENTIALS(f32_exp, exp_of)
+EXPONENTIALS(f32_exp2, exp2_of)
+FUNCTION(f32_tanh, float, tanh_of)
 #endif
 FUNCTION(f32_log, float, log_of)
 FUNCTION(f32_log2, float, log2_of)
-FUNCTION(f32_tanh, float, tanh_of)
 FUNCTION(f32_erf, float, erf_of)
 
-#define FUNCTIONS(X)                                                                               \
-    X(EXP, exp)                                                                                    \
-    X(EXP2, exp2)                                                                                  \
-    X(LOG, log)                                                                                    \
-    X(LOG2, log2)                                                                                  \
-    X(SIN, sin)                                                                                    \
-    X(COS, cos)                                                                                    \
-    X(TANH, tanh)                                                                                  \
-    X(ERF, erf)
-#define F64(OP, call) FUNCTION(f64_##call, double, call)
-FUNCTIONS(F64)
+#define F64(call) FUNCTION(f64_##call, double, call)
+F64(exp)
+F64(exp2)
+F64(log)
+F64(log2)
+F64(sin)
+F64(cos)
+F64(tanh)
+F64(erf)
 
-#define ROW(OP, call)                                                                              \
-    {                                                                                              \
-        OP_##OP                                                                                    \
-        ,                                                                                          \
-        {                                                                                          \
-            [COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call                                 \
-        }                                                                                          \
-    }                                                                                              \
-    ,
-static const struct elementwise_row rows[] = {FUNCTIONS(ROW)};
+#define BOTH(call) [COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call
+static const struct elementwise_row rows[] = {
+    {OP_EXP, {BOTH(exp)}, f32_exp_difference},
+    {OP_EXP2, {BOTH(exp2)}, f32_exp2_difference},
+    {OP_LOG, {BOTH(log)}, NULL},
+    {OP_LOG2, {BOTH(log2)}, NULL},
+    {OP_SIN, {BOTH(sin)}, NULL},
+    {OP_COS, {BOTH(cos)}, NULL},
+    {OP_TANH, {BOTH(tanh)}, NULL},
+    {OP_ERF, {BOTH(erf)}, NULL},
+};
 
 extern const struct elementwise_routines ROUTINE(routines_math);
 const struct elementwise_routines ROUTINE(routines_math) = {.rows = rows,

@@ -8,6 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(ROUTINES_V3) || defined(ROUTINES_V4)
+#include <immintrin.h>
+#endif
+
 enum {
     MANY = REDUCTION_PARTS, /* of a long row: enough that none waits for the one before */
     FEW = 32,
@@ -38,10 +42,77 @@ enum {
                 part[j] = combine(part[j], part[j + half]);                                        \
     }
 
-#define REDUCE_RUN(name, T, combine)                                                               \
-    PARTS(name, T, combine, MANY)                                                                  \
-    PARTS(name##_short, T, combine, FEW)                                                           \
-    static T name##_run(const T *x, size_t n)                                                      \
+/* PARTS_OF in registers, for sets that say how two vectors are combined, 8 vectors at a time: as
+ * many as none waits for the one before. */
+#if defined(ROUTINES_V4)
+#define VECTOR __m512
+#define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
+#define WIDE(combine) combine##_512
+#define HALVES(combine, x) combine##_256(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))
+#define PLUS_512(x, y) _mm512_add_ps(x, y)
+#define ABOVE_512(x, y) _mm512_max_ps(y, x)
+#define BELOW_512(x, y) _mm512_min_ps(y, x)
+#elif defined(ROUTINES_V3)
+#define VECTOR __m256
+#define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
+#define WIDE(combine) combine##_256
+#define HALVES(combine, x) (x)
+#endif
+
+#if defined(VECTOR)
+#define PLUS_256(x, y) _mm256_add_ps(x, y)
+#define ABOVE_256(x, y) _mm256_max_ps(y, x) /* of a NaN and x it is x, which comes last */
+#define BELOW_256(x, y) _mm256_min_ps(y, x)
+#define PLUS_128(x, y) _mm_add_ps(x, y)
+#define ABOVE_128(x, y) _mm_max_ps(y, x)
+#define BELOW_128(x, y) _mm_min_ps(y, x)
+
+#define PARTS_F32(name, T, combine, parts)                                                         \
+    static void name##_add(void *to, const void *src, size_t n)                                    \
+    {                                                                                              \
+        enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES < 8 ? parts / LANES : 8 };        \
+        float *part = to;                                                                          \
+        const float *x = src;                                                                      \
+        size_t whole = n / parts * parts;                                                          \
+        for (size_t j = 0; j < parts && whole > 0; j += COUNT * LANES) {                           \
+            VECTOR p[COUNT];                                                                       \
+            UNROLLED for (size_t v = 0; v < COUNT; v++) p[v] = LOAD(part + j + v * LANES);         \
+            for (size_t i = j; i < j + whole; i += parts)                                          \
+                UNROLLED for (size_t v = 0; v < COUNT; v++) p[v] =                                 \
+                    WIDE(combine)(p[v], LOAD(x + i + v * LANES));                                  \
+            UNROLLED for (size_t v = 0; v < COUNT; v++) STORE(part + j + v * LANES, p[v]);         \
+        }                                                                                          \
+        for (size_t j = 0; j < parts && whole + j < n; j++)                                        \
+            part[j] = combine(part[j], x[whole + j]);                                              \
+    }                                                                                              \
+    static void name##_end(void *to)                                                               \
+    {                                                                                              \
+        enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES / 2 };                            \
+        float *part = to;                                                                          \
+        VECTOR p[COUNT];                                                                           \
+        UNROLLED for (size_t v = 0; v < COUNT; v++) p[v] =                                         \
+            WIDE(combine)(LOAD(part + v * LANES), LOAD(part + parts / 2 + v * LANES));             \
+        UNROLLED for (size_t v = COUNT - 1; v > 0; v--)                                            \
+        {                                                                                          \
+            size_t with = v - (v >= 4 ? 4 : v >= 2 ? 2 : 1);                                       \
+            p[with] = WIDE(combine)(p[with], p[v]);                                                \
+        }                                                                                          \
+        __m256 eight = HALVES(combine, p[0]);                                                      \
+        __m128 four =                                                                              \
+            combine##_128(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));         \
+        __m128 two = combine##_128(four, _mm_movehl_ps(four, four));                               \
+        *part = _mm_cvtss_f32(combine##_128(two, _mm_movehdup_ps(two)));                           \
+    }
+#else
+#define PARTS_F32 PARTS
+#endif
+
+/* `parts_of` is what makes the loops over the parts: PARTS where nothing is better. */
+#define REDUCE_RUN(name, T, combine, parts_of)                                                     \
+    parts_of(name, T, combine, MANY)                                                               \
+        parts_of(name##_short, T, combine, FEW) static T name##_run(const T *x, size_t n)          \
     {                                                                                              \
         T part[MANY];                                                                              \
         if (n >= LONG_ROW) {                                                                       \
@@ -80,24 +151,29 @@ enum {
     }                                                                                              \
     END_RUN(name, T)
 
-#define REDUCE(name, T, combine)                                                                   \
-    REDUCE_RUN(name, T, combine)                                                                   \
+#define REDUCE(name, T, combine, parts_of)                                                         \
+    REDUCE_RUN(name, T, combine, parts_of)                                                         \
     REDUCE_ALL(name, T, combine, name##_run)
 
 /* The greatest or least of floats. Nearly always one comparison an element does: from the infinity
  * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
  * order decides. */
-#define REDUCE_ORDER(name, T, least, simple, exact)                                                \
+#define REDUCE_ORDER(name, T, least, simple, exact, parts_of)                                      \
     RUN_ANY_ORDER(name, T, exact, FEW)                                                             \
     ADD(name, T, exact, MANY)                                                                      \
-    PARTS(name##_simple, T, simple, FEW)                                                           \
-    static T name##_quick(const T *x, size_t n)                                                    \
+    parts_of(name##_simple, T, simple, MANY)                                                       \
+        parts_of(name##_simple_short, T, simple, FEW) static T name##_quick(const T *x, size_t n)  \
     {                                                                                              \
-        T part[FEW];                                                                               \
-        for (size_t j = 0; j < FEW; j++)                                                           \
+        T part[MANY];                                                                              \
+        for (size_t j = 0; j < (n < LONG_ROW ? FEW : MANY); j++)                                   \
             part[j] = least;                                                                       \
-        name##_simple_add(part, x, n);                                                             \
-        name##_simple_end(part);                                                                   \
+        if (n < LONG_ROW) {                                                                        \
+            name##_simple_short_add(part, x, n);                                                   \
+            name##_simple_short_end(part);                                                         \
+        } else {                                                                                   \
+            name##_simple_add(part, x, n);                                                         \
+            name##_simple_end(part);                                                               \
+        }                                                                                          \
         return part[0] == 0 || part[0] == least ? name##_run(x, n) : part[0];                      \
     }                                                                                              \
     REDUCE_ALL(name, T, exact, name##_quick)
@@ -106,12 +182,12 @@ enum {
 #define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
 #define BELOW(x, y) ((y) < (x) ? (y) : (x))
 
-#define FLOATS(t, T)                                                                               \
-    REDUCE(t##_sum, T, PLUS)                                                                       \
-    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most)                                           \
-    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least)
-FLOATS(f32, float)
-FLOATS(f64, double)
+#define FLOATS(t, T, parts_of)                                                                     \
+    REDUCE(t##_sum, T, PLUS, parts_of)                                                             \
+    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, parts_of)                                 \
+    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, parts_of)
+FLOATS(f32, float, PARTS_F32)
+FLOATS(f64, double, PARTS)
 
 #define ROW(name)                                                                                  \
     {                                                                                              \

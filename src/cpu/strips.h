@@ -10,6 +10,7 @@ enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
 enum leaf_way {
     LEAF_FLAT,   /* in the result's order: read where it lies */
     LEAF_ROW,    /* a long row: read where it lies */
+    LEAF_ONE,    /* one value a row or in all, which its operations take as such */
     LEAF_FIXED,  /* the same for every strip: spread or repeated once */
     LEAF_SPREAD, /* one value a row, spread */
     LEAF_COPIED  /* short rows, copied side by side */
@@ -27,11 +28,14 @@ struct strip_op {
     elementwise_fn *kernel; /* or */
     convert_fn *convert;
     uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
+    uint8_t size[MOST_OPERANDS];       /* from an element to the next, of dst and of each x */
+    bool costly;                       /* there is time for much else meanwhile */
 };
 struct strip_detail {
     int rank;
     int64_t extent[NEST_RANK]; /* the last axis is the row */
     int leaves, ops, slots;
+    int moving; /* leaves that are elsewhere in other strips; they come first */
     const struct strip_leaf *leaf;
     const struct strip_op *op;
     uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
@@ -41,6 +45,9 @@ struct strip_detail {
     const struct access *store;
     uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
     bool stream;                   /* nothing may depend on when others see it */
+    /* The block ends with it: its row is made at instr.dst or behind the row there, by turns, and
+     * stored while the next one is computed. */
+    bool late;
     /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;

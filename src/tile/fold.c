@@ -16,6 +16,8 @@ struct folder {
     struct numbering numbers;
     int *assigned;          /* by symbol: how many statements assign it */
     struct expr **constant; /* by symbol: the literal that a scalar is for good, or NULL */
+    struct expr **indices;  /* by symbol: the iota that a tile is for good, or NULL */
+    int *reads;             /* by symbol, after folding */
     bool *declared;         /* by symbol, after folding */
 };
 
@@ -121,12 +123,47 @@ static struct expr *fold_logic(struct folder *f, const struct expr *e)
     return NULL;
 }
 
-static struct expr *fold_choice(const struct expr *e)
+/* The greatest of the indices 0, 1, … that a tile consists of; -1: it is none. */
+static int64_t greatest_index(const struct folder *f, const struct expr *e)
 {
-    const struct expr *c = e->args[0];
-    if (c->op != OP_LITERAL || dtype_is_float(c->type.dtype))
+    int number = e->op == OP_REF ? numbering_of(&f->numbers, e->sym) : -1;
+    int64_t greatest = 0;
+    if (number >= 0 && f->indices[number])
+        e = f->indices[number];
+    if (e->op != OP_IOTA)
+        return -1;
+    for (int i = 0; i < e->type.rank; i++)
+        if (e->type.extent[i] > 1)
+            greatest = e->type.extent[i] - 1; /* they count along the last such axis */
+    return greatest;
+}
+
+/* A condition with the same value for all elements: `column < 1024` of 1024 columns. */
+static bool known_everywhere(const struct folder *f, const struct expr *e, bool *value)
+{
+    if (e->op == OP_LITERAL && !dtype_is_float(e->type.dtype)) {
+        *value = e->literal.i != 0;
+        return true;
+    }
+    if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE)
+        return false;
+    const struct expr *limit = e->args[1];
+    int64_t greatest = greatest_index(f, e->args[0]);
+    if (greatest < 0 || limit->op != OP_LITERAL || limit->type.dtype != DT_I32)
+        return false;
+    bool open = e->op == OP_LT || e->op == OP_GE; /* as i < edge, or its opposite */
+    int64_t edge = limit->literal.i + !open;
+    bool below = e->op == OP_LT || e->op == OP_LE;
+    *value = (greatest < edge) == below;
+    return greatest < edge || edge <= 0;
+}
+
+static struct expr *fold_choice(const struct folder *f, const struct expr *e)
+{
+    bool value;
+    if (!known_everywhere(f, e->args[0], &value))
         return NULL;
-    int chosen = c->literal.i != 0 ? 1 : 2;
+    int chosen = value ? 1 : 2;
     bool eager = e->op == OP_WHERE;
     return eager && !is_droppable(e->args[3 - chosen]) ? NULL : e->args[chosen];
 }
@@ -137,7 +174,7 @@ static struct expr *simpler(struct folder *f, const struct expr *e)
     struct expr *result;
     switch (e->op) {
     case OP_SELECT:
-    case OP_WHERE: return fold_choice(e);
+    case OP_WHERE: return fold_choice(f, e);
     case OP_LAND:
     case OP_LOR: return fold_logic(f, e);
     case OP_CAST: return e->args[0];
@@ -298,6 +335,12 @@ static struct stmt *fold_while(struct folder *f, struct stmt *s)
 static struct stmt *fold_decl(struct folder *f, struct stmt *s)
 {
     const struct sym *sym = s->sym;
+    if (sym->storage == ST_REG && s->value && s->value->op == OP_IOTA) {
+        int tile = numbering_of(&f->numbers, sym);
+        if (tile >= 0 && f->assigned[tile] == 0)
+            f->indices[tile] = s->value;
+        return s;
+    }
     if (sym->storage != ST_SCALAR || !s->value || s->value->op != OP_LITERAL)
         return s;
     int number = numbering_of(&f->numbers, sym);
@@ -348,6 +391,41 @@ static void fold_list(struct folder *f, struct stmt **first)
     }
 }
 
+/* --- indices that nobody reads any more --- */
+
+static void count_read(void *user, struct expr **at)
+{
+    struct folder *f = user;
+    int number = (*at)->sym ? numbering_of(&f->numbers, (*at)->sym) : -1;
+    if (number >= 0)
+        f->reads[number]++;
+}
+
+static void count_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, count_read, user);
+}
+
+static void count_reads(void *user, struct stmt *s)
+{
+    stmt_expressions(s, count_root, user);
+}
+
+static void drop_unread(struct folder *f, struct stmt **at)
+{
+    while (*at) {
+        struct stmt *s = *at;
+        int number = s->kind == STMT_DECL ? numbering_of(&f->numbers, s->sym) : -1;
+        drop_unread(f, &s->body);
+        drop_unread(f, &s->otherwise);
+        if (number >= 0 && f->indices[number] && f->reads[number] == 0)
+            *at = s->next;
+        else
+            at = &s->next;
+    }
+}
+
 /* --- symbols --- */
 
 static void note_declared(void *user, struct stmt *s)
@@ -393,11 +471,15 @@ void pass_fold(struct pass_context *c)
     numbering_init(&f.numbers, k->arena, k);
     f.constant = arena_array(k->arena, struct expr *, f.numbers.count + 1);
     f.assigned = arena_array(k->arena, int, f.numbers.count + 1);
+    f.indices = arena_array(k->arena, struct expr *, f.numbers.count + 1);
+    f.reads = arena_array(k->arena, int, f.numbers.count + 1);
     f.declared = arena_array(k->arena, bool, f.numbers.count + 1);
     for (int axis = 0; axis < 3; axis++)
         expr_walk(&k->grid[axis], fold_expr, &f);
     stmt_walk(k->body, count_assignment, &f);
     fold_list(&f, &k->body);
+    stmt_walk(k->body, count_reads, &f);
+    drop_unread(&f, &k->body);
     for (struct sym *s = k->symbols; s; s = s->next) {
         if (s->storage != ST_VIEW)
             continue;

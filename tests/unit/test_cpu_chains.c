@@ -145,6 +145,14 @@ static const char *const texts[] = {
            "    O[2] = any(z > 49) ? 1 : 2;\n    O[3] = all(z * z >= 0) ? 1 : 2;\n"
            "    O[4] = (f32) sum(z > 3);\n    O[5] = (f32) max(x + 1);\n"
            "    C[50 +: 20][0 +: 1] = sum((f32) x * 2, axis = 1);\n"),
+    /* one value for a row, on either side, and functions of a difference */
+    KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500], z[3][1] = L[0 +: 3][7 +: 1];\n"
+           "    f32 s = V[3] + 4;\n"
+           "    reg f32 r[3][1500] = (s + (z - x) * s) / (z * z + 0.3) - exp(x - max(x, axis = 1)) "
+           "/ s;\n"
+           "    r = r * 0.5 + exp2(s - x) - (x - s) * exp2(x - s) + s / z;\n"
+           "    O[0 +: 4500] = reshape(r, 4500);\n"
+           "    O[4500 +: 4500] = reshape(exp(x - z) - s - (z + z), 4500);\n"),
     /* more operands than a chain has slots for */
     KERNEL("    reg f32 x[9][70] = A[0 +: 9][0 +: 70];\n"
            "    x = x * 1.01 + (x * 2.02 - (x * 3.03 + (x * 4.04 - (x * 5.05 + (x * 6.06 - (x * "
@@ -184,9 +192,9 @@ static void put_expression(struct formula *f, uint32_t *seed, int depth)
 {
     static const char *const leaves[] = {"x", "y", "row", "col", "s", "1.5", "(f32) z", "(f32) w"};
     static const char *const heads[] = {
-        "(",  "(",    "(",     "min(",        "max(",       "where(x < row, ",
-        "(-", "abs(", "exp2(", "(f32)(f16)(", "(f32)(i32)("};
-    static const char *const middles[] = {" + ", " - ", " * ", ", ", ", ", ", ", NULL};
+        "(",  "(",    "(",    "(",     "min(",        "max(",       "where(x < row, ",
+        "(-", "abs(", "exp(", "exp2(", "(f32)(f16)(", "(f32)(i32)("};
+    static const char *const middles[] = {" + ", " - ", " * ", " / ", ", ", ", ", ", "};
     if (depth == 0 || cpu_draw(seed, 6) == 0) {
         put(f, leaves[cpu_draw(seed, sizeof leaves / sizeof *leaves)]);
         return;
@@ -194,7 +202,7 @@ static void put_expression(struct formula *f, uint32_t *seed, int depth)
     uint32_t form = cpu_draw(seed, sizeof heads / sizeof *heads);
     put(f, heads[form]);
     put_expression(f, seed, depth - 1);
-    if (form < 6) {
+    if (form < sizeof middles / sizeof *middles) {
         put(f, middles[form]);
         put_expression(f, seed, depth - 1);
     }
