@@ -3,7 +3,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c)
 # families of instructions that are loops over the lanes of a warp
-set(sim_loops integer bits float half convert compare approx move access lanes mma)
+set(sim_loops integer bits float compare move access lanes mma)
 list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
 file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
 list(REMOVE_ITEM library_sources ${sim_loop_sources})
@@ -19,16 +19,18 @@ endforeach()
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
-# The shared library is held to a size (tests/cli/test_library.py). So what reads and reports is made small, which costs it
-# little; what runs is made fast, and what lowers (-Os takes a third longer there); -O3 is for the loops that it pays for.
+# The shared library is held to a size (tests/cli/test_library.py). So most of it is made small; what nearly all time
+# goes to when a kernel is compiled, run or simulated is made fast; -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-list(FILTER small_sources EXCLUDE REGEX "/src/(base|cpu|layout|lower|ptx|sim|tile)/")
-file(GLOB also_small ${PROJECT_SOURCE_DIR}/src/sim/sim_report*.c
-    ${PROJECT_SOURCE_DIR}/src/sim/sim_*found.c ${PROJECT_SOURCE_DIR}/src/sim/sim_assembled.c ${PROJECT_SOURCE_DIR}/src/sim/sim_operands.c
-    ${PROJECT_SOURCE_DIR}/src/sim/sim_builtin.c ${PROJECT_SOURCE_DIR}/src/sim/sim_value.c)
-list(APPEND small_sources ${also_small})
-set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+foreach(quick "base/(arena|text)" "layout/layout(_access|_algebra)?" "ptx/ptx_(build|choose|names|print)"
+        "cpu/(dot_prefetch|ensures_dot|exec_(control|dot|pack|packed|strided|strips|value)|frame|launch|packed_cache)"
+        "tile/synccheck_(conflict|eval|explore|state|value)"
+        "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|traffic|warp)")
+    list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
+endforeach()
+set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
 # FMA and F16C, and for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON, which
@@ -37,17 +39,14 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "$<$<CON
 # value that is not needed may be computed, and a loop with a choice in it vectorised. Where the first set is but for
 # machines without AVX2, which are few and old, it is made small.
 function(add_routines name sources optimise)
-    set(o3 "/(routines_(dot|magnitude|math|reduce|elementwise)|dot_bf16|sim_access)[^/]*$")
-    set(os "/sim_(approx|convert|half)[^/]*$") # seldom what a program waits for
-    foreach(level O2 O3 Os)
+    set(o3 "/(routines_(dot|magnitude|reduce)|dot_bf16|sim_access)[.]c$")
+    foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})
         if(level STREQUAL "O3")
             list(FILTER files INCLUDE REGEX ${o3})
-        elseif(level STREQUAL "Os")
-            list(FILTER files INCLUDE REGEX ${os})
         else()
-            list(FILTER files EXCLUDE REGEX "${o3}|${os}")
+            list(FILTER files EXCLUDE REGEX ${o3})
         endif()
         if(NOT files)
             continue()
@@ -96,7 +95,8 @@ if(routine_sources)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
-        list(FILTER routine_sources EXCLUDE REGEX routines_magnitude) # four doubles a vector are what it is made for
+        # four doubles a vector are what the first is made for; the other is made small
+        list(FILTER routine_sources EXCLUDE REGEX "routines_(magnitude|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)

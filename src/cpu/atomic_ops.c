@@ -107,22 +107,23 @@ FLOATS(bf16, uint16_t, float, bf16_to_f32, f32_to_bf16)
 FLOATS(f32, float, float, , )
 FLOATS(f64, double, double, , )
 
+#define AT(op) (OP_ATOMIC_##op - OP_ATOMIC_ADD) /* the first of them, CAS the last */
 #define BITS(u)                                                                                    \
-    [OP_ATOMIC_AND] = u##_and, [OP_ATOMIC_OR] = u##_or, [OP_ATOMIC_XOR] = u##_xor,                 \
-    [OP_ATOMIC_EXCHANGE] = u##_exchange, [OP_ATOMIC_CAS] = u##_cas
-#define ORDER(t) [OP_ATOMIC_MIN] = t##_min, [OP_ATOMIC_MAX] = t##_max
+    [AT(AND)] = u##_and, [AT(OR)] = u##_or, [AT(XOR)] = u##_xor, [AT(EXCHANGE)] = u##_exchange,    \
+    [AT(CAS)] = u##_cas
+#define ORDER(t) [AT(MIN)] = t##_min, [AT(MAX)] = t##_max
 
 atomic_fn *atomic_op(enum op op, enum dtype t)
 {
-    static atomic_fn *const table[DT_COUNT][OP_COUNT] = {
-        [DT_I32] = {BITS(u32), ORDER(i32), [OP_ATOMIC_ADD] = u32_add},
-        [DT_U32] = {BITS(u32), ORDER(u32), [OP_ATOMIC_ADD] = u32_add},
-        [DT_I64] = {BITS(u64), ORDER(i64), [OP_ATOMIC_ADD] = u64_add},
-        [DT_U64] = {BITS(u64), ORDER(u64), [OP_ATOMIC_ADD] = u64_add},
-        [DT_F16] = {ORDER(f16), [OP_ATOMIC_ADD] = f16_add},
-        [DT_BF16] = {ORDER(bf16), [OP_ATOMIC_ADD] = bf16_add},
-        [DT_F32] = {ORDER(f32), [OP_ATOMIC_ADD] = f32_add, [OP_ATOMIC_EXCHANGE] = u32_exchange},
-        [DT_F64] = {ORDER(f64), [OP_ATOMIC_ADD] = f64_add, [OP_ATOMIC_EXCHANGE] = u64_exchange},
+    static atomic_fn *const table[DT_COUNT][AT(CAS) + 1] = {
+        [DT_I32] = {BITS(u32), ORDER(i32), [AT(ADD)] = u32_add},
+        [DT_U32] = {BITS(u32), ORDER(u32), [AT(ADD)] = u32_add},
+        [DT_I64] = {BITS(u64), ORDER(i64), [AT(ADD)] = u64_add},
+        [DT_U64] = {BITS(u64), ORDER(u64), [AT(ADD)] = u64_add},
+        [DT_F16] = {ORDER(f16), [AT(ADD)] = f16_add},
+        [DT_BF16] = {ORDER(bf16), [AT(ADD)] = bf16_add},
+        [DT_F32] = {ORDER(f32), [AT(ADD)] = f32_add, [AT(EXCHANGE)] = u32_exchange},
+        [DT_F64] = {ORDER(f64), [AT(ADD)] = f64_add, [AT(EXCHANGE)] = u64_exchange},
     };
-    return table[t][op];
+    return table[t][op - OP_ATOMIC_ADD];
 }

@@ -205,11 +205,12 @@ static struct link chain_operand(struct chain *ch, const struct expr *e, enum dt
 static void note_by_one(struct chain *ch, const struct strip_op *op, enum op made_of,
                         const struct operation *o)
 {
-    const struct elementwise_routines *r = ch->compiler->set->elementwise;
+    const struct elementwise_row *row = routine_row(ch->compiler->set->elementwise, made_of);
     size_t i = (size_t)(op - ch->ops);
     enum compute compute = compute_of(o->types[0]);
     ch->made_of[i] = made_of;
-    ch->by_one[i] = o->kernel == r->op[made_of][compute] ? r->by_one[made_of][compute] : NULL;
+    bool by_one = row && compute == COMPUTE_F32 && o->kernel == row->of[compute];
+    ch->by_one[i] = by_one ? row->f32_by_one : NULL;
 }
 
 static struct link chain_operation(struct chain *ch, const struct expr *e, const struct link *into)
@@ -334,11 +335,11 @@ static void join_differences(struct chain *ch)
     for (int i = 0; i < ch->detail->ops; i++) {
         struct strip_op *op = &ch->ops[i];
         const struct strip_op *before = i > 0 ? &ch->ops[kept - 1] : NULL;
-        elementwise_fn *joined = set->math->by_one[ch->made_of[i]][COMPUTE_F32];
-        if (joined && before && op->kernel == set->math->op[ch->made_of[i]][COMPUTE_F32] &&
-            before->kernel == set->elementwise->by_one[OP_SUB][COMPUTE_F32] &&
+        const struct elementwise_row *row = routine_row(set->math, ch->made_of[i]);
+        if (before && row && row->f32_by_one && op->kernel == row->of[COMPUTE_F32] &&
+            before->kernel == routine_row(set->elementwise, OP_SUB)->f32_by_one &&
             before->dst == op->x[0]) {
-            op->kernel = joined;
+            op->kernel = row->f32_by_one;
             op->x[0] = before->x[0];
             op->x[1] = before->x[1];
             op->size[2] = 0;

@@ -71,8 +71,9 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     enum compute compute = truth ? COMPUTE_BOOL : compute_of(e->type.dtype);
     enum dtype computed = compute_dtype(compute);
     struct reduce_detail *d = arena_new(c->arena, struct reduce_detail);
-    d->reduce = scan ? NULL : c->set->reduce->reduce[reduction_of(e->op)][compute];
-    d->scan = scan ? c->set->reduce->scan[e->scan_op][compute] : NULL;
+    const struct reduce_routines *routines = routine_reductions(c->set, compute);
+    d->reduce = scan ? NULL : routines->reduce[reduction_of(e->op)][compute];
+    d->scan = scan ? routine_scan(e->scan_op, compute) : NULL;
     d->exclusive = scan && e->exclusive;
     if (d->exclusive)
         scan_start(e->scan_op, e->type.dtype, computed, &d->start);
@@ -92,8 +93,8 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
         emit_reduction(c, e, d, &to, &x);
     } else {
         enum reduction r = reduction_of(e->op);
-        struct chain_reduction chain = {d->reduce, c->set->reduce->add[r][compute],
-                                        c->set->reduce->end[r][compute]};
+        struct chain_reduction chain = {d->reduce, routines->add[r][compute],
+                                        routines->end[r][compute]};
         if (!compile_chain_reduce(c, e, &chain, &to, &x))
             emit_reduction(c, e, d, &to, &x);
     }

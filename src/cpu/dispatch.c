@@ -103,8 +103,22 @@ enum dtype compute_dtype(enum compute c)
     return types[c];
 }
 
+const struct elementwise_row *routine_row(const struct elementwise_routines *family, enum op op)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (family->rows[i].op == op)
+            return &family->rows[i];
+    return NULL;
+}
+
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c)
 {
-    elementwise_fn *found = set->elementwise->op[op][c];
-    return found ? found : set->math->op[op][c];
+    const struct elementwise_row *row = routine_row(set->elementwise, op);
+    row = row ? row : routine_row(set->math, op);
+    return row ? row->of[c] : NULL;
+}
+
+const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c)
+{
+    return c == COMPUTE_F32 || c == COMPUTE_F64 ? set->reduce : set->reduce_integers;
 }

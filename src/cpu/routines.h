@@ -29,23 +29,31 @@
 #endif
 
 /* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
- * be an input. UNROLLED: it turns a number of times that is known, 14 at most. INLINED: a function
- * that is made for arguments that are known. */
+ * be an input. UNROLLED: it turns a number of times that is known, 14 at most. ROLLED: it stays a loop. INLINED: a function
+ * that is made for arguments that are known. APART: one that stays whole and single. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
 #define UNROLLED _Pragma("clang loop unroll(full)")
+#define ROLLED _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)
 #define VECTORISE _Pragma("GCC ivdep")
 #define UNROLLED _Pragma("GCC unroll 14")
+#define ROLLED _Pragma("GCC unroll 1")
 #else
 #define VECTORISE
 #define UNROLLED
+#define ROLLED
 #endif
 #if defined(__GNUC__)
 #define INLINED inline __attribute__((always_inline))
 #else
 #define INLINED inline
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART __attribute__((noinline, noclone))
+#else
+#define APART
 #endif
 
 /* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32
@@ -162,14 +170,19 @@ struct reduce_routines {
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
-    scan_fn *scan[OP_COUNT][COMPUTE_COUNT];
 };
 
+/* Of one op, by type; NULL where there is none. */
+struct elementwise_row {
+    enum op op;
+    elementwise_fn *of[COMPUTE_COUNT];
+    /* Of f32 where b is one value; functions of one operand: of what a is more than that value.
+     * NULL: there is none. */
+    elementwise_fn *f32_by_one;
+};
 struct elementwise_routines {
-    elementwise_fn *op[OP_COUNT][COMPUTE_COUNT];
-    /* Where b is one value; functions of one operand: of what a is more than that value. NULL: there
-     * is none. */
-    elementwise_fn *by_one[OP_COUNT][COMPUTE_COUNT];
+    const struct elementwise_row *rows;
+    size_t count;
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
@@ -203,7 +216,7 @@ struct routine_set {
     const char *name; /* "portable", "avx2" */
     const struct elementwise_routines *elementwise, *math;
     const struct convert_routines *convert;
-    const struct reduce_routines *reduce;
+    const struct reduce_routines *reduce, *reduce_integers;
     const struct dot_routines *dot;
     /* Of bf16 operands in pairs (dot_bf16.c), in panels of dot->width[COMPUTE_F32] columns; k and
      * the strides of a and b count pairs. NULL: there is none. */
@@ -213,8 +226,14 @@ struct routine_set {
     const struct stream_routines *stream;
 };
 
+/* The op's row, NULL if the family has none. */
+const struct elementwise_row *routine_row(const struct elementwise_routines *family, enum op op);
 /* The routine for the op on that type; NULL if the set has none. */
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c);
+/* The routines that reduce that type. */
+const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c);
+/* The scan with that op, the same on every machine: an element waits for the one before. */
+scan_fn *routine_scan(enum op op, enum compute c);
 
 /* The best set for this machine. */
 const struct routine_set *routine_set_choose(void);

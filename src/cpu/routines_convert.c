@@ -84,22 +84,16 @@ static inline double odd_f64_i64(int64_t x)
     }
 TO_INTEGER(f32_i64, float, int64_t, -0x1p63f, 0x1.fffffep62f, INT64_MAX)
 TO_INTEGER(f32_i32, float, int32_t, -0x1p31f, 0x1.fffffep30f, INT32_MAX)
-TO_INTEGER(f32_i16, float, int16_t, -32768, 32767, INT16_MAX)
 TO_INTEGER(f32_i8, float, int8_t, -128, 127, INT8_MAX)
 TO_INTEGER(f32_u64, float, uint64_t, 0, 0x1.fffffep63f, UINT64_MAX)
 TO_INTEGER(f32_u32, float, uint32_t, 0, 0x1.fffffep31f, UINT32_MAX)
-TO_INTEGER(f32_u16, float, uint16_t, 0, 65535, UINT16_MAX)
 TO_INTEGER(f32_u8, float, uint8_t, 0, 255, UINT8_MAX)
 TO_INTEGER(f64_i64, double, int64_t, -0x1p63, 0x1.fffffffffffffp62, INT64_MAX)
 TO_INTEGER(f64_i32, double, int32_t, -0x1p31, 2147483647.0, INT32_MAX)
-TO_INTEGER(f64_i16, double, int16_t, -32768, 32767, INT16_MAX)
-TO_INTEGER(f64_i8, double, int8_t, -128, 127, INT8_MAX)
 TO_INTEGER(f64_u64, double, uint64_t, 0, 0x1.fffffffffffffp63, UINT64_MAX)
 TO_INTEGER(f64_u32, double, uint32_t, 0, 4294967295.0, UINT32_MAX)
-TO_INTEGER(f64_u16, double, uint16_t, 0, 65535, UINT16_MAX)
-TO_INTEGER(f64_u8, double, uint8_t, 0, 255, UINT8_MAX)
 
-/* --- all pairs --- */
+/* --- all pairs: in one step, or in two that give the same --- */
 
 #define CONVERT(name, S, D, expression)                                                            \
     static void name(void *dst, const void *src, size_t n)                                         \
@@ -113,55 +107,56 @@ TO_INTEGER(f64_u8, double, uint8_t, 0, 255, UINT8_MAX)
         }                                                                                          \
     }
 
-#define FLOAT_TO_INTEGERS(s, S, wide, value)                                                       \
-    CONVERT(s##_to_i64, S, int64_t, wide##_i64(value))                                             \
-    CONVERT(s##_to_i32, S, int32_t, wide##_i32(value))                                             \
-    CONVERT(s##_to_i16, S, int16_t, wide##_i16(value))                                             \
-    CONVERT(s##_to_i8, S, int8_t, wide##_i8(value))                                                \
-    CONVERT(s##_to_u64, S, uint64_t, wide##_u64(value))                                            \
-    CONVERT(s##_to_u32, S, uint32_t, wide##_u32(value))                                            \
-    CONVERT(s##_to_u16, S, uint16_t, wide##_u16(value))                                            \
-    CONVERT(s##_to_u8, S, uint8_t, wide##_u8(value))                                               \
-    CONVERT(s##_to_truth, S, uint8_t, (value) != 0)
+/* The same type, or another of its size: copied as it is. */
+#define SAME(size)                                                                                 \
+    static void same_##size(void *dst, const void *src, size_t n)                                  \
+    {                                                                                              \
+        memcpy(dst, src, n *size);                                                                 \
+    }
+SAME(1)
+SAME(2)
+SAME(4)
+SAME(8)
 
-FLOAT_TO_INTEGERS(f64, double, f64, x)
-FLOAT_TO_INTEGERS(f32, float, f32, x)
-FLOAT_TO_INTEGERS(f16, uint16_t, f32, from_f16(x))
-FLOAT_TO_INTEGERS(bf16, uint16_t, f32, from_bf16(x))
-FLOAT_TO_INTEGERS(e4m3, uint8_t, f32, e4m3_to_f32(x))
-FLOAT_TO_INTEGERS(e5m2, uint8_t, f32, e5m2_to_f32(x))
+/* By way of another type of 4 bytes, a part at a time; `from`, `to`: bytes of an element. */
+static APART void in_two(char *dst, const char *src, size_t n, convert_fn *first, size_t from,
+                         convert_fn *second, size_t to)
+{
+    enum { PART = 256 };
+    uint32_t between[PART];
+    for (size_t i = 0; i < n; i += PART) {
+        size_t part = n - i < PART ? n - i : PART;
+        first(between, src + i * from, part);
+        second(dst + i * to, between, part);
+    }
+}
+#define IN_TWO(name, S, D, first, second)                                                          \
+    static void name(void *dst, const void *src, size_t n)                                         \
+    {                                                                                              \
+        in_two(dst, src, n, first, sizeof(S), second, sizeof(D));                                  \
+    }
 
-/* The formats of matrix units: to each from every float. A tf32 is read as the f32 that it is. */
-#define FLOATS_TO(d, D, to)                                                                        \
-    CONVERT(f64_to_##d, double, D, to((float)x))                                                   \
-    CONVERT(f32_to_##d##_run, float, D, to(x))                                                     \
-    CONVERT(f16_to_##d, uint16_t, D, to(from_f16(x)))                                              \
-    CONVERT(bf16_to_##d, uint16_t, D, to(from_bf16(x)))
-FLOATS_TO(tf32, float, f32_to_tf32)
-FLOATS_TO(e4m3, uint8_t, f32_to_e4m3)
-FLOATS_TO(e5m2, uint8_t, f32_to_e5m2)
-CONVERT(e4m3_to_tf32, uint8_t, float, e4m3_to_f32(x))
-CONVERT(e5m2_to_tf32, uint8_t, float, e5m2_to_f32(x))
-CONVERT(e4m3_to_e5m2, uint8_t, uint8_t, f32_to_e5m2(e4m3_to_f32(x)))
-CONVERT(e5m2_to_e4m3, uint8_t, uint8_t, f32_to_e4m3(e5m2_to_f32(x)))
-#define FROM_SMALL(s, value)                                                                       \
-    CONVERT(s##_to_f64, uint8_t, double, value)                                                    \
-    CONVERT(s##_to_f32_run, uint8_t, float, value)                                                 \
-    CONVERT(s##_to_f16, uint8_t, uint16_t, to_f16(value))                                          \
-    CONVERT(s##_to_bf16, uint8_t, uint16_t, to_bf16(value))
-FROM_SMALL(e4m3, e4m3_to_f32(x))
-FROM_SMALL(e5m2, e5m2_to_f32(x))
-
-CONVERT(f64_to_f32, double, float, x)
-CONVERT(f64_to_f16_run, double, uint16_t, f64_to_f16(x))
-CONVERT(f64_to_bf16_run, double, uint16_t, f64_to_bf16(x))
+/* From f32. A tf32 is read as the f32 that it is. */
 CONVERT(f32_to_f64, float, double, x)
+CONVERT(f32_to_tf32_run, float, float, f32_to_tf32(x))
 CONVERT(f32_to_bf16_run, float, uint16_t, to_bf16(x))
-CONVERT(f16_to_f64, uint16_t, double, from_f16(x))
-CONVERT(f16_to_bf16, uint16_t, uint16_t, to_bf16(from_f16(x)))
-CONVERT(bf16_to_f64, uint16_t, double, from_bf16(x))
-CONVERT(bf16_to_f32_run, uint16_t, float, from_bf16(x))
-CONVERT(bf16_to_f16, uint16_t, uint16_t, to_f16(from_bf16(x)))
+CONVERT(f32_to_e4m3_run, float, uint8_t, f32_to_e4m3(x))
+CONVERT(f32_to_e5m2_run, float, uint8_t, f32_to_e5m2(x))
+CONVERT(f32_to_i64, float, int64_t, f32_i64(x))
+CONVERT(f32_to_i32, float, int32_t, f32_i32(x))
+CONVERT(f32_to_u64, float, uint64_t, f32_u64(x))
+CONVERT(f32_to_u32, float, uint32_t, f32_u32(x))
+CONVERT(f32_to_i8, float, int8_t, f32_i8(x))
+CONVERT(f32_to_u8, float, uint8_t, f32_u8(x))
+CONVERT(f32_to_truth, float, uint8_t, x != 0)
+/* A short integer is the next of 32 bits. */
+#define WITHIN(x, least, most) ((x) < (least) ? (least) : (x) > (most) ? (most) : (x))
+CONVERT(i32_into_i16, int32_t, int16_t, WITHIN(x, INT16_MIN, INT16_MAX))
+CONVERT(i32_into_i8, int32_t, int8_t, WITHIN(x, INT8_MIN, INT8_MAX))
+CONVERT(i32_into_u16, int32_t, uint16_t, WITHIN(x, 0, UINT16_MAX))
+CONVERT(i32_into_u8, int32_t, uint8_t, WITHIN(x, 0, UINT8_MAX))
+IN_TWO(f32_to_i16, float, int16_t, f32_to_i32, i32_into_i16)
+IN_TWO(f32_to_u16, float, uint16_t, f32_to_i32, i32_into_u16)
 
 enum { HALVES = 8 }; /* at a time, where the processor has instructions for it */
 
@@ -221,34 +216,111 @@ static void f32_to_f16_run(void *dst, const void *src, size_t n)
     }
 }
 
-/* A 32-bit integer beyond 2^24 is infinite as f16 however it is rounded; for bf16 it must be
- * rounded once. */
-#define INTEGER_TO_ALL(s, S, half, brain)                                                          \
+/* The small floats are f32 on their way to anything else. */
+CONVERT(bf16_to_f32_run, uint16_t, float, from_bf16(x))
+CONVERT(e4m3_to_f32_run, uint8_t, float, e4m3_to_f32(x))
+CONVERT(e5m2_to_f32_run, uint8_t, float, e5m2_to_f32(x))
+#define FROM_SMALL(s, S)                                                                           \
+    IN_TWO(s##_to_f64, S, double, s##_to_f32_run, f32_to_f64)                                      \
+    IN_TWO(s##_to_i64, S, int64_t, s##_to_f32_run, f32_to_i64)                                     \
+    IN_TWO(s##_to_i32, S, int32_t, s##_to_f32_run, f32_to_i32)                                     \
+    IN_TWO(s##_to_i16, S, int16_t, s##_to_f32_run, f32_to_i16)                                     \
+    IN_TWO(s##_to_i8, S, int8_t, s##_to_f32_run, f32_to_i8)                                        \
+    IN_TWO(s##_to_u64, S, uint64_t, s##_to_f32_run, f32_to_u64)                                    \
+    IN_TWO(s##_to_u32, S, uint32_t, s##_to_f32_run, f32_to_u32)                                    \
+    IN_TWO(s##_to_u16, S, uint16_t, s##_to_f32_run, f32_to_u16)                                    \
+    IN_TWO(s##_to_u8, S, uint8_t, s##_to_f32_run, f32_to_u8)                                       \
+    IN_TWO(s##_to_truth, S, uint8_t, s##_to_f32_run, f32_to_truth)
+FROM_SMALL(f16, uint16_t)
+FROM_SMALL(bf16, uint16_t)
+FROM_SMALL(e4m3, uint8_t)
+FROM_SMALL(e5m2, uint8_t)
+IN_TWO(f16_to_tf32, uint16_t, float, f16_to_f32_run, f32_to_tf32_run)
+IN_TWO(f16_to_bf16, uint16_t, uint16_t, f16_to_f32_run, f32_to_bf16_run)
+IN_TWO(f16_to_e4m3, uint16_t, uint8_t, f16_to_f32_run, f32_to_e4m3_run)
+IN_TWO(f16_to_e5m2, uint16_t, uint8_t, f16_to_f32_run, f32_to_e5m2_run)
+IN_TWO(bf16_to_tf32, uint16_t, float, bf16_to_f32_run, f32_to_tf32_run)
+IN_TWO(bf16_to_f16, uint16_t, uint16_t, bf16_to_f32_run, f32_to_f16_run)
+IN_TWO(bf16_to_e4m3, uint16_t, uint8_t, bf16_to_f32_run, f32_to_e4m3_run)
+IN_TWO(bf16_to_e5m2, uint16_t, uint8_t, bf16_to_f32_run, f32_to_e5m2_run)
+IN_TWO(e4m3_to_f16, uint8_t, uint16_t, e4m3_to_f32_run, f32_to_f16_run)
+IN_TWO(e4m3_to_bf16, uint8_t, uint16_t, e4m3_to_f32_run, f32_to_bf16_run)
+IN_TWO(e4m3_to_e5m2, uint8_t, uint8_t, e4m3_to_f32_run, f32_to_e5m2_run)
+IN_TWO(e5m2_to_f16, uint8_t, uint16_t, e5m2_to_f32_run, f32_to_f16_run)
+IN_TWO(e5m2_to_bf16, uint8_t, uint16_t, e5m2_to_f32_run, f32_to_bf16_run)
+IN_TWO(e5m2_to_e4m3, uint8_t, uint8_t, e5m2_to_f32_run, f32_to_e4m3_run)
+
+/* From f64: to the formats of matrix units as f32. */
+CONVERT(f64_to_f32, double, float, x)
+CONVERT(f64_to_f16_run, double, uint16_t, f64_to_f16(x))
+CONVERT(f64_to_bf16_run, double, uint16_t, f64_to_bf16(x))
+IN_TWO(f64_to_tf32, double, float, f64_to_f32, f32_to_tf32_run)
+IN_TWO(f64_to_e4m3, double, uint8_t, f64_to_f32, f32_to_e4m3_run)
+IN_TWO(f64_to_e5m2, double, uint8_t, f64_to_f32, f32_to_e5m2_run)
+CONVERT(f64_to_i64, double, int64_t, f64_i64(x))
+CONVERT(f64_to_i32, double, int32_t, f64_i32(x))
+CONVERT(f64_to_u64, double, uint64_t, f64_u64(x))
+CONVERT(f64_to_u32, double, uint32_t, f64_u32(x))
+CONVERT(f64_to_truth, double, uint8_t, x != 0)
+IN_TWO(f64_to_i16, double, int16_t, f64_to_i32, i32_into_i16)
+IN_TWO(f64_to_i8, double, int8_t, f64_to_i32, i32_into_i8)
+IN_TWO(f64_to_u16, double, uint16_t, f64_to_i32, i32_into_u16)
+IN_TWO(f64_to_u8, double, uint8_t, f64_to_i32, i32_into_u8)
+
+/* Between integers it is the source's sign that counts, and that for what is wider only. */
+CONVERT(bits64_to_32, uint64_t, uint32_t, x)
+CONVERT(bits64_to_16, uint64_t, uint16_t, x)
+CONVERT(bits64_to_8, uint64_t, uint8_t, x)
+CONVERT(bits64_to_truth, uint64_t, uint8_t, x != 0)
+CONVERT(bits32_to_16, uint32_t, uint16_t, x)
+CONVERT(bits32_to_8, uint32_t, uint8_t, x)
+CONVERT(bits32_to_truth, uint32_t, uint8_t, x != 0)
+CONVERT(bits16_to_8, uint16_t, uint8_t, x)
+CONVERT(bits16_to_truth, uint16_t, uint8_t, x != 0)
+CONVERT(bits8_to_truth, uint8_t, uint8_t, x != 0)
+#define WIDEN(s, S, I32, I64)                                                                      \
+    CONVERT(s##_to_64, S, I64, x)                                                                  \
+    CONVERT(s##_to_32, S, I32, x)
+CONVERT(i32_to_64, int32_t, int64_t, x)
+CONVERT(u32_to_64, uint32_t, uint64_t, x)
+WIDEN(i16, int16_t, int32_t, int64_t)
+WIDEN(u16, uint16_t, uint32_t, uint64_t)
+WIDEN(i8, int8_t, int32_t, int64_t)
+WIDEN(u8, uint8_t, uint32_t, uint64_t)
+CONVERT(i8_to_16, int8_t, int16_t, x)
+CONVERT(u8_to_16, uint8_t, uint16_t, x)
+
+/* From integers to floats: those of 16 bits and fewer are exact in f32. One of 32 bits beyond 2^24
+ * is infinite as f16 however it is rounded; for bf16 it must be rounded once. */
+#define TO_FLOATS(s, S)                                                                            \
     CONVERT(s##_to_f64, S, double, x)                                                              \
     CONVERT(s##_to_f32, S, float, x)                                                               \
-    CONVERT(s##_to_tf32, S, float, f32_to_tf32((float)x))                                          \
-    CONVERT(s##_to_e4m3, S, uint8_t, f32_to_e4m3((float)x))                                        \
-    CONVERT(s##_to_e5m2, S, uint8_t, f32_to_e5m2((float)x))                                        \
-    CONVERT(s##_to_f16, S, uint16_t, half)                                                         \
-    CONVERT(s##_to_bf16, S, uint16_t, brain)                                                       \
-    CONVERT(s##_to_i64, S, int64_t, x)                                                             \
-    CONVERT(s##_to_i32, S, int32_t, x)                                                             \
-    CONVERT(s##_to_i16, S, int16_t, x)                                                             \
-    CONVERT(s##_to_i8, S, int8_t, x)                                                               \
-    CONVERT(s##_to_u64, S, uint64_t, x)                                                            \
-    CONVERT(s##_to_u32, S, uint32_t, x)                                                            \
-    CONVERT(s##_to_u16, S, uint16_t, x)                                                            \
-    CONVERT(s##_to_u8, S, uint8_t, x)                                                              \
-    CONVERT(s##_to_truth, S, uint8_t, x != 0)
-
-INTEGER_TO_ALL(i64, int64_t, f64_to_f16(odd_f64_i64(x)), f64_to_bf16(odd_f64_i64(x)))
-INTEGER_TO_ALL(u64, uint64_t, f64_to_f16(odd_f64_u64(x)), f64_to_bf16(odd_f64_u64(x)))
-INTEGER_TO_ALL(i32, int32_t, to_f16((float)x), f64_to_bf16((double)x))
-INTEGER_TO_ALL(u32, uint32_t, to_f16((float)x), f64_to_bf16((double)x))
-INTEGER_TO_ALL(i16, int16_t, to_f16((float)x), to_bf16((float)x))
-INTEGER_TO_ALL(u16, uint16_t, to_f16((float)x), to_bf16((float)x))
-INTEGER_TO_ALL(i8, int8_t, to_f16((float)x), to_bf16((float)x))
-INTEGER_TO_ALL(u8, uint8_t, to_f16((float)x), to_bf16((float)x))
+    IN_TWO(s##_to_tf32, S, float, s##_to_f32, f32_to_tf32_run)                                     \
+    IN_TWO(s##_to_e4m3, S, uint8_t, s##_to_f32, f32_to_e4m3_run)                                   \
+    IN_TWO(s##_to_e5m2, S, uint8_t, s##_to_f32, f32_to_e5m2_run)
+#define TO_HALVES(s, S)                                                                            \
+    IN_TWO(s##_to_f16, S, uint16_t, s##_to_f32, f32_to_f16_run)                                    \
+    IN_TWO(s##_to_bf16, S, uint16_t, s##_to_f32, f32_to_bf16_run)
+TO_FLOATS(i64, int64_t)
+CONVERT(i64_to_f16, int64_t, uint16_t, f64_to_f16(odd_f64_i64(x)))
+CONVERT(i64_to_bf16, int64_t, uint16_t, f64_to_bf16(odd_f64_i64(x)))
+TO_FLOATS(u64, uint64_t)
+CONVERT(u64_to_f16, uint64_t, uint16_t, f64_to_f16(odd_f64_u64(x)))
+CONVERT(u64_to_bf16, uint64_t, uint16_t, f64_to_bf16(odd_f64_u64(x)))
+TO_FLOATS(i32, int32_t)
+IN_TWO(i32_to_f16, int32_t, uint16_t, i32_to_f32, f32_to_f16_run)
+CONVERT(i32_to_bf16, int32_t, uint16_t, f64_to_bf16((double)x))
+TO_FLOATS(u32, uint32_t)
+IN_TWO(u32_to_f16, uint32_t, uint16_t, u32_to_f32, f32_to_f16_run)
+CONVERT(u32_to_bf16, uint32_t, uint16_t, f64_to_bf16((double)x))
+TO_FLOATS(i16, int16_t)
+TO_HALVES(i16, int16_t)
+TO_FLOATS(u16, uint16_t)
+TO_HALVES(u16, uint16_t)
+TO_FLOATS(i8, int8_t)
+TO_HALVES(i8, int8_t)
+TO_FLOATS(u8, uint8_t)
+TO_HALVES(u8, uint8_t)
 
 CONVERT(bool_to_f64, uint8_t, double, x != 0)
 CONVERT(bool_to_f32, uint8_t, float, x != 0)
@@ -262,27 +334,29 @@ CONVERT(bool_to_32, uint8_t, uint32_t, x != 0)
 CONVERT(bool_to_16, uint8_t, uint16_t, x != 0)
 CONVERT(bool_to_8, uint8_t, uint8_t, x != 0)
 
-/* The same type: copied as it is. */
-#define SAME(size)                                                                                 \
-    static void same_##size(void *dst, const void *src, size_t n)                                  \
-    {                                                                                              \
-        memcpy(dst, src, n *size);                                                                 \
-    }
-SAME(1)
-SAME(2)
-SAME(4)
-SAME(8)
-
 /* A row holds what converts *to* a type. */
 #define FROM_INTEGERS(d)                                                                           \
     [DT_I64] = i64_to_##d, [DT_I32] = i32_to_##d, [DT_I16] = i16_to_##d, [DT_I8] = i8_to_##d,      \
     [DT_U64] = u64_to_##d, [DT_U32] = u32_to_##d, [DT_U16] = u16_to_##d, [DT_U8] = u8_to_##d
-#define TO_INTEGER_TYPE(d, from_bool)                                                              \
+#define TO_INTEGER_TYPE(d, i64, u64, i32, u32, i16, u16, i8, u8, from_bool)                        \
     {                                                                                              \
-        FROM_INTEGERS(d), [DT_F64] = f64_to_##d, [DT_F32] = f32_to_##d, [DT_TF32] = f32_to_##d,    \
-                          [DT_F16] = f16_to_##d, [DT_BF16] = bf16_to_##d, [DT_E4M3] = e4m3_to_##d, \
-                          [DT_E5M2] = e5m2_to_##d, [DT_BOOL] = from_bool                           \
+        [DT_I64] = i64, [DT_U64] = u64, [DT_I32] = i32, [DT_U32] = u32, [DT_I16] = i16,            \
+        [DT_U16] = u16, [DT_I8] = i8, [DT_U8] = u8, [DT_F64] = f64_to_##d, [DT_F32] = f32_to_##d,  \
+        [DT_TF32] = f32_to_##d, [DT_F16] = f16_to_##d, [DT_BF16] = bf16_to_##d,                    \
+        [DT_E4M3] = e4m3_to_##d, [DT_E5M2] = e5m2_to_##d, [DT_BOOL] = from_bool                    \
     }
+#define TO_64(d)                                                                                   \
+    TO_INTEGER_TYPE(d, same_8, same_8, i32_to_64, u32_to_64, i16_to_64, u16_to_64, i8_to_64,       \
+                    u8_to_64, bool_to_64)
+#define TO_32(d)                                                                                   \
+    TO_INTEGER_TYPE(d, bits64_to_32, bits64_to_32, same_4, same_4, i16_to_32, u16_to_32, i8_to_32, \
+                    u8_to_32, bool_to_32)
+#define TO_16(d)                                                                                   \
+    TO_INTEGER_TYPE(d, bits64_to_16, bits64_to_16, bits32_to_16, bits32_to_16, same_2, same_2,     \
+                    i8_to_16, u8_to_16, bool_to_16)
+#define TO_8(d)                                                                                    \
+    TO_INTEGER_TYPE(d, bits64_to_8, bits64_to_8, bits32_to_8, bits32_to_8, bits16_to_8,            \
+                    bits16_to_8, same_1, same_1, bool_to_8)
 #define TO_FLOAT_TYPE(d, f64, f32, tf32, f16, bf16, e4m3, e5m2)                                    \
     {                                                                                              \
         FROM_INTEGERS(d), [DT_F64] = f64, [DT_F32] = f32, [DT_TF32] = tf32, [DT_F16] = f16,        \
@@ -301,8 +375,8 @@ const struct convert_routines
                     [DT_F32] = TO_FLOAT_TYPE(f32, f64_to_f32, same_4, same_4, f16_to_f32_run,
                                              bf16_to_f32_run, e4m3_to_f32_run, e5m2_to_f32_run),
                     [DT_TF32] = TO_FLOAT_TYPE(tf32, f64_to_tf32, f32_to_tf32_run, same_4,
-                                              f16_to_tf32, bf16_to_tf32, e4m3_to_tf32,
-                                              e5m2_to_tf32),
+                                              f16_to_tf32, bf16_to_tf32, e4m3_to_f32_run,
+                                              e5m2_to_f32_run),
                     [DT_F16] = TO_FLOAT_TYPE(f16, f64_to_f16_run, f32_to_f16_run, f32_to_f16_run,
                                              same_2, bf16_to_f16, e4m3_to_f16, e5m2_to_f16),
                     [DT_BF16] = TO_FLOAT_TYPE(bf16, f64_to_bf16_run, f32_to_bf16_run,
@@ -312,14 +386,17 @@ const struct convert_routines
                                               f16_to_e4m3, bf16_to_e4m3, same_1, e5m2_to_e4m3),
                     [DT_E5M2] = TO_FLOAT_TYPE(e5m2, f64_to_e5m2, f32_to_e5m2_run, f32_to_e5m2_run,
                                               f16_to_e5m2, bf16_to_e5m2, e4m3_to_e5m2, same_1),
-                    [DT_I64] = TO_INTEGER_TYPE(i64, bool_to_64),
-                    [DT_I32] = TO_INTEGER_TYPE(i32, bool_to_32),
-                    [DT_I16] = TO_INTEGER_TYPE(i16, bool_to_16),
-                    [DT_I8] = TO_INTEGER_TYPE(i8, bool_to_8),
-                    [DT_U64] = TO_INTEGER_TYPE(u64, bool_to_64),
-                    [DT_U32] = TO_INTEGER_TYPE(u32, bool_to_32),
-                    [DT_U16] = TO_INTEGER_TYPE(u16, bool_to_16),
-                    [DT_U8] = TO_INTEGER_TYPE(u8, bool_to_8),
-                    [DT_BOOL] = TO_INTEGER_TYPE(truth, bool_to_8),
+                    [DT_I64] = TO_64(i64),
+                    [DT_I32] = TO_32(i32),
+                    [DT_I16] = TO_16(i16),
+                    [DT_I8] = TO_8(i8),
+                    [DT_U64] = TO_64(u64),
+                    [DT_U32] = TO_32(u32),
+                    [DT_U16] = TO_16(u16),
+                    [DT_U8] = TO_8(u8),
+                    [DT_BOOL] = TO_INTEGER_TYPE(truth, bits64_to_truth, bits64_to_truth,
+                                                bits32_to_truth, bits32_to_truth, bits16_to_truth,
+                                                bits16_to_truth,
+                                                bits8_to_truth, bits8_to_truth, bool_to_8),
                 },
 };

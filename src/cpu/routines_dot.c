@@ -164,6 +164,7 @@ static __mmask8 f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_ps
+#define LINE_UNROLLED UNROLLED
 #include "cpu/routines_dot_block.h"
 
 #define T double
@@ -181,6 +182,7 @@ static __mmask8 f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_pd
+#define LINE_UNROLLED ROLLED
 #include "cpu/routines_dot_block.h"
 
 #else
@@ -212,6 +214,7 @@ static __m256i f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm256_fmadd_ps
+#define LINE_UNROLLED UNROLLED
 #include "cpu/routines_dot_block.h"
 
 #define T double
@@ -229,6 +232,7 @@ static __m256i f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm256_fmadd_pd
+#define LINE_UNROLLED ROLLED
 #include "cpu/routines_dot_block.h"
 
 #endif

@@ -8,6 +8,7 @@
  *   FUSED              a sum and the product of two operands
  *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); VECTORS, EACH_VECTORS(X) so
+ *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
  * inlined, so its loops over them are unrolled and `sum` lives in registers. What is asked for is
@@ -92,7 +93,7 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
             }
     }
 #else
-    UNROLLED
+    LINE_UNROLLED
     for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb)
         NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
 #endif
@@ -214,6 +215,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef SUM
 #undef GET
 #undef GET_MASKED
+#undef LINE_UNROLLED
 #undef BLOCK_CASE
 #undef EDGE_CASE
 #undef EDGE_OF

@@ -23,7 +23,7 @@
     }
 
 #define BINARY(name, T, R, expression)                                                             \
-    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    static APART void name(void *dst, const void *a, const void *b, const void *c, size_t n)       \
     {                                                                                              \
         const T *xs = a, *ys = b;                                                                  \
         R *out = dst;                                                                              \
@@ -47,13 +47,24 @@
         }                                                                                          \
     }
 
-#define COMPARISONS(t, T)                                                                          \
+/* `greater` is `less` with its operands exchanged. */
+#define TURNED(greater, less)                                                                      \
+    static void greater(void *dst, const void *a, const void *b, const void *c, size_t n)          \
+    {                                                                                              \
+        less(dst, b, a, c, n);                                                                     \
+    }
+
+#define ORDER(t, T)                                                                                \
     BINARY(t##_lt, T, uint8_t, x < y)                                                              \
-    BINARY(t##_gt, T, uint8_t, x > y)                                                              \
     BINARY(t##_le, T, uint8_t, x <= y)                                                             \
-    BINARY(t##_ge, T, uint8_t, x >= y)                                                             \
+    TURNED(t##_gt, t##_lt)                                                                         \
+    TURNED(t##_ge, t##_le)
+#define EQUALITY(t, T)                                                                             \
     BINARY(t##_eq, T, uint8_t, x == y)                                                             \
     BINARY(t##_ne, T, uint8_t, x != y)
+#define COMPARISONS(t, T)                                                                          \
+    ORDER(t, T)                                                                                    \
+    EQUALITY(t, T)
 
 /* --- floats --- */
 
@@ -194,27 +205,31 @@ static void f32_div_one(void *dst, const void *a, const void *b, const void *c, 
             power = (U)(power << 1);                                                               \
         return power;                                                                              \
     }                                                                                              \
-    COMPARISONS(t, T)                                                                              \
-    UNARY(t##_neg, T, T, 0 - (U)x)                                                                 \
-    UNARY(t##_invert, T, T, ~(U)x)                                                                 \
+    ORDER(t, T)                                                                                    \
     UNARY(t##_abs, T, T, negative(x) ? 0 - (U)x : (U)x)                                            \
-    UNARY(t##_square, T, T, (U)x *(U)x)                                                            \
     UNARY(t##_pow2_ceil, T, T, negative(x) ? 1 : t##_power((U)x))                                  \
-    BINARY(t##_add, T, T, (U)x + (U)y)                                                             \
-    BINARY(t##_sub, T, T, (U)x - (U)y)                                                             \
-    BINARY(t##_mul, T, T, (U)x *(U)y)                                                              \
     BINARY(t##_div, T, T, t##_quotient(x, y))                                                      \
     BINARY(t##_rem, T, T, t##_rest(x, y))                                                          \
     BINARY(t##_cdiv, T, T, t##_quotient_up(x, y))                                                  \
-    BINARY(t##_and, T, T, x &y)                                                                    \
-    BINARY(t##_or, T, T, x | y)                                                                    \
-    BINARY(t##_xor, T, T, x ^ y)                                                                   \
-    BINARY(t##_shl, T, T, (U)y < bits ? (U)x << ((U)y & (bits - 1)) : 0)                           \
     BINARY(t##_shr, T, T, (U)y < bits ? x >> ((U)y & (bits - 1)) : (T)(negative(x) ? ~(U)0 : 0))   \
     BINARY(t##_min, T, T, y < x ? y : x)                                                           \
     BINARY(t##_max, T, T, x < y ? y : x)                                                           \
-    TERNARY(t##_fma, T, T, (U)x *(U)y + (U)z)                                                      \
     TERNARY(t##_clip, T, T, z < (x < y ? y : x) ? z : (x < y ? y : x))
+
+/* The same for the signed type. */
+#define UNSIGNED(u, U, bits)                                                                       \
+    EQUALITY(u, U)                                                                                 \
+    UNARY(u##_neg, U, U, 0 - x)                                                                    \
+    UNARY(u##_invert, U, U, ~x)                                                                    \
+    UNARY(u##_square, U, U, x *x)                                                                  \
+    BINARY(u##_add, U, U, x + y)                                                                   \
+    BINARY(u##_sub, U, U, x - y)                                                                   \
+    BINARY(u##_mul, U, U, x *y)                                                                    \
+    BINARY(u##_and, U, U, x &y)                                                                    \
+    BINARY(u##_or, U, U, x | y)                                                                    \
+    BINARY(u##_xor, U, U, x ^ y)                                                                   \
+    BINARY(u##_shl, U, U, y < bits ? x << (y & (bits - 1)) : 0)                                    \
+    TERNARY(u##_fma, U, U, x *y + z)
 
 #define BELOW_ZERO(x) ((x) < 0)
 #define NEVER(x) ((void)(x), false)
@@ -227,14 +242,16 @@ INTEGERS(i32, int32_t, uint32_t, 32, BELOW_ZERO)
 INTEGERS(u32, uint32_t, uint32_t, 32, NEVER)
 INTEGERS(i64, int64_t, uint64_t, 64, BELOW_ZERO)
 INTEGERS(u64, uint64_t, uint64_t, 64, NEVER)
+UNSIGNED(u32, uint32_t, 32)
+UNSIGNED(u64, uint64_t, 64)
 
 /* --- bool --- */
 
-COMPARISONS(bool, uint8_t)
-UNARY(bool_not, uint8_t, uint8_t, x == 0)
-BINARY(bool_and, uint8_t, uint8_t, (x != 0) & (y != 0))
-BINARY(bool_or, uint8_t, uint8_t, (x != 0) | (y != 0))
-BINARY(bool_xor, uint8_t, uint8_t, (x != 0) ^ (y != 0))
+COMPARISONS(truth, uint8_t)
+UNARY(truth_not, uint8_t, uint8_t, x == 0)
+BINARY(truth_and, uint8_t, uint8_t, (x != 0) & (y != 0))
+BINARY(truth_or, uint8_t, uint8_t, (x != 0) | (y != 0))
+BINARY(truth_xor, uint8_t, uint8_t, (x != 0) ^ (y != 0))
 
 /* --- choosing --- */
 
@@ -268,72 +285,55 @@ static void philox(void *dst, const void *a, const void *b, const void *c, size_
 
 /* --- the table --- */
 
-#define ROW(OP, name)                                                                              \
-    [OP_##                                                                                         \
-        OP] = {[COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name, \
-               [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name}
-#define ROW_AND_BOOL(OP, name)                                                                     \
-    [OP_##OP] = {                                                                                  \
-        [COMPUTE_F32] = f32_##name,  [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name,       \
-        [COMPUTE_U32] = u32_##name,  [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name,       \
-        [COMPUTE_BOOL] = bool_##name}
-#define ROW_FLOAT(OP, name) [OP_##OP] = {[COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name}
-#define ROW_INTEGER(OP, name)                                                                      \
-    [OP_##OP] = {[COMPUTE_I32] = i32_##name,                                                       \
-                 [COMPUTE_U32] = u32_##name,                                                       \
-                 [COMPUTE_I64] = i64_##name,                                                       \
-                 [COMPUTE_U64] = u64_##name}
-#define ROW_BITS(OP, name)                                                                         \
-    [OP_##OP] = {[COMPUTE_I32] = i32_##name,                                                       \
-                 [COMPUTE_U32] = u32_##name,                                                       \
-                 [COMPUTE_I64] = i64_##name,                                                       \
-                 [COMPUTE_U64] = u64_##name,                                                       \
-                 [COMPUTE_BOOL] = bool_##name}
+#define OF_FLOATS(name) [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name
+#define OF_INTEGERS(name)                                                                          \
+    [COMPUTE_I32] = i32_##name, [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name,            \
+    [COMPUTE_U64] = u64_##name
+#define OF_UNSIGNED(name)                                                                          \
+    [COMPUTE_I32] = u32_##name, [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name,            \
+    [COMPUTE_U64] = u64_##name
+#define OF_BOOL(name) [COMPUTE_BOOL] = truth_##name
+
+static const struct elementwise_row rows[] = {
+    {OP_NEG, {OF_FLOATS(neg), OF_UNSIGNED(neg)}, NULL},
+    {OP_ABS, {OF_FLOATS(abs), OF_INTEGERS(abs)}, NULL},
+    {OP_SQUARE, {OF_FLOATS(square), OF_UNSIGNED(square)}, NULL},
+    {OP_ADD, {OF_FLOATS(add), OF_UNSIGNED(add)}, f32_add_one},
+    {OP_SUB, {OF_FLOATS(sub), OF_UNSIGNED(sub)}, f32_sub_one},
+    {OP_MUL, {OF_FLOATS(mul), OF_UNSIGNED(mul)}, f32_mul_one},
+    {OP_DIV, {OF_FLOATS(div), OF_INTEGERS(div)}, f32_div_one},
+    {OP_REM, {OF_FLOATS(rem), OF_INTEGERS(rem)}, NULL},
+    {OP_MIN, {OF_FLOATS(min), OF_INTEGERS(min)}, NULL},
+    {OP_MAX, {OF_FLOATS(max), OF_INTEGERS(max)}, NULL},
+    {OP_FMA, {OF_FLOATS(fma), OF_UNSIGNED(fma)}, NULL},
+    {OP_CLIP, {OF_FLOATS(clip), OF_INTEGERS(clip)}, NULL},
+    {OP_LT, {OF_FLOATS(lt), OF_INTEGERS(lt), OF_BOOL(lt)}, NULL},
+    {OP_GT, {OF_FLOATS(gt), OF_INTEGERS(gt), OF_BOOL(gt)}, NULL},
+    {OP_LE, {OF_FLOATS(le), OF_INTEGERS(le), OF_BOOL(le)}, NULL},
+    {OP_GE, {OF_FLOATS(ge), OF_INTEGERS(ge), OF_BOOL(ge)}, NULL},
+    {OP_EQ, {OF_FLOATS(eq), OF_UNSIGNED(eq), OF_BOOL(eq)}, NULL},
+    {OP_NE, {OF_FLOATS(ne), OF_UNSIGNED(ne), OF_BOOL(ne)}, NULL},
+    {OP_SQRT, {OF_FLOATS(sqrt)}, NULL},
+    {OP_RSQRT, {OF_FLOATS(rsqrt)}, NULL},
+    {OP_ROUND, {OF_FLOATS(round)}, NULL},
+    {OP_FLOOR, {OF_FLOATS(floor)}, NULL},
+    {OP_CEIL, {OF_FLOATS(ceil)}, NULL},
+    {OP_CDIV, {OF_INTEGERS(cdiv)}, NULL},
+    {OP_POW2_CEIL, {OF_INTEGERS(pow2_ceil)}, NULL},
+    {OP_SHL, {OF_UNSIGNED(shl)}, NULL},
+    {OP_SHR, {OF_INTEGERS(shr)}, NULL},
+    {OP_AND, {OF_UNSIGNED(and), OF_BOOL(and)}, NULL},
+    {OP_OR, {OF_UNSIGNED(or), OF_BOOL(or)}, NULL},
+    {OP_XOR, {OF_UNSIGNED(xor), OF_BOOL(xor)}, NULL},
+    {OP_INVERT, {OF_UNSIGNED(invert), [COMPUTE_BOOL] = truth_not}, NULL},
+    {OP_NOT, {[COMPUTE_BOOL] = truth_not}, NULL},
+    {OP_LAND, {[COMPUTE_BOOL] = truth_and}, NULL},
+    {OP_LOR, {[COMPUTE_BOOL] = truth_or}, NULL}};
 
 extern const struct elementwise_routines ROUTINE(routines_elementwise);
 const struct elementwise_routines ROUTINE(routines_elementwise) = {
-    .op = {ROW(NEG, neg),
-           ROW(ABS, abs),
-           ROW(SQUARE, square),
-           ROW(ADD, add),
-           ROW(SUB, sub),
-           ROW(MUL, mul),
-           ROW(DIV, div),
-           ROW(REM, rem),
-           ROW(MIN, min),
-           ROW(MAX, max),
-           ROW(FMA, fma),
-           ROW(CLIP, clip),
-           ROW_AND_BOOL(LT, lt),
-           ROW_AND_BOOL(GT, gt),
-           ROW_AND_BOOL(LE, le),
-           ROW_AND_BOOL(GE, ge),
-           ROW_AND_BOOL(EQ, eq),
-           ROW_AND_BOOL(NE, ne),
-           ROW_FLOAT(SQRT, sqrt),
-           ROW_FLOAT(RSQRT, rsqrt),
-           ROW_FLOAT(ROUND, round),
-           ROW_FLOAT(FLOOR, floor),
-           ROW_FLOAT(CEIL, ceil),
-           ROW_INTEGER(CDIV, cdiv),
-           ROW_INTEGER(POW2_CEIL, pow2_ceil),
-           ROW_INTEGER(SHL, shl),
-           ROW_INTEGER(SHR, shr),
-           ROW_BITS(AND, and),
-           ROW_BITS(OR, or),
-           ROW_BITS(XOR, xor),
-           [OP_INVERT] = {[COMPUTE_I32] = i32_invert,
-                          [COMPUTE_U32] = u32_invert,
-                          [COMPUTE_I64] = i64_invert,
-                          [COMPUTE_U64] = u64_invert,
-                          [COMPUTE_BOOL] = bool_not},
-           [OP_NOT] = {[COMPUTE_BOOL] = bool_not},
-           [OP_LAND] = {[COMPUTE_BOOL] = bool_and},
-           [OP_LOR] = {[COMPUTE_BOOL] = bool_or}},
-    .by_one = {[OP_ADD] = {[COMPUTE_F32] = f32_add_one},
-               [OP_SUB] = {[COMPUTE_F32] = f32_sub_one},
-               [OP_MUL] = {[COMPUTE_F32] = f32_mul_one},
-               [OP_DIV] = {[COMPUTE_F32] = f32_div_one}},
+    .rows = rows,
+    .count = sizeof rows / sizeof *rows,
     .select = {select_8, select_16, select_32, select_64},
     .fma_f16 = fma_f16,
     .fma_bf16 = fma_bf16,

@@ -386,22 +386,28 @@ FUNCTION(f32_log, float, log_of)
 FUNCTION(f32_log2, float, log2_of)
 FUNCTION(f32_erf, float, erf_of)
 
-#define FUNCTIONS(X)                                                                               \
-    X(EXP, exp)                                                                                    \
-    X(EXP2, exp2)                                                                                  \
-    X(LOG, log)                                                                                    \
-    X(LOG2, log2)                                                                                  \
-    X(SIN, sin)                                                                                    \
-    X(COS, cos)                                                                                    \
-    X(TANH, tanh)                                                                                  \
-    X(ERF, erf)
-#define F64(OP, call) FUNCTION(f64_##call, double, call)
-FUNCTIONS(F64)
+#define F64(call) FUNCTION(f64_##call, double, call)
+F64(exp)
+F64(exp2)
+F64(log)
+F64(log2)
+F64(sin)
+F64(cos)
+F64(tanh)
+F64(erf)
 
-#define ROW(OP, call) [OP_##OP] = {[COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call},
+#define BOTH(call) [COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call
+static const struct elementwise_row rows[] = {
+    {OP_EXP, {BOTH(exp)}, f32_exp_difference},
+    {OP_EXP2, {BOTH(exp2)}, f32_exp2_difference},
+    {OP_LOG, {BOTH(log)}, NULL},
+    {OP_LOG2, {BOTH(log2)}, NULL},
+    {OP_SIN, {BOTH(sin)}, NULL},
+    {OP_COS, {BOTH(cos)}, NULL},
+    {OP_TANH, {BOTH(tanh)}, NULL},
+    {OP_ERF, {BOTH(erf)}, NULL},
+};
 
 extern const struct elementwise_routines ROUTINE(routines_math);
-const struct elementwise_routines ROUTINE(routines_math) = {
-    .op = {FUNCTIONS(ROW)},
-    .by_one = {[OP_EXP] = {[COMPUTE_F32] = f32_exp_difference},
-               [OP_EXP2] = {[COMPUTE_F32] = f32_exp2_difference}}};
+const struct elementwise_routines ROUTINE(routines_math) = {.rows = rows,
+                                                            .count = sizeof rows / sizeof *rows};

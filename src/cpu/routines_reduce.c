@@ -1,9 +1,9 @@
-/* Reductions and scans over the middle axis of [outer][n][inner]. The order in which a sum is taken
- * is part of its value, so it is written out: along contiguous elements in parts (128 from 256
- * elements on, 32 from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one
- * after another. */
+/* Reductions of floats over the middle axis of [outer][n][inner]. The order of a sum is part
+ * of the value, so it is written out: along contiguous elements in parts (128 from 256 elements on,
+ * 32 from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one after another.
+ * All else gives the same in any order. */
 #include "cpu/float_order.h"
-#include "cpu/routines.h"
+#include "cpu/routines_reduce_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum {
 
 /* part[j] takes x[j], x[j + parts], …; then the second half of the parts is combined with the
  * first, and so on. */
-#define PARTS(name, T, combine, parts)                                                             \
+#define ADD(name, T, combine, parts)                                                               \
     static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
         T *restrict part = to;                                                                     \
@@ -31,7 +31,9 @@ enum {
                 part[j] = combine(part[j], x[i + j]);                                              \
         for (size_t j = 0; j < parts && i + j < n; j++)                                            \
             part[j] = combine(part[j], x[i + j]);                                                  \
-    }                                                                                              \
+    }
+#define PARTS(name, T, combine, parts)                                                             \
+    ADD(name, T, combine, parts)                                                                   \
     static void name##_end(void *to)                                                               \
     {                                                                                              \
         T *part = to;                                                                              \
@@ -131,27 +133,23 @@ enum {
         return total;                                                                              \
     }
 
-/* dst[outer][inner], where run gives the result of one row. */
-#define REDUCE_ALL(name, T, combine, run)                                                          \
-    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner)             \
+/* Where any order gives the same: in one number of parts, whatever others it comes in. */
+#define RUN_ANY_ORDER(name, T, combine, parts)                                                     \
+    PARTS(name##_few, T, combine, parts)                                                           \
+    static APART T name##_run(const T *x, size_t n)                                                \
     {                                                                                              \
-        const T *x = src;                                                                          \
-        T *out = dst;                                                                              \
-        for (size_t o = 0; o < outer; o++, x += n * inner, out += inner) {                         \
-            if (inner == 1) {                                                                      \
-                *out = run(x, n);                                                                  \
-                continue;                                                                          \
-            }                                                                                      \
-            memcpy(out, x, inner * sizeof *out);                                                   \
-            for (size_t k = 1; k < n; k++) {                                                       \
-                const T *row = x + k * inner;                                                      \
-                VECTORISE for (size_t j = 0; j < inner; j++)                                       \
-                {                                                                                  \
-                    out[j] = combine(out[j], row[j]);                                              \
-                }                                                                                  \
-            }                                                                                      \
+        T part[parts], total = x[0];                                                               \
+        if (n >= parts) {                                                                          \
+            memcpy(part, x, sizeof part);                                                          \
+            name##_few_add(part, x + parts, n - parts);                                            \
+            name##_few_end(part);                                                                  \
+            return part[0];                                                                        \
         }                                                                                          \
-    }
+        for (size_t i = 1; i < n; i++)                                                             \
+            total = combine(total, x[i]);                                                          \
+        return total;                                                                              \
+    }                                                                                              \
+    END_RUN(name, T)
 
 #define REDUCE(name, T, combine, parts_of)                                                         \
     REDUCE_RUN(name, T, combine, parts_of)                                                         \
@@ -161,7 +159,8 @@ enum {
  * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
  * order decides. */
 #define REDUCE_ORDER(name, T, least, simple, exact, parts_of)                                      \
-    REDUCE_RUN(name, T, exact, PARTS)                                                              \
+    RUN_ANY_ORDER(name, T, exact, FEW)                                                             \
+    ADD(name, T, exact, MANY)                                                                      \
     parts_of(name##_simple, T, simple, MANY)                                                       \
         parts_of(name##_simple_short, T, simple, FEW) static T name##_quick(const T *x, size_t n)  \
     {                                                                                              \
@@ -179,110 +178,27 @@ enum {
     }                                                                                              \
     REDUCE_ALL(name, T, exact, name##_quick)
 
-#define SCAN(name, T, combine)                                                                     \
-    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \
-                     const void *first)                                                            \
-    {                                                                                              \
-        const T *x = src, *start = first;                                                          \
-        T *out = dst;                                                                              \
-        for (size_t o = 0; o < outer; o++, x += n * inner, out += n * inner)                       \
-            for (size_t j = 0; j < inner; j++) {                                                   \
-                T total = start ? *start : x[j];                                                   \
-                out[j] = total;                                                                    \
-                for (size_t k = 1; k < n; k++) {                                                   \
-                    size_t from = start ? k - 1 : k;                                               \
-                    total = combine(total, x[from * inner + j]);                                   \
-                    out[k * inner + j] = total;                                                    \
-                }                                                                                  \
-            }                                                                                      \
-    }
-
 #define PLUS(x, y) ((x) + (y))
-#define TIMES(x, y) ((x) * (y))
 #define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
 #define BELOW(x, y) ((y) < (x) ? (y) : (x))
-#define LESSER(x, y) ((y) < (x) ? (y) : (x))
-#define GREATER(x, y) ((x) < (y) ? (y) : (x))
-#define BOTH(x, y) ((x) & (y))
-#define EITHER(x, y) ((x) | (y))
-#define ODD(x, y) ((x) ^ (y))
 
 #define FLOATS(t, T, parts_of)                                                                     \
     REDUCE(t##_sum, T, PLUS, parts_of)                                                             \
     REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, parts_of)                                 \
-    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, parts_of)                                 \
-    SCAN(t##_scan_add, T, PLUS)                                                                    \
-    SCAN(t##_scan_mul, T, TIMES)                                                                   \
-    SCAN(t##_scan_max, T, t##_most)                                                                \
-    SCAN(t##_scan_min, T, t##_least)
+    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, parts_of)
 FLOATS(f32, float, PARTS_F32)
 FLOATS(f64, double, PARTS)
 
-/* Sums and products are taken unsigned, so that they wrap; the same routine serves the signed type.
- */
-#define INTEGERS(u, U)                                                                             \
-    REDUCE(u##_sum, U, PLUS, PARTS)                                                                \
-    SCAN(u##_scan_add, U, PLUS)                                                                    \
-    SCAN(u##_scan_mul, U, TIMES)                                                                   \
-    SCAN(u##_scan_and, U, BOTH)                                                                    \
-    SCAN(u##_scan_or, U, EITHER)                                                                   \
-    SCAN(u##_scan_xor, U, ODD)
-INTEGERS(u32, uint32_t)
-INTEGERS(u64, uint64_t)
-
-#define ORDER(t, T)                                                                                \
-    REDUCE(t##_max, T, GREATER, PARTS)                                                             \
-    REDUCE(t##_min, T, LESSER, PARTS)                                                              \
-    SCAN(t##_scan_max, T, GREATER)                                                                 \
-    SCAN(t##_scan_min, T, LESSER)
-ORDER(i32, int32_t)
-ORDER(u32, uint32_t)
-ORDER(i64, int64_t)
-ORDER(u64, uint64_t)
-
-#define TRUTH_BOTH(x, y) ((uint8_t)(((x) != 0) & ((y) != 0)))
-#define TRUTH_EITHER(x, y) ((uint8_t)(((x) != 0) | ((y) != 0)))
-#define TRUTH_ODD(x, y) ((uint8_t)(((x) != 0) ^ ((y) != 0)))
-REDUCE(bool_all, uint8_t, TRUTH_BOTH, PARTS)
-REDUCE(bool_any, uint8_t, TRUTH_EITHER, PARTS)
-SCAN(bool_scan_and, uint8_t, TRUTH_BOTH)
-SCAN(bool_scan_or, uint8_t, TRUTH_EITHER)
-SCAN(bool_scan_xor, uint8_t, TRUTH_ODD)
-
 #define ROW(name)                                                                                  \
     {                                                                                              \
-        [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = u32_##name,        \
-        [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name, [COMPUTE_U64] = u64_##name         \
+        [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name                                     \
     }
-#define ORDER_ROW(name)                                                                            \
-    [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name, [COMPUTE_I32] = i32_##name,            \
-    [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name, [COMPUTE_U64] = u64_##name
-#define BITS_ROW(name)                                                                             \
-    {                                                                                              \
-        [COMPUTE_I32] = u32_##name, [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name,        \
-        [COMPUTE_U64] = u64_##name, [COMPUTE_BOOL] = bool_##name                                   \
-    }
-
 #define REDUCTIONS(part)                                                                           \
     {                                                                                              \
-        [REDUCTION_SUM] = ROW(sum##part),                                                          \
-        [REDUCTION_MAX] = {ORDER_ROW(max##part), [COMPUTE_BOOL] = bool_any##part},                 \
-        [REDUCTION_MIN] = {ORDER_ROW(min##part), [COMPUTE_BOOL] = bool_all##part},                 \
-        [REDUCTION_ANY] = {[COMPUTE_BOOL] = bool_any##part}, [REDUCTION_ALL] = {                   \
-            [COMPUTE_BOOL] = bool_all##part                                                        \
-        }                                                                                          \
+        [REDUCTION_SUM] = ROW(sum##part), [REDUCTION_MAX] = ROW(max##part),                        \
+        [REDUCTION_MIN] = ROW(min##part)                                                           \
     }
 
 extern const struct reduce_routines ROUTINE(routines_reduce);
 const struct reduce_routines ROUTINE(routines_reduce) = {
-    .reduce = REDUCTIONS(),
-    .add = REDUCTIONS(_add),
-    .end = REDUCTIONS(_end),
-    .scan = {[OP_ADD] = ROW(scan_add),
-             [OP_MUL] = ROW(scan_mul),
-             [OP_MAX] = {ORDER_ROW(scan_max), [COMPUTE_BOOL] = bool_scan_or},
-             [OP_MIN] = {ORDER_ROW(scan_min), [COMPUTE_BOOL] = bool_scan_and},
-             [OP_AND] = BITS_ROW(scan_and),
-             [OP_OR] = BITS_ROW(scan_or),
-             [OP_XOR] = BITS_ROW(scan_xor)},
-};
+    .reduce = REDUCTIONS(), .add = REDUCTIONS(_add), .end = REDUCTIONS(_end)};

@@ -9,6 +9,14 @@ extern const struct memory_routines ROUTINE(routines_memory);
 extern const struct pack_routines ROUTINE(routines_pack);
 extern const struct stream_routines ROUTINE(routines_stream);
 
+/* Of integers the set for AVX-512 has those for AVX2. */
+#if defined(ROUTINES_V4)
+#define REDUCE_INTEGERS routines_reduce_integers_v3
+#else
+#define REDUCE_INTEGERS ROUTINE(routines_reduce_integers)
+#endif
+extern const struct reduce_routines REDUCE_INTEGERS;
+
 /* With AVX512-BF16 it is the set for AVX-512 and dot_bf16.c. */
 #if defined(ROUTINES_BF16)
 #define SET routine_set_bf16
@@ -35,6 +43,7 @@ const struct routine_set SET = {
     .math = &ROUTINE(routines_math),
     .convert = &ROUTINE(routines_convert),
     .reduce = &ROUTINE(routines_reduce),
+    .reduce_integers = &REDUCE_INTEGERS,
     .dot = &ROUTINE(routines_dot),
     .memory = &ROUTINE(routines_memory),
     .pack = &ROUTINE(routines_pack),

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { BANKS = 32, WORD_BYTES = 4, ROW_BYTES = 16, VECTOR_BYTES = 16, SECTOR_BYTES = 32 };
+enum { BANKS = 32, WORD_LOG = 2, ROW_BYTES = 16, VECTOR_BYTES = 16, SECTOR_BYTES = 32 };
 
 const char *const access_kind_names[3] = {"lanes", "matrix", "matrix.trans"};
 
@@ -22,22 +22,27 @@ static int lanes_per_phase(int bytes)
     return bytes <= 4 ? LAYOUT_LANES : LAYOUT_LANES * 4 / bytes;
 }
 
-/* The bank that is asked for most different words, of `count` lanes with `words` consecutive words
- * each. */
-static int busiest_bank(const uint32_t *address, uint32_t active, int count, int words)
+/* The bank that is asked for most different pieces, of `count` lanes with `bytes` bytes each. A
+ * piece is a word, or as many as all lanes have at multiples of their size: these share a fate. */
+static int busiest_bank(const uint32_t *address, uint32_t active, int count, int bytes)
 {
-    uint32_t seen[BANKS][LAYOUT_LANES];
-    int used[BANKS] = {0}, most = 0;
+    uint32_t seen[BANKS][LAYOUT_LANES], any = 0;
+    int used[BANKS] = {0}, most = 0, log = WORD_LOG;
+    for (int lane = 0; lane < count; lane++)
+        any |= active >> lane & 1 ? address[lane] : 0;
+    while (1 << log < bytes && !(any >> log & 1))
+        log++;
+    uint32_t pieces = bytes >> log ? (uint32_t)bytes >> log : 1, banks = BANKS >> (log - WORD_LOG);
     for (int lane = 0; lane < count; lane++) {
         if (!(active >> lane & 1))
             continue;
-        for (int w = 0; w < words; w++) {
-            uint32_t word = address[lane] / WORD_BYTES + (uint32_t)w, bank = word % BANKS;
+        for (uint32_t p = 0; p < pieces; p++) {
+            uint32_t at = (address[lane] >> log) + p, bank = at & (banks - 1);
             int n = 0;
-            while (n < used[bank] && seen[bank][n] != word)
+            while (n < used[bank] && seen[bank][n] != at)
                 n++;
             if (n == used[bank])
-                seen[bank][used[bank]++] = word;
+                seen[bank][used[bank]++] = at;
             most = used[bank] > most ? used[bank] : most;
         }
     }
@@ -46,9 +51,9 @@ static int busiest_bank(const uint32_t *address, uint32_t active, int count, int
 
 int shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes)
 {
-    int lanes = lanes_per_phase(bytes), words = bytes <= 4 ? 1 : bytes / WORD_BYTES, sum = 0;
+    int lanes = lanes_per_phase(bytes), sum = 0;
     for (int first = 0; first < LAYOUT_LANES; first += lanes)
-        sum += busiest_bank(address + first, active >> first, lanes, words);
+        sum += busiest_bank(address + first, active >> first, lanes, bytes);
     return sum;
 }
 
@@ -65,7 +70,7 @@ int matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices)
 {
     int sum = 0;
     for (int m = 0; m < matrices; m++)
-        sum += busiest_bank(rows + 8 * m, UINT32_MAX, 8, ROW_BYTES / WORD_BYTES);
+        sum += busiest_bank(rows + 8 * m, UINT32_MAX, 8, ROW_BYTES);
     return sum;
 }
 
@@ -259,15 +264,19 @@ static uint32_t addresses(const struct layout_meeting *m, int32_t reg, int32_t w
 static void row_addresses(const struct layout_meeting *m, const struct access *a, int32_t reg,
                           int32_t warp, uint32_t address[LAYOUT_LANES])
 {
-    for (int l = 0; l < LAYOUT_LANES; l++) {
-        int row = l % 8, matrix = l / 8 % a->matrices;
-        int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
-        int32_t lane = a->kind == ACCESS_MATRIX ? row * 4 : row >> 1;
-        r += a->kind == ACCESS_MATRIX ? 0 : (row & 1) * (a->elements / 2);
-        struct place_share x = share_of(&m->composed, AXIS_REG, r);
-        struct place_share w = share_of(&m->composed, AXIS_WARP, warp);
-        int32_t xor = x.xor ^w.xor ^m->lane[lane].xor ^m->composed.flip[0];
-        address[l] = in_bytes(m, xor+x.add + w.add + m->lane[lane].add + m->composed.offset[0]);
+    const struct layout *l = &m->composed;
+    const bool plain = a->kind == ACCESS_MATRIX; /* or two rows to a register */
+    struct place_share w = share_of(l, AXIS_WARP, warp), x[4][2];
+    for (int matrix = 0; matrix < a->matrices; matrix++)
+        for (int half = 0; half < 2; half++) {
+            int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
+            x[matrix][half] = share_of(l, AXIS_REG, r + (plain ? 0 : half * (a->elements / 2)));
+        }
+    for (int i = 0; i < LAYOUT_LANES; i++) {
+        int row = i % 8, lane = plain ? row * 4 : row >> 1;
+        struct place_share s = x[i / 8 % a->matrices][row & 1];
+        int32_t xor = s.xor ^w.xor ^m->lane[lane].xor ^l->flip[0];
+        address[i] = in_bytes(m, xor+s.add + w.add + m->lane[lane].add + l->offset[0]);
     }
 }
 

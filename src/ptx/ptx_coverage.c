@@ -2,6 +2,46 @@
 
 #include <string.h>
 
+/* --- what only the page says: sections of the PTX ISA, what each does --- */
+
+#define INTEGER(x) "integer-arithmetic-instructions-" x
+#define EXTENDED(x) "extended-precision-integer-arithmetic-instructions-" x
+#define FLOATING(x) "floating-point-instructions-" x
+#define HALF(x) "half-precision-floating-point-instructions-" x
+#define MIXED(x) "mixed-precision-floating-point-instructions-" x
+#define COMPARISON(x) "comparison-and-selection-instructions-" x
+#define HALF_COMPARISON(x) "half-precision-comparison-instructions-" x
+#define LOGIC_SHIFT(x) "logic-and-shift-instructions-" x
+#define DATA(x) "data-movement-and-conversion-instructions-" x
+#define FLOW(x) "control-flow-instructions-" x
+#define PARALLEL(x) "parallel-synchronization-and-communication-instructions-" x
+#define WARP_MATRIX(x) "warp-level-matrix-instructions-" x
+#define WARPGROUP(x) "asynchronous-warpgroup-level-matrix-instructions-" x
+#define TCGEN05(x) "tcgen05-instructions-" x
+#define STACK(x) "stack-manipulation-instructions-" x
+#define SIMD_VIDEO(x) "simd-video-instructions-" x
+#define MISC(x) "miscellaneous-instructions-" x
+
+static const char *const form_sections[] = {
+#define OP(id, name, what)
+#define FORM(id, anchor, ...) anchor,
+#include "ptx/ptx_instructions.def"
+#undef OP
+#undef FORM
+};
+static const char *const op_what[PTX_OP_COUNT] = {
+#define OP(id, name, what) what,
+#define FORM(...)
+#include "ptx/ptx_instructions.def"
+#undef OP
+#undef FORM
+};
+static const char *const special_what[PTX_SPECIAL_COUNT] = {
+#define SPECIAL(id, name, type, version, target, what) what,
+#include "ptx/ptx_special.def"
+#undef SPECIAL
+};
+
 /* --- syntax --- */
 
 enum { LISTED = 6 }; /* alternatives that are written out in the syntax */
@@ -131,10 +171,9 @@ static void add_row(struct text *out, const struct ptx_form *form)
 static void add_instruction(struct text *out, const char *section, int op)
 {
     text_printf(out, "\n[**%s**](%s%s): %s\n\n```text\n", ptx_ops[op].name,
-                "https://docs.nvidia.com/cuda/parallel-thread-execution/#", section,
-                ptx_ops[op].what);
+                "https://docs.nvidia.com/cuda/parallel-thread-execution/#", section, op_what[op]);
     for (size_t i = 0; i < ptx_form_count; i++)
-        if (ptx_forms[i].op == op && strcmp(ptx_forms[i].section, section) == 0)
+        if (ptx_forms[i].op == op && strcmp(form_sections[i], section) == 0)
             add_row(out, &ptx_forms[i]);
     text_add(out, "```\n");
 }
@@ -146,9 +185,9 @@ static void add_section(struct text *out, const char *prefix, const char *title)
         const struct ptx_form *form = &ptx_forms[i];
         bool listed = false; /* with an earlier form of the same section */
         for (size_t k = i; k > 0 && ptx_forms[k - 1].op == form->op; k--)
-            listed |= strcmp(ptx_forms[k - 1].section, form->section) == 0;
-        if (!listed && strncmp(form->section, prefix, strlen(prefix)) == 0)
-            add_instruction(out, form->section, form->op);
+            listed |= strcmp(form_sections[k - 1], form_sections[i]) == 0;
+        if (!listed && strncmp(form_sections[i], prefix, strlen(prefix)) == 0)
+            add_instruction(out, form_sections[i], form->op);
     }
 }
 
@@ -163,7 +202,8 @@ static void add_specials(struct text *out)
         text_printf(out, "| `%s` | .%s | ", s->name, ptx_mods[s->type].text);
         if (s->version >= OLDEST_VERSION)
             text_printf(out, "%d.%d", s->version / 10, s->version % 10);
-        text_printf(out, " | %s | %s |\n", s->target < OLDEST_TARGET ? "" : target, s->what);
+        text_printf(out, " | %s | %s |\n", s->target < OLDEST_TARGET ? "" : target,
+                    special_what[i]);
     }
 }
 

@@ -21,24 +21,6 @@ enum {
 
 /* --- the notation --- */
 
-#define INTEGER(x) "integer-arithmetic-instructions-" x
-#define EXTENDED(x) "extended-precision-integer-arithmetic-instructions-" x
-#define FLOATING(x) "floating-point-instructions-" x
-#define HALF(x) "half-precision-floating-point-instructions-" x
-#define MIXED(x) "mixed-precision-floating-point-instructions-" x
-#define COMPARISON(x) "comparison-and-selection-instructions-" x
-#define HALF_COMPARISON(x) "half-precision-comparison-instructions-" x
-#define LOGIC_SHIFT(x) "logic-and-shift-instructions-" x
-#define DATA(x) "data-movement-and-conversion-instructions-" x
-#define FLOW(x) "control-flow-instructions-" x
-#define PARALLEL(x) "parallel-synchronization-and-communication-instructions-" x
-#define WARP_MATRIX(x) "warp-level-matrix-instructions-" x
-#define WARPGROUP(x) "asynchronous-warpgroup-level-matrix-instructions-" x
-#define TCGEN05(x) "tcgen05-instructions-" x
-#define STACK(x) "stack-manipulation-instructions-" x
-#define SIMD_VIDEO(x) "simd-video-instructions-" x
-#define MISC(x) "miscellaneous-instructions-" x
-
 enum {
     SM90A = PTX_OWN + PTX_A90,
     SM10X = PTX_OWN + PTX_A100 + PTX_A103 + PTX_FAMILY,
@@ -138,10 +120,7 @@ enum {
 const struct ptx_form ptx_forms[] = {
 #define OP(id, name, what)
 #define FORM(id, anchor, first_version, first_target, modifiers, operands)                         \
-    {.op = PTX_##id,                                                                               \
-     .version = first_version,                                                                     \
-     .target = first_target,                                                                       \
-     .section = anchor modifiers operands},
+    {.op = PTX_##id, .version = first_version, .target = first_target modifiers operands},
 #include "ptx/ptx_instructions.def"
 #undef OP
 #undef FORM
@@ -149,7 +128,7 @@ const struct ptx_form ptx_forms[] = {
 const size_t ptx_form_count = sizeof ptx_forms / sizeof *ptx_forms;
 
 const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
-#define OP(id, name, what) [PTX_##id] = {name, what},
+#define OP(id, name, what) [PTX_##id] = {name},
 #define FORM(...)
 #include "ptx/ptx_instructions.def"
 #undef OP
@@ -158,7 +137,7 @@ const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
 
 const struct ptx_special_info ptx_specials[PTX_SPECIAL_COUNT] = {
 #define SPECIAL(id, name, type, version, target, what)                                             \
-    [PTX_SREG_##id] = {name, MOD_##type, version, target, what},
+    [PTX_SREG_##id] = {name, MOD_##type, version, target},
 #include "ptx/ptx_special.def"
 #undef SPECIAL
 };

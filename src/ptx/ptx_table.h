@@ -206,7 +206,6 @@ struct ptx_form {
     uint16_t op;
     uint16_t version, target;
     uint8_t words, slots;   /* how many of each */
-    const char *section;    /* anchor in the PTX ISA */
     const uint16_t *groups; /* see struct ptx_group */
     const struct ptx_slot *slot;
 };
@@ -230,7 +229,7 @@ size_t ptx_group_count(const struct ptx_form *form);
 struct ptx_group ptx_group_at(const struct ptx_form *form, size_t index);
 
 struct ptx_op_info {
-    const char *name, *what;
+    const char *name;
 };
 extern const struct ptx_op_info ptx_ops[PTX_OP_COUNT];
 extern const struct ptx_form ptx_forms[]; /* in the order of their instructions */
@@ -275,7 +274,6 @@ struct ptx_special_info {
     const char *name; /* "%tid.x" */
     uint16_t type;
     uint8_t version, target;
-    const char *what;
 };
 extern const struct ptx_special_info ptx_specials[PTX_SPECIAL_COUNT];
 

@@ -147,6 +147,8 @@ static inline uint32_t prmt(uint32_t a, uint32_t b, uint32_t s)
            pick(a, b, s >> 12) << 24;
 }
 SIM_TERNARY(prmt_any, uint32_t, uint32_t, uint32_t, uint32_t, prmt(a, b, c))
+
+#if !defined(SIM_V3) /* seldom */
 /* The selectors that the modes stand for, by the low two bits of c. */
 static const uint16_t prmt_f4e[4] = {0x3210, 0x4321, 0x5432, 0x6543};
 static const uint16_t prmt_b4e[4] = {0x5670, 0x6701, 0x7012, 0x0123};
@@ -300,6 +302,7 @@ SIM_BINARY(szext_u32_clamp, uint32_t, uint32_t, uint32_t, a &field_mask(b))
 SIM_BINARY(szext_u32_wrap, uint32_t, uint32_t, uint32_t, a &field_mask(b & 31))
 SIM_BINARY(szext_s32_clamp, uint32_t, uint32_t, uint32_t, szext_s32(a, b))
 SIM_BINARY(szext_s32_wrap, uint32_t, uint32_t, uint32_t, szext_s32(a, b & 31))
+#endif
 
 /* --- choice --- */
 
@@ -335,6 +338,7 @@ static const struct sim_value_row bits_rows[] = {
     EDGE_ROWS(shf_l, SHF, MOD_LEFT, MOD_B32),
     EDGE_ROWS(shf_r, SHF, MOD_RIGHT, MOD_B32),
     SIM_ROW(prmt_any, PRMT, MOD_B32),
+#if !defined(SIM_V3)
     PRMT_ROW(f4e, F4E),
     PRMT_ROW(b4e, B4E),
     PRMT_ROW(rc8, RC8),
@@ -353,6 +357,7 @@ static const struct sim_value_row bits_rows[] = {
     EDGE_ROWS(bmsk, BMSK, MOD_B32),
     EDGE_ROWS(szext_u32, SZEXT, MOD_U32),
     EDGE_ROWS(szext_s32, SZEXT, MOD_S32),
+#endif
 };
 
 /* Tables with a loop of their own. */

@@ -66,22 +66,6 @@ static SIM_APART bool set_of(struct sim_warp *w, const struct sim_op *op, uint32
 {
     return set_lanes(w, op, mask, combined(op, flags, sim_condition(w, op, WITH)), 1);
 }
-static SIM_APART bool setp_of_pairs(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
-                                    uint32_t low, uint32_t high)
-{
-    const uint32_t with = sim_condition(w, op, WITH);
-    sim_set_predicate(sim_predicate(w, op, FIRST), combined(op, low, with), mask);
-    sim_set_predicate(sim_predicate(w, op, SECOND), combined(op, high, with), mask);
-    return true;
-}
-static SIM_APART bool set_of_pairs(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
-                                   uint32_t low, uint32_t high)
-{
-    const uint32_t with = sim_condition(w, op, WITH);
-    set_lanes(w, op, mask, combined(op, low, with), 2);
-    return set_halves(w, op, mask, combined(op, high, with), 1);
-}
-
 /* Of one value a lane: the flags, setp, set. `imm` is what set writes for true; `bytes` its width.
  * */
 #define COMPARE(name, T, x)                                                                        \
@@ -99,25 +83,6 @@ static SIM_APART bool set_of_pairs(struct sim_warp *w, const struct sim_op *op, 
     SIM_HANDLER(set_##name)                                                                        \
     {                                                                                              \
         return set_of(w, op, mask, flags_##name(w, op));                                           \
-    }
-
-/* Of two values a lane: setp has a predicate for the lower and one for the upper. */
-#define COMPARE_PAIRS(name, x)                                                                     \
-    static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op, int half)  \
-    {                                                                                              \
-        SIM_OPERAND(uint16_t, pa, LEFT)                                                            \
-        SIM_OPERAND(uint16_t, pb, RIGHT)                                                           \
-        SIM_WHERE(flags, const uint16_t a = pa[2 * i + half];                                      \
-                  const uint16_t b = pb[2 * i + half], x)                                          \
-        return flags ^ inversion(op);                                                              \
-    }                                                                                              \
-    SIM_HANDLER(setp_##name)                                                                       \
-    {                                                                                              \
-        return setp_of_pairs(w, op, mask, flags_##name(w, op, 0), flags_##name(w, op, 1));         \
-    }                                                                                              \
-    SIM_HANDLER(set_##name)                                                                        \
-    {                                                                                              \
-        return set_of_pairs(w, op, mask, flags_##name(w, op, 0), flags_##name(w, op, 1));          \
     }
 
 /* --- comparisons --- */
@@ -141,18 +106,60 @@ COMPARE(lt_s64, int64_t, a < b)
     WHICH(type, num, v(a) == v(a) && v(b) == v(b))
 #define OF_32_BITS(type, how, x) COMPARE(how##_##type, uint32_t, x)
 #define OF_64_BITS(type, how, x) COMPARE(how##_##type, uint64_t, x)
-#define OF_16_BITS(type, how, x)                                                                   \
-    COMPARE(how##_##type, uint16_t, x) COMPARE_PAIRS(how##_##type##x2, x)
 #define FLUSHED(a) f32_from_bits(sim_f32_flush(a))
-#define OF_F16(a) f32_from_bits(sim_f16_widen(a))
-#define OF_F16_FLUSHED(a) f32_from_bits(sim_f16_widen(sim_f16_flush(a)))
-#define OF_BF16(a) f32_from_bits(sim_bf16_widen(a))
 FLOATS(OF_32_BITS, f32, f32_from_bits)
 FLOATS(OF_32_BITS, f32_ftz, FLUSHED)
 FLOATS(OF_64_BITS, f64, f64_from_bits)
+
+/* --- of 16-bit floats, which are seldom --- */
+
+#if !defined(SIM_V3)
+
+static SIM_APART bool setp_of_pairs(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                    uint32_t low, uint32_t high)
+{
+    const uint32_t with = sim_condition(w, op, WITH);
+    sim_set_predicate(sim_predicate(w, op, FIRST), combined(op, low, with), mask);
+    sim_set_predicate(sim_predicate(w, op, SECOND), combined(op, high, with), mask);
+    return true;
+}
+static SIM_APART bool set_of_pairs(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                   uint32_t low, uint32_t high)
+{
+    const uint32_t with = sim_condition(w, op, WITH);
+    set_lanes(w, op, mask, combined(op, low, with), 2);
+    return set_halves(w, op, mask, combined(op, high, with), 1);
+}
+
+/* Of two values a lane: setp has a predicate for the lower and one for the upper. */
+#define COMPARE_PAIRS(name, x)                                                                     \
+    static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op, int half)  \
+    {                                                                                              \
+        SIM_OPERAND(uint16_t, pa, LEFT)                                                            \
+        SIM_OPERAND(uint16_t, pb, RIGHT)                                                           \
+        SIM_WHERE(flags, const uint16_t a = pa[2 * i + half];                                      \
+                  const uint16_t b = pb[2 * i + half], x)                                          \
+        return flags ^ inversion(op);                                                              \
+    }                                                                                              \
+    SIM_HANDLER(setp_##name)                                                                       \
+    {                                                                                              \
+        return setp_of_pairs(w, op, mask, flags_##name(w, op, 0), flags_##name(w, op, 1));         \
+    }                                                                                              \
+    SIM_HANDLER(set_##name)                                                                        \
+    {                                                                                              \
+        return set_of_pairs(w, op, mask, flags_##name(w, op, 0), flags_##name(w, op, 1));          \
+    }
+
+#define OF_16_BITS(type, how, x)                                                                   \
+    COMPARE(how##_##type, uint16_t, x) COMPARE_PAIRS(how##_##type##x2, x)
+#define OF_F16(a) f32_from_bits(sim_f16_widen(a))
+#define OF_F16_FLUSHED(a) f32_from_bits(sim_f16_widen(sim_f16_flush(a)))
+#define OF_BF16(a) f32_from_bits(sim_bf16_widen(a))
 FLOATS(OF_16_BITS, f16, OF_F16)
 FLOATS(OF_16_BITS, f16_ftz, OF_F16_FLUSHED)
 FLOATS(OF_16_BITS, bf16, OF_BF16)
+
+#endif
 
 /* --- choice of a comparison --- */
 
@@ -193,9 +200,11 @@ static const struct comparisons comparisons[] = {
     INTEGER_ROW(S16, eq_16, lt_s16), INTEGER_ROW(S32, eq_32, lt_s32),
     INTEGER_ROW(S64, eq_64, lt_s64), FLOAT_ROW(F32, false, f32),
     FLOAT_ROW(F32, true, f32_ftz),   FLOAT_ROW(F64, false, f64),
+#if !defined(SIM_V3)
     FLOAT_ROW(F16, false, f16),      FLOAT_ROW(F16, true, f16_ftz),
     FLOAT_ROW(F16X2, false, f16x2),  FLOAT_ROW(F16X2, true, f16_ftzx2),
     FLOAT_ROW(BF16, false, bf16),    FLOAT_ROW(BF16X2, false, bf16x2),
+#endif
 };
 
 /* How a comparison is made of those that there are. */

@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-/* Families with loops over lanes are there twice where the compiler knows AVX2. */
+/* Families whose loops over lanes most time goes to are there twice where the compiler knows AVX2; what
+ * is seldom is in the first set alone. */
 #if defined(TILEWRIGHT_HAVE_V3)
 #define SIM_V3_CHOOSE(name) sim_choose_##name##_v3
 extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(float),
-    SIM_V3_CHOOSE(half), SIM_V3_CHOOSE(convert), SIM_V3_CHOOSE(compare), SIM_V3_CHOOSE(approx),
-    SIM_V3_CHOOSE(move), SIM_V3_CHOOSE(access), SIM_V3_CHOOSE(lanes), SIM_V3_CHOOSE(mma);
+    SIM_V3_CHOOSE(compare), SIM_V3_CHOOSE(move), SIM_V3_CHOOSE(access), SIM_V3_CHOOSE(lanes),
+    SIM_V3_CHOOSE(mma);
 #define TWICE(name)                                                                                \
     {                                                                                              \
         sim_choose_##name, SIM_V3_CHOOSE(name)                                                     \
@@ -27,9 +28,9 @@ extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(flo
 
 /* Those that most instructions belong to come first. */
 static sim_choose *const families[][2] = {
-    TWICE(access), TWICE(integer), TWICE(float),  TWICE(move),  TWICE(compare), TWICE(convert),
-    TWICE(bits),   TWICE(half),    TWICE(approx), TWICE(lanes), TWICE(mma),     ONCE(matrix),
-    ONCE(control), ONCE(barrier),  ONCE(atomic),  ONCE(async),  ONCE(mbarrier), ONCE(mma_quads),
+    TWICE(access), TWICE(integer), TWICE(float), TWICE(move),  TWICE(compare), ONCE(convert),
+    TWICE(bits),   ONCE(half),     ONCE(approx), TWICE(lanes), TWICE(mma),     ONCE(matrix),
+    ONCE(control), ONCE(barrier),  ONCE(atomic), ONCE(async),  ONCE(mbarrier), ONCE(mma_quads),
 };
 
 static bool machine_is_v3(void)
@@ -70,11 +71,12 @@ static void decode_instruction(struct sim_decoder *d, const struct ptx_instructi
         fresh.slot[i] = SIM_NO_SLOT;
     fresh.guard = ins && ins->guarded ? d->registers[ins->guard] : sim_slot_constant(d, 1, 0);
     fresh.guard_flip = ins && ins->guarded && ins->guard_negated ? SIM_ALL : 0;
-    for (size_t i = 0; ins && i < sizeof families / sizeof *families; i++) {
-        *op = fresh;
-        if (families[i][v3](d, ins, op))
-            return;
-    }
+    for (int set = v3; ins && set >= 0; set--)
+        for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+            *op = fresh;
+            if (families[i][set](d, ins, op))
+                return;
+        }
     *op = fresh;
     op->run = ins ? run_unknown : run_end;
 }

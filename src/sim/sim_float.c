@@ -286,6 +286,7 @@ SIM_UNARY(neg_f32, uint32_t, uint32_t, sim_f32_canonical(a ^ MINUS))
 SIM_UNARY(neg_f32_ftz, uint32_t, uint32_t, sim_f32_canonical(FLUSH(a) ^ MINUS))
 SIM_UNARY(abs_f64, uint64_t, uint64_t, sim_f64_nan(a) ? sim_f64_quiet(a) : a & ~(1ull << 63))
 SIM_UNARY(neg_f64, uint64_t, uint64_t, sim_f64_nan(a) ? sim_f64_quiet(a) : a ^ (1ull << 63))
+#if !defined(SIM_V3) /* seldom */
 /* The second's magnitude with the first's sign. */
 SIM_BINARY(copysign_f32, uint32_t, uint32_t, uint32_t, (a & MINUS) | (b & ~MINUS))
 SIM_BINARY(copysign_f64, uint64_t, uint64_t, uint64_t, (a & 1ull << 63) | (b & ~(1ull << 63)))
@@ -307,6 +308,7 @@ SIM_BINARY(copysign_f64, uint64_t, uint64_t, uint64_t, (a & 1ull << 63) | (b & ~
     PROPERTY(subnormal_##type, T, !(a & INFINITY_) && (a << 1))
 PROPERTIES(f32, uint32_t, 0x7f800000u)
 PROPERTIES(f64, uint64_t, 0x7ff0000000000000u)
+#endif
 
 /* --- extremes --- */
 
@@ -468,16 +470,18 @@ static const struct sim_value_row float_rows[] = {
     SIM_ROW(neg_f32, NEG, MOD_F32),
     SIM_ROW(neg_f32_ftz, NEG, MOD_FTZ, MOD_F32),
     SIM_ROW(neg_f64, NEG, MOD_F64),
-    SIM_ROW(copysign_f32, COPYSIGN, MOD_F32),
-    SIM_ROW(copysign_f64, COPYSIGN, MOD_F64),
     SIM_ROW(min_f64, MIN, MOD_F64),
     SIM_ROW(max_f64, MAX, MOD_F64),
+#if !defined(SIM_V3)
+    SIM_ROW(copysign_f32, COPYSIGN, MOD_F32),
+    SIM_ROW(copysign_f64, COPYSIGN, MOD_F64),
     TESTP(finite, MOD_FINITE),
     TESTP(infinite, MOD_INFINITE),
     TESTP(number, MOD_NUMBER),
     TESTP(notanumber, MOD_NOT_A_NUMBER),
     TESTP(normal, MOD_NORMAL),
     TESTP(subnormal, MOD_SUBNORMAL),
+#endif
 };
 /* With two operands: */
 static const struct sim_value_row extreme_rows[] = {

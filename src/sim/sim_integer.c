@@ -84,6 +84,8 @@ SIM_TERNARY(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)a *b
 SIM_TERNARY(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)(a *b) + c)
 SIM_TERNARY(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)a *b + c)
 SIM_TERNARY(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)a *b) + c)
+
+#if !defined(SIM_V3) /* seldom */
 SIM_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
             clamp_s32((int64_t)(int32_t)high_s32(a, b) + c))
 
@@ -107,9 +109,11 @@ SIM_TERNARY(mad24_hi_s32, uint32_t, uint32_t, uint32_t, uint32_t,
             ((uint64_t)product_s24(a, b) >> 16) + c)
 SIM_TERNARY(mad24_hi_sat_s32, int32_t, uint32_t, uint32_t, int32_t,
             clamp_s32((int64_t)(int32_t)(uint32_t)((uint64_t)product_s24(a, b) >> 16) + c))
+#endif
 
 /* --- the carry, a predicate in slot 5 --- */
 
+#if !defined(SIM_V3)
 enum { CARRY = 5 };
 
 /* `x` computes the lane's result and its carry in `over` from a, b, c and the carry that came `in`.
@@ -150,6 +154,7 @@ CARRYING(madc_hi_u32, uint32_t, 3, WITH_CARRY(high_u32(a, b), c))
 CARRYING(madc_hi_s32, uint32_t, 3, WITH_CARRY(high_s32((int32_t)a, (int32_t)b), c))
 CARRYING(madc_hi_u64, uint64_t, 3, WITH_CARRY(high_u64(a, b), c))
 CARRYING(madc_hi_s64, uint64_t, 3, WITH_CARRY(high_s64((int64_t)a, (int64_t)b), c))
+#endif
 
 /* --- quotients --- */
 
@@ -265,10 +270,12 @@ static const struct sim_value_row integer_rows[] = {
     SIM_ROW(add_16x2, ADD, MOD_S16X2),
     PRODUCT_ROWS(mul, MUL),
     PRODUCT_ROWS(mad, MAD),
+#if !defined(SIM_V3)
     SIM_ROW(mad_hi_sat_s32, MAD, MOD_HI, MOD_SAT, MOD_S32),
     SHORT_PRODUCT_ROWS(mul24, MUL24),
     SHORT_PRODUCT_ROWS(mad24, MAD24),
     SIM_ROW(mad24_hi_sat_s32, MAD24, MOD_HI, MOD_SAT, MOD_S32),
+#endif
     ALL_WIDTHS(BOTH, sad, SAD, ),
     ALL_WIDTHS(BOTH, div, DIV, ),
     ALL_WIDTHS(BOTH, rem, REM, ),
@@ -282,6 +289,7 @@ static const struct sim_value_row integer_rows[] = {
     DOT_ROWS(ss, MOD_S32, MOD_S32),
 };
 
+#if !defined(SIM_V3)
 /* The same handlers with and without .cc, with and without the carry coming in. */
 #define CHAIN(handler, id, id_in)                                                                  \
     LONG_WIDTHS(EITHER, handler, id, MOD_CC, ), LONG_WIDTHS(EITHER, handler, id_in, MOD_CC, ),     \
@@ -296,15 +304,20 @@ static const struct sim_value_row carry_rows[] = {
     MAD_CHAIN(EITHER, madc_lo, MOD_LO),
     MAD_CHAIN(BOTH, madc_hi, MOD_HI),
 };
+#endif
 
 bool sim_choose_integer(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
 {
     if (sim_value_choose(d, ins, op, integer_rows, sizeof integer_rows / sizeof *integer_rows))
         return true;
+#if defined(SIM_V3)
+    return false;
+#else
     if (!sim_value_choose(d, ins, op, carry_rows, sizeof carry_rows / sizeof *carry_rows))
         return false;
     bool reads = ins->op == PTX_ADDC || ins->op == PTX_SUBC || ins->op == PTX_MADC;
     op->small = (uint16_t)((reads ? READS_CARRY : 0) | (ptx_has(ins, MOD_CC) ? WRITES_CARRY : 0));
     op->slot[CARRY] = sim_slot_carry(d);
     return true;
+#endif
 }

@@ -6,8 +6,8 @@
  * so that a handler has nothing but offsets into w->file.
  *
  * A family is a file sim_NAME.c with static handlers and one sim_choose_NAME. Files whose handlers
- * are loops over lanes are compiled a second time for AVX2 (SIM_V3 is defined then): they define no
- * other external name.
+ * are loops over lanes are compiled a second time for AVX2 (SIM_V3 is defined then), but for what is
+ * seldom: they define no other external name.
  */
 #ifndef TW_SIM_OWN_H
 #define TW_SIM_OWN_H
@@ -93,10 +93,7 @@ typedef bool sim_choose(struct sim_decoder *d, const struct ptx_instruction *ins
 #define sim_choose_integer sim_choose_integer_v3
 #define sim_choose_bits sim_choose_bits_v3
 #define sim_choose_float sim_choose_float_v3
-#define sim_choose_half sim_choose_half_v3
-#define sim_choose_convert sim_choose_convert_v3
 #define sim_choose_compare sim_choose_compare_v3
-#define sim_choose_approx sim_choose_approx_v3
 #define sim_choose_move sim_choose_move_v3
 #define sim_choose_access sim_choose_access_v3
 #define sim_choose_lanes sim_choose_lanes_v3

@@ -499,20 +499,29 @@ static float hard_dividend(uint32_t y, int32_t rest)
     return m % 2 == 1 && m >> 24 == 1 && x >> 23 == 1 ? (float)x : 1;
 }
 
-static void check_by_one(const struct elementwise_routines *r, enum op op, const float *x, float y,
-                         const char *set)
+static void check_by_one(const struct elementwise_routines *r, const struct elementwise_row *row,
+                         const float *x, float y, const char *set)
 {
+    const bool binary = routine_row(r, OP_SUB); /* or a function of the difference */
     enum { COUNT = ELEMENTS };
     float want[COUNT], got[COUNT], one[COUNT];
     for (int i = 0; i < COUNT; i++)
-        one[i] = r->op[OP_SUB][COMPUTE_F32] ? y : x[i] - y;
-    r->op[op][COMPUTE_F32](want, r->op[OP_SUB][COMPUTE_F32] ? x : one, one, NULL, COUNT);
+        one[i] = binary ? y : x[i] - y;
+    row->of[COMPUTE_F32](want, binary ? x : one, one, NULL, COUNT);
     memcpy(got, x, sizeof got);
-    r->by_one[op][COMPUTE_F32](got, got, &y, NULL, COUNT);
+    row->f32_by_one(got, got, &y, NULL, COUNT);
     for (int i = 0; i < COUNT; i++)
         if (!same_bits_or_nan(DT_F32, &want[i], &got[i]))
-            fail_msg("%s with %s: %a and %a give %a, not %a", op_table[op].id, set, (double)x[i],
-                     (double)y, (double)got[i], (double)want[i]);
+            fail_msg("%s with %s: %a and %a give %a, not %a", op_table[row->op].id, set,
+                     (double)x[i], (double)y, (double)got[i], (double)want[i]);
+}
+
+static void check_family_by_one(const struct elementwise_routines *r, const float *x, float y,
+                                const char *set)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->rows[i].f32_by_one)
+            check_by_one(r, &r->rows[i], x, y, set);
 }
 
 /* On any bits, on medium numbers only, and where a quotient is hardest to round. */
@@ -531,15 +540,13 @@ static void one_value_is_as_many(void **state)
         }
         memcpy(&y, &x[0][turn % ELEMENTS], sizeof y);
         const float values[3] = {y, ldexpf((float)odd, turn % 60 - 53), (float)odd};
-        for (int s = 0; routine_set_at(s); s++)
-            for (int op = 0; op < OP_COUNT; op++)
-                for (int i = 0; i < 3; i++) {
-                    const struct routine_set *set = routine_set_at(s);
-                    if (set->elementwise->by_one[op][COMPUTE_F32])
-                        check_by_one(set->elementwise, (enum op)op, x[i], values[i], set->name);
-                    if (i == 0 && turn < 20 && set->math->by_one[op][COMPUTE_F32])
-                        check_by_one(set->math, (enum op)op, x[i], values[i], set->name);
-                }
+        for (int s = 0; routine_set_at(s); s++) {
+            const struct routine_set *set = routine_set_at(s);
+            for (int i = 0; i < 3; i++)
+                check_family_by_one(set->elementwise, x[i], values[i], set->name);
+            if (turn < 20)
+                check_family_by_one(set->math, x[0], values[0], set->name);
+        }
     }
 }
 

@@ -109,25 +109,31 @@ bool sim_more_of(struct sim_decoder *d, struct sim_op *op, const struct ptx_oper
     return true;
 }
 
-/* The families, as compiled for any machine and, where the compiler can, for AVX2. */
+/* The families, as compiled for any machine and, where the compiler can, most of them for AVX2. */
 #if defined(__x86_64__) && (__GNUC__ >= 11 || __clang_major__ >= 12)
 #define VALUE_VARIANTS 2
 #define VALUE_FAMILY(name)                                                                         \
     {                                                                                              \
         sim_choose_##name, sim_choose_##name##_v3                                                  \
     }
+#define VALUE_FAMILY_ONCE(name)                                                                    \
+    {                                                                                              \
+        sim_choose_##name, sim_choose_##name                                                       \
+    }
 extern sim_choose sim_choose_integer_v3, sim_choose_bits_v3, sim_choose_float_v3,
-    sim_choose_half_v3, sim_choose_convert_v3, sim_choose_compare_v3, sim_choose_approx_v3;
+    sim_choose_compare_v3;
 #else
 #define VALUE_VARIANTS 1
 #define VALUE_FAMILY(name)                                                                         \
     {                                                                                              \
         sim_choose_##name                                                                          \
     }
+#define VALUE_FAMILY_ONCE VALUE_FAMILY
 #endif
 static sim_choose *const value_families[][VALUE_VARIANTS] = {
-    VALUE_FAMILY(integer), VALUE_FAMILY(float),   VALUE_FAMILY(half),   VALUE_FAMILY(bits),
-    VALUE_FAMILY(compare), VALUE_FAMILY(convert), VALUE_FAMILY(approx),
+    VALUE_FAMILY(integer),     VALUE_FAMILY(float),   VALUE_FAMILY_ONCE(half),
+    VALUE_FAMILY(bits),        VALUE_FAMILY(compare), VALUE_FAMILY_ONCE(convert),
+    VALUE_FAMILY_ONCE(approx),
 };
 
 static int value_variants(void)
@@ -140,9 +146,9 @@ static int value_variants(void)
     return VALUE_VARIANTS;
 }
 
-/* Fills op; false if no family takes it, or if more than one does. */
-static bool value_choose(struct sim_decoder *d, const struct ptx_instruction *ins, int variant,
-                         struct sim_op *op)
+/* Fills op; how many families take it. */
+static int value_takers(struct sim_decoder *d, const struct ptx_instruction *ins, int variant,
+                        struct sim_op *op)
 {
     int takers = 0;
     for (size_t i = 0; i < sizeof value_families / sizeof *value_families; i++) {
@@ -154,6 +160,16 @@ static bool value_choose(struct sim_decoder *d, const struct ptx_instruction *in
             takers++;
         }
     }
+    return takers;
+}
+/* False if no family takes it, or if more than one does. What is seldom is in the first variant
+ * alone. */
+static bool value_choose(struct sim_decoder *d, const struct ptx_instruction *ins, int variant,
+                         struct sim_op *op)
+{
+    int takers = value_takers(d, ins, variant, op);
+    if (takers == 0)
+        takers = value_takers(d, ins, 0, op);
     return takers == 1;
 }
 
