@@ -225,14 +225,12 @@ static void promote_out(struct layout *l, int j)
 
 void layout_normalise(struct layout *l)
 {
-    int before = l->digit_count;
     layout_runs(l);
     split_twos(l);
     for (int j = 0; j < l->out_count; j++)
         promote_out(l, j);
-    if (before > l->digit_count)
-        memset(&l->digits[l->digit_count], 0,
-               (size_t)(before - l->digit_count) * sizeof *l->digits);
+    size_t behind = (size_t)(LAYOUT_DIGITS - l->digit_count);
+    memset(&l->digits[l->digit_count], 0, behind * sizeof *l->digits);
 }
 
 /* --- Asking --- */
