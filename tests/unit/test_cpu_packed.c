@@ -134,6 +134,14 @@ static const struct sample samples[] = {
           "reg f32 ra[12][8] = A[i - 2 +: 12][p +: 8], rb[8][20] = B[p +: 8][j - 5 +: 20];\n"
           "acc += dot(ra, rb);\n}\n" TAIL,
      2, CPU_OK},
+    /* the same in pairs, from odd places */
+    {"kernel k(i32 n, const bf16 *a, const bf16 *b, f32 *c) grid(3) warps(1)\n{\n"
+     "global bf16 A[n][74] = a, B[20][74] = b;\nglobal f32 C[n][20] = c;\n"
+     "i32 i = block.x * 12;\nreg f32 acc[12][20] = 0;\n"
+     "for (i32 p = -3; p < n; p += 8) {\n"
+     "reg bf16 ra[12][8] = A[i +: 12][p +: 8], rb[20][8] = B[0 +: 20][p +: 8];\n"
+     "acc += dot(ra, trans(rb));\n}\nC[i +: 12][0 +: 20] = acc;\n}\n",
+     2, CPU_OK},
     /* the sum is read in the loop, left early, and begun anew */
     {HEAD "reg f32 top[12][20] = 0;\n"
           "for (i32 p = 0; p < n; p += 8) {\n"
