@@ -24,7 +24,7 @@ static void fill(const struct param *p, unsigned char *data)
 {
     enum dtype t = p->sym->type.dtype;
     for (size_t i = 0; i < ARRAY / dtype_size(t); i++)
-        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 8 - 6);
+        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 7 - 6);
 }
 
 /* *packed: how many tiles the engine packs. */
