@@ -124,7 +124,8 @@ struct compiler {
     struct {
         const struct stmt *loop; /* its sum is not set to 0, but begins with its first product */
         struct value sum;
-        const struct stmt *store; /* struct deferral */
+        uint32_t deferred;        /* struct deferral: it outlives the loop, */
+        const struct stmt *store; /* for this one */
     } fresh;
     struct deferral complete; /* a loop just compiled, whose sum is still to be stored */
     bool defers_dot;          /* what is compiled now is its product */

@@ -150,8 +150,8 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
             d->sum = s;
     if (!d->sum)
         return;
-    d->deferred = memory_new(c, sizeof(struct dot_deferred));
     bool fresh = c->fresh.loop == loop;
+    d->deferred = fresh ? c->fresh.deferred : memory_new(c, sizeof(struct dot_deferred));
     struct instr *in = emit_step(c, fresh ? step_dot_fresh : step_zero);
     in->dst = d->deferred;
     in->n = sizeof(struct dot_deferred);
@@ -182,6 +182,7 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
 {
     if (!c->complete.store || c->complete.store->target != target)
         return false;
+    uint32_t top = c->top;
     struct dot_store_detail *d = arena_new(c->arena, struct dot_store_detail);
     *d = (struct dot_store_detail){c->complete.detail, access_new(c, target),
                                    value_bytes(&c->complete.value)};
@@ -189,6 +190,7 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
     in->detail = d;
     in->dst = c->complete.value.at;
     c->complete.store = NULL;
+    c->top = top;
     return true;
 }
 
@@ -202,7 +204,7 @@ static const struct stmt *sum_store(const struct stmt *loop, const struct sym *s
     bool stores = s && s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS &&
                   s->target->sym->storage == ST_VIEW && s->value->op == OP_REF &&
                   s->value->sym == sum && s->target->type.dtype == sum->type.dtype &&
-                  s->target->type.rank == 2 && s->target->sym->type.rank >= 2;
+                  type_same_shape(&s->target->type, &sum->type);
     return stores && stmt_mentions(loop->next, sum) == 1 ? s : NULL;
 }
 
@@ -241,6 +243,7 @@ bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
                 return false;
             c->fresh.loop = loop;
             c->fresh.sum = *v;
+            c->fresh.deferred = memory_new(c, sizeof(struct dot_deferred));
             c->fresh.store = sum_store(loop, s->sym);
             return true;
         }

@@ -5,6 +5,8 @@
  */
 #include "cpu/routines_dot_lines.h"
 
+#include <string.h>
+
 static INLINED __m512bh get_pairs(const uint32_t *at)
 {
     return (__m512bh)_mm512_loadu_si512(at);
@@ -15,9 +17,12 @@ static INLINED __m512bh get_masked(const uint32_t *at, __mmask16 mask)
     return (__m512bh)_mm512_maskz_loadu_epi32(mask, at);
 }
 
+/* Read where it lies in a view, it may begin at any element: half aligned. */
 static INLINED __m512bh broadcast_pair(const uint32_t *at)
 {
-    return (__m512bh)_mm512_set1_epi32((int)*at);
+    int pair;
+    memcpy(&pair, at, sizeof pair);
+    return (__m512bh)_mm512_set1_epi32(pair);
 }
 
 static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)

@@ -78,10 +78,13 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
 
 /* --- the next block --- */
 
+/* Indices may be any: steps wrap, and where they lead to is looked at before it is asked for. */
 void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
 {
     for (int i = 0; i < a->rank; i++) {
-        tile->step[i] = tile->access == a ? box->start[i] - tile->start[i] : 0;
+        tile->step[i] = 0;
+        if (tile->access == a)
+            (void)__builtin_sub_overflow(box->start[i], tile->start[i], &tile->step[i]);
         tile->start[i] = box->start[i];
     }
     tile->access = a;
@@ -90,7 +93,7 @@ void note_tile(struct tile_prefetch *tile, const struct access *a, const struct 
 static void next_start(const struct tile_prefetch *tile, int64_t *start)
 {
     for (int i = 0; i < tile->access->rank; i++)
-        start[i] = tile->start[i] + tile->step[i];
+        (void)__builtin_add_overflow(tile->start[i], tile->step[i], &start[i]);
 }
 
 /* false: there is nothing beyond the state's tile along the depth. */
@@ -111,11 +114,12 @@ static bool add_beyond(struct prefetch_list *list, const struct frame *f,
     return true;
 }
 
-/* The tiles with which the next block begins, where this one has its last. */
+/* The tiles with which the next block begins, where this one has its last; unless that shows
+ * something else by now, or nothing. */
 static void add_next(struct prefetch_list *list, struct frame *f, const struct packed_state *state)
 {
     int64_t start[MAX_RANK];
-    if (state->fill->cache >= MOST_TILE_PREFETCHES)
+    if (state->kind != PACKED_SHARED || state->fill->cache >= MOST_TILE_PREFETCHES)
         return;
     struct tile_prefetch *tile = &f->packed_prefetch[state->fill->cache];
     note_tile(tile, state->fill->from, &state->box);

@@ -1,5 +1,4 @@
-/* Steps that make values from values: rows with broadcasting, copies, conversions, reductions.
- */
+/* Steps that make values from values: rows with broadcasting, copies, conversions, reductions. */
 #include "cpu/program.h"
 
 /* All operands dense and of the same shape. */

@@ -3,9 +3,10 @@
  * The routines_*.c files, one a family, are plain loops that the C compiler vectorises. They are
  * compiled once for any machine and, on x86-64, once more for AVX2 + FMA + F16C (with ROUTINES_V3
  * defined) and for AVX-512 (ROUTINES_V4), on AArch64 for NEON, which every one has (ROUTINES_NEON);
- * each compilation fills a struct routine_set, and routine_set_choose picks one when a program is compiled. A faster routine for one instruction set
- * is a better entry in that set. The sets agree bit for bit (only the payload of a NaN may differ):
- * nothing is contracted, sums are taken in the order written here, fused steps are fused in all.
+ * each compilation fills a struct routine_set, and routine_set_choose picks one when a program is
+ * compiled. A faster routine for one instruction set is a better entry in that set. The sets agree
+ * bit for bit (only the payload of a NaN may differ): nothing is contracted, sums are taken in the
+ * order written here, fused steps are fused in all.
  */
 #ifndef TW_ROUTINES_H
 #define TW_ROUTINES_H

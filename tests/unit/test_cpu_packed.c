@@ -24,7 +24,7 @@ static void fill(const struct param *p, unsigned char *data)
 {
     enum dtype t = p->sym->type.dtype;
     for (size_t i = 0; i < ARRAY / dtype_size(t); i++)
-        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 8 - 6);
+        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 7 - 6);
 }
 
 /* *packed: how many tiles the engine packs. */
@@ -134,6 +134,14 @@ static const struct sample samples[] = {
           "reg f32 ra[12][8] = A[i - 2 +: 12][p +: 8], rb[8][20] = B[p +: 8][j - 5 +: 20];\n"
           "acc += dot(ra, rb);\n}\n" TAIL,
      2, CPU_OK},
+    /* the same in pairs, from odd places */
+    {"kernel k(i32 n, const bf16 *a, const bf16 *b, f32 *c) grid(3) warps(1)\n{\n"
+     "global bf16 A[n][74] = a, B[20][74] = b;\nglobal f32 C[n][20] = c;\n"
+     "i32 i = block.x * 12;\nreg f32 acc[12][20] = 0;\n"
+     "for (i32 p = -3; p < n; p += 8) {\n"
+     "reg bf16 ra[12][8] = A[i +: 12][p +: 8], rb[20][8] = B[0 +: 20][p +: 8];\n"
+     "acc += dot(ra, trans(rb));\n}\nC[i +: 12][0 +: 20] = acc;\n}\n",
+     2, CPU_OK},
     /* the sum is read in the loop, left early, and begun anew */
     {HEAD "reg f32 top[12][20] = 0;\n"
           "for (i32 p = 0; p < n; p += 8) {\n"
@@ -237,6 +245,43 @@ static void sums_begin_as_declared(void **state)
         snprintf(text, sizeof text, form, starts[i / 9], firsts[i / 3 % 3], leaves[i % 3]);
         expect_same(text, 48, &packed);
         assert_int_equal(packed, 2);
+    }
+}
+
+#define PLACED(acc, loop)                                                                          \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(4, 2) warps(1)\n{\n"                 \
+    "global f32 A[n][n] = a, B[n][n] = b, C[n][n] = c;\ni32 i = block.x * 12, j = block.y * 20;\n" \
+    "shared f32 sa[12][8], sx[12][8];\nreg f32 acc" acc " = 0;\ni32 p = 0;\n" loop "p += 8;\n}\n"
+#define ADD(rows)                                                                                  \
+    "reg f32 ra[" rows "][8] = A[i +: " rows "][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"        \
+    "acc += dot(ra, rb);\n"
+
+/* Wherever a sum is stored behind its loop, and whatever its operands' tiles show by then. */
+static void sums_are_stored_as_written(void **state)
+{
+    static const char *const texts[] = {
+        /* places that are computed */
+        PLACED("[12][20]",
+               "while (p < n) {\n" ADD(
+                   "12")) "C[block.x * 12 + 1 +: 12][block.y * 20 - p / 8 +: 20] = acc;\n}\n",
+        /* so far apart that their distance is no number */
+        PLACED(
+            "[12][20]",
+            "while (p < n) {\n" ADD(
+                "12")) "i64 far = block.x % 2 == 0 ? 9223372036854775000 : -9223372036854775000;\n"
+                       "C[far +: 12][j +: 20] = acc;\n}\n",
+        /* more rows than the sum has: each gets it */
+        PLACED("[1][20]", "while (p < n) {\n" ADD("1")) "C[i +: 12][j +: 20] = acc;\n}\n",
+        /* the last tile was given to a copy that shows nothing */
+        PLACED("[12][20]", "while (p < n) {\nsa = A[i +: 12][p +: 8];\nsync();\n"
+                           "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(sa, rb);\nsync();\n"
+                           "sa = sx;\nsync();\n") "C[i +: 12][j +: 20] = acc;\n}\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        uint32_t packed;
+        expect_same(texts[i], 31, &packed);
+        assert_true(packed > 0);
     }
 }
 
@@ -346,6 +391,7 @@ int main(void)
         cmocka_unit_test(kernels_are_the_same),
         cmocka_unit_test(deep_products_are_the_same),
         cmocka_unit_test(sums_begin_as_declared),
+        cmocka_unit_test(sums_are_stored_as_written),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(random_products_are_the_same),
     };
