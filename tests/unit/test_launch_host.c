@@ -208,6 +208,8 @@ static int try_forked(struct engine *e, tw_launch *second, const float *c)
 static void a_forked_process_goes_on(void **state)
 {
     (void)state;
+    if (TW_TEST_NO_FORK)
+        skip();
     struct engine e;
     struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
     static float c[LENGTH];

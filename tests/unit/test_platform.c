@@ -129,6 +129,8 @@ static void tasks_run_at_the_same_time(void **state)
 static void a_pool_survives_a_fork(void **state)
 {
     (void)state;
+    if (TW_TEST_NO_FORK)
+        skip();
     struct platform_pool *pool = platform_pool_new(&allocator_libc, 3);
     expect_each_once(pool, 16);
     pid_t child = fork();
@@ -165,6 +167,8 @@ static void wait_at(void *user)
 static void a_queue_survives_a_fork(void **state)
 {
     (void)state;
+    if (TW_TEST_NO_FORK)
+        skip();
     struct gate gate = {false};
     int number = 0;
     struct platform_queue *q = platform_queue_new(&allocator_libc);

@@ -1,5 +1,6 @@
 /* What an engine does all day: threads that compile and launch different kernels at the same time,
- * with a context each, with an entry of all. 2 seconds, one round at least; with TW_TEST_LONG 60.
+ * with a context each, with an entry of all. 2 seconds, every kernel at least once; 60 with
+ * TW_TEST_LONG.
  * Under ThreadSanitizer it is to be silent (./dev test --all). */
 #include "api_helper.h"
 
@@ -12,19 +13,55 @@
 
 enum { THREADS = 8, LENGTH = 300 };
 
-/* A kernel of its own for each thread and round: `%d` is a number of the text, `%s` an operation. */
-static const char pattern[] =
-    "tune B = {32, 64};\n"
-    "kernel k(i32 n, f32 by, const f32 *a, f32 *c) grid(cdiv(n, B)) warps(1)\n"
-    "{\n"
-    "    global f32 A[n] = a, C[n] = c;\n"
-    "    shared f32 s[B];\n"
-    "    s = A[block.x * B +: B];\n"
-    "    sync();\n"
-    "    reg f32 x[B] = s;\n"
-    "    C[block.x * B +: B] = %s(x, %d) * by;\n"
-    "    ensures C == %s(A, %d) * by;\n"
-    "}\n";
+/* Kernels of its own for each thread and round: `%d` is a number of the text. */
+struct pattern {
+    const char *text;
+    int rank, rows, columns; /* of a and c */
+};
+static const struct pattern patterns[] = {
+    /* by elements, through shared memory */
+    {"tune B = {32, 64};\n"
+     "kernel k(i32 n, f32 by, const f32 *a, f32 *c) grid(cdiv(n, B)) warps(1)\n"
+     "{\n"
+     "    global f32 A[n] = a, C[n] = c;\n"
+     "    shared f32 s[B];\n"
+     "    s = A[block.x * B +: B];\n"
+     "    sync();\n"
+     "    reg f32 x[B] = s;\n"
+     "    C[block.x * B +: B] = max(x, %d) * by;\n"
+     "    ensures C == max(A, %d) * by;\n"
+     "}\n",
+     1, LENGTH, 0},
+    /* a product, whose operands blocks pack for each other */
+    {"kernel k(i32 n, f32 by, const f32 *a, f32 *c) grid(cdiv(n, 4), cdiv(n, 8)) warps(1)\n"
+     "{\n"
+     "    global f32 A[n][n] = a, C[n][n] = c;\n"
+     "    shared f32 sa[4][8], sb[8][8];\n"
+     "    reg f32 acc[4][8] = %d;\n"
+     "    for (i32 p = 0; p < n; p += 8) {\n"
+     "        sa = A[block.x * 4 +: 4][p +: 8];\n"
+     "        sb = A[p +: 8][block.y * 8 +: 8];\n"
+     "        sync();\n"
+     "        acc += dot(sa, sb);\n"
+     "        sync();\n"
+     "    }\n"
+     "    C[block.x * 4 +: 4][block.y * 8 +: 8] = acc * by;\n"
+     "    ensures C == (dot(A, A) + %d) * by;\n"
+     "}\n",
+     2, 17, 17},
+    /* rows, reduced, and functions of them */
+    {"kernel k(static i32 n, f32 by, const f32 *a, f32 *c) grid(3) warps(1)\n"
+     "{\n"
+     "    global f32 A[12][n] = a, C[12][n] = c;\n"
+     "    reg f32 x[4][n] = A[block.x * 4 +: 4][0 +: n];\n"
+     "    x = exp((x - max(x, axis = 1)) * by);\n"
+     "    C[block.x * 4 +: 4][0 +: n] = x / sum(x, axis = 1) + %d;\n"
+     "    ensures C == exp((A - max(A, axis = 1)) * by) /\n"
+     "                 sum(exp((A - max(A, axis = 1)) * by), axis = 1) + %d;\n"
+     "}\n",
+     2, 12, 25},
+};
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
 static const char entry_text[] =
     "kernel twice(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 32)) warps(1)\n"
@@ -55,27 +92,28 @@ static void done(void *user, tw_launch *l, tw_status status)
     atomic_fetch_add((atomic_int *)user, status == TW_OK);
 }
 
-static tw_status set_up(struct worker *w, tw_launch *l)
+static tw_status set_up(struct worker *w, const struct pattern *p, tw_launch *l)
 {
-    tw_array a = array(w->a, TW_F32, 1, LENGTH, 0), c = array(w->c, TW_F32, 1, LENGTH, 0);
+    tw_array a = array(w->a, TW_F32, p->rank, p->rows, p->columns);
+    tw_array c = array(w->c, TW_F32, p->rank, p->rows, p->columns);
     tw_status s = tw_launch_array(l, "a", &a);
     s = s == TW_OK ? tw_launch_array(l, "c", &c) : s;
     return s == TW_OK ? tw_launch_set(l, "by", (tw_scalar){.is_float = true, .f = 0.5}) : s;
 }
 
 /* One text, in a context of its own: run, in the background, for a GPU. */
-static tw_status one_kernel(struct worker *w, tw_context *ctx, int number)
+static tw_status one_kernel(struct worker *w, tw_context *ctx, const struct pattern *p, int number)
 {
     char text[1024];
-    const char *ptx, *op = number % 2 ? "max" : "min";
+    const char *ptx;
     atomic_int ended = 0;
     tw_module *m;
     tw_kernel *gpu;
     tw_launch *l = NULL, *other = NULL;
-    snprintf(text, sizeof text, pattern, op, number, op, number);
+    snprintf(text, sizeof text, p->text, number, number);
     tw_status s = tw_module_from_text(ctx, "k.tile", text, strlen(text), &m);
     s = s == TW_OK ? tw_launch_new(tw_module_kernel_at(m, 0), &l) : s;
-    s = s == TW_OK ? set_up(w, l) : s;
+    s = s == TW_OK ? set_up(w, p, l) : s;
     s = s == TW_OK ? tw_launch_run(l) : s;
     s = s == TW_OK ? tw_launch_begin(l, done, &ended) : s;
     s = s == TW_OK ? tw_kernel_for_target(tw_module_kernel_at(m, 0), "sm_90", &gpu) : s;
@@ -105,8 +143,9 @@ static void *work(void *user)
     struct worker *w = user;
     tw_context *ctx;
     tw_status s = tw_context_new(&(tw_config){.threads = 2}, &ctx);
-    for (; s == TW_OK && (w->rounds == 0 || seconds() < w->until); w->rounds++) {
-        s = one_kernel(w, ctx, 16 * w->index + (int)(w->rounds % 16));
+    for (; s == TW_OK && (w->rounds < PATTERNS || seconds() < w->until); w->rounds++) {
+        int number = 16 * w->index + (int)(w->rounds % 16);
+        s = one_kernel(w, ctx, &patterns[w->rounds % PATTERNS], number);
         if (s != TW_OK)
             snprintf(w->wrong, sizeof w->wrong, "%s: %s", tw_status_name(s),
                      tw_context_messages(ctx));
