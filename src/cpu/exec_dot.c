@@ -74,7 +74,8 @@ void step_dot_fresh(struct frame *f, const struct instr *in)
 }
 
 /* Whether a product can write the box: all of it inside, rows dense, and none of them where the
- * left operand is read, which may be a view. */
+ * left operand is read, which may be a view. (Arrays must not overlap so; a block that has them
+ * do it gets what it gets when it stores behind its loop.) */
 static bool takes_sums(const struct frame *f, const struct dot_detail *d,
                        const struct dot_deferred *p, const struct access *a, const struct box *box,
                        struct dot_target *out)
