@@ -88,6 +88,8 @@ static void describe_params(struct arena *a, const struct module *m, const struc
         for (int t = 0; e && e->kind == ENTRY_TYPE && t < k->type_count; t++)
             if (strcmp(k->types[t].name, e->name) == 0)
                 p->type_variable = t;
+        if (p->dtype == DT_NONE && p->type_variable < 0)
+            p->dtype = DT_I32; /* there is no such type, as the check will say */
         p->has_value = n->init != NULL;
         if (p->has_value)
             p->value = param_value(n->init);

@@ -737,6 +737,20 @@ static void test_out_of_memory_everywhere(void **state)
     assert_true(calls > 20);
 }
 
+/* What is asked and given of parameters of no type is answered; the compiler says there is none. */
+static void parameters_of_unknown_types(void **state)
+{
+    struct fixture *f = *state;
+    float data[4];
+    tw_array x;
+    load(f, "kernel k(i65 n, flot *a) grid(1) warps(1) { global f32 A[4] = a; A[0] = 1; }");
+    succeed(f, tw_launch_set(f->launch, "n", integer(5)));
+    refused(f, tw_launch_shape(f->launch, "a", &x), TW_BAD_PROGRAM, "there is no type `i65`");
+    x = array(data, TW_F32, 1, 4, 0);
+    refused(f, tw_launch_array(f->launch, "a", &x), TW_BAD_ARGUMENT, "`a` is f32[4]");
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_PROGRAM, "there is no type `i65`");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
@@ -766,6 +780,7 @@ int main(void)
         TEST(test_show_compiles_again),
         TEST(test_fault_is_placed),
         TEST(test_arguments_that_are_missing),
+        TEST(parameters_of_unknown_types),
         TEST(test_extents_do_not_wrap),
         TEST(test_endless_loops_end),
         TEST(test_cancel),
