@@ -119,11 +119,10 @@ static void configure(struct gpu_launch *g, const struct variant *v, struct aren
 static tw_status work_out(struct gpu_call *c)
 {
     tw_launch *l = c->launch;
-    tw_status status = launch_prepare(l);
-    if (status != TW_OK)
-        return status;
-    const struct cpu_argument *given = launch_arguments(l);
-    status = given ? prepare(c) : TW_BAD_ARGUMENT;
+    struct cpu_argument *given;
+    tw_status status = launch_arguments(l, &given);
+    if (status == TW_OK)
+        status = prepare(c);
     if (status != TW_OK)
         return status;
     arena_free(&l->started);

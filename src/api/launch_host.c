@@ -104,12 +104,10 @@ static tw_status begin_call(void *user)
     tw_launch *l = user;
     tw_context *ctx = l->ctx;
     const struct lang_kernel *info = l->kernel->info;
-    tw_status status = launch_prepare(l);
+    struct cpu_argument *args;
+    tw_status status = launch_arguments(l, &args);
     if (status != TW_OK)
         return status;
-    const struct cpu_argument *args = launch_arguments(l);
-    if (!args)
-        return TW_BAD_ARGUMENT;
     if (!ctx->queue)
         ctx->queue = platform_queue_new(&ctx->allocator);
     if (!ctx->queue)

@@ -341,11 +341,14 @@ tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 
 /* --- running --- */
 
-struct cpu_argument *launch_arguments(tw_launch *l)
+tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct diag *d = &l->ctx->diag;
-    struct cpu_argument *args =
+    tw_status status = launch_prepare(l);
+    if (status != TW_OK)
+        return status;
+    struct cpu_argument *args = *given =
         arena_array(&l->ctx->scratch, struct cpu_argument, info->param_count);
     for (int p = 0; p < info->param_count; p++) {
         args[p].scalar = l->choice.values[p];
@@ -360,7 +363,7 @@ struct cpu_argument *launch_arguments(tw_launch *l)
                        param_text(&l->ctx->scratch, info, p));
         }
     }
-    return d->errors ? NULL : args;
+    return d->errors ? TW_BAD_ARGUMENT : TW_OK;
 }
 
 struct run_call {
@@ -375,12 +378,10 @@ static tw_status run_call(void *user)
     tw_launch *l = call->launch;
     if (l->kernel->device)
         return launch_on_gpu(l, call->runs, &call->milliseconds);
-    tw_status status = launch_prepare(l);
+    struct cpu_argument *args;
+    tw_status status = launch_arguments(l, &args);
     if (status != TW_OK)
         return status;
-    const struct cpu_argument *args = launch_arguments(l);
-    if (!args)
-        return TW_BAD_ARGUMENT;
     context_settle(l->ctx);
     return launch_on_host(l, args, call->runs, &call->milliseconds);
 }
@@ -434,11 +435,10 @@ static tw_status verify_call(void *user)
         diag_error(d, LOC_NONE, "kernel `%s` has no `ensures`", l->kernel->info->name);
         return TW_UNSUPPORTED;
     }
-    tw_status status = launch_prepare(l);
-    if (status != TW_OK)
-        return status;
-    struct cpu_argument *args = launch_arguments(l);
-    status = args ? launch_fetch(l, args) : TW_BAD_ARGUMENT;
+    struct cpu_argument *args;
+    tw_status status = launch_arguments(l, &args);
+    if (status == TW_OK)
+        status = launch_fetch(l, args);
     if (status != TW_OK)
         return status;
     context_settle(l->ctx);

@@ -247,8 +247,8 @@ tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal);
 tw_status launch_load(tw_launch *l);
 /* The same and all else that it needs in the stream; starts it there, if wanted. */
 tw_status launch_enqueue(tw_launch *l, void *stream, bool start);
-/* What a prepared launch was given, by parameter; NULL: an array is missing, reported. */
-struct cpu_argument *launch_arguments(tw_launch *l);
+/* Prepares it; into *args, by parameter, what it was given. A missing array is reported. */
+tw_status launch_arguments(tw_launch *l, struct cpu_argument **args);
 
 /* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);

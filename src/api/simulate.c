@@ -149,12 +149,10 @@ static tw_status simulate_call(void *user)
     tw_launch *l = call->launch;
     struct launch_params params;
     char why[CUDA_WHY];
-    tw_status status = launch_prepare(l);
+    struct cpu_argument *given;
+    tw_status status = launch_arguments(l, &given);
     if (status != TW_OK)
         return status;
-    const struct cpu_argument *given = launch_arguments(l);
-    if (!given)
-        return TW_BAD_ARGUMENT;
     if (!launch_params_find(l, &l->ctx->scratch, given, &params, why)) {
         diag_error(&l->ctx->diag, l->kernel->info->loc, "kernel `%s`: %s", l->kernel->info->name,
                    why);
