@@ -191,13 +191,13 @@ static void print_peers(const struct bench *b)
         "/peer: the time of the fastest of these over the kernel's, each on as many "
         "threads: ";
     for (int i = 0; i < x->count; i++)
-        if (x->list[i].library) {
+        if (x->list[i].handle) {
             printf("%s%s", before, x->list[i].name);
             before = ", ";
         }
     fputs(peers_any(x) ? "\n" : "", stdout);
     for (int i = 0; i < x->count; i++)
-        if (!x->list[i].library)
+        if (!x->list[i].handle)
             printf("%s: %s\n", x->list[i].name, x->list[i].why);
 }
 
@@ -225,7 +225,7 @@ static void json_peers(struct bench *b)
         const struct peer *p = &b->common.peers.list[i];
         json_open(j, '{');
         json_put_text(j, "name", p->name);
-        if (!p->library)
+        if (!p->handle)
             json_put_text(j, "missing", p->why);
         json_close(j, '}');
     }

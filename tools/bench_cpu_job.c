@@ -188,7 +188,7 @@ static bool open_peer(struct cpu_job *j, int i)
 {
     struct peer *peer = &j->bench->peers.list[i];
     struct peer_turn *p = &j->peers[i];
-    if (!peer->library)
+    if (!peer->handle)
         return false;
     p->c = calloc(1, tensor_bytes(&j->c->array));
     if (!p->c)
@@ -314,7 +314,7 @@ static void take_peers(struct cpu_job *j, const struct turns *x)
         const struct peer *peer = &j->bench->peers.list[i];
         struct library_row *l = &r->peers[i];
         snprintf(l->name, sizeof l->name, "%s", peer->name);
-        snprintf(l->note, sizeof l->note, "%s", *p->why || peer->library ? p->why : peer->why);
+        snprintf(l->note, sizeof l->note, "%s", *p->why || peer->handle ? p->why : peer->why);
         l->tried = p->turn.run && (!*p->why || p->turn.failed);
         if (*l->note || p->turn.failed)
             continue;

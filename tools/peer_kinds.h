@@ -12,13 +12,13 @@ struct peer_kind {
     const char *unpacked;         /* pattern below build/blas/usr/lib */
     const char *core_variable;    /* of the environment: the core that it is to be of; NULL: none */
     const char *const *cores;     /* what that may be, NULL at the end */
-    bool (*open)(struct peer *p); /* after `library` is loaded: its name; false: it is another */
+    bool (*open)(struct peer *p); /* after `handle` is loaded: its name; false: it is another */
     /* How many it runs from here on; false: it cannot be told. */
     bool (*set_threads)(struct peer *p, int threads);
     bool (*plan)(struct peer_plan *p);
 };
 
-/* Sets p->library, or p->why. */
+/* Sets p->handle, or p->why. */
 void peer_find(struct peer *p);
 /* Where it runs best as another core than it takes the machine for, sets core_variable. */
 void peer_choose_core(const struct peer_kind *kind);

@@ -8,7 +8,7 @@
 
 void *peer_symbol(const struct peer *p, const char *name)
 {
-    return p->library ? dlsym(p->library, name) : NULL;
+    return p->handle ? dlsym(p->handle, name) : NULL;
 }
 
 /* --- CBLAS --- */
@@ -173,11 +173,11 @@ static void open_one(struct peer *p, int threads)
 {
     peer_choose_core(p->kind);
     peer_find(p);
-    if (!p->library || p->kind->set_threads(p, threads))
+    if (!p->handle || p->kind->set_threads(p, threads))
         return;
     snprintf(p->why, sizeof p->why, "cannot be told to run %d thread%s", threads,
              threads == 1 ? "" : "s");
-    p->library = NULL; /* stays loaded: its threads may run */
+    p->handle = NULL; /* stays loaded: its threads may run */
 }
 
 static const struct peer_kind *find_kind(const char *name, size_t length)
@@ -215,7 +215,7 @@ bool peers_open(struct peers *x, const char *which, int threads, const char **ba
 bool peers_any(const struct peers *x)
 {
     for (int i = 0; i < x->count; i++)
-        if (x->list[i].library)
+        if (x->list[i].handle)
             return true;
     return false;
 }
@@ -234,7 +234,7 @@ bool peer_plan_open(struct peer_plan *p, struct peer *peer, const struct gemm *g
     *p = (struct peer_plan){.peer = peer, .gemm = *g, .a = a, .b = b, .c = c};
     snprintf(peer->why, sizeof peer->why, "does not multiply %s and %s to %s", tw_dtype_name(g->a),
              tw_dtype_name(g->b), tw_dtype_name(g->c));
-    return peer->library && peer->kind->plan(p);
+    return peer->handle && peer->kind->plan(p);
 }
 
 bool peer_plan_run(struct peer_plan *p)

@@ -11,7 +11,7 @@ enum { PEERS = 3 };
 
 struct peer {
     const struct peer_kind *kind;
-    void *library;  /* of dlopen; NULL: it is not here */
+    void *handle;   /* of dlopen; NULL: it is not here */
     char name[120]; /* "OpenBLAS 0.3.21 (SkylakeX)": with the core that its kernels are of */
     char why[400];  /* of what failed last, or what to do where there is no library */
     void *engine;   /* oneDNN's */

@@ -34,13 +34,13 @@ static bool try_path(struct peer *p, const char *path, bool unpacked)
         load_needed(folder);
         free(folder);
     }
-    p->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (p->library && p->kind->open(p))
+    p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (p->handle && p->kind->open(p))
         return true;
-    snprintf(p->why, sizeof p->why, "%s", p->library ? "no product in it" : dlerror());
-    if (p->library)
-        dlclose(p->library);
-    p->library = NULL;
+    snprintf(p->why, sizeof p->why, "%s", p->handle ? "no product in it" : dlerror());
+    if (p->handle)
+        dlclose(p->handle);
+    p->handle = NULL;
     return false;
 }
 
@@ -131,7 +131,7 @@ static double time_as_here(const struct peer_kind *kind)
 {
     struct peer p = {.kind = kind};
     peer_find(&p);
-    if (!p.library)
+    if (!p.handle)
         return -1;
     kind->set_threads(&p, 1);
     return time_product(&p);
