@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError", "CompileError", "DeviceArray", "Error", "Fault", "Kernel", "Message", "Module",
     "NotAssumed", "Param", "RaceError", "Unsupported", "Verdict", "WrongValues", "allclose", "bench",
-    "cdiv", "compile", "devices", "empty", "library_path", "load", "table", "to_device", "view",
+    "cdiv", "compile", "devices", "empty", "load", "native_path", "table", "to_device", "view",
 ]
 
 # --- what tilewright.h has: structs, types, statuses ---
@@ -214,7 +214,7 @@ def _library() -> Any:
     return _loaded
 
 
-def library_path() -> str:
+def native_path() -> str:
     """Where the C library was found."""
     _library()
     return _path
@@ -1422,6 +1422,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 if __name__ == "__main__":
-    print(f"tilewright {_library().tw_version().decode()}, {library_path()}")
+    print(f"tilewright {_library().tw_version().decode()}, {native_path()}")
     for _name, _description in devices():
         print(f"{_name:8} {_description}")

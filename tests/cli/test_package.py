@@ -130,7 +130,7 @@ def test_python(prefix, environment):
     """The installed file finds the installed library, and runs the installed example."""
     here = dict(environment, PYTHONPATH=f"{prefix}/share/tilewright/python")
     here.pop("TILEWRIGHT_LIBRARY", None)
-    path = run([sys.executable, "-c", "import tilewright; print(tilewright.library_path())"], env=here).strip()
+    path = run([sys.executable, "-c", "import tilewright; print(tilewright.native_path())"], env=here).strip()
     if not os.path.realpath(path).startswith(os.path.realpath(prefix)):
         fail(f"the installed tilewright.py takes {path}")
     run([sys.executable, f"{prefix}/share/tilewright/examples/python/matmul.py", "-s", "32"], env=here)
