@@ -3,8 +3,8 @@
 
     bench/kernel_table.py TILEWRIGHT [-k TEXT] [--target sm_90] [--types f32,f16] [--out FILE]
 
-Default configurations. Registers are what ptxas says, so none without it; blocks and warps on a multiprocessor follow from them,
-from threads and from shared memory. Counters are the simulator's. With a GPU there are times, of products of 4096 cubed; with
+Default configurations; of a kernel that has none of the types, its first. Registers are what ptxas says, so none without it;
+blocks and warps on a multiprocessor follow from them, from threads and from shared memory. Counters are the simulator's. With a GPU there are times, of products of 4096 cubed; with
 ncu also what the profiler counts, and how busy it finds each unit, in percent of what the unit can do (slots: issue slots of the
 warp schedulers): the busiest bounds the kernel, or, where none is as busy as BUSY, waiting does. Work of the kernel is 2·m·n·k
 (attention: 4·heads·nq·nk·d) operations; without ncu what bounds it is told from the data sheet's peaks (PEAKS). What is not known
@@ -227,8 +227,9 @@ def main():
     rows = []
     for path in sorted(glob.glob("kernels/*/*.tile")):
         for kernel in kernels(path):
-            for dtype in kernel.types:
-                if given.k in path and (dtype is None or dtype in given.types.split(",")):
+            asked = [dtype for dtype in kernel.types if dtype is None or dtype in given.types.split(",")]
+            for dtype in asked or kernel.types[:1]:
+                if given.k in path:
                     rows.append(Row(given, kernel, dtype, gpu, metrics))
     text = "\n".join([
         table(["kernel", "type", "threads", "registers", "shared bytes", "blocks", "warps", "active", "ms", "rate", *UNITS, "bound by"],
