@@ -1,8 +1,12 @@
-/* Text to runnable program: the best of 20 compilations of each file given, in milliseconds, one
- * line a file. */
+/* Text to runnable program: the best of several compilations of each file given, in milliseconds,
+ * one line a file.
+ *
+ *     speed RUNS FILE…
+ */
 #include "tilewright.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 static double seconds(void)
@@ -33,9 +37,10 @@ static tw_status prepare(tw_context *ctx, const char *path)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
+    int runs = argc > 1 ? atoi(argv[1]) : 0;
+    for (int i = 2; i < argc; i++) {
         double best = 1e9;
-        for (int run = 0; run < 20; run++) {
+        for (int run = 0; run < runs; run++) {
             tw_context *ctx;
             double start = seconds();
             if (tw_context_new(NULL, &ctx) != TW_OK)

@@ -18,7 +18,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 TARGETS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 VALUES = {"d": 64, "causal": 1, "cols": 1024, "heads": 16, "nq": 2048, "nk": 2048}  # others: 4096
 RUN_LIMIT, PTX_LIMIT = 2.0, 5.0  # ms
-RUNS, MORE_RUNS, ROUNDS = 3, 30, 5
+RUNS, MORE_RUNS, ROUNDS = 3, 20, 5
 # From the slowest products to PTX, by a library of gcc's, on an Intel Xeon (Sapphire Rapids) that does nothing else; others have fewer.
 INSTRUCTIONS_PER_MS = 9_000_000
 
@@ -43,17 +43,6 @@ def kernel_files():
     return sorted(glob.glob(os.path.join(ROOT, "kernels", "*", "*.tile")))
 
 
-def compile_times(tool):
-    """As ptx_times does."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = built(tool, folder, "speed")
-        least = {path: ms for ms, path in timed(program, *kernel_files())}
-        for _ in range(ROUNDS):
-            for ms, path in timed(program, *(path for path, ms in least.items() if ms >= RUN_LIMIT)):
-                least[path] = min(least[path], ms)
-    return least
-
-
 def counted_time(*command):
     """What the instructions of a second run are in milliseconds, whatever the machine does; infinity without valgrind."""
     if not shutil.which("valgrind"):
@@ -66,29 +55,40 @@ def counted_time(*command):
     return (count[1] - count[0]) / INSTRUCTIONS_PER_MS
 
 
-def ptx_times(tool):
-    """The least time of each; what is over the limit gets more runs, as the machine may just have been busy, and what stays over it
-    is judged by its instructions."""
-    values = ",".join(f"{name}={value}" for name, value in VALUES.items())
-    with tempfile.TemporaryDirectory() as folder:
-        program = built(tool, folder, "speed_ptx")
-        least = {what: ms for ms, what in timed(program, str(RUNS), ",".join(TARGETS), values, "", *kernel_files())}
-
-        def slow():
-            """(what, path, target)"""
-            return [(what, what.split(":")[0], what.split()[2]) for what, ms in least.items() if ms >= PTX_LIMIT]
-
-        for _ in range(ROUNDS):
-            for path, target in sorted({(path, target) for _, path, target in slow()}):
-                for ms, what in timed(program, str(MORE_RUNS), target, values, "", path):
-                    least[what] = min(least[what], ms)
-        for what, path, target in slow():
-            least[what] = min(least[what], counted_time(program, target, values, what, path))
+def least_times(limit, program, files, arguments_of):
+    """What `program RUNS ARGUMENTS… FILE…` says of each, the least of its times; what is over the limit gets more runs, as the machine
+    may just have been busy, and what stays over it is judged by its instructions. arguments_of(what): ARGUMENTS for that alone, and
+    its file; of None: for all."""
+    least = {what: ms for ms, what in timed(program, str(RUNS), *arguments_of(None), *files)}
+    for _ in range(ROUNDS):
+        for what in [what for what, ms in least.items() if ms >= limit]:
+            (ms, _what), = timed(program, str(MORE_RUNS), *arguments_of(what))
+            least[what] = min(least[what], ms)
+    for what in [what for what, ms in least.items() if ms >= limit]:
+        least[what] = min(least[what], counted_time(program, *arguments_of(what)))
     return least
 
 
+def compile_times(tool):
+    with tempfile.TemporaryDirectory() as folder:
+        return least_times(RUN_LIMIT, built(tool, folder, "speed"), kernel_files(), lambda path: [path] if path else [])
+
+
+def ptx_times(tool):
+    values = ",".join(f"{name}={value}" for name, value in VALUES.items())
+
+    def arguments_of(what):
+        if not what:
+            return [",".join(TARGETS), values, ""]
+        return [what.split()[2], values, what, what.split(":")[0]]
+
+    with tempfile.TemporaryDirectory() as folder:
+        return least_times(PTX_LIMIT, built(tool, folder, "speed_ptx"), kernel_files(), arguments_of)
+
+
 def slower_than_c(tool):
-    """Lines of bench/cpu_loops.c, as docs/cpu-engine.md builds it, that are slower than its first."""
+    """Lines of bench/cpu_loops.c, as docs/cpu-engine.md builds it, that are slower than its first; all are ten times as fast, so that
+    no load makes up for it."""
     library = os.path.join(os.path.dirname(os.path.abspath(tool)), "libtilewright.a")
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "cpu_loops")
