@@ -78,6 +78,7 @@ struct deferral {
     uint32_t deferred;               /* struct dot_deferred */
     struct value value;              /* of it */
     const struct stmt *store;        /* behind the loop, which stores the sum; NULL: none */
+    const struct access *to;         /* its target, if that is known here; else NULL */
     const struct dot_detail *detail; /* once compiled */
 };
 

@@ -96,6 +96,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->b = dot_operand(c, e, 1, d, &b);
     d->deferred = defers ? c->deferral->deferred : NO_SLOT;
     d->stored = defers && c->deferral->store;
+    d->to = defers ? c->deferral->to : NULL;
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);
@@ -139,6 +140,45 @@ static bool may_defer(const struct compiler *c, const struct stmt *loop, const s
            2;
 }
 
+struct assignment {
+    const struct sym *sym;
+    bool found;
+};
+
+static void find_assignment(void *user, struct stmt *s)
+{
+    struct assignment *a = user;
+    a->found |= s->kind == STMT_ASSIGN && s->target->sym == a->sym;
+}
+
+/* Is it the same in front of the loop as behind it, and no fault? */
+static bool is_settled(const struct stmt *loop, const struct expr *e)
+{
+    struct assignment a = {.sym = e->sym};
+    switch (e->op) {
+    case OP_LITERAL:
+    case OP_BLOCK:
+    case OP_GRID: return true;
+    case OP_REF:
+        stmt_walk(loop->body, find_assignment, &a);
+        stmt_walk(loop->step, find_assignment, &a);
+        return !a.found;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL: return is_settled(loop, e->args[0]) && is_settled(loop, e->args[1]);
+    case OP_CAST: return is_settled(loop, e->args[0]);
+    default: return false;
+    }
+}
+
+static bool has_settled_place(const struct stmt *loop, const struct expr *target)
+{
+    for (int i = 0; i < target->indices; i++)
+        if (target->index[i].value && !is_settled(loop, target->index[i].value))
+            return false;
+    return true;
+}
+
 void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d)
 {
     *d = (struct deferral){.deferred = NO_SLOT, .outer = c->deferral};
@@ -158,6 +198,8 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
     if (fresh) {
         c->fresh.loop = NULL;
         d->store = c->fresh.store;
+        if (d->store && has_settled_place(loop, d->store->target))
+            d->to = access_new(c, d->store->target);
     }
 }
 

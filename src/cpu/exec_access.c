@@ -112,6 +112,11 @@ static void clip(int64_t start, int64_t count, int64_t extent, int64_t *low, int
     *high = count < extent - *low + (*low - start) ? start + count : extent;
 }
 
+int64_t access_start(const struct frame *f, const struct access *a, int axis)
+{
+    return index_value(frame_at(f, a->axis[axis].at), a->axis[axis].wide, 0);
+}
+
 bool access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box)
 {
     const int64_t *extent = access_extents(f, a);

@@ -23,8 +23,9 @@ static bool find_operand(struct frame *f, const struct dot_operand *o, struct lo
     return true;
 }
 
-/* Where a sum goes when it is complete; to == NULL: nowhere else. */
+/* What is needed of a sum, and where it goes when it is complete; to == NULL: nowhere else. */
 struct dot_target {
+    size_t rows, columns;
     void *to;
     size_t step;
 };
@@ -41,21 +42,50 @@ static void add_product(void *sum, const struct dot_detail *d, struct dot_deferr
                             .fresh = p->fresh,
                             .out = out.to,
                             .out_step = out.step};
-    d->dot(sum, p->a, p->b, d->m, d->n, p->depth / pair, &s);
+    d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, &s);
     p->fresh = false;
     p->depth = 0;
 }
 
-static void flush(void *sum, const struct dot_detail *d, struct dot_deferred *p)
+static struct dot_target whole_sum(const struct dot_detail *d)
+{
+    return (struct dot_target){.rows = d->m, .columns = d->n};
+}
+
+/* How many of n lines from where the access starts along an axis are inside; n if it starts in
+ * front of the first. */
+static size_t lines_inside(const struct frame *f, const struct access *a, int axis, size_t n)
+{
+    int64_t start = access_start(f, a, axis), inside = access_extents(f, a)[axis] - start;
+    if (start < 0 || inside >= (int64_t)n)
+        return n;
+    return inside > 0 ? (size_t)inside : 0;
+}
+
+/* What the store behind the loop will take. */
+static struct dot_target stored_sum(const struct frame *f, const struct dot_detail *d)
+{
+    const struct access *to = d->to;
+    struct dot_target out = whole_sum(d);
+    if (to && to->axis[to->rank - 2].kind == IX_SLICE && to->axis[to->rank - 1].kind == IX_SLICE) {
+        out.rows = lines_inside(f, to, to->rank - 2, d->m);
+        out.columns = lines_inside(f, to, to->rank - 1, d->n);
+    }
+    return out;
+}
+
+static void flush(const struct frame *f, void *sum, const struct dot_detail *d,
+                  struct dot_deferred *p)
 {
     if (p->depth > 0)
-        add_product(sum, d, p, NULL, (struct dot_target){0});
+        add_product(sum, d, p, NULL, stored_sum(f, d));
 }
 
 /* The same behind the last product; `bytes` of the sum. */
 static void flush_last(void *sum, const struct dot_detail *d, struct dot_deferred *p, size_t bytes)
 {
-    flush(sum, d, p);
+    if (p->depth > 0)
+        add_product(sum, d, p, NULL, whole_sum(d));
     if (p->fresh)
         memset(sum, 0, bytes);
     p->fresh = false;
@@ -73,8 +103,8 @@ void step_dot_fresh(struct frame *f, const struct instr *in)
     *(struct dot_deferred *)frame_at(f, in->dst) = (struct dot_deferred){.fresh = true};
 }
 
-/* Whether a product can write the box: all of it inside, rows dense, and none of them where the
- * left operand is read, which may be a view. (Arrays must not overlap so; a block that has them
+/* Whether a product can write the box: it begins inside, rows are dense, and none of them is where
+ * the left operand is read, which may be a view. (Arrays must not overlap so; a block that has them
  * do it gets what it gets when it stores behind its loop.) */
 static bool takes_sums(const struct frame *f, const struct dot_detail *d,
                        const struct dot_deferred *p, const struct access *a, const struct box *box,
@@ -84,17 +114,16 @@ static bool takes_sums(const struct frame *f, const struct dot_detail *d,
     int row = a->rank - 2;
     int64_t offset = 0;
     for (int i = 0; i < a->rank; i++) {
-        int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
-        bool is_axis = i >= row;
-        if ((a->axis[i].kind == IX_SLICE) != is_axis || box->low[i] != box->start[i] ||
-            box->high[i] - box->low[i] != extent)
+        if ((a->axis[i].kind == IX_SLICE) != (i >= row) || box->low[i] != box->start[i])
             return false;
         offset += box->low[i] * stride[i];
     }
     if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < (int64_t)d->n)
         return false;
     unsigned char *to = access_base(f, a) + offset * (int64_t)a->size;
-    *out = (struct dot_target){to, (size_t)stride[row]};
+    *out = (struct dot_target){(size_t)(box->high[row] - box->low[row]),
+                               (size_t)(box->high[row + 1] - box->low[row + 1]), to,
+                               (size_t)stride[row]};
     const unsigned char *end = to + (d->m * out->step + d->n) * a->size,
                         *read_end = p->a + (d->m * p->a_step + p->depth) * d->size;
     return (uintptr_t)end <= (uintptr_t)p->a || (uintptr_t)read_end <= (uintptr_t)to;
@@ -130,6 +159,22 @@ static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
            next->b == p->b + p->depth * d->width * d->size;
 }
 
+static size_t shown_depth(const struct frame *f, const struct packed_state *state)
+{
+    int axis = f->program->packed[state->fill->cache].depth_axis;
+    return state->box.empty ? 0 : (size_t)(state->box.high[axis] - state->box.start[axis]);
+}
+
+/* How much of the depth of two tiles is beyond what they show: zeros on both sides, which change
+ * nothing but a sum of -0, and that the first of them does. */
+static size_t spare_depth(const struct frame *f, size_t k, const struct packed_state *a,
+                          const struct packed_state *b)
+{
+    size_t left = shown_depth(f, a), right = shown_depth(f, b), shown = left > right ? left : right;
+    size_t pair = a->fill->tile->form.paired ? 2 : 1, added = (shown / pair + 1) * pair;
+    return added < k ? k - added : 0;
+}
+
 /* Adds the deferred product if it cannot get deeper, unless it is to be stored presently. */
 static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p)
 {
@@ -140,7 +185,7 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
     if (prefetch_beyond(&list, f, p->states) || !d->stored) {
         if (list.count == 0)
             prefetch_next(&list, f, p->states, NULL);
-        add_product(frame_at(f, in->dst), d, p, &list, (struct dot_target){0});
+        add_product(frame_at(f, in->dst), d, p, &list, stored_sum(f, d));
     }
 }
 
@@ -155,14 +200,16 @@ void step_dot(struct frame *f, const struct instr *in)
         return;
     void *sum = frame_at(f, in->dst);
     if (d->deferred == NO_SLOT) {
-        flush(sum, d, &next);
+        flush(f, sum, d, &next);
         return;
     }
     struct dot_deferred *p = frame_at(f, d->deferred);
+    if (a && b)
+        next.depth -= spare_depth(f, d->k, a, b);
     if (a && b && continues(d, p, &next)) {
         p->depth += next.depth;
     } else {
-        flush(sum, d, p);
+        flush(f, sum, d, p);
         next.fresh = p->fresh;
         *p = next;
     }
@@ -171,7 +218,7 @@ void step_dot(struct frame *f, const struct instr *in)
     if (a && b)
         flush_if_deep(f, in, p);
     else /* the block's own memory may get something else before long */
-        flush(sum, d, p);
+        flush(f, sum, d, p);
 }
 
 /* --- a small product for each lane --- */

@@ -108,7 +108,8 @@ struct dot_detail {
     size_t width;            /* of a panel */
     bool in_pairs;           /* operands are bf16, pairs of them elements to the routine */
     uint32_t deferred;       /* struct dot_deferred; NO_SLOT: products are added at once */
-    bool stored;             /* step_dot_store stores the sum, and nothing else reads it */
+    bool stored;             /* step_dot_store stores the sum, and nothing else reads it: */
+    const struct access *to; /* there; NULL: not known yet */
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
@@ -472,6 +473,8 @@ step_fn step_print;
 /* exec_access.c: the box of a uniform access with the indices that the frame holds now. false: a
  * fault. */
 bool access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box);
+/* Where it starts along an axis that has an index. */
+int64_t access_start(const struct frame *f, const struct access *a, int axis);
 unsigned char *access_base(const struct frame *f, const struct access *a);
 const int64_t *access_extents(const struct frame *f, const struct access *a);
 const int64_t *access_strides(const struct frame *f, const struct access *a);

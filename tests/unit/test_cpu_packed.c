@@ -4,6 +4,7 @@
  */
 #include "cpu_helper.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,11 +21,29 @@ struct outcome {
     unsigned char c[ARRAY];
 };
 
+static double usual(size_t i)
+{
+    return (double)(i * 37 % 101) / 7 - 6;
+}
+
+static double sometimes_infinite(size_t i)
+{
+    return i * 37 % 101 == 100 ? INFINITY : usual(i);
+}
+
+/* Products of two are too small for f32, and most of them below zero. */
+static double tiny(size_t i)
+{
+    return i % 3 == 1 ? 1e-30 : -1e-30;
+}
+
+static double (*element)(size_t i) = usual; /* of an array */
+
 static void fill(const struct param *p, unsigned char *data)
 {
     enum dtype t = p->sym->type.dtype;
     for (size_t i = 0; i < ARRAY / dtype_size(t); i++)
-        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 7 - 6);
+        dtype_store_f64(t, data + i * dtype_size(t), element(i));
 }
 
 /* *packed: how many tiles the engine packs. */
@@ -285,6 +304,48 @@ static void sums_are_stored_as_written(void **state)
     }
 }
 
+#define EDGED(views, step, place)                                                                  \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(3, 3) warps(1)\n{\n" views           \
+    "i32 i = block.x * 12, j = block.y * 20, q = j;\nreg f32 acc[12][20] = 0;\n"                   \
+    "for (i32 p = 0; p < n; p += 24) {\n"                                                          \
+    "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"                \
+    "acc += dot(ra, rb);\n" step "}\nC" place " = acc;\n}\n"
+
+/* Tiles that reach beyond their views, along each axis and not all as far. */
+static void edges_are_the_same(void **state)
+{
+    static const char *const texts[] = {
+        EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "", "[i +: 12][j +: 20]"),
+        /* the sum's view is smaller than the operands', and larger */
+        EDGED("global f32 A[36][n] = a, B[n][60] = b, C[25][30] = c;\n", "", "[i +: 12][j +: 20]"),
+        EDGED("global f32 A[26][n] = a, B[n][41] = b, C[35][59] = c;\n", "", "[i +: 12][j +: 20]"),
+        /* one operand ends before the other */
+        EDGED("global f32 A[27][n] = a, B[n / 2][45] = b, C[27][45] = c;\n", "",
+              "[i +: 12][j +: 20]"),
+        EDGED("global f32 A[27][n - 3] = a, B[n][45] = b, C[27][45] = c;\n", "",
+              "[i +: 12][j +: 20]"),
+        /* where the sum goes is known in front of the loop, or it is not, or it begins outside */
+        EDGED("global f32 A[27][n] = a, B[n][45] = b, C[2][27][45] = c;\n", "",
+              "[1][2 * i - 5 +: 12][j + i +: 20]"),
+        EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "q = q + 1;\n",
+              "[i +: 12][q +: 20]"),
+        EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "",
+              "[i + 5 +: 12][j - 7 +: 20]"),
+        EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "",
+              "[i +: 12][j +: 20 inside]"),
+    };
+    static double (*const elements[])(size_t i) = {usual, sometimes_infinite, tiny};
+    static const int64_t depths[] = {25, 530};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts * 6; i++) {
+        uint32_t packed;
+        element = elements[i % 3];
+        expect_same(texts[i / 6], depths[i / 3 % 2], &packed);
+        assert_int_equal(packed, 2);
+    }
+    element = usual;
+}
+
 /* A block that writes its sums to what it read its left operand from: all is read before. */
 static void sums_may_go_where_operands_came_from(void **state)
 {
@@ -392,6 +453,7 @@ int main(void)
         cmocka_unit_test(deep_products_are_the_same),
         cmocka_unit_test(sums_begin_as_declared),
         cmocka_unit_test(sums_are_stored_as_written),
+        cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(random_products_are_the_same),
     };
