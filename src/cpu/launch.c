@@ -252,7 +252,6 @@ struct pool {
     struct worker *workers;
     int count;
     _Atomic int64_t next; /* the next block to hand out */
-    int64_t share;        /* so many at a time */
     atomic_bool manned;   /* there was memory for a frame at least once */
 };
 
@@ -302,22 +301,25 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
 }
 
 /* Several blocks are taken at once where that cannot matter to others: what is shared is touched
- * less often, and every time the processor first ends the stores that it has under way. Blocks that
- * wait for lower ones are taken one by one, so that all lower ones run. */
-static int64_t blocks_at_once(const struct launch_state *l, int workers)
+ * less often, and every time the processor first ends the stores that it has under way. The fewer
+ * are left, the fewer at once, so that all workers end together (Polychronopoulos and Kuck, "Guided
+ * Self-Scheduling", 1987). Blocks that wait for lower ones are taken one by one, so that all lower
+ * ones run. */
+static int64_t blocks_at_once(const struct pool *pool, int64_t next)
 {
-    enum { MOST = 16, TURNS = 8 };
-    int64_t share = l->blocks / ((int64_t)workers * TURNS);
-    return l->program->has_locks || share < 1 ? 1 : share < MOST ? share : MOST;
+    enum { MOST = 16, TURNS = 4 };
+    int64_t share = (pool->launch->blocks - next) / ((int64_t)pool->count * TURNS);
+    return pool->launch->program->has_locks || share < 1 ? 1 : share < MOST ? share : MOST;
 }
 
 /* The next block, or one beyond the last. */
 static int64_t take_block(struct pool *pool, struct worker *w)
 {
     if (w->first == w->end) {
-        atomic_store(&w->current, atomic_load(&pool->next));
-        w->first = atomic_fetch_add(&pool->next, pool->share);
-        w->end = w->first + pool->share;
+        int64_t next = atomic_load(&pool->next), share = blocks_at_once(pool, next);
+        atomic_store(&w->current, next);
+        w->first = atomic_fetch_add(&pool->next, share);
+        w->end = w->first + share;
         atomic_store(&w->current, w->first);
     }
     return w->first++;
@@ -376,7 +378,6 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
     struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
     pool.workers = arena_array(a, struct worker, pool.count);
     atomic_init(&pool.next, 0);
-    pool.share = blocks_at_once(l, pool.count);
     atomic_init(&pool.manned, false);
     for (int i = 0; i < pool.count; i++) {
         pool.workers[i].fault_id = INT64_MAX;
