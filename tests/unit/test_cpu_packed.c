@@ -334,13 +334,15 @@ static void edges_are_the_same(void **state)
         EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "",
               "[i +: 12][j +: 20 inside]"),
     };
-    static double (*const elements[])(size_t i) = {usual, sometimes_infinite, tiny};
-    static const int64_t depths[] = {25, 530};
+    static const struct {
+        double (*element)(size_t i);
+        int64_t depth;
+    } cases[] = {{usual, 25}, {sometimes_infinite, 25}, {tiny, 25}, {usual, 530}};
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts * 6; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts * 4; i++) {
         uint32_t packed;
-        element = elements[i % 3];
-        expect_same(texts[i / 6], depths[i / 3 % 2], &packed);
+        element = cases[i % 4].element;
+        expect_same(texts[i / 4], cases[i % 4].depth, &packed);
         assert_int_equal(packed, 2);
     }
     element = usual;
