@@ -1,7 +1,7 @@
 /* Varying accesses with indices that are affine in the thread's index: where each lane's element
  * lies is a nest of strides. If the lanes that run are all lanes or a rectangle of them, and the
  * extremes of their indices lie inside, the elements are copied by the nest; otherwise lane by lane
- * (exec_access.c), which finds the lane at fault.
+ * (exec_lanes.c), which finds the lane at fault.
  */
 #include "cpu/program.h"
 

@@ -454,7 +454,9 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
     step_assume, step_stuck;
 /* exec_access.c */
-step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
+step_fn step_load, step_store, step_shared_poison;
+/* exec_lanes.c */
+step_fn step_load_lanes, step_store_lanes;
 /* exec_strided.c */
 step_fn step_load_strided, step_load_masked, step_store_strided;
 step_fn step_move; /* jumps if it did it, else goes on to the load and the store */
@@ -481,8 +483,14 @@ void box_load(struct frame *f, const struct access *a, const struct box *box, vo
               const void *otherwise);
 void box_store(struct frame *f, const struct access *a, const struct box *box, const void *data,
                const uint8_t *mask);
-/* Element offsets of a varying access, by lane, for element `coordinate` of the result (a position
- * along each axis). In `valid` the lanes that run and lie inside. false: a fault was noted. */
+/* An axis inside of those that the nest has; it becomes one with the last where that can be. */
+void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
+/* For a nest that writes each element once: where rows become columns, these two axes are put last,
+ * as copy_once wants them. */
+void nest_settle(struct nest *nest);
+/* exec_lanes.c: element offsets of a varying access, by lane, for element `coordinate` of the
+ * result (a position along each axis). In `valid` the lanes that run and lie inside. false: a fault
+ * was noted. */
 struct lane_offsets {
     unsigned char *memory; /* what offset 0 means */
     void *off;             /* i32 when narrow, else i64; 0 for lanes that are not valid */
@@ -494,11 +502,6 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
                          const int64_t *coordinate, struct lane_offsets *out);
 /* The next coordinate of the result; false after the last. Start with all 0. */
 bool access_next(const struct access *a, int64_t *coordinate);
-/* An axis inside of those that the nest has; it becomes one with the last where that can be. */
-void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
-/* For a nest that writes each element once: where rows become columns, these two axes are put last,
- * as copy_once wants them. */
-void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
