@@ -300,8 +300,7 @@ static int64_t box_loaded_first(const struct access *a, const struct box *box)
     return box->high[last] - box->low[last];
 }
 
-static const unsigned char *box_start(const struct frame *f, const struct access *a,
-                                      const struct box *box)
+unsigned char *box_start(const struct frame *f, const struct access *a, const struct box *box)
 {
     const int64_t *stride = access_strides(f, a);
     int64_t offset = 0;

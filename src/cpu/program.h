@@ -477,6 +477,8 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
 unsigned char *access_base(const struct frame *f, const struct access *a);
 const int64_t *access_extents(const struct frame *f, const struct access *a);
 const int64_t *access_strides(const struct frame *f, const struct access *a);
+/* Where the box's first element inside lies, of an access to memory without lanes. */
+unsigned char *box_start(const struct frame *f, const struct access *a, const struct box *box);
 /* Moves the elements of a box between its memory and dense `data`; a load fills the rest with
  * *otherwise (NULL: 0). */
 void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
