@@ -1,5 +1,5 @@
-/* Steps that load and store where lanes differ in what they access: an offset for each lane, made an
- * axis at a time, then gathered or scattered (or, exec_strided.c, copied by strides). */
+/* Steps that load and store where lanes differ in what they access: an offset for each lane, made
+ * an axis at a time, then gathered or scattered (or, exec_strided.c, copied by strides). */
 #include "cpu/exec_access.h"
 
 /* --- an offset for each lane --- */

@@ -434,9 +434,7 @@ void step_strips(struct frame *f, const struct instr *in)
     s.n = (size_t)d->extent[d->rank - 1];
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
-    unsigned char *to = frame_at(f, in->dst);
-    if (d->late && f->late_turn)
-        to += (s.n * d->size + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+    unsigned char *to = frame_at(f, d->late && f->late_turn ? in->a : in->dst);
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
     for (int axis = 0; axis < d->rank - 1; axis++)
