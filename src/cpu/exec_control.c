@@ -50,9 +50,7 @@ void step_jump_unless(struct frame *f, const struct instr *in)
 
 static int64_t mask_running(const struct frame *f, uint32_t mask)
 {
-    struct mask_header header;
-    memcpy(&header, f->memory + mask, sizeof header);
-    return header.running;
+    return frame_mask_header(f, mask).running;
 }
 
 static void mask_set_running(struct frame *f, uint32_t mask, int64_t running)

@@ -406,14 +406,19 @@ static inline void *frame_at(const struct frame *f, uint32_t at)
     return f->memory + at;
 }
 
+static inline struct mask_header frame_mask_header(const struct frame *f, uint32_t mask)
+{
+    struct mask_header header;
+    memcpy(&header, f->memory + mask, sizeof header);
+    return header;
+}
+
 /* The mask's bytes, NULL when all lanes run: that there is no mask, or that it is full. */
 static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
 {
-    if (mask == NO_SLOT)
+    if (mask == NO_SLOT || frame_mask_header(f, mask).running == (int64_t)f->program->lanes)
         return NULL;
-    struct mask_header header;
-    memcpy(&header, f->memory + mask, sizeof header);
-    return header.running == (int64_t)f->program->lanes ? NULL : f->memory + mask + MASK_HEADER;
+    return f->memory + mask + MASK_HEADER;
 }
 
 bool frame_init(struct frame *f, const struct launch_state *launch);
