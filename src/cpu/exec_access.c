@@ -102,8 +102,8 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
         box->gather[i] = axis->kind == IX_GATHER ? values : NULL;
         int64_t start = values && !box->gather[i] ? index_value(values, axis->wide, 0) : 0;
         box->start[i] = start;
-        if (start >= 0 && axis->extent <= extent[i] - start &&
-            !box->gather[i]) { /* nearly always */
+        bool fits = !box->gather[i] && start >= 0 && axis->extent <= extent[i] - start;
+        if (fits) { /* nearly always */
             box->low[i] = start;
             box->high[i] = start + axis->extent;
             box->empty |= axis->extent <= 0;

@@ -112,8 +112,8 @@ struct dot_detail {
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
-    uint32_t lanes, a_lanes,
-        b_lanes;     /* a row of lanes for each element; operands of one lane are spread */
+    /* A row of lanes for each element; operands of one lane are spread. */
+    uint32_t lanes, a_lanes, b_lanes;
     uint32_t spread; /* lanes * 2 elements of scratch */
 };
 struct dot_store_detail {
@@ -325,8 +325,8 @@ enum frame_state { FRAME_READY, FRAME_WAITING, FRAME_DONE, FRAME_FAULT, FRAME_ST
  * of them inside. */
 struct box {
     int64_t start[MAX_RANK]; /* index of the access's first element, inside or not */
-    int64_t low[MAX_RANK],
-        high[MAX_RANK];           /* half-open, within the memory; of a gather: all of the axis */
+    /* Half-open, within the memory; of a gather: all of the axis. */
+    int64_t low[MAX_RANK], high[MAX_RANK];
     const void *gather[MAX_RANK]; /* i32 or i64 indices of a gather axis */
     bool empty;                   /* nothing lies inside */
 };
