@@ -110,7 +110,7 @@ struct compiler {
     int64_t split; /* thread.x of blocks of one axis is taken apart by this; 0: it is not */
     uint32_t async_buffer;
     const struct expr *late_target; /* of a store that may end after the block; NULL: none */
-    uint32_t late_at;               /* its row */
+    uint32_t late_at[2];            /* its row: one leaves while the other is made */
     bool plain;                     /* no short cuts */
     bool first_lane;   /* what is compiled now is the value in the first lane, uniform */
     int unrolling;     /* loops around */
@@ -125,7 +125,7 @@ struct compiler {
     struct {
         const struct stmt *loop; /* its sum is not set to 0, but begins with its first product */
         struct value sum;
-        uint32_t deferred;        /* struct deferral: it outlives the loop, */
+        uint32_t deferred;        /* struct dot_deferred: it outlives the loop, */
         const struct stmt *store; /* for this one */
     } fresh;
     struct deferral complete; /* a loop just compiled, whose sum is still to be stored */
@@ -212,6 +212,7 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
 /* A store of a row as the last statement of a block may end while the next block runs: sets aside
  * memory for it. */
 void note_late_store(struct compiler *c);
+/* false: it is too much for one step; nothing was made. */
 bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* Is e a reduction of the rows of a chain? */
 bool reduce_takes_chain(const struct compiler *c, const struct expr *e);

@@ -384,11 +384,12 @@ static void place_leaves(struct chain *ch)
 /* Is the leaf elsewhere in another strip? */
 static bool is_moving(const struct strip_detail *d, const struct strip_leaf *leaf)
 {
-    bool moving = leaf->way != LEAF_FIXED;
-    for (int axis = 0; axis < d->rank && leaf->way == LEAF_ONE; axis++)
+    if (leaf->way != LEAF_ONE)
+        return leaf->way != LEAF_FIXED;
+    for (int axis = 0; axis < d->rank; axis++)
         if (leaf->stride[axis] != 0)
             return true;
-    return moving && leaf->way != LEAF_ONE;
+    return false;
 }
 
 static void keep_leaves(struct chain *ch)
@@ -416,8 +417,8 @@ static void chain_begin(struct chain *ch, struct compiler *c, const struct type 
     ch->top = c->top;
 }
 
-/* Whether the chain was too much for one step: what was made for it is taken back. */
-static bool chain_is_full(struct chain *ch)
+/* Takes back what was made for a chain that was too much for one step. false: it was not. */
+static bool chain_undo_full(struct chain *ch)
 {
     if (ch->full) {
         ch->compiler->code.count = ch->code;
@@ -454,7 +455,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
     uint32_t top = c->top;
     chain_begin(&ch, c, &e->type);
     chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
-    if (chain_is_full(&ch)) { /* very deep: an operation a step */
+    if (chain_undo_full(&ch)) { /* very deep: an operation a step */
         c->unchained++;
         to = compile_expr(c, e, &to);
         c->unchained--;
@@ -503,8 +504,8 @@ void note_late_store(struct compiler *c)
         !store_takes_chain(c, target, last->value))
         return;
     c->late_target = target;
-    c->late_at = memory_new(c, bytes);
-    memory_new(c, bytes); /* one leaves while the other is made */
+    for (int i = 0; i < 2; i++)
+        c->late_at[i] = memory_new(c, bytes);
 }
 
 /* The chain's last operation makes its value at instr.dst. */
@@ -522,7 +523,7 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
     chain_begin(&ch, c, &value->type);
     struct strip_detail *d = ch.detail;
     d->last = chain_operand(&ch, value, t).slot;
-    if (chain_is_full(&ch))
+    if (chain_undo_full(&ch))
         return false;
     d->size = (uint32_t)dtype_size(t);
     struct access *a = access_new(c, target);
@@ -536,8 +537,10 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
         end_in_row(&ch);
     lay_loops(&ch, AXES_KEEP);
     struct instr *in = chain_end(&ch);
-    if (d->late)
-        in->dst = c->late_at;
+    if (d->late) {
+        in->dst = c->late_at[0];
+        in->a = c->late_at[1];
+    }
     c->top = top;
     return true;
 }
@@ -560,7 +563,7 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
     chain_begin(&ch, c, t);
     struct strip_detail *d = ch.detail;
     d->last = chain_operand(&ch, e->args[0], to->dtype).slot;
-    if (chain_is_full(&ch)) {
+    if (chain_undo_full(&ch)) {
         *x = value_convert(c, compile_expr(c, e->args[0], NULL), to->dtype);
         return false;
     }

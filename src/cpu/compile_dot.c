@@ -64,6 +64,13 @@ static void emit_dot(struct compiler *c, const struct value *sum, const struct v
     in->b = b->at;
 }
 
+static void emit_zero(struct compiler *c, const struct value *v)
+{
+    struct instr *in = emit_step(c, step_zero);
+    in->dst = v->at;
+    in->n = (uint32_t)value_bytes(v);
+}
+
 static bool lies_in(const struct value *a, const struct value *b)
 {
     return a->at >= b->at && a->at < b->at + value_bytes(b);
@@ -104,9 +111,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
         struct value start = compile_expr(c, e->args[2], NULL);
         value_transfer(c, &sum, &start);
     } else {
-        struct instr *in = emit_step(c, step_zero);
-        in->dst = sum.at;
-        in->n = (uint32_t)value_bytes(&sum);
+        emit_zero(c, &sum);
     }
     emit_dot(c, &sum, &a, &b, d, compute);
     if (defers) {
@@ -296,8 +301,6 @@ void sum_settle(struct compiler *c, const struct stmt *loop)
 {
     if (c->fresh.loop != loop)
         return;
-    struct instr *in = emit_step(c, step_zero);
-    in->dst = c->fresh.sum.at;
-    in->n = (uint32_t)value_bytes(&c->fresh.sum);
+    emit_zero(c, &c->fresh.sum);
     c->fresh.loop = NULL;
 }

@@ -115,7 +115,7 @@ int64_t thread_divisor(const struct compiler *c, const struct expr *e)
     if (!power)
         return n.i;
     if (e->op == OP_SHR)
-        return n.i < 10 ? (int64_t)1 << n.i : 0;
+        return n.i < 10 ? (int64_t)1 << n.i : 0; /* a block has at most 2^10 threads */
     return (n.i & (n.i + 1)) == 0 ? n.i + 1 : 0;
 }
 

@@ -50,9 +50,7 @@ void step_jump_unless(struct frame *f, const struct instr *in)
 
 static int64_t mask_running(const struct frame *f, uint32_t mask)
 {
-    struct mask_header header;
-    memcpy(&header, f->memory + mask, sizeof header);
-    return header.running;
+    return frame_mask_header(f, mask).running;
 }
 
 static void mask_set_running(struct frame *f, uint32_t mask, int64_t running)
@@ -130,8 +128,8 @@ static int64_t quotient_down(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* The rectangle of lanes for which all tests hold; high <= low: none. false: some value wraps, so
- * that they need not be a rectangle. */
+/* The rectangle of lanes for which all tests hold; high <= low: none. false: they need not be one,
+ * as some value wraps, or some but not all lanes pass a test of thread.x taken apart. */
 static bool test_box(const struct frame *f, const struct box_detail *d, int64_t low[2],
                      int64_t high[2])
 {
@@ -152,7 +150,8 @@ static bool test_box(const struct frame *f, const struct box_detail *d, int64_t 
         int64_t step = t->step[axis] - t->step_b[axis], first = less ? a - b : b - a;
         step = less ? step : -step;
         first -= t->op == OP_LE || t->op == OP_GE;
-        if (t->step[0] != t->step_b[0] && t->step[1] != t->step_b[1]) {
+        bool apart = t->step[0] != t->step_b[0] && t->step[1] != t->step_b[1];
+        if (apart) { /* thread.x is: the lanes in their order */
             int64_t last = first + step * ((int64_t)f->program->lanes - 1);
             if (first >= 0 && last >= 0)
                 high[0] = 0;

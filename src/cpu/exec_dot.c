@@ -104,27 +104,23 @@ void step_dot_fresh(struct frame *f, const struct instr *in)
 }
 
 /* Whether a product can write the box: it begins inside, rows are dense, and none of them is where
- * the left operand is read, which may be a view. (Arrays must not overlap so; a block that has them
- * do it gets what it gets when it stores behind its loop.) */
+ * the left operand is read, which may be a view. (What a kernel writes must not overlap what it
+ * reads; where it does, a block gets what it would if it stored behind its loop.) */
 static bool takes_sums(const struct frame *f, const struct dot_detail *d,
                        const struct dot_deferred *p, const struct access *a, const struct box *box,
                        struct dot_target *out)
 {
     const int64_t *stride = access_strides(f, a);
     int row = a->rank - 2;
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++) {
+    int64_t rows = box->high[row] - box->low[row], columns = box->high[row + 1] - box->low[row + 1];
+    for (int i = 0; i < a->rank; i++)
         if ((a->axis[i].kind == IX_SLICE) != (i >= row) || box->low[i] != box->start[i])
             return false;
-        offset += box->low[i] * stride[i];
-    }
-    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < (int64_t)d->n)
+    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns)
         return false;
-    unsigned char *to = access_base(f, a) + offset * (int64_t)a->size;
-    *out = (struct dot_target){(size_t)(box->high[row] - box->low[row]),
-                               (size_t)(box->high[row + 1] - box->low[row + 1]), to,
-                               (size_t)stride[row]};
-    const unsigned char *end = to + (d->m * out->step + d->n) * a->size,
+    unsigned char *to = box_start(f, a, box);
+    *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row]};
+    const unsigned char *end = to + (out->rows * out->step + out->columns) * a->size,
                         *read_end = p->a + (d->m * p->a_step + p->depth) * d->size;
     return (uintptr_t)end <= (uintptr_t)p->a || (uintptr_t)read_end <= (uintptr_t)to;
 }

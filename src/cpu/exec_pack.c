@@ -187,16 +187,13 @@ void pack_box(const struct frame *f, const struct packed_fill *fill, const struc
     w.size_from = (int64_t)dtype_size(form->from);
     w.width = (int64_t)w.set->dot->width[compute_of(form->to)];
     w.convert = form->from == form->to ? NULL : w.set->convert->convert[form->to][form->from];
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++)
-        offset += box->low[i] * view->stride[i];
     for (int i = 0; i < 2; i++) {
         w.low[i] = box->empty ? 0 : box->low[axis[i]] - box->start[axis[i]];
         w.high[i] = box->empty ? 0 : box->high[axis[i]] - box->start[axis[i]];
     }
     w.line = view->stride[axis[0]];
     w.deep = view->stride[axis[1]];
-    w.from = box->empty ? NULL : view->base + offset * w.size_from;
+    w.from = box->empty ? NULL : box_start(f, a, box);
     if (form->side == PACKED_LEFT)
         pack_left(&w);
     else

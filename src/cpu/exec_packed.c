@@ -96,12 +96,9 @@ static bool read_in_place(const struct frame *f, struct packed_state *state)
         box->high[lines] - box->low[lines] < form->lines ||
         box->high[depth] - box->low[depth] < form->depth)
         return false;
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++)
-        offset += box->low[i] * view->stride[i];
     state->kind = PACKED_SHARED;
     state->cached = false;
-    state->data = view->base + offset * size;
+    state->data = box_start(f, a, box);
     state->step = step;
     return true;
 }

@@ -5,8 +5,9 @@
 
 #include "cpu/program.h"
 
-/* Depth of a product at which sums are added: columns of b for one block of registers and as much
- * depth stay in the first cache. */
+/* Depth of a product at which sums are added. A panel of b of that depth, 64 KiB of f32, stays in
+ * the second cache; half of it would in the first, but sums were read and written twice as often,
+ * which is slower. */
 #define DOT_MOST_DEPTH ((size_t)512)
 
 /* exec_packed.c: the stage that `to` names now; NULL: a fault was noted. */

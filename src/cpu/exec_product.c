@@ -57,12 +57,10 @@ struct product_start {
 static bool running_box(const struct frame *f, uint32_t mask, struct lane_box *box)
 {
     const uint32_t *threads = f->program->threads;
-    struct mask_header header;
     *box = (struct lane_box){{0, 0}, {(uint16_t)threads[0], (uint16_t)threads[1]}};
     if (!frame_mask(f, mask))
         return true;
-    memcpy(&header, f->memory + mask, sizeof header);
-    *box = header.box;
+    *box = frame_mask_header(f, mask).box;
     return box->high[0] > 0;
 }
 

@@ -1,7 +1,7 @@
 /* Varying accesses with indices that are affine in the thread's index: where each lane's element
  * lies is a nest of strides. If the lanes that run are all lanes or a rectangle of them, and the
  * extremes of their indices lie inside, the elements are copied by the nest; otherwise lane by lane
- * (exec_access.c), which finds the lane at fault.
+ * (exec_lanes.c), which finds the lane at fault.
  */
 #include "cpu/program.h"
 
@@ -142,9 +142,8 @@ static bool strided_move(struct frame *f, const struct instr *in, unsigned char 
     if (!n->usable || f->copy_count > 0)
         return false;
     if (frame_mask(f, in->mask)) {
-        struct mask_header header;
-        memcpy(&header, frame_at(f, in->mask), sizeof header);
-        return move_box(f, a, n, &header.box, data, store);
+        struct lane_box box = frame_mask_header(f, in->mask).box;
+        return move_box(f, a, n, &box, data, store);
     }
     unsigned char *memory = strided_start(f, a, NULL);
     if (memory)
@@ -170,12 +169,10 @@ void step_load_masked(struct frame *f, const struct instr *in)
         step_load_strided(f, in);
         return;
     }
-    struct mask_header header;
-    memcpy(&header, frame_at(f, in->mask), sizeof header);
     if (a->rest != NO_SLOT)
         routines->fill[a->size_index](dst, frame_at(f, a->rest),
                                       (size_t)a->elements * f->program->lanes);
-    if (header.running == 0 || strided_move(f, in, dst, false))
+    if (frame_mask_header(f, in->mask).running == 0 || strided_move(f, in, dst, false))
         return;
     struct instr aside = *in;
     aside.dst = a->spare;
@@ -201,9 +198,7 @@ static bool lanes_box(const struct frame *f, uint32_t mask, struct lane_box *roo
     *box = NULL;
     if (!frame_mask(f, mask))
         return true;
-    struct mask_header header;
-    memcpy(&header, frame_at(f, mask), sizeof header);
-    *room = header.box;
+    *room = frame_mask_header(f, mask).box;
     *box = room;
     return room->high[0] > 0;
 }
@@ -233,11 +228,7 @@ static void move_nest(const struct frame *f, const struct access *to, const stru
 
 static bool is_none(const struct frame *f, uint32_t mask)
 {
-    struct mask_header header;
-    if (mask == NO_SLOT)
-        return false;
-    memcpy(&header, frame_at(f, mask), sizeof header);
-    return header.running == 0;
+    return mask != NO_SLOT && frame_mask_header(f, mask).running == 0;
 }
 
 void step_move(struct frame *f, const struct instr *in)

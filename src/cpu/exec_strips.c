@@ -6,15 +6,6 @@
  * them, as it will not be there when somebody reads it. */
 #define STREAM_FROM ((int64_t)8 << 20)
 
-/* Into the second-level cache; an address that is nobody's does no harm. */
-#if defined(__GNUC__)
-#define FETCH(at) __builtin_prefetch(at, 0, 3)
-#define FETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
-#else
-#define FETCH(at) (void)(at)
-#define FETCH_TO_WRITE(at) (void)(at)
-#endif
-
 /* Where a strip's rows go in memory: the elements of the result that lie inside. */
 struct strip_target {
     const struct access *access;
@@ -178,7 +169,6 @@ static bool open_leaves(struct strips *s, struct loc loc)
 /* --- beside the operations: rows that come and go --- */
 
 enum {
-    LINE = 64,
     LINES = 11, /* that come and go at a time: before a cheap operation */
     PART = 256, /* and before so many elements of a costly one */
     SHORTEST_AHEAD = 1024,
@@ -203,7 +193,7 @@ static bool fetch_ahead(struct frame *f, size_t bytes)
     for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
         struct row_prefetch *row = &f->row_prefetch[i];
         size_t part = row->left < bytes ? row->left : bytes;
-        UNROLLED for (size_t at = 0; at < part; at += LINE) FETCH(row->next + at);
+        UNROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH(row->next + at);
         row->next += part;
         row->left -= part;
         left += row->left;
@@ -217,7 +207,7 @@ static void store_behind(struct frame *f, size_t bytes)
     struct late_store *late = &f->late_store;
     if (late->left == 0)
         return;
-    bytes -= (uintptr_t)late->to % LINE;
+    bytes -= (uintptr_t)late->to % CACHE_LINE;
     size_t part = late->left < bytes ? late->left : bytes;
     f->program->set->stream->copy(late->to, late->from, part);
     late->to += part;
@@ -227,8 +217,8 @@ static void store_behind(struct frame *f, size_t bytes)
 
 static void move_beside(struct frame *f)
 {
-    bool fetches = fetch_ahead(f, LINES * LINE);
-    store_behind(f, LINES * LINE);
+    bool fetches = fetch_ahead(f, LINES * CACHE_LINE);
+    store_behind(f, LINES * CACHE_LINE);
     f->has_beside = fetches || f->late_store.left > 0;
 }
 
@@ -396,8 +386,8 @@ static void fetch_target(const struct strips *s)
         return;
     for (size_t i = 0; i < s->rows; i++)
         if (target_row(s, s->row + i, &r))
-            for (size_t at = 0; at < (size_t)(r.high - r.low) * d->size; at += LINE)
-                FETCH_TO_WRITE(r.to + at);
+            for (size_t at = 0; at < (size_t)(r.high - r.low) * d->size; at += CACHE_LINE)
+                PREFETCH_TO_WRITE(r.to + at);
 }
 
 /* --- to a reduction --- */
@@ -444,9 +434,7 @@ void step_strips(struct frame *f, const struct instr *in)
     s.n = (size_t)d->extent[d->rank - 1];
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
-    unsigned char *to = frame_at(f, in->dst);
-    if (d->late && f->late_turn)
-        to += (s.n * d->size + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+    unsigned char *to = frame_at(f, d->late && f->late_turn ? in->a : in->dst);
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
     for (int axis = 0; axis < d->rank - 1; axis++)

@@ -11,7 +11,7 @@ bool packed_cache_line(const struct packed_cache *cache, const struct packed_pla
 {
     *line = 0;
     for (int i = 0; i < a->rank; i++) {
-        int64_t index = start[i], extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
+        int64_t index = start[i], extent = a->axis[i].extent;
         if (index % extent != 0 || index < 0 || index / extent >= cache->count[i])
             return false;
         if (i == plan->depth_axis)
@@ -20,8 +20,7 @@ bool packed_cache_line(const struct packed_cache *cache, const struct packed_pla
             *line = *line * cache->count[i] + index / extent;
     }
     int i = plan->lines_axis;
-    int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
-    *line = *line * cache->count[i] + start[i] / extent;
+    *line = *line * cache->count[i] + start[i] / a->axis[i].extent;
     return true;
 }
 
@@ -104,7 +103,7 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
     int64_t together = (int64_t)DOT_MOST_DEPTH / plan->form.depth;
     *rows = 1;
     for (int i = 0; i < a->rank; i++) {
-        int64_t extent = a->axis[i].kind == IX_SLICE ? a->axis[i].extent : 1;
+        int64_t extent = a->axis[i].extent;
         cache->count[i] = view->extent[i] / extent + (view->extent[i] % extent != 0);
         if (view->extent[i] > (int64_t)MOST_CACHE_BYTES ||
             (i != plan->depth_axis && !multiply(rows, cache->count[i])))

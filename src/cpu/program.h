@@ -113,8 +113,8 @@ struct dot_detail {
     dot_fn *dot;             /* uniform operands, else: */
     elementwise_fn *fma;     /* one step for all lanes */
     size_t m, n, k, size;
-    uint32_t lanes, a_lanes,
-        b_lanes;     /* a row of lanes for each element; operands of one lane are spread */
+    /* A row of lanes for each element; operands of one lane are spread. */
+    uint32_t lanes, a_lanes, b_lanes;
     uint32_t spread; /* lanes * 2 elements of scratch */
 };
 struct dot_store_detail {
@@ -326,8 +326,8 @@ enum frame_state { FRAME_READY, FRAME_WAITING, FRAME_DONE, FRAME_FAULT, FRAME_ST
  * of them inside. */
 struct box {
     int64_t start[MAX_RANK]; /* index of the access's first element, inside or not */
-    int64_t low[MAX_RANK],
-        high[MAX_RANK];           /* half-open, within the memory; of a gather: all of the axis */
+    /* Half-open, within the memory; of a gather: all of the axis. */
+    int64_t low[MAX_RANK], high[MAX_RANK];
     const void *gather[MAX_RANK]; /* i32 or i64 indices of a gather axis */
     bool empty;                   /* nothing lies inside */
 };
@@ -407,14 +407,19 @@ static inline void *frame_at(const struct frame *f, uint32_t at)
     return f->memory + at;
 }
 
+static inline struct mask_header frame_mask_header(const struct frame *f, uint32_t mask)
+{
+    struct mask_header header;
+    memcpy(&header, f->memory + mask, sizeof header);
+    return header;
+}
+
 /* The mask's bytes, NULL when all lanes run: that there is no mask, or that it is full. */
 static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
 {
-    if (mask == NO_SLOT)
+    if (mask == NO_SLOT || frame_mask_header(f, mask).running == (int64_t)f->program->lanes)
         return NULL;
-    struct mask_header header;
-    memcpy(&header, f->memory + mask, sizeof header);
-    return header.running == (int64_t)f->program->lanes ? NULL : f->memory + mask + MASK_HEADER;
+    return f->memory + mask + MASK_HEADER;
 }
 
 bool frame_init(struct frame *f, const struct launch_state *launch);
@@ -455,7 +460,9 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
     step_assume, step_stuck;
 /* exec_access.c */
-step_fn step_load, step_store, step_load_lanes, step_store_lanes, step_shared_poison;
+step_fn step_load, step_store, step_shared_poison;
+/* exec_lanes.c */
+step_fn step_load_lanes, step_store_lanes;
 /* exec_strided.c */
 step_fn step_load_strided, step_load_masked, step_store_strided;
 step_fn step_move; /* jumps if it did it, else goes on to the load and the store */
@@ -478,14 +485,22 @@ int64_t access_start(const struct frame *f, const struct access *a, int axis);
 unsigned char *access_base(const struct frame *f, const struct access *a);
 const int64_t *access_extents(const struct frame *f, const struct access *a);
 const int64_t *access_strides(const struct frame *f, const struct access *a);
+/* Where the box's first element inside lies, of an access to memory without lanes. */
+unsigned char *box_start(const struct frame *f, const struct access *a, const struct box *box);
 /* Moves the elements of a box between its memory and dense `data`; a load fills the rest with
  * *otherwise (NULL: 0). */
 void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
               const void *otherwise);
 void box_store(struct frame *f, const struct access *a, const struct box *box, const void *data,
                const uint8_t *mask);
-/* Element offsets of a varying access, by lane, for element `coordinate` of the result (a position
- * along each axis). In `valid` the lanes that run and lie inside. false: a fault was noted. */
+/* An axis inside of those that the nest has; it becomes one with the last where that can be. */
+void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
+/* For a nest that writes each element once: where rows become columns, these two axes are put last,
+ * as copy_once wants them. */
+void nest_settle(struct nest *nest);
+/* exec_lanes.c: element offsets of a varying access, by lane, for element `coordinate` of the
+ * result (a position along each axis). In `valid` the lanes that run and lie inside. false: a fault
+ * was noted. */
 struct lane_offsets {
     unsigned char *memory; /* what offset 0 means */
     void *off;             /* i32 when narrow, else i64; 0 for lanes that are not valid */
@@ -497,11 +512,6 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
                          const int64_t *coordinate, struct lane_offsets *out);
 /* The next coordinate of the result; false after the last. Start with all 0. */
 bool access_next(const struct access *a, int64_t *coordinate);
-/* An axis inside of those that the nest has; it becomes one with the last where that can be. */
-void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
-/* For a nest that writes each element once: where rows become columns, these two axes are put last,
- * as copy_once wants them. */
-void nest_settle(struct nest *nest);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);

@@ -30,8 +30,9 @@
 #endif
 
 /* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
- * be an input. UNROLLED: it turns a number of times that is known, 14 at most. ROLLED: it stays a loop. INLINED: a function
- * that is made for arguments that are known. APART: one that stays whole and single. */
+ * be an input. UNROLLED: it turns a number of times that is known, 14 at most. ROLLED: it stays a
+ * loop. INLINED: a function that is made for arguments that are known. APART: one that stays whole
+ * and single. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
@@ -55,6 +56,15 @@
 #define APART __attribute__((noinline, noclone))
 #else
 #define APART
+#endif
+
+/* A line into the first-level cache; an address that is nobody's does no harm. */
+#if defined(__GNUC__)
+#define PREFETCH(at) __builtin_prefetch(at)
+#define PREFETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
+#else
+#define PREFETCH(at) (void)(at)
+#define PREFETCH_TO_WRITE(at) (void)(at)
 #endif
 
 /* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32

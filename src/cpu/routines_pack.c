@@ -5,12 +5,8 @@
 #include <string.h>
 
 #if defined(__GNUC__)
-#define PREFETCH(at) __builtin_prefetch(at)
-#define PREFETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 typedef unsigned char line __attribute__((vector_size(64), aligned(1), may_alias));
 #else
-#define PREFETCH(at) ((void)0)
-#define PREFETCH_TO_WRITE(at) ((void)0)
 typedef struct {
     unsigned char bytes[64];
 } line;

@@ -45,8 +45,8 @@ struct strip_detail {
     const struct access *store;
     uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
     bool stream;                   /* nothing may depend on when others see it */
-    /* The block ends with it: its row is made at instr.dst or behind the row there, by turns, and
-     * stored while the next one is computed. */
+    /* The block ends with it: its row is made at instr.dst or at instr.a, by turns, and stored
+     * while the next one is computed. */
     bool late;
     /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
     reduce_fn *reduce;
