@@ -15,10 +15,15 @@ static const char *form_word(int i)
     return help_forms[i];
 }
 
+static const char *gpu_word(int i)
+{
+    return tw_target_at(i + 1); /* the targets but "cpu" */
+}
+
 static const char *device_word(int i)
 {
     static const char *const first[] = {"cpu", "cuda", "sim"};
-    return i < 3 ? first[i] : tw_target_at(i - 2); /* the targets but "cpu" */
+    return i < 3 ? first[i] : gpu_word(i - 3);
 }
 
 static const char *dtype_word(int i)
@@ -33,7 +38,7 @@ static const struct {
 } values[] = {
     {"device", NULL, device_word},
     {"target", NULL, tw_target_at},
-    {"sm", NULL, tw_target_at},
+    {"sm", NULL, gpu_word},
     {"type", NULL, dtype_word},
     {"after", NULL, tw_pass_name},
     {"stage", "tile layout ptx", NULL},
