@@ -423,18 +423,8 @@ static int write_outputs(struct run *r)
 {
     char why[256];
     for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (!o->out)
-            continue;
-        tw_array written = o->array;
-        bool widen = !*tw_dtype_numpy(o->array.dtype);
-        if (widen && !tensor_convert(&o->array, TW_F32, &written)) {
-            complain(&r->complaints, "%s: no memory to convert it", o->out);
-            return STATUS_FAILED;
-        }
-        const char *wrong = npy_write(o->out, &written, why);
-        if (widen)
-            free(written.data);
+        const struct given_array *o = &r->arrays[i];
+        const char *wrong = o->out ? tensor_write(&o->array, o->out, why) : NULL;
         if (wrong) {
             complain(&r->complaints, "%s", wrong);
             return STATUS_FAILED;
