@@ -78,7 +78,7 @@ static int take_file(struct run *r, const char *option, const char *name, char *
 {
     bool is_in = option[0] == 'i';
     char why[256];
-    const char *wrong = is_in ? NULL : npy_may_write(file, why);
+    const char *wrong;
     struct given_array *o = array_by_name(r, name);
     char **place = o ? is_in ? &o->in : &o->out : NULL;
     int status = STATUS_OK;
@@ -92,7 +92,7 @@ static int take_file(struct run *r, const char *option, const char *name, char *
         status = usage_error(&r->complaints, r->given->command,
                              "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
                              name);
-    else if (wrong) {
+    else if (!is_in && (wrong = npy_may_write(file, why))) {
         complain(&r->complaints, "%s", wrong);
         status = STATUS_USAGE;
     }
