@@ -4,11 +4,11 @@
     bench/kernel_table.py TILEWRIGHT [-k TEXT] [--target sm_90] [--types f32,f16] [--out FILE]
 
 Default configurations; of a kernel that has none of the types, its first. Registers are what ptxas says, so none without it;
-blocks and warps on a multiprocessor follow from them, from threads and from shared memory. Counters are the simulator's. With a GPU there are times, of products of 4096 cubed; with
-ncu also what the profiler counts, and how busy it finds each unit, in percent of what the unit can do (slots: issue slots of the
-warp schedulers): the busiest bounds the kernel, or, where none is as busy as BUSY, waiting does. Work of the kernel is 2·m·n·k
-(attention: 4·heads·nq·nk·d) operations; without ncu what bounds it is told from the data sheet's peaks (PEAKS). What is not known
-is a dash.
+blocks and warps on a multiprocessor follow from them, from threads and from shared memory. Counters are the simulator's. With a
+GPU there are times, of products of 4096 cubed; with ncu also what the profiler counts, and how busy it finds each unit, in
+percent of what the unit can do (slots: issue slots of the warp schedulers): the busiest bounds the kernel, or, where none is as
+busy as BUSY, waiting does. Work of the kernel is 2·m·n·k (attention: 4·heads·nq·nk·d) operations; without ncu what bounds it is
+told from the data sheet's peaks (PEAKS). What is not known is a dash.
 """
 import argparse
 import glob

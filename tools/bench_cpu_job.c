@@ -2,7 +2,6 @@
 #include "settings.h"
 #include "tensor.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +21,6 @@ static void judge_failure(struct cpu_job *j, tw_status s)
     bool refused = s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED || s == TW_BAD_PROGRAM ||
                    s == TW_NO_MEMORY || s == TW_NOT_ASSUMED;
     r->result = refused ? BENCH_SKIPPED : BENCH_FAIL;
-}
-
-static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
-{
-    tw_scalar v;
-    return tw_launch_value(l, name, &v) == TW_OK ? v.i : otherwise;
 }
 
 /* The sizes of a kernel that is no product, for its row. */
@@ -51,23 +44,12 @@ static void describe_sizes(struct cpu_job *j)
 static void describe(struct cpu_job *j)
 {
     struct bench_row *r = &j->row;
-    r->m = value_of(j->launch, "m", 0);
-    r->n = value_of(j->launch, "n", 0);
-    r->k = value_of(j->launch, "k", 0);
-    r->batch = value_of(j->launch, "batch", 1);
+    r->m = bench_size_of(j->launch, "m", 0);
+    r->n = bench_size_of(j->launch, "n", 0);
+    r->k = bench_size_of(j->launch, "k", 0);
+    r->batch = bench_size_of(j->launch, "batch", 1);
     bench_write_config(r->config, sizeof r->config, j->launch, j->entry->kernel);
     describe_sizes(j);
-}
-
-/* The type of what it reads first, once sizes and types are known. */
-static tw_dtype type_read(tw_launch *l, tw_kernel *k)
-{
-    tw_param p;
-    tw_array a = {.dtype = TW_DTYPE_NONE};
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        if (p.is_pointer && p.is_const)
-            return tw_launch_shape(l, p.name, &a) == TW_OK ? a.dtype : TW_DTYPE_NONE;
-    return TW_DTYPE_NONE;
 }
 
 static void find_operands(struct cpu_job *j)
@@ -88,17 +70,16 @@ static void find_operands(struct cpu_job *j)
                             .b_turned = p->b_turned};
 }
 
-/* Arrays for the launch. 8-bit floats hold little below 1/100: they are not made smaller with K. */
+/* Arrays for the launch. */
 static tw_status fill(struct cpu_job *j)
 {
     struct bench_row *r = &j->row;
     tw_status s = tw_launch_prepare(j->launch);
     if (s != TW_OK)
         return s;
-    r->dtype = type_read(j->launch, j->entry->kernel);
-    bool scaled = j->entry->takes_sizes && r->k > 0 && tw_dtype_size(r->dtype) > 1;
+    r->dtype = bench_type_read(j->launch, j->entry->kernel);
     s = operands_make(&j->arrays, j->launch, j->entry->kernel, 1,
-                      scaled ? 1 / sqrt((double)r->k) : 1);
+                      bench_scale(j->entry->takes_sizes ? r->k : 0, r->dtype));
     if (s == TW_OK && j->entry->is_product)
         find_operands(j);
     return s;

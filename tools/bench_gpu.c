@@ -5,7 +5,6 @@
 #include "bench_values.h"
 #include "tensor.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,20 +149,14 @@ static int set_up(const struct gpu_bench *b, const struct bench_entry *e, const 
     return bench_set_up(l, e->kernel, e->program, b->rest, shape, dtype);
 }
 
-static int64_t value_of(tw_launch *l, const char *name, int64_t otherwise)
-{
-    tw_scalar v;
-    return tw_launch_value(l, name, &v) == TW_OK ? v.i : otherwise;
-}
-
 static void describe(struct job *j)
 {
     struct gpu_row *row = j->row;
     row->target = tw_kernel_target(j->entry->kernel);
-    row->shape.m = value_of(j->first, "m", row->shape.m);
-    row->shape.n = value_of(j->first, "n", row->shape.n);
-    row->shape.k = value_of(j->first, "k", row->shape.k);
-    row->shape.batch = value_of(j->first, "batch", 1);
+    row->shape.m = bench_size_of(j->first, "m", row->shape.m);
+    row->shape.n = bench_size_of(j->first, "n", row->shape.n);
+    row->shape.k = bench_size_of(j->first, "k", row->shape.k);
+    row->shape.batch = bench_size_of(j->first, "batch", 1);
     bench_write_config(row->common.config, sizeof row->common.config, j->first, j->entry->kernel);
 }
 
@@ -183,21 +176,6 @@ static void find_operands(struct job *j)
                             .batch = s->batch,
                             .a_turned = p->a_turned,
                             .b_turned = p->b_turned};
-}
-
-/* 8-bit floats hold little below 1/100: they are not made smaller with K. */
-static double scale_of(const struct job *j)
-{
-    tw_array first = {.dtype = TW_F32};
-    tw_param p;
-    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &p) == TW_OK; i++)
-        if (p.is_pointer && p.is_const) {
-            tw_launch_shape(j->first, p.name, &first);
-            break;
-        }
-    j->row->dtype = first.dtype;
-    bool sized = j->entry->takes_sizes && j->row->shape.k > 0 && tw_dtype_size(first.dtype) > 1;
-    return sized ? 1 / sqrt((double)j->row->shape.k) : 1;
 }
 
 static tw_status make_launches(struct job *j, const struct shape *shape, tw_dtype dtype)
@@ -422,7 +400,8 @@ static void run_job(struct job *j, const struct shape *shape, tw_dtype dtype)
         judge_load(j, s);
         return;
     }
-    double scale = scale_of(j);
+    j->row->dtype = bench_type_read(j->first, j->entry->kernel);
+    double scale = bench_scale(j->entry->takes_sizes ? j->row->shape.k : 0, j->row->dtype);
     if (!bench_arrays_open(&j->arrays, g, j->first, j->entry->kernel, scale)) {
         refuse(j, TW_NO_MEMORY, j->arrays.why);
         return;

@@ -2,6 +2,7 @@
 #include "product.h"
 #include "settings.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- types --- */
@@ -134,6 +135,28 @@ int bench_take_tuned(tw_launch *l, const struct program *p, const struct options
         complain_library(NULL, p->ctx, s);
     tw_store_close(store);
     return failed ? STATUS_USAGE : STATUS_OK;
+}
+
+int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise)
+{
+    tw_scalar v;
+    return tw_launch_value(l, name, &v) == TW_OK ? v.i : otherwise;
+}
+
+tw_dtype bench_type_read(tw_launch *l, tw_kernel *k)
+{
+    tw_param p;
+    tw_array a;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (p.is_pointer && p.is_const)
+            return tw_launch_shape(l, p.name, &a) == TW_OK ? a.dtype : TW_DTYPE_NONE;
+    return TW_DTYPE_NONE;
+}
+
+/* 8-bit floats hold little below 1/100: they are not made smaller with K. */
+double bench_scale(int64_t k, tw_dtype dtype)
+{
+    return k > 0 && tw_dtype_size(dtype) > 1 ? 1 / sqrt((double)k) : 1;
 }
 
 void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k)

@@ -1,4 +1,5 @@
-/* What the options of `bench` say of each launch: element types, sizes, tuned values. */
+/* What the options of `bench` say of each launch: element types, sizes, tuned values; and what it
+ * then has of them. */
 #ifndef TW_BENCH_SETTINGS_H
 #define TW_BENCH_SETTINGS_H
 
@@ -26,6 +27,13 @@ int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const stru
  * *from says where the values are from: "default", "--tune", "tuned". */
 int bench_take_tuned(tw_launch *l, const struct program *p, const struct options *rest,
                      const char **from);
+/* The size of that name of a launch that is set up. */
+int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise);
+/* The type of what it reads first, once sizes and types are known; TW_DTYPE_NONE: it has no such
+ * array. */
+tw_dtype bench_type_read(tw_launch *l, tw_kernel *k);
+/* Floats to add up k products of are uniform in ±that/2. k 0: they are none. */
+double bench_scale(int64_t k, tw_dtype dtype);
 /* "BM=128,BN=64" of a launch that is set up; "": it has no tuned values. */
 void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k);
 

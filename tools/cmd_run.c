@@ -78,7 +78,7 @@ static int take_file(struct run *r, const char *option, const char *name, char *
 {
     bool is_in = option[0] == 'i';
     char why[256];
-    const char *wrong = is_in ? NULL : npy_may_write(file, why);
+    const char *wrong;
     struct given_array *o = array_by_name(r, name);
     char **place = o ? is_in ? &o->in : &o->out : NULL;
     int status = STATUS_OK;
@@ -92,7 +92,7 @@ static int take_file(struct run *r, const char *option, const char *name, char *
         status = usage_error(&r->complaints, r->given->command,
                              "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
                              name);
-    else if (wrong) {
+    else if (!is_in && (wrong = npy_may_write(file, why))) {
         complain(&r->complaints, "%s", wrong);
         status = STATUS_USAGE;
     }
@@ -423,18 +423,8 @@ static int write_outputs(struct run *r)
 {
     char why[256];
     for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (!o->out)
-            continue;
-        tw_array written = o->array;
-        bool widen = !*tw_dtype_numpy(o->array.dtype);
-        if (widen && !tensor_convert(&o->array, TW_F32, &written)) {
-            complain(&r->complaints, "%s: no memory to convert it", o->out);
-            return STATUS_FAILED;
-        }
-        const char *wrong = npy_write(o->out, &written, why);
-        if (widen)
-            free(written.data);
+        const struct given_array *o = &r->arrays[i];
+        const char *wrong = o->out ? tensor_write(&o->array, o->out, why) : NULL;
         if (wrong) {
             complain(&r->complaints, "%s", wrong);
             return STATUS_FAILED;

@@ -10,15 +10,20 @@ const char *const help_forms[] = {"man", "bash", "zsh", NULL};
 
 /* --- what goes behind an option --- */
 
-static const char *target_word(int i)
+static const char *form_word(int i)
 {
-    return tw_target_at(i);
+    return help_forms[i];
+}
+
+static const char *gpu_word(int i)
+{
+    return tw_target_at(i + 1); /* the targets but "cpu" */
 }
 
 static const char *device_word(int i)
 {
     static const char *const first[] = {"cpu", "cuda", "sim"};
-    return i < 3 ? first[i] : tw_target_at(i - 2); /* the targets but "cpu" */
+    return i < 3 ? first[i] : gpu_word(i - 3);
 }
 
 static const char *dtype_word(int i)
@@ -32,8 +37,8 @@ static const struct {
     const char *(*word)(int index);
 } values[] = {
     {"device", NULL, device_word},
-    {"target", NULL, target_word},
-    {"sm", NULL, target_word},
+    {"target", NULL, tw_target_at},
+    {"sm", NULL, gpu_word},
     {"type", NULL, dtype_word},
     {"after", NULL, tw_pass_name},
     {"stage", "tile layout ptx", NULL},
@@ -41,7 +46,7 @@ static const struct {
     {"copies", "early late", NULL},
     {"export", "c json", NULL},
     {"compiler", "nvcc clang", NULL},
-    {"as", "man bash zsh", NULL},
+    {"as", NULL, form_word},
 };
 enum { VALUES = sizeof values / sizeof *values };
 

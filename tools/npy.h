@@ -8,8 +8,8 @@
  * `why`). Whatever the header says, no more is allocated than the file holds. */
 const char *npy_read(const char *path, tw_array *out, char why[256]);
 
-/* Whether a file of that path can be written, before there is something to write. NULL, or why not.
- */
+/* Whether a file of that path can be written, before there is something to write: NULL, or why it
+ * cannot. */
 const char *npy_may_write(const char *path, char why[256]);
 /* Writes beside the file and renames: the old content or the new, never half. NULL, or what is
  * wrong. */

@@ -4,9 +4,9 @@
 
 #include "gemm.h"
 
-/* Which of a kernel's arrays are A, B and C of C[batch][m][n] = A[batch][m][k] · B[batch][k][n] (the
- * batch may be missing, matrices may be stored turned); -1: it has none. `alone`: it has no other
- * array. */
+/* Which of a kernel's arrays are A, B and C of C[batch][m][n] = A[batch][m][k] · B[batch][k][n]
+ * (the batch may be missing, matrices may be stored turned); -1: it has none. `alone`: it has no
+ * other array. */
 struct product_of {
     int a, b, c;
     bool batched, a_turned, b_turned, alone;

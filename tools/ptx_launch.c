@@ -346,17 +346,7 @@ int ptx_given_write(const struct ptx_given *g, struct complaints *c)
     char why[256];
     for (int i = 0; i < g->count; i++) {
         const struct ptx_argument *a = &g->list[i];
-        if (!a->out)
-            continue;
-        tw_array written = a->array;
-        bool widen = !*tw_dtype_numpy(a->array.dtype);
-        if (widen && !tensor_convert(&a->array, TW_F32, &written)) {
-            complain(c, "%s: no memory to convert it", a->out);
-            return STATUS_FAILED;
-        }
-        const char *bad = npy_write(a->out, &written, why);
-        if (widen)
-            free(written.data);
+        const char *bad = a->out ? tensor_write(&a->array, a->out, why) : NULL;
         if (bad) {
             complain(c, "%s", bad);
             return STATUS_FAILED;

@@ -1,5 +1,6 @@
 /* Elements go through tw_dtype_load and tw_dtype_store, so every type is served. */
 #include "tensor.h"
+#include "npy.h"
 #include "target.h"
 
 #include <math.h>
@@ -102,6 +103,20 @@ bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out)
     for (int64_t i = 0; i < n; i++)
         tw_dtype_store(to, element(out, i), tw_dtype_load(from->dtype, element(from, i)));
     return true;
+}
+
+const char *tensor_write(const tw_array *a, const char *path, char why[256])
+{
+    tw_array written = *a;
+    bool widen = !*tw_dtype_numpy(a->dtype);
+    if (widen && !tensor_convert(a, TW_F32, &written)) {
+        snprintf(why, 256, "%s: no memory to convert it", path);
+        return why;
+    }
+    const char *wrong = npy_write(path, &written, why);
+    if (widen)
+        free(written.data);
+    return wrong;
 }
 
 /* --- printing --- */

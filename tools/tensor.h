@@ -1,4 +1,4 @@
-/* Arrays that the program makes: filling, converting, printing. */
+/* Arrays that the program makes: filling, converting, writing, printing. */
 #ifndef TW_TENSOR_H
 #define TW_TENSOR_H
 
@@ -27,6 +27,8 @@ struct fill_options {
 void tensor_fill(tw_array *a, const struct fill_options *o);
 /* A copy with other elements; false: no memory. */
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
+/* As npy_write; a type that NumPy does not have as f32. */
+const char *tensor_write(const tw_array *a, const char *path, char why[256]);
 
 /* The elements, row-major; "nan", "inf" and "-inf" as strings. */
 void tensor_json(struct json *j, const tw_array *a);

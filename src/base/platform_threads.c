@@ -59,8 +59,8 @@ enum { SPINS = 400, MOST_THREADS = 256 };
 
 struct platform_pool {
     struct allocator allocator;
-    pid_t process; /* that the threads are of: a forked one has none of them */
-    int threads;   /* with the caller's */
+    atomic_int process; /* that the threads are of: a forked one has none of them */
+    int threads;        /* with the caller's */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     /* under the lock */
@@ -130,12 +130,24 @@ static void pool_begin(struct platform_pool *p)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->done, NULL);
-    p->process = getpid();
     p->started = p->sleeping = 0;
     p->busy = p->awaited = false;
     p->next = p->count = 0;
-    atomic_init(&p->open, false);
-    atomic_init(&p->running, 0);
+    atomic_store(&p->open, false);
+    atomic_store(&p->running, 0);
+    atomic_store(&p->process, getpid());
+}
+
+/* The first thread of a forked process that comes begins the pool anew, others wait for it. A
+ * negative process is one that is at that. */
+static void pool_renew(struct platform_pool *p)
+{
+    int process, own = getpid();
+    while ((process = atomic_load(&p->process)) != own)
+        if (process == -own)
+            sched_yield();
+        else if (atomic_compare_exchange_strong(&p->process, &process, -own))
+            pool_begin(p);
 }
 
 static size_t pool_bytes(int threads)
@@ -202,24 +214,30 @@ static void wait_for_others(struct platform_pool *p)
     p->awaited = false;
 }
 
+/* Whether the caller has the threads for so many tasks; then the lock is its own, too. */
+static bool take_threads(struct platform_pool *p, int count)
+{
+    if (count < 2 || p->threads < 2)
+        return false;
+    pool_renew(p);
+    pthread_mutex_lock(&p->lock);
+    if (p->busy) {
+        pthread_mutex_unlock(&p->lock);
+        return false;
+    }
+    p->busy = true;
+    return true;
+}
+
 void platform_pool_run(void *pool, int count, void (*task)(void *argument, int index),
                        void *argument)
 {
     struct platform_pool *p = pool;
-    bool mine = false;
-    if (count > 1 && p->threads > 1) {
-        if (p->process != getpid())
-            pool_begin(p);
-        pthread_mutex_lock(&p->lock);
-        mine = !p->busy;
-        if (!mine)
-            pthread_mutex_unlock(&p->lock);
-    }
-    for (int i = 0; i < count && !mine; i++)
-        task(argument, i);
-    if (!mine)
+    if (!take_threads(p, count)) {
+        for (int i = 0; i < count; i++)
+            task(argument, i);
         return;
-    p->busy = true;
+    }
     p->task = task;
     p->argument = argument;
     p->count = count;

@@ -272,11 +272,13 @@ static void row_addresses(const struct layout_meeting *m, const struct access *a
             int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
             x[matrix][half] = share_of(l, AXIS_REG, r + (plain ? 0 : half * (a->elements / 2)));
         }
+    w.xor ^= l->flip[0];
+    w.add += l->offset[0];
     for (int i = 0; i < LAYOUT_LANES; i++) {
         int row = i % 8, lane = plain ? row * 4 : row >> 1;
         struct place_share s = x[i / 8 % a->matrices][row & 1];
-        int32_t xor = s.xor ^w.xor ^m->lane[lane].xor ^l->flip[0];
-        address[i] = in_bytes(m, xor+s.add + w.add + m->lane[lane].add + l->offset[0]);
+        int32_t place = (s.xor ^w.xor ^m->lane[lane].xor) + s.add + w.add + m->lane[lane].add;
+        address[i] = in_bytes(m, place);
     }
 }
 

@@ -66,8 +66,9 @@ static SIM_APART bool set_of(struct sim_warp *w, const struct sim_op *op, uint32
 {
     return set_lanes(w, op, mask, combined(op, flags, sim_condition(w, op, WITH)), 1);
 }
-/* Of one value a lane: the flags, setp, set. `imm` is what set writes for true; `bytes` its width.
- * */
+
+/* Of one value a lane: the flags, setp, set. `imm` is what set writes for true, `bytes` how wide
+ * that is. */
 #define COMPARE(name, T, x)                                                                        \
     static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op)            \
     {                                                                                              \

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Families whose loops over lanes most time goes to are there twice where the compiler knows AVX2; what
- * is seldom is in the first set alone. */
+/* Families whose loops over lanes most time goes to are there twice where the compiler knows AVX2;
+ * what is seldom is in the first set alone. */
 #if defined(TILEWRIGHT_HAVE_V3)
 #define SIM_V3_CHOOSE(name) sim_choose_##name##_v3
 extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(float),

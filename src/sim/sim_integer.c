@@ -109,15 +109,13 @@ SIM_TERNARY(mad24_hi_s32, uint32_t, uint32_t, uint32_t, uint32_t,
             ((uint64_t)product_s24(a, b) >> 16) + c)
 SIM_TERNARY(mad24_hi_sat_s32, int32_t, uint32_t, uint32_t, int32_t,
             clamp_s32((int64_t)(int32_t)(uint32_t)((uint64_t)product_s24(a, b) >> 16) + c))
-#endif
 
 /* --- the carry, a predicate in slot 5 --- */
 
-#if !defined(SIM_V3)
 enum { CARRY = 5 };
 
-/* `x` computes the lane's result and its carry in `over` from a, b, c and the carry that came `in`.
- * */
+/* `x` computes the lane's result, and its carry in `over`, from a, b, c and the carry that came
+ * `in`. */
 #define CARRYING(name, T, third, x)                                                                \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \

@@ -6,8 +6,8 @@
  * so that a handler has nothing but offsets into w->file.
  *
  * A family is a file sim_NAME.c with static handlers and one sim_choose_NAME. Files whose handlers
- * are loops over lanes are compiled a second time for AVX2 (SIM_V3 is defined then), but for what is
- * seldom: they define no other external name.
+ * are loops over lanes are compiled a second time for AVX2 (SIM_V3 is defined then), but for what
+ * is seldom: they define no other external name.
  */
 #ifndef TW_SIM_OWN_H
 #define TW_SIM_OWN_H

@@ -17,7 +17,6 @@ struct folder {
     int *assigned;          /* by symbol: how many statements assign it */
     struct expr **constant; /* by symbol: the literal that a scalar is for good, or NULL */
     struct expr **indices;  /* by symbol: the iota that a tile is for good, or NULL */
-    int *reads;             /* by symbol, after folding */
     bool *declared;         /* by symbol, after folding */
 };
 
@@ -393,25 +392,6 @@ static void fold_list(struct folder *f, struct stmt **first)
 
 /* --- indices that nobody reads any more --- */
 
-static void count_read(void *user, struct expr **at)
-{
-    struct folder *f = user;
-    int number = (*at)->sym ? numbering_of(&f->numbers, (*at)->sym) : -1;
-    if (number >= 0)
-        f->reads[number]++;
-}
-
-static void count_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, count_read, user);
-}
-
-static void count_reads(void *user, struct stmt *s)
-{
-    stmt_expressions(s, count_root, user);
-}
-
 static void drop_unread(struct folder *f, struct stmt **at)
 {
     while (*at) {
@@ -419,7 +399,7 @@ static void drop_unread(struct folder *f, struct stmt **at)
         int number = s->kind == STMT_DECL ? numbering_of(&f->numbers, s->sym) : -1;
         drop_unread(f, &s->body);
         drop_unread(f, &s->otherwise);
-        if (number >= 0 && f->indices[number] && f->reads[number] == 0)
+        if (number >= 0 && f->indices[number] && !stmt_mentions(f->kernel->body, s->sym))
             *at = s->next;
         else
             at = &s->next;
@@ -472,13 +452,11 @@ void pass_fold(struct pass_context *c)
     f.constant = arena_array(k->arena, struct expr *, f.numbers.count + 1);
     f.assigned = arena_array(k->arena, int, f.numbers.count + 1);
     f.indices = arena_array(k->arena, struct expr *, f.numbers.count + 1);
-    f.reads = arena_array(k->arena, int, f.numbers.count + 1);
     f.declared = arena_array(k->arena, bool, f.numbers.count + 1);
     for (int axis = 0; axis < 3; axis++)
         expr_walk(&k->grid[axis], fold_expr, &f);
     stmt_walk(k->body, count_assignment, &f);
     fold_list(&f, &k->body);
-    stmt_walk(k->body, count_reads, &f);
     drop_unread(&f, &k->body);
     for (struct sym *s = k->symbols; s; s = s->next) {
         if (s->storage != ST_VIEW)

@@ -65,6 +65,7 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
 
 struct mentions {
     const struct sym *sym;
+    bool in_ensures; /* those count, too */
     int count;
 };
 
@@ -77,37 +78,21 @@ static void count_mentions(void *user, struct expr **root, bool is_target)
 
 static void count_mentions_in(void *user, struct stmt *s)
 {
-    stmt_expressions(s, count_mentions, user);
+    const struct mentions *m = user;
+    if (m->in_ensures || s->kind != STMT_ENSURES)
+        stmt_expressions(s, count_mentions, user);
 }
 
 int stmt_mentions(struct stmt *first, const struct sym *s)
 {
-    struct mentions m = {.sym = s};
+    struct mentions m = {.sym = s, .in_ensures = true};
     stmt_walk(first, count_mentions_in, &m);
     return m.count;
 }
 
-struct use {
-    const struct sym *view;
-    bool found;
-};
-
-static void find_use(void *user, struct expr **root, bool is_target)
-{
-    struct use *u = user;
-    (void)is_target;
-    u->found = u->found || expr_mentions(*root, u->view) > 0;
-}
-
-static void find_use_in(void *user, struct stmt *s)
-{
-    if (s->kind != STMT_ENSURES)
-        stmt_expressions(s, find_use, user);
-}
-
 bool kernel_uses(const struct kernel *k, const struct sym *view)
 {
-    struct use u = {.view = view};
-    stmt_walk(k->body, find_use_in, &u);
-    return u.found;
+    struct mentions m = {.sym = view};
+    stmt_walk(k->body, count_mentions_in, &m);
+    return m.count > 0;
 }

@@ -99,6 +99,8 @@ def test_completion(share, options, tool):
         fail(f"bash does not complete values: {values}")
     if complete(script, ["tilewright", "show", "f", "--after", ""]) != [line.split()[0] for line in run([tool, "show", "--passes"]).splitlines()]:
         fail("bash does not complete passes")
+    if "cpu" in complete(script, ["tilewright", "run", "f", "--sm", ""]) or complete(script, ["tilewright", "run", "f", "--sm", "sm_80"]) != ["sm_80"]:
+        fail("bash completes --sm with other than GPUs")
     if complete(script, ["tilewright", "check", "kernels/matmul/sha"]) != ["kernels/matmul/shared.tile"]:
         fail("bash does not complete files")
 

@@ -146,6 +146,31 @@ static void a_pool_survives_a_fork(void **state)
     platform_pool_free(pool);
 }
 
+/* Two threads of a forked process that come at the same time begin the pool anew once. */
+static void threads_of_a_fork_meet_in_a_pool(void **state)
+{
+    (void)state;
+    if (TW_TEST_NO_FORK)
+        skip();
+    struct platform_pool *pool = platform_pool_new(&allocator_libc, 3);
+    expect_each_once(pool, 16);
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct meeting m = {.pool = pool};
+            struct platform_pool *starters = platform_pool_new(&allocator_libc, 2);
+            platform_pool_run(starters, 2, meet, &m);
+            platform_pool_free(starters);
+            platform_pool_free(pool);
+            _exit(atomic_load(&m.inside) == 2 * 5 ? 0 : 1);
+        }
+        int status = 1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    platform_pool_free(pool);
+}
+
 static void add_digit(void *user)
 {
     int *number = user;
@@ -411,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_pool_runs_each_task_once),
         cmocka_unit_test(tasks_run_at_the_same_time),
         cmocka_unit_test(a_pool_survives_a_fork),
+        cmocka_unit_test(threads_of_a_fork_meet_in_a_pool),
         cmocka_unit_test(a_queue_keeps_the_order),
         cmocka_unit_test(a_queue_survives_a_fork),
         cmocka_unit_test(cores_and_clock),
