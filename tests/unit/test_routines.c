@@ -369,21 +369,23 @@ static uint32_t greater_bits(uint32_t a, uint32_t b)
     return x > y || (x == y && !signbit(x)) ? a : b;
 }
 
+static const uint32_t special_bits[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                        0xff800000, 0x7fc00000, 0x7fa00000, 0xffa00000};
+enum { SPECIALS = sizeof special_bits / sizeof *special_bits };
+
 static void greatest_of_zeros_and_nans(void **state)
 {
     enum { COUNT = 9 }; /* a vector and a rest */
-    static const uint32_t bits[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
-                                    0xff800000, 0x7fc00000, 0x7fa00000, 0xffa00000};
-    const size_t most = sizeof bits / sizeof *bits;
     (void)state;
     for (int s = 0; routine_set_at(s); s++)
-        for (size_t i = 0; i < most * most; i++) {
+        for (size_t i = 0; i < SPECIALS * SPECIALS; i++) {
             const struct routine_set *set = routine_set_at(s);
             uint32_t x[2][COUNT], row[COUNT], column[COUNT];
-            uint32_t want = greater_bits(bits[i / most], bits[i % most]);
+            uint32_t a = special_bits[i / SPECIALS], b = special_bits[i % SPECIALS];
+            uint32_t want = greater_bits(a, b);
             for (size_t j = 0; j < COUNT; j++) {
-                x[0][j] = bits[i / most];
-                x[1][j] = bits[i % most];
+                x[0][j] = a;
+                x[1][j] = b;
             }
             routine_elementwise(set, OP_MAX, COMPUTE_F32)(row, x[0], x[1], NULL, COUNT);
             set->reduce->reduce[REDUCTION_MAX][COMPUTE_F32](column, x, 1, 2, COUNT);
@@ -392,6 +394,36 @@ static void greatest_of_zeros_and_nans(void **state)
                 assert_true(same_bits_or_nan(DT_F32, &column[j], &want));
             }
         }
+}
+
+/* Along rows, from one element to many parts: of few different values, so that zeros, infinities
+ * and NaNs win. */
+static void greatest_and_least_of_rows(void **state)
+{
+    enum { MOST = 700 };
+    static const uint32_t sign = 0x80000000;
+    uint32_t x[MOST];
+    (void)state;
+    for (size_t n = 1; n <= MOST; n++) {
+        size_t first = random_bits() % SPECIALS, kinds = 1 + random_bits() % SPECIALS;
+        for (size_t i = 0; i < n; i++)
+            x[i] = special_bits[(first + random_bits() % kinds) % SPECIALS];
+        uint32_t most = x[0], least = x[0];
+        for (size_t i = 1; i < n; i++) {
+            most = greater_bits(most, x[i]);
+            least = greater_bits(least ^ sign, x[i] ^ sign) ^ sign;
+        }
+        for (int s = 0; routine_set_at(s); s++) {
+            const struct reduce_routines *r = routine_set_at(s)->reduce;
+            uint32_t got[2];
+            r->reduce[REDUCTION_MAX][COMPUTE_F32](&got[0], x, 1, n, 1);
+            r->reduce[REDUCTION_MIN][COMPUTE_F32](&got[1], x, 1, n, 1);
+            if (!same_bits_or_nan(DT_F32, &got[0], &most) ||
+                !same_bits_or_nan(DT_F32, &got[1], &least))
+                fail_msg("%d elements with %s: max %08x, not %08x; min %08x, not %08x", (int)n,
+                         routine_set_at(s)->name, got[0], most, got[1], least);
+        }
+    }
 }
 
 /* --- functions of f32 --- */
@@ -635,6 +667,7 @@ int main(void)
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
         cmocka_unit_test(greatest_of_zeros_and_nans),
+        cmocka_unit_test(greatest_and_least_of_rows),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
         cmocka_unit_test(one_value_is_as_many),
