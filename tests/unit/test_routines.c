@@ -531,10 +531,10 @@ static float hard_dividend(uint32_t y, int32_t rest)
     return m % 2 == 1 && m >> 24 == 1 && x >> 23 == 1 ? (float)x : 1;
 }
 
-static void check_by_one(const struct elementwise_routines *r, const struct elementwise_row *row,
-                         const float *x, float y, const char *set)
+static void check_by_one(const struct elementwise_row *row, const float *x, float y,
+                         const char *set)
 {
-    const bool binary = routine_row(r, OP_SUB); /* or a function of the difference */
+    const bool binary = op_table[row->op].arity == 2; /* or a function of the difference */
     enum { COUNT = ELEMENTS };
     float want[COUNT], got[COUNT], one[COUNT];
     for (int i = 0; i < COUNT; i++)
@@ -553,7 +553,7 @@ static void check_family_by_one(const struct elementwise_routines *r, const floa
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->rows[i].f32_by_one)
-            check_by_one(r, &r->rows[i], x, y, set);
+            check_by_one(&r->rows[i], x, y, set);
 }
 
 /* On any bits, on medium numbers only, and where a quotient is hardest to round. */
