@@ -22,9 +22,14 @@ struct outcome {
 
 static void fill(const struct param *p, unsigned char *data)
 {
+    static unsigned char filled[DT_COUNT][ARRAY];
+    static bool made[DT_COUNT];
     enum dtype t = p->sym->type.dtype;
-    for (size_t i = 0; i < ARRAY / dtype_size(t); i++)
-        dtype_store_f64(t, data + i * dtype_size(t), (double)(i * 37 % 101) / 7 - 6);
+    size_t size = dtype_size(t);
+    for (size_t i = 0; i < ARRAY / size && !made[t]; i++)
+        dtype_store_f64(t, filled[t] + i * size, (double)(i * 37 % 101) / 7 - 6);
+    made[t] = true;
+    memcpy(data, filled[t], ARRAY);
 }
 
 /* *packed: how many tiles the engine packs. */
