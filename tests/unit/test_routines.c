@@ -311,51 +311,52 @@ static void dot_plainly(enum dtype t, unsigned char *c, const unsigned char *a,
 }
 
 /* fresh: c counts as zeros; apart: the sums go elsewhere, to longer rows, and c stays. */
-static void check_dot(const struct routine_set *set, enum dtype t, size_t m, size_t n, size_t k,
-                      bool fresh, bool apart)
+static void check_dot(enum dtype t, size_t m, size_t n, size_t k, bool fresh, bool apart)
 {
     enum { MOST = 17 * 43 * 8 };
     _Alignas(8) unsigned char a[MOST], b[MOST], c[MOST], old[MOST], want[MOST], out[MOST];
     enum compute compute = compute_of(t);
     size_t size = dtype_size(t), step = apart ? n + 3 : n;
-    const struct dot_strides strides = {.c = n,
-                                        .a = k,
-                                        .b = n,
-                                        .panel = set->dot->width[compute],
-                                        .fresh = fresh,
-                                        .out = apart ? out : NULL,
-                                        .out_step = step};
     fill_plain(t, a, m * k);
     fill_plain(t, b, k * n);
-    fill_plain(t, c, m * n);
-    memcpy(old, c, m * n * size);
-    memcpy(want, c, m * n * size);
+    fill_plain(t, old, m * n);
+    memcpy(want, old, m * n * size);
     if (fresh)
         memset(want, 0, m * n * size);
     dot_plainly(t, want, a, b, m, n, k);
-    memset(out, 0x55, sizeof out);
-    set->dot->dot[compute](c, a, b, m, n, k, &strides);
-    const unsigned char *got = apart ? out : c;
-    for (size_t i = 0; i < m; i++)
-        assert_memory_equal(got + i * step * size, want + i * n * size, n * size);
-    for (size_t i = 0; i < m * step * size && apart; i++)
-        assert_true(i / size % step < n || out[i] == 0x55);
-    if (apart)
-        assert_memory_equal(c, old, m * n * size);
+    for (int s = 0; routine_set_at(s); s++) {
+        const struct dot_routines *r = routine_set_at(s)->dot;
+        const struct dot_strides strides = {.c = n,
+                                            .a = k,
+                                            .b = n,
+                                            .panel = r->width[compute],
+                                            .fresh = fresh,
+                                            .out = apart ? out : NULL,
+                                            .out_step = step};
+        memcpy(c, old, m * n * size);
+        memset(out, 0x55, sizeof out);
+        r->dot[compute](c, a, b, m, n, k, &strides);
+        const unsigned char *got = apart ? out : c;
+        for (size_t i = 0; i < m; i++)
+            assert_memory_equal(got + i * step * size, want + i * n * size, n * size);
+        for (size_t i = 0; i < m * step * size && apart; i++)
+            assert_true(i / size % step < n || out[i] == 0x55);
+        if (apart)
+            assert_memory_equal(c, old, m * n * size);
+    }
 }
 
 /* Every shape of the blocked product. */
 static void dot_is_an_fma_a_step(void **state)
 {
     (void)state;
-    for (int s = 0; routine_set_at(s); s++)
-        for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
-            for (size_t n = 1; n <= 40; n++)
-                for (size_t k = 1; k <= 9; k += 4)
-                    for (int way = 0; way < 4; way++) {
-                        check_dot(routine_set_at(s), DT_F32, m, n, k, way & 1, way & 2);
-                        check_dot(routine_set_at(s), DT_F64, m, n, k, way & 1, way & 2);
-                    }
+    for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
+        for (size_t n = 1; n <= 40; n++)
+            for (size_t k = 1; k <= 9; k += 4)
+                for (int way = 0; way < 4; way++) {
+                    check_dot(DT_F32, m, n, k, way & 1, way & 2);
+                    check_dot(DT_F64, m, n, k, way & 1, way & 2);
+                }
 }
 
 /* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
