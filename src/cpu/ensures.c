@@ -7,14 +7,18 @@
  * bf16 2^-8, f64 2^-53; 2^-53 is added for the oracle's own rounding):
  *
  *   loaded values      exact, as stored; literals exact, as their type holds them
- *   + - * / fma        the operands' bounds through the op, + u |v| and half a subnormal step; an exact 0 stays exact
- *   functions          the operand's bound times the slope over its interval, + 4u |f| (log, sin and cos: 4u max(|f|, 1))
- *   dot over K         sum(|a| eb + |b| ea + ea eb) + the bound of a sum of K + 2 terms |a||b|, u of the type that dot sums in
+ *   + - * / fma        the operands' bounds through the op, + u |v| and half a subnormal step; an
+ *                      exact 0 stays exact
+ *   functions          the operand's bound times the slope over its interval, + 4u |f| (log, sin
+ *                      and cos: 4u max(|f|, 1))
+ *   dot over K         sum(|a| eb + |b| ea + ea eb) + the bound of a sum of K + 2 terms |a||b|, u
+ *                      of the type that dot sums in
  *   sum, scan over n   the sum of bounds + the bound of a sum of n terms
  *   min max abs neg    no rounding
- *   casts              to a narrower float u |v| and half a subnormal step; to integers what truncation makes of the interval
- *   comparisons        decided beyond the bounds; within them both outcomes stand, and `where` then gives an interval that
- *                      holds both of its sides
+ *   casts              to a narrower float u |v| and half a subnormal step; to integers what
+ *                      truncation makes of the interval
+ *   comparisons        decided beyond the bounds; within them both outcomes stand, and `where` then
+ *                      gives an interval that holds both of its sides
  *   integers           exact, wrapped to their type; what comes from a float keeps a bound
  *
  * A sum of n terms x in any order is off by n u sum |x| at most, but for large n no kernel is: a
@@ -28,11 +32,10 @@
  * bound.
  *
  * What is stored may at last be off by the view's rounding, u |want| and a subnormal step. An
- * element is right when
- * |got - want| <= SAFETY times all that; what is exact must be met exactly. NaN meets NaN; infinity
- * meets infinity, and what may round to it. An expression may order its roundings otherwise than
- * the kernel does, and second-order terms are left
- * out: SAFETY covers both.
+ * element is right when |got - want| <= SAFETY times all that; what is exact must be met exactly.
+ * NaN meets NaN; infinity meets infinity, and what may round to it. An expression may order its
+ * roundings otherwise than the kernel does, and second-order terms are left out: SAFETY covers
+ * both.
  *
  * A bound can be infinite (division by what may be zero, a value that may overflow on the way).
  * Such elements are not judged; when they are more than one in twenty of a statement's, or when it

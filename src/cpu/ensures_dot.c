@@ -22,15 +22,14 @@ struct product {
     magnitude_fn *block;
 };
 
+/* All add in the same order. */
 static magnitude_fn *choose_block(void)
 {
 #if defined(TILEWRIGHT_HAVE_NEON)
     return magnitude_block_neon;
+#elif defined(TILEWRIGHT_HAVE_V3)
+    return routine_set_at(1) ? magnitude_block_v3 : magnitude_block_any;
 #else
-#if defined(TILEWRIGHT_HAVE_V3)
-    if (routine_set_at(1)) /* it has the same order in every wider set */
-        return magnitude_block_v3;
-#endif
     return magnitude_block_any;
 #endif
 }

@@ -13,8 +13,9 @@
 #define HARDWARE_F16 1
 #endif
 
-/* --- 16-bit floats, without branches so that the loops vectorise; the values are base/dtype.c's
- * --- */
+/* --- 16-bit floats: the values are base/dtype.c's --- */
+
+/* Without branches, so that the loops vectorise. */
 
 static inline float from_f16(uint16_t x)
 {

@@ -14,11 +14,11 @@
 /* A panel of b at a time; `sum`: of row[j] and x times bs[j]. */
 enum { PLAIN_WIDTH = 16 };
 #define PLAIN_DOT(t, T, sum)                                                                       \
-    static void t##_panel(T *row, const T *as, const T *bs, size_t m, size_t n, size_t k,          \
-                          const struct dot_strides *s)                                             \
+    static void t##_panel(T *row, size_t to_row, const T *as, const T *bs, size_t m, size_t n,     \
+                          size_t k, const struct dot_strides *s)                                   \
     {                                                                                              \
         const T *first = bs;                                                                       \
-        for (size_t i = 0; i < m; i++, row += s->c, as += s->a, bs = first)                        \
+        for (size_t i = 0; i < m; i++, row += to_row, as += s->a, bs = first)                      \
             for (size_t p = 0; p < k; p++, bs += s->b) {                                           \
                 T x = as[p];                                                                       \
                 VECTORISE for (size_t j = 0; j < n; j++)                                           \
@@ -30,22 +30,19 @@ enum { PLAIN_WIDTH = 16 };
     static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
                         const struct dot_strides *s)                                               \
     {                                                                                              \
-        const struct dot_strides in_place = {                                                      \
-            .c = s->out ? s->out_step : s->c, .a = s->a, .b = s->b, .panel = s->panel};            \
-        T *to = s->out ? s->out : c;                                                               \
+        T *out = s->out ? s->out : c;                                                              \
+        const size_t to_row = s->out ? s->out_step : s->c;                                         \
         for (size_t i = 0; i < m; i++)                                                             \
             if (s->fresh)                                                                          \
-                memset(to + i * in_place.c, 0, n * sizeof(T));                                     \
+                memset(out + i * to_row, 0, n * sizeof(T));                                        \
             else if (s->out)                                                                       \
-                memcpy(to + i * in_place.c, (T *)c + i * s->c, n * sizeof(T));                     \
-        c = to;                                                                                    \
-        s = &in_place;                                                                             \
+                memcpy(out + i * to_row, (T *)c + i * s->c, n * sizeof(T));                        \
         if (s->panel == PLAIN_WIDTH) { /* one after the other: all of a row at once */             \
-            t##_panel(c, a, b, m, n, k, s);                                                        \
+            t##_panel(out, to_row, a, b, m, n, k, s);                                              \
             return;                                                                                \
         }                                                                                          \
         for (size_t j = 0; j < n; j += PLAIN_WIDTH)                                                \
-            t##_panel((T *)c + j, a, (const T *)b + j / PLAIN_WIDTH * s->panel, m,                 \
+            t##_panel(out + j, to_row, a, (const T *)b + j / PLAIN_WIDTH * s->panel, m,            \
                       n - j < PLAIN_WIDTH ? n - j : PLAIN_WIDTH, k, s);                            \
     }
 

@@ -7,13 +7,14 @@
  *   OPERAND            as many elements of b, or one of a so often: GET GET_MASKED BROADCAST
  *   FUSED              a sum and the product of two operands
  *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
- *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); VECTORS, EACH_VECTORS(X) so
+ *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS)
+ *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
  *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
- * inlined, so its loops over them are unrolled and `sum` lives in registers. What is asked for is
- * given by address: read wider than it was written, a copy would wait until the sums of the block
- * before are stored.
+ * inlined, so its loops over them are unrolled and `sum` lives in registers. `lines` goes by
+ * address: a copy, read in wider pieces than it was just written in, would wait until the sums of
+ * the block before are stored.
  */
 
 /* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */

@@ -216,7 +216,7 @@ static void f32_div_one(void *dst, const void *a, const void *b, const void *c, 
     BINARY(t##_max, T, T, x < y ? y : x)                                                           \
     TERNARY(t##_clip, T, T, z < (x < y ? y : x) ? z : (x < y ? y : x))
 
-/* The same for the signed type. */
+/* What gives the same bits for the signed type, and serves both. */
 #define UNSIGNED(u, U, bits)                                                                       \
     EQUALITY(u, U)                                                                                 \
     UNARY(u##_neg, U, U, 0 - x)                                                                    \

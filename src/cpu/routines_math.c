@@ -53,6 +53,7 @@ static inline int32_t rounded_bits(float shifted)
 static const float exp_terms[] = {
     0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f, 0x1.fffffep-2f, 1, 1};
 
+#if !defined(ROUTINES_V4)
 /* e^x = 2^n e^r with n = x / ln 2 to the nearest, so *n and e^r; |x| up to 150.
  * e^r = 1 + r (1 + r P(r)), error 2^-27. */
 static inline float exp_split(float x, int32_t *n)
@@ -64,7 +65,6 @@ static inline float exp_split(float x, int32_t *n)
     return polynomial(r, exp_terms, COUNT(exp_terms));
 }
 
-#if !defined(ROUTINES_V4)
 /* y 2^n, rounded once: n from -252 to 254, its halves make normal factors. */
 static inline float scaled(float y, int32_t n)
 {
@@ -122,16 +122,20 @@ static INLINED __m512 polynomial_vector(__m512 x, const float *terms, int count)
     return p;
 }
 
+static INLINED __m512 exp_split_vector(__m512 x, __m512 *n)
+{
+    __m512 shifted = _mm512_fmadd_ps(x, CONSTANT(0x1.715476p+0f), CONSTANT(ROUNDER));
+    *n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
+    __m512 r = _mm512_fmadd_ps(*n, CONSTANT(-0x1.62e4p-1f), x);
+    r = _mm512_fmadd_ps(*n, CONSTANT(-0x1.7f7d1cp-20f), r);
+    return polynomial_vector(r, exp_terms, COUNT(exp_terms));
+}
+
 /* What is computed of an x so small that the result is 0, is not used. */
 static inline __m512 exp_vector(__m512 x)
 {
     __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-104), _CMP_NLT_UQ); /* or NaN */
-    x = _mm512_min_ps(CONSTANT(89), x);                                   /* of a NaN: the NaN */
-    __m512 shifted = _mm512_fmadd_ps(x, CONSTANT(0x1.715476p+0f), CONSTANT(ROUNDER));
-    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
-    __m512 r = _mm512_fmadd_ps(n, CONSTANT(-0x1.62e4p-1f), x);
-    r = _mm512_fmadd_ps(n, CONSTANT(-0x1.7f7d1cp-20f), r);
-    __m512 y = polynomial_vector(r, exp_terms, COUNT(exp_terms));
+    __m512 n, y = exp_split_vector(_mm512_min_ps(CONSTANT(89), x), &n);   /* of a NaN: the NaN */
     return _mm512_maskz_scalef_ps(above, y, n);
 }
 
@@ -228,6 +232,7 @@ static const float tanh_terms[] = {-0x1.6968fap-8f, 0x1.4f5d36p-6f, -0x1.b7cfb2p
 
 /* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
  * are small beside 1. From 10 on it is 1. */
+#if !defined(ROUTINES_V4)
 static inline float tanh_of(float x)
 {
     int32_t n;
@@ -239,16 +244,13 @@ static inline float tanh_of(float x)
     return with_sign_of(a < 0.65f ? near : far, x);
 }
 
-#if defined(ROUTINES_V4)
+#else
 static inline __m512 tanh_vector(__m512 x)
 {
     __m512 a = _mm512_abs_ps(x), square = _mm512_mul_ps(x, x);
     __m512 twice = _mm512_min_ps(CONSTANT(20), _mm512_add_ps(a, a));
-    __m512 shifted = _mm512_fmadd_ps(twice, CONSTANT(0x1.715476p+0f), CONSTANT(ROUNDER));
-    __m512 n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
-    __m512 r = _mm512_fmadd_ps(n, CONSTANT(-0x1.62e4p-1f), twice);
-    r = _mm512_fmadd_ps(n, CONSTANT(-0x1.7f7d1cp-20f), r);
-    __m512 power = _mm512_scalef_ps(polynomial_vector(r, exp_terms, COUNT(exp_terms)), n);
+    __m512 n, power = exp_split_vector(twice, &n);
+    power = _mm512_scalef_ps(power, n);
     __m512 far = _mm512_div_ps(CONSTANT(-2), _mm512_add_ps(power, CONSTANT(1)));
     __m512 p = polynomial_vector(square, tanh_terms, COUNT(tanh_terms));
     __m512 near = _mm512_fmadd_ps(a, _mm512_mul_ps(square, p), a);

@@ -1,7 +1,7 @@
-/* Reductions of floats over the middle axis of [outer][n][inner]. The order of a sum is part
- * of the value, so it is written out: along contiguous elements in parts (128 from 256 elements on,
- * 32 from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one after another.
- * All else gives the same in any order. */
+/* Reductions of floats over the middle axis of [outer][n][inner]. The order of a sum is part of its
+ * value, so it is written out: along contiguous elements in parts (128 from 256 elements on, 32
+ * from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one after another. All
+ * else gives the same in any order. */
 #include "cpu/float_order.h"
 #include "cpu/routines_reduce_rows.h"
 
@@ -42,8 +42,8 @@ enum {
                 part[j] = combine(part[j], part[j + half]);                                        \
     }
 
-/* PARTS_OF in registers, for sets that say how two vectors are combined, 8 vectors at a time: as
- * many as none waits for the one before. */
+/* PARTS of f32 in registers, for sets that say how two vectors are combined; 8 vectors at a time,
+ * enough that none waits for the one before. */
 #if defined(ROUTINES_V4)
 #define VECTOR __m512
 #define LOAD _mm512_loadu_ps
@@ -78,11 +78,17 @@ enum {
         size_t whole = n / parts * parts;                                                          \
         for (size_t j = 0; j < parts && whole > 0; j += COUNT * LANES) {                           \
             VECTOR p[COUNT];                                                                       \
-            UNROLLED for (size_t v = 0; v < COUNT; v++) p[v] = LOAD(part + j + v * LANES);         \
-            for (size_t i = j; i < j + whole; i += parts)                                          \
-                UNROLLED for (size_t v = 0; v < COUNT; v++) p[v] =                                 \
-                    WIDE(combine)(p[v], LOAD(x + i + v * LANES));                                  \
-            UNROLLED for (size_t v = 0; v < COUNT; v++) STORE(part + j + v * LANES, p[v]);         \
+            UNROLLED                                                                               \
+            for (size_t v = 0; v < COUNT; v++)                                                     \
+                p[v] = LOAD(part + j + v * LANES);                                                 \
+            for (size_t i = j; i < j + whole; i += parts) {                                        \
+                UNROLLED                                                                           \
+                for (size_t v = 0; v < COUNT; v++)                                                 \
+                    p[v] = WIDE(combine)(p[v], LOAD(x + i + v * LANES));                           \
+            }                                                                                      \
+            UNROLLED                                                                               \
+            for (size_t v = 0; v < COUNT; v++)                                                     \
+                STORE(part + j + v * LANES, p[v]);                                                 \
         }                                                                                          \
         for (size_t j = 0; j < parts && whole + j < n; j++)                                        \
             part[j] = combine(part[j], x[whole + j]);                                              \
@@ -92,10 +98,11 @@ enum {
         enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES / 2 };                            \
         float *part = to;                                                                          \
         VECTOR p[COUNT];                                                                           \
-        UNROLLED for (size_t v = 0; v < COUNT; v++) p[v] =                                         \
-            WIDE(combine)(LOAD(part + v * LANES), LOAD(part + parts / 2 + v * LANES));             \
-        UNROLLED for (size_t v = COUNT - 1; v > 0; v--)                                            \
-        {                                                                                          \
+        UNROLLED                                                                                   \
+        for (size_t v = 0; v < COUNT; v++)                                                         \
+            p[v] = WIDE(combine)(LOAD(part + v * LANES), LOAD(part + parts / 2 + v * LANES));      \
+        UNROLLED                                                                                   \
+        for (size_t v = COUNT - 1; v > 0; v--) {                                                   \
             size_t with = v - (v >= 4 ? 4 : v >= 2 ? 2 : 1);                                       \
             p[with] = WIDE(combine)(p[with], p[v]);                                                \
         }                                                                                          \
@@ -109,10 +116,11 @@ enum {
 #define PARTS_F32 PARTS
 #endif
 
-/* `parts_of` is what makes the loops over the parts: PARTS where nothing is better. */
-#define REDUCE_RUN(name, T, combine, parts_of)                                                     \
-    parts_of(name, T, combine, MANY)                                                               \
-        parts_of(name##_short, T, combine, FEW) static T name##_run(const T *x, size_t n)          \
+/* PARTS_OF makes the loops over the parts: PARTS where nothing is better. */
+#define REDUCE_RUN(name, T, combine, PARTS_OF)                                                     \
+    PARTS_OF(name, T, combine, MANY)                                                               \
+    PARTS_OF(name##_short, T, combine, FEW)                                                        \
+    static T name##_run(const T *x, size_t n)                                                      \
     {                                                                                              \
         T part[MANY];                                                                              \
         if (n >= LONG_ROW) {                                                                       \
@@ -133,15 +141,15 @@ enum {
         return total;                                                                              \
     }
 
-/* Where any order gives the same: in one number of parts, whatever others it comes in. */
-#define RUN_ANY_ORDER(name, T, combine, parts)                                                     \
-    PARTS(name##_few, T, combine, parts)                                                           \
+/* Where any order gives the same: FEW parts, however long the row, and for the parts of pieces. */
+#define RUN_ANY_ORDER(name, T, combine)                                                            \
+    PARTS(name##_few, T, combine, FEW)                                                             \
     static APART T name##_run(const T *x, size_t n)                                                \
     {                                                                                              \
-        T part[parts], total = x[0];                                                               \
-        if (n >= parts) {                                                                          \
+        T part[FEW], total = x[0];                                                                 \
+        if (n >= FEW) {                                                                            \
             memcpy(part, x, sizeof part);                                                          \
-            name##_few_add(part, x + parts, n - parts);                                            \
+            name##_few_add(part, x + FEW, n - FEW);                                                \
             name##_few_end(part);                                                                  \
             return part[0];                                                                        \
         }                                                                                          \
@@ -151,18 +159,19 @@ enum {
     }                                                                                              \
     END_RUN(name, T)
 
-#define REDUCE(name, T, combine, parts_of)                                                         \
-    REDUCE_RUN(name, T, combine, parts_of)                                                         \
+#define REDUCE(name, T, combine, PARTS_OF)                                                         \
+    REDUCE_RUN(name, T, combine, PARTS_OF)                                                         \
     REDUCE_ALL(name, T, combine, name##_run)
 
 /* The greatest or least of floats. Nearly always one comparison an element does: from the infinity
  * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
  * order decides. */
-#define REDUCE_ORDER(name, T, least, simple, exact, parts_of)                                      \
-    RUN_ANY_ORDER(name, T, exact, FEW)                                                             \
+#define REDUCE_ORDER(name, T, least, simple, exact, PARTS_OF)                                      \
+    RUN_ANY_ORDER(name, T, exact)                                                                  \
     ADD(name, T, exact, MANY)                                                                      \
-    parts_of(name##_simple, T, simple, MANY)                                                       \
-        parts_of(name##_simple_short, T, simple, FEW) static T name##_quick(const T *x, size_t n)  \
+    PARTS_OF(name##_simple, T, simple, MANY)                                                       \
+    PARTS_OF(name##_simple_short, T, simple, FEW)                                                  \
+    static T name##_quick(const T *x, size_t n)                                                    \
     {                                                                                              \
         T part[MANY];                                                                              \
         for (size_t j = 0; j < (n < LONG_ROW ? FEW : MANY); j++)                                   \
@@ -182,10 +191,10 @@ enum {
 #define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
 #define BELOW(x, y) ((y) < (x) ? (y) : (x))
 
-#define FLOATS(t, T, parts_of)                                                                     \
-    REDUCE(t##_sum, T, PLUS, parts_of)                                                             \
-    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, parts_of)                                 \
-    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, parts_of)
+#define FLOATS(t, T, PARTS_OF)                                                                     \
+    REDUCE(t##_sum, T, PLUS, PARTS_OF)                                                             \
+    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, PARTS_OF)                                 \
+    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, PARTS_OF)
 FLOATS(f32, float, PARTS_F32)
 FLOATS(f64, double, PARTS)
 

@@ -1,5 +1,5 @@
-/* Reductions of integers and truths over the middle axis of [outer][n][inner]: the same in any order, so
- * one loop does, which compilers make vectors of, for pieces too. */
+/* Reductions of integers and truths over the middle axis of [outer][n][inner]: the same in any
+ * order, so one loop does, which compilers make vectors of, for pieces too. */
 #include "cpu/routines_reduce_rows.h"
 
 #define ADD_RUN(name, T, combine)                                                                  \

@@ -1,5 +1,5 @@
-/* Scans over the middle axis of [outer][n][inner]: each element waits for the one before, so vectors
- * are of no use, and there is one set. */
+/* Scans over the middle axis of [outer][n][inner]: each element waits for the one before, so
+ * vectors are of no use, and there is one set. */
 #include "cpu/float_order.h"
 #include "cpu/routines.h"
 

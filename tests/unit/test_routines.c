@@ -311,51 +311,52 @@ static void dot_plainly(enum dtype t, unsigned char *c, const unsigned char *a,
 }
 
 /* fresh: c counts as zeros; apart: the sums go elsewhere, to longer rows, and c stays. */
-static void check_dot(const struct routine_set *set, enum dtype t, size_t m, size_t n, size_t k,
-                      bool fresh, bool apart)
+static void check_dot(enum dtype t, size_t m, size_t n, size_t k, bool fresh, bool apart)
 {
     enum { MOST = 17 * 43 * 8 };
     _Alignas(8) unsigned char a[MOST], b[MOST], c[MOST], old[MOST], want[MOST], out[MOST];
     enum compute compute = compute_of(t);
     size_t size = dtype_size(t), step = apart ? n + 3 : n;
-    const struct dot_strides strides = {.c = n,
-                                        .a = k,
-                                        .b = n,
-                                        .panel = set->dot->width[compute],
-                                        .fresh = fresh,
-                                        .out = apart ? out : NULL,
-                                        .out_step = step};
     fill_plain(t, a, m * k);
     fill_plain(t, b, k * n);
-    fill_plain(t, c, m * n);
-    memcpy(old, c, m * n * size);
-    memcpy(want, c, m * n * size);
+    fill_plain(t, old, m * n);
+    memcpy(want, old, m * n * size);
     if (fresh)
         memset(want, 0, m * n * size);
     dot_plainly(t, want, a, b, m, n, k);
-    memset(out, 0x55, sizeof out);
-    set->dot->dot[compute](c, a, b, m, n, k, &strides);
-    const unsigned char *got = apart ? out : c;
-    for (size_t i = 0; i < m; i++)
-        assert_memory_equal(got + i * step * size, want + i * n * size, n * size);
-    for (size_t i = 0; i < m * step * size && apart; i++)
-        assert_true(i / size % step < n || out[i] == 0x55);
-    if (apart)
-        assert_memory_equal(c, old, m * n * size);
+    for (int s = 0; routine_set_at(s); s++) {
+        const struct dot_routines *r = routine_set_at(s)->dot;
+        const struct dot_strides strides = {.c = n,
+                                            .a = k,
+                                            .b = n,
+                                            .panel = r->width[compute],
+                                            .fresh = fresh,
+                                            .out = apart ? out : NULL,
+                                            .out_step = step};
+        memcpy(c, old, m * n * size);
+        memset(out, 0x55, sizeof out);
+        r->dot[compute](c, a, b, m, n, k, &strides);
+        const unsigned char *got = apart ? out : c;
+        for (size_t i = 0; i < m; i++)
+            assert_memory_equal(got + i * step * size, want + i * n * size, n * size);
+        for (size_t i = 0; i < m * step * size && apart; i++)
+            assert_true(i / size % step < n || out[i] == 0x55);
+        if (apart)
+            assert_memory_equal(c, old, m * n * size);
+    }
 }
 
 /* Every shape of the blocked product. */
 static void dot_is_an_fma_a_step(void **state)
 {
     (void)state;
-    for (int s = 0; routine_set_at(s); s++)
-        for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
-            for (size_t n = 1; n <= 40; n++)
-                for (size_t k = 1; k <= 9; k += 4)
-                    for (int way = 0; way < 4; way++) {
-                        check_dot(routine_set_at(s), DT_F32, m, n, k, way & 1, way & 2);
-                        check_dot(routine_set_at(s), DT_F64, m, n, k, way & 1, way & 2);
-                    }
+    for (size_t m = 1; m <= 17; m += m < 7 ? 1 : 5)
+        for (size_t n = 1; n <= 40; n++)
+            for (size_t k = 1; k <= 9; k += 4)
+                for (int way = 0; way < 4; way++) {
+                    check_dot(DT_F32, m, n, k, way & 1, way & 2);
+                    check_dot(DT_F64, m, n, k, way & 1, way & 2);
+                }
 }
 
 /* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
@@ -369,21 +370,23 @@ static uint32_t greater_bits(uint32_t a, uint32_t b)
     return x > y || (x == y && !signbit(x)) ? a : b;
 }
 
+static const uint32_t special_bits[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                        0xff800000, 0x7fc00000, 0x7fa00000, 0xffa00000};
+enum { SPECIALS = sizeof special_bits / sizeof *special_bits };
+
 static void greatest_of_zeros_and_nans(void **state)
 {
     enum { COUNT = 9 }; /* a vector and a rest */
-    static const uint32_t bits[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
-                                    0xff800000, 0x7fc00000, 0x7fa00000, 0xffa00000};
-    const size_t most = sizeof bits / sizeof *bits;
     (void)state;
     for (int s = 0; routine_set_at(s); s++)
-        for (size_t i = 0; i < most * most; i++) {
+        for (size_t i = 0; i < SPECIALS * SPECIALS; i++) {
             const struct routine_set *set = routine_set_at(s);
             uint32_t x[2][COUNT], row[COUNT], column[COUNT];
-            uint32_t want = greater_bits(bits[i / most], bits[i % most]);
+            uint32_t a = special_bits[i / SPECIALS], b = special_bits[i % SPECIALS];
+            uint32_t want = greater_bits(a, b);
             for (size_t j = 0; j < COUNT; j++) {
-                x[0][j] = bits[i / most];
-                x[1][j] = bits[i % most];
+                x[0][j] = a;
+                x[1][j] = b;
             }
             routine_elementwise(set, OP_MAX, COMPUTE_F32)(row, x[0], x[1], NULL, COUNT);
             set->reduce->reduce[REDUCTION_MAX][COMPUTE_F32](column, x, 1, 2, COUNT);
@@ -392,6 +395,36 @@ static void greatest_of_zeros_and_nans(void **state)
                 assert_true(same_bits_or_nan(DT_F32, &column[j], &want));
             }
         }
+}
+
+/* Along rows, from one element to many parts: of few different values, so that zeros, infinities
+ * and NaNs win. */
+static void greatest_and_least_of_rows(void **state)
+{
+    enum { MOST = 700 };
+    static const uint32_t sign = 0x80000000;
+    uint32_t x[MOST];
+    (void)state;
+    for (size_t n = 1; n <= MOST; n++) {
+        size_t first = random_bits() % SPECIALS, kinds = 1 + random_bits() % SPECIALS;
+        for (size_t i = 0; i < n; i++)
+            x[i] = special_bits[(first + random_bits() % kinds) % SPECIALS];
+        uint32_t most = x[0], least = x[0];
+        for (size_t i = 1; i < n; i++) {
+            most = greater_bits(most, x[i]);
+            least = greater_bits(least ^ sign, x[i] ^ sign) ^ sign;
+        }
+        for (int s = 0; routine_set_at(s); s++) {
+            const struct reduce_routines *r = routine_set_at(s)->reduce;
+            uint32_t got[2];
+            r->reduce[REDUCTION_MAX][COMPUTE_F32](&got[0], x, 1, n, 1);
+            r->reduce[REDUCTION_MIN][COMPUTE_F32](&got[1], x, 1, n, 1);
+            if (!same_bits_or_nan(DT_F32, &got[0], &most) ||
+                !same_bits_or_nan(DT_F32, &got[1], &least))
+                fail_msg("%d elements with %s: max %08x, not %08x; min %08x, not %08x", (int)n,
+                         routine_set_at(s)->name, got[0], most, got[1], least);
+        }
+    }
 }
 
 /* --- functions of f32 --- */
@@ -499,10 +532,10 @@ static float hard_dividend(uint32_t y, int32_t rest)
     return m % 2 == 1 && m >> 24 == 1 && x >> 23 == 1 ? (float)x : 1;
 }
 
-static void check_by_one(const struct elementwise_routines *r, const struct elementwise_row *row,
-                         const float *x, float y, const char *set)
+static void check_by_one(const struct elementwise_row *row, const float *x, float y,
+                         const char *set)
 {
-    const bool binary = routine_row(r, OP_SUB); /* or a function of the difference */
+    const bool binary = op_table[row->op].arity == 2; /* or a function of the difference */
     enum { COUNT = ELEMENTS };
     float want[COUNT], got[COUNT], one[COUNT];
     for (int i = 0; i < COUNT; i++)
@@ -521,7 +554,7 @@ static void check_family_by_one(const struct elementwise_routines *r, const floa
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->rows[i].f32_by_one)
-            check_by_one(r, &r->rows[i], x, y, set);
+            check_by_one(&r->rows[i], x, y, set);
 }
 
 /* On any bits, on medium numbers only, and where a quotient is hardest to round. */
@@ -635,6 +668,7 @@ int main(void)
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
         cmocka_unit_test(greatest_of_zeros_and_nans),
+        cmocka_unit_test(greatest_and_least_of_rows),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
         cmocka_unit_test(one_value_is_as_many),
