@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import expect, fail
+from tile_runner import PATIENCE, expect, fail
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FAILING = ["fail()", 'fail_msg("%d", 3)', "assert_true(0)", "assert_false(1)", "assert_null(here)", "assert_non_null(NULL)",
@@ -45,7 +45,7 @@ def failures(folder, functions, tests, setup="NULL", teardown="NULL"):
     made = subprocess.run(command, capture_output=True, text=True)
     if made.returncode != 0:
         fail(f"{command}: {made.stderr}")
-    return subprocess.run([f"{folder}/tests"], capture_output=True, timeout=100).returncode
+    return subprocess.run([f"{folder}/tests"], capture_output=True, timeout=PATIENCE).returncode
 
 
 def main():
