@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-PATIENCE = 500  # seconds for a program that hangs, on any machine; each test has somewhat more (tests/CMakeLists.txt)
+PATIENCE = 500  # seconds, from which on a program hangs, on any machine; a test has more (tests/CMakeLists.txt)
 
 
 class Result:
