@@ -1,12 +1,12 @@
 /* What a launch on the CPU costs through the C interface.
  *
  *     cc -O2 -Iinclude bench/launch_cpu.c build/libtilewright.a -lm -ldl -lpthread -o launch_cpu
- *     ./launch_cpu
+ *     ./launch_cpu [BATCHES [WAY]]
  *
  * A product of 16 × 16 × 16 in f32, prepared: microseconds of tw_launch_run, of giving it three
  * arrays before, and of tw_entry_start, in a context of one thread and in one of all cores. Batches
- * of 100 of each that take turns; the median of 101, and the least. Its values are compared with
- * plain loops.
+ * of 100 of each that take turns, after one of each to warm up; the median of 101, and the least.
+ * Its values are compared with plain loops. WAY: what a line begins with; no other one is timed.
  */
 #include "tilewright.h"
 
@@ -126,24 +126,34 @@ static int by_value(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-int main(void)
+static bool is_timed(const char *only, const char *name)
+{
+    return !only || strcmp(only, name) == 0;
+}
+
+int main(int argc, char **argv)
 {
     static const char *const names[2 * WAYS] = {
         "1-thread",    "1-thread-arrays-anew",    "1-thread-entry",
         "all-threads", "all-threads-arrays-anew", "all-threads-entry"};
     static struct product products[2];
     static double times[2 * WAYS][BATCHES];
+    const int asked = argc > 1 ? atoi(argv[1]) : BATCHES;
+    const int batches = asked < 1 ? 1 : asked > BATCHES ? BATCHES : asked;
+    const char *only = argc > 2 ? argv[2] : NULL;
     for (int i = 0; i < 2; i++)
         open_product(&products[i], i == 0);
-    for (int batch = -1; batch < BATCHES; batch++) /* one to warm up */
-        for (int i = 0; i < 2 * WAYS; i++) {
-            double taken = time_batch(&products[i / WAYS], (enum way)(i % WAYS));
-            if (batch >= 0)
-                times[i][batch] = taken;
-        }
+    for (int i = 0; i < 2 * WAYS; i++)
+        time_batch(&products[i / WAYS], (enum way)(i % WAYS));
+    for (int batch = 0; batch < batches; batch++)
+        for (int i = 0; i < 2 * WAYS; i++)
+            if (is_timed(only, names[i]))
+                times[i][batch] = time_batch(&products[i / WAYS], (enum way)(i % WAYS));
     for (int i = 0; i < 2 * WAYS; i++) {
-        qsort(times[i], BATCHES, sizeof times[i][0], by_value);
-        printf("%-24s %8.3f us, least %8.3f us\n", names[i], times[i][BATCHES / 2], times[i][0]);
+        if (!is_timed(only, names[i]))
+            continue;
+        qsort(times[i], (size_t)batches, sizeof times[i][0], by_value);
+        printf("%-24s %8.3f us, least %8.3f us\n", names[i], times[i][batches / 2], times[i][0]);
     }
     for (int i = 0; i < 2; i++) {
         check(&products[i]);

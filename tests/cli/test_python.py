@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import fail
+from tile_runner import PATIENCE, fail
 
 PRELUDE = """
 import sys
@@ -206,10 +206,13 @@ for i in range(50): # modules go with their kernels
 gc.collect()
 # The interpreter ends while a daemon thread is in a kernel, and with objects alive.
 large = [random.random((1024, 1024), "f4") for _ in range(3)]
+ran = threading.Event()
 def forever():
-    while True: shared(1024, 1024, 1024, *large)
+    while True:
+        shared(1024, 1024, 1024, *large)
+        ran.set()
 threading.Thread(target=forever, daemon=True).start()
-import time; time.sleep(0.2)
+ran.wait() # it is in its second call, or about to be
 print("ended")
 """
 
@@ -329,7 +332,7 @@ print("ended")
 
 
 def run(program, ended="", environment=None):
-    done = subprocess.run([sys.executable, "-c", PRELUDE + program], capture_output=True, text=True, timeout=100,
+    done = subprocess.run([sys.executable, "-c", PRELUDE + program], capture_output=True, text=True, timeout=PATIENCE,
                           env=dict(os.environ, **(environment or {})))
     if done.returncode != 0 or ended not in done.stdout:
         fail(f"status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
@@ -372,7 +375,7 @@ def test_examples():
                                 (["softmax.py"], r"(?s)1024 +1000  softmax.*softmax.tile:8:.*maximum"),
                                 (["attention.py"], r"(?s)causal: 51200 elements.*64 +128 +8 ")):
         done = subprocess.run([sys.executable, f"examples/python/{arguments[0]}", *arguments[1:]], capture_output=True,
-                              text=True, timeout=100, env=dict(os.environ, PYTHONPATH="python"))
+                              text=True, timeout=PATIENCE, env=dict(os.environ, PYTHONPATH="python"))
         if done.returncode != 0 or not re.search(expected, done.stdout):
             fail(f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
@@ -411,12 +414,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         store = {"TILEWRIGHT_STORE": f"{folder}/tuned.db"}
         subprocess.run([sys.argv[1], "tune", "kernels/matmul/tuned.tile", "--set", "m=40,n=48,k=33"], check=True, capture_output=True,
-                       timeout=60, env=dict(os.environ, **store))
+                       timeout=PATIENCE, env=dict(os.environ, **store))
         run(TUNED, environment=store)
     run(GPU, "ended", {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_SM": "90"})
     test_document()
     test_examples()
-    launch = subprocess.run([sys.executable, "bench/python_launch.py", "10"], capture_output=True, text=True, timeout=100,
+    launch = subprocess.run([sys.executable, "bench/python_launch.py", "10"], capture_output=True, text=True, timeout=PATIENCE,
                             env=dict(os.environ, PYTHONPATH="python", TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"]))
     if launch.returncode != 0 or "tw_entry_start" not in launch.stdout:
         fail(f"python_launch.py: {launch}")

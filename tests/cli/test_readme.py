@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import fail
+from tile_runner import PATIENCE, fail
 
 LISTING = re.compile(r"^`(kernels/[^`]*\.tile)`[^\n]*whole:\n\n```c\n(.*?)^```$", re.M | re.S)
 PROGRAM = re.compile(r"^```c\n(#include.*?)^```$", re.M | re.S)
@@ -24,7 +24,7 @@ def test_listings(text):
 
 
 def run(command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, **options)
     if done.returncode != 0:
         fail(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from tile_runner import call, expect, fail
+from tile_runner import PATIENCE, call, expect, fail
 
 # Configuration W = 3 is wrong, LOOP = 1 never ends, EDGE = 1 reads beyond its view.
 TWINS = """
@@ -29,7 +29,7 @@ kernel twins(i32 m, const f32 *a, f32 *c) grid(cdiv(m, B)) warps(1)
     ensures C == A * 2;
 }
 """
-# 60 configurations of some milliseconds each.
+# 60 configurations of some tenths of a second each.
 SLOW = """
 tune ROUNDS = {%s};
 
@@ -63,7 +63,7 @@ int main(void)
 """
 TUNED = ["kernels/matmul/tuned.tile", "--set", "m=96,n=64,k=64"]
 # Seconds for a candidate where one of them takes for ever: more is given when the others, on a machine that is busy, need it.
-PATIENCE = (0.7, 4, 20)
+CANDIDATE_SECONDS = (0.7, 4, 20)
 
 
 class Tuner:
@@ -85,7 +85,8 @@ class Tuner:
         return result
 
     def tune(self, status, *arguments, **more):
-        return json.loads(self.command(status, *arguments, "--json", **more).out)
+        """On a machine that is busy a candidate takes its time."""
+        return json.loads(self.command(status, "--timeout", "100s", *arguments, "--json", **more).out)
 
     def rows(self, where="1"):
         with sqlite3.connect(self.store, timeout=20) as db:
@@ -134,7 +135,7 @@ def check_space(t):
 def check_twins(t):
     """Wrong values, faults and what never ends do not win, and say why."""
     path = t.write("twins.tile", TWINS)
-    for seconds in PATIENCE:
+    for seconds in CANDIDATE_SECONDS:
         report = t.tune(None, path, "--set", "m=200", "--timeout", f"{seconds}s", "--again")
         why = {(c["tune"]["W"], c["tune"]["LOOP"], c["tune"]["EDGE"]): c.get("why", "") for c in report["candidates"]}
         if not any("took more" in text for (_, loop, _), text in why.items() if loop == 0):
@@ -158,7 +159,8 @@ def start_slow(t, *arguments, **options):
 
 def wait_for_rows(t, count):
     """Reading while the tuner writes."""
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if os.path.exists(t.store):
             try:
                 rows = len(t.rows("kernel = 'slow'"))
@@ -167,7 +169,23 @@ def wait_for_rows(t, count):
             if rows >= count:
                 return rows
         time.sleep(0.05)
-    fail("nothing is stored within 30 s")
+    fail(f"less than {count} results are stored within {PATIENCE} s")
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return "Z" not in stat.read().split(")")[1]
+    except OSError:
+        return False
+
+
+def still_running(pids):
+    """A signal is not at once."""
+    end = time.monotonic() + 60
+    while (left := [p for p in pids if is_running(p)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
 
 
 def children(pid):
@@ -183,16 +201,12 @@ def check_killed(t):
     tuner.wait()
     kept = len(t.rows("kernel = 'slow'"))
     expect(kept >= 3, kept)
-    for _ in range(100):
-        left = [p for p in others if os.path.exists(f"/proc/{p}") and "Z" not in open(f"/proc/{p}/stat").read().split(")")[1]]
-        if not left:
-            break
-        time.sleep(0.05)
-    expect(not left, f"left behind: {left}")
+    left = still_running(others)
+    expect(others and not left, f"left behind: {left} of {others}")
     tuner = start_slow(t)
     wait_for_rows(t, kept + 3)
     tuner.send_signal(signal.SIGINT)
-    out, err = tuner.communicate(timeout=60)
+    out, err = tuner.communicate(timeout=PATIENCE)
     expect(tuner.returncode == 1 and f"({kept} from the store)" in out and "not measured" in out, out + err)
     check_terminated(t)
     report = t.tune(0, os.path.join(t.folder, "slow.tile"), "--set", "m=40000", "--budget", "300ms")
@@ -206,7 +220,7 @@ def check_terminated(t):
         tuner = start_slow(t, start_new_session=True)
         wait_for_rows(t, 3)
         os.killpg(tuner.pid, signal.SIGTERM)
-        out, err = tuner.communicate(timeout=60)
+        out, err = tuner.communicate(timeout=PATIENCE)
         expect(tuner.returncode == 1 and "interrupted" in out, out + err)
         expect(t.rows("status <> 0") == [], t.rows("status <> 0"))
 
@@ -218,7 +232,7 @@ def check_many(t):
     tuners = [subprocess.Popen([t.tool, "tune", "kernels/matmul/tuned.tile", "--set", f"m={32 + i // 2},n=32,k=32", "-j", "1"],
                                env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(8)]
     for tuner in tuners:
-        out, err = tuner.communicate(timeout=100)
+        out, err = tuner.communicate(timeout=PATIENCE)
         expect(tuner.returncode == 0, out + err)
     expect(len(t.rows("status = 0")) == 4 * 6, t.rows())
 
@@ -325,29 +339,19 @@ def check_old(t):
     expect("10 results deleted" in t.command(0, "--forget").out, t.rows())  # 9 of the first text, 1 of the last
 
 
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return "Z" not in stat.read().split(")")[1]
-    except OSError:
-        return False
-
-
 def check_assembler_ends(t, arguments, gpu):
     """A process that takes too long takes its ptxas along."""
     pids = os.path.join(t.folder, "pids")
-    slow = t.write("ptxas", f"#!/bin/sh\necho $$ >>{pids}\nexec sleep 60\n")
+    slow = t.write("ptxas", f"#!/bin/sh\necho $$ >>{pids}\nexec sleep 1000\n")
     os.chmod(slow, 0o755)
-    for seconds in PATIENCE:
+    for seconds in CANDIDATE_SECONDS:
         report = t.tune(1, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1", "--timeout", f"{seconds}s", "--no-store",
                         **{**gpu, "TILEWRIGHT_PTXAS": slow, "TILEWRIGHT_CACHE": os.path.join(t.folder, "empty"), "TMPDIR": t.folder})
         if os.path.exists(pids):  # it was the assembler that took too long
             break
     expect(all("compiling took more" in c["why"] for c in of_result(report, "failed")), report)
     started = open(pids).read().split()
-    end = time.monotonic() + 10  # a signal is not at once
-    while (left := [p for p in started if is_running(p)]) and time.monotonic() < end:
-        time.sleep(0.05)
+    left = still_running(started)
     expect(started and not left, f"left behind: {left} of {started}")
 
 
@@ -377,7 +381,7 @@ def check_gpu(t):
     expect(len(refused) == 2 and all("shared memory" in c["why"] for c in refused), report)
     check_assembler_ends(t, arguments, gpu)
     broken = t.write("fault.tile", TWINS)
-    for seconds in PATIENCE:
+    for seconds in CANDIDATE_SECONDS:
         report = t.tune(None, broken, "--set", "m=70", "--device", "cuda", "--tune", "EDGE=0,B=64", "--timeout", f"{seconds}s", "--again", **gpu)
         if of_result(report, "measured"):
             break

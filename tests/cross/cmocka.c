@@ -1,4 +1,4 @@
-/* Runs tests one after the other; what ends one jumps back to here. */
+/* Runs tests one after the other; what ends one, or its fixture, jumps back to here. */
 #include "cmocka.h"
 
 #include <setjmp.h>
@@ -43,24 +43,26 @@ void cross_memory(const char *file, int line, const void *a, const void *b, size
         cross_fail(file, line, "%zu bytes are %s", n, equal ? "not the same" : "the same");
 }
 
-static int run_one(const struct CMUnitTest *test, void *shared)
+/* How a fixture or a test ends, by its own return or by a jump. */
+static int attempt(int (*fixture)(void **state), void (*test)(void **state), void **state)
+{
+    switch (setjmp(next)) {
+    case 0:
+        if (test)
+            test(state);
+        return fixture && fixture(state) != 0 ? FAILED : PASSED;
+    case SKIPPED: return SKIPPED;
+    default: return FAILED;
+    }
+}
+
+static int run_one(const struct CMUnitTest *test, void *state)
 {
     static const char *const words[] = {"passed", "failed", "skipped"};
-    static void *state; /* kept by a jump */
-    static int end;
-    state = shared;
-    end = PASSED;
-    switch (setjmp(next)) {
-    case PASSED:
-        if (test->setup && test->setup(&state) != 0)
-            end = FAILED;
-        else
-            test->test(&state);
-        break;
-    case FAILED: end = FAILED; break;
-    default: end = SKIPPED; break;
-    }
-    if (test->teardown && test->teardown(&state) != 0)
+    int end = attempt(test->setup, NULL, &state);
+    if (end == PASSED)
+        end = attempt(NULL, test->test, &state);
+    if (attempt(test->teardown, NULL, &state) != PASSED)
         end = FAILED;
     printf("%s: %s\n", test->name, words[end]);
     return end;
@@ -71,11 +73,10 @@ int cross_run(const struct CMUnitTest *tests, size_t count, int (*setup)(void **
 {
     void *state = NULL;
     int failed = 0;
-    if (setup && setup(&state) != 0)
+    if (attempt(setup, NULL, &state) != PASSED)
         return 1;
     for (size_t i = 0; i < count; i++)
         failed += run_one(&tests[i], state) == FAILED;
-    if (teardown && teardown(&state) != 0)
-        failed++;
+    failed += attempt(teardown, NULL, &state) != PASSED;
     return failed;
 }

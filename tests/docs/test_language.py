@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^```tile( error| warning)?\n(.*?)^```\n(?:\n```text\n(.*?)^
 
 
 def call(tool, *arguments, cwd):
-    done = subprocess.run([tool, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([tool, *arguments], cwd=cwd, capture_output=True, text=True, timeout=500)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -2,7 +2,8 @@
  *
  *   fuzz_driver.c    workers, watchdog, statistics
  *   fuzz_language.c  programs of the language, whole
- *   fuzz_generate.c  random modules from the grammar, most of them well typed; fuzz_expr.c: their expressions
+ *   fuzz_generate.c  random modules from the grammar, most of them well typed
+ *   fuzz_expr.c      their expressions
  *   fuzz_mutate.c    damaged copies of texts, by token and by byte
  *   fuzz_pipeline.c  what is done with a text, and what must hold
  *   fuzz_ptx.c       PTX, through the parser and the simulator; fuzz_ptx_mutate.c: damaged copies

@@ -77,8 +77,8 @@ static bool ends_with(const char *path, const char *ending)
     return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-/* Every file of these endings below a folder, in the order of names, so that a case's number means the
- * same text again. */
+/* Every file of these endings below a folder, in the order of names, so that a case's number means
+ * the same text again. */
 static void corpus_add_folder(struct corpus *c, const char *folder, const char *const endings[2])
 {
     DIR *dir = opendir(folder);

@@ -1,4 +1,5 @@
-/* Random expressions: of a class (integer, float, bool) and a shape, made of what the program has declared. */
+/* Random expressions: of a class (integer, float, bool) and a shape, made of what the program has
+ * declared. */
 #include "fuzz_gen.h"
 
 #include <string.h>
@@ -538,7 +539,8 @@ static void composite(struct gen *g, enum value_class c, const struct shape *s, 
     }
 }
 
-/* A value of class c and shape s. Where scalars stand for tiles too (most operands), broadcasting is left to the language. */
+/* A value of class c and shape s. Where scalars stand for tiles too (most operands), broadcasting
+ * is left to the language. */
 void gen_expr(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
     struct shape wrong = {2, {2, 7, 1}};

@@ -1,4 +1,5 @@
-/* What the two halves of the generator share: fuzz_expr.c writes expressions, fuzz_generate.c statements and modules. */
+/* What the two halves of the generator share: fuzz_expr.c writes expressions, fuzz_generate.c
+ * statements and modules. */
 #ifndef TW_FUZZ_GEN_H
 #define TW_FUZZ_GEN_H
 
@@ -61,7 +62,8 @@ void gen_put_extent(struct gen *g, int n); /* the number, or a constant of that 
 void gen_put_extents(struct gen *g, const struct shape *s);
 
 struct var *gen_add_var(struct gen *g, enum storage_kind storage, enum dtype t, struct shape s);
-/* A variable of that storage that is as `fits` (exact) or stretches to it; NULL: any. NULL if there is none. */
+/* A variable of that storage that is as `fits` (exact) or stretches to it; NULL: any. NULL if there
+ * is none. */
 struct var *gen_pick(struct gen *g, enum storage_kind storage, const struct shape *fits,
                      bool exact);
 
@@ -69,7 +71,8 @@ struct var *gen_pick(struct gen *g, enum storage_kind storage, const struct shap
 void gen_expr(struct gen *g, enum value_class c, const struct shape *s, int depth);
 void gen_value(struct gen *g, enum dtype t, const struct shape *s); /* the same, cast to type t */
 void gen_huge_int(struct gen *g); /* a constant near an end of its range */
-/* A scalar integer that stays small, but for a few: for indices. limit > 0: below it, most often. */
+/* A scalar integer that stays small, but for a few: for indices. limit > 0: below it, most
+ * often. */
 void gen_small_int(struct gen *g, int limit, int depth);
 /* Indices of v that leave a tile of shape s: elements of the leading axes, slices of the last. */
 void gen_put_indices(struct gen *g, const struct var *v, const struct shape *s);

@@ -1,6 +1,5 @@
-/* Random modules. The generator knows what it has declared, with types and extents, and writes what fits; so most of its
- * programs compile and the late stages get something to do.
- */
+/* Random modules. The generator knows what it has declared, with types and extents, and writes what
+ * fits; so most of its programs compile and the late stages get something to do. */
 #include "fuzz_gen.h"
 
 static void line(struct gen *g)

@@ -1,10 +1,11 @@
 /* Fuzzes the language: random and damaged programs through the whole compiler and the CPU engine.
  *
- *     fuzz_language [SECONDS [SEED]] [FILE.tile …]      60 seconds, seed 1; no files: kernels/ and tests/parity/
- *     fuzz_language --case N [FILE.tile …]              one case again: its text, and what happens
- *     fuzz_language --show N [FILE.tile …]              the text alone
+ *     fuzz_language [SECONDS [SEED]] [FILE.tile …]   60 seconds, seed 1, kernels/, tests/parity/
+ *     fuzz_language --case N [FILE.tile …]           one case again: its text, and what happens
+ *     fuzz_language --show N [FILE.tile …]           the text alone
  *
- * Exit status 1 if anything was found. Build it with the address and undefined behaviour sanitizers.
+ * Exit status 1 if anything was found. Build it with the address and undefined behaviour
+ * sanitizers.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Damaged copies. Token edits keep most of a text's sense: a kernel with another operator, number or name often still
- * compiles, and then is a kernel that nobody wrote. */
+/* Damaged copies. Token edits keep most of a text's sense: a kernel with another operator, number
+ * or name often still compiles, and then is a kernel that nobody wrote. */
 #include "fuzz.h"
 
 #include "base/dtype.h"
@@ -135,7 +135,8 @@ static bool is_assign(const struct piece *p)
     return p->kind == TOK_ASSIGN || token_table[p->kind].compound != OP_COUNT;
 }
 
-/* Another token of the same kind: number for number, operator for operator, name for a name of the text. */
+/* Another token of the same kind: number for number, operator for operator, name for a name of the
+ * text. */
 static void replace_alike(struct rng *r, piece_list *list, size_t at)
 {
     struct piece *p = &list->data[at];

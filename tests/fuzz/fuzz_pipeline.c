@@ -361,7 +361,8 @@ static size_t line_length(const char *s)
     return strcspn(s, "\n") + (s[strcspn(s, "\n")] == '\n');
 }
 
-/* The same text, but for constants that nothing uses: a pass may leave one, the checker drops it. */
+/* The same text, but for constants that nothing uses: a pass may leave one, the checker drops
+ * it. */
 static bool same_text(const char *once, const char *twice)
 {
     while (*once) {

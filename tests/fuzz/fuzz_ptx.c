@@ -11,7 +11,8 @@
  *   a run ends within its limit, with a message when it did not go well;
  *   the same seed gives the same run.
  *
- * Exit status 1 if anything was found. Build it with the address and undefined behaviour sanitizers.
+ * Exit status 1 if anything was found. Build it with the address and undefined behaviour
+ * sanitizers.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Damaged PTX, line by line and word by word: most of it still parses, and then is a program that no
- * compiler writes. */
+/* Damaged PTX, line by line and word by word: most of it still parses, and then is a program that
+ * no compiler writes. */
 #include "fuzz.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* Targets of libFuzzer (./dev fuzz text|calls|npy|dlpack), on the public interface: whatever the
- * bytes, no crash, no leak, no sanitizer's report. Without clang replay.c runs what corpus/ holds. */
+ * bytes, no crash, no leak, no sanitizer's report. Without clang replay.c runs what corpus/
+ * holds. */
 #ifndef FUZZ_TARGET_H
 #define FUZZ_TARGET_H
 

@@ -20,7 +20,7 @@ import sys
 
 from kernel_space import kernels
 from run_parity import kernels as parity_kernels
-from tile_runner import comments, fail
+from tile_runner import PATIENCE, comments, fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MATMUL = [(1, 1, 1), (3, 5, 7), (127, 129, 131), (64, 1, 300), (1, 257, 16), (256, 256, 256), (384, 192, 1024), (130, 264, 72)]
@@ -87,7 +87,7 @@ def parity_cases():
 def run(tool, case):
     command = [tool, "run", case.name, *case.arguments, "--device=cuda"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return f"{case}: did not end"
     lacks = re.search(r"error: sm_(\d+)\w* has no `e[45]m[23]`", done.stderr)
@@ -109,7 +109,7 @@ def run(tool, case):
 
 def same_as_cpu(tool, case, out):
     """Kernels without `ensures` print what they wrote."""
-    host = subprocess.run([tool, "run", case.name, *case.arguments], capture_output=True, text=True, timeout=300)
+    host = subprocess.run([tool, "run", case.name, *case.arguments], capture_output=True, text=True, timeout=PATIENCE)
     if host.stdout == out:
         return None
     return f"{case}: on the GPU\n{out[-800:]}\non the CPU\n{host.stdout[-800:]}"

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 from kernel_space import configurations, kernels
-from tile_runner import comments, compare, fail
+from tile_runner import PATIENCE, comments, compare, fail
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -58,7 +58,7 @@ class Case:
 
 def show(tool, case, stage):
     command = [tool, "show", f"{case.kernel.path}:{case.kernel.name}", f"--stage={stage}", *case.options()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
         raise RuntimeError(f"{case}: {done.stderr.strip()}")
     return done.stdout
@@ -142,7 +142,7 @@ def golden_cases():
 
 
 def assemble_golden(tool, path, given, folder, number):
-    done = subprocess.run([tool, "show", path, *given.split()], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([tool, "show", path, *given.split()], capture_output=True, text=True, timeout=PATIENCE)
     source = os.path.join(folder, f"golden{number}.ptx")
     with open(source, "w") as out:
         out.write(done.stdout)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import fail
+from tile_runner import PATIENCE, fail
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -32,7 +32,7 @@ MOST = 1.03
 
 
 def call(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
         fail(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout

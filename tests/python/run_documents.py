@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import arguments, cuda_compiler, fail
+from tile_runner import PATIENCE, arguments, cuda_compiler, fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"(?:^<!-- status (\d+) -->\n)?^```(sh|c)\n(.*?)^```$", re.M | re.S)
@@ -71,7 +71,7 @@ def run_commands(path, line, block, status, folder, environment):
             continue
         if command.startswith("cc "):
             command = " ".join([os.environ.get("CC", "cc"), os.environ.get("CFLAGS", ""), command[3:]])
-        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode != status:
             fail(f"{path}:{line}: $ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
         if lines is not None and not re.fullmatch(pattern(lines), done.stdout + done.stderr):
@@ -85,7 +85,7 @@ def run_program(path, line, block, folder, environment):
     flags = os.environ.get("CFLAGS", "").split()
     for command in ([compiler, *flags, "-std=c17", "-Wall", "-Iinclude", "example.c", "build/libtilewright.a", "-lm", "-lpthread", "-ldl", "-o", "example"],
                     ["./example"]):
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode != 0:
             fail(f"{path}:{line}: {' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
 

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 
+PATIENCE = 500  # seconds, from which on a program hangs, on any machine; a test has more (tests/CMakeLists.txt)
+
 
 class Result:
     def __init__(self, status, out, err):
@@ -15,7 +17,7 @@ class Result:
         return f"status {self.status}\n--- standard output\n{self.out}--- standard error\n{self.err}"
 
 
-def call(command, cwd=None, env=None, timeout=100):
+def call(command, cwd=None, env=None, timeout=PATIENCE):
     """The program's result; a crash (a signal, a sanitizer) is never what a test expects."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=timeout)
     result = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

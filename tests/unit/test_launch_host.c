@@ -196,7 +196,7 @@ static void the_context_is_free_meanwhile(void **state)
 /* What the process was at when it was forked is lost there, and may be begun again. */
 static int try_forked(struct engine *e, tw_launch *second, const float *c)
 {
-    alarm(20);
+    alarm(300); /* rather than wait for ever */
     if (tw_launch_wait(second) != TW_CANCELLED || tw_launch_begin(second, NULL, NULL) != TW_OK ||
         tw_launch_wait(second) != TW_OK || tw_launch_run(e->launch) != TW_OK)
         return 1;

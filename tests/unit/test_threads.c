@@ -1,7 +1,6 @@
 /* What an engine does all day: threads that compile and launch different kernels at the same time,
  * with a context each, with an entry of all. 2 seconds, every kernel at least once; 60 with
- * TW_TEST_LONG.
- * Under ThreadSanitizer it is to be silent (./dev test --all). */
+ * TW_TEST_LONG. Under ThreadSanitizer it is to be silent (./dev test --all). */
 #include "api_helper.h"
 
 #include <pthread.h>
@@ -129,12 +128,22 @@ static tw_status one_kernel(struct worker *w, tw_context *ctx, const struct patt
     return s;
 }
 
+static void keep_wrong(struct worker *w, const char *where, tw_status s, const char *said)
+{
+    snprintf(w->wrong, sizeof w->wrong, "%s: %s: %s", where, tw_status_name(s), said);
+}
+
 static tw_status shared_entry(struct worker *w, int n)
 {
     const tw_argument args[] = {tw_integer(n), tw_pointer(w->a), tw_pointer(w->c)};
     tw_status s = tw_entry_start(w->entry, args, 3, NULL);
     for (int i = 0; i < n && s == TW_OK; i++)
         s = w->c[i] == w->a[i] * 2 ? TW_OK : TW_WRONG_VALUES;
+    if (s != TW_OK) {
+        char said[256];
+        tw_entry_message(w->entry, said, sizeof said);
+        keep_wrong(w, "the entry", s, said);
+    }
     return s;
 }
 
@@ -147,13 +156,10 @@ static void *work(void *user)
         int number = 16 * w->index + (int)(w->rounds % 16);
         s = one_kernel(w, ctx, &patterns[w->rounds % PATTERNS], number);
         if (s != TW_OK)
-            snprintf(w->wrong, sizeof w->wrong, "%s: %s", tw_status_name(s),
-                     tw_context_messages(ctx));
+            keep_wrong(w, "a kernel", s, tw_context_messages(ctx));
         else
             s = shared_entry(w, (int)(w->rounds % LENGTH));
     }
-    if (s != TW_OK && !w->wrong[0])
-        tw_entry_message(w->entry, w->wrong, sizeof w->wrong);
     tw_context_free(ctx);
     return NULL;
 }

@@ -162,6 +162,7 @@ static int value_takers(struct sim_decoder *d, const struct ptx_instruction *ins
     }
     return takers;
 }
+
 /* False if no family takes it, or if more than one does. What is seldom is in the first variant
  * alone. */
 static bool value_choose(struct sim_decoder *d, const struct ptx_instruction *ins, int variant,
