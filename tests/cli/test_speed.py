@@ -18,7 +18,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 TARGETS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 VALUES = {"d": 64, "causal": 1, "cols": 1024, "heads": 16, "nq": 2048, "nk": 2048}  # others: 4096
 RUN_LIMIT, PTX_LIMIT = 2.0, 5.0  # ms
-RUNS, MORE_RUNS, ROUNDS = 3, 20, 5
+RUNS, MORE_RUNS, ROUNDS = 3, 20, 2
 # From the slowest products to PTX, by a library of gcc's, on an Intel Xeon (Sapphire Rapids) that does nothing else; others have fewer.
 INSTRUCTIONS_PER_MS = 9_000_000
 
