@@ -248,7 +248,13 @@ TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
  * are checked against the array's, and sizes not set are inferred from them. A rank-0 array, or one
  * of another rank but the same number of elements as the view, is refused; where the view has
  * `strides` or an offset, only the array's length is checked, and nothing is inferred. `array` NULL
- * takes the array away. Arrays may overlap only where the kernel reads both. */
+ * takes the array away.
+ *
+ * Arrays may overlap where the kernel reads both. Where it writes one of them, blocks that run at
+ * the same time or later may read what was written, and inputs may be kept in another form for all
+ * blocks (CPU): the values are right only if each element is read, by the block that writes it and
+ * by no other, before it is written; so of elementwise kernels and of those with a row a block, not
+ * of products. Nothing refuses it; tw_launch_verify says of wrong values which arrays overlap. */
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);
 
 /* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be
@@ -304,9 +310,10 @@ typedef struct tw_verdict {
     int64_t checked; /* elements compared */
 } tw_verdict;
 /* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
- * as they are now; so what it reads must not have been overwritten. TW_OK, TW_WRONG_VALUES, or
- * TW_UNSUPPORTED when the kernel has no ensures or it cannot be evaluated (the messages say why).
- * verdict may be NULL. */
+ * as they are now; so what it reads must not have been overwritten: where an array that is written
+ * overlaps another, wrong values come with a note of it. TW_OK, TW_WRONG_VALUES, or TW_UNSUPPORTED
+ * when the kernel has no ensures or it cannot be evaluated (the messages say why). verdict may be
+ * NULL. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
 
 /* Static checks of one variant (the launch's tuned values, types and statics; arrays are not

@@ -152,6 +152,8 @@ refused(tw.RaceError, "while other threads may still be writing", racy.check)
 wrong = tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; ensures C == 3.0; }")["w"]
 error = refused(tw.WrongValues, "C[0] is 2, expected 3", lambda: wrong.verify(np.zeros(4, "f4")))
 need(error.verdict.at == (0,) and error.verdict.got == 2)
+square = np.ones((64, 64), "f4")
+refused(tw.WrongValues, "array `c` overlaps array `a`, which the kernel reads", lambda: shared.verify(a=square, b=square.copy(), c=square))
 refused(tw.Unsupported, "has no `ensures`", lambda: tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; }")["w"].verify(np.zeros(4, "f4")))
 out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; assume(n < 4); C[0 +: 4] = 2.0; }")["w"]
 refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))

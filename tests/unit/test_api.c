@@ -162,6 +162,34 @@ static void test_run_and_verify(void **state)
     assert_int_equal(v.at[1], 5);
 }
 
+/* Inputs that were written over: the values are wrong, whatever the kernel did, and it is said. */
+static void test_wrong_values_of_arrays_that_overlap(void **state)
+{
+    struct fixture *f = *state;
+    enum { S = 10 };
+    float all[2 * S * S], far[S * S];
+    for (int i = 0; i < 2 * S * S; i++)
+        all[i] = (float)(i % 7) + 1;
+    load(f, matmul_text);
+    tw_array a = array(all, TW_F32, 2, S, S), b = array(f->b, TW_F32, 2, S, S);
+    tw_array over = array(all + S * S - 1, TW_F32, 2, S, S), apart = array(far, TW_F32, 2, S, S);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "b", &b));
+    succeed(f, tw_launch_array(f->launch, "c", &over));
+    succeed(f, tw_launch_run(f->launch));
+    refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES,
+            "array `c` overlaps array `a`, which the kernel reads");
+    succeed(f, tw_launch_array(f->launch, "c", &apart));
+    succeed(f, tw_launch_run(f->launch));
+    far[0] += 100;
+    refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES, "C[0][0]");
+    assert_null(strstr(tw_context_messages(f->ctx), "overlaps"));
+    far[0] -= 100;
+    succeed(f, tw_launch_array(f->launch, "b", &a)); /* both are read */
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_verify(f->launch, NULL));
+}
+
 static void test_shape_of_an_output(void **state)
 {
     struct fixture *f = *state;
@@ -762,6 +790,7 @@ int main(void)
         TEST(test_missing_file),
         TEST(test_module_outlives_its_free),
         TEST(test_run_and_verify),
+        TEST(test_wrong_values_of_arrays_that_overlap),
         TEST(test_shape_of_an_output),
         TEST(test_sizes_in_conflict),
         TEST(test_sizes_missing),
