@@ -363,6 +363,8 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
                        param_text(&l->ctx->scratch, info, p));
         }
     }
+    if (d->errors)
+        launch_note_refused(l);
     return d->errors ? TW_BAD_ARGUMENT : TW_OK;
 }
 

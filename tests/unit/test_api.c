@@ -269,6 +269,27 @@ static void test_unlisted_type(void **state)
     refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`a` is i32, but T = {f32, f16}");
 }
 
+/* What follows when the status of tw_launch_array is not looked at. */
+static void test_a_refused_array_is_not_called_missing(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    give_all(f);
+    tw_array c = array(f->c, TW_F32, 1, M * N, 0);
+    refused(f, tw_launch_array(f->launch, "c", &c), TW_BAD_ARGUMENT, "expected T[m][n]");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "an array was given for `c` (T[m][n]), but tw_launch_array refused it");
+    tw_array a = array(NULL, TW_F32, 2, M, K);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "has no data");
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "an array was given for `a`");
+    succeed(f, tw_launch_array(f->launch, "c", NULL));
+    give_inputs(f);
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "no array was given for `c`");
+    assert_null(strstr(tw_context_messages(f->ctx), "refused"));
+    give_all(f);
+    succeed(f, tw_launch_run(f->launch));
+}
+
 static void test_arrays_by_themselves(void **state)
 {
     struct fixture *f = *state;
@@ -796,6 +817,7 @@ int main(void)
         TEST(test_sizes_missing),
         TEST(test_types),
         TEST(test_unlisted_type),
+        TEST(test_a_refused_array_is_not_called_missing),
         TEST(test_arrays_by_themselves),
         TEST(test_unknown_names),
         TEST(test_scalars_fit_their_type),
