@@ -121,8 +121,8 @@ typedef struct tw_config {
      * result: failure. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
-    /* Of the CPU engine, with the caller's; 0: one a core. Launches leave memory of theirs, up to
-     * 256 MiB, with the context for later ones. */
+    /* Of the CPU engine, with the caller's; 0: one a core; less is TW_BAD_ARGUMENT. Launches leave
+     * memory of theirs, up to 256 MiB, with the context for later ones. */
     int threads;
     /* What print() of kernels says; NULL: dropped. */
     void (*print)(void *user, const char *text, size_t length);
@@ -150,7 +150,7 @@ typedef struct tw_config {
     void *parallel_user;
 } tw_config;
 
-/* config may be NULL: all defaults. */
+/* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 TW_API void tw_context_free(tw_context *ctx); /* NULL is fine */
 

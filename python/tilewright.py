@@ -724,6 +724,9 @@ class Module(Mapping):
     """The kernels of one text, by name: `module["matmul_v1"]`. Made by load() and compile()."""
 
     def __init__(self, name: str, text: bytes, threads: int = 0):
+        threads = operator.index(threads)
+        if not 0 <= threads < 2**31:
+            raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
         self.name = name
         self._text, self._threads = text, threads
         self._contexts: dict = {}

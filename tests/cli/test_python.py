@@ -105,9 +105,10 @@ except ImportError:
 
 ERRORS = """
 def of_a(array): return lambda: shared(40, 48, 33, array, b, c)
+text = open("kernels/matmul/shared.tile").read()
 sealed = c.copy(); sealed.flags.writeable = False
 steps = np.lib.stride_tricks.as_strided
-for kind, text, call in [
+for kind, expected, call in [
     (ValueError, "argument 4 of matmul_v1, `a` (T[m][k]), is not row-major and contiguous: shape (40, 33) has strides (4, 160); pass numpy.ascontiguousarray", of_a(np.asfortranarray(a))),
     (ValueError, "`a`", of_a(np.zeros((80, 33), "f4")[::2])),
     (tw.ArgumentError, "argument 4 of matmul_v1, `a` (T[m][k]), has the other byte order (>f4)", of_a(a.astype(">f4"))),
@@ -138,10 +139,11 @@ for kind, text, call in [
     (KeyError, "did you mean `matmul_v1`?", lambda: tw.load("kernels/matmul/shared.tile")["matmul_v2"]),
     (TypeError, "are m, n, k, a, b, c, BM, BN, BK, WARPS, T; did you mean `WARPS`?",
      lambda: tw.load("kernels/matmul/tuned.tile")["matmul_v2"].with_(WARP=4)),
+    (ValueError, "threads=-1: expected how many, or 0 for one a core", lambda: tw.compile(text, threads=-1)),
+    (ValueError, "threads=-1: ", lambda: tw.load("kernels/matmul/shared.tile", threads=-1)),
     (FileNotFoundError, "no/such.tile", lambda: tw.load("no/such.tile")),
 ]:
-    refused(kind, text, call)
-text = open("kernels/matmul/shared.tile").read()
+    refused(kind, expected, call)
 broken = refused(tw.CompileError, "^~~", tw.compile(text.replace("dot(ra", "dor(ra"), "mine.tile")["matmul_v1"].check)
 refused(tw.CompileError, "mine.tile:10:12: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
 first = broken.messages[0]

@@ -53,6 +53,15 @@ static void test_names(void **state)
     assert_false(tw_device_at(0, NULL));
 }
 
+static void test_threads_are_counted_from_0(void **state)
+{
+    (void)state;
+    tw_context *ctx = (tw_context *)1;
+    assert_int_equal(tw_context_new(&(tw_config){.threads = -1}, &ctx), TW_BAD_ARGUMENT);
+    assert_null(ctx);
+    assert_int_equal(tw_context_new(NULL, NULL), TW_BAD_ARGUMENT);
+}
+
 /* --- modules --- */
 
 static void test_kernel_describes_itself(void **state)
@@ -805,6 +814,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_threads_are_counted_from_0),
         TEST(test_kernel_describes_itself),
         TEST(test_unknown_kernel),
         TEST(test_bad_program),
