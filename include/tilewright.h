@@ -434,6 +434,9 @@ TW_API tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **ou
 TW_API void tw_ptx_free(tw_ptx *p);
 TW_API int tw_ptx_kernel_count(const tw_ptx *p);
 TW_API const char *tw_ptx_kernel_at(const tw_ptx *p, int index); /* its name; NULL past the last */
+/* What C++ called it, in no namespace or in any: "sum" of _Z3sumPfi and of _ZN2ns3sumIfEEvPT_i; of
+ * other names the whole. Kernels may share one. NULL past the last. */
+TW_API const char *tw_ptx_kernel_called(const tw_ptx *p, int index);
 /* Threads of a block that the kernel asks for (.reqntid, or .maxntid as a limit); false: it does
  * not say. */
 TW_API bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3]);
