@@ -317,6 +317,24 @@ def entry(name):
             "{\n    ret;\n}\n")
 
 
+TOTAL = """kernel total(i32 n, const f32 *x, f32 *out) grid(cdiv(n, 64)) warps(1)
+{
+    global f32 X[n] = x, Out[3][2] = out;
+    i32 i = block.x * 64;
+    Out[2][1] = Out[2][1] + sum(X[i +: 64]);
+}
+"""
+
+
+def test_elements(s):
+    """Of a .tile kernel: its line, the element of the array, floats as numbers, and PTX that is in no file."""
+    s.write("total.tile", TOTAL)
+    s.expect(["check", "total.tile", "--set", "n=128"], 1,
+             "total.tile:5:5: error: race: write and read of out[2][1] (bytes 0x", "4 bytes at global address 0x",
+             " (out[2][1]); no barrier passed", "it then gets 0 (0x00000000), not the ",
+             "<PTX of total>:")
+
+
 def test_names(s):
     """Messages call kernels as C++ does, where that says which; their parameters have no names."""
     head = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -466,6 +484,7 @@ def main():
         test_check(s)
         test_ends(s)
         test_calls(s)
+        test_elements(s)
         test_names(s)
         test_refused(s)
         test_truncated(s)
