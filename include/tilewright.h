@@ -121,8 +121,8 @@ typedef struct tw_config {
      * result: failure. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
-    /* Of the CPU engine, with the caller's; 0: one a core. Launches leave memory of theirs, up to
-     * 256 MiB, with the context for later ones. */
+    /* Of the CPU engine, with the caller's; 0: one a core; less is TW_BAD_ARGUMENT. Launches leave
+     * memory of theirs, up to 256 MiB, with the context for later ones. */
     int threads;
     /* What print() of kernels says; NULL: dropped. */
     void (*print)(void *user, const char *text, size_t length);
@@ -150,7 +150,7 @@ typedef struct tw_config {
     void *parallel_user;
 } tw_config;
 
-/* config may be NULL: all defaults. */
+/* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 TW_API void tw_context_free(tw_context *ctx); /* NULL is fine */
 
@@ -248,7 +248,13 @@ TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
  * are checked against the array's, and sizes not set are inferred from them. A rank-0 array, or one
  * of another rank but the same number of elements as the view, is refused; where the view has
  * `strides` or an offset, only the array's length is checked, and nothing is inferred. `array` NULL
- * takes the array away. Arrays may overlap only where the kernel reads both. */
+ * takes the array away.
+ *
+ * Arrays may overlap where the kernel reads both. Where it writes one of them, blocks that run at
+ * the same time or later may read what was written, and inputs may be kept in another form for all
+ * blocks (CPU): the values are right only if each element is read, by the block that writes it and
+ * by no other, before it is written; so of elementwise kernels and of those with a row a block, not
+ * of products. Nothing refuses it; tw_launch_verify says of wrong values which arrays overlap. */
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);
 
 /* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be
@@ -304,9 +310,10 @@ typedef struct tw_verdict {
     int64_t checked; /* elements compared */
 } tw_verdict;
 /* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
- * as they are now; so what it reads must not have been overwritten. TW_OK, TW_WRONG_VALUES, or
- * TW_UNSUPPORTED when the kernel has no ensures or it cannot be evaluated (the messages say why).
- * verdict may be NULL. */
+ * as they are now; so what it reads must not have been overwritten: where an array that is written
+ * overlaps another, wrong values come with a note of it. TW_OK, TW_WRONG_VALUES, or TW_UNSUPPORTED
+ * when the kernel has no ensures or it cannot be evaluated (the messages say why). verdict may be
+ * NULL. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
 
 /* Static checks of one variant (the launch's tuned values, types and statics; arrays are not
@@ -427,6 +434,9 @@ TW_API tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **ou
 TW_API void tw_ptx_free(tw_ptx *p);
 TW_API int tw_ptx_kernel_count(const tw_ptx *p);
 TW_API const char *tw_ptx_kernel_at(const tw_ptx *p, int index); /* its name; NULL past the last */
+/* What C++ called it, in no namespace or in any: "sum" of _Z3sumPfi and of _ZN2ns3sumIfEEvPT_i; of
+ * other names the whole. Kernels may share one. NULL past the last. */
+TW_API const char *tw_ptx_kernel_called(const tw_ptx *p, int index);
 /* Threads of a block that the kernel asks for (.reqntid, or .maxntid as a limit); false: it does
  * not say. */
 TW_API bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3]);

@@ -290,6 +290,8 @@ def _listed(names: Iterable[str], wanted: Any) -> str:
 
 def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
     text = text.rstrip("\n") or _text(_library().tw_status_text(status))
+    if text.startswith("error: "):  # which the exception's name says; a place would be before it
+        text = text[len("error: "):]
     if status == _NO_MEMORY:
         raise MemoryError(text)
     raise _EXCEPTIONS.get(status, Error)(text, messages)
@@ -316,7 +318,10 @@ _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LEGACY_STREAM = 1  # what both protocols call the default stream
 
 
-def _dtype_index(name: str) -> int:
+def _dtype_index(dtype: Any) -> int:
+    """dtype: a name, a dtype of NumPy or PyTorch, or a scalar type (numpy.float32)."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+    name = name[len("torch."):] if name.startswith("torch.") else name
     name = _LONG_NAMES.get(name, name)
     if name not in _DTYPES:
         raise ArgumentError(f"there is no element type {name}; there are {_listed(_DTYPES, name)}")
@@ -550,13 +555,13 @@ def _from_view(x: _View) -> _Array:
     return _as_type(_describe(x.array), x.dtype)
 
 
-def view(array: Any, dtype: str) -> Any:
+def view(array: Any, dtype: Any) -> Any:
     """The same memory with elements of another type of the same width, for a kernel's argument:
     `view(a, "bf16")` of a NumPy array of uint16, where NumPy has no such type."""
     index = _dtype_index(dtype)
     width = _SIZES[_describe(array)[_DTYPE]]
     if width != _SIZES[index]:
-        raise ArgumentError(f"elements of {width} bytes cannot be taken as {dtype}")
+        raise ArgumentError(f"elements of {width} bytes cannot be taken as {_DTYPES[index]}")
     return _View(array, index)
 
 
@@ -724,6 +729,9 @@ class Module(Mapping):
     """The kernels of one text, by name: `module["matmul_v1"]`. Made by load() and compile()."""
 
     def __init__(self, name: str, text: bytes, threads: int = 0):
+        threads = operator.index(threads)
+        if not 0 <= threads < 2**31:
+            raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
         self.name = name
         self._text, self._threads = text, threads
         self._contexts: dict = {}
@@ -762,13 +770,18 @@ class Module(Mapping):
 
 def load(path: Any, threads: int = 0) -> Module:
     """Compiles a .tile file. `threads`: for the CPU; 0: one a core. Raises OSError, CompileError."""
+    if not isinstance(path, (str, bytes, os.PathLike)):  # open() takes numbers for descriptors
+        raise TypeError(f"load: `path` is {path!r}, expected the path of a .tile file")
     with open(path, "rb") as file:
         return Module(os.fsdecode(path), file.read(), threads)
 
 
-def compile(text: str, name: str = "<text>", threads: int = 0) -> Module:  # noqa: A001
-    """Compiles a text; `name` stands for its file in messages."""
-    return Module(name, text.encode(), threads)
+def compile(text: Any, name: str = "<text>", threads: int = 0) -> Module:  # noqa: A001
+    """Compiles a text (str, or bytes in UTF-8); `name` stands for its file in messages."""
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"compile: `text` is a {type(text).__name__}, expected the text of a program; "
+                        "load(path) reads a file")
+    return Module(name, text.encode() if isinstance(text, str) else text, threads)
 
 
 # --- kernels ---
@@ -836,6 +849,9 @@ class Kernel:
         k(m, n, k, a, b, c, BM=64, T="f16")  tuned values and types for this call
         k.with_(BM=64)                       the same for good: another Kernel
 
+    `params`, `types` and `tune` say what there is. Names in one tuple of `tune_groups` take their values
+    together: the first of each list, the second of each …
+
     On a GPU it does not wait; `stream` is a handle, or an object of PyTorch or CuPy.
     Raises ArgumentError, TypeError, CompileError, Fault, Unsupported.
     """
@@ -851,7 +867,8 @@ class Kernel:
         self._entries: dict = {}  # the same by types
         self._epoch = _epoch
         if base:
-            self.params, self.types, self.tune = base.params, base.types, base.tune
+            self.params, self.types = base.params, base.types
+            self.tune, self.tune_groups = base.tune, base.tune_groups
         else:
             self._read(_library(), module._context(-1).kernels[name])
         self._takers = [self._taker(p) for p in self.params]
@@ -878,10 +895,13 @@ class Kernel:
             native.tw_kernel_type(handle, i, byref(variable))
             self.types[_text(variable.name)] = [_DTYPES[t] for t in variable.choices[:variable.count]]
         self.tune: dict = {}
+        groups: dict = {}
         for i in range(native.tw_kernel_tune_count(handle)):
             native.tw_kernel_tune(handle, i, byref(tune))
-            self.tune[_text(tune.name)] = [v.f if v.is_float else v.i
-                                           for v in tune.values[:tune.count]]
+            name = _text(tune.name)
+            self.tune[name] = [v.f if v.is_float else v.i for v in tune.values[:tune.count]]
+            groups.setdefault(tune.group, []).append(name)
+        self.tune_groups: list = [tuple(names) for names in groups.values()]
 
     @property
     def has_ensures(self) -> bool:
@@ -903,9 +923,9 @@ class Kernel:
         types, tunes = dict(self._types), dict(self._tunes)
         for name, value in choices.items():
             if name in self.types:
-                types[name] = _dtype_index(value if isinstance(value, str) else str(value))
+                types[name] = _dtype_index(value)
             elif name in self.tune:
-                tunes[name] = value if isinstance(value, float) else operator.index(value)
+                tunes[name] = self._tuned_value(name, value)
             else:
                 new._bound[self._param(name).name] = value
         new._types, new._tunes = tuple(types.items()), tuple(tunes.items())
@@ -913,6 +933,19 @@ class Kernel:
             new._device = _device_name(device)
         new._find_free()
         return new
+
+    def _tuned_value(self, name: str, value: Any) -> Any:
+        if isinstance(value, float):
+            return value
+        try:
+            number = operator.index(value)
+        except TypeError:
+            number = None
+        if number is None or not -2**63 <= number < 2**63:
+            kind = TypeError if number is None else ArgumentError
+            raise kind(f"tuned value `{name}` of {self.name} is {value!r}, expected a number, such as "
+                       f"{' or '.join(map(str, dict.fromkeys(self.tune[name])))}")
+        return number
 
     def _param(self, name: str) -> Param:
         for param in self.params:
@@ -962,7 +995,10 @@ class Kernel:
 
     def _choose(self, choices: dict) -> Kernel:
         key = tuple(choices.items())
-        found = self._chosen.get(key)
+        try:
+            found = self._chosen.get(key)
+        except TypeError:  # a list, say: refused with the name
+            return self.with_(**choices)
         if not found:
             found = self._chosen[key] = self.with_(**choices)
         return found
@@ -1044,6 +1080,10 @@ class Kernel:
     # running
 
     def __call__(self, *args: Any, stream: Any = None, **names: Any) -> None:
+        """Runs it: arguments in its order (`params`) or by name, sizes that arrays by name say left out;
+        tuned values (`BM=64`) and types (`T="f16"`) by name, for this call. Arrays are used in place:
+        an output may be an input only if each element is read, by the block that writes it and no other,
+        before it is written. `stream`: of the GPU, where it does not wait."""
         if len(args) == self._full and not names and self._epoch == _epoch:
             try:
                 values = [take(value) for take, value in zip(self._takers, args)]

@@ -1,7 +1,6 @@
 #include "ptx_file.h"
 #include "cuda_source.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,42 +36,20 @@ bool is_ptx_file(const char *word)
 
 /* --- the kernel --- */
 
-/* What C++ called a function, in no namespace or in any: "name" of _Z4nameif and of _ZN2ns4nameEif;
- * the whole for others. The caller frees. */
-static char *plain_name(const char *mangled)
+/* As its source calls it, unless another is called that too; --kernel takes both. */
+static const char *shown_name(const struct ptx_file *f, int kernel)
 {
-    const char *at = mangled + 2, *last = mangled;
-    size_t length = strlen(mangled);
-    if (strncmp(mangled, "_Z", 2) != 0)
-        return need_text("%s", mangled);
-    bool nested = *at == 'N';
-    at += nested;
-    while (isdigit((unsigned char)*at)) {
-        char *end;
-        unsigned long n = strtoul(at, &end, 10);
-        if (n > strlen(end))
-            break;
-        last = end;
-        length = n;
-        at = end + n;
-        if (!nested)
-            break;
-    }
-    return need_text("%.*s", (int)length, last);
-}
-
-static bool is_mangled(const char *mangled, const char *name)
-{
-    char *plain = plain_name(mangled);
-    bool same = strcmp(plain, name) == 0;
-    free(plain);
-    return same;
+    const char *called = tw_ptx_kernel_called(f->ptx, kernel);
+    for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++)
+        if (i != kernel && strcmp(tw_ptx_kernel_called(f->ptx, i), called) == 0)
+            return tw_ptx_kernel_at(f->ptx, kernel);
+    return called;
 }
 
 static int list_kernels(const struct ptx_file *f)
 {
     for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++)
-        complain_more(f->complaints, "--kernel %s", tw_ptx_kernel_at(f->ptx, i));
+        complain_more(f->complaints, "--kernel %s", shown_name(f, i));
     return STATUS_USAGE;
 }
 
@@ -81,7 +58,7 @@ static int no_kernel(const struct ptx_file *f, const char *name)
     int count = tw_ptx_kernel_count(f->ptx);
     const char **names = need_memory(((size_t)count + 1) * sizeof *names);
     for (int i = 0; i < count; i++)
-        names[i] = tw_ptx_kernel_at(f->ptx, i);
+        names[i] = shown_name(f, i);
     const char *near = closest_name(name, names);
     complain(f->complaints, "%s has no kernel '%s'%s%s%s", f->path, name,
              near    ? "; did you mean '"
@@ -106,7 +83,7 @@ static int find_kernel(struct ptx_file *f, const char *name)
     for (int i = 0; i < count; i++) {
         const char *have = tw_ptx_kernel_at(f->ptx, i);
         bool exact = !name || strcmp(have, name) == 0;
-        if (!exact && !is_mangled(have, name))
+        if (!exact && strcmp(tw_ptx_kernel_called(f->ptx, i), name) != 0)
             continue;
         found = i;
         alike = exact ? 1 : alike + 1;
@@ -120,7 +97,7 @@ static int find_kernel(struct ptx_file *f, const char *name)
         return list_kernels(f);
     }
     f->kernel = need_text("%s", tw_ptx_kernel_at(f->ptx, found));
-    f->shown = plain_name(f->kernel);
+    f->shown = need_text("%s", tw_ptx_kernel_called(f->ptx, found));
     return STATUS_OK;
 }
 

@@ -63,7 +63,7 @@ static int read_launch(struct ptx_given *g, const struct ptx_file *f, const stru
     if (!block[0] && !tw_ptx_block(f->ptx, f->kernel, g->launch.block))
         return usage_error(o->complaints, o->command,
                            "how many threads has a block of %s? --block X, --block X,Y …",
-                           f->kernel);
+                           f->shown);
     return STATUS_OK;
 }
 

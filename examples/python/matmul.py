@@ -6,6 +6,7 @@
 import argparse
 import math
 import os
+import sys
 
 import tilewright
 
@@ -22,7 +23,11 @@ def arrays(device, m, n, k):
         b = ((np.random.rand(k, n) - 0.5) / math.sqrt(k)).astype(np.float32)
         c_actual, c_expect = np.empty((m, n), np.float32), np.empty((m, n), np.float32)
         return a, b, c_actual, c_expect, ("numpy", np.matmul)
-    import torch
+    try:
+        import torch
+    except ImportError:
+        sys.exit(f"matmul.py: --device {device} needs PyTorch, for its arrays and to compare with: "
+                 "pip install torch, or leave --device out")
     a = ((torch.rand(m, k, device=device) - 0.5) / math.sqrt(k)).to(torch.float16)
     b = ((torch.rand(k, n, device=device) - 0.5) / math.sqrt(k)).to(torch.float16)
     c_actual, c_expect = (torch.empty(m, n, device=device, dtype=torch.float16) for _ in range(2))

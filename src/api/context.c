@@ -146,6 +146,8 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     if (!out)
         return TW_BAD_ARGUMENT;
     *out = NULL;
+    if (config && config->threads < 0)
+        return TW_BAD_ARGUMENT;
     struct allocator allocator = allocator_libc;
     if (config && config->resize)
         allocator = (struct allocator){config->resize, config->resize_user};

@@ -168,8 +168,15 @@ struct entry_call {
     bool start; /* else only what is needed for it */
 };
 
-static const char *const kind_texts[] = {
-    [TW_INTEGER] = "an integer", [TW_FLOAT] = "a float", [TW_POINTER] = "an address on the device"};
+static const char *kind_text(const tw_entry *e, tw_argument_kind kind)
+{
+    switch (kind) {
+    case TW_INTEGER: return "an integer";
+    case TW_FLOAT: return "a float";
+    case TW_POINTER: return e->on_host ? "an address" : "an address on the device";
+    }
+    return "something of no kind";
+}
 
 static tw_status refuse_count(const struct entry_call *c)
 {
@@ -184,12 +191,6 @@ static tw_status refuse_count(const struct entry_call *c)
     return TW_BAD_ARGUMENT;
 }
 
-static const char *given_text(const tw_argument *a)
-{
-    bool known = a->kind == TW_INTEGER || a->kind == TW_FLOAT || a->kind == TW_POINTER;
-    return known ? kind_texts[a->kind] : "something of no kind";
-}
-
 /* Says what is wrong with argument i; true: nothing is. */
 static bool check_argument(const struct entry_call *c, int i)
 {
@@ -201,7 +202,8 @@ static bool check_argument(const struct entry_call *c, int i)
     const char *type = dtype_table[p->dtype].name;
     if (a->kind != p->kind) {
         diag_error(d, LOC_NONE, "argument %d, `%s` (%s%s): %s was given, expected %s", i + 1, name,
-                   type, p->kind == TW_POINTER ? " *" : "", given_text(a), kind_texts[p->kind]);
+                   type, p->kind == TW_POINTER ? " *" : "", kind_text(e, a->kind),
+                   kind_text(e, p->kind));
         return false;
     }
     uint64_t address = (uintptr_t)a->pointer;
@@ -387,11 +389,9 @@ static tw_status variant_of(const struct entry_call *c, struct given *g,
     return status;
 }
 
-/* As if the launch had been given all of it by name. */
-static tw_status enqueue(const struct entry_call *c, const struct given *g,
-                         const struct entry_variant *v)
+/* The launch as if it had been given the scalars by name. */
+static void fill_launch(tw_entry *e, const struct given *g, const struct entry_variant *v)
 {
-    tw_entry *e = c->entry;
     tw_launch *l = e->launch;
     fill_choice(e, g);
     l->variant = v->variant;
@@ -399,10 +399,28 @@ static tw_status enqueue(const struct entry_call *c, const struct given *g,
     l->gpu = NULL;
     for (int i = 0; i < e->param_count; i++)
         l->array_set[i] = false;
-    tw_status status = launch_check_sizes(l);
-    for (int i = 0; i < e->param_count && status == TW_OK && c->start; i++)
+}
+
+/* Refuses the first array at NULL that has elements: of a launch that is filled. */
+static tw_status check_nulls(tw_entry *e, const struct given *g)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < e->param_count && status == TW_OK; i++)
         if (e->params[i].kind == TW_POINTER && !g->value[i])
-            status = launch_check_null(l, i);
+            status = launch_check_null(e->launch, i);
+    return status;
+}
+
+/* As if the launch had been given all of it by name. */
+static tw_status enqueue(const struct entry_call *c, const struct given *g,
+                         const struct entry_variant *v)
+{
+    tw_entry *e = c->entry;
+    tw_launch *l = e->launch;
+    fill_launch(e, g, v);
+    tw_status status = launch_check_sizes(l);
+    if (status == TW_OK && c->start)
+        status = check_nulls(e, g);
     if (status != TW_OK)
         return status;
     for (int i = 0; i < e->param_count; i++) {
@@ -446,14 +464,22 @@ static tw_status start_slowly(const struct entry_call *c)
 /* --- on the host --- */
 
 struct fault_call {
-    tw_context *ctx;
+    tw_entry *entry;
+    const struct given *given;
+    const struct entry_variant *variant;
     const struct cpu_fault *fault;
 };
 
+/* An array at NULL is one without elements to the engine, which knows no names of arguments. */
 static tw_status say_fault(void *user)
 {
     const struct fault_call *c = user;
-    return host_outcome(c->ctx, c->fault->kind, c->fault);
+    tw_status status = TW_OK;
+    if (c->fault->kind == CPU_BAD_ARGUMENT && c->given->has_null) {
+        fill_launch(c->entry, c->given, c->variant);
+        status = check_nulls(c->entry, c->given);
+    }
+    return status != TW_OK ? status : host_outcome(c->entry->ctx, c->fault->kind, c->fault);
 }
 
 /* How long arrays are is the caller's word: as long as anything can be. */
@@ -489,15 +515,26 @@ static tw_status start_on_host(const struct entry_call *c)
         args[i] = host_argument(&e->params[i], g.value[i]);
     if (cpu_launch(v->program, args, &e->options, &fault) == CPU_OK)
         return TW_OK;
-    return locked_call(e, say_fault, &(struct fault_call){e->ctx, &fault});
+    return locked_call(e, say_fault, &(struct fault_call){e, &g, v, &fault});
 }
 
 /* --- the calls --- */
 
+/* Nothing is left in the message of an earlier start. */
+static tw_status refuse_null(tw_entry *e, const char *call)
+{
+    if (!e)
+        return TW_BAD_ARGUMENT;
+    platform_lock(e->lock);
+    snprintf(e->message, sizeof e->message, "error: %s: `arguments` is NULL\n", call);
+    platform_unlock(e->lock);
+    return TW_BAD_ARGUMENT;
+}
+
 tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream)
 {
     if (!e || (count > 0 && !arguments))
-        return TW_BAD_ARGUMENT;
+        return refuse_null(e, "tw_entry_start");
     if (e->on_host)
         return start_on_host(&(struct entry_call){e, arguments, count, NULL, true});
     if (count == e->param_count && start_quickly(e, arguments, stream))
@@ -508,7 +545,7 @@ tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, v
 tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream)
 {
     if (!e || (count > 0 && !arguments))
-        return TW_BAD_ARGUMENT;
+        return refuse_null(e, "tw_entry_ready");
     return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = false});
 }
 

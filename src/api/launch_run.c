@@ -363,6 +363,8 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
                        param_text(&l->ctx->scratch, info, p));
         }
     }
+    if (d->errors)
+        launch_note_refused(l);
     return d->errors ? TW_BAD_ARGUMENT : TW_OK;
 }
 
@@ -426,6 +428,45 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
                shown(r->got), shown(r->want), shown(r->tolerance));
 }
 
+static bool is_used(const tw_launch *l, int p)
+{
+    const struct sym *view = l->variant->ir->symbols;
+    while (view && !(view->storage == ST_VIEW && view->base && view->base->index == p))
+        view = view->next;
+    return view != NULL;
+}
+
+static bool arrays_overlap(const tw_launch *l, int p, int q)
+{
+    if (!l->array_set[p] || !l->array_set[q])
+        return false;
+    const tw_array *x = &l->arrays[p], *y = &l->arrays[q];
+    uintptr_t at[2] = {(uintptr_t)x->data, (uintptr_t)y->data};
+    uintptr_t bytes[2] = {(uintptr_t)array_elements(x) * tw_dtype_size(x->dtype),
+                          (uintptr_t)array_elements(y) * tw_dtype_size(y->dtype)};
+    return x->place == y->place && at[0] < at[1] + bytes[1] && at[1] < at[0] + bytes[0];
+}
+
+/* Values that come out wrong may be no fault of the kernel: what `ensures` reads of an array is
+ * gone where another was written over it. */
+static void note_overlaps(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++)
+        for (int q = 0; q < info->param_count; q++) {
+            const struct lang_param *written = &info->params[p], *other = &info->params[q];
+            bool both = !other->is_const;
+            if (p == q || written->is_const || (both && q < p) || !arrays_overlap(l, p, q) ||
+                !is_used(l, p) || !is_used(l, q))
+                continue;
+            diag_note(&l->ctx->diag, LOC_NONE,
+                      "array `%s` overlaps array `%s`, which the kernel %s: blocks may have used "
+                      "what others wrote, and `ensures` was evaluated with what was left there; "
+                      "give them memory of their own",
+                      written->name, other->name, both ? "may write too" : "reads");
+        }
+}
+
 static tw_status verify_call(void *user)
 {
     struct value_call *call = user;
@@ -459,8 +500,10 @@ static tw_status verify_call(void *user)
     v->view = r.view ? arena_string(&l->ctx->message_memory, r.view, strlen(r.view)) : "";
     for (int i = 0; i < r.rank; i++)
         v->at[i] = r.at[i];
-    if (!r.ok)
+    if (!r.ok) {
         report_wrong(l, &r);
+        note_overlaps(l);
+    }
     return r.ok ? TW_OK : TW_WRONG_VALUES;
 }
 

@@ -23,6 +23,7 @@ static tw_status launch_make(void *user)
     l->value_set = arena_array(a, bool, info->param_count);
     l->values = arena_array(a, tw_scalar, info->param_count);
     l->array_set = arena_array(a, bool, info->param_count);
+    l->array_refused = arena_array(a, bool, info->param_count);
     l->arrays = arena_array(a, tw_array, info->param_count);
     l->tune_set = arena_array(a, bool, info->tune_count);
     l->tunes = arena_array(a, struct literal, info->tune_count);
@@ -327,9 +328,10 @@ static tw_status set_array(void *user)
         const char *const *names = param_names(l, true, &count);
         return wrong_name(l, call->name, "an array", names, count);
     }
+    const tw_array *x = call->array;
     l->prepared = false;
     l->array_set[p] = false;
-    const tw_array *x = call->array;
+    l->array_refused[p] = x != NULL; /* until it is taken */
     if (!x)
         return TW_OK;
     const struct lang_param *param = &info->params[p];
@@ -355,7 +357,18 @@ static tw_status set_array(void *user)
     }
     l->arrays[p] = *x;
     l->array_set[p] = true;
+    l->array_refused[p] = false;
     return TW_OK;
+}
+
+void launch_note_refused(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++)
+        if (l->array_refused[p])
+            diag_note(&l->ctx->diag, LOC_NONE,
+                      "an array was given for `%s` (%s), but tw_launch_array refused it",
+                      info->params[p].name, param_text(&l->ctx->scratch, info, p));
 }
 
 tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array)

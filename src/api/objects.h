@@ -174,7 +174,8 @@ struct tw_launch {
     struct arena key;       /* texts of the latest tw_launch_tuning_key */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
-    tw_scalar *values; /* by parameter */
+    bool *array_refused; /* the one given last, so that none is set */
+    tw_scalar *values;   /* by parameter */
     struct literal *tunes;
     enum dtype *types;
     tw_array *arrays; /* by parameter */
@@ -198,6 +199,9 @@ void add_literal(struct text *out, struct literal v);
 /* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported;
  * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
+
+/* Notes, behind an error that something was not given, which arrays were, and refused. */
+void launch_note_refused(tw_launch *l);
 
 /* Whether parameter p of type t can be v; reports if not. */
 bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);

@@ -5,7 +5,61 @@
 
 #include "base/grid.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* --- names --- */
+
+static const char *plain_name(struct arena *a, const char *mangled)
+{
+    const char *at = mangled + 2, *last = mangled;
+    size_t length = strlen(mangled);
+    if (strncmp(mangled, "_Z", 2) != 0)
+        return mangled;
+    bool nested = *at == 'N';
+    at += nested;
+    while (*at >= '0' && *at <= '9') {
+        char *end;
+        unsigned long n = strtoul(at, &end, 10);
+        if (n > strlen(end))
+            break;
+        last = end;
+        length = n;
+        at = end + n;
+        if (!nested)
+            break;
+    }
+    return arena_string(a, last, length);
+}
+
+/* What a message calls a kernel: as its source does, unless another is called that too. */
+static const char *shown_name(const tw_ptx *p, const struct ptx_function *f)
+{
+    const char *plain = f->name;
+    for (size_t i = 0; i < p->kernels.count; i++)
+        if (p->kernels.data[i] == f)
+            plain = p->called.data[i];
+    for (size_t i = 0; i < p->kernels.count; i++)
+        if (p->kernels.data[i] != f && strcmp(p->called.data[i], plain) == 0)
+            return f->name;
+    return plain;
+}
+
+/* Of a parameter without a name "", else " NAME": compilers write KERNEL_param_2 where it is lost. */
+static const char *param_name(struct arena *a, const struct ptx_function *f,
+                              const struct ptx_variable *v)
+{
+    const char *made_up = arena_printf(a, "%s_param_", f->name);
+    bool lost = strncmp(v->name, made_up, strlen(made_up)) == 0;
+    return lost ? "" : arena_printf(a, " %s", v->name);
+}
+
+static const char *quoted_name(struct arena *a, const struct ptx_function *f,
+                               const struct ptx_variable *v)
+{
+    const char *name = param_name(a, f, v);
+    return *name ? arena_printf(a, " `%s`", name + 1) : " it";
+}
 
 /* --- made and freed --- */
 
@@ -44,6 +98,8 @@ static tw_status read_program(void *object, const struct source_given *given)
         if (item->kind == PTX_ITEM_FILE)
             vec_push(&p->arena, &p->files, item->file);
     }
+    for (size_t i = 0; i < p->kernels.count; i++)
+        vec_push(&p->arena, &p->called, plain_name(&p->arena, p->kernels.data[i]->name));
     return TW_OK;
 }
 
@@ -106,6 +162,11 @@ int tw_ptx_kernel_count(const tw_ptx *p)
 const char *tw_ptx_kernel_at(const tw_ptx *p, int index)
 {
     return index >= 0 && index < tw_ptx_kernel_count(p) ? p->kernels.data[index]->name : NULL;
+}
+
+const char *tw_ptx_kernel_called(const tw_ptx *p, int index)
+{
+    return index >= 0 && index < tw_ptx_kernel_count(p) ? p->called.data[index] : NULL;
 }
 
 static const struct ptx_function *find_kernel(const tw_ptx *p, const char *name)
@@ -272,8 +333,9 @@ static const char *param_list(tw_ptx *p, const struct ptx_function *f)
     text_add(&out, "");
     for (size_t i = 0; i < f->signature.parameters.count; i++) {
         const struct ptx_variable *v = f->signature.parameters.data[i];
-        text_printf(&out, "%s.%s %s (%llu byte%s)", i ? ", " : "", ptx_mods[v->type].text, v->name,
-                    (unsigned long long)ptx_variable_size(v), ptx_variable_size(v) == 1 ? "" : "s");
+        text_printf(&out, "%s.%s%s (%llu byte%s)", i ? ", " : "", ptx_mods[v->type].text,
+                    param_name(&p->ctx->scratch, f, v), (unsigned long long)ptx_variable_size(v),
+                    ptx_variable_size(v) == 1 ? "" : "s");
     }
     return out.data;
 }
@@ -283,8 +345,9 @@ static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_pt
 {
     struct diag *d = &p->ctx->diag;
     int count = (int)f->signature.parameters.count;
+    const char *kernel = shown_name(p, f);
     if (l->argument_count != count) {
-        diag_error(d, LOC_NONE, "%s takes %d argument%s, %d %s given", f->name, count,
+        diag_error(d, LOC_NONE, "%s takes %d argument%s, %d %s given", kernel, count,
                    count == 1 ? "" : "s", l->argument_count, l->argument_count == 1 ? "is" : "are");
         if (count)
             diag_note(d, LOC_NONE, "they are %s", param_list(p, f));
@@ -295,11 +358,12 @@ static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_pt
         const tw_ptx_argument *a = &l->arguments[i];
         size_t bytes = (size_t)ptx_variable_size(v), given = a->is_array ? 8 : a->bytes;
         if (bytes != given)
-            diag_error(d, LOC_NONE, "argument %d of %s: `%s` has %zu byte%s (.%s), %s has %zu", i,
-                       f->name, v->name, bytes, bytes == 1 ? "" : "s", ptx_mods[v->type].text,
+            diag_error(d, LOC_NONE, "argument %d of %s:%s has %zu byte%s (.%s), %s has %zu", i,
+                       kernel, quoted_name(&p->ctx->scratch, f, v), bytes, bytes == 1 ? "" : "s",
+                       ptx_mods[v->type].text,
                        a->is_array ? "the address of an array" : "the value given", given);
         else if (!a->data && a->bytes)
-            diag_error(d, LOC_NONE, "argument %d of %s: its data is NULL", i, f->name);
+            diag_error(d, LOC_NONE, "argument %d of %s: its data is NULL", i, kernel);
     }
 }
 

@@ -14,6 +14,7 @@ struct tw_ptx {
     const struct ptx_module *module;
     const char *target; /* "sm_90" */
     VEC(const struct ptx_function *) kernels;
+    VEC(const char *) called; /* they, by their source */
     VEC(const struct ptx_file *) files;
     VEC(const struct source *) sources; /* texts of those */
     struct arena assembled;

@@ -363,12 +363,17 @@ static void resolve_scalars(tw_launch *l, bool strict)
     }
     for (int p = 0; p < info->param_count; p++)
         infer_from(l, p, origins);
+    bool all = true;
     for (int p = 0; p < info->param_count && strict; p++)
         if (!info->params[p].is_pointer && !l->choice.known[p] && !l->value_set[p] &&
-            origins[p].array < 0)
+            origins[p].array < 0) {
             diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array given says it",
                        info->params[p].name, info->params[p].is_static ? "static " : "",
                        dtype_table[param_dtype(l, p)].name);
+            all = false;
+        }
+    if (!all)
+        launch_note_refused(l);
 }
 
 /* What code for a GPU takes to divide an array's address: 16 bytes, what vectors need; less if an

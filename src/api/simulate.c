@@ -77,7 +77,7 @@ static tw_status read_ptx(tw_context *ctx, struct variant *v)
     text_init(&ptx, &v->arena);
     ptx_print(&ptx, v->lowered->module);
     struct source *source = arena_new(&v->arena, struct source);
-    *source = (struct source){arena_printf(&v->arena, "%s.ptx", v->lowered->function->name),
+    *source = (struct source){arena_printf(&v->arena, "<PTX of %s>", v->lowered->function->name),
                               ptx.data, ptx.length};
     struct ptx_module *module = ptx_parse(&v->arena, source, &ctx->diag);
     if (!module || !ptx_verify(module, &ctx->diag))
@@ -85,6 +85,20 @@ static tw_status read_ptx(tw_context *ctx, struct variant *v)
     v->ptx = source;
     v->read_back = module;
     return TW_OK;
+}
+
+/* Reports name elements of arrays, as the caller gave their shapes. */
+static void name_elements(struct simulate_call *call, const struct launch_param *p)
+{
+    const tw_launch *l = call->launch;
+    const tw_array *x = &l->arrays[p->sym->index];
+    struct sim_report_array array = {.name = p->sym->name,
+                                     .address = p->value,
+                                     .element = (int)tw_dtype_size(x->dtype),
+                                     .rank = x->rank,
+                                     .shape = x->shape};
+    if (p->value && l->array_set[p->sym->index])
+        sim_report_add_array(&call->simulation.report, &array);
 }
 
 /* Memory for every pointer; the caller's arrays are used in place. */
@@ -104,6 +118,7 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
         }
         if (p->kind == LOWER_POINTER) {
             p->value = sim_attach(sim, p->data, p->bytes, p->sym->name);
+            name_elements(call, p);
         } else {
             const char *name = p->sym ? p->sym->name : "ticket";
             p->value = sim_allocate(sim, p->bytes, NULL, name);

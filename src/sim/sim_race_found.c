@@ -1,6 +1,8 @@
 /* A race as a finding: both sides, an order that goes wrong, the value that comes of it. */
 #include "sim/sim_race_own.h"
 
+#include "base/dtype.h"
+
 #include <stdio.h>
 
 static uint64_t address_of(const struct race_try *t, const struct race_record *record, int lane)
@@ -61,11 +63,12 @@ struct meeting {
     uint64_t byte;
     int bytes;
     const uint8_t *now, *was, *will;
+    enum dtype type; /* of the floats that they are; DT_COUNT: of none that are known */
 };
 
 static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, int lane)
 {
-    struct meeting m = {.byte = byte, .bytes = bytes};
+    struct meeting m = {.byte = byte, .bytes = bytes, .type = DT_COUNT};
     for (int l = 0; t->self.whole_warp && l < SIM_LANES; l++) /* the row that has the byte */
         if (t->a->mask >> l & 1 && byte - t->a->address[l] < t->self.bytes)
             lane = l;
@@ -87,14 +90,47 @@ static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, i
     return m;
 }
 
-static const char *value_text(const struct race_try *t, const uint8_t *bytes, int count)
+static enum dtype float_of(const struct ptx_instruction *ins)
+{
+    static const struct {
+        enum ptx_mod mod;
+        enum dtype type;
+    } floats[] = {{PTX_F32, DT_F32}, {PTX_F64, DT_F64}, {PTX_F16, DT_F16}, {PTX_BF16, DT_BF16}};
+    for (size_t i = 0; ins && i < sizeof floats / sizeof *floats; i++)
+        if (ptx_type(ins, 0) == floats[i].mod)
+            return floats[i].type;
+    return DT_COUNT;
+}
+
+/* What they meet at is floats if either instruction says so, and they are whole. */
+static enum dtype float_type(const struct race_try *t, const struct race_clash *c,
+                             const struct meeting *m)
+{
+    enum dtype type = float_of(t->self.site->ins);
+    if (type == DT_COUNT && c->old)
+        type = float_of(c->old->site->ins);
+    unsigned size = type == DT_COUNT ? 1 : (unsigned)dtype_size(type);
+    return m->byte % size == 0 && (unsigned)m->bytes % size == 0 ? type : DT_COUNT;
+}
+
+/* "12 (0x41400000)"; the bits alone of what is no float. */
+static const char *value_text(const struct race_try *t, const struct meeting *m,
+                              const uint8_t *bytes)
 {
     char hex[2 * 16 + 1];
+    int count = m->bytes < 16 ? m->bytes : 16;
     if (!bytes)
         return "another value";
-    for (int i = 0; i < count && i < 16; i++)
+    for (int i = 0; i < count; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[count - 1 - i]);
-    return arena_printf(t->r->arena, "0x%s", hex);
+    if (m->type == DT_COUNT)
+        return arena_printf(t->r->arena, "0x%s", hex);
+    struct text out;
+    text_init(&out, t->r->arena);
+    for (int i = 0; i < count; i += (int)dtype_size(m->type))
+        text_printf(&out, "%s%.9g", i ? ", " : "", dtype_load_f64(m->type, bytes + i));
+    text_printf(&out, " (0x%s)", hex);
+    return out.data;
 }
 
 /* --- words --- */
@@ -102,6 +138,19 @@ static const char *value_text(const struct race_try *t, const uint8_t *bytes, in
 static const char *space_name(enum sim_space space)
 {
     return space == SIM_SHARED ? "shared" : "global";
+}
+
+/* "out[3] (bytes 0x… to 0x… of global memory)", without the element where it is not known. */
+static const char *place_text(const struct race_try *t, const struct meeting *m)
+{
+    struct arena *a = t->r->arena;
+    const char *space = space_name(t->a->space);
+    const char *element = sim_report_element(t->r->report, t->a->space, m->byte);
+    unsigned long long from = m->byte, to = from + (unsigned)m->bytes - 1;
+    const char *bytes =
+        m->bytes == 1 ? arena_printf(a, "byte 0x%llx of %s memory", from, space)
+                      : arena_printf(a, "bytes 0x%llx to 0x%llx of %s memory", from, to, space);
+    return element ? arena_printf(a, "%s (%s)", element, bytes) : bytes;
 }
 
 static const char *why(const struct race_record *a, int lane, const struct race_record *b)
@@ -148,7 +197,7 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
                            const struct meeting *m, const char *first, const char *second)
 {
     struct arena *a = t->r->arena;
-    const char *now = value_text(t, m->now, m->bytes), *will = value_text(t, m->will, m->bytes);
+    const char *now = value_text(t, m, m->now), *will = value_text(t, m, m->will);
     if (!c->old)
         return arena_printf(a, "the bytes end up with the value of either lane");
     if (t->self.kind == SIM_READ && c->past != RACE_LAST)
@@ -157,7 +206,7 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
                             second, first);
     if (t->self.kind == SIM_READ)
         return arena_printf(a, "the read (%s) may come first: it then gets %s, not the %s of %s",
-                            second, value_text(t, m->was, m->bytes), now, first);
+                            second, value_text(t, m, m->was), now, first);
     if (c->old->kind == SIM_READ)
         return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s%s%s",
                             second, first, will, c->past ? ", not " : "", c->past ? now : "");
@@ -252,21 +301,14 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
     struct sim_finding f = {.kind = kind, .access_count = 2};
     f.access[0] = side(t, other, old_lane);
     f.access[1] = side(t, &t->self, lane);
-    const char *bytes = m->bytes == 1
-                            ? arena_printf(a, "byte 0x%llx", (unsigned long long)m->byte)
-                            : arena_printf(a, "bytes 0x%llx to 0x%llx", (unsigned long long)m->byte,
-                                           (unsigned long long)m->byte + (unsigned)m->bytes - 1);
+    const char *place = place_text(t, m);
     if (kind == SIM_FOUND_SAME_VALUE)
-        f.message = arena_printf(a, "unordered writes of the same value to %s of %s memory", bytes,
-                                 space_name(t->a->space));
+        f.message = arena_printf(a, "unordered writes of the same value to %s", place);
     else if (!old)
-        f.message = arena_printf(a,
-                                 "lanes of one instruction write different values to %s of %s "
-                                 "memory",
-                                 bytes, space_name(t->a->space));
+        f.message = arena_printf(a, "lanes of one instruction write different values to %s", place);
     else
-        f.message = arena_printf(a, "%s and %s of %s of %s memory with no order between them",
-                                 does(other), does(&t->self), bytes, space_name(t->a->space));
+        f.message = arena_printf(a, "%s and %s of %s with no order between them", does(other),
+                                 does(&t->self), place);
     if (kind == SIM_FOUND_SCOPE)
         add_scope_step(t, &f, other);
     else if (old)
@@ -289,5 +331,6 @@ void race_found(struct race_try *t, const struct race_clash *clash)
     if (sim_report_again(t->r->report, kind, &first, &t->a->at))
         return;
     struct meeting m = meet(t, c.byte, common, c.lane);
+    m.type = float_type(t, &c, &m);
     describe(t, kind, &c, &m);
 }

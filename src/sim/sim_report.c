@@ -76,6 +76,44 @@ const char *sim_report_memory_name(const struct sim_report *r, enum sim_space sp
     return nearest ? nearest->name : NULL;
 }
 
+void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array)
+{
+    vec_push(r->arena, &r->arrays, *array);
+}
+
+static int64_t element_count(const struct sim_report_array *a)
+{
+    int64_t count = 1;
+    for (int i = 0; i < a->rank; i++)
+        count *= a->shape[i];
+    return count;
+}
+
+static const char *element_text(struct arena *arena, const struct sim_report_array *a, int64_t at)
+{
+    int64_t behind = element_count(a); /* elements of one index along the axes so far */
+    struct text out;
+    text_init(&out, arena);
+    text_add(&out, a->name);
+    for (int i = 0; i < a->rank; i++) {
+        behind /= a->shape[i];
+        text_printf(&out, "[%lld]", (long long)(at / behind));
+        at %= behind;
+    }
+    return out.data;
+}
+
+const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address)
+{
+    for (size_t i = 0; i < r->arrays.count && space == SIM_GLOBAL; i++) {
+        const struct sim_report_array *a = &r->arrays.data[i];
+        uint64_t at = (address - a->address) / (unsigned)a->element;
+        if (address >= a->address && at < (uint64_t)element_count(a))
+            return element_text(r->arena, a, (int64_t)at);
+    }
+    return NULL;
+}
+
 /* --- have we had this? --- */
 
 /* Of a pair of instructions; finding NULL: more than are kept. */

@@ -67,6 +67,15 @@ struct sim_finding {
     struct sim_finding *next;
 };
 
+/* An array of the launch in global memory, row-major from its first byte. */
+struct sim_report_array {
+    const char *name;
+    uint64_t address;
+    int element; /* bytes */
+    int rank;
+    const int64_t *shape;
+};
+
 struct sim_report {
     struct arena *arena;
     const struct ptx_module *module; /* for the names of files; may be NULL */
@@ -76,6 +85,7 @@ struct sim_report {
     size_t seen_count, seen_capacity;
     VEC(struct sim_suppression) suppressions;
     VEC(struct sim_allocation_event) memory; /* for names */
+    VEC(struct sim_report_array) arrays;     /* for elements */
     VEC(const struct source *) sources;      /* texts of the files that .loc names, for carets */
     /* Kept at most, 0: 200, of those that fail a check and of the others each, suppressed ones
      * aside; what is more is counted in `dropped`. */
@@ -106,6 +116,11 @@ void sim_report_allocated(struct sim_report *r, const struct sim_allocation_even
  * the space is known. */
 const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
                                    uint64_t address);
+
+/* The name and the shape live as long as the report. */
+void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array);
+/* "out[3][5]", the element that the byte is in; NULL: it is in no array that is known. */
+const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address);
 
 /* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one
  * access), and its maker then describes it and adds it. */

@@ -152,7 +152,10 @@ static const char *access_text(const struct sim_report *r, const struct sim_find
     if (a->memory) {
         text_printf(&t, ", %d byte%s at %s address 0x%llx", a->bytes, a->bytes == 1 ? "" : "s",
                     space_name(a->space), (unsigned long long)a->address);
-        if (a->memory_name)
+        const char *element = sim_report_element(r, a->space, a->address);
+        if (element)
+            text_printf(&t, " (%s)", element);
+        else if (a->memory_name)
             text_printf(&t, " in '%s'", plain_name(a->memory_name));
     }
     if (a->barrier || a->barrier_where.source)

@@ -68,6 +68,10 @@ wide = lambda x: (x.astype("u4") << 16).view("f4")
 need(tw.allclose(wide(out), wide(bits[0]) @ wide(bits[1]), rtol=1e-2))
 tuned = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
 need(tuned.tune["BK"] == [16, 32] and tuned.types == {"T": ["f32", "f16", "bf16"]}, tuned.tune)
+need(tuned.tune_groups == [("BM", "BN"), ("BK",), ("WARPS",)] == tuned.with_(BM=64).tune_groups, tuned.tune_groups)
+need(all("by name" in text for text in (tw.Kernel.__doc__, tw.Kernel.__call__.__doc__)))
+need(all("T=f16" in repr(shared.with_(T=t)) for t in (np.float16, np.dtype("f2"), h[0].dtype, "float16", "torch.float16")))
+need("matmul_v1" in tw.compile(open("kernels/matmul/shared.tile", "rb").read()))
 need([p.name for p in tuned.params if p.is_static] == ["n", "k"] and tuned.params[3].shape == ("m", "k"))
 tuned(40, 48, 33, a, b, c, BM=64, BN=128)
 need(tw.allclose(c, a @ b) and "BM=64" in repr(tuned.with_(BM=64)))
@@ -105,9 +109,11 @@ except ImportError:
 
 ERRORS = """
 def of_a(array): return lambda: shared(40, 48, 33, array, b, c)
+text = open("kernels/matmul/shared.tile").read()
+tuned = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
 sealed = c.copy(); sealed.flags.writeable = False
 steps = np.lib.stride_tricks.as_strided
-for kind, text, call in [
+for kind, expected, call in [
     (ValueError, "argument 4 of matmul_v1, `a` (T[m][k]), is not row-major and contiguous: shape (40, 33) has strides (4, 160); pass numpy.ascontiguousarray", of_a(np.asfortranarray(a))),
     (ValueError, "`a`", of_a(np.zeros((80, 33), "f4")[::2])),
     (tw.ArgumentError, "argument 4 of matmul_v1, `a` (T[m][k]), has the other byte order (>f4)", of_a(a.astype(">f4"))),
@@ -130,6 +136,12 @@ for kind, text, call in [
     (ValueError, "no array was given for `c`", lambda: shared(a=a, b=b)),
     (ValueError, "f64 is none of T = {f32, f16, bf16}", lambda: shared(40, 48, 33, a, b, c, T="f64")),
     (ValueError, "there is no element type f31; there are f64, f32", lambda: shared.with_(T="f31")),
+    (ValueError, "there is no element type float; there are f64, f32", lambda: shared.with_(T=float)),
+    (TypeError, "tuned value `BM` of matmul_v2 is '64', expected a number, such as 128 or 64", lambda: tuned.with_(BM="64")),
+    (TypeError, "tuned value `BM` of matmul_v2 is [64], expected a number", lambda: tuned(40, 48, 33, a, b, c, BM=[64])),
+    (ValueError, "tuned value `BM` of matmul_v2 is 18446744073709551680, expected a number", lambda: tuned.with_(BM=2**64 + 64)),
+    (TypeError, "load: `path` is 5, expected the path of a .tile file", lambda: tw.load(5)),
+    (TypeError, "compile: `text` is a list, expected the text of a program; load(path) reads a file", lambda: tw.compile(["x"])),
     (ValueError, "there is no device 'gpu'", lambda: shared.with_(device="gpu")),
     (ValueError, "`stream` is for a GPU", lambda: shared(40, 48, 33, a, b, c, stream=1)),
     (ValueError, "elements of 4 bytes cannot be taken as bf16", lambda: tw.view(a, "bf16")),
@@ -138,10 +150,11 @@ for kind, text, call in [
     (KeyError, "did you mean `matmul_v1`?", lambda: tw.load("kernels/matmul/shared.tile")["matmul_v2"]),
     (TypeError, "are m, n, k, a, b, c, BM, BN, BK, WARPS, T; did you mean `WARPS`?",
      lambda: tw.load("kernels/matmul/tuned.tile")["matmul_v2"].with_(WARP=4)),
+    (ValueError, "threads=-1: expected how many, or 0 for one a core", lambda: tw.compile(text, threads=-1)),
+    (ValueError, "threads=-1: ", lambda: tw.load("kernels/matmul/shared.tile", threads=-1)),
     (FileNotFoundError, "no/such.tile", lambda: tw.load("no/such.tile")),
 ]:
-    refused(kind, text, call)
-text = open("kernels/matmul/shared.tile").read()
+    need(not str(refused(kind, expected, call)).startswith("error"), expected)
 broken = refused(tw.CompileError, "^~~", tw.compile(text.replace("dot(ra", "dor(ra"), "mine.tile")["matmul_v1"].check)
 refused(tw.CompileError, "mine.tile:10:12: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
 first = broken.messages[0]
@@ -152,6 +165,8 @@ refused(tw.RaceError, "while other threads may still be writing", racy.check)
 wrong = tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; ensures C == 3.0; }")["w"]
 error = refused(tw.WrongValues, "C[0] is 2, expected 3", lambda: wrong.verify(np.zeros(4, "f4")))
 need(error.verdict.at == (0,) and error.verdict.got == 2)
+square = np.ones((64, 64), "f4")
+refused(tw.WrongValues, "array `c` overlaps array `a`, which the kernel reads", lambda: shared.verify(a=square, b=square.copy(), c=square))
 refused(tw.Unsupported, "has no `ensures`", lambda: tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; }")["w"].verify(np.zeros(4, "f4")))
 out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; assume(n < 4); C[0 +: 4] = 2.0; }")["w"]
 refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))
@@ -380,6 +395,15 @@ def test_examples():
             fail(f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
+def test_example_without_pytorch(folder):
+    with open(f"{folder}/torch.py", "w") as out:
+        out.write("raise ImportError('there is none')\n")
+    done = subprocess.run([sys.executable, "examples/python/matmul.py", "--device", "cuda"], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=f"{folder}:python"))
+    if done.returncode != 1 or not done.stderr.startswith("matmul.py: --device cuda needs PyTorch"):
+        fail(f"matmul.py without PyTorch: {done}")
+
+
 def test_document():
     """The first program of docs/python.md, and the error that it shows."""
     text = open("docs/python.md").read()
@@ -407,6 +431,7 @@ def main():
     os.environ["TILEWRIGHT_LIBRARY"] = library
     with tempfile.TemporaryDirectory() as folder:
         test_structs(folder)
+        test_example_without_pytorch(folder)
     test_library(library)
     run(VALUES, ended="18446744073709551615")
     run(ERRORS)

@@ -312,6 +312,47 @@ def test_calls(s):
     s.expect(["check", "asserts.ptx", "--block", "3"], 1, "trap: assertion `threadIdx.x < 2` failed (a.cu:7, a.cu)")
 
 
+def entry(name):
+    return (f".visible .entry {name}(.param .u64 {name}_param_0, .param .u32 {name}_param_1)\n"
+            "{\n    ret;\n}\n")
+
+
+TOTAL = """kernel total(i32 n, const f32 *x, f32 *out) grid(cdiv(n, 64)) warps(1)
+{
+    global f32 X[n] = x, Out[3][2] = out;
+    i32 i = block.x * 64;
+    Out[2][1] = Out[2][1] + sum(X[i +: 64]);
+}
+"""
+
+
+def test_elements(s):
+    """Of a .tile kernel: its line, the element of the array, floats as numbers, and PTX that is in no file."""
+    s.write("total.tile", TOTAL)
+    s.expect(["check", "total.tile", "--set", "n=128"], 1,
+             "total.tile:5:5: error: race: write and read of out[2][1] (bytes 0x", "4 bytes at global address 0x",
+             " (out[2][1]); no barrier passed", "it then gets 0 (0x00000000), not the ",
+             "<PTX of total>:")
+
+
+def test_names(s):
+    """Messages call kernels as C++ does, where that says which; their parameters have no names."""
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    s.write("one.ptx", head + entry("_Z9block_sumPKfi"))
+    s.write("more.ptx", head + "".join(map(entry, ("_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi", "_Z5scaleIfEvPKfi"))))
+    launch = ("--block", "32", "--arg", "f32[32]:zero")
+    for words, needle, more in (
+            (["run", "one.ptx", *launch], "block_sum takes 2 arguments, 1 is given", "they are .u64 (8 bytes), .u32 (4 bytes)"),
+            (["run", "one.ptx", *launch, "--arg", "i64:1"], "argument 1 of block_sum: it has 4 bytes (.u32), the value given has 8", ""),
+            (["run", "one.ptx"], "how many threads has a block of block_sum?", ""),
+            (["run", "more.ptx"], "--kernel block_sum", "--kernel _ZN2ns5scaleEPKfi"),
+            (["run", "more.ptx", "--kernel", "scale"], "2 kernels called 'scale'", "--kernel _Z5scaleIfEvPKfi"),
+            (["run", "more.ptx", "--kernel", "blocksum"], "did you mean 'block_sum'?", "")):
+        s.expect(words, 2, needle, more)
+    for name in ("block_sum", "_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi"):
+        s.expect(["run", "more.ptx", "--kernel", name, *launch, "--arg", "i32:1"], 0)
+
+
 def test_refused(s):
     s.write("mirror.ptx", CLEAN)
     s.write("two.ptx", TWO)
@@ -443,6 +484,8 @@ def main():
         test_check(s)
         test_ends(s)
         test_calls(s)
+        test_elements(s)
+        test_names(s)
         test_refused(s)
         test_truncated(s)
         test_tile(s, kernels)

@@ -53,6 +53,15 @@ static void test_names(void **state)
     assert_false(tw_device_at(0, NULL));
 }
 
+static void test_threads_are_counted_from_0(void **state)
+{
+    (void)state;
+    tw_context *ctx = (tw_context *)1;
+    assert_int_equal(tw_context_new(&(tw_config){.threads = -1}, &ctx), TW_BAD_ARGUMENT);
+    assert_null(ctx);
+    assert_int_equal(tw_context_new(NULL, NULL), TW_BAD_ARGUMENT);
+}
+
 /* --- modules --- */
 
 static void test_kernel_describes_itself(void **state)
@@ -162,6 +171,34 @@ static void test_run_and_verify(void **state)
     assert_int_equal(v.at[1], 5);
 }
 
+/* Inputs that were written over: the values are wrong, whatever the kernel did, and it is said. */
+static void test_wrong_values_of_arrays_that_overlap(void **state)
+{
+    struct fixture *f = *state;
+    enum { S = 10 };
+    float all[2 * S * S], far[S * S];
+    for (int i = 0; i < 2 * S * S; i++)
+        all[i] = (float)(i % 7) + 1;
+    load(f, matmul_text);
+    tw_array a = array(all, TW_F32, 2, S, S), b = array(f->b, TW_F32, 2, S, S);
+    tw_array over = array(all + S * S - 1, TW_F32, 2, S, S), apart = array(far, TW_F32, 2, S, S);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "b", &b));
+    succeed(f, tw_launch_array(f->launch, "c", &over));
+    succeed(f, tw_launch_run(f->launch));
+    refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES,
+            "array `c` overlaps array `a`, which the kernel reads");
+    succeed(f, tw_launch_array(f->launch, "c", &apart));
+    succeed(f, tw_launch_run(f->launch));
+    far[0] += 100;
+    refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES, "C[0][0]");
+    assert_null(strstr(tw_context_messages(f->ctx), "overlaps"));
+    far[0] -= 100;
+    succeed(f, tw_launch_array(f->launch, "b", &a)); /* both are read */
+    succeed(f, tw_launch_run(f->launch));
+    succeed(f, tw_launch_verify(f->launch, NULL));
+}
+
 static void test_shape_of_an_output(void **state)
 {
     struct fixture *f = *state;
@@ -239,6 +276,27 @@ static void test_unlisted_type(void **state)
     tw_array a = array(f->a, TW_I32, 2, M, K);
     succeed(f, tw_launch_array(f->launch, "a", &a));
     refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`a` is i32, but T = {f32, f16}");
+}
+
+/* What follows when the status of tw_launch_array is not looked at. */
+static void test_a_refused_array_is_not_called_missing(void **state)
+{
+    struct fixture *f = *state;
+    load(f, matmul_text);
+    give_all(f);
+    tw_array c = array(f->c, TW_F32, 1, M * N, 0);
+    refused(f, tw_launch_array(f->launch, "c", &c), TW_BAD_ARGUMENT, "expected T[m][n]");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "an array was given for `c` (T[m][n]), but tw_launch_array refused it");
+    tw_array a = array(NULL, TW_F32, 2, M, K);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "has no data");
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "an array was given for `a`");
+    succeed(f, tw_launch_array(f->launch, "c", NULL));
+    give_inputs(f);
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "no array was given for `c`");
+    assert_null(strstr(tw_context_messages(f->ctx), "refused"));
+    give_all(f);
+    succeed(f, tw_launch_run(f->launch));
 }
 
 static void test_arrays_by_themselves(void **state)
@@ -756,17 +814,20 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_threads_are_counted_from_0),
         TEST(test_kernel_describes_itself),
         TEST(test_unknown_kernel),
         TEST(test_bad_program),
         TEST(test_missing_file),
         TEST(test_module_outlives_its_free),
         TEST(test_run_and_verify),
+        TEST(test_wrong_values_of_arrays_that_overlap),
         TEST(test_shape_of_an_output),
         TEST(test_sizes_in_conflict),
         TEST(test_sizes_missing),
         TEST(test_types),
         TEST(test_unlisted_type),
+        TEST(test_a_refused_array_is_not_called_missing),
         TEST(test_arrays_by_themselves),
         TEST(test_unknown_names),
         TEST(test_scalars_fit_their_type),

@@ -288,6 +288,7 @@ static tw_status launch_ptx(struct story *s)
     static const int32_t n = LENGTH;
     static const float by = 2;
     const char *name = tw_ptx_kernel_at(s->ptx, 0);
+    assert_string_equal(tw_ptx_kernel_called(s->ptx, 0), name);
     int count = tw_ptx_param_count(s->ptx, name);
     assert_true(tw_ptx_kernel_count(s->ptx) == 1 && count <= 8 && tw_ptx_target(s->ptx));
     for (int i = 0; i < count; i++) {

@@ -183,7 +183,8 @@ static void what_is_wrong_is_named(void **state)
         memcpy(args, good, sizeof args);
         args[2] = tw_integer(0);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
-                    "argument 3, `a` (f32 *): an integer was given, expected an address");
+                    "argument 3, `a` (f32 *): an integer was given, expected an address on "
+                    "the device");
         args[2].kind = (tw_argument_kind)0;
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "something of no kind");

@@ -288,10 +288,18 @@ static void an_entry_runs_by_position(void **state)
     assert_int_equal(start(entry, &e, 1001, 4, e.c), TW_OK);
     expect_scaled(&e, e.c, 1001, 4);
     assert_int_equal(start(entry, &e, 0, 4, NULL), TW_OK); /* no elements */
-    refused_by(entry, start(entry, &e, 100, 4, NULL), TW_BAD_ARGUMENT, "view C needs");
+    refused_by(entry, start(entry, &e, 100, 4, NULL), TW_BAD_ARGUMENT,
+               "argument 4, `c` is NULL, but view `C` reaches over 100 elements");
     refused_by(entry, start(entry, &e, -1, 4, e.c), TW_BAD_ARGUMENT, "negative");
     refused_by(entry, start(entry, &e, 3000, 4, e.c), TW_NOT_ASSUMED, "n < 2000");
     refused_by(entry, tw_entry_start(entry, args, 3, NULL), TW_BAD_ARGUMENT, "takes 4 arguments");
+    const tw_argument integers[] = {args[0], args[1], tw_integer(0), args[3]};
+    refused_by(entry, tw_entry_start(entry, integers, 4, NULL), TW_BAD_ARGUMENT,
+               "`a` (f32 *): an integer was given, expected an address\n");
+    refused_by(entry, tw_entry_start(entry, NULL, 4, NULL), TW_BAD_ARGUMENT,
+               "tw_entry_start: `arguments` is NULL");
+    refused_by(entry, tw_entry_ready(entry, NULL, 4, NULL), TW_BAD_ARGUMENT,
+               "tw_entry_ready: `arguments` is NULL");
     refused_by(entry, start(entry, &e, 64, 4, (float *)((char *)e.c + 2)), TW_BAD_ARGUMENT,
                "no multiple of 4");
     tw_context_free(e.ctx);

@@ -56,6 +56,8 @@ static void ptx_runs(void **state)
     assert_int_equal(tw_ptx_kernel_count(m.ptx), 1);
     assert_string_equal(tw_ptx_kernel_at(m.ptx, 0), "mirror");
     assert_null(tw_ptx_kernel_at(m.ptx, 1));
+    assert_string_equal(tw_ptx_kernel_called(m.ptx, 0), "mirror");
+    assert_null(tw_ptx_kernel_called(m.ptx, 1));
     assert_int_equal(tw_ptx_param_count(m.ptx, "mirror"), 3);
     assert_int_equal(tw_ptx_param_count(m.ptx, "other"), -1);
     succeed(f, tw_ptx_param_at(m.ptx, "mirror", 2, &p));
