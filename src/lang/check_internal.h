@@ -155,6 +155,14 @@ struct const_slot {
     struct expr *init; /* ENTRY_CONST: of the constant's type */
 };
 
+/* An expression whose place in the text in sight is not its own: what a fn returned stands at the
+ * call, what an argument stands for at the parameter's name. */
+struct placed {
+    const struct expr *value;
+    struct loc at;
+    const struct placed *before;
+};
+
 /* A fn being inlined. */
 struct fn_frame {
     const struct entry *fn;
@@ -191,6 +199,7 @@ struct checker {
     int loop_depth;     /* around the statement in all */
     int pipeline_level; /* scope level of the innermost pipeline body, 0: in none */
     struct fn_frame *frames;
+    const struct placed *placed; /* the newest first */
     int inlined;
     int64_t copied; /* expression nodes copied in place of fn parameters */
 };
@@ -219,6 +228,10 @@ struct sym *declare_hidden(struct checker *c, const char *name, enum storage sto
                            struct type type, struct loc loc);
 void name_set_add(struct arena *a, struct name_set *set, const char *name);
 struct sym_info *sym_info(struct checker *c, const struct sym *s);
+/* Messages about e speak of the text at `at`; e itself keeps where it was written. */
+void place_expr(struct checker *c, const struct expr *e, struct loc at);
+struct loc expr_place(const struct checker *c, const struct expr *e);
+const char *expr_snippet(struct checker *c, const struct expr *e);     /* the text there */
 void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
 void unknown_name(struct checker *c, const char *name, struct loc loc);
 void unknown_base(struct checker *c, const char *name, struct loc loc); /* of `name.x` */

@@ -209,6 +209,28 @@ struct sym_info *sym_info(struct checker *c, const struct sym *s)
     return &c->infos.data[s->index];
 }
 
+/* --- where an expression is seen --- */
+
+void place_expr(struct checker *c, const struct expr *e, struct loc at)
+{
+    struct placed *p = arena_new(c->arena, struct placed);
+    *p = (struct placed){.value = e, .at = at, .before = c->placed};
+    c->placed = p;
+}
+
+struct loc expr_place(const struct checker *c, const struct expr *e)
+{
+    for (const struct placed *p = c->placed; p; p = p->before)
+        if (p->value == e)
+            return p->at;
+    return e->loc;
+}
+
+const char *expr_snippet(struct checker *c, const struct expr *e)
+{
+    return source_snippet(c, expr_place(c, e));
+}
+
 const char *storage_text(const struct sym *s)
 {
     switch (s->storage) {
