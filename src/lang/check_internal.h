@@ -13,7 +13,7 @@
  *   check_access.c   names and accesses   check_fn.c      inlining
  *   check_decl.c     declarations         check_view.c    global views
  *   check_stmt.c     statements           check_loop.c    loops and pipelines
- *   check_ensures.c  ensures
+ *   check_ensures.c  ensures           check_assigned.c reads of what has no value
  *
  * Two conventions run through all of it. A function that returns NULL (or false, or DT_NONE) has
  * reported why, and its caller goes on without another word. A literal whose type the context
@@ -377,5 +377,10 @@ void check_pipeline(struct checker *c,
 void check_ensures(struct checker *c, const struct node *n);
 /* Refuses `ensures` that read what the kernel writes; the whole body is checked. */
 void check_ensured_inputs(struct checker *c);
+
+/* check_assigned.c */
+/* Refuses reads of scalars, arrays and register tiles that nothing gave a value; the whole body is
+ * checked. */
+void check_assigned(struct checker *c);
 
 #endif
