@@ -45,31 +45,84 @@ static bool is_unknown_static(const struct look *c, int p)
     return param->is_static && !param->is_pointer && !c->launch->choice.known[p];
 }
 
+static void stand_in(struct look *c, int p, int64_t value)
+{
+    const struct lang_param *param = &c->launch->kernel->info->params[p];
+    enum dtype t =
+        param->type_variable >= 0 ? c->choice->types[param->type_variable] : param->dtype;
+    c->choice->values[p] =
+        dtype_is_float(t)
+            ? (struct literal){.is_float = true, .f = 1}
+            : (struct literal){.i = dtype_wrap(t, value) == value ? value : dtype_wrap(t, 16)};
+}
+
 static void set_stand_ins(struct look *c, int64_t value)
 {
-    const struct lang_kernel *info = c->launch->kernel->info;
-    for (int p = 0; p < info->param_count; p++) {
+    for (int p = 0; p < c->launch->kernel->info->param_count; p++) {
         if (!is_unknown_static(c, p))
             continue;
-        enum dtype t = info->params[p].type_variable >= 0
-                           ? c->choice->types[info->params[p].type_variable]
-                           : info->params[p].dtype;
         c->known[p] = true;
-        c->choice->values[p] =
-            dtype_is_float(t)
-                ? (struct literal){.is_float = true, .f = 1}
-                : (struct literal){.i = dtype_wrap(t, value) == value ? value : dtype_wrap(t, 16)};
+        stand_in(c, p, value);
     }
 }
 
-/* Behind an error: a clean program says nothing. */
+/* NULL: reported. */
+static struct lowered *lower_look(struct look *c, struct kernel *ir)
+{
+    tw_launch *l = c->launch;
+    return choice_lower(&l->ctx->scratch, l->kernel, ir, c->choice, c->known);
+}
+
+/* What is reported when another value stands in for the static p. */
+static struct diag reports_with(struct look *c, int p, int64_t value)
+{
+    tw_context *ctx = c->launch->ctx;
+    const tw_kernel *k = c->launch->kernel;
+    struct literal *in_place = &c->choice->values[p], before = *in_place;
+    struct diag shown = ctx->diag;
+    diag_init(&ctx->diag, shown.arena);
+    stand_in(c, p, value);
+    struct kernel *ir = choice_check(&ctx->scratch, &ctx->diag, k, c->choice, c->known);
+    if (ir && choice_passes(k, ir, c->choice, c->known, NULL) == TW_OK && c->staged)
+        lower_look(c, ir);
+    struct diag reports = ctx->diag;
+    ctx->diag = shown;
+    *in_place = before;
+    return reports;
+}
+
+static bool same_reports(const struct diagnostic *a, const struct diagnostic *b)
+{
+    for (; a && b; a = a->next, b = b->next)
+        if (a->loc.offset != b->loc.offset || strcmp(a->message, b->message) != 0 ||
+            !same_reports(a->notes, b->notes))
+            return false;
+    return !a && !b;
+}
+
+/* Whether what was reported is another thing, or speaks of other numbers, for other values of p. */
+static bool depends_on(struct look *c, int p)
+{
+    static const int64_t others[] = {48, 1024};
+    const struct diag *shown = &c->launch->ctx->diag;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct diag reports = reports_with(c, p, others[i]);
+        if (!same_reports(reports.first, shown->first))
+            return true;
+    }
+    return false;
+}
+
+/* Behind an error that depends on them: a clean program says nothing. */
 static void note_stand_ins(struct look *c)
 {
     const struct lang_kernel *info = c->launch->kernel->info;
     struct text names;
     text_init(&names, &c->launch->ctx->scratch);
+    if (!c->launch->ctx->diag.first)
+        return;
     for (int p = 0; p < info->param_count; p++) {
-        if (!is_unknown_static(c, p) || !c->known[p])
+        if (!is_unknown_static(c, p) || !c->known[p] || !depends_on(c, p))
             continue;
         text_printf(&names, "%s%s = ", names.length ? ", " : "", info->params[p].name);
         add_literal(&names, c->choice->values[p]);
@@ -241,8 +294,7 @@ static tw_status show_call(void *user)
     if (status != TW_OK)
         return status;
     struct lowered *lowered = NULL;
-    if (c->staged &&
-        !(lowered = choice_lower(&l->ctx->scratch, l->kernel, ir, c->choice, c->known))) {
+    if (c->staged && !(lowered = lower_look(c, ir))) {
         note_stand_ins(c);
         return TW_BAD_PROGRAM;
     }

@@ -336,5 +336,7 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     check_attributes(&c, e->node);
     check_stmts(&c, e->node->body->body, NULL);
     check_ensured_inputs(&c);
+    if (d->errors == errors)
+        check_assigned(&c);
     return d->errors > errors ? NULL : c.kernel;
 }

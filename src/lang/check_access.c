@@ -306,8 +306,11 @@ static struct expr *substitute(struct checker *c, const struct expr *e, struct l
     c->copied += expr_size(e);
     if (told)
         return NULL;
-    if (c->copied <= MAX_COPIED && c->depth + expr_depth(e) <= MAX_EXPR_DEPTH)
-        return expr_copy(c->kernel, e);
+    if (c->copied <= MAX_COPIED && c->depth + expr_depth(e) <= MAX_EXPR_DEPTH) {
+        struct expr *copy = expr_copy(c->kernel, e);
+        place_expr(c, copy, at);
+        return copy;
+    }
     diag_error(c->diag, at, "this makes an expression that is too large, by inlining fns in fns");
     diag_note(c->diag, at, "keep a part of it in a variable");
     return NULL;

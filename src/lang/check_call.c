@@ -322,13 +322,14 @@ static struct expr *scan_operand(struct checker *c, const struct node *n, enum o
     if (!x)
         return NULL;
     if (x->type.rank == 0) {
-        diag_error(c->diag, x->loc, "a scan runs along an axis of a tile, and this is a scalar");
+        diag_error(c->diag, expr_place(c, x),
+                   "a scan runs along an axis of a tile, and this is a scalar");
         return NULL;
     }
     enum dtype t = x->type.dtype;
     if (op_table[op].class == CLASS_BITWISE && dtype_is_float(t)) {
-        diag_error(c->diag, x->loc, "this scan is for integers and bool, `%s` is %s",
-                   source_snippet(c, x->loc), type_name(c, x));
+        diag_error(c->diag, expr_place(c, x), "this scan is for integers and bool, `%s` is %s",
+                   expr_snippet(c, x), type_name(c, x));
         return NULL;
     }
     if (op == OP_ADD || op == OP_MUL)
@@ -382,10 +383,10 @@ static struct expr *check_bytes(struct checker *c, const struct node *n)
     for (int i = 0; i < x->type.rank; i++)
         if (x->type.extent[i] == EXTENT_RUNTIME) {
             diag_error(c->diag, n->loc, "the size of `%s` is not known while compiling",
-                       source_snippet(c, x->loc));
+                       expr_snippet(c, x));
             return NULL;
         }
-    if (!check_size(c, &x->type, x->loc))
+    if (!check_size(c, &x->type, expr_place(c, x)))
         return NULL;
     return expr_int(c->kernel, DT_NONE, type_bytes(&x->type), n->loc);
 }

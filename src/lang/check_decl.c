@@ -22,7 +22,7 @@ static void note_missing_extents(struct checker *c, const struct type *to, const
         return;
     struct type type = value->type;
     type.dtype = to->dtype;
-    diag_note(c->diag, value->loc, "to keep all of it declare a tile: `reg %s x%s`",
+    diag_note(c->diag, expr_place(c, value), "to keep all of it declare a tile: `reg %s x%s`",
               dtype_table[to->dtype].name,
               type_text(c->arena, &type) + strlen(dtype_table[to->dtype].name));
 }
@@ -32,16 +32,16 @@ static bool value_shape_fits(struct checker *c, const struct expr *value, const 
 {
     if (is_untyped(value) || broadcasts_to(to, &value->type))
         return true;
-    shape_error(c, value->loc, arena_printf(c->arena, "`%s`", name), to,
-                value->loc.source ? arena_printf(c->arena, "`%s`", source_snippet(c, value->loc))
-                                  : "the value",
+    struct loc at = expr_place(c, value);
+    shape_error(c, at, arena_printf(c->arena, "`%s`", name), to,
+                at.source ? arena_printf(c->arena, "`%s`", source_snippet(c, at)) : "the value",
                 &value->type);
     if (to->rank == 2 && value->type.rank == 2 && to->extent[0] == value->type.extent[1] &&
         to->extent[1] == value->type.extent[0])
-        diag_note(c->diag, value->loc, "`trans(%s)` swaps the axes", source_snippet(c, value->loc));
+        diag_note(c->diag, at, "`trans(%s)` swaps the axes", source_snippet(c, at));
     else if (to->rank == 2 && value->type.rank == 1 && to->extent[0] == value->type.extent[0])
-        diag_note(c->diag, value->loc, "to give each row its value: `reshape(%s, %lld, 1)`",
-                  source_snippet(c, value->loc), (long long)to->extent[0]);
+        diag_note(c->diag, at, "to give each row its value: `reshape(%s, %lld, 1)`",
+                  source_snippet(c, at), (long long)to->extent[0]);
     note_missing_extents(c, to, value);
     if (declared.source)
         diag_note(c->diag, declared, "declared here");

@@ -258,12 +258,13 @@ static bool integers(struct checker *c, enum op op, const struct expr *a)
 {
     if (is_untyped(a) ? !a->literal.is_float : !dtype_is_float(a->type.dtype))
         return true;
-    diag_error(c->diag, a->loc, "`%s` is for integers and bool, `%s` is %s", op_table[op].text,
-               source_snippet(c, a->loc), type_name(c, a));
+    struct loc at = expr_place(c, a);
+    diag_error(c->diag, at, "`%s` is for integers and bool, `%s` is %s", op_table[op].text,
+               source_snippet(c, at), type_name(c, a));
     if (op == OP_XOR)
-        diag_note(c->diag, a->loc, "powers are `exp2(y * log2(x))`, `square(x)`");
+        diag_note(c->diag, at, "powers are `exp2(y * log2(x))`, `square(x)`");
     else
-        diag_note(c->diag, a->loc, "to work on the bits of a float: `bits<u32>(x)`");
+        diag_note(c->diag, at, "to work on the bits of a float: `bits<u32>(x)`");
     return false;
 }
 

@@ -293,8 +293,9 @@ static bool known_extent(struct checker *c, const struct node *d, int64_t *out)
 static bool extent_mismatch(struct checker *c, const struct node *p, const struct node *d,
                             const struct expr *arg, int64_t want, int64_t got)
 {
-    diag_error(c->diag, arg->loc, "the parameter `%s` has %lld elements along `[%s]`, `%s` is %s",
-               p->text, (long long)want, source_snippet(c, d->loc), source_snippet(c, arg->loc),
+    struct loc at = expr_place(c, arg);
+    diag_error(c->diag, at, "the parameter `%s` has %lld elements along `[%s]`, `%s` is %s",
+               p->text, (long long)want, source_snippet(c, d->loc), source_snippet(c, at),
                type_name(c, arg));
     if (d->kind == N_NAME)
         diag_note(c->diag, p->loc, "`%s` is %lld from an argument before, and %lld here", d->text,
@@ -302,9 +303,29 @@ static bool extent_mismatch(struct checker *c, const struct node *p, const struc
     return false;
 }
 
+/* A value with fewer axes is stretched, where another argument says how far. */
+static bool missing_extent(struct checker *c, const struct node *fn, const struct node *p,
+                           const struct node *d, const struct expr *arg)
+{
+    int axes = 0, number = 1;
+    for (const struct node *one = p->dims; one; one = one->next)
+        axes++;
+    for (const struct node *before = fn->params; before != p; before = before->next)
+        number++;
+    struct loc at = expr_place(c, arg);
+    diag_error(c->diag, at, "argument %d of `%s` is a tile of %d ax%s, %s is given", number,
+               fn->text, axes, axes == 1 ? "is" : "es",
+               arg->type.rank == 0 ? "a scalar" : type_name(c, arg));
+    diag_note(c->diag, at, "it says what `%s` is: keep the value in a tile, `reg %s x[…] = %s;`",
+              d->text, is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
+              source_snippet(c, at));
+    diag_note(c->diag, p->loc, "declared here");
+    return false;
+}
+
 /* Names the extents of the parameter, or compares them; *type gets them. */
-static bool match_dims(struct checker *c, const struct node *p, const struct expr *arg,
-                       struct type *type)
+static bool match_dims(struct checker *c, const struct node *fn, const struct node *p,
+                       const struct expr *arg, struct type *type)
 {
     int rank = 0;
     for (const struct node *d = p->dims; d; d = d->next)
@@ -313,8 +334,9 @@ static bool match_dims(struct checker *c, const struct node *p, const struct exp
         const char *axes = rank == 0   ? "is a scalar"
                            : rank == 1 ? "has 1 axis"
                                        : arena_printf(c->arena, "has %d axes", rank);
-        diag_error(c->diag, arg->loc, "the parameter `%s` %s, `%s` is %s", p->text, axes,
-                   source_snippet(c, arg->loc), type_name(c, arg));
+        struct loc at = expr_place(c, arg);
+        diag_error(c->diag, at, "the parameter `%s` %s, `%s` is %s", p->text, axes,
+                   source_snippet(c, at), type_name(c, arg));
         diag_note(c->diag, p->loc, "declared here");
         return false;
     }
@@ -322,7 +344,10 @@ static bool match_dims(struct checker *c, const struct node *p, const struct exp
     for (const struct node *d = p->dims; d; d = d->next, axis++) {
         int64_t extent;
         int64_t got = axis >= 0 ? arg->type.extent[axis] : 1;
-        if (axis >= 0 && new_extent_name(c, d))
+        bool fresh = new_extent_name(c, d);
+        if (fresh && axis < 0)
+            return missing_extent(c, fn, p, d, arg);
+        if (fresh)
             bind_extent(c, d, arg, axis);
         if (!known_extent(c, d, &extent))
             return false;
@@ -382,7 +407,7 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
                           struct expr *arg)
 {
     struct type type = type_scalar(check_dtype(c, p->type));
-    if (type.dtype == DT_NONE || !match_dims(c, p, arg, &type))
+    if (type.dtype == DT_NONE || !match_dims(c, fn, p, arg, &type))
         return false;
     arg = convert_to(c, arg, type.dtype, arena_printf(c->arena, "the parameter `%s`", p->text));
     if (!arg)
@@ -406,10 +431,11 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
     return true;
 }
 
-static bool bind_by_reference(struct checker *c, const struct node *p, struct expr *arg)
+static bool bind_by_reference(struct checker *c, const struct node *fn, const struct node *p,
+                              struct expr *arg)
 {
     struct type type = type_scalar(check_dtype(c, p->type));
-    if (type.dtype == DT_NONE || !match_dims(c, p, arg, &type))
+    if (type.dtype == DT_NONE || !match_dims(c, fn, p, arg, &type))
         return false;
     if (type.dtype != arg->type.dtype) {
         diag_error(c->diag, arg->loc, "the parameter `%s` has elements of type %s, `%s` of type %s",
@@ -429,8 +455,8 @@ static bool bind_args(struct checker *c, const struct node *fn, struct expr **ar
     int i = 0;
     bind_types(c, fn, args);
     for (const struct node *p = fn->params; p; p = p->next, i++) {
-        bool good =
-            by_reference(p) ? bind_by_reference(c, p, args[i]) : bind_by_value(c, fn, p, args[i]);
+        bool good = by_reference(p) ? bind_by_reference(c, fn, p, args[i])
+                                    : bind_by_value(c, fn, p, args[i]);
         if (!good)
             return false;
     }
@@ -612,6 +638,8 @@ bool inline_fn(struct checker *c, const struct node *call, const struct entry *f
     c->hoistable = hoistable;
     if (c->diag->errors > errors && note_count(c->diag) < MAX_NOTES)
         diag_note(c->diag, call->loc, "in this call of `%s`", fn->name);
+    for (int i = 0; good && i < out->count; i++)
+        place_expr(c, out->value[i], call->loc);
     return good;
 }
 

@@ -13,7 +13,7 @@
  *   check_access.c   names and accesses   check_fn.c      inlining
  *   check_decl.c     declarations         check_view.c    global views
  *   check_stmt.c     statements           check_loop.c    loops and pipelines
- *   check_ensures.c  ensures
+ *   check_ensures.c  ensures           check_assigned.c reads of what has no value
  *
  * Two conventions run through all of it. A function that returns NULL (or false, or DT_NONE) has
  * reported why, and its caller goes on without another word. A literal whose type the context
@@ -155,6 +155,14 @@ struct const_slot {
     struct expr *init; /* ENTRY_CONST: of the constant's type */
 };
 
+/* An expression whose place in the text in sight is not its own: what a fn returned stands at the
+ * call, what an argument stands for at the parameter's name. */
+struct placed {
+    const struct expr *value;
+    struct loc at;
+    const struct placed *before;
+};
+
 /* A fn being inlined. */
 struct fn_frame {
     const struct entry *fn;
@@ -191,6 +199,7 @@ struct checker {
     int loop_depth;     /* around the statement in all */
     int pipeline_level; /* scope level of the innermost pipeline body, 0: in none */
     struct fn_frame *frames;
+    const struct placed *placed; /* the newest first */
     int inlined;
     int64_t copied; /* expression nodes copied in place of fn parameters */
 };
@@ -219,6 +228,10 @@ struct sym *declare_hidden(struct checker *c, const char *name, enum storage sto
                            struct type type, struct loc loc);
 void name_set_add(struct arena *a, struct name_set *set, const char *name);
 struct sym_info *sym_info(struct checker *c, const struct sym *s);
+/* Messages about e speak of the text at `at`; e itself keeps where it was written. */
+void place_expr(struct checker *c, const struct expr *e, struct loc at);
+struct loc expr_place(const struct checker *c, const struct expr *e);
+const char *expr_snippet(struct checker *c, const struct expr *e);     /* the text there */
 void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
 void unknown_name(struct checker *c, const char *name, struct loc loc);
 void unknown_base(struct checker *c, const char *name, struct loc loc); /* of `name.x` */
@@ -364,5 +377,10 @@ void check_pipeline(struct checker *c,
 void check_ensures(struct checker *c, const struct node *n);
 /* Refuses `ensures` that read what the kernel writes; the whole body is checked. */
 void check_ensured_inputs(struct checker *c);
+
+/* check_assigned.c */
+/* Refuses reads of scalars, arrays and register tiles that nothing gave a value; the whole body is
+ * checked. */
+void check_assigned(struct checker *c);
 
 #endif

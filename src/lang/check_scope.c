@@ -209,6 +209,28 @@ struct sym_info *sym_info(struct checker *c, const struct sym *s)
     return &c->infos.data[s->index];
 }
 
+/* --- where an expression is seen --- */
+
+void place_expr(struct checker *c, const struct expr *e, struct loc at)
+{
+    struct placed *p = arena_new(c->arena, struct placed);
+    *p = (struct placed){.value = e, .at = at, .before = c->placed};
+    c->placed = p;
+}
+
+struct loc expr_place(const struct checker *c, const struct expr *e)
+{
+    for (const struct placed *p = c->placed; p; p = p->before)
+        if (p->value == e)
+            return p->at;
+    return e->loc;
+}
+
+const char *expr_snippet(struct checker *c, const struct expr *e)
+{
+    return source_snippet(c, expr_place(c, e));
+}
+
 const char *storage_text(const struct sym *s)
 {
     switch (s->storage) {
@@ -277,10 +299,18 @@ static const struct help call_help[] = {
     {"fmaxf", "write `max(a, b)`"},
     {"fmin", "write `min(a, b)`"},
     {"fminf", "write `min(a, b)`"},
+    {"maximum", "write `max(a, b)`"},
+    {"minimum", "write `min(a, b)`"},
     {"fmaf", "write `fma(a, b, c)`"},
     {"pow", "write `exp2(y * log2(x))`, or `square(x)`"},
     {"powf", "write `exp2(y * log2(x))`, or `square(x)`"},
     {"sqr", "write `square(x)`"},
+    {"log1p", "write `log(1 + x)`"},
+    {"expm1", "write `exp(x) - 1`"},
+    {"relu", "write `max(x, 0)`"},
+    {"sigmoid", "write `1 / (1 + exp(-x))`"},
+    {"argmax", "the first place of the greatest: `min(where(x == max(x), iota(n), n))`"},
+    {"argmin", "the first place of the least: `min(where(x == min(x), iota(n), n))`"},
     {"__ldg", "read the view: whether a load may be cached is decided by `const`"},
     {"__half2float", "write the cast `(f32) x`"},
     {"__float2half", "write the cast `(f16) x`"},

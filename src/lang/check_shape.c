@@ -13,7 +13,7 @@ static struct expr *tile_operand(struct checker *c, const struct node *n, const 
     struct expr *x = check_operand(c, n);
     if (!x || x->type.rank > 0)
         return x;
-    diag_error(c->diag, x->loc, "`%s` takes a tile, and this is a scalar", call);
+    diag_error(c->diag, expr_place(c, x), "`%s` takes a tile, and this is a scalar", call);
     return NULL;
 }
 
@@ -53,15 +53,15 @@ static bool is_matrix(struct checker *c, const struct expr *x)
 {
     if (x->type.rank == 2)
         return true;
-    diag_error(c->diag, x->loc, "dot multiplies matrices, `%s` is %s", source_snippet(c, x->loc),
+    diag_error(c->diag, expr_place(c, x), "dot multiplies matrices, `%s` is %s", expr_snippet(c, x),
                type_name(c, x));
     if (x->type.rank == 1)
-        diag_note(c->diag, x->loc,
+        diag_note(c->diag, expr_place(c, x),
                   "as a row it is `reshape(%s, 1, %s)`, as a column `reshape(%s, %s, 1)`",
-                  source_snippet(c, x->loc), extent_text(c, x, 0), source_snippet(c, x->loc),
+                  expr_snippet(c, x), extent_text(c, x, 0), expr_snippet(c, x),
                   extent_text(c, x, 0));
     else if (x->type.rank > 2)
-        diag_note(c->diag, x->loc, "choose one matrix with an index: `x[i]`");
+        diag_note(c->diag, expr_place(c, x), "choose one matrix with an index: `x[i]`");
     return false;
 }
 
@@ -75,15 +75,15 @@ static bool dot_shapes(struct checker *c, const struct node *n, const struct exp
 {
     if (extents_meet(a->type.extent[1], b->type.extent[0]))
         return true;
-    const char *left = arena_printf(c->arena, "`%s`", source_snippet(c, a->loc));
-    const char *right = arena_printf(c->arena, "`%s`", source_snippet(c, b->loc));
+    const char *left = arena_printf(c->arena, "`%s`", expr_snippet(c, a));
+    const char *right = arena_printf(c->arena, "`%s`", expr_snippet(c, b));
     shape_error(c, n->loc, left, &a->type, right, &b->type);
     if (a->type.extent[1] == b->type.extent[1])
-        diag_note(c->diag, b->loc, "columns of the left are rows of the right: `trans(%s)`",
-                  source_snippet(c, b->loc));
+        diag_note(c->diag, expr_place(c, b),
+                  "columns of the left are rows of the right: `trans(%s)`", expr_snippet(c, b));
     else if (a->type.extent[0] == b->type.extent[0])
-        diag_note(c->diag, a->loc, "columns of the left are rows of the right: `trans(%s)`",
-                  source_snippet(c, a->loc));
+        diag_note(c->diag, expr_place(c, a),
+                  "columns of the left are rows of the right: `trans(%s)`", expr_snippet(c, a));
     else
         diag_note(c->diag, n->loc, "dot takes [M][K] and [K][N]: %lld columns meet %lld rows",
                   (long long)a->type.extent[1], (long long)b->type.extent[0]);
@@ -99,9 +99,9 @@ static bool dot_types(struct checker *c, const struct node *n, struct expr **arg
     if (dtype_is_float(a) != dtype_is_float(b)) {
         diag_error(c->diag, n->loc, "dot of %s and %s: both are floats, or both integers",
                    type_name(c, args[0]), type_name(c, args[1]));
-        diag_note(c->diag, args[dtype_is_float(a)]->loc, "write the cast: `(%s) %s`",
+        diag_note(c->diag, expr_place(c, args[dtype_is_float(a)]), "write the cast: `(%s) %s`",
                   dtype_table[dtype_is_float(a) ? a : b].name,
-                  source_snippet(c, args[dtype_is_float(a)]->loc));
+                  expr_snippet(c, args[dtype_is_float(a)]));
         return false;
     }
     enum dtype t = dot_operand_type(a, b);
@@ -135,9 +135,8 @@ static struct expr *check_dot(struct checker *c, const struct node *n)
         if (!args[2])
             return NULL;
         if (!broadcasts_to(&type, &args[2]->type) || args[2]->type.rank != 2) {
-            shape_error(c, args[2]->loc, "the product", &type,
-                        arena_printf(c->arena, "`%s`", source_snippet(c, args[2]->loc)),
-                        &args[2]->type);
+            shape_error(c, expr_place(c, args[2]), "the product", &type,
+                        arena_printf(c->arena, "`%s`", expr_snippet(c, args[2])), &args[2]->type);
             return NULL;
         }
     }
@@ -169,13 +168,13 @@ static bool known_extents(struct checker *c, const struct node *n, const struct 
 {
     for (int i = 0; i < x->type.rank; i++)
         if (x->type.extent[i] == EXTENT_RUNTIME) {
-            diag_error(c->diag, x->loc,
+            diag_error(c->diag, expr_place(c, x),
                        "`%s` of `%s`, whose shape %s is known only when the kernel is launched",
-                       n->text, source_snippet(c, x->loc), type_name(c, x));
+                       n->text, expr_snippet(c, x), type_name(c, x));
             diag_note(c->diag, n->loc, "`static` parameters make shapes known");
             return false;
         }
-    return check_size(c, &x->type, x->loc);
+    return check_size(c, &x->type, expr_place(c, x));
 }
 
 static struct expr *reshape_fails(struct checker *c, const struct node *n, const struct expr *x,
@@ -289,10 +288,10 @@ static struct expr *check_trans(struct checker *c, const struct node *n)
         return NULL;
     int rank = x->type.rank;
     if (rank < 2) {
-        diag_error(c->diag, n->loc, "trans swaps the last two axes, `%s` is %s",
-                   source_snippet(c, x->loc), type_name(c, x));
-        diag_note(c->diag, n->loc, "a column of it is `reshape(%s, %s, 1)`",
-                  source_snippet(c, x->loc), extent_text(c, x, 0));
+        diag_error(c->diag, n->loc, "trans swaps the last two axes, `%s` is %s", expr_snippet(c, x),
+                   type_name(c, x));
+        diag_note(c->diag, n->loc, "a column of it is `reshape(%s, %s, 1)`", expr_snippet(c, x),
+                  extent_text(c, x, 0));
         return NULL;
     }
     struct type type = x->type;

@@ -182,15 +182,18 @@ const char *type_name(struct checker *c, const struct expr *e)
 /* Where e comes from in the text: `x`; nothing sensible for what the compiler made. */
 static const char *quoted(struct checker *c, const struct expr *e)
 {
-    return e->loc.source ? arena_printf(c->arena, "`%s`", source_snippet(c, e->loc)) : "the value";
+    struct loc at = expr_place(c, e);
+    return at.source ? arena_printf(c->arena, "`%s`", source_snippet(c, at)) : "the value";
 }
 
 /* The cast to write, with parentheses where the operand needs them. */
 static const char *cast_text(struct checker *c, const struct expr *e, enum dtype t)
 {
+    struct loc at = expr_place(c, e);
+    bool placed = at.offset != e->loc.offset || at.source != e->loc.source; /* a call or a name */
     bool whole = op_table[e->op].form == FORM_LEAF || op_table[e->op].form == FORM_CALL;
-    const char *text = e->loc.source ? source_snippet(c, e->loc) : "…";
-    return arena_printf(c->arena, whole && !e->otherwise ? "(%s) %s" : "(%s) (%s)",
+    const char *text = at.source ? source_snippet(c, at) : "…";
+    return arena_printf(c->arena, placed || (whole && !e->otherwise) ? "(%s) %s" : "(%s) (%s)",
                         dtype_table[t].name, text);
 }
 
@@ -201,12 +204,13 @@ struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const c
     enum dtype from = e->type.dtype;
     if (dtype_holds(t, from))
         return cast_to(c, e, t);
-    diag_error(c->diag, e->loc, "%s is %s, which %s (%s) cannot always hold", quoted(c, e),
+    struct loc at = expr_place(c, e);
+    diag_error(c->diag, at, "%s is %s, which %s (%s) cannot always hold", quoted(c, e),
                dtype_table[from].name, into, dtype_table[t].name);
     if (t == DT_BOOL)
-        diag_note(c->diag, e->loc, "write the comparison: `… != 0`");
+        diag_note(c->diag, at, "write the comparison: `… != 0`");
     else
-        diag_note(c->diag, e->loc, "write the cast: `%s`", cast_text(c, e, t));
+        diag_note(c->diag, at, "write the cast: `%s`", cast_text(c, e, t));
     return NULL;
 }
 
@@ -217,9 +221,10 @@ struct expr *to_bool(struct checker *c, struct expr *e)
     if (!is_untyped(e) && e->type.dtype == DT_BOOL)
         return e;
     if (is_untyped(e) || dtype_is_float(e->type.dtype)) {
-        diag_error(c->diag, e->loc, "a condition is bool or an integer, %s is %s", quoted(c, e),
+        struct loc at = expr_place(c, e);
+        diag_error(c->diag, at, "a condition is bool or an integer, %s is %s", quoted(c, e),
                    type_name(c, e));
-        diag_note(c->diag, e->loc, "write the comparison: `… != 0`");
+        diag_note(c->diag, at, "write the comparison: `… != 0`");
         return NULL;
     }
     struct type type = e->type;

@@ -93,6 +93,18 @@ static const char *foreign_qualifier(const struct parser *p)
     return NULL;
 }
 
+/* `share f32 s[N];`: a name, a type and a name, of which the first is nearly a word for storage.
+ * NULL: no such thing. */
+static const char *near_storage(struct parser *p)
+{
+    static const char *const words[] = {"shared", "global", "reg", "const"};
+    const struct token *t = peek(p), *type = peek_ahead(p, 1), *name = peek_ahead(p, 2);
+    if (t->kind != TOK_NAME || type->kind != TOK_NAME || name->kind != TOK_NAME ||
+        name->line_start || is_type_name(p, t) || !is_type_name(p, type))
+        return NULL;
+    return nearest_name(token_text(p, t), words, sizeof words / sizeof *words);
+}
+
 /* A declaration begins with a word for storage or a type. A name and a name on one line is taken
  * for one too, so that the checker may say what the unknown type was to be. */
 bool starts_declaration(struct parser *p)
@@ -209,6 +221,16 @@ static struct node *parse_destruct(struct parser *p, enum decl_storage storage, 
 
 static enum decl_storage parse_storage(struct parser *p)
 {
+    const char *near = near_storage(p);
+    if (near) {
+        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
+            note(p, here(p), "did you mean `%s`?", near);
+        advance(p);
+        return near[0] == 's'   ? DECL_SHARED
+               : near[0] == 'g' ? DECL_GLOBAL
+               : near[0] == 'r' ? DECL_REG
+                                : DECL_PLAIN;
+    }
     return accept(p, TOK_GLOBAL)   ? DECL_GLOBAL
            : accept(p, TOK_SHARED) ? DECL_SHARED
            : accept(p, TOK_REG)    ? DECL_REG
@@ -622,10 +644,21 @@ static struct node *parse_kernel(struct parser *p)
 
 /* --- what stands in a module --- */
 
+/* The word of a module that a name is nearly; NULL: none. */
+static const char *near_toplevel(struct parser *p)
+{
+    static const char *const words[] = {"const",         "tune", "type",  "require",
+                                        "static_assert", "fn",   "kernel"};
+    return at(p, TOK_NAME)
+               ? nearest_name(token_text(p, peek(p)), words, sizeof words / sizeof *words)
+               : NULL;
+}
+
 /* Something else: says what belongs there. */
 static struct node *no_toplevel(struct parser *p)
 {
     const struct token *t = peek(p);
+    const char *near = near_toplevel(p);
     if (t->kind == TOK_RBRACE)
         fail(p, here(p), "'}' closes nothing");
     else if (t->kind == TOK_SEMICOLON) {
@@ -643,8 +676,13 @@ static struct node *no_toplevel(struct parser *p)
                at_word(p, "union")) {
         if (fail(p, here(p), "there is no `%s`", token_text(p, t)))
             note(p, here(p), "a choice of element types is `type T = {f16, f32};`");
-    } else if (fail_expected(p, "a declaration"))
-        note(p, here(p), "a module holds const, tune, type, require, static_assert, fn and kernel");
+    } else if (fail_expected(p, "a declaration")) {
+        if (near)
+            note(p, here(p), "did you mean `%s`?", near);
+        else
+            note(p, here(p),
+                 "a module holds const, tune, type, require, static_assert, fn and kernel");
+    }
     return NULL;
 }
 

@@ -433,6 +433,18 @@ static struct node *parse_unary(struct parser *p)
     return n;
 }
 
+/* The second '*' of x ** y: reported, and passed. */
+static void slip_power(struct parser *p)
+{
+    const struct token *second = peek(p), *first = second - 1;
+    if (first->kind != TOK_STAR || second->kind != TOK_STAR ||
+        second->offset != first->offset + first->length)
+        return;
+    if (complain(p, loc_join(token_loc(p, first), here(p)), "there is no operator '**'"))
+        note(p, here(p), "powers are `square(x)`, `exp2(y * log2(x))`");
+    advance(p);
+}
+
 /* binary = unary { infix unary }, by the precedences of op_table; all of them group to the left. */
 static struct node *parse_binary(struct parser *p, int least)
 {
@@ -443,6 +455,7 @@ static struct node *parse_binary(struct parser *p, int least)
         if (op == OP_COUNT || op_precedence(op) < least)
             return left;
         advance(p);
+        slip_power(p);
         struct node *right = parse_binary(p, op_precedence(op) + 1);
         struct node *n = unary_node(p, N_BINARY, first, left);
         n->op = op;

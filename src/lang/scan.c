@@ -111,13 +111,14 @@ bool unicode_printable(uint32_t code)
     return !(code >= 0x2060 && code <= 0x206F) && code != 0xFEFF && code < 0xE000;
 }
 
-/* What people paste from documents, and what it should have been. */
+/* What people paste from documents or bring from other languages, and what it should have been. */
 static const char *meant(uint32_t code)
 {
     static const struct {
         uint32_t code;
         const char *note;
     } table[] = {
+        {'@', "the product of two matrices is `dot(a, b)`"},
         {0xA0, "this is a no-break space: write an ordinary one"},
         {0xD7, "write `*`"},
         {0xB7, "write `*`"},

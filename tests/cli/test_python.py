@@ -156,7 +156,7 @@ for kind, expected, call in [
 ]:
     need(not str(refused(kind, expected, call)).startswith("error"), expected)
 broken = refused(tw.CompileError, "^~~", tw.compile(text.replace("dot(ra", "dor(ra"), "mine.tile")["matmul_v1"].check)
-refused(tw.CompileError, "mine.tile:10:12: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
+refused(tw.CompileError, "mine.tile:10:5: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
 first = broken.messages[0]
 need((first.severity, first.file, first.line) == ("error", "mine.tile", 20) and "dor" in first.text, first)
 racy = tw.compile(text.replace("sync();", "", 1))["matmul_v1"]

@@ -21,7 +21,7 @@ kernel wrong(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16)) warps(1)
 kernel unset(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16)) warps(1)
 {
     global f32 A[n] = a, C[n] = c;
-    reg f32 x[16];
+    reg f32 x[16]; if (n > 100000) x = 0;
     C[block.x * 16 +: 16] = A[block.x * 16 +: 16] + x;
     ensures C == A;
 }

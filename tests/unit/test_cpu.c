@@ -303,7 +303,7 @@ static void unwritten_tiles_are_poison(void **state)
     cpu_open(&r,
              "kernel k(f32 *c) grid(1) warps(1)\n{\n"
              "    global f32 C[4] = c, W[1];\n    global i32 Z[1] = 0;\n    shared f32 s[1];\n"
-             "    reg f32 x[1];\n"
+             "    reg f32 x[1];\n    if (grid.x > 1) x = 0;\n"
              "    C[0 +: 1] = s;\n    C[1 +: 1] = x;\n    C[2] = W[0];\n    C[3] = Z[0];\n}\n",
              NULL);
     const float *c = cpu_array(&r, "c", 16);

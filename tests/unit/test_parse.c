@@ -605,7 +605,8 @@ static void test_lexical(void **state)
     check_messages("/* open", "1:1 the comment does not end | close it with `*/`\n");
     check_body_messages("print(\"abc);",
                         "2:7 the string does not end | close it with '\"' on the same line\n");
-    check_body_messages("x = 1 @ 2; y = ;", "2:7 the character '@' has no meaning here\n"
+    check_body_messages("x = 1 @ 2; y = ;", "2:7 the character '@' has no meaning here | "
+                                            "the product of two matrices is `dot(a, b)`\n"
                                             "2:16 expected an expression, saw ';'\n");
     check_body_messages("x = a × b;", "2:7 the character '×' has no meaning here | write `*`\n");
     check_body_messages("x = a\xff\xfe;",

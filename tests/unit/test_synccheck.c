@@ -16,7 +16,8 @@
 #define TILES                                                                                      \
     "kernel f(i32 n, i32 m, bool flag, f32 x, const f32 *a, f32 *c, const i32 *f) grid(n) "        \
     "warps(2) { global f32 A[n][16] = a, C[n][16] = c; global i32 F[n] = f; "                      \
-    "global i32 turn[1] = 0; shared f32 s[8][16], t[3][8][16]; reg f32 r[8][16]; i32 at = 0;\n"
+    "global i32 turn[1] = 0; shared f32 s[8][16], t[3][8][16]; reg f32 r[8][16] = 0; i32 at = "    \
+    "0;\n"
 #define THREADS                                                                                    \
     "kernel f(i32 n, i32 m, bool flag, f32 x, const f32 *a, f32 *c, const i32 *f) grid(n) "        \
     "threads(8, 4) { global f32 A[n][16] = a, C[n][16] = c; global i32 F[n] = f; "                 \

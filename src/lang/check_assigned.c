@@ -1,0 +1,218 @@
+/* Reads of what nothing gave a value.
+ *
+ * Refused is a read that no assignment can have come before, on any path: the first time that the
+ * program gets there, the variable holds nothing. The walk goes in program order and knows what may
+ * have a value: what either branch of an `if` and what the body of a loop assigned counts behind
+ * it. Within a loop an assignment further down may come before a read further up, if an earlier
+ * turn can have gone past the read and not past the assignment: the read stands in a branch, in an
+ * inner loop or in an operand that is not always evaluated, the assignment outside of that.
+ *
+ * Shared tiles are left out: other threads write them. An element that is assigned counts for all.
+ */
+#include "lang/check_internal.h"
+
+#include <string.h>
+
+/* What is not gone through each time that the program gets to the loop's body. */
+struct branch {
+    const struct stmt *loop; /* the innermost around; NULL: in none */
+    const struct stmt *body; /* NULL: an operand */
+    const struct branch *outer;
+};
+
+struct assigned {
+    struct checker *c;
+    size_t *number;                  /* by sym->index; from 1 on: declared without a value */
+    bool *has;                       /* by number: may have one here */
+    size_t count;                    /* of numbers, 0 included */
+    const struct inlining **inlined; /* by number: the call that declared it */
+    const struct stmt *loop;         /* the innermost around */
+    const struct branch *branches;
+};
+
+static size_t number_of(const struct assigned *w, const struct sym *s)
+{
+    bool local = s && (s->storage == ST_SCALAR || s->storage == ST_REG || s->storage == ST_ARRAY);
+    return local ? w->number[s->index] : 0;
+}
+
+/* --- what an earlier turn of a loop may have assigned --- */
+
+/* Is there a statement of that kind for s in the list or below, but for the list `skip`? */
+static bool speaks_of(const struct stmt *first, const struct stmt *skip, enum stmt_kind kind,
+                      const struct sym *s)
+{
+    for (const struct stmt *at = first; at && first != skip; at = at->next) {
+        if (at->kind == kind && (kind == STMT_DECL ? at->sym : at->target->sym) == s)
+            return true;
+        if (speaks_of(at->init, skip, kind, s) || speaks_of(at->body, skip, kind, s) ||
+            speaks_of(at->otherwise, skip, kind, s) || speaks_of(at->step, skip, kind, s))
+            return true;
+    }
+    return false;
+}
+
+static bool earlier_turn(const struct assigned *w, const struct sym *s)
+{
+    for (const struct branch *b = w->branches; b; b = b->outer) {
+        const struct stmt *loop = b->loop;
+        /* Variables of a loop's body are new each turn. */
+        if (!loop || speaks_of(loop->body, NULL, STMT_DECL, s))
+            continue;
+        if (speaks_of(loop->body, b->body, STMT_ASSIGN, s) ||
+            speaks_of(loop->step, b->body, STMT_ASSIGN, s))
+            return true;
+    }
+    return false;
+}
+
+/* --- reads --- */
+
+static void without_value(struct assigned *w, const struct expr *e)
+{
+    struct checker *c = w->c;
+    const struct sym *s = e->sym;
+    const char *name = s->loc.source ? source_snippet(c, s->loc) : s->name;
+    diag_error(c->diag, e->loc, "`%s` is read, and nothing gave it a value before", name);
+    diag_note(c->diag, s->loc, "declared here without one: `= 0` starts from zero");
+    for (const struct inlining *i = w->inlined[w->number[s->index]]; i; i = i->outer)
+        diag_note(c->diag, i->call, "in this call of `%s`", i->name);
+}
+
+enum evaluation { ALWAYS, SOMETIMES, NEVER };
+
+static enum evaluation evaluation(const struct expr *e, int arg)
+{
+    bool chooses = e->op == OP_SELECT || e->op == OP_WHERE;
+    if (arg == 0 || !(chooses || e->op == OP_LAND || e->op == OP_LOR))
+        return ALWAYS;
+    bool truth = chooses ? arg == 1 : e->op == OP_LAND;
+    return rules_out(e->args[0], truth) ? NEVER : SOMETIMES;
+}
+
+static void read_values(struct assigned *w, const struct expr *e);
+
+/* What stands at an access beside the values of its place. */
+static void read_indices(struct assigned *w, const struct expr *e)
+{
+    for (int i = 0; i < e->indices; i++)
+        read_values(w, e->index[i].value);
+    read_values(w, e->otherwise);
+}
+
+static void read_values(struct assigned *w, const struct expr *e)
+{
+    if (!e)
+        return;
+    const struct branch *outer = w->branches, operand = {w->loop, NULL, outer};
+    for (int i = 0; i < e->count; i++) {
+        enum evaluation when = evaluation(e, i);
+        w->branches = when == SOMETIMES ? &operand : outer;
+        if (when != NEVER)
+            read_values(w, e->args[i]);
+    }
+    w->branches = outer;
+    read_indices(w, e);
+    size_t number = e->op == OP_REF || e->op == OP_ACCESS ? number_of(w, e->sym) : 0;
+    if (number == 0 || w->has[number])
+        return;
+    if (!earlier_turn(w, e->sym))
+        without_value(w, e);
+    w->has[number] = true; /* no more words about it */
+}
+
+/* --- statements --- */
+
+static void walk(struct assigned *w, const struct stmt *first);
+
+static void walk_branch(struct assigned *w, const struct stmt *body)
+{
+    const struct branch branch = {w->loop, body, w->branches};
+    w->branches = &branch;
+    walk(w, body);
+    w->branches = branch.outer;
+}
+
+static void walk_if(struct assigned *w, const struct stmt *s)
+{
+    read_values(w, s->condition);
+    bool *before = NULL, *then = w->has;
+    if (s->otherwise)
+        before = arena_copy(w->c->arena, w->has, w->count * sizeof *before);
+    if (!rules_out(s->condition, true))
+        walk_branch(w, s->body);
+    if (!before)
+        return;
+    w->has = before;
+    if (!rules_out(s->condition, false))
+        walk_branch(w, s->otherwise);
+    for (size_t i = 0; i < w->count; i++)
+        w->has[i] = w->has[i] || then[i];
+}
+
+static void walk_loop(struct assigned *w, const struct stmt *s)
+{
+    const struct stmt *outer = w->loop;
+    walk(w, s->init);
+    w->loop = s; /* an operand of the condition may wait for a later turn */
+    if (!s->is_do)
+        read_values(w, s->condition);
+    /* `continue` gets to the step past what the body reads. */
+    for (const struct stmt *step = s->step; step; step = step->next)
+        if (step->kind == STMT_ASSIGN)
+            w->has[number_of(w, step->target->sym)] = true;
+    const struct branch branch = {outer, s->body, w->branches};
+    w->branches = &branch;
+    walk(w, s->body);
+    walk(w, s->step);
+    if (s->is_do)
+        read_values(w, s->condition);
+    w->branches = branch.outer;
+    w->loop = outer;
+}
+
+static void walk(struct assigned *w, const struct stmt *first)
+{
+    for (const struct stmt *s = first; s && !diag_full(w->c->diag); s = s->next) {
+        switch (s->kind) {
+        case STMT_IF: walk_if(w, s); break;
+        case STMT_FOR:
+        case STMT_WHILE: walk_loop(w, s); break;
+        case STMT_BLOCK: walk(w, s->body); break;
+        case STMT_ENSURES: break; /* speaks of parameters and views */
+        default:
+            read_values(w, s->value);
+            if (s->target)
+                read_indices(w, s->target);
+        }
+        if (s->kind == STMT_DECL)
+            w->has[number_of(w, s->sym)] = false;
+        else if (s->kind == STMT_ASSIGN)
+            w->has[number_of(w, s->target->sym)] = true;
+    }
+}
+
+/* First numbers, then what is kept by them. */
+static void add_number(void *user, struct stmt *s)
+{
+    struct assigned *w = user;
+    if (s->kind != STMT_DECL || s->value)
+        return;
+    if (w->inlined)
+        w->inlined[w->number[s->sym->index]] = s->inlined;
+    else
+        w->number[s->sym->index] = w->count++;
+}
+
+void check_assigned(struct checker *c)
+{
+    struct assigned w = {.c = c, .count = 1};
+    w.number = arena_array(c->arena, size_t, c->kernel->symbol_count + 1);
+    stmt_walk(c->kernel->body, add_number, &w);
+    if (w.count == 1)
+        return;
+    w.has = arena_array(c->arena, bool, w.count);
+    w.inlined = arena_array(c->arena, const struct inlining *, w.count);
+    stmt_walk(c->kernel->body, add_number, &w);
+    walk(&w, c->kernel->body);
+}
