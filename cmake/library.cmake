@@ -62,7 +62,8 @@ endfunction()
 if(routine_sources)
     include(CheckCCompilerFlag)
     if(TILEWRIGHT_LIBFUZZER) # with checks in its blocks of registers clang is at it for many minutes; preset asan has them checked
-        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
+        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
+            APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
     endif()
     check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
     include(CheckCSourceCompiles)
