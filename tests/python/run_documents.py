@@ -95,6 +95,7 @@ def main():
     tool, files, _ = arguments()
     environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]),
                        TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    environment.pop("TILEWRIGHT_PTXAS", None)  # a reader has the real one, or none, unless the document says otherwise
     for path in files:
         text = open(path).read()
         with tempfile.TemporaryDirectory() as folder:
