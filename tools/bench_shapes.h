@@ -25,7 +25,7 @@ int shapes_gather(struct shapes *x, const struct command *self, const struct opt
 #define OPTION_SUITE                                                                               \
     {.name = "suite", .values = 1, .value = "NAME",                                                \
      .help = "sizes of a suite that ships (squares, llm, ragged, deep_k, batched; all),\n" \
-             "or of a file of lines \"m n k [batch]\""}
+             "or of a file of lines \"m n k [batch]\", in that order (--dims: M K N)"}
 #define OPTION_EXTENT(letter_, name_)                                                              \
     {.name = name_, .letter = letter_, .values = 1, .value = "LIST",                               \
      .help = "one of three sizes, or several: 16,64,128"}
