@@ -129,6 +129,25 @@ def test_examples(prefix, library, folder, environment):
             fail(f"{name} prints\n{out}")
 
 
+def test_cpp(prefix, library, folder, environment):
+    """The program in C++, under 60 lines, with the warnings that people have on."""
+    compiler = next(filter(shutil.which, [os.environ.get("CXX", ""), "g++", "clang++", "c++"]), None)
+    if not compiler or not shutil.which("pkg-config"):
+        print(f"skipped: examples/cpp is not built: there is no {'pkg-config' if compiler else 'C++ compiler'}")
+        return
+    source = f"{prefix}/share/tilewright/examples/cpp/scale.cpp"
+    if len(open(source).readlines()) >= 60:
+        fail(f"{source} is long")
+    where = dict(environment, PKG_CONFIG_PATH=f"{library}/pkgconfig", LD_LIBRARY_PATH=library)
+    warnings = "-Wall -Wextra -Wpedantic -Wconversion -Wold-style-cast -Werror"
+    for standard in ("c++11", "c++17"):
+        run(["sh", "-c", f"{compiler} {os.environ.get('CFLAGS', '')} -std={standard} {warnings} {source} "
+                         f"$(pkg-config --cflags --libs tilewright) -o {folder}/scale"], env=where)
+        out = run([f"{folder}/scale"], env=where)
+        if out != "y[999] = 10\nerror: `n` is 1000 by `x` (axis 0) but 10 by `y` (axis 0)\n":
+            fail(f"scale.cpp prints\n{out}")
+
+
 def test_python(prefix, environment):
     """The installed file finds the installed library, and runs the installed example."""
     here = dict(environment, PYTHONPATH=f"{prefix}/share/tilewright/python")
@@ -222,7 +241,9 @@ def main():
         test_completion(f"{prefix}/share", options, tool)
         config, = glob.glob(f"{prefix}/lib*/**/tilewright.pc", recursive=True)
         environment = dict(os.environ, PYTHONPATH="")
-        test_examples(prefix, os.path.dirname(os.path.dirname(config)), folder, environment)
+        library = os.path.dirname(os.path.dirname(config))
+        test_examples(prefix, library, folder, environment)
+        test_cpp(prefix, library, folder, environment)
         test_documents(prefix)
         test_bench(prefix, folder, environment)
         if plain:
