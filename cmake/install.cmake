@@ -48,8 +48,17 @@ install(CODE "
     file(INSTALL \"${PROJECT_SOURCE_DIR}/python/tilewright.py\"
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")")
 
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# README.md lies beside the documents there, and kernels elsewhere: links are those of the new places.
+file(RELATIVE_PATH documents_to_data /p/${CMAKE_INSTALL_DOCDIR} /p/${CMAKE_INSTALL_DATADIR}/tilewright)
+install(CODE "
+    set(documents_from \"${PROJECT_SOURCE_DIR}\")
+    set(documents_by \"${PROJECT_BINARY_DIR}/written/documents\")
+    set(documents_to \"${CMAKE_INSTALL_DOCDIR}\")
+    set(documents_to_data \"${documents_to_data}\")")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_documents.cmake)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY kernels examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
         USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE PATTERN node_modules EXCLUDE)
+# What `bench` reads: --suite, --triton.
+install(DIRECTORY bench/suite DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/bench)
+install(FILES bench/triton_matmul.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/bench)

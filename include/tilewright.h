@@ -638,7 +638,11 @@ static inline tw_argument tw_pointer(const void *address)
 {
     tw_argument a;
     a.kind = TW_POINTER;
+#ifdef __cplusplus
+    a.pointer = const_cast<void *>(address);
+#else
     a.pointer = (void *)(uintptr_t)address;
+#endif
     return a;
 }
 

@@ -188,8 +188,8 @@ static void print_peers(const struct bench *b)
 {
     const struct peers *x = &b->common.peers;
     const char *before =
-        "/peer: the time of the fastest of these over the kernel's, each on as many "
-        "threads: ";
+        "/peer: the time of the fastest of these over the kernel's within each round, the median; "
+        "each on as many threads: ";
     for (int i = 0; i < x->count; i++)
         if (x->list[i].handle) {
             printf("%s%s", before, x->list[i].name);

@@ -115,8 +115,8 @@ static void print_preamble(const struct cuda_bench *b)
            "inputs (rand - 0.5)/sqrt(K), of 8-bit floats rand - 0.5, of int8 -127 … 127\n",
            g->rounds, g->round_seconds, (long long)(g->l2_bytes >> 20));
     if (b->common.has_cublas)
-        printf("/cuBLAS, /cuBLASLt: the library's time over the kernel's; %s, and the best of the "
-               "first %d answers of %s\n\n",
+        printf("/cuBLAS, /cuBLASLt: the library's time over the kernel's within each round, the "
+               "median; %s, and the best of the first %d answers of %s\n\n",
                b->common.cublas.name, CUBLASLT_WAYS, b->common.cublas.lt_name);
     else
         printf("%s\n\n", b->common.cublas.why);

@@ -50,7 +50,7 @@ static int compare_entries(const void *a, const void *b)
                   tw_kernel_name(((const struct bench_entry *)b)->kernel));
 }
 
-/* kernels/matmul here, or beside the folder that the program was built in. */
+/* kernels/matmul here, or of the checkout or the installed copy that the program is of. */
 static bool find_kernels(glob_t *found)
 {
     char *pattern = source_path("kernels/matmul/*.tile");

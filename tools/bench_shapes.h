@@ -16,16 +16,16 @@ struct shapes {
 };
 
 /* -s, --dims, --batch, --all-sizes, -m -n -k (lists: every combination) and --suite NAME or FILE. A
- * suite is a text: "m n k [batch]" a line, '#' starts a comment; NAME is bench/suite/NAME.txt here
- * or beside the program's folder, "all" every one there. STATUS_OK, or a status after a message;
+ * suite is a text: "m n k [batch]" a line, '#' starts a comment; NAME is bench/suite/NAME.txt as
+ * source_path() finds it, "all" every one there. STATUS_OK, or a status after a message;
  * the caller frees `list`. */
 int shapes_gather(struct shapes *x, const struct command *self, const struct options *given);
 
 /* clang-format off */
 #define OPTION_SUITE                                                                               \
     {.name = "suite", .values = 1, .value = "NAME",                                                \
-     .help = "sizes of bench/suite (squares, llm, ragged, deep_k, batched; all),\n" \
-             "or of a file of lines \"m n k [batch]\""}
+     .help = "sizes of a suite that ships (squares, llm, ragged, deep_k, batched; all),\n" \
+             "or of a file of lines \"m n k [batch]\", in that order (--dims: M K N)"}
 #define OPTION_EXTENT(letter_, name_)                                                              \
     {.name = name_, .letter = letter_, .values = 1, .value = "LIST",                               \
      .help = "one of three sizes, or several: 16,64,128"}

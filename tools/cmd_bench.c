@@ -35,10 +35,14 @@ static const struct option_spec bench_options[] = {
      .values = 1,
      .value = "N",
      .help = "m = n = k = N (default 512, on a GPU 4096); may be repeated"},
-    {.name = "dims", .values = 3, .value = "M K N", .help = "three sizes"},
+    {.name = "dims",
+     .values = 3,
+     .value = "M K N",
+     .help = "m = M, k = K, n = N; tables and suites have m n k"},
     {.name = "all-sizes",
      .letter = 'a',
-     .help = "512×512×512, 1024×1024×1024, 256×384×640, 511×513×1025 (M×K×N)"},
+     .help = "512×512×512, 1024×1024×1024, 256×384×640, 511×513×1025:\nM×K×N as for --dims, where "
+             "tables have m n k"},
     {.name = "warmup",
      .values = 1,
      .value = "N",
@@ -104,9 +108,10 @@ const struct command command_bench = {
         "--set), and those\n"
         "that make C[m][n] from A[m][k] and B[k][n] in turn with OpenBLAS, BLIS and oneDNN, where\n"
         "those are found (--peers; $TILEWRIGHT_BLAS, $TILEWRIGHT_BLIS and $TILEWRIGHT_ONEDNN name\n"
-        "files; ./dev fetches them into build/blas). Others are timed at sizes given by --set, "
-        "and\n"
-        "rated by the bytes of their arrays, in turn with a copy of as many.\n"
+        "files; in a checkout `./dev bench` fetches them). Others are timed at sizes given by\n"
+        "--set, and rated by the bytes of their arrays, in turn with a copy of as many.\n"
+        "Tables and suites have sizes in the order m n k; --dims and --all-sizes in that of\n"
+        "A[m][k] B[k][n], which is m k n.\n"
         "With --device cuda they run on a GPU, beside cuBLAS and cuBLASLt where those are found: "
         "several rounds of\n"
         "kernel and libraries in turn, over copies of the arrays that are larger than the "

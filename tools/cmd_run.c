@@ -796,7 +796,7 @@ const struct command command_run = {
         "Arrays\n"
         "that the kernel writes start as zeros, unless --in gives them; without --out, small "
         "ones are\n"
-        "printed and large ones summed up. A file with one kernel needs no :KERNEL.\n"
+        "printed by rows and large ones summed up. A file with one kernel needs no :KERNEL.\n"
         "An option given again for the same name counts, the earlier does not; --fill of one "
         "array counts\n"
         "over the general one.\n"

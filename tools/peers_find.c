@@ -88,9 +88,8 @@ void peer_find(struct peer *p)
         ok = try_pattern(p, kind->places[i], false);
     if (ok || try_unpacked(p) || *p->why) /* one is here, but does not load: why says it */
         return;
-    snprintf(p->why, sizeof p->why,
-             "not found here: `./dev bench` fetches it, %s is Debian's package, $%s names a file",
-             kind->package, kind->variable);
+    snprintf(p->why, sizeof p->why, "not found here: %s%s is Debian's package, $%s names a file",
+             in_checkout() ? "`./dev bench` fetches it, " : "", kind->package, kind->variable);
 }
 
 /* --- the core that it runs as --- */

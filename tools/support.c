@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -146,17 +147,49 @@ char *read_whole_file(const char *path, size_t *length)
     return text;
 }
 
-char *source_path(const char *path)
+/* A path seen from the folder that the program lies in; NULL: that is not known. */
+static char *beside_program(const char *path)
 {
-    char *folder = need_text("%.*s", (int)(strrchr(path, '/') - path), path), program[PATH_MAX];
-    bool is_here = access(folder, R_OK) == 0;
+    char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(program, '/');
+    return slash ? need_text("%.*s/%s", (int)(slash - program), program, path) : NULL;
+}
+
+/* Its folder is there; the file may be a pattern. */
+static bool has_folder(const char *path)
+{
+    char *folder = need_text("%.*s", (int)(strrchr(path, '/') - path), path);
+    bool is_there = access(folder, R_OK) == 0;
     free(folder);
-    if (is_here || !slash)
-        return need_text("%s", path);
-    return need_text("%.*s/../%s", (int)(slash - program), program, path);
+    return is_there;
+}
+
+/* TILEWRIGHT_DATA is where `cmake --install` puts kernels and suites, seen from the program. */
+char *source_path(const char *path)
+{
+    static const char *const places[] = {"..", TILEWRIGHT_DATA, NULL};
+    char *found = need_text("%s", path);
+    for (int i = 0; places[i] && !has_folder(found); i++) {
+        char *seen = need_text("%s/%s", places[i], path), *there = beside_program(seen);
+        free(seen);
+        if (there && (has_folder(there) || !places[i + 1])) {
+            free(found);
+            return there;
+        }
+        free(there);
+    }
+    return found;
+}
+
+bool in_checkout(void)
+{
+    struct stat s;
+    char *script = beside_program("../dev");
+    bool found = script && stat(script, &s) == 0 && S_ISREG(s.st_mode); /* no /dev of /bin */
+    free(script);
+    return found;
 }
 
 static void *checked(void *p)

@@ -175,17 +175,51 @@ static void element_text(char *out, size_t size, const tw_array *a, int64_t inde
         integer_text(out, size, a->dtype, at);
 }
 
-/* "[1.0, 3.0, nan]": row-major, as a Python list */
+/* How many axes end before this element: a row is full, a matrix of rows, … */
+static int axes_ended(const tw_array *a, int64_t index)
+{
+    int64_t whole = 1;
+    int ended = 0;
+    while (ended < a->rank - 1 && index % (whole *= a->shape[a->rank - 1 - ended]) == 0)
+        ended++;
+    return ended;
+}
+
+static int widest_element(const tw_array *a)
+{
+    char text[40];
+    int64_t n = tensor_elements(a), widest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        element_text(text, sizeof text, a, i);
+        widest = widest > (int64_t)strlen(text) ? widest : (int64_t)strlen(text);
+    }
+    return (int)widest;
+}
+
+static void put(FILE *out, int count, char c)
+{
+    while (count-- > 0)
+        fputc(c, out);
+}
+
+/* "[1.0, 3.0, nan]", as a Python list; with several axes one in the other, a row a line and element
+ * below element. */
 static void print_elements(FILE *out, const tw_array *a)
 {
     char text[40];
     int64_t n = tensor_elements(a);
-    fputc('[', out);
+    int axes = n && a->rank > 1 ? a->rank : 1, width = axes > 1 ? widest_element(a) : 0;
+    put(out, axes, '[');
     for (int64_t i = 0; i < n; i++) {
+        int ended = i ? axes_ended(a, i) : 0;
+        put(out, ended, ']');
+        fputs(!i ? "" : ended ? ",\n" : ", ", out);
+        put(out, ended ? axes - ended : 0, ' ');
+        put(out, ended, '[');
         element_text(text, sizeof text, a, i);
-        fprintf(out, "%s%s", i ? ", " : "", text);
+        fprintf(out, "%*s", width, text);
     }
-    fputc(']', out);
+    put(out, axes, ']');
 }
 
 void tensor_json(struct json *j, const tw_array *a)
@@ -232,13 +266,15 @@ static struct summary summarise(const tw_array *a)
 void tensor_report(const tw_array *a, const char *keep)
 {
     char type[128];
+    format_array_type(type, sizeof type, a);
     if (tensor_elements(a) <= SHOWN_ELEMENTS) {
+        if (a->rank > 1)
+            printf("%s\n", type);
         print_elements(stdout, a);
         putchar('\n');
         return;
     }
     struct summary s = summarise(a);
-    format_array_type(type, sizeof type, a);
     printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
     if (s.not_numbers)
         printf(", %lld not a number", (long long)s.not_numbers);

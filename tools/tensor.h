@@ -33,8 +33,9 @@ const char *tensor_write(const tw_array *a, const char *path, char why[256]);
 /* The elements, row-major; "nan", "inf" and "-inf" as strings. */
 void tensor_json(struct json *j, const tw_array *a);
 enum { SHOWN_ELEMENTS = 64 }; /* as many as that are printed one by one */
-/* A line on standard output: the elements, as a Python list; or of more than SHOWN_ELEMENTS the
- * type, range and mean, and that `--out KEEP=FILE.npy` keeps them. */
+/* On standard output: the elements, as a Python list, where they have several axes the type and a
+ * line a row; or of more than SHOWN_ELEMENTS a line with the type, range and mean, and that
+ * `--out KEEP=FILE.npy` keeps them. */
 void tensor_report(const tw_array *a, const char *keep);
 
 #endif

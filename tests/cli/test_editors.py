@@ -200,6 +200,19 @@ def test_tree_sitter_itself():
                 fail(f"{command[:2]}: {done.stdout}{done.stderr}")
 
 
+def test_installing():
+    """The commands of docs/install.md, for somebody who has nothing of the editor yet."""
+    commands = re.findall(r"^\| [^|`]* \| `(mkdir [^`]*)`", open("docs/install.md").read(), re.M)
+    with tempfile.TemporaryDirectory() as home:
+        for command in commands:
+            done = subprocess.run(["sh", "-c", command], cwd="editors", env=dict(os.environ, HOME=home), capture_output=True, text=True)
+            if done.returncode != 0:
+                fail(f"$ {command}\n{done.stderr}")
+        made = [f"{home}/.vim/syntax/tile.vim", f"{home}/.vscode/extensions/tilewright-tile/package.json"]
+        if len(commands) != len(made) or not all(map(os.path.exists, made)):
+            fail(f"{commands} made {os.listdir(home)}")
+
+
 def main():
     run([sys.executable, EDITORS, "--check"])
     words = json.loads(run([sys.executable, EDITORS, "--words"]))
@@ -209,6 +222,7 @@ def main():
     test_textmate(words)
     test_tree_sitter(words)
     test_tree_sitter_itself()
+    test_installing()
 
 
 if __name__ == "__main__":

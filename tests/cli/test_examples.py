@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every example of every `help COMMAND` runs, in a folder that looks like a checkout."""
+"""Every example of every `help COMMAND` runs, in a folder that looks like a checkout; what it writes is in .gitignore."""
 import os
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from tile_runner import cuda_compiler, fail
+from tile_runner import cuda_compiler, fail, not_ignored
 
 COMMANDS = ["run", "check", "bench", "tune", "show", "build", "devices", "help"]
 QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 100"}  # a later option counts
@@ -41,6 +41,9 @@ def main():
             done = subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True)
             if done.returncode != 0:
                 fail(f"$ {line}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
+        left = not_ignored(folder, ["kernels", "tuned.db"])
+        if left:
+            fail(f"the examples write {' '.join(left)}, which .gitignore does not have")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Array files: every type there and back, and what a file can have wrong. A lying header must cost no memory."""
+import json
 import os
 import resource
 import struct
@@ -56,6 +57,23 @@ def test_printing(tool, folder):
     result = run(tool, folder)
     if "c: [0.1, 1e-05, 1e+16, 123456792.0, -0.0, inf, nan, 100.0]\n" not in result.out:
         fail(f"printing: {result}")
+
+
+def test_printing_rows(tool):
+    """An array with axes is printed by rows; JSON has its shape beside a flat list."""
+    command = [tool, "run", os.path.abspath("kernels/matmul/batched.tile"), "--set", "m=2,n=3,k=4,batch=2", "--fill", "iota"]
+    rows = ("c: f32[2][2][3]\n[[[  42.0,   48.0,   54.0],\n  [ 114.0,  136.0,  158.0]],\n"
+            " [[ 642.0,  680.0,  718.0],\n  [ 906.0,  960.0, 1014.0]]]\n")
+    result = call(command)
+    if rows not in result.out:
+        fail(f"rows: {result}")
+    c = json.loads(call([*command, "--json"]).out)["arrays"]["c"]
+    if c["shape"] != [2, 2, 3] or c["values"] != [42, 48, 54, 114, 136, 158, 642, 680, 718, 906, 960, 1014]:
+        fail(f"rows as JSON: {c}")
+    for m, n, expected in ((3, 1, "[[14.0],\n [38.0],\n [62.0]]"), (1, 2, "[[28.0, 34.0]]"), (0, 2, "c: f32[0][2]\n[]\n")):
+        result = call([tool, "run", "kernels/matmul/shared.tile", "--set", f"m={m},n={n},k=4", "--fill", "iota"])
+        if expected not in result.out:
+            fail(f"{m}×{n}: {result}")
 
 
 def header(text, data=b"", version=1, length=None):
@@ -133,6 +151,7 @@ def main():
         test_types(tool, folder)
         test_versions(tool, folder)
         test_printing(tool, folder)
+        test_printing_rows(tool)
         test_broken(tool, folder)
         test_misfits(tool, folder)
 

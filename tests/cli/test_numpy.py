@@ -64,7 +64,7 @@ def test_single_block(tool, folder):
     np.save(files["a"], a)
     np.save(files["b"], np.ascontiguousarray(a.T))
     result = call([tool, "run", "kernels/single_block/single_block.tile", "--in", f"a={files['a']}", "--in", f"b={files['b']}", "--verify"])
-    if result.status != 0 or "out: [1.0, 3.0, 3.0, 13.0]\n" not in result.out:
+    if result.status != 0 or "out: f32[2][2]\n[[ 1.0,  3.0],\n [ 3.0, 13.0]]\n" not in result.out:
         fail(f"single block: {result}")
 
 

@@ -23,7 +23,8 @@ EXAMPLES = {
 INSTALLED = """bin/tilewright include/tilewright.h share/man/man1/tilewright.1 share/tilewright/python/tilewright.py
     share/bash-completion/completions/tilewright share/zsh/site-functions/_tilewright share/tilewright/kernels/matmul/shared.tile
     share/tilewright/examples/c/matmul.c share/tilewright/examples/python/matmul.py share/doc/tilewright/language.md
-    share/doc/tilewright/README.md share/doc/tilewright/copyright"""
+    share/doc/tilewright/README.md share/doc/tilewright/copyright share/tilewright/bench/suite/squares.txt
+    share/tilewright/bench/triton_matmul.py"""
 
 
 def run(command, **more):
@@ -128,6 +129,25 @@ def test_examples(prefix, library, folder, environment):
             fail(f"{name} prints\n{out}")
 
 
+def test_cpp(prefix, library, folder, environment):
+    """The program in C++, under 60 lines, with the warnings that people have on."""
+    compiler = next(filter(shutil.which, [os.environ.get("CXX", ""), "g++", "clang++", "c++"]), None)
+    if not compiler or not shutil.which("pkg-config"):
+        print(f"skipped: examples/cpp is not built: there is no {'pkg-config' if compiler else 'C++ compiler'}")
+        return
+    source = f"{prefix}/share/tilewright/examples/cpp/scale.cpp"
+    if len(open(source).readlines()) >= 60:
+        fail(f"{source} is long")
+    where = dict(environment, PKG_CONFIG_PATH=f"{library}/pkgconfig", LD_LIBRARY_PATH=library)
+    warnings = "-Wall -Wextra -Wpedantic -Wconversion -Wold-style-cast -Werror"
+    for standard in ("c++11", "c++17"):
+        run(["sh", "-c", f"{compiler} {os.environ.get('CFLAGS', '')} -std={standard} {warnings} {source} "
+                         f"$(pkg-config --cflags --libs tilewright) -o {folder}/scale"], env=where)
+        out = run([f"{folder}/scale"], env=where)
+        if out != "y[999] = 10\nerror: `n` is 1000 by `x` (axis 0) but 10 by `y` (axis 0)\n":
+            fail(f"scale.cpp prints\n{out}")
+
+
 def test_python(prefix, environment):
     """The installed file finds the installed library, and runs the installed example."""
     here = dict(environment, PYTHONPATH=f"{prefix}/share/tilewright/python")
@@ -136,6 +156,45 @@ def test_python(prefix, environment):
     if not os.path.realpath(path).startswith(os.path.realpath(prefix)):
         fail(f"the installed tilewright.py takes {path}")
     run([sys.executable, f"{prefix}/share/tilewright/examples/python/matmul.py", "-s", "32"], env=here)
+
+
+def test_documents(prefix):
+    """Links lead to what is installed; nothing but them is changed."""
+    documents = f"{prefix}/share/doc/tilewright"
+    link = re.compile(r"\]\((?!\w+:)([^)#]+)[^)]*\)")
+    seen = 0
+    for name in ["README.md", *map(os.path.basename, glob.glob("docs/*.md"))]:
+        text, source = open(f"{documents}/{name}").read(), open(name if name == "README.md" else f"docs/{name}").read()
+        dead = [to for to in link.findall(text) if not os.path.exists(f"{documents}/{to}")]
+        if dead:
+            fail(f"{documents}/{name} leads to {dead}, which is not there")
+        if link.sub("", text) != link.sub("", source):
+            fail(f"{documents}/{name} is not what is in the sources")
+        seen += len(link.findall(text))
+    if seen < 30:
+        fail(f"the documents have {seen} links?")
+
+
+def test_bench(prefix, folder, environment):
+    """What `bench` takes unless told: kernels and suites are found beside the installed program, from anywhere."""
+    away = f"{folder}/away"
+    os.makedirs(away)
+    plain = environment
+    environment = dict(environment, TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
+    for arguments, expected in (("sim -s 32 --repeat 1", r"^sgemm_tiled for sm_80"), ("-s 16 --warmup 0 --repeat 1", r" matmul_v4 .*PASS")):
+        out = run([f"{prefix}/bin/tilewright", "bench", *arguments.split()], cwd=away, env=environment)
+        if not re.search(expected, out, re.M):
+            fail(f"the installed bench {arguments} prints\n{out}")
+    # All of the suites, of which the GPU of the tests only loads kernels.
+    gpu = dict(environment, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    kernel = f"{prefix}/share/tilewright/kernels/matmul/shared.tile"
+    out = run([f"{prefix}/bin/tilewright", "bench", "--device", "cuda", "--load", kernel, "--suite", "squares"], cwd=away, env=gpu)
+    if len(re.findall(r" matmul_v1 ", out)) < 3:
+        fail(f"the installed bench --suite squares prints\n{out}")
+    # There is no ./dev to fetch what is missing: nobody is told to use it.
+    out = run([f"{prefix}/bin/tilewright", "bench", kernel, "-s", "16", "--warmup", "0", "--repeat", "1"], cwd=away, env=plain)
+    if "./dev" in out:
+        fail(f"the installed bench prints\n{out}")
 
 
 def test_deb(build, folder, version):
@@ -182,7 +241,11 @@ def main():
         test_completion(f"{prefix}/share", options, tool)
         config, = glob.glob(f"{prefix}/lib*/**/tilewright.pc", recursive=True)
         environment = dict(os.environ, PYTHONPATH="")
-        test_examples(prefix, os.path.dirname(os.path.dirname(config)), folder, environment)
+        library = os.path.dirname(os.path.dirname(config))
+        test_examples(prefix, library, folder, environment)
+        test_cpp(prefix, library, folder, environment)
+        test_documents(prefix)
+        test_bench(prefix, folder, environment)
         if plain:
             test_python(prefix, environment)
         if plain and all(shutil.which(program) for program in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "chroot", "ldd")):

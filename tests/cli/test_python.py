@@ -405,8 +405,13 @@ def test_example_without_pytorch(folder):
 
 
 def test_document():
-    """The first program of docs/python.md, and the error that it shows."""
+    """The first program of docs/python.md, and the error that it shows; what it says a verdict has."""
     text = open("docs/python.md").read()
+    import tilewright
+    verdict = re.search(r"^A `Verdict`.*?\n\n", text, re.M | re.S).group()
+    missing = [field for field in tilewright.Verdict._fields if f"`{field}`" not in verdict]
+    if missing:
+        fail(f"docs/python.md does not say that a verdict has {missing}")
     program = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S).group(1)
     error = re.search(r"<!-- python error -->\n```text\n(.*)\n```", text).group(1)
     run(program + f"\nrefused(ValueError, {error!r}, lambda: matmul(m, n, k, np.asfortranarray(a), b, c))")

@@ -188,7 +188,7 @@ def test_names(run):
 def test_files(run):
     np.save(f"{run.folder}/A.npy", np.ones((2, 3), "f4"))
     np.save(f"{run.folder}/B.npy", np.ones((3, 2), "f4"))
-    run("run", SHARED, "--in", "a=A.npy,b=B.npy", out="c: [3.0, 3.0, 3.0, 3.0]")
+    run("run", SHARED, "--in", "a=A.npy,b=B.npy", out="c: f32[2][2]\n[[3.0, 3.0],\n [3.0, 3.0]]\n")
     run("run", SHARED, "--in", "a=no.npy", "--in", "a=A.npy", "--in", "b=B.npy", out="3.0")
     run("run", SHARED, "--in", "q=A.npy", status=2, err="no array 'q'; there are 'a', 'b' and 'c'")
     run("run", SHARED, "--in", "aa=A.npy", status=2, err="did you mean 'a'")

@@ -7,7 +7,8 @@ In a ```sh block each line is a command (a trailing backslash continues it; what
 "$ ", the lines between are what the command prints: standard output, then standard error; "…" stands for any text within
 a line, a line "…" for any lines. A comment line above the block, <!-- status 1 -->, gives the status expected. Commands run in a
 folder that looks like a checkout, with build/ the build under test. Not run: ./dev, git, sudo, package managers, which are
-the machine's set-up and run by other means; commands on CUDA C where no compiler of it is.
+the machine's set-up and run by other means; commands on CUDA C where no compiler of it is. What they leave in the folder
+.gitignore must have.
 
 The GPU of the documents is the driver library of the tests (tests/cuda).
 
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from tile_runner import PATIENCE, arguments, cuda_compiler, fail
+from tile_runner import PATIENCE, arguments, cuda_compiler, fail, not_ignored
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"(?:^<!-- status (\d+) -->\n)?^```(sh|c)\n(.*?)^```$", re.M | re.S)
@@ -94,10 +95,12 @@ def main():
     tool, files, _ = arguments()
     environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]),
                        TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    environment.pop("TILEWRIGHT_PTXAS", None)  # a reader has the real one, or none, unless the document says otherwise
     for path in files:
         text = open(path).read()
         with tempfile.TemporaryDirectory() as folder:
             make_checkout(folder, tool)
+            checkout = [*os.listdir(folder), "tuned.db"]
             environment["TILEWRIGHT_STORE"] = os.path.join(folder, "tuned.db") # not the user's own
             for match in BLOCK.finditer(text):
                 status, kind, block = match.groups()
@@ -106,6 +109,9 @@ def main():
                     run_commands(path, line, block, int(status or 0), folder, environment)
                 elif "int main" in block:
                     run_program(path, line, block, folder, environment)
+            left = not_ignored(folder, checkout)
+            if left:
+                fail(f"{path}: its commands write {' '.join(left)}, which .gitignore does not have")
 
 
 if __name__ == "__main__":

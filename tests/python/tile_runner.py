@@ -46,6 +46,19 @@ def expect(condition, what):
         fail(str(what))
 
 
+def not_ignored(folder, besides=()):
+    """What lies in a folder that looks like a checkout and would show in `git status` of a real one: left there by a command of a
+    document, it would be committed some day. Where there is no git, nothing."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if not shutil.which("git"):
+        return []
+    shutil.copy(f"{root}/.gitignore", f"{folder}/.gitignore")
+    there = {"cwd": folder, "env": {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}}
+    subprocess.run(["git", "init", "-q"], check=True, capture_output=True, **there)
+    shown = subprocess.run(["git", "status", "--porcelain", "-uall"], check=True, capture_output=True, text=True, **there).stdout
+    return sorted({line[3:] for line in shown.splitlines()} - {".gitignore", *besides})
+
+
 def comments(text, word):
     """The texts behind "// word:"."""
     return re.findall(rf"^// {word}: *(.*?) *$", text, re.M)

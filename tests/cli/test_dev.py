@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""`./dev test`: what it counts and says, on folders of a few tests that only ctest runs; nothing is built or installed."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import PATIENCE, expect
+
+NOTHING = "#!/bin/sh\nexit 0\n"
+SKIPPED = 'add_test({0} "sh" "-c" "echo skipped: {1}; exit 77")\nset_tests_properties({0} PROPERTIES SKIP_RETURN_CODE 77)\n'
+SILENT = SKIPPED.replace("echo skipped: {1}; ", "")
+PASSES, FAILS = 'add_test({} "true")\n', 'add_test({} "sh" "-c" "echo it went wrong; exit 1")\n'
+
+
+def write(path, text, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out:
+        out.write(text)
+    os.chmod(path, mode)
+
+
+def make(folder):
+    """`dev`, and stand-ins for what it builds with."""
+    shutil.copy("dev", f"{folder}/dev")
+    for name in ("cmake", "ninja", "cc", "python", "apt-get"):
+        write(f"{folder}/bin/{name}", NOTHING, 0o755)
+
+
+def test(folder, release, debug, *options):
+    write(f"{folder}/build/CTestTestfile.cmake", release)
+    write(f"{folder}/build-debug/CTestTestfile.cmake", debug)
+    environment = dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", CC=f"{folder}/bin/cc", PYTHON=f"{folder}/bin/python")
+    return subprocess.run([f"{folder}/dev", "test", *options], env=environment, capture_output=True, text=True, timeout=PATIENCE,
+                          stdin=subprocess.DEVNULL)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder)
+        plain = PASSES.format("a") + PASSES.format("b")
+        done = test(folder, plain, PASSES.format("c"))
+        expect(done.returncode == 0 and done.stdout.endswith("\n3 passed, 0 failed\n"), done)
+        for count, name in (("2 tests", "build"), ("1 test", "build-debug")):
+            line = rf"^running {count} of {name} on \d+ cores \(log: {name}/ctest.log\); about \d+ min, "
+            expect(re.search(line, done.stderr, re.M), done)
+        # Skipped ones are not among those that passed, and are named with why.
+        done = test(folder, plain + SKIPPED.format("gpu.x", "there is no GPU"), SILENT.format("y") + SKIPPED.format("z", "no QEMU"))
+        expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed, 3 skipped (why stands above)\n"), done)
+        expect(re.search(r"^build: 2 passed, time .*\n  skipped: gpu\.x: there is no GPU\nbuild-debug: 0 passed, time .*\n"
+                         r"  skipped: y: it does not say why\n  skipped: z: no QEMU\n", done.stdout, re.M), done)
+        # A failure is shown whole, and what was skipped beside it.
+        done = test(folder, plain + FAILS.format("bad"), SKIPPED.format("z", "no QEMU"))
+        expect(done.returncode == 1 and done.stdout.endswith("\n2 passed, 1 failed, 1 skipped (why stands above)\n"), done)
+        expect("it went wrong" in done.stdout and "z: no QEMU" in done.stdout, done)
+        # A selection, of which one folder has nothing: there is no more to say of that.
+        done = test(folder, plain, PASSES.format("c"), "-R", "^b$")
+        expect(done.returncode == 0 and done.stdout.endswith("\n1 passed, 0 failed\n"), done)
+        expect("running 1 test of build on" in done.stderr and "build-debug on" not in done.stderr and " min" not in done.stderr, done)
+        # Nothing at all was run, or nothing but skipped: no success.
+        for options in (["-R", "nosuch"], ["-R", "^z$"]):
+            done = test(folder, plain, SKIPPED.format("z", "no QEMU"), *options)
+            expect(done.returncode == 1 and "\n0 passed, 0 failed" in "\n" + done.stdout, done)
+
+
+if __name__ == "__main__":
+    main()
