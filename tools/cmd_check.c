@@ -66,13 +66,13 @@ static void check_configurations(struct check *c)
         tw_status s = space_apply(&c->space, c->launch);
         if (s == TW_OK)
             s = tw_launch_check(c->launch);
-        if (s == TW_OK && (c->verbose || c->to_json))
-            take_undecided(c);
         if (s != TW_OK || *tw_context_messages(c->program->ctx)) {
             char *where = space_text(&c->space);
             check_take_messages(c, s, NULL, where);
             free(where);
         }
+        if (s == TW_OK && (c->verbose || c->to_json)) /* ends the messages of the check */
+            take_undecided(c);
     }
     if (!c->configurations) { /* the library says which `require`s */
         check_take_messages(c, tw_launch_check(c->launch), NULL, "");
@@ -348,8 +348,9 @@ static void check_kernel(struct check *c)
     check_worse(c, before);
 }
 
-/* A file that does not compile or has nothing to check, in JSON. */
-static void report_file(struct check *c, const struct complaints *said)
+/* What was said of a file as a whole, in JSON: it does not compile, has nothing to check, or has a
+ * warning that is of no kernel. */
+static void report_file(struct check *c, const struct complaints *said, bool ok)
 {
     json_open(&c->json, '{');
     json_key(&c->json, "file");
@@ -357,13 +358,8 @@ static void report_file(struct check *c, const struct complaints *said)
     json_key(&c->json, "kernel");
     json_string(&c->json, NULL);
     json_key(&c->json, "ok");
-    json_bool(&c->json, false);
-    if (c->program->ctx)
-        findings_take(&c->findings, c->program->ctx, NULL, NULL, NULL);
-    const struct complaint *last = said->count ? &said->list[said->count - 1] : NULL;
-    if (last && !last->file &&
-        last->severity == TW_ERROR) /* one of the program's own, or of no place */
-        findings_add(&c->findings, NULL, c->program->path, need_text("%s", last->text), NULL);
+    json_bool(&c->json, ok);
+    findings_take_complaints(&c->findings, said, c->program->path);
     findings_json(&c->findings, &c->json, NULL);
     json_close(&c->json, '}');
     findings_free(&c->findings);
@@ -372,10 +368,11 @@ static void report_file(struct check *c, const struct complaints *said)
 static void check_program(struct check *c, int index)
 {
     c->program = &c->programs[index];
-    if (c->opened[index] != STATUS_OK) {
-        if (c->to_json)
-            report_file(c, &c->said[index]);
-    } else if (c->program->kernel) {
+    if (c->to_json && c->said[index].count)
+        report_file(c, &c->said[index], c->opened[index] == STATUS_OK);
+    if (c->opened[index] != STATUS_OK)
+        return;
+    if (c->program->kernel) {
         c->kernel = program_kernel(c->program, c->self);
         if (c->kernel)
             check_kernel(c);

@@ -47,6 +47,17 @@ static struct finding *add_finding(struct findings *f)
     return x;
 }
 
+static struct finding *add_message(struct findings *f, const tw_message *m)
+{
+    struct finding *x = add_finding(f);
+    x->severity = m->severity;
+    x->file = copy_text(m->file);
+    x->line = m->line;
+    x->column = m->column;
+    x->text = copy_text(m->text);
+    return x;
+}
+
 static void add_note(struct finding *x, const tw_message *m)
 {
     x->notes = need_more_memory(x->notes, (size_t)(x->note_count + 1) * sizeof *x->notes);
@@ -110,16 +121,32 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
             free(text);
             continue;
         }
-        current = add_finding(f);
+        current = add_message(f, &m);
         current->kernel = kernel;
-        current->severity = m.severity;
-        current->file = copy_text(m.file);
-        current->line = m.line;
-        current->column = m.column;
-        current->text = copy_text(m.text);
         current->rendered = text;
         current->what = what;
         current->where = copy_text(where);
+    }
+}
+
+void findings_take_complaints(struct findings *f, const struct complaints *said, const char *path)
+{
+    struct finding *current = NULL;
+    for (int i = 0; i < said->count; i++) {
+        const struct complaint *x = &said->list[i];
+        tw_message m = {.severity = x->severity,
+                        .file = x->file,
+                        .line = x->line,
+                        .column = x->column,
+                        .text = x->text};
+        if (m.severity == TW_NOTE) {
+            if (current)
+                add_note(current, &m);
+            continue;
+        }
+        if (!m.file)
+            m.file = path;
+        current = add_message(f, &m);
     }
 }
 

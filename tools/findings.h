@@ -34,6 +34,9 @@ struct findings {
  * place and differs only in numbers. */
 void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,
                    const char *where);
+/* What was said of a whole file, and so printed already: for findings_json alone. path: of what has
+ * no place. */
+void findings_take_complaints(struct findings *f, const struct complaints *said, const char *path);
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);

@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from tile_runner import call, fail
+from tile_runner import call, expect, fail
 
 PROGRAMS = """
 kernel wrong(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16)) warps(1)
@@ -78,6 +78,15 @@ kernel viewless(i32 n, const f32 *d, f32 *c) grid(1) warps(1)
 {
     global f32 C[n] = c;
     C[0 +: 16] = 1.0;
+}
+"""
+# Two warnings: of the file, and of what the blocks do.
+WARNED = """
+tune unused = {1, 2};
+kernel warned(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16), 4) warps(1)
+{
+    global f32 A[n] = a, C[n] = c;
+    C[block.x * 16 +: 16] += A[block.x * 16 +: 16];
 }
 """
 SHARED = "kernels/matmul/shared.tile"
@@ -219,15 +228,27 @@ def test_check(run):
     run("bench", "programs.tile:forever", "--set", "n=3", "--time-limit", "0.03", *QUICK, status=1, out="did not end within 0.3 s")
 
 
+def test_warnings(run):
+    """However `check` is asked, its warnings come, and are no failure."""
+    of_kernel, of_file = "4 blocks update the same elements of `C` here", "`unused` is used by no kernel"
+    for options in ((), ("-v",)):
+        run("check", "warned.tile", "--no-run", *options, err=["warned.tile:6:5: warning: " + of_kernel, of_file])
+    whole, kernel = run.json("check", "warned.tile", "--no-run")
+    for said, name, text, line in ((whole, None, of_file, 2), (kernel, "warned", of_kernel, 6)):
+        [found] = said["findings"]
+        expect(said["ok"] and said["kernel"] == name and found["severity"] == "warning" and found["line"] == line, said)
+        expect(text in found["message"] and found["notes"], found)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
             with open(f"{folder}/{name}.tile", "w") as out:
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
         run = Program(tool, folder)
-        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check):
+        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check, test_warnings):
             test(run)
 
 
