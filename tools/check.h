@@ -1,5 +1,6 @@
 /* `check` of one kernel after the other: cmd_check.c has the static checks and the runs of the CPU
- * engine, check_simulate.c the runs on the simulator. */
+ * engine, check_simulate.c the runs on the simulator, check_refused.c what GPU targets do not
+ * take. */
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
 
@@ -11,6 +12,13 @@
 #include "space.h"
 
 enum { CHECK_CONFIGURATIONS = 20000 }; /* more than that are not looked at; said so */
+
+/* The default configuration of a choice of types, on the targets that are simulated. */
+struct check_default {
+    int types;
+    bool taken;              /* by one of them */
+    struct findings refusal; /* what the latest of the others says; empty: none refused it */
+};
 
 struct check {
     const struct command *self;
@@ -37,7 +45,10 @@ struct check {
     double simulated_from; /* on the clock of seconds_now */
     char *not_run;         /* why a shape was passed over, */
     bool unsuited;         /* for its sizes */
-    char *undecided;       /* lines: what the synchronisation check could not decide */
+    char *not_simulated;   /* lines: what a target did not take */
+    struct check_default *defaults;
+    int default_count;
+    char *undecided; /* lines: what the synchronisation check could not decide */
     int status;
 };
 
@@ -62,5 +73,15 @@ bool check_refuses_sizes(tw_status s);
 
 /* The emitted PTX of the kernel, on the simulator. */
 void check_simulated(struct check *c);
+
+/* The configuration at hand was simulated for its target. */
+void check_target_takes(struct check *c);
+/* The latest call says why the target does not take the configuration at hand, which the CPU engine
+ * ran; sizes: with which, where these are the reason. */
+void check_target_refuses(struct check *c, const char *sizes);
+/* A warning for each default configuration that no target takes: such a kernel is right, and for
+ * the CPU alone. */
+void check_warn_of_refused(struct check *c);
+void check_forget_refused(struct check *c);
 
 #endif

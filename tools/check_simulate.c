@@ -15,6 +15,22 @@ enum {
 
 static const char *const targets[] = {"sm_80", "sm_90"};
 
+static bool has_statics(tw_kernel *k)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (p.is_static)
+            return true;
+    return false;
+}
+
+/* A target that does not take what the CPU engine ran: the kernel as it is, or these sizes. */
+static void take_refusal(struct check *c, tw_status s, tw_status on_cpu, const char *sizes)
+{
+    if (on_cpu == TW_OK && (s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT))
+        check_target_refuses(c, s == TW_BAD_ARGUMENT || has_statics(c->kernel) ? sizes : NULL);
+}
+
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
                         const char *where)
 {
@@ -26,6 +42,7 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
         check_worse(c, STATUS_FAILED);
     } else if (s == TW_OK) {
         c->simulated++;
+        check_target_takes(c);
         if (tw_kernel_has_ensures(c->kernel))
             check_verify(c, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
@@ -33,8 +50,8 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
     }
 }
 
-static void simulate_once(struct check *c, const char *target, const char *sizes, uint64_t seed,
-                          bool late)
+static tw_status simulate_once(struct check *c, const char *target, const char *sizes,
+                               uint64_t seed, bool late)
 {
     tw_sim_options options = c->sim.options;
     options.watch = TW_WATCH_CHECKS;
@@ -49,11 +66,12 @@ static void simulate_once(struct check *c, const char *target, const char *sizes
     c->deadline.at = 0;
     take_result(c, s, &result, where);
     free(where);
+    return s;
 }
 
 /* On sizes for which an `assume` is false the PTX may do anything: the CPU engine tells, with the
  * target's tuned values. */
-static bool takes_shape(struct check *c, int shape)
+static tw_status run_on_cpu(struct check *c, int shape)
 {
     tw_kernel *kernel = c->kernel;
     tw_launch *launch = c->launch;
@@ -70,7 +88,7 @@ static bool takes_shape(struct check *c, int shape)
     free(sizes);
     c->kernel = kernel;
     c->launch = launch;
-    return s != TW_NOT_ASSUMED;
+    return s;
 }
 
 /* In turn and at random with copies at once, then at random with copies late; fewer than that: the
@@ -79,14 +97,17 @@ static void simulate_shape(struct check *c, const char *target, int shape, int o
 {
     if (seconds_now() - c->simulated_from > PATIENCE)
         orders = 1;
-    if (!takes_shape(c, shape))
+    tw_status on_cpu = run_on_cpu(c, shape);
+    if (on_cpu == TW_NOT_ASSUMED)
         return;
     for (int turn = ORDERS - orders; turn < ORDERS && c->status == STATUS_OK; turn++) {
         struct operands arrays;
         char *sizes;
-        if (check_make_run(c, shape, &arrays, &sizes) == TW_OK)
-            simulate_once(c, target, sizes, turn ? (uint64_t)(turn + ORDERS * shape) : 0,
-                          turn == ORDERS - 1);
+        tw_status s = check_make_run(c, shape, &arrays, &sizes);
+        if (s == TW_OK)
+            s = simulate_once(c, target, sizes, turn ? (uint64_t)(turn + ORDERS * shape) : 0,
+                              turn == ORDERS - 1);
+        take_refusal(c, s, on_cpu, sizes);
         operands_free(&arrays);
         free(sizes);
     }
@@ -142,4 +163,6 @@ void check_simulated(struct check *c)
     c->kernel = kernel;
     c->launch = launch;
     c->space = space;
+    if (c->status == STATUS_OK)
+        check_warn_of_refused(c);
 }

@@ -251,12 +251,12 @@ static void run_configurations(struct check *c)
 
 /* --- one kernel, one file --- */
 
-/* Each line of the text behind "NAME: ". */
-static void print_lines(const char *name, const char *text)
+/* Each line of the text behind "NAME: WHAT". */
+static void print_lines(const char *name, const char *what, const char *text)
 {
     while (*text) {
         size_t length = strcspn(text, "\n");
-        printf("%s: %.*s\n", name, (int)length, text);
+        printf("%s: %s%.*s\n", name, what, (int)length, text);
         text += length + (text[length] == '\n');
     }
 }
@@ -300,6 +300,8 @@ static void report_kernel(struct check *c, bool clean)
         json_integer(&c->json, c->simulated);
         json_key(&c->json, "not_run");
         json_string(&c->json, c->runs || c->simulated ? NULL : c->not_run);
+        json_key(&c->json, "not_simulated");
+        json_string(&c->json, c->not_simulated);
         json_key(&c->json, "compared");
         json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
         json_key(&c->json, "undecided");
@@ -312,8 +314,10 @@ static void report_kernel(struct check *c, bool clean)
         findings_print(&c->findings, stderr);
         if (clean && c->verbose)
             print_clean(c);
+        if (c->verbose && c->not_simulated)
+            print_lines(name, "not simulated: ", c->not_simulated);
         if (c->verbose && c->undecided)
-            print_lines(name, c->undecided);
+            print_lines(name, "", c->undecided);
     }
 }
 
@@ -344,6 +348,7 @@ static void check_kernel(struct check *c)
     findings_free(&c->findings);
     free(c->not_run);
     free(c->undecided);
+    check_forget_refused(c);
     c->not_run = c->undecided = NULL;
     check_worse(c, before);
 }
@@ -473,7 +478,8 @@ static int check_run(const struct command *self, const struct options *given)
 static const struct option_spec check_options[] = {
     {.name = "verbose",
      .letter = 'v',
-     .help = "a line for each clean kernel, and what could not be decided, off a\nterminal too"},
+     .help = "a line for each clean kernel, and what could not be simulated or\ndecided, off a "
+             "terminal too"},
     {.name = "no-run", .help = "static checks only"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all", .letter = 'a', .help = "run every configuration, not a choice of them"},
@@ -516,6 +522,10 @@ const struct command command_check = {
         "asynchronous\n"
         "copies landing early and late, and watched for races, misused barriers and memory.\n"
         "A message that many configurations share is printed once, with the first of them.\n"
+        "A kernel that runs on the CPU and that no GPU takes is a warning; with -v a line says "
+        "what "
+        "sm_80\n"
+        "or sm_90 did not take, and why.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu), which nvcc or clang compiles first: "
         "its kernel is\n"
         "simulated with the launch that --grid, --block and --arg say, and watched in the same "

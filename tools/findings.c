@@ -169,6 +169,44 @@ void findings_add(struct findings *f, const char *kernel, const char *file, char
     x->where = copy_text(where);
 }
 
+/* "FILE:LINE:COLUMN: ", as far as they are known. */
+static void append_place(char **text, const tw_message *m)
+{
+    if (m->file && m->line)
+        append_text(text, "%s:%d:%d: ", m->file, m->line, m->column);
+    else if (m->file)
+        append_text(text, "%s: ", m->file);
+}
+
+void findings_warn(struct findings *f, const struct finding *error, const char *before)
+{
+    char *text = need_text("%s%s", before, error->text);
+    tw_message m = {.severity = TW_WARNING,
+                    .file = error->file,
+                    .line = error->line,
+                    .column = error->column,
+                    .text = text};
+    struct finding *same = find_same(f, error->kernel, &m);
+    if (same) {
+        same->seen++;
+        free(text);
+        return;
+    }
+    struct finding *x = add_message(f, &m);
+    x->kernel = error->kernel;
+    x->where = copy_text(error->where);
+    append_place(&x->rendered, &m);
+    append_text(&x->rendered, "warning: %s\n", text);
+    for (int i = 0; i < error->note_count; i++) {
+        const struct note *n = &error->notes[i];
+        tw_message note = {.file = n->file, .line = n->line, .column = n->column, .text = n->text};
+        add_note(x, &note);
+        append_place(&x->rendered, &note);
+        append_text(&x->rendered, "note: %s\n", n->text);
+    }
+    free(text);
+}
+
 /* Kind and places, the lesser first: which access comes first depends on the order of warps. */
 static char *key_of(const tw_sim_finding *x)
 {

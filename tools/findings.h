@@ -40,6 +40,8 @@ void findings_take_complaints(struct findings *f, const struct complaints *said,
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);
+/* An error of another list as a warning, with text in front of its own. */
+void findings_warn(struct findings *f, const struct finding *error, const char *before);
 /* One of the simulator's, unless it is suppressed; the same kind with the same two places is the
  * same. */
 void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,

@@ -159,6 +159,15 @@ bool space_is_default(const struct space *s)
     return true;
 }
 
+int space_types(const struct space *s)
+{
+    int choice = 0;
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].is_type)
+            choice = choice * s->axes[i].count + s->axes[i].at;
+    return choice;
+}
+
 char *space_text(const struct space *s)
 {
     char *text = need_text("%s", "");

@@ -32,6 +32,8 @@ bool space_next(struct space *s, bool first);
 tw_status space_apply(const struct space *s, tw_launch *l);
 /* Whether every tuned value that varies is the first of its list, whatever the types. */
 bool space_is_default(const struct space *s);
+/* Which choice of types it is, from 0 on; the same in the spaces of all targets. */
+int space_types(const struct space *s);
 /* "T = f16, BM = 64, BN = 128"; "" when there is nothing to choose. The caller frees. */
 char *space_text(const struct space *s);
 

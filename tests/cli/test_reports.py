@@ -89,6 +89,16 @@ kernel warned(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16), 4) warps(1)
     C[block.x * 16 +: 16] += A[block.x * 16 +: 16];
 }
 """
+# With R = 512 it is for the CPU alone.
+LARGE = """
+tune R = {512, 16};
+kernel large(const f32 *a, f32 *c) grid(1) warps(4)
+{
+    global f32 A[512][512] = a, C[512][512] = c;
+    reg f32 t[R][R] = A[0 +: R][0 +: R];
+    C[0 +: R][0 +: R] = t + 1.0;
+}
+"""
 SHARED = "kernels/matmul/shared.tile"
 QUICK = ["--warmup", "0", "--repeat", "1"]
 
@@ -240,15 +250,38 @@ def test_warnings(run):
         expect(text in found["message"] and found["notes"], found)
 
 
+def test_refused(run):
+    """What no GPU takes is right on the CPU: a warning with the reason. What one target does not take is told by -v."""
+    taken = "registers a thread, and a thread has 255"
+    warning = "large.tile:3:8: warning: no GPU takes this, and it is not simulated: "
+    fits = "note: with these tuned values it fits: R = 16"
+    run("check", "large.tile", err=[warning, taken, fits, "in large with R = 512"])
+    run("check", "large.tile", "--tune", "R=512", "-v", out="0 simulated",
+        err=[warning, taken, fits])
+    run("check", "large.tile", "--tune", "R=16", "-v", not_in=["not simulated", "warning"])
+    listed = [f"large: not simulated: {target} does not take it: " for target in ("sm_80", "sm_90")]
+    run("check", "large.tile", "-v", out=["2 simulated", *listed, taken, "(with R = 512)"], err=warning)
+    [kernel] = run.json("check", "large.tile")
+    [found] = kernel["findings"]
+    expect(kernel["ok"] and found["severity"] == "warning" and found["line"] == 3 and taken in found["message"], kernel)
+    expect(found["with"] == "R = 512" and fits[6:] in found["notes"][-1]["text"], found)
+    expect([line[:5] for line in kernel["not_simulated"].split("\n")] == ["sm_80", "sm_90"], kernel)
+    # e4m3 comes with sm_89: sm_90 takes it
+    f8 = ("check", "kernels/matmul/fp8.tile", "--tune", "BM=128,BN=128,BK=64")
+    run(*f8, not_in="warning")
+    run(*f8, "-v", out="matmul_f8: not simulated: sm_80 does not take it: sm_80 has no `e4m3`", not_in=["warning", "sm_90 does not"])
+    expect(run.json("check", "copy.tile", "--type", "f32")[0]["not_simulated"] is None, "all targets take it")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
             with open(f"{folder}/{name}.tile", "w") as out:
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
         run = Program(tool, folder)
-        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check, test_warnings):
+        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check, test_warnings, test_refused):
             test(run)
 
 

@@ -1,0 +1,96 @@
+/* Configurations that the CPU engine runs and a GPU target does not take: too many registers or too
+ * much shared memory, instructions that it lacks. Said of each target with -v and --json. What no
+ * target takes in its default configuration is a warning, as such a kernel runs on no GPU. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct check_default *default_at_hand(struct check *c)
+{
+    if (!space_is_default(&c->space))
+        return NULL;
+    int types = space_types(&c->space);
+    for (int i = 0; i < c->default_count; i++)
+        if (c->defaults[i].types == types)
+            return &c->defaults[i];
+    c->defaults =
+        need_more_memory(c->defaults, (size_t)(c->default_count + 1) * sizeof *c->defaults);
+    c->defaults[c->default_count] = (struct check_default){.types = types};
+    return &c->defaults[c->default_count++];
+}
+
+void check_target_takes(struct check *c)
+{
+    struct check_default *d = default_at_hand(c);
+    if (d)
+        d->taken = true;
+}
+
+void check_target_refuses(struct check *c, const char *sizes)
+{
+    const tw_context *ctx = c->program->ctx;
+    tw_message m;
+    if (!tw_context_message(ctx, 0, &m))
+        return;
+    char *where = sizes ? need_text("%s", sizes) : space_text(&c->space);
+    char *line = need_text("%s does not take it: %s", tw_kernel_target(c->kernel), m.text);
+    if (!c->not_simulated || !strstr(c->not_simulated, line))
+        append_text(&c->not_simulated, "%s%s%s%s%s", c->not_simulated ? "\n" : "", line,
+                    *where ? " (with " : "", where, *where ? ")" : "");
+    struct check_default *d = default_at_hand(c);
+    if (d) {
+        findings_free(&d->refusal);
+        findings_take(&d->refusal, ctx, c->name, NULL, where);
+    }
+    free(line);
+    free(where);
+}
+
+/* Whether the default configuration of the types compiles for the target. */
+static bool compiles_for(struct check *c, const char *target, int types)
+{
+    tw_kernel *kernel;
+    tw_launch *launch = NULL;
+    struct space space = {0};
+    const char *ptx;
+    bool compiles = false;
+    if (tw_kernel_for_target(c->kernel, target, &kernel) == TW_OK &&
+        tw_launch_new(kernel, &launch) == TW_OK &&
+        apply_settings(launch, kernel, c->program, c->given, true) == STATUS_OK &&
+        space_open(&space, kernel, c->given) == STATUS_OK)
+        for (bool more = space_next(&space, true); more && !compiles;
+             more = space_next(&space, false))
+            compiles = space_is_default(&space) && space_types(&space) == types &&
+                       space_apply(&space, launch) == TW_OK &&
+                       tw_launch_show_stage(launch, TW_STAGE_PTX, &ptx) == TW_OK;
+    space_close(&space);
+    tw_launch_free(launch);
+    return compiles;
+}
+
+void check_warn_of_refused(struct check *c)
+{
+    for (int i = 0; i < c->default_count; i++) {
+        struct check_default *d = &c->defaults[i];
+        if (d->taken || !d->refusal.count)
+            continue;
+        const char *target;
+        for (int t = 1; !d->taken && (target = tw_target_at(t)); t++) /* 0: the CPU */
+            d->taken = compiles_for(c, target, d->types);
+        if (!d->taken)
+            findings_warn(&c->findings, &d->refusal.list[0],
+                          "no GPU takes this, and it is not simulated: ");
+    }
+}
+
+void check_forget_refused(struct check *c)
+{
+    for (int i = 0; i < c->default_count; i++)
+        findings_free(&c->defaults[i].refusal);
+    free(c->defaults);
+    free(c->not_simulated);
+    c->defaults = NULL;
+    c->not_simulated = NULL;
+    c->default_count = 0;
+}
