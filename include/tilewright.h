@@ -778,9 +778,12 @@ TW_API tw_status tw_launch_verify_by(tw_launch *l, tw_expected *e, tw_verdict *v
  * nothing else needs it. */
 typedef struct tw_store tw_store;
 /* path NULL: $TILEWRIGHT_STORE, else tilewright/tuned.db in $XDG_DATA_HOME or ~/.local/share. Made
- * if there is none. TW_UNSUPPORTED: no SQLite; TW_NO_FILE: it cannot be opened, or is none of ours;
- * the messages say what to do. */
+ * if there is none; where path is NULL, with its folder. TW_UNSUPPORTED: no SQLite; TW_NO_FILE: it
+ * cannot be opened, or is none of ours; the messages say what to do. */
 TW_API tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out);
+/* For looking things up: makes nothing. Also TW_NO_FILE: there is no such file; TW_NOT_FOUND: path
+ * is NULL, and there is none yet. */
+TW_API tw_status tw_store_open_existing(tw_context *ctx, const char *path, tw_store **out);
 TW_API void tw_store_close(tw_store *s); /* NULL is fine */
 TW_API const char *tw_store_path(const tw_store *s);
 /* Adds what was measured, durably, in place of what is there for the same device, kernel, program,

@@ -144,7 +144,7 @@ _SIGNATURES = {
     "tw_launch_show": (c_int, c_void_p, c_char_p, POINTER(c_char_p)),
     "tw_launch_show_stage": (c_int, c_void_p, c_int, POINTER(c_char_p)),
     "tw_launch_tuned": (c_int, c_void_p, c_void_p, c_char_p, c_bool, POINTER(_Tuned)),
-    "tw_store_open": (c_int, c_void_p, c_char_p, _ptr),
+    "tw_store_open_existing": (c_int, c_void_p, c_char_p, _ptr),
     "tw_store_close": (None, c_void_p),
     "tw_entry_new": (c_int, c_void_p, _ptr),
     "tw_entry_start": (c_int, c_void_p, c_char_p, c_int, c_void_p),
@@ -966,8 +966,8 @@ class Kernel:
             native = context.native
             launch = _Launch(context, kernel, _target(gpu))  # which takes the tuned values
             launch.set(values)
-            context.check(native.tw_store_open(context.handle, store and os.fsencode(store),
-                                               byref(opened)))
+            context.check(native.tw_store_open_existing(
+                context.handle, store and os.fsencode(store), byref(opened)))
             try:
                 context.check(native.tw_launch_tuned(launch.handle, opened, None, nearest, byref(row)))
                 text = _text(row.tune)

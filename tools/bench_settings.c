@@ -125,7 +125,7 @@ int bench_take_tuned(tw_launch *l, const struct program *p, const struct options
     *from = options_has(rest, "tune") ? "--tune" : "default";
     if (!options_has(rest, "tuned"))
         return STATUS_OK;
-    tw_status s = tw_store_open(p->ctx, options_value(rest, "store"), &store);
+    tw_status s = tw_store_open_existing(p->ctx, options_value(rest, "store"), &store);
     if (s == TW_OK)
         s = tw_launch_tuned(l, store, NULL, true, &taken);
     if (s == TW_OK && tw_launch_tuning_key(l, NULL, &key) == TW_OK)

@@ -39,7 +39,12 @@ static int check_options(const struct store_command *c)
     for (int i = 0; ways[i]; i++)
         if (options_has(c->given, ways[i]) && strcmp(ways[i], way) != 0)
             other = ways[i];
-    return other ? usage_error(NULL, c->self, "--%s takes no --%s", way, other) : STATUS_OK;
+    if (other)
+        return usage_error(NULL, c->self, "--%s takes no --%s", way, other);
+    const char *form = options_value(c->given, "export");
+    if (form && strcmp(form, "c") != 0 && strcmp(form, "json") != 0)
+        return usage_error(NULL, c->self, "--export %s: there are c and json", form);
+    return STATUS_OK;
 }
 
 /* FILE[:KERNEL]: what is stored of that kernel, whatever its text was then. */
@@ -405,8 +410,6 @@ static int export_winners(struct store_command *c, const char *form)
 {
     bool as_c = strcmp(form, "c") == 0;
     int winners = 0;
-    if (!as_c && strcmp(form, "json") != 0)
-        return usage_error(NULL, c->self, "--export %s: there are c and json", form);
     int status = find_rows(c);
     if (status != STATUS_OK)
         return status;
@@ -433,6 +436,18 @@ static int export_winners(struct store_command *c, const char *form)
 
 /* --- the three --- */
 
+/* Where stores are looked for there is none yet. */
+static int nothing_yet(const struct store_command *c)
+{
+    tw_message m;
+    if (options_has(c->given, "export") || !tw_context_message(c->ctx, 0, &m)) {
+        complain_library(NULL, c->ctx, TW_NOT_FOUND);
+        return STATUS_FAILED;
+    }
+    printf("%s\n", m.text);
+    return STATUS_OK;
+}
+
 static int act(struct store_command *c)
 {
     if (options_has(c->given, "list"))
@@ -440,6 +455,17 @@ static int act(struct store_command *c)
     if (options_has(c->given, "forget"))
         return forget(c);
     return export_winners(c, options_value(c->given, "export"));
+}
+
+static int open_and_act(struct store_command *c)
+{
+    tw_status s = tw_store_open_existing(c->ctx, options_value(c->given, "store"), &c->store);
+    if (s == TW_OK)
+        return act(c);
+    if (s == TW_NOT_FOUND)
+        return nothing_yet(c);
+    complain_library(NULL, c->ctx, s);
+    return STATUS_USAGE;
 }
 
 int tune_store_command(const struct command *self, const struct options *given)
@@ -452,10 +478,7 @@ int tune_store_command(const struct command *self, const struct options *given)
         status = read_wanted(&c);
     if (status == STATUS_OK) {
         filter_device(&c);
-        tw_status s = tw_store_open(c.ctx, options_value(given, "store"), &c.store);
-        if (s != TW_OK)
-            complain_library(NULL, c.ctx, s);
-        status = s == TW_OK ? act(&c) : STATUS_USAGE;
+        status = open_and_act(&c);
     }
     program_close(&c.program);
     free(c.wanted);

@@ -22,7 +22,7 @@ int tuned_take(const struct program *p, tw_launch *l, const struct options *o, c
     tw_tuned key, row;
     if (!options_has(o, "tuned"))
         return STATUS_OK;
-    tw_status s = tw_store_open(p->ctx, options_value(o, "store"), &store);
+    tw_status s = tw_store_open_existing(p->ctx, options_value(o, "store"), &store);
     if (s == TW_OK)
         s = tw_launch_tuned(l, store, NULL, true, &row);
     if (s == TW_OK)

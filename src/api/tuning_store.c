@@ -24,6 +24,7 @@ struct tw_store {
 struct store_call {
     tw_store *store;
     const char *path;
+    bool existing;
     const tw_tuned *row;
     int count;
     tw_launch *launch;
@@ -59,13 +60,33 @@ static const char *usual_path(struct arena *a)
     return home ? arena_printf(a, "%s/.local/share/tilewright/tuned.db", home) : "tuned.db";
 }
 
+/* No file, and none is to be made: where one is looked for anyway, nothing was stored yet. */
+static tw_status report_absent(const struct store_call *call)
+{
+    struct diag *d = &call->store->ctx->diag;
+    const char *path = call->store->path;
+    if (!call->path) {
+        diag_error(d, LOC_NONE, "nothing is stored yet: there is no %s", path);
+        return TW_NOT_FOUND;
+    }
+    diag_error(
+        d, LOC_NONE,
+        "there is no store %s: name another with --store, or let `tilewright tune` make this one",
+        path);
+    return TW_NO_FILE;
+}
+
 static tw_status open_call(void *user)
 {
     struct store_call *call = user;
     tw_store *s = call->store;
     s->path = call->path ? arena_string(&s->arena, call->path, strlen(call->path))
                          : usual_path(&s->arena);
-    return report(s, store_open(&s->store, &s->arena, s->path));
+    enum store_making making = call->existing ? STORE_MAKES_NOTHING
+                               : call->path   ? STORE_MAKES_FILE
+                                              : STORE_MAKES_FOLDERS;
+    enum store_status opened = store_open(&s->store, &s->arena, s->path, making);
+    return opened == STORE_ABSENT ? report_absent(call) : report(s, opened);
 }
 
 static void store_destroy(tw_store *s)
@@ -77,14 +98,8 @@ static void store_destroy(tw_store *s)
     context_object_free(s->ctx, s, sizeof *s);
 }
 
-tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out)
+static tw_status open_store(tw_context *ctx, const char *path, bool existing, tw_store **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, "tw_store_open: `out` is NULL");
     tw_store *s = context_object(ctx, sizeof *s);
     if (!s)
         return context_no_memory(ctx);
@@ -92,7 +107,8 @@ tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out)
     context_arena(ctx, &s->arena);
     context_arena(ctx, &s->found);
     context_arena(ctx, &s->taken);
-    tw_status status = context_call(ctx, open_call, &(struct store_call){.store = s, .path = path});
+    struct store_call call = {.store = s, .path = path, .existing = existing};
+    tw_status status = context_call(ctx, open_call, &call);
     if (status != TW_OK) {
         store_destroy(s);
         return status;
@@ -101,6 +117,28 @@ tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out)
     ctx->stores = s;
     *out = s;
     return TW_OK;
+}
+
+tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(ctx, "tw_store_open: `out` is NULL");
+    return open_store(ctx, path, false, out);
+}
+
+tw_status tw_store_open_existing(tw_context *ctx, const char *path, tw_store **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(ctx, "tw_store_open_existing: `out` is NULL");
+    return open_store(ctx, path, true, out);
 }
 
 void tw_store_close(tw_store *s)

@@ -23,8 +23,9 @@ static const char *failure(int code)
                "or " ANOTHER;
     case SQLITE_READONLY: return "%s cannot be written (%s); " ANOTHER;
     case SQLITE_CANTOPEN:
-        return "%s cannot be opened or made (%s): its folder must be one in which this user may "
-               "write; " ANOTHER;
+        return "%s cannot be opened or made (%s): its folder must be there, and this user may "
+               "write "
+               "in it; " ANOTHER;
     case SQLITE_FULL: return "%s cannot grow (%s): make room on its disk, or " ANOTHER;
     case SQLITE_IOERR: return "%s is no file that can be read and written (%s); " ANOTHER;
     case SQLITE_NOMEM: return "%s: %s";
@@ -218,7 +219,8 @@ static void make_folder(struct arena *a, const char *path)
         platform_make_folder(a, arena_string(a, path, (size_t)(slash - path)), &why);
 }
 
-enum store_status store_open(struct store *s, struct arena *a, const char *path)
+enum store_status store_open(struct store *s, struct arena *a, const char *path,
+                             enum store_making making)
 {
     *s = (struct store){.path = path};
     text_init(&s->why, a);
@@ -227,9 +229,13 @@ enum store_status store_open(struct store *s, struct arena *a, const char *path)
         text_add(&s->why, missing);
         return STORE_NO_LIBRARY;
     }
-    make_folder(a, path);
+    if (making == STORE_MAKES_NOTHING && !platform_file_exists(path))
+        return STORE_ABSENT;
+    if (making == STORE_MAKES_FOLDERS)
+        make_folder(a, path);
     struct label label;
-    int code = connect(s, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int create = making == STORE_MAKES_NOTHING ? 0 : SQLITE_OPEN_CREATE;
+    int code = connect(s, path, SQLITE_OPEN_READWRITE | create);
     if (code == SQLITE_OK)
         code = read_label(s, &label);
     if (code == SQLITE_OK && is_foreign(&label)) /* before something of it is changed */

@@ -47,11 +47,14 @@ struct store {
     bool read_only;  /* it could be opened in no other way */
 };
 
-enum store_status { STORE_OK, STORE_UNUSABLE, STORE_NO_LIBRARY };
+enum store_status { STORE_OK, STORE_UNUSABLE, STORE_NO_LIBRARY, STORE_ABSENT };
+/* What may be made: nothing (STORE_ABSENT if there is no file), the file, its folders too. */
+enum store_making { STORE_MAKES_NOTHING, STORE_MAKES_FILE, STORE_MAKES_FOLDERS };
 
-/* Opens or makes the file and its folders. `path` must stay. Not STORE_OK: s->why, in `a`, says it
+/* `path` must stay. Not STORE_OK: s->why, in `a`, says it
  * with the way out; store_close in either case. */
-enum store_status store_open(struct store *s, struct arena *a, const char *path);
+enum store_status store_open(struct store *s, struct arena *a, const char *path,
+                             enum store_making making);
 void store_close(struct store *s);
 /* Adds a row, or replaces the one of the same configuration. */
 enum store_status store_put(struct store *s, const struct store_row *row);

@@ -249,8 +249,8 @@ def check_stores(t):
     expect("no store of tuned values" in said and "--no-store" in said, said)
     expect(sqlite3.connect(foreign).execute("PRAGMA journal_mode").fetchone() == ("delete",), "another's file is left as it is")
     expect("newer" in t.command(2, "--list", "--store", newer_store(t)).err, "newer")
-    for path, why in ((f"{damaged}/tuned.db", "this user may write"), (t.folder, "can be read and written")):
-        said = t.command(2, "--list", "--store", path).err
+    for command, path, why in ((TUNED, f"{damaged}/tuned.db", "this user may write"), (["--list"], t.folder, "can be read and written")):
+        said = t.command(2, *command, "--store", path).err
         expect(why in said and "name another store with --store" in said, said)
     said = t.command(2, "--list", TILEWRIGHT_SQLITE="/no/such.so").err
     expect("TILEWRIGHT_SQLITE" in said, said)
@@ -259,13 +259,33 @@ def check_stores(t):
             os.remove(name)
     expect("nothing is stored" in t.command(0, "--list").out, "a new store")
     expect("nothing is stored" in t.command(1, "--export", "json").err, "nothing to export")
+    check_absent(t)
     if os.geteuid() != 0:  # root writes where it likes
         check_read_only(t)
 
 
+def check_absent(t):
+    """What is asked of a store that is not there makes none; tuning makes no folder that it was told of."""
+    folder = os.path.join(t.folder, "typo")
+    path = os.path.join(folder, "tuned.db")
+    for asked in (["--list"], ["--forget"], ["--export", "c"]):
+        said = t.command(2, *asked, "--store", path).err
+        expect(f"there is no store {path}: name another" in said, said)
+    for command in (["run", *TUNED, "--fill", "rand"], ["bench", *TUNED]):
+        said = call([t.tool, *command, "--tuned", "--store", path], env=t.environment)
+        expect(said.status == 2 and f"there is no store {path}" in said.err, said)
+    said = t.command(2, *TUNED, "--store", path).err
+    expect(path in said and "this user may write" in said, said)
+    usual = {"TILEWRIGHT_STORE": path}
+    said = call([t.tool, "run", *TUNED, "--fill", "rand", "--tuned"], env={**t.environment, **usual})
+    expect(said.status == 2 and f"nothing is stored yet: there is no {path}" in said.err, said)
+    expect("nothing is stored yet" in t.command(0, "--list", **usual).out, "the usual store")
+    expect(not os.path.exists(folder), "a folder was made")
+
+
 def newer_store(t):
     path = os.path.join(t.folder, "newer.db")
-    t.command(0, "--list", "--store", path)
+    t.command(0, *TUNED, "--store", path)
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 1000")
     return path
@@ -274,6 +294,7 @@ def newer_store(t):
 def check_read_only(t):
     folder = os.path.join(t.folder, "readonly")
     store = os.path.join(folder, "tuned.db")
+    os.mkdir(folder)
     t.command(0, *TUNED, "--store", store)
     os.chmod(store, 0o400)
     os.chmod(folder, 0o500)

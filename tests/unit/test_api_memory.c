@@ -217,6 +217,15 @@ static tw_status open_store(struct story *s)
     return tw_store_open(s->ctx, path, &s->store);
 }
 
+/* A second time, as for looking something up. */
+static tw_status look_at_store(struct story *s)
+{
+    tw_store *again;
+    tw_status status = tw_store_open_existing(s->ctx, tw_store_path(s->store), &again);
+    tw_store_close(again);
+    return status;
+}
+
 static tw_status keep_result(struct story *s)
 {
     tw_tuned row, taken;
@@ -441,16 +450,16 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    STEP(open_context),   STEP(load_text),     STEP(load_file),       STEP(describe),
-    STEP(new_host),       STEP(set_host),      STEP(prepare),         STEP(run),
-    STEP(run_timed),      STEP(verify),        STEP(begin_and_wait),  STEP(show),
-    STEP(take_dlpack),    STEP(open_entry),    STEP(start_entry),     STEP(expect_values),
-    STEP(estimate),       STEP(open_store),    STEP(keep_result),     STEP(for_target),
-    STEP(new_device),     STEP(simulate),      STEP(show_ptx),        STEP(read_ptx),
-    STEP(read_ptx_file),  STEP(launch_ptx),    STEP(give_sources),    STEP(open_build),
-    STEP(fill_build),     STEP(device_memory), STEP(streams),         STEP(start),
-    STEP(look_at_device), STEP(assemble),      STEP(start_on_device), STEP(give_away),
-    STEP(close_device),   STEP(close_host),
+    STEP(open_context), STEP(load_text),      STEP(load_file),      STEP(describe),
+    STEP(new_host),     STEP(set_host),       STEP(prepare),        STEP(run),
+    STEP(run_timed),    STEP(verify),         STEP(begin_and_wait), STEP(show),
+    STEP(take_dlpack),  STEP(open_entry),     STEP(start_entry),    STEP(expect_values),
+    STEP(estimate),     STEP(open_store),     STEP(keep_result),    STEP(look_at_store),
+    STEP(for_target),   STEP(new_device),     STEP(simulate),       STEP(show_ptx),
+    STEP(read_ptx),     STEP(read_ptx_file),  STEP(launch_ptx),     STEP(give_sources),
+    STEP(open_build),   STEP(fill_build),     STEP(device_memory),  STEP(streams),
+    STEP(start),        STEP(look_at_device), STEP(assemble),       STEP(start_on_device),
+    STEP(give_away),    STEP(close_device),   STEP(close_host),
 #undef STEP
 };
 

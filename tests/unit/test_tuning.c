@@ -195,6 +195,14 @@ static void stores_that_are_none(void **state)
 {
     struct fixture *f = *state;
     tw_store *s;
+    refused(f, tw_store_open_existing(f->ctx, "no/such/tuned.db", &s), TW_NO_FILE,
+            "there is no store no/such/tuned.db");
+    refused(f, tw_store_open(f->ctx, "no/such/tuned.db", &s), TW_NO_FILE, "this user may write");
+    setenv("TILEWRIGHT_STORE", "no/such/tuned.db", 1);
+    refused(f, tw_store_open_existing(f->ctx, NULL, &s), TW_NOT_FOUND, "nothing is stored yet");
+    unsetenv("TILEWRIGHT_STORE");
+    refused(f, tw_store_open_existing(f->ctx, path, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    assert_true(access("no", F_OK) != 0);
     FILE *out = fopen(path, "w");
     for (int i = 0; i < 400; i++)
         fputs("no store ", out);
