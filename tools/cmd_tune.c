@@ -128,7 +128,7 @@ static int choose_gpu(struct tuning *t, const char *device)
     }
     if (gpu.status != TW_OK) {
         if (*gpu.why)
-            fputs(gpu.why, stderr);
+            print_rendered(stderr, gpu.why);
         else
             complain(NULL, "%s", tw_status_text(gpu.status));
         return STATUS_USAGE;

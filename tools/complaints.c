@@ -61,8 +61,7 @@ void complain_more(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
-/* Messages as the library renders them; an error without a place begins as all others do. */
-static void print_rendered(const char *text)
+void print_rendered(FILE *out, const char *text)
 {
     static const char *const errors[] = {"error: ", "\033[1m\033[1;31merror: \033[0m"};
     while (*text) {
@@ -70,12 +69,12 @@ static void print_rendered(const char *text)
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
             size_t of_error = strlen(errors[i]);
             if (strncmp(text, errors[i], of_error) == 0) {
-                fputs(head, stderr);
+                fputs(head, out);
                 text += of_error;
                 length -= of_error;
             }
         }
-        fprintf(stderr, "%.*s\n", (int)length, text);
+        fprintf(out, "%.*s\n", (int)length, text);
         text += length + (text[length] == '\n');
     }
 }
@@ -93,7 +92,7 @@ void complain_library(struct complaints *c, const tw_context *ctx, tw_status sta
     if (status == TW_FAULT)
         fputs(text, stderr);
     else
-        print_rendered(text);
+        print_rendered(stderr, text);
     tw_message m;
     for (int i = 0; tw_context_message(ctx, i, &m); i++)
         keep(c, status, &m);

@@ -6,6 +6,8 @@
 #include "json.h"
 #include "tilewright.h"
 
+#include <stdio.h>
+
 struct command;
 
 struct complaint {
@@ -35,6 +37,9 @@ __attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, c
  * error: …" of a place in a program, else "tilewright: …" too. What is found in a kernel's run
  * (TW_FAULT) stays as it is, as `check` prints it. */
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status);
+
+/* Messages as the library renders them; an error without a place begins as all others do. */
+void print_rendered(FILE *out, const char *text);
 
 void complaints_json(const struct complaints *c, struct json *j); /* "status" and "messages" */
 void complaints_free(struct complaints *c);

@@ -265,10 +265,7 @@ void findings_print(const struct findings *f, FILE *out)
 {
     for (int i = 0; i < f->count; i++) {
         const struct finding *x = &f->list[i];
-        fputs(x->rendered, out);
-        size_t length = strlen(x->rendered);
-        if (length && x->rendered[length - 1] != '\n')
-            fputc('\n', out);
+        print_rendered(out, x->rendered);
         if (x->where && *x->where) {
             fprintf(out, "    %s%sin %s with %s", x->what ? x->what : "", x->what ? " " : "",
                     x->kernel, x->where);
