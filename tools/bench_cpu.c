@@ -208,10 +208,11 @@ static void print_preamble(const struct bench *b)
     if (tw_device_at(0, &d))
         printf("%s: %s; %d thread%s\n", d.name, d.description, c->threads,
                c->threads == 1 ? "" : "s");
-    printf("median of %lld rounds after %lld to warm up (fewer past %g s), kernel and libraries in "
-           "turn; inputs %s\n",
-           (long long)c->repeat, (long long)c->warmup, c->time_limit,
-           b->set.sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
+    printf(
+        "median of %lld round%s after %lld to warm up (fewer past %g s), kernel and libraries in "
+        "turn; inputs %s\n",
+        (long long)c->repeat, c->repeat == 1 ? "" : "s", (long long)c->warmup, c->time_limit,
+        b->set.sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
     print_peers(b);
     putchar('\n');
 }

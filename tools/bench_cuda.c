@@ -110,10 +110,10 @@ static void print_preamble(const struct cuda_bench *b)
         printf("compiled and loaded, not run; blocks at a time: of a multiprocessor\n\n");
         return;
     }
-    printf("median of %d rounds of %g s, kernel and libraries in turn, arrays rotated beyond %lld "
+    printf("median of %d round%s of %g s, kernel and libraries in turn, arrays rotated beyond %lld "
            "MB of cache, short runs as graphs;\n"
            "inputs (rand - 0.5)/sqrt(K), of 8-bit floats rand - 0.5, of int8 -127 … 127\n",
-           g->rounds, g->round_seconds, (long long)(g->l2_bytes >> 20));
+           g->rounds, g->rounds == 1 ? "" : "s", g->round_seconds, (long long)(g->l2_bytes >> 20));
     if (b->common.has_cublas)
         printf("/cuBLAS, /cuBLASLt: the library's time over the kernel's within each round, the "
                "median; %s, and the best of the first %d answers of %s\n\n",

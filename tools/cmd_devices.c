@@ -52,7 +52,7 @@ static void say_no_gpu(void)
 static int devices_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
-        return usage_error(NULL, self, "takes no arguments");
+        return usage_error(NULL, self, "devices takes no arguments");
     struct json j = {.out = stdout};
     bool json = options_has(given, "json");
     if (json && options_has(given, "verbose"))

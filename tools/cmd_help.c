@@ -104,7 +104,7 @@ static int help_run(const struct command *self, const struct options *given)
 static int version_run(const struct command *self, const struct options *given)
 {
     if (given->word_count)
-        return usage_error(NULL, self, "takes no arguments");
+        return usage_error(NULL, self, "version takes no arguments");
     printf("tilewright %s\n", tw_version());
     return STATUS_OK;
 }

@@ -10,37 +10,44 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Edits that turn a into b, over one row of the usual table. */
+/* Edits that turn a into b, two letters that change places being one, over three rows of the usual
+ * table. */
 static int edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 63 };
     size_t n = strlen(b);
     if (n > LONGEST || strlen(a) > LONGEST)
         return LONGEST;
-    int row[LONGEST + 1];
+    int rows[3][LONGEST + 1], *row = rows[0], *before = rows[1], *earlier = rows[2];
     for (size_t j = 0; j <= n; j++)
         row[j] = (int)j;
     for (size_t i = 0; a[i]; i++) {
-        int corner = row[0]++;
+        int *next = earlier;
+        earlier = before;
+        before = row;
+        row = next;
+        row[0] = (int)i + 1;
         for (size_t j = 0; j < n; j++) {
-            int best = corner + (a[i] != b[j]);
-            corner = row[j + 1];
-            if (corner + 1 < best)
-                best = corner + 1;
+            int best = before[j] + (a[i] != b[j]);
+            if (before[j + 1] + 1 < best)
+                best = before[j + 1] + 1;
             if (row[j] + 1 < best)
                 best = row[j] + 1;
+            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && earlier[j - 1] + 1 < best)
+                best = earlier[j - 1] + 1;
             row[j + 1] = best;
         }
     }
     return row[n];
 }
 
-/* Of one or two letters, only one more or less, or another case, makes names alike. */
+/* Where half of the letters are others it is another word. Of one or two letters, only one more or
+ * less, or another case, makes names alike. */
 static bool alike(const char *a, const char *b, int edits)
 {
     enum { SHORT = 2 };
     int n = (int)strlen(a), m = (int)strlen(b), longer = n > m ? n : m, shorter = n + m - longer;
-    return edits < longer && (n > SHORT || edits == longer - shorter);
+    return edits < longer && (n > SHORT ? 2 * edits < longer : edits == longer - shorter);
 }
 
 const char *closest_name(const char *name, const char *const *names)

@@ -124,7 +124,8 @@ static void print_report(const struct tuning *t, const int *order, int measured)
         if (measured > ROWS)
             printf("and %d more (--json lists all)\n", measured - ROWS);
     }
-    printf("%d combinations: %d measured", t->candidates.count, measured);
+    printf("%d combination%s: %d measured", t->candidates.count,
+           t->candidates.count == 1 ? "" : "s", measured);
     if (stored > 0)
         printf(" (%d from the store)", stored);
     printf(

@@ -125,7 +125,10 @@ def test_misspelt(tool):
     expect(tool, ["run", SHARED, "--fill", "rand"], 2, err="--set m=…,n=…,k=…")
     expect(tool, ["run", SHARED, "--set", "m=4,n=4,k=4"], 2, err="`a`")
     expect(tool, ["show", SHARED, "--after", "plam"], 2, err="plan")
-    expect(tool, ["devices", "x"], 2)
+    expect(tool, ["help", "--as", "fish"], 2, out="", err="no help as 'fish'; there are 'man', ")
+    expect(tool, ["help", "--as", "zhs"], 2, out="", err="did you mean 'zsh'")
+    expect(tool, ["devices", "x"], 2, out="", err="tilewright: devices takes no arguments\n")
+    expect(tool, ["version", "x"], 2, out="", err="tilewright: version takes no arguments\n")
 
 
 def test_kernels(tool, folder):
