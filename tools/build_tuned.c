@@ -142,7 +142,14 @@ static void type_member(void *user, struct cursor *c, const char *key)
 static void tune_member(void *user, struct cursor *c, const char *key)
 {
     struct tuned_entry *e = user;
+    tw_scalar v;
+    peek(c);
+    const char *start = c->at;
     read_assignment(c, key, e->tunes, &e->tune_count);
+    if (c->bad || parse_scalar(e->tunes[e->tune_count - 1].value, &v))
+        return;
+    c->at = start;
+    fail(c, "a tuned value is a number");
 }
 
 static int64_t read_end(struct cursor *c, int64_t open)

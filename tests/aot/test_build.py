@@ -227,6 +227,7 @@ def test_tuned(tool, folder):
         fail("rows of tuned values:\n" + "\n".join(rows) + "\nexpected\n" + "\n".join(want))
     for line, text in (('{"kernel": "matmul_auto", "tune": {"X": 1}}', "tuned.jsonl:1: kernel `matmul_auto` has no tuned value `X`"),
                        ('{"kernel": "matmul_auto", "class": {"q": [1, 2]}, "tune": {"BM": 64}}', "no scalar parameter `q`"),
+                       ('{"kernel": "matmul_auto", "tune": {"BM": "x"}}', "tuned.jsonl:1:42: a tuned value is a number\n"),
                        ('{"kernel": "matmul_auto"}', "`kernel` and `tune` must be there"), ('{"kernel": 1}', "tuned.jsonl:1:12: expected a string"),
                        ('{"kernel": "matmul_auto", "class": {"m": 3}, "tune": {}}', "expected `[`"), ('{"ms": [1', "ends within a value"),
                        ('{"kernel": "matmul_auto", "clas": {"m": [1, 2]}, "tune": {"BM": 64}}', "tuned.jsonl:1:34: there is no such member"),
