@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One pointer parameter of the kernel. */
 struct given_array {
@@ -291,6 +292,8 @@ static int read_inputs(struct run *r)
         const char *wrong = npy_read(o->in, &o->array, why);
         if (wrong) {
             complain(&r->complaints, "%s", wrong);
+            if (access(o->in, F_OK) != 0)
+                r->complaints.status = TW_NO_FILE;
             return STATUS_USAGE;
         }
         int status = fit_type(r, o);

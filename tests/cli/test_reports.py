@@ -183,6 +183,8 @@ def test_failures_in_json(run):
         got = run.json("run", *arguments, status=status)
         if got["ok"] or not got["status"].startswith("TW_") or got["status"] == "TW_OK" or not got["messages"][0]["text"]:
             fail(f"{arguments}: {got}")
+    for missing in (["no.tile"], ["programs.tile:wrong", "--in", "a=no.npy"]):
+        expect(run.json("run", *missing, status=2)["status"] == "TW_NO_FILE", missing)
     got = run.json("run", "programs.tile:outside", "--set", "n=1", status=1)
     if got["messages"][0]["line"] != 26 or got["status"] != "TW_FAULT":
         fail(f"the place of a fault: {got}")
