@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 int platform_cores(void);      /* usable by this process, at least 1 */
+int platform_cache_ways(void); /* of the first cache for data; 8 where that is not known */
 double platform_seconds(void); /* monotonic */
 void platform_yield(void);
 void *platform_thread(void); /* an address that no other thread has while this one runs */

@@ -20,6 +20,15 @@ int platform_cores(void)
     return cores > 0 ? (int)cores : 1;
 }
 
+int platform_cache_ways(void)
+{
+    long ways = 0;
+#if defined(_SC_LEVEL1_DCACHE_ASSOC)
+    ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+#endif
+    return ways > 0 ? (int)ways : 8;
+}
+
 void platform_yield(void)
 {
     sched_yield();

@@ -299,6 +299,20 @@ static uint32_t plan_cache(struct compiler *c, const struct packed_tile *tile,
     return (uint32_t)c->packed.count - 1;
 }
 
+bool packed_by_columns(const struct compiler *c)
+{
+    enum { X = 1, Y = 2 };
+    bool found[2] = {false, false};
+    for (size_t i = 0; i < c->packed.count; i++) {
+        const struct packed_plan *plan = &c->packed.data[i];
+        bool left = plan->form.side == PACKED_LEFT;
+        if ((plan->block_axes & (X | Y)) != (left ? X : Y))
+            return false;
+        found[left] = true;
+    }
+    return found[0] && found[1];
+}
+
 struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *target,
                                     const struct expr *value)
 {

@@ -114,17 +114,35 @@ static bool add_beyond(struct prefetch_list *list, const struct frame *f,
     return true;
 }
 
+/* Where a tile that moves with one axis of the grid is in the next block. */
+static void start_in_next(const struct frame *f, const struct packed_state *state,
+                          const struct packed_plan *plan, int axis, int64_t *start)
+{
+    int64_t place[3], lines;
+    block_place(f->launch, block_of_turn(f->launch, f->turn + 1), place);
+    lines = (place[axis] - f->block[axis]) * plan->form.lines;
+    memcpy(start, state->box.start, sizeof state->box.start);
+    (void)__builtin_add_overflow(start[plan->lines_axis], lines, &start[plan->lines_axis]);
+}
+
 /* The tiles with which the next block begins, where this one has its last; unless that shows
  * something else by now, or nothing. */
 static void add_next(struct prefetch_list *list, struct frame *f, const struct packed_state *state)
 {
     int64_t start[MAX_RANK];
-    if (state->kind != PACKED_SHARED || state->fill->cache >= MOST_TILE_PREFETCHES)
+    uint32_t cache = state->fill->cache;
+    const struct packed_plan *plan = &f->program->packed[cache];
+    if (state->kind != PACKED_SHARED)
         return;
-    struct tile_prefetch *tile = &f->packed_prefetch[state->fill->cache];
-    note_tile(tile, state->fill->from, &state->box);
-    next_start(tile, start);
-    start[f->program->packed[state->fill->cache].depth_axis] = 0;
+    if (plan->block_axes == 1 || plan->block_axes == 2) {
+        start_in_next(f, state, plan, (int)plan->block_axes - 1, start);
+    } else if (cache < MOST_TILE_PREFETCHES) {
+        note_tile(&f->packed_prefetch[cache], state->fill->from, &state->box);
+        next_start(&f->packed_prefetch[cache], start);
+    } else {
+        return;
+    }
+    start[plan->depth_axis] = 0;
     add_tiles(list, f, state, start);
 }
 

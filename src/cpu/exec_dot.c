@@ -4,23 +4,38 @@
 
 /* --- uniform products --- */
 
-/* An operand where it lies; *shared: if it is a packed tile that other blocks read too. false: a
- * fault was noted. */
-static bool find_operand(struct frame *f, const struct dot_operand *o, struct loc loc,
-                         const unsigned char **at, size_t *step, const struct packed_state **shared)
+/* The tile of an operand, NULL: it is a dense value. false: a fault was noted. */
+static bool find_tile(struct frame *f, const struct dot_operand *o, struct loc loc,
+                      struct packed_state **state)
+{
+    *state = o->tile ? packed_state_of(f, o->tile, o->access, loc) : NULL;
+    return *state || !o->tile;
+}
+
+/* How much of the depth is to be added: where both tiles end early, zeros follow on both sides. */
+static size_t depth_needed(const struct frame *f, const struct dot_detail *d,
+                           const struct packed_state *a, const struct packed_state *b)
+{
+    if (!a || !b)
+        return d->k;
+    size_t left = packed_depth(f, d->a.tile, a), right = packed_depth(f, d->b.tile, b);
+    size_t pair = d->a.tile->form.paired ? 2 : 1, deeper = left > right ? left : right;
+    size_t pairs = deeper > pair ? (deeper + pair - 1) / pair : 1;
+    return pairs * pair;
+}
+
+/* Where an operand lies. Returns its tile if other blocks read that too, else NULL. */
+static const struct packed_state *place_operand(struct frame *f, const struct dot_operand *o,
+                                                struct packed_state *state, size_t depth,
+                                                const unsigned char **at, size_t *step)
 {
     *at = frame_at(f, o->at);
     *step = o->step;
-    *shared = NULL;
-    if (!o->tile)
-        return true;
-    struct packed_state *state = packed_state_of(f, o->tile, o->access, loc);
     if (!state)
-        return false;
-    *at = packed_place(f, o->tile, state);
+        return NULL;
+    *at = packed_place(f, o->tile, state, depth);
     *step = (size_t)state->step;
-    *shared = state->kind == PACKED_SHARED ? state : NULL;
-    return true;
+    return state->kind == PACKED_SHARED ? state : NULL;
 }
 
 /* What is needed of a sum, and where it goes when it is complete; to == NULL: nowhere else. */
@@ -40,10 +55,12 @@ static void add_product(void *sum, const struct dot_detail *d, struct dot_deferr
                             .panel = p->b_step / pair,
                             .prefetch = list && list->count > 0 ? list->item : NULL,
                             .fresh = p->fresh,
+                            .settled = p->ragged,
                             .out = out.to,
-                            .out_step = out.step};
+                            .out_step = out.step,
+                            .most_rows = p->a_step * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0};
     d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, &s);
-    p->fresh = false;
+    p->fresh = p->ragged = false;
     p->depth = 0;
 }
 
@@ -150,25 +167,9 @@ void step_dot_store(struct frame *f, const struct instr *in)
 static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
                       const struct dot_deferred *next)
 {
-    return p->depth > 0 && p->depth + next->depth <= DOT_MOST_DEPTH && next->a_step == p->a_step &&
-           next->b_step == p->b_step && next->a == p->a + p->depth * d->size &&
-           next->b == p->b + p->depth * d->width * d->size;
-}
-
-static size_t shown_depth(const struct frame *f, const struct packed_state *state)
-{
-    int axis = f->program->packed[state->fill->cache].depth_axis;
-    return state->box.empty ? 0 : (size_t)(state->box.high[axis] - state->box.start[axis]);
-}
-
-/* How much of the depth of two tiles is beyond what they show: zeros on both sides, which change
- * nothing but a sum of -0, and that the first of them does. */
-static size_t spare_depth(const struct frame *f, size_t k, const struct packed_state *a,
-                          const struct packed_state *b)
-{
-    size_t left = shown_depth(f, a), right = shown_depth(f, b), shown = left > right ? left : right;
-    size_t pair = a->fill->tile->form.paired ? 2 : 1, added = (shown / pair + 1) * pair;
-    return added < k ? k - added : 0;
+    return p->depth > 0 && !p->ragged && p->depth + next->depth <= DOT_MOST_DEPTH &&
+           next->a_step == p->a_step && next->b_step == p->b_step &&
+           next->a == p->a + p->depth * d->size && next->b == p->b + p->depth * d->width * d->size;
 }
 
 /* Adds the deferred product if it cannot get deeper, unless it is to be stored presently. */
@@ -189,21 +190,22 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
 void step_dot(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
-    struct dot_deferred next = {.depth = d->k};
-    const struct packed_state *a, *b;
-    if (!find_operand(f, &d->a, in->loc, &next.a, &next.a_step, &a) ||
-        !find_operand(f, &d->b, in->loc, &next.b, &next.b_step, &b))
+    struct packed_state *left, *right;
+    if (!find_tile(f, &d->a, in->loc, &left) || !find_tile(f, &d->b, in->loc, &right))
         return;
+    size_t depth = depth_needed(f, d, left, right);
+    struct dot_deferred next = {.depth = depth, .ragged = depth < d->k};
+    const struct packed_state *a = place_operand(f, &d->a, left, depth, &next.a, &next.a_step),
+                              *b = place_operand(f, &d->b, right, depth, &next.b, &next.b_step);
     void *sum = frame_at(f, in->dst);
     if (d->deferred == NO_SLOT) {
         flush(f, sum, d, &next);
         return;
     }
     struct dot_deferred *p = frame_at(f, d->deferred);
-    if (a && b)
-        next.depth -= spare_depth(f, d->k, a, b);
     if (a && b && continues(d, p, &next)) {
         p->depth += next.depth;
+        p->ragged = next.ragged;
     } else {
         flush(f, sum, d, p);
         next.fresh = p->fresh;

@@ -1,9 +1,6 @@
 /* Packed tiles (packed.h) at run time: fills that are noted, and where tiles lie for `dot`. */
 #include "cpu/exec_packed.h"
 
-/* Rows so far apart begin in the same set of the first cache: 64 sets of lines in most. */
-enum { SETS_BYTES = 64 * CACHE_LINE };
-
 /* --- what tiles show --- */
 
 static struct packed_state *states(const struct frame *f)
@@ -78,9 +75,15 @@ void step_packed_clear(struct frame *f, const struct instr *in)
 
 /* --- where they lie --- */
 
-/* Rows of the left operand that lie in the view as the routine reads them need no packing, unless
- * too many of those that it reads together fall into one set of the first cache. */
-static bool read_in_place(const struct frame *f, struct packed_state *state)
+/* Whether rows of the left operand that are so many bytes apart lie well in the caches. */
+static bool is_good_step(const struct frame *f, int64_t bytes)
+{
+    return bytes % SETS_BYTES != 0 ||
+           (bytes % FAR_BYTES != 0 && f->program->cache_ways >= ROWS_OF_A_SET);
+}
+
+/* Rows of the left operand that lie in the view as the routine reads them need no packing. */
+static bool read_in_place(const struct frame *f, struct packed_state *state, size_t depth_read)
 {
     const struct access *a = state->fill->from;
     const struct packed_form *form = &state->fill->tile->form;
@@ -90,11 +93,11 @@ static bool read_in_place(const struct frame *f, struct packed_state *state)
     int lines = plan->lines_axis, depth = plan->depth_axis;
     int64_t size = (int64_t)dtype_size(form->to), step = view->stride[lines];
     if (form->side != PACKED_LEFT || form->from != form->to || view->stride[depth] != 1 ||
-        box->empty || step < 0 || (form->paired && step % 2 != 0) || step * size % SETS_BYTES == 0)
+        box->empty || step < 0 || (form->paired && step % 2 != 0) || !is_good_step(f, step * size))
         return false;
     if (box->low[lines] > box->start[lines] || box->low[depth] > box->start[depth] ||
         box->high[lines] - box->low[lines] < form->lines ||
-        box->high[depth] - box->low[depth] < form->depth)
+        box->high[depth] - box->low[depth] < (int64_t)depth_read)
         return false;
     state->kind = PACKED_SHARED;
     state->cached = false;
@@ -120,11 +123,24 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     state->step = step;
 }
 
-const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
-                                  struct packed_state *state)
+size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
+                    const struct packed_state *state)
 {
+    if (state->kind == PACKED_NOTHING)
+        return (size_t)tile->form.depth;
+    int axis = f->program->packed[state->fill->cache].depth_axis;
+    return state->box.empty ? 0 : (size_t)(state->box.high[axis] - state->box.start[axis]);
+}
+
+const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
+                                  struct packed_state *state, size_t depth)
+{
+    bool in_place = state->kind == PACKED_SHARED && !state->cached;
+    if (in_place && packed_depth(f, tile, state) < depth)
+        state->kind = PACKED_WANTED; /* another product read less of it */
     if (state->kind == PACKED_NOTHING ||
-        (state->kind == PACKED_WANTED && !read_in_place(f, state) && !packed_cache_find(f, state)))
+        (state->kind == PACKED_WANTED && !read_in_place(f, state, depth) &&
+         !packed_cache_find(f, state)))
         pack_own(f, tile, state);
     return state->data;
 }

@@ -10,13 +10,22 @@
  * which is slower. */
 #define DOT_MOST_DEPTH ((size_t)512)
 
+/* Rows so many bytes apart begin in the same set of the first cache: 64 sets of lines in most. With
+ * FAR_BYTES, those of a tile have too few sets of the second one, too. */
+enum { SETS_BYTES = 64 * CACHE_LINE, FAR_BYTES = 4 * SETS_BYTES };
+/* So many of them are read at the same time where each has a way of that set. */
+enum { ROWS_OF_A_SET = 12 };
+
 /* exec_packed.c: the stage that `to` names now; NULL: a fault was noted. */
 struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *tile,
                                      const struct access *to, struct loc loc);
-/* Its elements as `dot` reads them: where they are, or packed now. state->step: from one row or
- * panel to the next. */
+/* How many steps along the depth it has before only zeros follow. */
+size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
+                    const struct packed_state *state);
+/* Its elements as `dot` reads them, `depth` steps of them: where they are, or packed now.
+ * state->step: from one row or panel to the next. */
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
-                                  struct packed_state *state);
+                                  struct packed_state *state, size_t depth);
 
 /* exec_pack.c: packs `depth` of what the fill reads, where the box has it, to `to`, with rows or
  * panels `step` elements apart. */

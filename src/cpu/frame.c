@@ -47,15 +47,31 @@ void frame_free(struct frame *f)
     *f = (struct frame){0};
 }
 
-void frame_start(struct frame *f, int64_t id)
+int64_t block_of_turn(const struct launch_state *l, int64_t turn)
+{
+    if (!l->program->by_columns)
+        return turn;
+    int64_t plane = l->grid[0] * l->grid[1], z = turn / plane, in_plane = turn - z * plane;
+    int64_t x = in_plane / l->grid[1], y = in_plane - x * l->grid[1];
+    return z * plane + y * l->grid[0] + x;
+}
+
+void block_place(const struct launch_state *l, int64_t id, int64_t place[3])
+{
+    const int64_t *grid = l->grid;
+    int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* a division takes its time */
+    place[0] = id - rest * grid[0];
+    place[2] = rest < grid[1] ? 0 : rest / grid[1];
+    place[1] = rest - place[2] * grid[1];
+}
+
+void frame_start(struct frame *f, int64_t turn)
 {
     const struct cpu_program *p = f->program;
     const int64_t *grid = f->launch->grid;
-    f->id = id;
-    int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* a division takes its time */
-    f->block[0] = id - rest * grid[0];
-    f->block[2] = rest < grid[1] ? 0 : rest / grid[1];
-    f->block[1] = rest - f->block[2] * grid[1];
+    f->turn = turn;
+    f->id = block_of_turn(f->launch, turn);
+    block_place(f->launch, f->id, f->block);
     int32_t *block = frame_at(f, p->block_at), *extents = frame_at(f, p->grid_at);
     for (int i = 0; i < 3; i++) {
         block[i] = (int32_t)f->block[i];

@@ -239,11 +239,11 @@ static void set_params(struct frame *f, const struct cpu_argument *args)
 
 struct worker {
     struct frame frame; /* made when it gets its first block */
-    _Atomic int64_t
-        current; /* the block it runs, or a lower bound of the one it takes; INT64_MAX: none */
+    /* The turn of the block it runs, or a lower bound of the one it takes; INT64_MAX: none. */
+    _Atomic int64_t current;
     struct cpu_fault fault; /* of the lowest block that faulted here */
     int64_t fault_id;
-    int64_t first, end; /* blocks that it has taken and not run yet */
+    int64_t first, end; /* turns that it has taken and not run yet */
 };
 
 struct pool {
@@ -251,7 +251,7 @@ struct pool {
     const struct cpu_argument *args;
     struct worker *workers;
     int count;
-    _Atomic int64_t next; /* the next block to hand out */
+    _Atomic int64_t next; /* the next turn to hand out */
     atomic_bool manned;   /* there was memory for a frame at least once */
 };
 
@@ -262,21 +262,20 @@ static bool was_cancelled(const struct launch_state *l)
     return atomic_load(l->cancelled);
 }
 
-static bool lower_blocks_ended(struct pool *pool, int64_t id)
+static bool lower_blocks_ended(struct pool *pool, int64_t turn)
 {
     for (int i = 0; i < pool->count; i++)
-        if (atomic_load(&pool->workers[i].current) < id)
+        if (atomic_load(&pool->workers[i].current) < turn)
             return false;
     return true;
 }
 
-static void run_block(struct pool *pool, struct frame *f, int64_t id)
+static void run_block(struct pool *pool, struct frame *f)
 {
-    frame_start(f, id);
     frame_run(f);
     while (f->state == FRAME_WAITING) {
-        bool last_chance = lower_blocks_ended(pool, id);
-        if (atomic_load(pool->launch->stop) < id || was_cancelled(pool->launch))
+        bool last_chance = lower_blocks_ended(pool, f->turn);
+        if (atomic_load(pool->launch->stop) < f->id || was_cancelled(pool->launch))
             return;
         frame_run(f);
         if (f->state != FRAME_WAITING)
@@ -312,8 +311,8 @@ static int64_t blocks_at_once(const struct pool *pool, int64_t next)
     return pool->launch->program->has_locks || share < 1 ? 1 : share < MOST ? share : MOST;
 }
 
-/* The next block, or one beyond the last. */
-static int64_t take_block(struct pool *pool, struct worker *w)
+/* The next turn, or one beyond the last. */
+static int64_t take_turn(struct pool *pool, struct worker *w)
 {
     if (w->first == w->end) {
         int64_t next = atomic_load(&pool->next), share = blocks_at_once(pool, next);
@@ -336,12 +335,18 @@ static void work(void *user, int index)
     for (;;) {
         if (was_cancelled(pool->launch))
             break;
-        int64_t id = take_block(pool, w);
-        if (id >= pool->launch->blocks || id > atomic_load(pool->launch->stop))
+        int64_t turn = take_turn(pool, w);
+        if (turn >= pool->launch->blocks)
             break;
-        run_block(pool, &w->frame, id);
+        if (block_of_turn(pool->launch, turn) > atomic_load(pool->launch->stop)) {
+            if (!pool->launch->program->by_columns)
+                break; /* all that follow are above it, too */
+            continue;
+        }
+        frame_start(&w->frame, turn);
+        run_block(pool, &w->frame);
         if (w->frame.state == FRAME_FAULT)
-            note_fault(pool, w, id);
+            note_fault(pool, w, w->frame.id);
     }
     frame_settle(&w->frame);
     pool->launch->program->set->stream->end();

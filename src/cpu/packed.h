@@ -84,7 +84,8 @@ struct dot_deferred {
     const unsigned char *a, *b;
     size_t depth;
     size_t a_step, b_step;
-    bool fresh; /* nothing was added to the sum yet, which was not set to 0 */
+    bool fresh;  /* nothing was added to the sum yet, which was not set to 0 */
+    bool ragged; /* they end before their last tiles do, in which zeros follow on both sides */
     const struct packed_state *states[2]; /* of the tiles that were added last */
 };
 

@@ -288,6 +288,9 @@ struct cpu_program {
     bool streams; /* stores may go past the caches: blocks do not wait for each other */
     uint32_t row_prefetch_count;
     bool has_locks;
+    bool
+        by_columns; /* struct launch_state's turns: blocks along y follow each other, not along x */
+    int cache_ways; /* platform_cache_ways() */
 };
 
 /* cpu_compile with routines of the caller's choice. `plain`: without the short cuts for affine
@@ -387,7 +390,7 @@ struct frame {
     struct kept_block kept; /* this */
     uint32_t pc;
     enum frame_state state;
-    int64_t id, block[3];
+    int64_t turn, id, block[3];
     struct copy_under_way *copies; /* in the order in which they were issued */
     size_t copy_count, copy_capacity;
     int64_t group;   /* of copies issued now */
@@ -424,8 +427,13 @@ static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
 
 bool frame_init(struct frame *f, const struct launch_state *launch);
 void frame_free(struct frame *f);
-/* Begins block `id`: counters, poisoned shared memory. */
-void frame_start(struct frame *f, int64_t id);
+/* The block, of launch->blocks, whose turn it is: their numbers, or, by columns, with those that
+ * differ in block.y alone one after the other. */
+int64_t block_of_turn(const struct launch_state *l, int64_t turn);
+/* Its indices: block.x, block.y, block.z. */
+void block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
+/* Begins the block whose turn it is: counters, poisoned shared memory. */
+void frame_start(struct frame *f, int64_t turn);
 /* The allocator's function, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Memory of `bytes` at least, kept from an earlier launch or new (NULL: none), and back. */

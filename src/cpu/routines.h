@@ -101,8 +101,10 @@ struct dot_strides {
     size_t c, a, b, panel;
     const struct dot_prefetch *prefetch; /* NULL: nothing */
     bool fresh;                          /* c counts as zeros, whatever is there */
+    bool settled;                        /* 0 is added at last, so that no sum is -0 */
     void *out;                           /* where c + a · b goes in place of c; NULL: there */
     size_t out_step;                     /* elements from row to row of it */
+    size_t most_rows; /* of a that are read at the same time; 0: as many as registers take */
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of

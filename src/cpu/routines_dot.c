@@ -18,7 +18,7 @@ enum { PLAIN_WIDTH = 16 };
                           size_t k, const struct dot_strides *s)                                   \
     {                                                                                              \
         const T *first = bs;                                                                       \
-        for (size_t i = 0; i < m; i++, row += to_row, as += s->a, bs = first)                      \
+        for (size_t i = 0; i < m; i++, row += to_row, as += s->a, bs = first) {                    \
             for (size_t p = 0; p < k; p++, bs += s->b) {                                           \
                 T x = as[p];                                                                       \
                 VECTORISE for (size_t j = 0; j < n; j++)                                           \
@@ -26,6 +26,9 @@ enum { PLAIN_WIDTH = 16 };
                     row[j] = sum;                                                                  \
                 }                                                                                  \
             }                                                                                      \
+            for (size_t j = 0; s->settled && j < n; j++)                                           \
+                row[j] += 0;                                                                       \
+        }                                                                                          \
     }                                                                                              \
     static void t##_dot(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,       \
                         const struct dot_strides *s)                                               \

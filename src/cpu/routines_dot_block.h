@@ -100,6 +100,16 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
 #endif
 }
 
+/* -0 becomes 0. */
+static INLINED void NAME(settle)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS])
+{
+    const VECTOR zero = {0};
+    UNROLLED
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            sum[r][v] = sum[r][v] + zero;
+}
+
 /* rows × vectors of out = c + a · b. */
 static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *out,
                                 const SUM *c, const T *a, const T *b, size_t k,
@@ -127,6 +137,8 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     lines->at = at;
     for (; p < k; p++, a++, b += ldb)
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+    if (s->settled)
+        NAME(settle)(rows, vectors, sum);
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
@@ -183,7 +195,8 @@ enum { NAME(width) = VECTORS * LANES };
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
                       const struct dot_strides *s)
 {
-    const size_t blocks = (m + ROWS - 1) / ROWS;
+    const size_t most = s->most_rows > 0 && s->most_rows < ROWS ? s->most_rows : ROWS;
+    const size_t blocks = (m + most - 1) / most;
     const T *columns = b;
     struct dot_lines lines;
     lines_open(&lines, s->prefetch);

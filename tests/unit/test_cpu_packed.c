@@ -166,6 +166,20 @@ static const struct sample samples[] = {
      "reg bf16 ra[12][8] = A[i +: 12][p +: 8], rb[20][8] = B[0 +: 20][p +: 8];\n"
      "acc += dot(ra, trans(rb));\n}\nC[i +: 12][0 +: 20] = acc;\n}\n",
      2, CPU_OK},
+    /* blocks fault whose turns come in another order than their numbers */
+    {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
+          "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
+          "acc += dot(ra, rb);\n}\n"
+          "if (block.x + block.y == 1)\nacc = A[7 * block.x - 40 +: 12 inside][j +: 20];\n" TAIL,
+     2, CPU_BOUNDS},
+    /* a tile is read by two products, of which one has an operand that goes on for longer */
+    {"kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2) warps(1)\n{\n"
+     "global f32 A[24][n] = a, B[n][20] = b, D[n + 2][20] = b, C[24][20] = c;\n"
+     "i32 i = block.x * 12;\nreg f32 acc[12][20] = 0;\n"
+     "for (i32 p = 0; p < n; p += 8) {\nreg f32 ra[12][8] = A[i +: 12][p +: 8];\n"
+     "reg f32 rb[8][20] = B[p +: 8][0 +: 20], rd[8][20] = D[p +: 8][0 +: 20];\n"
+     "acc += dot(ra, rb);\nacc += dot(ra, rd);\n}\nC[i +: 12][0 +: 20] = acc;\n}\n",
+     3, CPU_OK},
     /* the sum is read in the loop, left early, and begun anew */
     {HEAD "reg f32 top[12][20] = 0;\n"
           "for (i32 p = 0; p < n; p += 8) {\n"
