@@ -100,16 +100,6 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
 #endif
 }
 
-/* -0 becomes 0. */
-static INLINED void NAME(settle)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS])
-{
-    const VECTOR zero = {0};
-    UNROLLED
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            sum[r][v] = sum[r][v] + zero;
-}
-
 /* rows × vectors of out = c + a · b. */
 static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *out,
                                 const SUM *c, const T *a, const T *b, size_t k,
@@ -137,8 +127,6 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     lines->at = at;
     for (; p < k; p++, a++, b += ldb)
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
-    if (s->settled)
-        NAME(settle)(rows, vectors, sum);
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
@@ -191,6 +179,16 @@ static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c
 
 enum { NAME(width) = VECTORS * LANES };
 
+/* -0 becomes 0. */
+static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
+{
+    for (size_t i = 0; i < rows; i++, sum += step)
+        VECTORISE for (size_t j = 0; j < columns; j++)
+        {
+            sum[j] += 0;
+        }
+}
+
 /* Blocks of nearly as many rows each: fewer rows keep the units less busy. */
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
                       const struct dot_strides *s)
@@ -210,6 +208,9 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
                 NAME(whole_block)(rows, to, sums, from, columns, k, s, &lines);
             else
                 NAME(edge_block)(rows, n - j, to, sums, from, columns, k, s, &lines);
+            if (s->settled)
+                NAME(settle)
+                (to, s->out ? s->out_step : s->c, rows, n - j < NAME(width) ? n - j : NAME(width));
             at += rows;
         }
 }
