@@ -195,22 +195,22 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 {
     const size_t most = s->most_rows > 0 && s->most_rows < ROWS ? s->most_rows : ROWS;
     const size_t blocks = (m + most - 1) / most;
-    const T *columns = b;
+    const T *panel = b;
     struct dot_lines lines;
     lines_open(&lines, s->prefetch);
-    for (size_t j = 0; j < n; j += NAME(width), columns += s->panel)
+    for (size_t j = 0; j < n; j += NAME(width), panel += s->panel)
         for (size_t i = 0, at = 0; i < blocks; i++) {
-            size_t rows = (m - at) / (blocks - i);
+            size_t rows = (m - at) / (blocks - i), to_row = s->out ? s->out_step : s->c;
+            size_t columns = n - j < NAME(width) ? n - j : NAME(width);
             SUM *sums = (SUM *)c + at * s->c + j;
-            SUM *to = s->out ? (SUM *)s->out + at * s->out_step + j : sums;
+            SUM *to = s->out ? (SUM *)s->out + at * to_row + j : sums;
             const T *from = (const T *)a + at * s->a;
-            if (n - j >= NAME(width))
-                NAME(whole_block)(rows, to, sums, from, columns, k, s, &lines);
+            if (columns == NAME(width))
+                NAME(whole_block)(rows, to, sums, from, panel, k, s, &lines);
             else
-                NAME(edge_block)(rows, n - j, to, sums, from, columns, k, s, &lines);
+                NAME(edge_block)(rows, columns, to, sums, from, panel, k, s, &lines);
             if (s->settled)
-                NAME(settle)
-                (to, s->out ? s->out_step : s->c, rows, n - j < NAME(width) ? n - j : NAME(width));
+                NAME(settle)(to, to_row, rows, columns);
             at += rows;
         }
 }
