@@ -49,7 +49,7 @@ install(CODE "
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")")
 
 # README.md lies beside the documents there, and kernels elsewhere: links are those of the new places.
-file(RELATIVE_PATH documents_to_data /p/${CMAKE_INSTALL_DOCDIR} /p/${CMAKE_INSTALL_DATADIR}/tilewright)
+file(RELATIVE_PATH documents_to_data ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/tilewright)
 install(CODE "
     set(documents_from \"${PROJECT_SOURCE_DIR}\")
     set(documents_by \"${PROJECT_BINARY_DIR}/written/documents\")

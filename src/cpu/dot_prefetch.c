@@ -130,10 +130,10 @@ static void start_in_next(const struct frame *f, const struct packed_state *stat
 static void add_next(struct prefetch_list *list, struct frame *f, const struct packed_state *state)
 {
     int64_t start[MAX_RANK];
-    uint32_t cache = state->fill->cache;
-    const struct packed_plan *plan = &f->program->packed[cache];
     if (state->kind != PACKED_SHARED)
         return;
+    uint32_t cache = state->fill->cache;
+    const struct packed_plan *plan = &f->program->packed[cache];
     if (plan->block_axes == 1 || plan->block_axes == 2) {
         start_in_next(f, state, plan, (int)plan->block_axes - 1, start);
     } else if (cache < MOST_TILE_PREFETCHES) {

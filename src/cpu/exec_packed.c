@@ -114,11 +114,12 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     const struct packed_form *form = &tile->form;
     size_t width = f->program->set->dot->width[compute_of(form->to)];
     int64_t step = form->side == PACKED_LEFT ? form->depth : form->depth * (int64_t)width;
-    if (state->kind == PACKED_NOTHING)
+    if (state->kind == PACKED_NOTHING) { /* and so it stays: it has no box */
         memset(to, 0xff, tile->bytes);
-    else
+    } else {
         pack_box(f, state->fill, &state->box, form->depth, to, step);
-    state->kind = PACKED_OWN;
+        state->kind = PACKED_OWN;
+    }
     state->data = to;
     state->step = step;
 }

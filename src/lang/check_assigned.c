@@ -27,6 +27,7 @@ struct assigned {
     size_t count;                    /* of numbers, 0 included */
     const struct inlining **inlined; /* by number: the call that declared it */
     const struct stmt *loop;         /* the innermost around */
+    const struct stmt *beyond;       /* while its condition is read: the next one around */
     const struct branch *branches;
 };
 
@@ -104,7 +105,8 @@ static void read_values(struct assigned *w, const struct expr *e)
 {
     if (!e)
         return;
-    const struct branch *outer = w->branches, operand = {w->loop, NULL, outer};
+    const struct branch *outer = w->branches, beyond = {w->beyond, NULL, outer},
+                        operand = {w->loop, NULL, &beyond};
     for (int i = 0; i < e->count; i++) {
         enum evaluation when = evaluation(e, i);
         w->branches = when == SOMETIMES ? &operand : outer;
@@ -150,13 +152,39 @@ static void walk_if(struct assigned *w, const struct stmt *s)
         w->has[i] = w->has[i] || then[i];
 }
 
+/* A number: of constants, or the counter with which the loop begins. */
+static bool at_first(const struct stmt *loop, const struct expr *e, struct literal *out)
+{
+    const struct stmt *init = loop->init;
+    bool counter = init && init->kind == STMT_DECL && e->op == OP_REF && e->sym == init->sym;
+    return eval_scalar(counter ? init->value : e, NULL, out);
+}
+
+/* Is it known that the condition does not hold the first time? */
+static bool never_turns(const struct stmt *loop)
+{
+    const struct expr *e = loop->condition;
+    struct literal side[2], holds;
+    if (!e || e->count != 2 || op_table[e->op].class != CLASS_COMPARE)
+        return rules_out(e, true);
+    return at_first(loop, e->args[0], &side[0]) && at_first(loop, e->args[1], &side[1]) &&
+           eval_op(e->op, e->args[0]->type.dtype, side, 2, &holds) && holds.i == 0;
+}
+
 static void walk_loop(struct assigned *w, const struct stmt *s)
 {
     const struct stmt *outer = w->loop;
     walk(w, s->init);
-    w->loop = s; /* an operand of the condition may wait for a later turn */
+    w->loop =
+        s; /* an operand of the condition may wait for a later turn, of this loop or of that */
+    w->beyond = outer;
     if (!s->is_do)
         read_values(w, s->condition);
+    w->beyond = NULL;
+    if (!s->is_do && never_turns(s)) {
+        w->loop = outer;
+        return;
+    }
     /* `continue` gets to the step past what the body reads. */
     for (const struct stmt *step = s->step; step; step = step->next)
         if (step->kind == STMT_ASSIGN)

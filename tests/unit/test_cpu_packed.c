@@ -194,6 +194,17 @@ static const struct sample samples[] = {
     {HEAD "shared f32 sa[12][8];\nreg f32 rb[8][20] = B[0 +: 8][j +: 20];\n"
           "acc += dot(sa, rb);\nacc = where(acc == acc, 1.0, 2.0);\n" TAIL,
      2, CPU_OK},
+    /* twice, and copied to another one */
+    {HEAD "shared f32 sx[12][8], sa[12][8];\nreg f32 rb[8][20] = B[0 +: 8][j +: 20];\n"
+          "acc += dot(sx, rb);\nacc += dot(sx, rb);\nsync();\nsa = sx;\nsync();\n"
+          "acc += dot(sa, rb);\nacc = where(acc == acc, 1.0, 2.0);\n" TAIL,
+     3, CPU_OK},
+    /* and in the first turn of a loop alone, by two products */
+    {HEAD "shared f32 sa[12][8];\nreg f32 top[12][20] = 0;\n"
+          "for (i32 p = 0; p < n; p += 8) {\nif (p > 0)\nsa = A[i +: 12][p +: 8];\nsync();\n"
+          "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(sa, rb);\nacc += dot(sa, rb);\n"
+          "top += where(acc == acc, 1.0, 2.0);\nsync();\n}\nacc = top;\n" TAIL,
+     2, CPU_OK},
     /* read by something else, too: an ordinary tile */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
