@@ -157,7 +157,7 @@ static void find_assignment(void *user, struct stmt *s)
 }
 
 /* Is it the same in front of the loop as behind it, and no fault? */
-static bool is_settled(const struct stmt *loop, const struct expr *e)
+static bool is_fixed(const struct stmt *loop, const struct expr *e)
 {
     struct assignment a = {.sym = e->sym};
     switch (e->op) {
@@ -170,16 +170,16 @@ static bool is_settled(const struct stmt *loop, const struct expr *e)
         return !a.found;
     case OP_ADD:
     case OP_SUB:
-    case OP_MUL: return is_settled(loop, e->args[0]) && is_settled(loop, e->args[1]);
-    case OP_CAST: return is_settled(loop, e->args[0]);
+    case OP_MUL: return is_fixed(loop, e->args[0]) && is_fixed(loop, e->args[1]);
+    case OP_CAST: return is_fixed(loop, e->args[0]);
     default: return false;
     }
 }
 
-static bool has_settled_place(const struct stmt *loop, const struct expr *target)
+static bool has_fixed_place(const struct stmt *loop, const struct expr *target)
 {
     for (int i = 0; i < target->indices; i++)
-        if (target->index[i].value && !is_settled(loop, target->index[i].value))
+        if (target->index[i].value && !is_fixed(loop, target->index[i].value))
             return false;
     return true;
 }
@@ -203,7 +203,7 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
     if (fresh) {
         c->fresh.loop = NULL;
         d->store = c->fresh.store;
-        if (d->store && has_settled_place(loop, d->store->target))
+        if (d->store && has_fixed_place(loop, d->store->target))
             d->to = access_new(c, d->store->target);
     }
 }
