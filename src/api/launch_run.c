@@ -428,14 +428,6 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
                shown(r->got), shown(r->want), shown(r->tolerance));
 }
 
-static bool is_used(const tw_launch *l, int p)
-{
-    const struct sym *view = l->variant->ir->symbols;
-    while (view && !(view->storage == ST_VIEW && view->base && view->base->index == p))
-        view = view->next;
-    return view != NULL;
-}
-
 static bool arrays_overlap(const tw_launch *l, int p, int q)
 {
     if (!l->array_set[p] || !l->array_set[q])
@@ -457,7 +449,7 @@ static void note_overlaps(tw_launch *l)
             const struct lang_param *written = &info->params[p], *other = &info->params[q];
             bool both = !other->is_const;
             if (p == q || written->is_const || (both && q < p) || !arrays_overlap(l, p, q) ||
-                !is_used(l, p) || !is_used(l, q))
+                !view_of(l->variant->ir, p) || !view_of(l->variant->ir, q))
                 continue;
             diag_note(&l->ctx->diag, LOC_NONE,
                       "array `%s` overlaps array `%s`, which the kernel %s: blocks may have used "

@@ -45,20 +45,12 @@ static const char *shown_name(const tw_ptx *p, const struct ptx_function *f)
     return plain;
 }
 
-/* Of a parameter without a name "", else " NAME": compilers write KERNEL_param_2 where it is lost. */
+/* "" if it is lost: compilers then write KERNEL_param_2. */
 static const char *param_name(struct arena *a, const struct ptx_function *f,
                               const struct ptx_variable *v)
 {
     const char *made_up = arena_printf(a, "%s_param_", f->name);
-    bool lost = strncmp(v->name, made_up, strlen(made_up)) == 0;
-    return lost ? "" : arena_printf(a, " %s", v->name);
-}
-
-static const char *quoted_name(struct arena *a, const struct ptx_function *f,
-                               const struct ptx_variable *v)
-{
-    const char *name = param_name(a, f, v);
-    return *name ? arena_printf(a, " `%s`", name + 1) : " it";
+    return strncmp(v->name, made_up, strlen(made_up)) == 0 ? "" : v->name;
 }
 
 /* --- made and freed --- */
@@ -333,8 +325,9 @@ static const char *param_list(tw_ptx *p, const struct ptx_function *f)
     text_add(&out, "");
     for (size_t i = 0; i < f->signature.parameters.count; i++) {
         const struct ptx_variable *v = f->signature.parameters.data[i];
-        text_printf(&out, "%s.%s%s (%llu byte%s)", i ? ", " : "", ptx_mods[v->type].text,
-                    param_name(&p->ctx->scratch, f, v), (unsigned long long)ptx_variable_size(v),
+        const char *name = param_name(&p->ctx->scratch, f, v);
+        text_printf(&out, "%s.%s%s%s (%llu byte%s)", i ? ", " : "", ptx_mods[v->type].text,
+                    *name ? " " : "", name, (unsigned long long)ptx_variable_size(v),
                     ptx_variable_size(v) == 1 ? "" : "s");
     }
     return out.data;
@@ -357,13 +350,15 @@ static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_pt
         const struct ptx_variable *v = f->signature.parameters.data[i];
         const tw_ptx_argument *a = &l->arguments[i];
         size_t bytes = (size_t)ptx_variable_size(v), given = a->is_array ? 8 : a->bytes;
-        if (bytes != given)
-            diag_error(d, LOC_NONE, "argument %d of %s:%s has %zu byte%s (.%s), %s has %zu", i,
-                       kernel, quoted_name(&p->ctx->scratch, f, v), bytes, bytes == 1 ? "" : "s",
-                       ptx_mods[v->type].text,
+        if (bytes != given) {
+            const char *name = param_name(&p->ctx->scratch, f, v);
+            diag_error(d, LOC_NONE, "argument %d of %s: %s has %zu byte%s (.%s), %s has %zu", i,
+                       kernel, *name ? arena_printf(&p->ctx->scratch, "`%s`", name) : "it", bytes,
+                       bytes == 1 ? "" : "s", ptx_mods[v->type].text,
                        a->is_array ? "the address of an array" : "the value given", given);
-        else if (!a->data && a->bytes)
+        } else if (!a->data && a->bytes) {
             diag_error(d, LOC_NONE, "argument %d of %s: its data is NULL", i, kernel);
+        }
     }
 }
 

@@ -100,6 +100,13 @@ static void store_destroy(tw_store *s)
 
 static tw_status open_store(tw_context *ctx, const char *path, bool existing, tw_store **out)
 {
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(ctx, existing ? "tw_store_open_existing: `out` is NULL"
+                                            : "tw_store_open: `out` is NULL");
     tw_store *s = context_object(ctx, sizeof *s);
     if (!s)
         return context_no_memory(ctx);
@@ -121,23 +128,11 @@ static tw_status open_store(tw_context *ctx, const char *path, bool existing, tw
 
 tw_status tw_store_open(tw_context *ctx, const char *path, tw_store **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, "tw_store_open: `out` is NULL");
     return open_store(ctx, path, false, out);
 }
 
 tw_status tw_store_open_existing(tw_context *ctx, const char *path, tw_store **out)
 {
-    if (out)
-        *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, "tw_store_open_existing: `out` is NULL");
     return open_store(ctx, path, true, out);
 }
 

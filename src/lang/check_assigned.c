@@ -175,9 +175,8 @@ static void walk_loop(struct assigned *w, const struct stmt *s)
 {
     const struct stmt *outer = w->loop;
     walk(w, s->init);
-    w->loop =
-        s; /* an operand of the condition may wait for a later turn, of this loop or of that */
-    w->beyond = outer;
+    w->loop = s;
+    w->beyond = outer; /* an operand of the condition may wait for a later turn of either */
     if (!s->is_do)
         read_values(w, s->condition);
     w->beyond = NULL;

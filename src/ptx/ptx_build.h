@@ -50,8 +50,8 @@ void ptx_build_start(struct ptx_builder *b, struct arena *a, struct ptx_target t
 /* --- functions --- */
 
 void ptx_begin_kernel(struct ptx_builder *b, const char *name);
-/* A parameter, in order. size: bytes of a .b8 array, for what is passed by value; 0: one of `type`.
- * */
+/* A parameter, in order. size: bytes of a .b8 array, for what is passed by value; 0: it is one of
+ * `type`. */
 struct ptx_variable *ptx_parameter(struct ptx_builder *b, enum ptx_mod type, const char *name);
 struct ptx_variable *ptx_parameter_bytes(struct ptx_builder *b, const char *name, uint64_t size,
                                          uint32_t alignment);

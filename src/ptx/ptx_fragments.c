@@ -49,8 +49,8 @@ static struct ptx_fragment sums(int type, int elements)
     return registers(type, elements);
 }
 
-/* mma.m8n8k4 with .f16: four multiplications, one by each quad of lanes and the quad 16 lanes on.
- * */
+/* mma.m8n8k4 with .f16: four multiplications, one by each quad of lanes and the quad 16
+ * lanes on. */
 static struct ptx_fragment quads(int type, char which)
 {
     if (which == 'a' || which == 'b')

@@ -61,8 +61,8 @@ SIM_TERNARY(lop3_and, uint32_t, uint32_t, uint32_t, uint32_t, a &b &c)
 SIM_TERNARY(lop3_and_or, uint32_t, uint32_t, uint32_t, uint32_t, (a & b) | c)
 SIM_TERNARY(lop3_and_xor, uint32_t, uint32_t, uint32_t, uint32_t, (a & b) ^ c)
 
-/* lop3.or d|p, a, b, c, table, q: p is (d != 0) or q. Slots: d p a b c table q; the last in slot 5.
- * */
+/* lop3.or d|p, a, b, c, table, q: p is (d != 0) or q. Slots: d p a b c table q; the last in
+ * slot 5. */
 enum { LOP3_Q = 5 };
 SIM_HANDLER(lop3_predicate)
 {

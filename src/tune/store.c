@@ -24,8 +24,7 @@ static const char *failure(int code)
     case SQLITE_READONLY: return "%s cannot be written (%s); " ANOTHER;
     case SQLITE_CANTOPEN:
         return "%s cannot be opened or made (%s): its folder must be there, and this user may "
-               "write "
-               "in it; " ANOTHER;
+               "write in it; " ANOTHER;
     case SQLITE_FULL: return "%s cannot grow (%s): make room on its disk, or " ANOTHER;
     case SQLITE_IOERR: return "%s is no file that can be read and written (%s); " ANOTHER;
     case SQLITE_NOMEM: return "%s: %s";

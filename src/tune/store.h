@@ -51,8 +51,8 @@ enum store_status { STORE_OK, STORE_UNUSABLE, STORE_NO_LIBRARY, STORE_ABSENT };
 /* What may be made: nothing (STORE_ABSENT if there is no file), the file, its folders too. */
 enum store_making { STORE_MAKES_NOTHING, STORE_MAKES_FILE, STORE_MAKES_FOLDERS };
 
-/* `path` must stay. Not STORE_OK: s->why, in `a`, says it
- * with the way out; store_close in either case. */
+/* `path` must stay. Not STORE_OK: s->why, in `a`, says it with the way out, but of STORE_ABSENT,
+ * which is the caller's to explain; store_close in either case. */
 enum store_status store_open(struct store *s, struct arena *a, const char *path,
                              enum store_making making);
 void store_close(struct store *s);
