@@ -32,7 +32,8 @@ int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise);
 /* The type of what it reads first, once sizes and types are known; TW_DTYPE_NONE: it has no such
  * array. */
 tw_dtype bench_type_read(tw_launch *l, tw_kernel *k);
-/* Floats to add up k products of are uniform in ±that/2. k 0: they are none. */
+/* Floats are filled uniformly in ±that/2: the less the more products, k, are added up; k 0: the
+ * kernel is no product. */
 double bench_scale(int64_t k, tw_dtype dtype);
 /* "BM=128,BN=64" of a launch that is set up; "": it has no tuned values. */
 void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k);

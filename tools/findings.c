@@ -160,13 +160,11 @@ void findings_add(struct findings *f, const char *kernel, const char *file, char
         free(text);
         return;
     }
-    struct finding *x = add_finding(f);
+    struct finding *x = add_message(f, &m);
     x->kernel = kernel;
-    x->severity = TW_ERROR;
-    x->file = copy_text(file);
-    x->text = text;
     x->rendered = need_text("%s: error: %s\n", file, text);
     x->where = copy_text(where);
+    free(text);
 }
 
 /* "FILE:LINE:COLUMN: ", as far as they are known. */

@@ -181,11 +181,10 @@ char *source_path(const char *path)
     for (int i = 0; places[i] && !has_folder(found); i++) {
         char *seen = need_text("%s/%s", places[i], path), *there = beside_program(seen);
         free(seen);
-        if (there && (has_folder(there) || !places[i + 1])) {
+        if (there) {
             free(found);
-            return there;
+            found = there;
         }
-        free(there);
     }
     return found;
 }

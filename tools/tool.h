@@ -42,8 +42,8 @@ double median_of(const double *values, int count); /* 0 of none */
 /* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read.
  * The caller frees. */
 char *read_whole_file(const char *path, size_t *length);
-/* A path of the source tree: here where its folder is here, else in the checkout that the program was
- * built in, else among what was installed with it. The caller frees. */
+/* A path of the source tree: here where its folder is here, else in the checkout that the program
+ * was built in, else among what was installed with it. The caller frees. */
 char *source_path(const char *path);
 bool in_checkout(void); /* the program lies where it was built: ./dev is beside its folder */
 /* malloc and friends that end the program with a message when there is no memory. */
