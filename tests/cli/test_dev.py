@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""`./dev test`: what it counts and says, on folders of a few tests that only ctest runs; nothing is built or installed."""
+"""`./dev` beside stand-ins for what it builds with: what it refuses, and what `./dev test` counts and says of a few tests that ctest
+alone runs."""
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 from tile_runner import PATIENCE, expect
 
-NOTHING = "#!/bin/sh\nexit 0\n"
+STAND_IN = """#!/bin/sh
+echo "$0 $*" >>"${0%/*}/calls"
+"""
 SKIPPED = 'add_test({0} "sh" "-c" "echo skipped: {1}; exit 77")\nset_tests_properties({0} PROPERTIES SKIP_RETURN_CODE 77)\n'
 SILENT = SKIPPED.replace("echo skipped: {1}; ", "")
 PASSES, FAILS = 'add_test({} "true")\n', 'add_test({} "sh" "-c" "echo it went wrong; exit 1")\n'
@@ -23,23 +25,40 @@ def write(path, text, mode=0o644):
 
 
 def make(folder):
-    """`dev`, and stand-ins for what it builds with."""
+    """`dev`, and stand-ins for what it builds with, which keep a list of their calls."""
     shutil.copy("dev", f"{folder}/dev")
     for name in ("cmake", "ninja", "cc", "python", "apt-get"):
-        write(f"{folder}/bin/{name}", NOTHING, 0o755)
+        write(f"{folder}/bin/{name}", STAND_IN, 0o755)
+
+
+def dev(folder, *words, **variables):
+    environment = dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", CC=f"{folder}/bin/cc", PYTHON=f"{folder}/bin/python")
+    return subprocess.run([f"{folder}/dev", *words], env={**environment, **variables}, capture_output=True, text=True,
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
 
 
 def test(folder, release, debug, *options):
     write(f"{folder}/build/CTestTestfile.cmake", release)
     write(f"{folder}/build-debug/CTestTestfile.cmake", debug)
-    environment = dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", CC=f"{folder}/bin/cc", PYTHON=f"{folder}/bin/python")
-    return subprocess.run([f"{folder}/dev", "test", *options], env=environment, capture_output=True, text=True, timeout=PATIENCE,
-                          stdin=subprocess.DEVNULL)
+    return dev(folder, "test", *options)
+
+
+def test_refused(folder):
+    """What it does not take is refused before anything is built or installed."""
+    for words, why, variables in (("build", "CC is 'nocc', and there is no such program", {"CC": "nocc"}),
+                                  ("demo", "CC is 'nocc'", {"CC": "nocc"}),
+                                  ("demo extra --x", "demo does not take: extra --x", {}),
+                                  ("build debug asan", "build does not take: asan", {}),
+                                  ("fmt --chek", "fmt does not take: --chek", {})):
+        done = dev(folder, *words.split(), **variables)
+        expect(done.returncode == 2 and done.stderr.startswith("dev: ") and why in done.stderr and not done.stdout, done)
+    expect(not os.path.exists(f"{folder}/bin/calls"), "something was called")
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         make(folder)
+        test_refused(folder)
         plain = PASSES.format("a") + PASSES.format("b")
         done = test(folder, plain, PASSES.format("c"))
         expect(done.returncode == 0 and done.stdout.endswith("\n3 passed, 0 failed\n"), done)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from test_speed import counted_time
+from counted_time import counted_time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MOST_BYTES = 2_000_000  # stripped

@@ -179,20 +179,19 @@ def test_bench(prefix, folder, environment):
     """What `bench` takes unless told: kernels and suites are found beside the installed program, from anywhere."""
     away = f"{folder}/away"
     os.makedirs(away)
-    plain = environment
-    environment = dict(environment, TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
+    alone = dict(environment, TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
     for arguments, expected in (("sim -s 32 --repeat 1", r"^sgemm_tiled for sm_80"), ("-s 16 --warmup 0 --repeat 1", r" matmul_v4 .*PASS")):
-        out = run([f"{prefix}/bin/tilewright", "bench", *arguments.split()], cwd=away, env=environment)
+        out = run([f"{prefix}/bin/tilewright", "bench", *arguments.split()], cwd=away, env=alone)
         if not re.search(expected, out, re.M):
             fail(f"the installed bench {arguments} prints\n{out}")
-    # All of the suites, of which the GPU of the tests only loads kernels.
-    gpu = dict(environment, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    # All of a suite, whose kernels the GPU of the tests only loads.
+    gpu = dict(alone, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     kernel = f"{prefix}/share/tilewright/kernels/matmul/shared.tile"
     out = run([f"{prefix}/bin/tilewright", "bench", "--device", "cuda", "--load", kernel, "--suite", "squares"], cwd=away, env=gpu)
     if len(re.findall(r" matmul_v1 ", out)) < 3:
         fail(f"the installed bench --suite squares prints\n{out}")
     # There is no ./dev to fetch what is missing: nobody is told to use it.
-    out = run([f"{prefix}/bin/tilewright", "bench", kernel, "-s", "16", "--warmup", "0", "--repeat", "1"], cwd=away, env=plain)
+    out = run([f"{prefix}/bin/tilewright", "bench", kernel, "-s", "16", "--warmup", "0", "--repeat", "1"], cwd=away, env=environment)
     if "./dev" in out:
         fail(f"the installed bench prints\n{out}")
 

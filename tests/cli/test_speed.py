@@ -5,22 +5,18 @@ on one core, and no kernel for threads slower than the naive loops in C."""
 import glob
 import json
 import os
-import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from counted_time import counted_time
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-
-
 TARGETS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 VALUES = {"d": 64, "causal": 1, "cols": 1024, "heads": 16, "nq": 2048, "nk": 2048}  # others: 4096
 RUN_LIMIT, PTX_LIMIT = 2.0, 5.0  # ms
 RUNS, MORE_RUNS, ROUNDS = 3, 20, 2
-# From the slowest products to PTX, by a library of gcc's, on an Intel Xeon (Sapphire Rapids) that does nothing else; others have fewer.
-INSTRUCTIONS_PER_MS = 9_000_000
 
 
 def built(tool, folder, name):
@@ -41,18 +37,6 @@ def timed(*command):
 
 def kernel_files():
     return sorted(glob.glob(os.path.join(ROOT, "kernels", "*", "*.tile")))
-
-
-def counted_time(*command):
-    """What the instructions of a second run are in milliseconds, whatever the machine does; infinity without valgrind."""
-    if not shutil.which("valgrind"):
-        return float("inf")
-    count = []
-    for runs in ("1", "2"):
-        done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", command[0], runs,
-                               *command[1:]], check=True, capture_output=True, text=True)
-        count.append(int(re.search(r"I +refs: +([\d,]+)", done.stderr).group(1).replace(",", "")))
-    return (count[1] - count[0]) / INSTRUCTIONS_PER_MS
 
 
 def least_times(limit, program, files, arguments_of):

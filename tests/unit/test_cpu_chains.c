@@ -238,8 +238,8 @@ static void random_chains_are_as_the_plain_way(void **state)
     }
 }
 
-/* More operations under each other than one step has room for: into a value, memory, a reduction.
- */
+/* More operations under each other than one step has room for: into a value, memory, a
+ * reduction. */
 static void deep_chains_are_as_the_plain_way(void **state)
 {
     static const char *const levels[][2] = {

@@ -125,6 +125,13 @@ static void tasks_run_at_the_same_time(void **state)
     platform_pool_free(m.pool);
 }
 
+static void expect_success(pid_t child)
+{
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* A forked process has none of the threads, and starts its own. */
 static void a_pool_survives_a_fork(void **state)
 {
@@ -140,9 +147,7 @@ static void a_pool_survives_a_fork(void **state)
         platform_pool_free(pool);
         _exit(atomic_load(&count) == 16 ? 0 : 1);
     }
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    expect_success(child);
     platform_pool_free(pool);
 }
 
@@ -164,9 +169,7 @@ static void threads_of_a_fork_meet_in_a_pool(void **state)
             platform_pool_free(pool);
             _exit(atomic_load(&m.inside) == 2 * 5 ? 0 : 1);
         }
-        int status = 1;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        expect_success(child);
     }
     platform_pool_free(pool);
 }
@@ -210,9 +213,7 @@ static void a_queue_survives_a_fork(void **state)
         platform_queue_free(q);
         _exit(forgotten && number == 1 ? 0 : 1);
     }
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    expect_success(child);
     assert_true(platform_job_waiting(q, &before));
     atomic_store(&gate.open, true);
     platform_queue_free(q);
