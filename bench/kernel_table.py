@@ -34,7 +34,8 @@ PEAKS = {"tensor": 989e12, "fma": 67e12, "HBM": 4.8e12}
 BUSY = 60
 UNITS = {
     "tensor": ["sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-               "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active"],
+               "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+               "sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active"],  # whole numbers
     "fma": ["sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"],
     "shared": ["l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed"],
     "L2": ["lts__throughput.avg.pct_of_peak_sustained_elapsed"],
@@ -132,7 +133,11 @@ def available(metrics):
 def busy(tool, name, given, metrics):
     """Percent by unit, and the warps that there were on average, of what the profiler sees; {} where it sees nothing."""
     read = profile_metrics([tool, "run", name, *given, "--fill=rand", "--device=cuda"], metrics) or {}
-    found = {unit: float(read[m]) for unit, names in UNITS.items() for m in names if re.match(r"[\d.]+$", read.get(m, ""))}
+    found = {}
+    for unit, names in UNITS.items():
+        counted = [float(read[m]) for m in names if re.match(r"[\d.]+$", read.get(m, ""))]
+        if counted:
+            found[unit] = max(counted)
     if re.match(r"[\d.]+$", read.get(OCCUPIED, "")):
         found["warps"] = float(read[OCCUPIED]) * WARPS / 100
     return found
@@ -188,7 +193,8 @@ class Row:
         warps = blocks * -(-self.threads // 32)
         rate = None
         if self.milliseconds:
-            rate = f"{self.work / self.milliseconds * 1e-9:.1f} TFLOP/s" if self.work else f"{self.bytes / self.milliseconds * 1e-9:.2f} TB/s"
+            unit = "TOP/s" if self.label()[1].startswith("i") else "TFLOP/s"
+            rate = f"{self.work / self.milliseconds * 1e-9:.1f} {unit}" if self.work else f"{self.bytes / self.milliseconds * 1e-9:.2f} TB/s"
         cells = [*self.label(), self.threads, dash(self.registers), self.shared, blocks, f"{warps} of {WARPS}",
                  dash(self.percent.get("warps"), "{:.0f}"), dash(self.milliseconds, "{:.4g}"), dash(rate)]
         return cells + [dash(self.percent.get(unit), "{:.0f}") for unit in UNITS] + [bound(self.percent)]
