@@ -7,7 +7,7 @@
  *   OPERAND            as many elements of b, or one of a so often: GET GET_MASKED BROADCAST
  *   FUSED              a sum and the product of two operands
  *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
- *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS)
+ *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS the same
  *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
  *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
  *
@@ -159,12 +159,12 @@ static INLINED void NAME(edge_rows)(const int vectors, size_t rows, SUM *out, co
                                     MASK mask, struct dot_lines *lines)
 {
     switch (rows) {
-        EACH_ROWS(EDGE_CASE)
+        EACH_EDGE_ROWS(EDGE_CASE)
     default: break;
     }
 }
 
-/* Fewer columns than VECTORS vectors have. */
+/* At most EDGE_ROWS rows of fewer columns than VECTORS vectors have. */
 static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
                              struct dot_lines *lines)
@@ -174,6 +174,20 @@ static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c
     switch (vectors) {
         EACH_VECTORS(EDGE_OF)
     default: break;
+    }
+}
+
+/* The same, however many rows. */
+static void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a, const T *b,
+                       size_t k, const struct dot_strides *s, struct dot_lines *lines)
+{
+    const size_t blocks = (rows + EDGE_ROWS - 1) / EDGE_ROWS;
+    for (size_t i = 0, at = 0; i < blocks; i++) {
+        size_t some = (rows - at) / (blocks - i);
+        NAME(edge_block)
+        (some, columns, out + at * (s->out ? s->out_step : s->c), c + at * s->c, a + at * s->a, b,
+         k, s, lines);
+        at += some;
     }
 }
 
@@ -208,7 +222,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             if (columns == NAME(width))
                 NAME(whole_block)(rows, to, sums, from, panel, k, s, &lines);
             else
-                NAME(edge_block)(rows, columns, to, sums, from, panel, k, s, &lines);
+                NAME(edge)(rows, columns, to, sums, from, panel, k, s, &lines);
             if (s->settled)
                 NAME(settle)(to, to_row, rows, columns);
             at += rows;

@@ -43,15 +43,19 @@ static INLINED void lines_next_row(struct dot_lines *l)
     l->end = l->row + l->item->lines * CACHE_LINE;
 }
 
-/* VECTORS: what a row of a block has. */
+/* VECTORS: what a row of a block has. EDGE_ROWS: the most rows of one at the right edge, where few
+ * columns are left: fewer where a block has so many that half of them keep the units busy, since
+ * each number of rows is code of its own. */
 #if defined(ROUTINES_NEON)
-enum { ROWS = 6, VECTORS = 4 };
+enum { ROWS = 6, EDGE_ROWS = ROWS, VECTORS = 4 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_EDGE_ROWS EACH_ROWS
 #define EACH_VECTORS(X) X(1) X(2) X(3) X(4)
 
 #elif defined(__AVX512F__)
-enum { ROWS = 14, VECTORS = 2 };
-#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+enum { ROWS = 14, EDGE_ROWS = ROWS / 2, VECTORS = 2 };
+#define EACH_EDGE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define EACH_ROWS(X) EACH_EDGE_ROWS(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define EACH_VECTORS(X) X(1) X(2)
 
 static inline __mmask16 f32_mask(size_t columns)
@@ -60,8 +64,9 @@ static inline __mmask16 f32_mask(size_t columns)
 }
 
 #else
-enum { ROWS = 6, VECTORS = 2 };
+enum { ROWS = 6, EDGE_ROWS = ROWS, VECTORS = 2 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_EDGE_ROWS EACH_ROWS
 #define EACH_VECTORS(X) X(1) X(2)
 #endif
 
