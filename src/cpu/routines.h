@@ -32,7 +32,8 @@
 /* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
  * be an input. UNROLLED: it turns a number of times that is known, 14 at most. ROLLED: it stays a
  * loop. INLINED: a function that is made for arguments that are known. APART: one that stays whole
- * and single. */
+ * and single. OFTEN: one that long rows go through again and again: some turns of its loops are written
+ * out, for which others would be too large. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
@@ -54,8 +55,10 @@
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #define APART __attribute__((noinline, noclone))
+#define OFTEN __attribute__((noinline, noclone, optimize("unroll-loops")))
 #else
 #define APART
+#define OFTEN
 #endif
 
 /* A line into the first-level cache; an address that is nobody's does no harm. */

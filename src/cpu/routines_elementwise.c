@@ -22,8 +22,9 @@
         }                                                                                          \
     }
 
-#define BINARY(name, T, R, expression)                                                             \
-    static APART void name(void *dst, const void *a, const void *b, const void *c, size_t n)       \
+#define BINARY(name, T, R, expression) BINARY_MADE(APART, name, T, R, expression)
+#define BINARY_MADE(how, name, T, R, expression)                                                   \
+    static how void name(void *dst, const void *a, const void *b, const void *c, size_t n)         \
     {                                                                                              \
         const T *xs = a, *ys = b;                                                                  \
         R *out = dst;                                                                              \
@@ -35,8 +36,9 @@
         }                                                                                          \
     }
 
-#define TERNARY(name, T, R, expression)                                                            \
-    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+#define TERNARY(name, T, R, expression) TERNARY_MADE(APART, name, T, R, expression)
+#define TERNARY_MADE(how, name, T, R, expression)                                                  \
+    static how void name(void *dst, const void *a, const void *b, const void *c, size_t n)         \
     {                                                                                              \
         const T *xs = a, *ys = b, *zs = c;                                                         \
         R *out = dst;                                                                              \
@@ -68,7 +70,7 @@
 
 /* --- floats --- */
 
-#define FLOATS(t, T, absolute, remainder, fused, root, nearest, down, up)                          \
+#define FLOATS(t, T, how, absolute, remainder, fused, root, nearest, down, up)                     \
     COMPARISONS(t, T)                                                                              \
     UNARY(t##_neg, T, T, -x)                                                                       \
     UNARY(t##_abs, T, T, absolute(x))                                                              \
@@ -78,18 +80,18 @@
     UNARY(t##_round, T, T, nearest(x))                                                             \
     UNARY(t##_floor, T, T, down(x))                                                                \
     UNARY(t##_ceil, T, T, up(x))                                                                   \
-    BINARY(t##_add, T, T, x + y)                                                                   \
-    BINARY(t##_sub, T, T, x - y)                                                                   \
-    BINARY(t##_mul, T, T, x *y)                                                                    \
+    BINARY_MADE(how, t##_add, T, T, x + y)                                                         \
+    BINARY_MADE(how, t##_sub, T, T, x - y)                                                         \
+    BINARY_MADE(how, t##_mul, T, T, x *y)                                                          \
     BINARY(t##_div, T, T, x / y)                                                                   \
     BINARY(t##_rem, T, T, remainder(x, y))                                                         \
     BINARY(t##_min, T, T, t##_least(x, y))                                                         \
     BINARY(t##_max, T, T, t##_most(x, y))                                                          \
-    TERNARY(t##_fma, T, T, fused(x, y, z))                                                         \
+    TERNARY_MADE(how, t##_fma, T, T, fused(x, y, z))                                               \
     TERNARY(t##_clip, T, T, t##_least(t##_most(x, y), z))
 
-FLOATS(f32, float, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
-FLOATS(f64, double, fabs, fmod, fma, sqrt, rint, floor, ceil)
+FLOATS(f32, float, OFTEN, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
+FLOATS(f64, double, APART, fabs, fmod, fma, sqrt, rint, floor, ceil)
 
 /* The product of two 16-bit floats is exact in double. */
 #define HALF_FMA(name, load, store)                                                                \
@@ -107,7 +109,7 @@ HALF_FMA(fma_bf16, bf16_to_f32, f64_to_bf16)
 /* --- with one value on the right --- */
 
 #define BY_ONE(name, T, expression)                                                                \
-    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    static OFTEN void name(void *dst, const void *a, const void *b, const void *c, size_t n)       \
     {                                                                                              \
         const T *xs = a, y = *(const T *)b;                                                        \
         T *out = dst;                                                                              \
