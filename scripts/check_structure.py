@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 
 # What each folder of src/ may include, besides itself and base. Dependency order, lowest first:
-# base < layout < tile < lang, base < ptx < sim, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
+# base < layout < tile < lang, base < ptx < sim < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},
@@ -21,6 +21,7 @@ BELOW = {
     "lang": {"base", "layout", "tile"},
     "ptx": {"base"},
     "sim": {"base", "ptx"},
+    "model": {"base", "ptx", "sim"},
     "lower": {"base", "layout", "tile", "ptx"},
     "aot": {"base", "layout", "tile", "ptx", "lower"},
     "cpu": {"base", "layout", "tile"},

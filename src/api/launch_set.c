@@ -39,6 +39,7 @@ static void launch_destroy(tw_launch *l)
     tw_context *ctx = l->ctx;
     arena_free(&l->shown);
     arena_free(&l->simulated);
+    arena_free(&l->explained);
     arena_free(&l->started);
     arena_free(&l->key);
     arena_free(&l->arena);
@@ -62,6 +63,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     context_arena(ctx, &l->arena);
     context_arena(ctx, &l->shown);
     context_arena(ctx, &l->simulated);
+    context_arena(ctx, &l->explained);
     context_arena(ctx, &l->started);
     context_arena(ctx, &l->key);
     tw_status status = context_call(ctx, launch_make, l);

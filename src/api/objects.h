@@ -15,6 +15,7 @@
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship
  *   tuning.c      keys, estimates and expected values for tuning; tuning_store.c: stored results
+ *   explain.c     why a kernel is as fast as it is: what the model says; explain_*.c
  *   dlpack.c      arrays of other libraries
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
  *
@@ -172,6 +173,7 @@ struct tw_launch {
     struct arena shown;     /* text of the latest tw_launch_show */
     struct arena simulated; /* result of the latest tw_launch_simulate */
     struct arena key;       /* texts of the latest tw_launch_tuning_key */
+    struct arena explained; /* result of the latest tw_launch_explain */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
     bool *array_refused; /* the one given last, so that none is set */

@@ -2,6 +2,7 @@
  */
 #include "api/objects.h"
 
+#include "model/occupancy.h"
 #include "tune/model.h"
 
 #include <inttypes.h>
@@ -180,7 +181,7 @@ static void find_occupancy(const struct tuning_call *call, tw_estimate *e)
 {
     const struct lower_target *t = call->launch->kernel->device;
     struct occupancy_limits has = {call->multiprocessors, t->shared_of_sm, t->registers,
-                                   t->threads_of_sm};
+                                   t->threads_of_sm, 0};
     struct block_needs needs = {e->shared_bytes, e->registers, e->threads, e->blocks};
     e->resident = occupancy_blocks(&has, &needs);
     e->cost = occupancy_cost(&has, &needs);

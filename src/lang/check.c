@@ -318,6 +318,29 @@ static void gather_own_names(void *user, const struct node *n)
     visit_children(n, gather_own_names, user);
 }
 
+bool lang_block_threads(struct arena *a, const struct module *m, int index,
+                        const struct lang_choice *choice, int64_t threads[3])
+{
+    const struct entry *e = &m->entries[m->kernels[index]];
+    struct checker c;
+    struct diag quiet;
+    diag_init(&quiet, a);
+    const struct literal *tunes = chosen_tunes(a, &quiet, m, index, choice);
+    if (!tunes)
+        return false;
+    checker_init(&c, a, &quiet, m, e->name, e->loc);
+    c.tunes = tunes;
+    c.types = chosen_types(a, m, index, choice);
+    bind_params(&c, e->node, choice);
+    const struct node *asked = attribute(&c, e->node, "threads");
+    int axis = 0;
+    threads[0] = threads[1] = threads[2] = 1;
+    for (const struct node *n = asked ? asked->list : NULL; n && axis < 3; n = n->next, axis++)
+        if (!constant_int(&c, n, "the number of threads", &threads[axis]))
+            return false;
+    return axis > 0;
+}
+
 struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,
                           const struct lang_choice *choice)
 {

@@ -89,6 +89,11 @@ bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m,
 bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
                         const struct literal *tunes, struct loc *violated);
 
+/* Threads of a block along each axis that `threads` asks for, also more than there may be. false:
+ * the kernel has none, or they cannot be known. Reports nothing. */
+bool lang_block_threads(struct arena *a, const struct module *m, int index,
+                        const struct lang_choice *choice, int64_t threads[3]);
+
 /* Typed Tile IR of kernel `index`, before any pass. NULL when errors were reported. */
 struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,
                           const struct lang_choice *choice);

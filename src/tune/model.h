@@ -2,7 +2,6 @@
  *
  *   program_id.c   which program: a hash of the text that a kernel is made of
  *   shape_class.c  which sizes count as alike
- *   occupancy.c    how many blocks a multiprocessor holds, and a rough order of candidates
  *   store.c        results in an SQLite file; sqlite.c: that library, found at run time
  */
 #ifndef TW_TUNE_MODEL_H
@@ -31,23 +30,5 @@ bool size_range_read(const char **at, char *name, size_t room, struct size_range
 /* How far two classes' texts are from each other: powers of two over all sizes, and one for each
  * that differs in its divisor; negative: they have other names, or other statics. */
 double shape_distance(const char *a, const char *b);
-
-/* What a GPU has and one block takes. */
-struct occupancy_limits {
-    int multiprocessors; /* 0: not known */
-    int64_t shared;      /* bytes of a multiprocessor */
-    int registers, threads;
-};
-struct block_needs {
-    int64_t shared; /* bytes */
-    int registers;  /* of a thread */
-    int threads;
-    int64_t blocks; /* of the grid; 0: not known */
-};
-/* Blocks that a multiprocessor holds at the same time; 0: none. */
-int occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs);
-/* A number that is lower for what is likely to be faster: see occupancy.c. For the order of trying
- * only. */
-double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs);
 
 #endif

@@ -3,6 +3,7 @@
 #include "api_helper.h"
 #include "arena_helper.h"
 
+#include "model/occupancy.h"
 #include "tune/model.h"
 
 #include <stdio.h>

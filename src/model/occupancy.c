@@ -4,27 +4,37 @@
  * by shared memory (1 KB of each block's is the system's), registers (given out 256 at a time to a
  * warp), threads, and 32 in number.
  */
-#include "tune/model.h"
+#include "model/occupancy.h"
 
 #include <math.h>
 
 enum { WARP = 32, MOST_BLOCKS = 32, SYSTEM_BYTES = 1024, REGISTER_UNIT = 256, SCHEDULERS = 4 };
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-int occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs)
+void occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
+                    struct occupancy *out)
 {
     int64_t warps = (needs->threads + WARP - 1) / WARP;
     int64_t of_warp = (int64_t)needs->registers * WARP;
     of_warp = (of_warp + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-    int64_t blocks = least(MOST_BLOCKS, has->shared / (needs->shared + SYSTEM_BYTES));
-    blocks = least(blocks, has->threads / (warps > 0 ? warps * WARP : WARP));
-    if (of_warp > 0 && warps > 0)
-        blocks = least(blocks, has->registers / (of_warp * warps));
-    return (int)blocks;
+    /* Each of the four schedulers has a quarter of the registers, for whole warps. */
+    int64_t by_registers = of_warp ? has->registers / SCHEDULERS / of_warp * SCHEDULERS : INT32_MAX;
+    warps = warps > 0 ? warps : 1;
+    out->by[BY_REGISTERS] = of_warp ? by_registers / warps : INT32_MAX;
+    out->by[BY_SHARED] = has->shared / (needs->shared + SYSTEM_BYTES);
+    out->by[BY_THREADS] = has->threads / (warps * WARP);
+    out->by[BY_BLOCKS] = has->blocks ? has->blocks : MOST_BLOCKS;
+    out->limiter = BY_THREADS; /* of equals this one: more than all threads there cannot be */
+    for (int i = 0; i < OCCUPANCY_COUNT; i++)
+        if (out->by[i] < out->by[out->limiter])
+            out->limiter = (enum occupancy_by)i;
+    out->blocks = (int)out->by[out->limiter];
+}
+
+int occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs)
+{
+    struct occupancy found;
+    occupancy_find(has, needs, &found);
+    return found.blocks;
 }
 
 /* All candidates do the same work, so they are compared by what keeps a GPU from it: the last wave

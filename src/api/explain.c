@@ -1,0 +1,255 @@
+/* Why a kernel is as fast as it is: the public calls, and what is known of a launch before any of
+ * it is counted: whether it can be launched, occupancy, waves. */
+#include "api/explain.h"
+
+#include <string.h>
+
+/* --- GPUs --- */
+
+static tw_range of_rate(const struct gpu *g, const int bytes[3])
+{
+    double clock = g->clock * 1e6;
+    return (tw_range){bytes[0] * clock, bytes[1] * clock, bytes[2] * clock};
+}
+
+void explain_gpu(const struct gpu *g, tw_gpu *out)
+{
+    const struct gpu_capability *c = gpu_capability_of(g);
+    double plain = g->multiprocessors * g->clock * 1e6,
+           tensor = g->multiprocessors * g->tensor_clock * 1e6;
+    *out = (tw_gpu){.name = g->name,
+                    .aliases = g->aliases,
+                    .target = g->target,
+                    .memory = g->memory,
+                    .source = g->source,
+                    .capability = g->capability,
+                    .multiprocessors = g->multiprocessors,
+                    .clock = g->clock * 1e6,
+                    .tensor_clock = g->sustained * 1e6,
+                    .f64 = g->f64 * plain,
+                    .f32 = g->f32 * plain,
+                    .tensor_tf32 = g->tf32 * tensor,
+                    .tensor_f16 = g->f16 * tensor,
+                    .tensor_i8 = g->i8 * tensor,
+                    .tensor_fp8 = g->fp8 * tensor,
+                    .memory_bytes = g->memory_gb * 1e9,
+                    .memory_bandwidth = g->bandwidth * 1e9,
+                    .l2_bytes = g->l2_mb * 1048576.0,
+                    .l2_bandwidth = of_rate(g, g->l2),
+                    .shared_bandwidth = 128 * plain,
+                    .l1_bytes = c->l1_kb * 1024,
+                    .shared_of_multiprocessor = c->shared_kb * 1024,
+                    .shared_of_block = c->block_kb * 1024,
+                    .system_shared_bytes = GPU_SYSTEM_BYTES,
+                    .registers = GPU_REGISTERS,
+                    .registers_of_thread = GPU_MOST_REGISTERS,
+                    .threads = c->threads,
+                    .warps = c->threads / WARP_LANES,
+                    .blocks = c->blocks,
+                    .threads_of_block = MAX_THREADS};
+}
+
+bool tw_gpu_at(int index, tw_gpu *out)
+{
+    const struct gpu *g = gpu_at(index);
+    if (g && out)
+        explain_gpu(g, out);
+    return g && out;
+}
+
+bool tw_gpu_find(const char *name, tw_gpu *out)
+{
+    const struct gpu *g = name ? gpu_find(name) : NULL;
+    if (g && out)
+        explain_gpu(g, out);
+    return g && out;
+}
+
+static const struct gpu *first_of(const struct lower_target *t)
+{
+    for (int i = 0; gpu_at(i); i++)
+        if (gpu_at(i)->capability == t->ptx.number)
+            return gpu_at(i);
+    return NULL;
+}
+
+/* One that runs the kernel's target: of its own capability, or a later one where the target is not
+ * one alone. */
+static tw_status choose_gpu(struct explain *e)
+{
+    const struct lower_target *t = e->launch->kernel->device;
+    struct diag *d = &e->launch->ctx->diag;
+    const char *name = e->options->gpu;
+    e->gpu = name ? gpu_find(name) : first_of(t);
+    if (!e->gpu) {
+        diag_error(d, LOC_NONE, "the model knows no GPU %s%s%s", name ? "`" : "of ",
+                   name ? name : t->name, name ? "`" : "");
+        struct text names;
+        text_init(&names, &e->launch->ctx->scratch);
+        for (int i = 0; gpu_at(i); i++)
+            text_printf(&names, "%s%s", i ? ", " : "", gpu_at(i)->name);
+        diag_note(d, LOC_NONE, "it knows: %s", names.data);
+        return TW_NOT_FOUND;
+    }
+    if (e->gpu->capability >= t->ptx.number &&
+        (!t->ptx.suffix || e->gpu->capability == t->ptx.number))
+        return TW_OK;
+    diag_error(d, LOC_NONE, "a kernel compiled for %s does not run on %s, which is %s", t->name,
+               e->gpu->name, e->gpu->target);
+    return TW_BAD_ARGUMENT;
+}
+
+/* --- whether it can be launched --- */
+
+static void cannot(struct explain *e, const char *of_what, int64_t wanted, int64_t limit)
+{
+    e->out.why_not = arena_printf(e->results, "cannot launch: %lld %s, the limit is %lld",
+                                  (long long)wanted, of_what, (long long)limit);
+}
+
+/* Of a launch that does not compile: is it because the GPU has too little of something? */
+static void find_too_much(struct explain *e)
+{
+    tw_launch *l = e->launch;
+    struct arena *a = &l->ctx->scratch;
+    const tw_kernel *k = l->kernel;
+    const struct choice *c = &l->choice;
+    struct lang_choice choice = {k->target, c->tunes, c->types, c->values, c->known};
+    int64_t threads[3], total = 1;
+    struct diag quiet;
+    struct lowered lowered = {0};
+    if (lang_block_threads(a, k->module->parsed, k->index, &choice, threads)) {
+        for (int i = 0; i < 3; i++) {
+            e->out.block[i] = (int)threads[i];
+            if (__builtin_mul_overflow(total, threads[i], &total))
+                total = INT64_MAX;
+        }
+        e->out.threads = total < INT32_MAX ? (int)total : INT32_MAX;
+        if (total > MAX_THREADS)
+            cannot(e, "threads a block", total, MAX_THREADS);
+    }
+    diag_init(&quiet, a);
+    struct kernel *ir = e->out.why_not ? NULL : choice_check(a, &quiet, k, c, c->known);
+    struct lower_options options = {.target = k->device};
+    if (!ir || choice_passes(k, ir, c, c->known, NULL) != TW_OK ||
+        lower_kernel(a, ir, &options, &quiet, &lowered))
+        return;
+    if (lowered.excess == LOWER_MANY_BYTES) {
+        int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
+        e->out.shared_bytes = bytes;
+        cannot(e, "bytes of shared memory a block", bytes, k->device->shared_bytes);
+    }
+}
+
+static bool fits_gpu(struct explain *e)
+{
+    const struct gpu_capability *c = gpu_capability_of(e->gpu);
+    const tw_explanation *o = &e->out;
+    if (o->shared_bytes > c->block_kb * 1024)
+        cannot(e, "bytes of shared memory a block", o->shared_bytes, c->block_kb * 1024);
+    else if ((int64_t)o->registers * o->threads > GPU_REGISTERS)
+        cannot(e, "registers a block", (int64_t)o->registers * o->threads, GPU_REGISTERS);
+    return !o->why_not;
+}
+
+/* --- occupancy and waves --- */
+
+static const char *const limiters[] = {"registers", "shared memory", "threads", "blocks"};
+
+static int clamped(int64_t n)
+{
+    return n < INT32_MAX ? (int)n : INT32_MAX;
+}
+
+static void find_occupancy(struct explain *e)
+{
+    tw_explanation *o = &e->out;
+    const struct gpu_capability *c = gpu_capability_of(e->gpu);
+    struct occupancy_limits has = {e->gpu->multiprocessors, c->shared_kb * 1024, GPU_REGISTERS,
+                                   c->threads, c->blocks};
+    struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
+    struct occupancy found;
+    occupancy_find(&has, &needs, &found);
+    o->resident_blocks = found.blocks;
+    o->resident_warps = found.blocks * ((o->threads + WARP_LANES - 1) / WARP_LANES);
+    o->occupancy = o->resident_warps * (double)WARP_LANES / c->threads;
+    o->limiter = limiters[found.limiter];
+    o->blocks_by_registers = clamped(found.by[BY_REGISTERS]);
+    o->blocks_by_shared = clamped(found.by[BY_SHARED]);
+    o->blocks_by_threads = clamped(found.by[BY_THREADS]);
+    o->blocks_by_limit = clamped(found.by[BY_BLOCKS]);
+    int64_t places = (int64_t)found.blocks * e->gpu->multiprocessors;
+    if (places == 0)
+        return;
+    o->waves = (double)o->blocks / (double)places;
+    o->wave_efficiency = o->blocks ? o->waves / (double)((o->blocks + places - 1) / places) : 1;
+}
+
+static void find_block(struct explain *e)
+{
+    const struct variant *v = e->launch->variant;
+    struct scalar_env env = launch_env(e->launch);
+    tw_explanation *o = &e->out;
+    o->blocks = 1;
+    o->threads = 1;
+    for (int i = 0; i < 3; i++) {
+        o->grid[i] = 1;
+        if (v->ir->grid[i] && !eval_int(v->ir->grid[i], &env, &o->grid[i]))
+            o->grid[i] = 0;
+        o->blocks *= o->grid[i];
+        o->block[i] = v->lowered->block[i];
+        o->threads *= o->block[i];
+    }
+    o->shared_bytes = v->lowered->shared_bytes;
+    o->registers_known = e->options->registers > 0;
+    o->registers = o->registers_known ? e->options->registers : v->lowered->registers;
+}
+
+/* --- the public call --- */
+
+static tw_status explain_call(void *user)
+{
+    struct explain *e = user;
+    tw_launch *l = e->launch;
+    struct diag *d = &l->ctx->diag;
+    arena_free(e->results);
+    tw_status status = choose_gpu(e);
+    if (status != TW_OK)
+        return status;
+    explain_gpu(e->gpu, &e->out.gpu);
+    e->out.kernel = l->kernel->info->name;
+    status = launch_prepare(l);
+    if (status == TW_BAD_PROGRAM) {
+        find_too_much(e);
+        if (!e->out.why_not)
+            return status;
+        diag_init(d, &l->ctx->message_memory); /* why_not says it */
+        return TW_OK;
+    }
+    if (status != TW_OK)
+        return status;
+    find_block(e);
+    e->out.launches = fits_gpu(e);
+    if (e->out.launches)
+        find_occupancy(e);
+    return TW_OK;
+}
+
+tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_explanation *out)
+{
+    static const tw_explain_options defaults;
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(l->ctx, "tw_launch_explain: `out` is NULL");
+    *out = (tw_explanation){0};
+    if (!l->kernel->device)
+        return context_refuse(l->ctx, "tw_launch_explain: the target `cpu` has no roofs here; ask "
+                                      "tw_kernel_for_target for a GPU's");
+    struct explain e = {
+        .launch = l, .options = options ? options : &defaults, .results = &l->explained};
+    tw_status status = context_call(l->ctx, explain_call, &e);
+    if (status == TW_OK)
+        *out = e.out;
+    return status;
+}

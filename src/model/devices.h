@@ -1,0 +1,34 @@
+/* GPUs that the model knows: what their data sheets and the measurements of others say of them
+ * (devices.def). */
+#ifndef TW_MODEL_DEVICES_H
+#define TW_MODEL_DEVICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What multiprocessors of a compute capability have. */
+struct gpu_capability {
+    int number; /* 90 */
+    int l1_kb, shared_kb, block_kb;
+    int threads, blocks;
+};
+
+struct gpu {
+    const char *name, *aliases, *target;
+    int capability, multiprocessors;
+    int clock, tensor_clock, sustained; /* MHz */
+    int f64, f32, tf32, f16, i8, fp8;   /* operations a cycle and multiprocessor */
+    const char *memory;
+    int memory_gb, bandwidth; /* GB/s */
+    int l2_mb, l2[3];         /* bytes a cycle: low, middle, high */
+    const char *source;
+};
+
+enum { GPU_REGISTERS = 65536, GPU_MOST_REGISTERS = 255, GPU_SYSTEM_BYTES = 1024 };
+
+const struct gpu *gpu_at(int index); /* NULL past the last */
+/* By name or alias, in either case, or a driver's name that has the name in it. NULL: none. */
+const struct gpu *gpu_find(const char *name);
+const struct gpu_capability *gpu_capability_of(const struct gpu *g);
+
+#endif
