@@ -1,4 +1,4 @@
-// rejected: values with a hidden case: the index is the element in one case alone
+// rejected: values with a shown case: the index is the element in the first case alone
 #ifndef SIZE
 #define SIZE 4
 #endif

@@ -1,4 +1,4 @@
-// rejected: bounds at line 14: i and j up to SIZE
+// rejected: bounds at line 15: i and j up to SIZE
 #ifndef SIZE
 #define SIZE 2
 #endif

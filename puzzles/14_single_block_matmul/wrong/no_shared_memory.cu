@@ -1,4 +1,4 @@
-// rejected: global_loads at line 21: each element is read SIZE times
+// rejected: global_loads at line 22: each element is read SIZE times
 #ifndef SIZE
 #define SIZE 2
 #endif
