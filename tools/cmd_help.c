@@ -12,6 +12,7 @@ const char *const help_variables[][2] = {
     {"TILEWRIGHT_CACHE_MIB", "what it holds at most (1024)"},
     {"TILEWRIGHT_CUBLAS", "libcublas, or its folder, to compare with"},
     {"TILEWRIGHT_CUDA_DRIVER", "NVIDIA's driver library"},
+    {"TILEWRIGHT_LEARN", "file of what was learnt"},
     {"TILEWRIGHT_ONEDNN", "oneDNN, to compare with; empty: not with it"},
     {"TILEWRIGHT_PTXAS", "NVIDIA's assembler; empty: none"},
     {"TILEWRIGHT_SQLITE", "the SQLite library, for the store"},

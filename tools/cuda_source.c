@@ -11,7 +11,7 @@ enum { MOST_ARGUMENTS = 64 };
 
 struct compilation {
     const char *path;
-    const struct options *given;
+    const struct cuda_settings *settings;
     struct complaints *complaints;
     char *folder;
     char *program; /* of the compiler */
@@ -44,18 +44,22 @@ static bool make_folder(struct compilation *x)
 
 static bool find_compiler(struct compilation *x)
 {
+    enum { NVCCS = 2 };
     static const char *const names[] = {"nvcc",     "/usr/local/cuda/bin/nvcc",
                                         "clang",    "clang-20",
                                         "clang-19", "clang-18",
                                         "clang-17", "clang-16",
                                         "clang-15", "clang-14"};
-    const char *wanted = options_value(x->given, "compiler");
+    const size_t count = sizeof names / sizeof *names;
+    const char *wanted = x->settings->compiler;
     if (wanted)
         x->program = find_program(wanted);
-    for (size_t i = 0; i < sizeof names / sizeof *names && !x->program; i++)
-        if (!wanted || (strcmp(wanted, "nvcc") == 0 && strstr(names[i], "nvcc")) ||
-            (strcmp(wanted, "clang") == 0 && strstr(names[i], "clang")))
-            x->program = find_program(names[i]);
+    for (size_t i = 0; i < count && !x->program; i++) {
+        const char *name = names[(i + (x->settings->clang_first ? NVCCS : 0)) % count];
+        if (!wanted || (strcmp(wanted, "nvcc") == 0 && strstr(name, "nvcc")) ||
+            (strcmp(wanted, "clang") == 0 && strstr(name, "clang")))
+            x->program = find_program(name);
+    }
     if (!x->program) {
         if (wanted)
             complain(x->complaints, "%s: there is no such program", wanted);
@@ -105,7 +109,7 @@ static void make_command(struct compilation *x)
                                         "-O2",
                                         "-gline-tables-only",
                                         "-S"};
-    const char *sm = options_value(x->given, "sm");
+    const char *sm = x->settings->sm;
     add(x, "%s", x->program);
     if (x->is_nvcc) {
         add_list(x, nvcc, sizeof nvcc / sizeof *nvcc);
@@ -117,8 +121,8 @@ static void make_command(struct compilation *x)
         add(x, "-include");
         add(x, "%s/tilewright_cuda.h", x->folder);
     }
-    for (const struct option_use *u = NULL; (u = options_next(x->given, "compiler-arg", u));)
-        add(x, "%s", u->values[0]);
+    for (int i = 0; i < x->settings->argument_count; i++)
+        add(x, "%s", x->settings->arguments[i]);
     add(x, "-o");
     add(x, "%s/out.ptx", x->folder);
     add(x, "%s", x->path);
@@ -169,21 +173,27 @@ static int compile(struct compilation *x, char **ptx)
     make_command(x);
     int status = run_program(x->arguments, x->folder, "said.txt");
     char *said = folder_read(x->folder, "said.txt", NULL);
-    if (said)
+    if (said && !x->settings->said)
         fputs(said, stderr);
     *ptx = status == 0 ? folder_read(x->folder, "out.ptx", NULL) : NULL;
     if (*ptx)
         *ptx = with_given_name(*ptx, x->path);
-    else
+    else if (!x->settings->said)
         explain(x, said ? said : "");
-    free(said);
+    if (x->settings->said)
+        *x->settings->said = said;
+    else
+        free(said);
     return *ptx ? STATUS_OK : STATUS_USAGE;
 }
 
-int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx)
+int cuda_compile_with(const char *path, const struct cuda_settings *settings, struct complaints *c,
+                      char **ptx)
 {
-    struct compilation x = {.path = path, .given = o, .complaints = c};
+    struct compilation x = {.path = path, .settings = settings, .complaints = c};
     int status = STATUS_USAGE;
+    if (settings->said)
+        *settings->said = NULL;
     if (access(path, R_OK) != 0)
         complain(c, "cannot read `%s`: %s", path, strerror(errno));
     else if (find_compiler(&x) && make_folder(&x))
@@ -193,4 +203,16 @@ int cuda_compile(const char *path, const struct options *o, struct complaints *c
         free(x.arguments[i]);
     free(x.program);
     return status;
+}
+
+int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx)
+{
+    const char *arguments[MOST_ARGUMENTS];
+    struct cuda_settings settings = {.sm = options_value(o, "sm"),
+                                     .compiler = options_value(o, "compiler"),
+                                     .arguments = arguments};
+    for (const struct option_use *u = NULL; (u = options_next(o, "compiler-arg", u));)
+        if (settings.argument_count < MOST_ARGUMENTS)
+            arguments[settings.argument_count++] = u->values[0];
+    return cuda_compile_with(path, &settings, c, ptx);
 }

@@ -202,9 +202,7 @@ static void put(FILE *out, int count, char c)
         fputc(c, out);
 }
 
-/* "[1.0, 3.0, nan]", as a Python list; with several axes one in the other, a row a line and element
- * below element. */
-static void print_elements(FILE *out, const tw_array *a)
+void tensor_print(FILE *out, const tw_array *a)
 {
     char text[40];
     int64_t n = tensor_elements(a);
@@ -270,7 +268,7 @@ void tensor_report(const tw_array *a, const char *keep)
     if (tensor_elements(a) <= SHOWN_ELEMENTS) {
         if (a->rank > 1)
             printf("%s\n", type);
-        print_elements(stdout, a);
+        tensor_print(stdout, a);
         putchar('\n');
         return;
     }

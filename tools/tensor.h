@@ -32,6 +32,9 @@ const char *tensor_write(const tw_array *a, const char *path, char why[256]);
 
 /* The elements, row-major; "nan", "inf" and "-inf" as strings. */
 void tensor_json(struct json *j, const tw_array *a);
+/* "[1.0, 3.0, nan]", as a Python list; with several axes one in the other, a row a line and element
+ * below element. */
+void tensor_print(FILE *out, const tw_array *a);
 enum { SHOWN_ELEMENTS = 64 }; /* as many as that are printed one by one */
 /* On standard output: the elements, as a Python list, where they have several axes the type and a
  * line a row; or of more than SHOWN_ELEMENTS a line with the type, range and mean, and that

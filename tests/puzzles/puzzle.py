@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""A puzzle against its judge: the solution passes, the stub does not, every wrong answer is rejected for the reason it states, all of
+it in less than two seconds of the processor's time an answer.
+
+    puzzle.py TOOL puzzles/NN_name
+"""
+import glob
+import json
+import os
+import re
+import resource
+import sys
+import tempfile
+
+from tile_runner import call, cuda_compiler, expect, fail
+
+SECONDS, WRONG_LEAST, COLUMNS = 2, 4, 128
+REJECTED = re.compile(r"// rejected: (\w+)(?: at line (\d+))?(?: with a (hidden|shown) case)?(?:: .*)?$")
+
+
+def judge(tool, number, path, environment):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = call([tool, "learn", number, path, "--json"], env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if result.status not in (0, 1):
+        fail(f"{path}: {result}")
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    verdict = json.loads(result.out)
+    expect(verdict["passed"] == (result.status == 0), f"{path}: {result}")
+    return verdict, seconds
+
+
+def shown(verdict):
+    return {key: verdict[key] for key in ("reason", "line", "other_line", "case", "case_is", "sizes", "message", "wrong_values")}
+
+
+def check_wrong(path, verdict, wrong):
+    with open(path) as text:
+        first = text.readline().rstrip("\n")
+    stated = REJECTED.match(first)
+    if not stated:
+        wrong.append(f"{path}: it begins with '{first}', not with `// rejected: REASON [at line N] [with a hidden case]: …`")
+        return
+    reason, line, case = stated.groups()
+    if verdict["passed"]:
+        wrong.append(f"{path}: passed, and should not: {first}")
+    elif verdict["reason"] != reason or (line and int(line) not in (verdict["line"], verdict["other_line"])) \
+            or (case and verdict["case_is"] != case):
+        wrong.append(f"{path}: {first}\n    but the judge says {json.dumps(shown(verdict), indent=4)}")
+
+
+def check_text(folder):
+    with open(f"{folder}/puzzle.md") as file:
+        text = file.read()
+    expect(text.startswith("# "), f"{folder}/puzzle.md begins with no title")
+    expect(re.search(r"^## Hint$", text, re.M) and re.search(r"^## Solution$", text, re.M), f"{folder}/puzzle.md: `## Hint`, `## Solution`")
+    expect("```" in text, f"{folder}/puzzle.md has no diagram")
+    for number, line in enumerate(text.split("\n"), 1):
+        expect(len(line) <= COLUMNS, f"{folder}/puzzle.md:{number}: {len(line)} columns")
+        expect(not line.startswith("## ") or line in ("## Hint", "## Solution"), f"{folder}/puzzle.md:{number}: {line}")
+
+
+def main():
+    tool, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+    number = os.path.basename(folder)[:2]
+    wrong = []
+    check_text(folder)
+    with tempfile.TemporaryDirectory() as own:
+        environment = {**os.environ, "TILEWRIGHT_LEARN": f"{own}/progress"}
+        slow = os.environ.get("TW_SLOW")  # an instrumented build
+        for ending in "tile", "cu":
+            answers = glob.glob(f"{folder}/wrong/*.{ending}")
+            if ending == "cu" and not os.path.exists(f"{folder}/solution.cu"):
+                expect(not answers, f"{folder} has wrong answers in CUDA C, and no solution")
+                continue
+            if ending == "cu" and not cuda_compiler():
+                print("no compiler of CUDA C here: the .cu files are left out")
+                continue
+            expect(ending == "cu" or len(answers) >= WRONG_LEAST, f"{folder} has {len(answers)} wrong answers, and needs {WRONG_LEAST}")
+            for path in [f"{folder}/solution.{ending}", f"{folder}/stub.{ending}", *sorted(answers)]:
+                verdict, seconds = judge(tool, number, path, environment)
+                if seconds > SECONDS and not slow:
+                    wrong.append(f"{path}: judged in {seconds:.1f} s")
+                if path.startswith(f"{folder}/solution."):
+                    if not verdict["passed"]:
+                        wrong.append(f"{path}: {json.dumps(shown(verdict), indent=4)}")
+                elif path.startswith(f"{folder}/stub."):
+                    if verdict["passed"] or not verdict["is_stub"] or verdict["reason"] in ("compile", "signature"):
+                        wrong.append(f"{path}: the stub {json.dumps(shown(verdict), indent=4)}")
+                else:
+                    check_wrong(path, verdict, wrong)
+    if wrong:
+        fail("\n".join(wrong))
+
+
+main()

@@ -1,0 +1,351 @@
+/* learn: puzzles, and a judge for answers to them. */
+#include "commands.h"
+#include "learn_file.h"
+#include "learn_progress.h"
+#include "learn_report.h"
+#include "target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct learn {
+    const struct command *self;
+    const struct options *given;
+    struct puzzles all;
+    struct learnt learnt;
+    bool to_json;
+};
+
+/* --- the list --- */
+
+static const char *mark_of(const struct step *s)
+{
+    return s->passed ? "passed" : s->tries ? "begun" : "";
+}
+
+static int list_puzzles(struct learn *l)
+{
+    struct json j = {.out = stdout};
+    int passed = 0;
+    if (l->to_json)
+        json_open(&j, '[');
+    for (int i = 0; i < l->all.count; i++) {
+        const struct puzzle *p = &l->all.list[i];
+        const struct step *s = learnt_step(&l->learnt, p->folder);
+        passed += s->passed;
+        if (!l->to_json) {
+            printf("%3d  %-6s  %s\n", p->number, mark_of(s), p->title);
+            continue;
+        }
+        json_open(&j, '{');
+        json_put_integer(&j, "puzzle", p->number);
+        json_put_text(&j, "name", p->name);
+        json_put_text(&j, "title", p->title);
+        json_put_bool(&j, "cuda", p->stub[LANGUAGE_CUDA] != NULL);
+        json_put_bool(&j, "passed", s->passed);
+        json_put_integer(&j, "tries", s->tries);
+        json_put_integer(&j, "hints", p->hint_count);
+        json_put_integer(&j, "hints_given", s->hints);
+        json_put_bool(&j, "solution_shown", s->solution);
+        json_close(&j, '}');
+    }
+    if (l->to_json) {
+        json_close(&j, ']');
+        json_end(&j);
+        return STATUS_OK;
+    }
+    printf(
+        "\n%d of %d passed. `tilewright learn N` begins puzzle N, or judges your answer to it.\n",
+        passed, l->all.count);
+    return STATUS_OK;
+}
+
+/* --- texts --- */
+
+static void print_statement(const struct puzzle *p)
+{
+    printf("Puzzle %d. %s\n\n%s\n", p->number, p->title, p->statement);
+}
+
+/* The next hint, or the one that is asked for. */
+static int show_hint(struct learn *l, const struct puzzle *p)
+{
+    struct step *s = learnt_step(&l->learnt, p->folder);
+    int64_t number = s->hints + 1;
+    bool asked = l->given->word_count > 1;
+    if (asked &&
+        (!parse_integer(l->given->words[1], &number) || number < 1 || number > p->hint_count))
+        return usage_error(NULL, l->self, "--hint %s: puzzle %d has hints 1 to %d",
+                           l->given->words[1], p->number, p->hint_count);
+    if (!p->hint_count) {
+        printf("Puzzle %d has no hints.\n", p->number);
+        return STATUS_OK;
+    }
+    bool was_last = number > p->hint_count;
+    if (was_last)
+        number = p->hint_count;
+    printf("Hint %d of %d%s\n\n%s", (int)number, p->hint_count, was_last ? ", the last, again" : "",
+           p->hints[number - 1]);
+    if (number > s->hints) {
+        s->hints = (int)number;
+        learnt_write(&l->learnt);
+    }
+    return STATUS_OK;
+}
+
+static int show_solution(struct learn *l, const struct puzzle *p)
+{
+    enum language language =
+        options_has(l->given, "cuda") && p->answer[LANGUAGE_CUDA] ? LANGUAGE_CUDA : LANGUAGE_TILE;
+    printf("%s\n%s", p->answer[language], p->solution ? p->solution : "");
+    struct step *s = learnt_step(&l->learnt, p->folder);
+    if (!s->solution) {
+        s->solution = true;
+        learnt_write(&l->learnt);
+    }
+    return STATUS_OK;
+}
+
+/* --- judging --- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The file of the puzzle in the folder; of .tile and .cu the one that is there. */
+static char *path_in_folder(const struct learn *l, const struct puzzle *p, enum language *language)
+{
+    const char *folder = options_value(l->given, "folder");
+    char *paths[LANGUAGES];
+    for (int i = 0; i < LANGUAGES; i++)
+        paths[i] =
+            need_text("%s%s%s%s", folder ? folder : "",
+                      folder && !ends_with(folder, "/") ? "/" : "", p->folder, language_endings[i]);
+    bool only_cuda =
+        access(paths[LANGUAGE_TILE], F_OK) != 0 && access(paths[LANGUAGE_CUDA], F_OK) == 0;
+    *language = options_has(l->given, "cuda") || only_cuda ? LANGUAGE_CUDA : LANGUAGE_TILE;
+    free(paths[1 - *language]);
+    return paths[*language];
+}
+
+/* Writes the stub where there is no file. STATUS_OK, or a status after a message. */
+static int begin_file(const struct puzzle *p, enum language language, const char *path,
+                      bool *written)
+{
+    enum file_written done = file_write_new(path, p->stub[language]);
+    *written = done == FILE_WRITTEN;
+    if (done != FILE_FAILED)
+        return STATUS_OK;
+    complain(NULL, "%s cannot be written: %s", path, strerror(errno));
+    return STATUS_USAGE;
+}
+
+static int read_answer(const char *path, char **text)
+{
+    size_t length;
+    *text = read_whole_file(path, &length);
+    if (!*text) {
+        complain(NULL, "cannot read `%s`: %s", path, strerror(errno));
+        return STATUS_USAGE;
+    }
+    if (strlen(*text) == length)
+        return STATUS_OK;
+    complain(NULL, "%s is no program: it holds bytes that are no text", path);
+    return STATUS_USAGE;
+}
+
+static const struct puzzle *next_puzzle(struct learn *l, const struct puzzle *p)
+{
+    for (int i = 0; i < l->all.count; i++)
+        if (l->all.list[i].number > p->number &&
+            !learnt_step(&l->learnt, l->all.list[i].folder)->passed)
+            return &l->all.list[i];
+    return NULL;
+}
+
+static void keep_result(struct learn *l, const struct puzzle *p, const struct judgement *x)
+{
+    struct step *s = learnt_step(&l->learnt, p->folder);
+    s->passed = s->passed || x->passed;
+    s->tries += !x->is_stub;
+    learnt_write(&l->learnt);
+}
+
+static int judge_answer(struct learn *l, const struct puzzle *p, enum language language,
+                        const char *path, bool written)
+{
+    struct judgement x;
+    char *text;
+    int status = read_answer(path, &text);
+    if (status == STATUS_OK) {
+        struct judge_options o = {.puzzle = p,
+                                  .language = language,
+                                  .path = path,
+                                  .text = text,
+                                  .compiler = options_value(l->given, "compiler"),
+                                  .colour = !l->to_json && on_terminal(stdout)};
+        status = judge(&o, &x);
+        if (status == STATUS_OK) {
+            keep_result(l, p, &x);
+            const struct step *s = learnt_step(&l->learnt, p->folder);
+            int left = p->hint_count - s->hints;
+            struct report_of r = {p, next_puzzle(l, p), path, language, written, left};
+            if (l->to_json)
+                report_judgement_json(&r, &x, stdout);
+            else
+                report_judgement(&r, &x, stdout);
+            status = x.passed ? STATUS_OK : STATUS_FAILED;
+        }
+        judgement_free(&x);
+    }
+    free(text);
+    return status;
+}
+
+static int learn_puzzle(struct learn *l, const struct puzzle *p)
+{
+    enum language language;
+    bool written = false;
+    int status = STATUS_OK;
+    char *path;
+    if (l->given->word_count > 1) {
+        path = need_text("%s", l->given->words[1]);
+        language = ends_with(path, language_endings[LANGUAGE_CUDA]) ? LANGUAGE_CUDA : LANGUAGE_TILE;
+    } else {
+        path = path_in_folder(l, p, &language);
+    }
+    if (!p->stub[language])
+        status =
+            usage_error(NULL, l->self, "puzzle %d is about tiles, and not for CUDA C", p->number);
+    else if (l->given->word_count < 2)
+        status = begin_file(p, language, path, &written);
+    if (status == STATUS_OK && !l->to_json && (written || options_has(l->given, "text")))
+        print_statement(p);
+    if (status == STATUS_OK && !l->to_json && written)
+        printf("Your file: %s. `tilewright learn %d` judges it; this is the judge on it as it is:\n"
+               "\n",
+               path, p->number);
+    if (status == STATUS_OK)
+        status = judge_answer(l, p, language, path, written);
+    free(path);
+    return status;
+}
+
+/* --- the command --- */
+
+static int forget(struct learn *l, const struct puzzle *p)
+{
+    learnt_forget(&l->learnt, p ? p->folder : NULL);
+    return learnt_write(&l->learnt) ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Options that do not go together, and words that are too many. */
+static int check_options(const struct learn *l)
+{
+    static const char *const modes[] = {"hint", "solution", "reset", NULL};
+    const struct options *o = l->given;
+    const char *mode = options_any(o, modes);
+    for (int i = 0; mode && modes[i]; i++)
+        if (strcmp(modes[i], mode) != 0 && options_has(o, modes[i]))
+            return usage_error(NULL, l->self, "takes --%s or --%s", mode, modes[i]);
+    bool numbered = mode && strcmp(mode, "hint") == 0;
+    if (mode && l->to_json)
+        return usage_error(NULL, l->self, "--json is for the list and for judgements");
+    if (o->word_count > (mode && !numbered ? 1 : 2))
+        return usage_error(NULL, l->self, "too many words: '%s'", o->words[o->word_count - 1]);
+    if (!o->word_count && mode && strcmp(mode, "reset") != 0)
+        return usage_error(NULL, l->self, "--%s: of which puzzle?", mode);
+    if (o->word_count > 1 && options_has(o, "folder"))
+        return usage_error(NULL, l->self,
+                           "--folder is for the puzzle's own file, and FILE is given");
+    return STATUS_OK;
+}
+
+static int no_puzzle(const struct learn *l, const char *word)
+{
+    const char *near = puzzles_near(&l->all, word);
+    return usage_error(NULL, l->self, "there is no puzzle '%s'%s%s%s", word,
+                       near ? "; did you mean '" : "; `tilewright learn` lists them",
+                       near ? near : "", near ? "'?" : "");
+}
+
+static int do_what_is_asked(struct learn *l)
+{
+    const struct options *o = l->given;
+    const struct puzzle *p = NULL;
+    int status = check_options(l);
+    if (status != STATUS_OK)
+        return status;
+    if (o->word_count) {
+        p = puzzles_find(&l->all, o->words[0]);
+        if (!p)
+            return no_puzzle(l, o->words[0]);
+    }
+    if (options_has(o, "reset"))
+        return forget(l, p);
+    if (!p)
+        return list_puzzles(l);
+    if (options_has(o, "hint"))
+        return show_hint(l, p);
+    if (options_has(o, "solution"))
+        return show_solution(l, p);
+    return learn_puzzle(l, p);
+}
+
+static int learn_run(const struct command *self, const struct options *given)
+{
+    struct learn l = {.self = self, .given = given, .to_json = options_has(given, "json")};
+    puzzles_load(&l.all);
+    learnt_read(&l.learnt);
+    int status = do_what_is_asked(&l);
+    learnt_free(&l.learnt);
+    puzzles_free(&l.all);
+    return status;
+}
+
+static const struct option_spec learn_options[] = {
+    {.name = "hint", .help = "the next hint; --hint 2: the second"},
+    {.name = "solution", .help = "our answer, explained"},
+    {.name = "text", .help = "the puzzle's text once more"},
+    {.name = "cuda", .help = "in CUDA C (NAME.cu), where clang or nvcc is installed"},
+    {.name = "folder",
+     .values = 1,
+     .value = "FOLDER",
+     .help = "where the puzzles' files are (default: here)"},
+    {.name = "compiler",
+     .values = 1,
+     .value = "PROGRAM",
+     .help = "CUDA: clang or nvcc (default: clang where it is, else nvcc)"},
+    {.name = "reset", .help = "forget what was passed, of one puzzle or all; files stay"},
+    OPTION_JSON,
+    OPTION_END,
+};
+
+const struct command command_learn = {
+    .name = "learn",
+    .arguments = "[PUZZLE [FILE]] [OPTIONS]",
+    .summary = "puzzles, from the first thread to attention, with a judge",
+    .about =
+        "Without PUZZLE, a number or name: the list of puzzles, with what you have passed.\n"
+        "The first `learn 3` prints puzzle 3 and writes a file to begin from, 03_guards.tile; from "
+        "then\n"
+        "on it judges that file, or FILE. Your file is never written over.\n"
+        "The judge runs it on the CPU engine and in the simulator, on sizes that you see and sizes "
+        "that\n"
+        "you do not, in several orders of warps. Right values do not suffice: races, accesses "
+        "outside of\n"
+        "arrays, memory read that nobody wrote and needless traffic are rejected, with the line.\n"
+        "Progress is kept in $TILEWRIGHT_LEARN, else in tilewright/learn in $XDG_DATA_HOME or\n"
+        "~/.local/share. No GPU is needed. Status 1: not passed.",
+    .options = learn_options,
+    .examples = "  tilewright learn\n"
+                "  tilewright learn 1\n"
+                "  tilewright learn 1 --hint\n"
+                "  tilewright learn 14 mine/matmul.tile\n"
+                "  tilewright learn 14 --solution\n",
+    .run = learn_run,
+};

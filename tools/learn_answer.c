@@ -1,0 +1,266 @@
+/* Of both languages what they share, and .tile files; CUDA C is in learn_cuda.c. */
+#include "learn_answer.h"
+#include "learn_cuda.h"
+#include "learn_formula.h"
+#include "target.h"
+#include "toolchain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The target whose program is simulated: the least, which every later one runs. */
+static const char gpu_target[] = "sm_80";
+
+void answer_begin(struct answer *a, enum language language, const char *path, char *text,
+                  tw_context *ctx)
+{
+    *a = (struct answer){.language = language, .text = text, .ctx = ctx, .embedded = !path};
+    a->path = path ? need_text("%s", path) : need_text("solution%s", language_endings[language]);
+}
+
+static void forget_case(struct answer *a)
+{
+    tw_launch_free(a->launch);
+    tw_launch_free(a->gpu_launch);
+    a->launch = a->gpu_launch = NULL;
+    free(a->arguments);
+    free(a->values);
+    a->arguments = NULL;
+    a->values = NULL;
+}
+
+void answer_end(struct answer *a)
+{
+    forget_case(a);
+    for (int i = 0; i < a->program_count; i++) {
+        tw_ptx_free(a->programs[i].ptx);
+        free(a->programs[i].defines);
+    }
+    free(a->programs);
+    if (a->module)
+        tw_module_free(a->module);
+    folder_remove(a->folder);
+    free(a->path);
+    free(a->text);
+    *a = (struct answer){0};
+}
+
+bool answer_open(struct answer *a, const char *kernel, struct problems *problems)
+{
+    tw_status s = tw_module_from_text(a->ctx, a->path, a->text, strlen(a->text), &a->module);
+    if (s == TW_OK) {
+        a->kernel =
+            kernel ? tw_module_kernel(a->module, kernel) : tw_module_kernel_at(a->module, 0);
+        s = a->kernel ? tw_kernel_for_target(a->kernel, gpu_target, &a->gpu_kernel) : TW_NOT_FOUND;
+    }
+    if (s != TW_OK)
+        problems_take_messages(problems, a->ctx, s);
+    return s == TW_OK;
+}
+
+/* --- the signature --- */
+
+static bool has_tuned(tw_kernel *k, const char *name)
+{
+    tw_tune t;
+    for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++)
+        if (strcmp(t.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "const f32 *a" */
+static char *param_text(const tw_param *p)
+{
+    return need_text("%s%s %s%s",
+                     p->is_static  ? "static "
+                     : p->is_const ? "const "
+                                   : "",
+                     p->type_name ? p->type_name : tw_dtype_name(p->dtype),
+                     p->is_pointer ? "*" : "", p->name);
+}
+
+static bool same_params(const struct answer *a, tw_kernel *other, struct problems *problems)
+{
+    tw_param mine, theirs;
+    int count = tw_kernel_param_count(other);
+    if (tw_kernel_param_count(a->kernel) != count) {
+        problems_add(problems, REASON_SIGNATURE,
+                     need_text("error: `%s` has %d parameters here, and %d in the stub\n",
+                               tw_kernel_name(other), tw_kernel_param_count(a->kernel), count));
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        tw_kernel_param(a->kernel, i, &mine);
+        tw_kernel_param(other, i, &theirs);
+        char *here = param_text(&mine), *there = param_text(&theirs);
+        bool same = strcmp(here, there) == 0;
+        if (!same)
+            problems_add(problems, REASON_SIGNATURE,
+                         need_text("error: parameter %d of `%s` is `%s` here, and `%s` in the "
+                                   "stub\n",
+                                   i + 1, tw_kernel_name(other), here, there));
+        free(here);
+        free(there);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *cases,
+                 struct problems *problems)
+{
+    tw_tune t;
+    if (!same_params(a, other, problems))
+        return false;
+    for (int i = 0; tw_kernel_tune(other, i, &t) == TW_OK; i++)
+        if (cases_bind(cases, t.name) && !has_tuned(a->kernel, t.name)) {
+            problems_add(problems, REASON_SIGNATURE,
+                         need_text("error: `tune %s` is gone, or the kernel does not use it: the "
+                                   "judge runs it with other values of it\n",
+                                   t.name));
+            return false;
+        }
+    return true;
+}
+
+/* --- a case --- */
+
+/* Sizes, tuned values and types as the solution's launch has them. */
+static tw_status take_sizes(const struct case_at_hand *c, tw_kernel *k, tw_launch *l)
+{
+    tw_status s = TW_OK;
+    tw_param p;
+    tw_tune t;
+    tw_type type;
+    tw_scalar v;
+    for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK)
+            s = tw_launch_set(l, p.name, v);
+    for (int i = 0; s == TW_OK && tw_kernel_tune(k, i, &t) == TW_OK; i++)
+        if (cases_bind(c->cases, t.name) && tw_launch_value(c->launch, t.name, &v) == TW_OK)
+            s = tw_launch_tune(l, t.name, v);
+    for (int i = 0; s == TW_OK && tw_kernel_type(k, i, &type) == TW_OK; i++) {
+        const char *given = case_value(c->at, type.name);
+        if (given)
+            s = tw_launch_type(l, type.name, tw_dtype_from_name(given));
+    }
+    return s;
+}
+
+static tw_launch *new_launch(struct answer *a, const struct case_at_hand *c, tw_kernel *k,
+                             struct problems *problems)
+{
+    tw_launch *l = NULL;
+    tw_status s = tw_launch_new(k, &l);
+    if (s == TW_OK)
+        s = take_sizes(c, k, l);
+    if (s == TW_OK)
+        s = case_arrays_give(&c->arrays, l);
+    if (s == TW_OK)
+        s = tw_launch_prepare(l);
+    if (s != TW_OK)
+        problems_take_messages(problems, a->ctx, s);
+    return l;
+}
+
+int answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems)
+{
+    forget_case(a);
+    if (a->language == LANGUAGE_CUDA)
+        return cuda_answer_take(a, c, problems);
+    a->launch = new_launch(a, c, a->kernel, problems);
+    if (!problems->count)
+        a->gpu_launch = new_launch(a, c, a->gpu_kernel, problems);
+    return STATUS_OK;
+}
+
+bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
+                struct problems *problems)
+{
+    tw_sim_options options = {
+        .watch = how->watch, .seed = how->seed, .late = how->late, .step_limit = how->step_limit};
+    tw_status s = how->on_cpu ? tw_launch_run(a->launch)
+                  : a->language == LANGUAGE_CUDA
+                      ? tw_ptx_simulate(a->program->ptx, &a->ptx_launch, &options, result)
+                      : tw_launch_simulate(a->gpu_launch, &options, result);
+    if (how->on_cpu) {
+        if (s != TW_OK)
+            problems_take_messages(problems, a->ctx, s);
+        return s == TW_OK;
+    }
+    bool by_thread = a->language == LANGUAGE_CUDA || tw_kernel_thread_level(a->kernel);
+    if (s == TW_OK || s == TW_FAULT)
+        problems_take_simulated(problems, result, by_thread);
+    if (s != TW_OK && (s != TW_FAULT || !result->failures))
+        problems_take_messages(problems, a->ctx, s);
+    return (s == TW_OK || s == TW_FAULT) && !result->ended;
+}
+
+bool answer_launch(struct answer *a, int64_t *blocks, int *threads)
+{
+    tw_estimate e;
+    bool known = tw_launch_estimate(a->gpu_launch, 0, &e) == TW_OK;
+    *blocks = known ? e.blocks : 0;
+    *threads = known ? e.threads : 0;
+    return known;
+}
+
+/* --- sizes --- */
+
+static void append_size(char **text, const char *name, const char *value)
+{
+    append_text(text, "%s%s = %s", *text ? ", " : "", name, value);
+}
+
+char *case_sizes(const struct case_at_hand *c)
+{
+    char *text = NULL, number[64];
+    tw_param p;
+    tw_tune t;
+    tw_type type;
+    tw_scalar v;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
+        if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK) {
+            format_scalar(number, sizeof number, v);
+            append_size(&text, p.name, number);
+        }
+    for (int i = 0; tw_kernel_tune(c->kernel, i, &t) == TW_OK; i++)
+        if (cases_bind(c->cases, t.name) && tw_launch_value(c->launch, t.name, &v) == TW_OK) {
+            format_scalar(number, sizeof number, v);
+            append_size(&text, t.name, number);
+        }
+    for (int i = 0; tw_kernel_type(c->kernel, i, &type) == TW_OK; i++)
+        if (case_value(c->at, type.name))
+            append_size(&text, type.name, case_value(c->at, type.name));
+    return text ? text : need_text("%s", "");
+}
+
+struct formula_of_case {
+    const struct case_at_hand *at;
+    double solution;
+};
+
+static bool name_value(void *user, const char *name, double *out)
+{
+    const struct formula_of_case *f = user;
+    tw_scalar v;
+    if (strcmp(name, "solution") == 0) {
+        *out = f->solution;
+        return f->solution >= 0;
+    }
+    if (tw_launch_value(f->at->launch, name, &v) != TW_OK)
+        return false;
+    *out = v.is_float ? v.f : (double)v.i;
+    return true;
+}
+
+const char *case_formula(const struct case_at_hand *c, const char *text, double solution,
+                         double *out)
+{
+    struct formula_of_case f = {c, solution};
+    struct formula_names names = {name_value, &f};
+    const char *wrong = formula_value(&text, &names, out);
+    return !wrong && *text ? "there is something behind the expression" : wrong;
+}

@@ -1,0 +1,80 @@
+/* A program that answers a puzzle, a learner's or ours: opened, held against the stub's signature,
+ * run on a case. */
+#ifndef TW_LEARN_ANSWER_H
+#define TW_LEARN_ANSWER_H
+
+#include "learn_arrays.h"
+#include "learn_problems.h"
+#include "learn_puzzle.h"
+
+struct cuda_program {
+    char *defines; /* "-DSIZE=4 -DTPB=3": what it was compiled with */
+    tw_ptx *ptx;
+    const char *kernel;
+};
+
+struct answer {
+    enum language language;
+    char *path, *text; /* as messages call it; what is in it */
+    tw_context *ctx;   /* not its own */
+    /* .tile */
+    tw_module *module;
+    tw_kernel *kernel, *gpu_kernel;
+    tw_launch *launch, *gpu_launch; /* for the case at hand */
+    /* CUDA C */
+    const char *compiler; /* NULL: the one that is found */
+    bool embedded;        /* it is in no file of the user's */
+    char *folder;         /* where the text had to be written to; NULL: nowhere */
+    struct cuda_program *programs;
+    int program_count;
+    const struct cuda_program *program; /* for the case at hand, as what follows */
+    tw_ptx_argument *arguments;
+    uint64_t *values;
+    tw_ptx_launch ptx_launch;
+};
+
+/* A case, with sizes and arrays as the solution's kernel has them. */
+struct case_at_hand {
+    const struct cases *cases;
+    const struct puzzle_case *at;
+    tw_kernel *kernel; /* of solution.tile */
+    tw_launch *launch; /* prepared */
+    struct case_arrays arrays;
+};
+
+/* How it is run. On the CPU engine (.tile), or simulated. */
+struct answer_run {
+    bool on_cpu;
+    unsigned watch;
+    uint64_t seed;
+    bool late;
+    int64_t step_limit;
+};
+
+/* Takes the text; path is where it is, NULL: it is ours. */
+void answer_begin(struct answer *a, enum language language, const char *path, char *text,
+                  tw_context *ctx);
+void answer_end(struct answer *a);
+/* Compiles a .tile file and finds the kernel of that name (NULL: its first). false: with
+ * problems. */
+bool answer_open(struct answer *a, const char *kernel, struct problems *problems);
+/* Whether a .tile file's kernel has the other's parameters, and the tuned values of cases. */
+bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *cases,
+                 struct problems *problems);
+/* Gives it sizes and arrays, and compiles it for them. STATUS_OK, with problems or without;
+ * STATUS_USAGE after a message: there is no compiler. */
+int answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems);
+/* Whether it came to its end, with problems or without. result: of a simulation, valid until the
+ * next. */
+bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
+                struct problems *problems);
+/* Blocks of the grid and threads of a block of a .tile kernel. */
+bool answer_launch(struct answer *a, int64_t *blocks, int *threads);
+
+/* "n = 67, TPB = 32": the sizes, tuned values and types that cases give. The caller frees. */
+char *case_sizes(const struct case_at_hand *c);
+/* The value of an expression over those; NULL or what is wrong. `solution`: of that name. */
+const char *case_formula(const struct case_at_hand *c, const char *text, double solution,
+                         double *out);
+
+#endif

@@ -1,0 +1,161 @@
+#include "learn_cases.h"
+#include "tool.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *skip_blanks(const char *at)
+{
+    while (isblank((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* The word at *at, which moves behind it and the blanks there. The caller frees. */
+static char *next_word(const char **at)
+{
+    const char *from = skip_blanks(*at);
+    size_t length = strcspn(from, " \t");
+    *at = skip_blanks(from + length);
+    return need_text("%.*s", (int)length, from);
+}
+
+static const char *read_case(struct cases *c, const char *at, bool shown)
+{
+    c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
+    struct puzzle_case *x = &c->list[c->count++];
+    *x = (struct puzzle_case){.shown = shown};
+    while (*at) {
+        char *word = next_word(&at), *equals = strchr(word, '=');
+        if (!equals || equals == word || !equals[1]) {
+            free(word);
+            return "a case is NAME=VALUE, with blanks between several and none in them";
+        }
+        *equals = '\0';
+        x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
+        x->list[x->count++] = (struct binding){.name = word, .text = need_text("%s", equals + 1)};
+    }
+    return NULL;
+}
+
+/* What stands in quotes; the caller frees. */
+static char *quoted(const char *at)
+{
+    const char *from = strchr(at, '"');
+    from = from ? from + 1 : "";
+    return need_text("%.*s", (int)strcspn(from, "\""), from);
+}
+
+/* global_sectors <= 2 * solution "why" */
+static const char *read_limit(struct cases *c, const char *at)
+{
+    char *counter = next_word(&at), *relation = next_word(&at);
+    bool at_least = strcmp(relation, ">=") == 0, at_most = strcmp(relation, "<=") == 0;
+    free(relation);
+    size_t formula = strcspn(at, "\"");
+    c->limits = need_more_memory(c->limits, (size_t)(c->limit_count + 1) * sizeof *c->limits);
+    c->limits[c->limit_count++] =
+        (struct counter_limit){.counter = counter,
+                               .at_least = at_least,
+                               .formula = need_text("%.*s", (int)formula, at),
+                               .why = quoted(at)};
+    if ((!at_least && !at_most) || !formula)
+        return "a limit is COUNTER <= EXPRESSION, or >=, and what is said in quotes";
+    return NULL;
+}
+
+/* pipeline "by hand here" */
+static const char *read_without(struct cases *c, const char *at)
+{
+    c->without = need_more_memory(c->without, (size_t)(c->without_count + 1) * sizeof *c->without);
+    struct forbidden *f = &c->without[c->without_count++];
+    f->word = next_word(&at);
+    f->why = quoted(at);
+    return *f->word && *f->why ? NULL : "it is `without WORD`, and what is said in quotes";
+}
+
+static const char *read_line(struct cases *c, const char *line)
+{
+    const char *at = line, *wrong = NULL;
+    char *word = next_word(&at);
+    if (strcmp(word, "shown") == 0 || strcmp(word, "hidden") == 0)
+        wrong = read_case(c, at, word[0] == 's');
+    else if (strcmp(word, "limit") == 0)
+        wrong = read_limit(c, at);
+    else if (strcmp(word, "grid") == 0 && !c->grid)
+        c->grid = need_text("%s", at);
+    else if (strcmp(word, "block") == 0 && !c->block)
+        c->block = need_text("%s", at);
+    else if (strcmp(word, "launch") == 0 && strcmp(at, "free") == 0)
+        c->launch_free = true;
+    else if (strcmp(word, "same") == 0 && !*at)
+        c->same = true;
+    else if (strcmp(word, "without") == 0)
+        wrong = read_without(c, at);
+    else
+        wrong = "expected shown, hidden, limit, without, same, launch free, or once grid and block";
+    free(word);
+    return wrong;
+}
+
+char *cases_read(struct cases *c, const char *text)
+{
+    *c = (struct cases){0};
+    for (int number = 1; *text; number++) {
+        size_t length = strcspn(text, "\n"), used = strcspn(text, "#\n");
+        while (used && isspace((unsigned char)text[used - 1]))
+            used--;
+        char *line = need_text("%.*s", (int)used, text);
+        const char *wrong = *skip_blanks(line) ? read_line(c, line) : NULL;
+        free(line);
+        if (wrong)
+            return need_text("line %d: %s", number, wrong);
+        text += length + (text[length] == '\n');
+    }
+    if (!c->count || !c->list[0].shown)
+        return need_text("it begins with no shown case");
+    return NULL;
+}
+
+void cases_free(struct cases *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        for (int b = 0; b < c->list[i].count; b++) {
+            free(c->list[i].list[b].name);
+            free(c->list[i].list[b].text);
+        }
+        free(c->list[i].list);
+    }
+    for (int i = 0; i < c->limit_count; i++) {
+        free(c->limits[i].counter);
+        free(c->limits[i].formula);
+        free(c->limits[i].why);
+    }
+    for (int i = 0; i < c->without_count; i++) {
+        free(c->without[i].word);
+        free(c->without[i].why);
+    }
+    free(c->list);
+    free(c->limits);
+    free(c->without);
+    free(c->grid);
+    free(c->block);
+    *c = (struct cases){0};
+}
+
+const char *case_value(const struct puzzle_case *c, const char *name)
+{
+    for (int i = 0; i < c->count; i++)
+        if (strcmp(c->list[i].name, name) == 0)
+            return c->list[i].text;
+    return NULL;
+}
+
+bool cases_bind(const struct cases *c, const char *name)
+{
+    for (int i = 0; i < c->count; i++)
+        if (case_value(&c->list[i], name))
+            return true;
+    return false;
+}

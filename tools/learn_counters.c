@@ -1,0 +1,58 @@
+#include "learn_counters.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The number behind "name": between two places; false: it is not there. */
+static bool number_of(const char *from, const char *to, const char *name, int64_t *out)
+{
+    char *key = need_text("\"%s\": ", name);
+    const char *at = strstr(from, key);
+    bool found = at && at < to;
+    if (found)
+        *out = strtoll(at + strlen(key), NULL, 10);
+    free(key);
+    return found;
+}
+
+static const char *lines_of(const char *json)
+{
+    const char *lines = strstr(json, "\"lines\": [");
+    return lines ? lines : json + strlen(json);
+}
+
+/* Kinds of instructions are listed only where there were some. */
+static bool is_kind(const char *name)
+{
+    static const char *const kinds[] = {"f64",     "f32",     "f16",     "integer", "bits",
+                                        "compare", "convert", "move",    "shared",  "global",
+                                        "local",   "const",   "generic", "atomic",  "async",
+                                        "barrier", "lanes",   "control", "matrix",  "other"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+bool counter_total(const char *json, const char *name, int64_t *out)
+{
+    name = strcmp(name, "barriers") == 0 ? "barrier" : name;
+    *out = 0;
+    return number_of(json, lines_of(json), name, out) || is_kind(name);
+}
+
+int counter_line(const char *json, const char *name)
+{
+    int64_t most = 0, line = 0;
+    for (const char *at = strchr(lines_of(json), '{'); at; at = strchr(at + 1, '{')) {
+        const char *end = at + strcspn(at, "}");
+        int64_t value = 0, number = 0;
+        if (number_of(at, end, name, &value) && value > most &&
+            number_of(at, end, "line", &number)) {
+            most = value;
+            line = number;
+        }
+    }
+    return (int)line;
+}

@@ -1,0 +1,13 @@
+/* The simulator's counters, out of their JSON. */
+#ifndef TW_LEARN_COUNTERS_H
+#define TW_LEARN_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In all; "barriers" and the other kinds of instructions too. false: there is no such counter. */
+bool counter_total(const char *json, const char *name, int64_t *out);
+/* The line of the program to which most of it goes; 0: that is not known. */
+int counter_line(const char *json, const char *name);
+
+#endif

@@ -1,0 +1,11 @@
+/* The learner's files: written once, and never over one that is there. */
+#ifndef TW_LEARN_FILE_H
+#define TW_LEARN_FILE_H
+
+#include <stdbool.h>
+
+enum file_written { FILE_WRITTEN, FILE_WAS_THERE, FILE_FAILED };
+/* Writes the text whole, or nothing; FILE_FAILED: errno says why. */
+enum file_written file_write_new(const char *path, const char *text);
+
+#endif

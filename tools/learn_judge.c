@@ -1,0 +1,586 @@
+#include "learn_judge.h"
+#include "learn_counters.h"
+#include "target.h"
+#include "tensor.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* What memory holds that nobody has written. As f32 these are 0, 195.3, -195.3 and NaN, whole numbers
+ * are large ones: a sum, a maximum or a minimum that begins with them shows in one of them. */
+enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
+/* A run: at most so long, and so many instructions for each of the solution's. */
+enum { RUN_SECONDS = 1, STEPS_EACH = 100, STEPS_LEAST = 200000 };
+
+struct judge {
+    const struct judge_options *given;
+    struct judgement *out;
+    struct cases cases;
+    tw_context *ctx;
+    struct answer reference; /* solution.tile: sizes, and what is expected */
+    struct answer solution;  /* in the answer's language: counters */
+    struct answer answer;
+    struct case_at_hand at;
+    char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
+    char *counted_answer; /* and of the answer */
+    int64_t step_limit;
+    double until; /* when the run is to end, in seconds of the processor's time; 0: never */
+    bool printing;
+    unsigned char **first; /* what outputs were after the first simulated run that was filled so */
+};
+
+/* --- the context --- */
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Of the processor's time, so that a busy machine does not make an answer wrong. */
+static bool is_over(void *user)
+{
+    const struct judge *j = user;
+    return j->until > 0 && processor_seconds() > j->until;
+}
+
+static void take_printed(void *user, const char *text, size_t length)
+{
+    enum { MOST = 4000 };
+    struct judge *j = user;
+    if (j->printing && (!j->out->printed || strlen(j->out->printed) < MOST))
+        append_text(&j->out->printed, "%.*s", (int)length, text);
+}
+
+/* --- the answer before it runs --- */
+
+/* Comments and texts in quotes as blanks. */
+static char *bare_text(const char *text)
+{
+    char *bare = need_text("%s", text);
+    for (char *at = bare; *at;) {
+        char *end = at;
+        if (strncmp(at, "//", 2) == 0)
+            end += strcspn(at, "\n");
+        else if (strncmp(at, "/*", 2) == 0)
+            end = strstr(at + 2, "*/") ? strstr(at + 2, "*/") + 2 : at + strlen(at);
+        else if (*at == '"')
+            end += 1 + strcspn(at + 1, "\"\n");
+        for (; at < end; at++)
+            if (*at != '\n')
+                *at = ' ';
+        at += *at && at == end && *at != '/' && *at != '"';
+    }
+    return bare;
+}
+
+static const char *find_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at++) {
+        bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
+        if (begins && !isalnum((unsigned char)at[length]) && at[length] != '_')
+            return at;
+    }
+    return NULL;
+}
+
+static int line_at(const char *text, const char *at)
+{
+    int line = 1;
+    for (; text < at; text++)
+        line += *text == '\n';
+    return line;
+}
+
+/* "FILE:LINE: error: MESSAGE" and the source line. */
+static char *placed_text(const struct answer *a, int line, const char *message)
+{
+    const char *at = a->text;
+    for (int i = 1; i < line && *at; i++)
+        at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+    if (!line)
+        return need_text("error: %s\n", message);
+    return need_text("%s:%d: error: %s\n    %.*s\n", a->path, line, message, (int)strcspn(at, "\n"),
+                     at);
+}
+
+static void check_words(struct judge *j)
+{
+    char *bare = bare_text(j->answer.text);
+    for (int i = 0; i < j->cases.without_count; i++) {
+        const struct forbidden *f = &j->cases.without[i];
+        const char *found = find_word(bare, f->word);
+        if (!found)
+            continue;
+        int line = line_at(bare, found);
+        char *message = need_text("`%s` is not for this puzzle: %s", f->word, f->why);
+        problems_add_at(&j->out->problems, REASON_WORD, j->answer.path, line,
+                        placed_text(&j->answer, line, message));
+        free(message);
+    }
+    free(bare);
+}
+
+static void keep_warnings(struct judge *j)
+{
+    const char *text = tw_context_messages(j->ctx);
+    if (*text && !j->out->warnings)
+        j->out->warnings = need_text("%s", text);
+}
+
+/* Our own programs; what is wrong with them is our mistake. */
+static int our_mistake(struct judge *j, const char *what, const struct problems *p)
+{
+    const struct problem *first = p ? problems_first(p) : NULL;
+    complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
+             first ? first->text : "");
+    return STATUS_FAILED;
+}
+
+static int open_ours(struct judge *j)
+{
+    const struct puzzle *p = j->given->puzzle;
+    struct problems problems = {0};
+    if (!p->answer[LANGUAGE_TILE] || !p->cases)
+        return our_mistake(j, "it has no solution.tile, or no cases", NULL);
+    char *wrong = cases_read(&j->cases, p->cases);
+    int status = wrong ? our_mistake(j, wrong, NULL) : STATUS_OK;
+    free(wrong);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+        struct answer *a = i ? &j->solution : &j->reference;
+        enum language language = i ? j->given->language : LANGUAGE_TILE;
+        answer_begin(a, language, NULL, need_text("%s", p->answer[language]), j->ctx);
+        a->compiler = j->given->compiler;
+        if (language != LANGUAGE_TILE)
+            continue;
+        if (!answer_open(a, NULL, &problems))
+            status = our_mistake(j, "its solution", &problems);
+    }
+    problems_free(&problems);
+    return status;
+}
+
+static void open_answer(struct judge *j)
+{
+    struct answer *a = &j->answer;
+    struct problems *problems = &j->out->problems;
+    answer_begin(a, j->given->language, j->given->path, need_text("%s", j->given->text), j->ctx);
+    a->compiler = j->given->compiler;
+    check_words(j);
+    if (a->language == LANGUAGE_CUDA || problems->count)
+        return;
+    if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))
+        return;
+    keep_warnings(j);
+    answer_fits(a, j->reference.kernel, &j->cases, problems);
+}
+
+/* --- a case --- */
+
+/* What the case says, to the solution's launch. NULL, or what is wrong; the caller frees. */
+static char *set_sizes(struct judge *j, tw_launch *l)
+{
+    const struct puzzle_case *c = j->at.at;
+    for (int i = 0; i < c->count; i++) {
+        const struct binding *b = &c->list[i];
+        tw_scalar v;
+        bool is_pointer = false;
+        tw_param p;
+        for (int k = 0; tw_kernel_param(j->reference.kernel, k, &p) == TW_OK; k++)
+            is_pointer = is_pointer || (p.is_pointer && strcmp(p.name, b->name) == 0);
+        if (is_pointer)
+            continue;
+        tw_dtype t = tw_dtype_from_name(b->text);
+        tw_status s = TW_NOT_FOUND;
+        if (t != TW_DTYPE_NONE)
+            s = tw_launch_type(l, b->name, t);
+        else if (parse_scalar(b->text, &v) && (s = tw_launch_set(l, b->name, v)) != TW_OK)
+            s = tw_launch_tune(l, b->name, v);
+        if (s != TW_OK)
+            return need_text("%s=%s: %s", b->name, b->text, tw_context_messages(j->ctx));
+    }
+    if (tw_launch_prepare(l) != TW_OK)
+        return need_text("%s", tw_context_messages(j->ctx));
+    return NULL;
+}
+
+static void limit_run(struct judge *j)
+{
+    j->until = processor_seconds() + RUN_SECONDS;
+}
+
+/* What outputs should be, by running the solution. */
+static char *run_reference(struct judge *j)
+{
+    case_arrays_start(&j->at.arrays, CLEAN);
+    if (case_arrays_give(&j->at.arrays, j->at.launch) != TW_OK ||
+        tw_launch_run(j->at.launch) != TW_OK || tw_launch_verify(j->at.launch, NULL) != TW_OK)
+        return need_text("%s", tw_context_messages(j->ctx));
+    case_arrays_expect(&j->at.arrays);
+    return NULL;
+}
+
+static char *json_copy(const char *json)
+{
+    return json ? need_text("%s", json) : NULL;
+}
+
+/* Counts what the solution takes. */
+static int run_solution(struct judge *j)
+{
+    struct problems problems = {0};
+    tw_sim_result result = {0};
+    int status = answer_take(&j->solution, &j->at, &problems);
+    case_arrays_start(&j->at.arrays, CLEAN);
+    if (status == STATUS_OK && !problems.count)
+        answer_run(&j->solution, &(struct answer_run){.watch = TW_WATCH_COUNTERS}, &result,
+                   &problems);
+    if (status == STATUS_OK && problems.count)
+        status = our_mistake(j, "its solution", &problems);
+    free(j->counted);
+    j->counted = json_copy(result.counters_json);
+    j->step_limit = STEPS_LEAST + STEPS_EACH * result.warp_instructions;
+    problems_free(&problems);
+    return status;
+}
+
+static int begin_case(struct judge *j, int index)
+{
+    struct case_at_hand *c = &j->at;
+    tw_launch_free(c->launch);
+    case_arrays_free(&c->arrays);
+    *c = (struct case_at_hand){
+        .cases = &j->cases, .at = &j->cases.list[index], .kernel = j->reference.kernel};
+    char *wrong = NULL;
+    if (tw_launch_new(c->kernel, &c->launch) != TW_OK)
+        return our_mistake(j, tw_context_messages(j->ctx), NULL);
+    wrong = set_sizes(j, c->launch);
+    if (!wrong)
+        wrong = case_arrays_make(&c->arrays, c->kernel, c->launch, c->at, 1 + 16 * (uint64_t)index);
+    if (!wrong)
+        wrong = run_reference(j);
+    int status = wrong ? our_mistake(j, wrong, NULL) : run_solution(j);
+    free(wrong);
+    free(j->out->sizes);
+    j->out->sizes = case_sizes(c);
+    j->out->shown = c->at->shown;
+    j->out->tried = index + 1;
+    return status;
+}
+
+/* --- values --- */
+
+static char *place_in(const tw_verdict *v)
+{
+    char *text = need_text("%s", v->view);
+    for (int i = 0; i < v->rank; i++)
+        append_text(&text, "[%lld]", (long long)v->at[i]);
+    return text;
+}
+
+/* "Out[3] is 0, expected 2.5" */
+static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
+{
+    struct judgement *out = j->out;
+    if (out->wrong_values)
+        return;
+    for (int i = 0; i < j->at.arrays.count; i++) {
+        const struct case_array *a = &j->at.arrays.list[i];
+        int64_t n = tensor_elements(&a->array), unwritten = case_array_unwritten(a, byte);
+        if (a->param.is_const || !unwritten)
+            continue;
+        append_text(&out->wrong_values, "%s%lld of the %lld elements of %s %s never written",
+                    out->wrong_values ? "; " : "", (long long)unwritten, (long long)n,
+                    a->param.name, unwritten == 1 ? "is" : "are");
+    }
+    if (out->wrong_values)
+        return;
+    char *place = place_in(v);
+    out->wrong_values = need_text("%s is %.9g, and should be %.9g", place,
+                                  isnan(v->got) ? fabs(v->got) : v->got, v->want);
+    if (out->right)
+        append_text(&out->wrong_values, "; it was right only where the output held zeros before");
+    free(place);
+}
+
+/* Compares with the solution's `ensures`. */
+static bool compare(struct judge *j, int byte)
+{
+    tw_verdict v;
+    const struct case_array *input = case_arrays_overwritten(&j->at.arrays);
+    if (input) {
+        if (!problems_have(&j->out->problems, REASON_INPUT))
+            problems_add(
+                &j->out->problems, REASON_INPUT,
+                need_text("error: `%s` is not what it was before the run\n", input->param.name));
+        return false;
+    }
+    tw_status s = tw_launch_verify(j->at.launch, &v);
+    if (s == TW_WRONG_VALUES && byte != CLEAN)
+        note_wrong(j, &v, byte);
+    return s == TW_OK;
+}
+
+static void show_arrays(struct judge *j)
+{
+    struct judgement *out = j->out;
+    const struct case_arrays *x = &j->at.arrays;
+    out->arrays = need_memory((size_t)x->count * sizeof *out->arrays);
+    for (int i = 0; i < x->count; i++) {
+        const struct case_array *a = &x->list[i];
+        size_t bytes = tensor_bytes(&a->array);
+        struct shown_array *s = &out->arrays[out->array_count++];
+        *s = (struct shown_array){
+            .name = need_text("%s", a->param.name), .array = a->array, .expected = a->array};
+        s->array.data = need_memory(bytes);
+        memcpy(s->array.data, a->param.is_const ? a->start : a->array.data, bytes);
+        s->expected.data = need_memory(bytes);
+        memcpy(s->expected.data, a->expected, bytes);
+        if (a->param.is_const)
+            s->expected.rank = -1;
+    }
+}
+
+static void forget_arrays(struct judgement *out)
+{
+    for (int i = 0; i < out->array_count; i++) {
+        free(out->arrays[i].name);
+        free(out->arrays[i].array.data);
+        free(out->arrays[i].expected.data);
+    }
+    free(out->arrays);
+    out->arrays = NULL;
+    out->array_count = 0;
+}
+
+/* --- runs --- */
+
+/* Whether outputs are, bit by bit, what they were after the first run that came here. */
+static bool same_as_first(struct judge *j)
+{
+    struct case_arrays *x = &j->at.arrays;
+    bool same = true, is_first = !j->first;
+    if (is_first)
+        j->first = need_memory((size_t)x->count * sizeof *j->first);
+    for (int i = 0; i < x->count; i++) {
+        size_t bytes = tensor_bytes(&x->list[i].array);
+        if (is_first) {
+            j->first[i] = need_memory(bytes);
+            memcpy(j->first[i], x->list[i].array.data, bytes);
+        }
+        same = same && memcmp(j->first[i], x->list[i].array.data, bytes) == 0;
+    }
+    return same;
+}
+
+static void forget_first(struct judge *j)
+{
+    for (int i = 0; j->first && i < j->at.arrays.count; i++)
+        free(j->first[i]);
+    free(j->first);
+    j->first = NULL;
+}
+
+/* One run. Whether another is worth making. */
+static bool run_once(struct judge *j, const struct answer_run *how, int byte)
+{
+    struct judgement *out = j->out;
+    tw_sim_result result = {0};
+    case_arrays_start(&j->at.arrays, byte);
+    limit_run(j);
+    bool ended = answer_run(&j->answer, how, &result, &out->problems);
+    j->until = 0;
+    if (how->watch & TW_WATCH_COUNTERS) {
+        free(j->counted_answer);
+        j->counted_answer = json_copy(result.counters_json);
+    }
+    if (!ended)
+        return false;
+    bool right = compare(j, byte);
+    if (!out->ran)
+        show_arrays(j);
+    out->right = right && (!out->ran || out->right);
+    out->ran = true;
+    if (j->cases.same && !how->on_cpu && byte != CLEAN && !same_as_first(j) && right &&
+        !problems_have(&out->problems, REASON_ORDER))
+        problems_add(&out->problems, REASON_ORDER,
+                     need_text("error: in another order of blocks and warps the values are others, "
+                               "if only in their last digits\n"));
+    return true;
+}
+
+/* On clean memory first, for what is shown; then on memory with something in it, in turn, and in
+ * random orders with asynchronous copies at once and late. */
+static void run_case(struct judge *j)
+{
+    static const int bytes[] = {ABOVE, NANS, BELOW, ABOVE};
+    enum { SIMULATED = sizeof bytes / sizeof *bytes };
+    bool tile = j->answer.language == LANGUAGE_TILE;
+    j->printing = j->out->tried == 1;
+    bool more = run_once(
+        j,
+        &(struct answer_run){.on_cpu = tile, .watch = TW_WATCH_CHECKS, .step_limit = j->step_limit},
+        CLEAN);
+    j->printing = false;
+    if (more && tile)
+        more = run_once(j, &(struct answer_run){.on_cpu = true}, ABOVE);
+    for (int i = 0; i < SIMULATED && more; i++) {
+        struct answer_run how = {.watch = i ? TW_WATCH_CHECKS : TW_WATCH_ALL,
+                                 .seed = (uint64_t)i,
+                                 .late = i >= SIMULATED / 2,
+                                 .step_limit = j->step_limit};
+        more = run_once(j, &how, bytes[i]);
+    }
+    if (j->out->wrong_values)
+        problems_add(&j->out->problems, REASON_VALUES,
+                     need_text("error: %s\n", j->out->wrong_values));
+    forget_first(j);
+}
+
+/* --- limits --- */
+
+static void beyond(struct judge *j, const struct counter_limit *l, int64_t have, double bound,
+                   int64_t of_solution)
+{
+    int line = l->at_least ? 0 : counter_line(j->counted_answer, l->counter);
+    char *message = need_text("%s: %lld here, at %s %.10g are %s (the solution: %lld)%s%s",
+                              l->counter, (long long)have, l->at_least ? "least" : "most", bound,
+                              l->at_least ? "needed" : "allowed", (long long)of_solution,
+                              *l->why ? "; " : "", l->why);
+    char *text = placed_text(&j->answer, line, message);
+    if (line)
+        problems_add_at(&j->out->problems, REASON_LIMIT, j->answer.path, line, text);
+    else
+        problems_add(&j->out->problems, REASON_LIMIT, text);
+    j->out->problems.list[j->out->problems.count - 1].counter = need_text("%s", l->counter);
+    free(message);
+}
+
+static int check_limits(struct judge *j)
+{
+    struct judgement *out = j->out;
+    for (int i = 0; i < j->cases.limit_count && j->counted_answer && j->counted; i++) {
+        const struct counter_limit *l = &j->cases.limits[i];
+        int64_t have, of_solution;
+        double bound;
+        if (!counter_total(j->counted, l->counter, &of_solution) ||
+            !counter_total(j->counted_answer, l->counter, &have)) {
+            char *wrong = need_text("there is no counter %s", l->counter);
+            int status = our_mistake(j, wrong, NULL);
+            free(wrong);
+            return status;
+        }
+        const char *wrong = case_formula(&j->at, l->formula, (double)of_solution, &bound);
+        if (wrong)
+            return our_mistake(j, wrong, NULL);
+        if (l->at_least ? (double)have < bound : (double)have > bound)
+            beyond(j, l, have, bound, of_solution);
+        out->counters[i].answer += have;
+        out->counters[i].solution += of_solution;
+    }
+    return STATUS_OK;
+}
+
+static void check_launch(struct judge *j)
+{
+    int64_t mine, theirs;
+    int threads, of_solution;
+    if (j->cases.launch_free || j->answer.language == LANGUAGE_CUDA ||
+        !answer_launch(&j->answer, &mine, &threads) ||
+        !answer_launch(&j->solution, &theirs, &of_solution))
+        return;
+    if (mine != theirs || threads != of_solution)
+        problems_add(&j->out->problems, REASON_LAUNCH,
+                     need_text("error: it has %lld block%s of %d threads; the puzzle has %lld of "
+                               "%d\n",
+                               (long long)mine, mine == 1 ? "" : "s", threads, (long long)theirs,
+                               of_solution));
+}
+
+/* --- all cases --- */
+
+static int judge_case(struct judge *j, int index)
+{
+    struct judgement *out = j->out;
+    forget_arrays(out);
+    out->ran = out->right = false;
+    int status = begin_case(j, index);
+    if (status == STATUS_OK)
+        status = answer_take(&j->answer, &j->at, &out->problems);
+    if (status != STATUS_OK || out->problems.count)
+        return status;
+    keep_warnings(j);
+    check_launch(j);
+    if (out->problems.count)
+        return STATUS_OK;
+    run_case(j);
+    return out->problems.count ? STATUS_OK : check_limits(j);
+}
+
+static int judge_all(struct judge *j)
+{
+    struct judgement *out = j->out;
+    int status = open_ours(j);
+    if (status != STATUS_OK)
+        return status;
+    out->cases = j->cases.count;
+    out->counter_count = j->cases.limit_count;
+    out->counters = need_memory((size_t)out->counter_count * sizeof *out->counters);
+    for (int i = 0; i < out->counter_count; i++)
+        out->counters[i].counter = need_text("%s", j->cases.limits[i].counter);
+    const char *stub = j->given->puzzle->stub[j->given->language];
+    out->is_stub = stub && strcmp(stub, j->given->text) == 0;
+    open_answer(j);
+    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK; i++)
+        status = judge_case(j, i);
+    out->passed = status == STATUS_OK && !out->problems.count;
+    return status;
+}
+
+int judge(const struct judge_options *o, struct judgement *out)
+{
+    struct judge j = {.given = o, .out = out};
+    tw_config config = {.threads = 1, /* time is then the processor's */
+                        .print = take_printed,
+                        .print_user = &j,
+                        .cancelled = is_over,
+                        .cancelled_user = &j,
+                        .colour = o->colour};
+    *out = (struct judgement){.sizes = need_text("%s", "")};
+    int status = STATUS_FAILED;
+    if (tw_context_new(&config, &j.ctx) == TW_OK)
+        status = judge_all(&j);
+    else
+        complain(NULL, "%s", tw_status_text(TW_NO_MEMORY));
+    tw_launch_free(j.at.launch);
+    case_arrays_free(&j.at.arrays);
+    answer_end(&j.reference);
+    answer_end(&j.solution);
+    answer_end(&j.answer);
+    cases_free(&j.cases);
+    free(j.counted);
+    free(j.counted_answer);
+    tw_context_free(j.ctx);
+    return status;
+}
+
+void judgement_free(struct judgement *x)
+{
+    forget_arrays(x);
+    for (int i = 0; i < x->counter_count; i++)
+        free(x->counters[i].counter);
+    free(x->counters);
+    problems_free(&x->problems);
+    free(x->sizes);
+    free(x->wrong_values);
+    free(x->warnings);
+    free(x->printed);
+    *x = (struct judgement){0};
+}

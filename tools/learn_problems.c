@@ -1,0 +1,254 @@
+#include "learn_problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct problem *add(struct problems *all, enum reason reason)
+{
+    all->list = need_more_memory(all->list, (size_t)(all->count + 1) * sizeof *all->list);
+    struct problem *p = &all->list[all->count++];
+    *p = (struct problem){.reason = reason};
+    return p;
+}
+
+void problems_add(struct problems *all, enum reason reason, char *text)
+{
+    add(all, reason)->text = text;
+}
+
+void problems_add_at(struct problems *all, enum reason reason, const char *file, int line,
+                     char *text)
+{
+    struct problem *p = add(all, reason);
+    p->text = text;
+    p->file = need_text("%s", file);
+    p->line = line;
+}
+
+/* --- by message --- */
+
+/* The library's messages have no kinds; these words stand in those of one kind alone. */
+static enum reason reason_of_text(const char *text, enum reason other)
+{
+    static const struct {
+        const char *words;
+        enum reason reason;
+    } known[] = {
+        {"only some of the threads come here", REASON_BARRIER},
+        {"lock waits for", REASON_BARRIER},
+        {"waits for memory to change", REASON_BARRIER},
+        {"async_wait", REASON_ASYNC},
+        {"may still be under way", REASON_ASYNC},
+        {"other threads may still be", REASON_RACE},
+        {"several threads write the same element", REASON_RACE},
+        {"is outside axis", REASON_BOUNDS},
+        {"reaches outside axis", REASON_BOUNDS},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(text, known[i].words))
+            return known[i].reason;
+    return other;
+}
+
+static enum reason reason_of_status(tw_status status)
+{
+    switch (status) {
+    case TW_BAD_PROGRAM: return REASON_COMPILE;
+    case TW_UNSYNCHRONISED: return REASON_RACE;
+    case TW_BAD_ARGUMENT:
+    case TW_NOT_FOUND: return REASON_SIGNATURE;
+    case TW_CANCELLED: return REASON_ENDLESS;
+    default: return REASON_FAULT;
+    }
+}
+
+/* The first error among the messages. */
+static bool first_error(const tw_context *ctx, tw_message *m)
+{
+    for (int i = 0; tw_context_message(ctx, i, m); i++)
+        if (m->severity == TW_ERROR)
+            return true;
+    return false;
+}
+
+static void take_error(struct problems *all, const tw_context *ctx, enum reason reason,
+                       const tw_message *m)
+{
+    struct problem *p = add(all, reason);
+    p->text = need_text("%s", tw_context_messages(ctx));
+    p->file = m->file ? need_text("%s", m->file) : NULL;
+    p->line = m->line;
+    p->column = m->column;
+}
+
+void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status)
+{
+    tw_message m;
+    enum reason reason = reason_of_status(status);
+    if (first_error(ctx, &m))
+        take_error(all, ctx, reason_of_text(m.text, reason), &m);
+    else
+        problems_add(all, reason, need_text("error: %s\n", tw_status_text(status)));
+}
+
+void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum reason reason)
+{
+    tw_message m;
+    if (first_error(ctx, &m))
+        take_error(all, ctx, reason, &m);
+    else
+        problems_add(all, reason, need_text("%s", ""));
+}
+
+/* --- of the simulator --- */
+
+static enum reason reason_of_kind(const char *kind)
+{
+    static const struct {
+        const char *kind;
+        enum reason reason;
+    } known[] = {
+        {"race", REASON_RACE},
+        {"scope", REASON_RACE},
+        {"same-value", REASON_RACE},
+        {"async-race", REASON_ASYNC},
+        {"async-pending", REASON_ASYNC},
+        {"divergent-barrier", REASON_BARRIER},
+        {"barrier-count", REASON_BARRIER},
+        {"barrier-mixed", REASON_BARRIER},
+        {"barrier-id", REASON_BARRIER},
+        {"warp-sync", REASON_BARRIER},
+        {"exited-thread", REASON_BARRIER},
+        {"deadlock", REASON_BARRIER},
+        {"mbarrier", REASON_BARRIER},
+        {"out-of-bounds", REASON_BOUNDS},
+        {"misaligned", REASON_BOUNDS},
+        {"read-only", REASON_BOUNDS},
+        {"uninitialised", REASON_UNINITIALISED},
+        {"endless", REASON_ENDLESS},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(kind, known[i].kind) == 0)
+            return known[i].reason;
+    return REASON_FAULT;
+}
+
+static bool is_known(const struct problems *all, enum reason reason, const tw_sim_finding *x)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->list[i].reason == reason && all->list[i].line == x->line &&
+            all->list[i].other_line == x->other_line)
+            return true;
+    return false;
+}
+
+/* Without the lines of the PTX, which stand behind those of the program: a note and two lines. */
+static char *without_ptx(const char *text)
+{
+    enum { LINES = 3 };
+    char *kept = need_text("%s", "");
+    for (int skip = 0; *text;) {
+        size_t length = strcspn(text, "\n");
+        char *line = need_text("%.*s", (int)length, text);
+        if (strstr(line, ": note: in the PTX"))
+            skip = LINES;
+        if (skip)
+            skip--;
+        else
+            append_text(&kept, "%s\n", line);
+        free(line);
+        text += length + (text[length] == '\n');
+    }
+    return kept;
+}
+
+void problems_take_simulated(struct problems *all, const tw_sim_result *result, bool same_value)
+{
+    for (int i = 0; i < result->finding_count; i++) {
+        const tw_sim_finding *x = &result->findings[i];
+        enum reason reason = reason_of_kind(x->kind);
+        bool counts = x->fails || (same_value && strcmp(x->kind, "same-value") == 0);
+        if (!counts || is_known(all, reason, x))
+            continue;
+        struct problem *p = add(all, reason);
+        p->text = without_ptx(x->text);
+        p->file = x->file ? need_text("%s", x->file) : NULL;
+        p->line = x->line;
+        p->column = x->column;
+        p->other_line = x->other_line;
+    }
+}
+
+/* --- all --- */
+
+const struct problem *problems_first(const struct problems *all)
+{
+    const struct problem *first = NULL;
+    for (int i = 0; i < all->count; i++)
+        if (!first || all->list[i].reason < first->reason)
+            first = &all->list[i];
+    return first;
+}
+
+bool problems_have(const struct problems *all, enum reason reason)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->list[i].reason == reason)
+            return true;
+    return false;
+}
+
+void problems_free(struct problems *all)
+{
+    for (int i = 0; i < all->count; i++) {
+        free(all->list[i].counter);
+        free(all->list[i].file);
+        free(all->list[i].text);
+    }
+    free(all->list);
+    *all = (struct problems){0};
+}
+
+const char *problem_reason(const struct problem *p)
+{
+    static const char *const names[] = {
+#define REASON_NAME(name, text) text,
+        REASONS(REASON_NAME)
+#undef REASON_NAME
+    };
+    return p->counter ? p->counter : names[p->reason];
+}
+
+const char *reason_words(enum reason reason)
+{
+    switch (reason) {
+    case REASON_COMPILE: return "it does not compile.";
+    case REASON_SIGNATURE:
+        return "the judge cannot run it. The kernel's name, its parameters, its views and its "
+               "tuned "
+               "values have to stay as they were in the stub.";
+    case REASON_WORD: return "it goes around what the puzzle is about.";
+    case REASON_BARRIER:
+        return "threads wait for each other in vain. A barrier waits for all threads of the block, "
+               "so all must come to it: it must not stand where only some of them go.";
+    case REASON_LAUNCH: return "how many blocks and threads there are belongs to the puzzle.";
+    case REASON_BOUNDS:
+        return "it uses memory that is outside of an array. Threads without an element of their "
+               "own "
+               "need a guard, and an index must not run past the end.";
+    case REASON_ASYNC:
+        return "it uses what a copy may still be bringing. The thread that started a copy has to "
+               "wait for it, and then a barrier tells the others.";
+    case REASON_RACE:
+        return "a race: two threads use the same memory, one of them writes, and nothing says who "
+               "comes first. A barrier between the two would.";
+    case REASON_UNINITIALISED: return "it reads memory that nobody has written.";
+    case REASON_INPUT: return "it writes to its inputs.";
+    case REASON_ENDLESS: return "it does not come to an end.";
+    case REASON_FAULT: return "the run was broken off.";
+    case REASON_VALUES: return "wrong values.";
+    case REASON_ORDER:
+        return "its values depend on the order in which blocks and warps happen to run.";
+    default: return "the values are right, and the way to them is not the one that is asked for.";
+    }
+}

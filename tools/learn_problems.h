@@ -1,0 +1,67 @@
+/* What is wrong with an answer to a puzzle: found by the compiler, the engine, the simulator or a
+ * comparison. */
+#ifndef TW_LEARN_PROBLEMS_H
+#define TW_LEARN_PROBLEMS_H
+
+#include "tool.h"
+
+/* Reasons (docs/learn.md, "Wrong answers"). Those that cause others come first: what is said is the
+ * first of them. A limit's reason is the name of its counter. */
+#define REASONS(X)                                                                                 \
+    X(COMPILE, "compile")                                                                          \
+    X(SIGNATURE, "signature")                                                                      \
+    X(WORD, "word")                                                                                \
+    X(BARRIER, "barrier")                                                                          \
+    X(LAUNCH, "launch")                                                                            \
+    X(BOUNDS, "bounds")                                                                            \
+    X(ASYNC, "async")                                                                              \
+    X(RACE, "race")                                                                                \
+    X(UNINITIALISED, "uninitialised")                                                              \
+    X(INPUT, "input")                                                                              \
+    X(ENDLESS, "endless")                                                                          \
+    X(FAULT, "fault")                                                                              \
+    X(VALUES, "values")                                                                            \
+    X(ORDER, "order")                                                                              \
+    X(LIMIT, "limit")
+
+enum reason {
+#define REASON_ENUM(name, text) REASON_##name,
+    REASONS(REASON_ENUM)
+#undef REASON_ENUM
+};
+
+struct problem {
+    enum reason reason;
+    char *counter;                /* of a limit */
+    char *file;                   /* NULL: no place */
+    int line, column, other_line; /* other_line: of the second access, 0: none */
+    char *text;                   /* lines as the library shows them, with the source */
+};
+
+struct problems {
+    struct problem *list;
+    int count;
+};
+
+/* What the latest call on the context said of its failure. */
+void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status);
+/* The same, with the reason known. */
+void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum reason reason);
+/* What ended a simulated run, or was found in it; same_value: also that threads write one value to
+ * one place without order. */
+void problems_take_simulated(struct problems *all, const tw_sim_result *result, bool same_value);
+/* With a place in the file; takes the text. */
+void problems_add_at(struct problems *all, enum reason reason, const char *file, int line,
+                     char *text);
+/* Without a place; takes the text. */
+void problems_add(struct problems *all, enum reason reason, char *text);
+/* The one that explains the others; NULL: there is none. */
+const struct problem *problems_first(const struct problems *all);
+bool problems_have(const struct problems *all, enum reason reason);
+void problems_free(struct problems *all);
+
+const char *problem_reason(const struct problem *p); /* as tests and JSON call it */
+/* A sentence or two for learners. */
+const char *reason_words(enum reason reason);
+
+#endif

@@ -1,0 +1,31 @@
+/* How far a learner is: a file of the user's, a line a puzzle. It is read and written as a whole, so
+ * that whoever is killed leaves the old one or the new one. */
+#ifndef TW_LEARN_PROGRESS_H
+#define TW_LEARN_PROGRESS_H
+
+#include <stdbool.h>
+
+struct step {
+    char *puzzle;          /* "14_single_block_matmul" */
+    bool passed, solution; /* solution: it was shown */
+    int tries, hints;      /* hints that were given */
+};
+
+struct learnt {
+    char *
+        path; /* $TILEWRIGHT_LEARN, else tilewright/learn in $XDG_DATA_HOME or ~/.local/share; NULL:
+                 * none of them is known */
+    struct step *list;
+    int count;
+};
+
+void learnt_read(struct learnt *l); /* no file, nothing learnt */
+void learnt_free(struct learnt *l);
+/* The step of a puzzle, made if there is none; valid until the next call. */
+struct step *learnt_step(struct learnt *l, const char *puzzle);
+/* Forgets a puzzle; NULL: all. */
+void learnt_forget(struct learnt *l, const char *puzzle);
+/* Says on standard error if it cannot be kept; false then. */
+bool learnt_write(const struct learnt *l);
+
+#endif

@@ -1,0 +1,196 @@
+#include "learn_report.h"
+#include "tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FLAT = 16,   /* elements of a matrix that are printed as one list */
+    WHOLE = 144, /* and as rows */
+};
+
+static bool is_printed(const struct shown_array *a)
+{
+    return tensor_elements(&a->array) <= WHOLE;
+}
+
+/* "out: [0.0, 0.0, 0.0, 0.0]" */
+static void print_array(FILE *out, const char *name, const tw_array *a)
+{
+    tw_array flat = *a;
+    if (tensor_elements(a) <= FLAT) {
+        flat.rank = 1;
+        flat.shape[0] = tensor_elements(a);
+    }
+    fprintf(out, "%s:%s", name, flat.rank > 1 ? "\n" : " ");
+    tensor_print(out, &flat);
+    fputc('\n', out);
+}
+
+static void print_arrays(FILE *out, const struct judgement *x)
+{
+    int outputs = 0;
+    for (int i = 0; i < x->array_count; i++)
+        outputs += x->arrays[i].expected.rank >= 0;
+    for (int pass = 0; pass < 2; pass++) /* inputs first */
+        for (int i = 0; i < x->array_count; i++) {
+            const struct shown_array *a = &x->arrays[i];
+            bool is_output = a->expected.rank >= 0;
+            if (is_output != (pass == 1) || !is_printed(a))
+                continue;
+            print_array(out, a->name, &a->array);
+            if (!is_output)
+                continue;
+            char *name = outputs > 1 ? need_text("expected %s", a->name) : NULL;
+            print_array(out, name ? name : "expected", &a->expected);
+            free(name);
+        }
+}
+
+static void print_lines(FILE *out, const char *text)
+{
+    size_t length = strlen(text);
+    fprintf(out, "%s%s", text, length && text[length - 1] != '\n' ? "\n" : "");
+}
+
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_rejected(FILE *out, const struct report_of *r, const struct judgement *x)
+{
+    const struct problem *p = problems_first(&x->problems);
+    if (x->tried)
+        fprintf(out, "puzzle %d, %s: case %d of %d, %s%s%s\n", r->puzzle->number, r->path, x->tried,
+                x->cases, x->shown ? "shown" : "hidden", *x->sizes ? ": " : "", x->sizes);
+    else
+        fprintf(out, "puzzle %d, %s\n", r->puzzle->number, r->path);
+    if (x->printed)
+        print_lines(out, x->printed);
+    if (x->shown && x->ran)
+        print_arrays(out, x);
+    if (*p->text && p->reason != REASON_VALUES)
+        print_lines(out, p->text);
+    fprintf(out, "\nNot yet: %s\n", reason_words(p->reason));
+    if (x->wrong_values)
+        fprintf(out, "%s%s.\n",
+                p->reason == REASON_VALUES ? "" : "The values are wrong, too: ", x->wrong_values);
+    else if (x->ran && x->right && p->reason < REASON_VALUES)
+        fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
+    if (x->is_stub)
+        fputs("The file is the stub, as it was written.\n", out);
+    if (r->hints_left)
+        fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d more).\n",
+                r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left);
+}
+
+static void print_passed(FILE *out, const struct report_of *r, const struct judgement *x)
+{
+    int width = 0;
+    for (int i = 0; i < x->counter_count; i++) {
+        int length = (int)strlen(x->counters[i].counter);
+        width = length > width ? length : width;
+    }
+    if (x->printed)
+        print_lines(out, x->printed);
+    fprintf(out, "puzzle %d, %s: passed. Right in all %d case%s, in every order that was tried.\n",
+            r->puzzle->number, r->path, x->cases, plural(x->cases));
+    if (width)
+        fprintf(out, "\n%-*s  %10s  %10s\n", width, "in all cases", "yours", "solution's");
+    for (int i = 0; i < x->counter_count; i++)
+        fprintf(out, "%-*s  %10lld  %10lld\n", width, x->counters[i].counter,
+                (long long)x->counters[i].answer, (long long)x->counters[i].solution);
+    fprintf(out, "\n`tilewright learn %d --solution` explains ours.", r->puzzle->number);
+    if (r->next)
+        fprintf(out, " Next: %d, %s: `tilewright learn %d`", r->next->number, r->next->title,
+                r->next->number);
+    fputc('\n', out);
+}
+
+void report_judgement(const struct report_of *r, const struct judgement *x, FILE *out)
+{
+    if (x->warnings)
+        print_lines(out, x->warnings);
+    if (x->passed)
+        print_passed(out, r, x);
+    else
+        print_rejected(out, r, x);
+}
+
+/* --- JSON --- */
+
+static void json_problem(struct json *j, const struct judgement *x)
+{
+    const struct problem *p = problems_first(&x->problems);
+    json_put_text(j, "reason", p ? problem_reason(p) : NULL);
+    json_put_text(j, "file", p ? p->file : NULL);
+    json_put_integer(j, "line", p ? p->line : 0);
+    json_put_integer(j, "column", p ? p->column : 0);
+    json_put_integer(j, "other_line", p ? p->other_line : 0);
+    json_put_text(j, "message", p ? p->text : NULL);
+    json_put_text(j, "words", p ? reason_words(p->reason) : NULL);
+    json_put_text(j, "wrong_values", x->wrong_values);
+    json_key(j, "values_right");
+    if (x->ran)
+        json_bool(j, x->right);
+    else
+        json_string(j, NULL);
+}
+
+static void json_arrays(struct json *j, const struct judgement *x)
+{
+    json_key(j, "arrays");
+    json_open(j, '[');
+    for (int i = 0; i < x->array_count && x->shown; i++) {
+        const struct shown_array *a = &x->arrays[i];
+        if (!is_printed(a))
+            continue;
+        json_open(j, '{');
+        json_put_text(j, "name", a->name);
+        json_key(j, "values");
+        tensor_json(j, &a->array);
+        if (a->expected.rank >= 0) {
+            json_key(j, "expected");
+            tensor_json(j, &a->expected);
+        }
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+void report_judgement_json(const struct report_of *r, const struct judgement *x, FILE *out)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_put_integer(&j, "puzzle", r->puzzle->number);
+    json_put_text(&j, "name", r->puzzle->name);
+    json_put_text(&j, "title", r->puzzle->title);
+    json_put_text(&j, "answer", r->path);
+    json_put_text(&j, "language", r->language == LANGUAGE_CUDA ? "cuda" : "tile");
+    json_put_bool(&j, "written", r->written);
+    json_put_bool(&j, "passed", x->passed);
+    json_put_bool(&j, "is_stub", x->is_stub);
+    json_put_integer(&j, "cases", x->cases);
+    json_put_integer(&j, "case", x->tried);
+    json_put_text(&j, "case_is", !x->tried ? NULL : x->shown ? "shown" : "hidden");
+    json_put_text(&j, "sizes", x->sizes);
+    json_problem(&j, x);
+    json_arrays(&j, x);
+    json_key(&j, "counters");
+    json_open(&j, '[');
+    for (int i = 0; i < x->counter_count; i++) {
+        json_open(&j, '{');
+        json_put_text(&j, "counter", x->counters[i].counter);
+        json_put_integer(&j, "answer", x->counters[i].answer);
+        json_put_integer(&j, "solution", x->counters[i].solution);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_put_text(&j, "warnings", x->warnings);
+    json_put_text(&j, "printed", x->printed);
+    if (r->next)
+        json_put_integer(&j, "next", r->next->number);
+    json_close(&j, '}');
+    json_end(&j);
+}

@@ -1,0 +1,19 @@
+/* What the judge found, for people and as JSON. */
+#ifndef TW_LEARN_REPORT_H
+#define TW_LEARN_REPORT_H
+
+#include "json.h"
+#include "learn_judge.h"
+
+struct report_of {
+    const struct puzzle *puzzle, *next; /* next: the one to go on with, NULL: there is none */
+    const char *path;
+    enum language language;
+    bool written; /* the file, just now */
+    int hints_left;
+};
+
+void report_judgement(const struct report_of *r, const struct judgement *x, FILE *out);
+void report_judgement_json(const struct report_of *r, const struct judgement *x, FILE *out);
+
+#endif
