@@ -1,5 +1,5 @@
-# Installs documents_from's README.md and docs into one folder, documents_to, their links seen from there; they are written
-# into documents_by before. documents_to_data: from there to kernels and examples.
+# Installs documents_from's README.md and docs into one folder, documents_to, and docs/tutorial into one below it, their links seen
+# from there; they are written into documents_by before. documents_to_data: from documents_to to kernels and examples.
 if(NOT IS_ABSOLUTE "${documents_to}")
     string(PREPEND documents_to "${CMAKE_INSTALL_PREFIX}/")
 endif()
@@ -11,4 +11,12 @@ foreach(document ${documents})
     get_filename_component(name ${document} NAME)
     file(WRITE ${documents_by}/${name} "${text}")
     file(INSTALL ${documents_by}/${name} DESTINATION "${documents_to}")
+endforeach()
+file(GLOB lessons ${documents_from}/docs/tutorial/*.md)
+foreach(lesson ${lessons})
+    file(READ ${lesson} text)
+    string(REPLACE "](../../" "](../${documents_to_data}/" text "${text}")
+    get_filename_component(name ${lesson} NAME)
+    file(WRITE ${documents_by}/tutorial/${name} "${text}")
+    file(INSTALL ${documents_by}/tutorial/${name} DESTINATION "${documents_to}/tutorial")
 endforeach()

@@ -163,9 +163,10 @@ def test_documents(prefix):
     documents = f"{prefix}/share/doc/tilewright"
     link = re.compile(r"\]\((?!\w+:)([^)#]+)[^)]*\)")
     seen = 0
-    for name in ["README.md", *map(os.path.basename, glob.glob("docs/*.md"))]:
+    for name in ["README.md", *(path[len("docs/"):] for path in glob.glob("docs/*.md") + glob.glob("docs/tutorial/*.md"))]:
         text, source = open(f"{documents}/{name}").read(), open(name if name == "README.md" else f"docs/{name}").read()
-        dead = [to for to in link.findall(text) if not os.path.exists(f"{documents}/{to}")]
+        beside = os.path.dirname(f"{documents}/{name}")
+        dead = [to for to in link.findall(text) if not os.path.exists(f"{beside}/{to}")]
         if dead:
             fail(f"{documents}/{name} leads to {dead}, which is not there")
         if link.sub("", text) != link.sub("", source):

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""Writes what docs/tutorial shows and says: outputs of commands, pieces of sources, numbers in sentences.
+
+    tutorial.py [TILEWRIGHT [FILE.md…]]             writes them; read the diff
+    tutorial.py [TILEWRIGHT [FILE.md…]] --check     status 1 if a page is not what the program says
+
+A page says what belongs there in comments, which a reader does not see:
+
+    <!-- source: FILE FIRST-LAST -->    in front of a code block: those lines of a file
+    <!-- status 1 -->                   in front of a ```sh block: the status of its commands; each line is one, and behind a
+                                        line that begins with "$ " stands what it prints
+    <!-- keep: REGEX -->                lines of the output to show; for the others between them there is one "…"
+    <!-- hide: REGEX -->                text of the output in place of which there is "…": times, names of machines
+    <!-- given: 16 32: tile sizes … --> numbers that the whole page may use: what is chosen, not found out
+    <!-- numbers                        behind a text: where the numbers in it come from, up to the code or comment in front
+    naive: tilewright run … --json          of it. A command, by name;
+    8.59 = naive.counters.x / 1e9           a number as it stands in the text, and what it is in Python: fields of the
+    "L2" = naive.bound                      JSON, gpu(KERNEL, TYPE, COLUMN) from docs/performance.md, said("…"), which is a
+    true = naive.a > naive.b                number in front of … on this page; words alike; what else the text claims
+    -->
+
+A number of the text, outside of `code`, that is neither given nor in such a comment is an error. Commands run in a folder
+that looks like a checkout and has `mine`, as docs/tutorial/README.md says; what they leave there, .gitignore must have.
+Not run: what tests/python/run_documents.py does not run either (./dev, git, …), where its output is not shown.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests", "python"))
+from run_documents import NOT_RUN, make_checkout, split_commands  # noqa: E402
+from tile_runner import PATIENCE, not_ignored  # noqa: E402
+
+PIECE = re.compile(
+    r"(?P<asks>(?:^<!-- (?:source|status|keep|hide)\b[^\n]*-->\n)*)^```(?P<kind>\w*)[^\n]*\n(?P<body>.*?)^```\n"
+    r"|^<!-- numbers\n(?P<numbers>.*?)^-->\n"
+    r"|^<!-- given: (?P<given>.*?)-->\n",
+    re.M | re.S)
+ASK = re.compile(r"<!-- (source|status|keep|hide):? (.*?) *-->")
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+NOT_PROSE = re.compile(r"`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*|<!--.*?-->", re.M | re.S)
+
+
+class Wrong(Exception):
+    """What is wrong with a page, in words."""
+
+
+class Fields:
+    """A JSON object whose members are attributes."""
+
+    def __init__(self, members):
+        self._members = members
+
+    def __getattr__(self, name):
+        if name not in self._members:
+            raise Wrong(f"there is no `{name}` among {', '.join(self._members)}")
+        return wrap(self._members[name])
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+    def line(self, number):
+        """The counters of a line of the source."""
+        for row in self._members["lines"]:
+            if row["line"] == number:
+                return Fields(row)
+        raise Wrong(f"there are no counters of line {number}")
+
+
+def wrap(value):
+    if isinstance(value, dict):
+        return Fields(value)
+    return [wrap(v) for v in value] if isinstance(value, list) else value
+
+
+def gpu(kernel, dtype, column):
+    """A number of the table "Kernel by kernel" of docs/performance.md."""
+    rows = []
+    for line in open(os.path.join(ROOT, "docs", "performance.md")):
+        cells = [cell.strip(" `\n") for cell in line.strip().strip("|").split("|")]
+        if cells[:2] == ["kernel", "type"]:
+            names = cells
+        elif line.startswith("|") and cells[:2] == [kernel, dtype]:
+            rows.append(dict(zip(names, cells)))
+    if not rows or column not in rows[0]:
+        raise Wrong(f"docs/performance.md has no {column} of {kernel} {dtype}")
+    return float(re.match(NUMBER, rows[0][column]).group().replace(",", ""))
+
+
+def like(token, value):
+    """The value, with as many digits as the token has."""
+    if token.startswith('"'):
+        return f'"{value}"'
+    if token in ("true", "false"):
+        return str(bool(value)).lower()
+    digits = len(token.partition(".")[2])
+    value = round(float(value), digits) if digits else round(value)
+    return f"{value:,.{digits}f}" if "," in token or value >= 10000 else f"{value:.{digits}f}"
+
+
+def whole(token):
+    """A pattern for the number, or the words, and nothing longer."""
+    if token.startswith('"'):
+        return re.compile(re.escape(token.strip('"')))
+    return re.compile(rf"(?<![\w.,]){re.escape(token)}(?!\w|[.,]\d)")
+
+
+class Page:
+    def __init__(self, path, text, folder, environment):
+        self.path, self.text, self.folder, self.environment = path, text, folder, environment
+        self.given = {n for found in PIECE.finditer(text) if found["given"]
+                      for n in re.findall(NUMBER, found["given"])}
+        self.printed = {}  # of commands of "numbers"
+
+    def run(self, command, status=0):
+        done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        if done.returncode != status:
+            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+        return done
+
+    def fields(self, command):
+        """The JSON that a command prints. Its status may be 1: that is where findings are."""
+        if command not in self.printed:
+            done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
+                                  timeout=PATIENCE)
+            try:
+                self.printed[command] = wrap(json.loads(done.stdout))
+            except ValueError:
+                raise Wrong(f"$ {command}\nprints no JSON, status {done.returncode}\n{done.stdout[:400]}{done.stderr}")
+        return self.printed[command]
+
+    def shown(self, asks, block):
+        """A ```sh block with what its commands print now."""
+        status, keep, hide = 0, None, None
+        for name, value in asks:
+            if name == "status":
+                status = int(value)
+            elif name == "keep":
+                keep = re.compile(value)
+            elif name == "hide":
+                hide = re.compile(value)
+        prompted = any(line.startswith("$ ") for line in block.splitlines())
+        out = []
+        for command, _ in split_commands(block):
+            if not prompted and command.lstrip().startswith(NOT_RUN):
+                continue
+            done = self.run(command, status)
+            if not prompted:
+                continue
+            out.append(f"$ {command}")
+            lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+            if hide:
+                lines = [hide.sub("…", line) for line in lines]
+            if keep:
+                if not any(map(keep.search, lines)):
+                    raise Wrong(f"$ {command}\nprints no line like {keep.pattern}:\n" + "\n".join(lines))
+                lines = [line if keep.search(line) else "…" for line in lines]
+                lines = [line for at, line in enumerate(lines) if line != "…" or at == 0 or lines[at - 1] != "…"]
+            out += lines
+        return "\n".join(out) + "\n" if prompted else block
+
+    def source(self, where):
+        """Lines of a file: FILE FIRST-LAST, or a whole file."""
+        name, _, lines = where.partition(" ")
+        with open(os.path.join(self.folder, name)) as file:
+            text = file.read().splitlines(True)
+        first, last = map(int, lines.split("-")) if lines else (1, len(text))
+        return "".join(text[first - 1:last])
+
+    def numbers(self, prose, comment):
+        """The prose and the comment with the numbers that they should have; which numbers those are."""
+        names = {"gpu": gpu, "cdiv": lambda a, b: -(-a // b), "said": lambda words: self.said(words), "min": min, "max": max, "sum": sum, "len": len}
+        lines, known = [], set()
+        for line in comment.splitlines():
+            command = re.fullmatch(r"(\w+): (.*)", line)
+            claim = re.fullmatch(rf'({NUMBER}|".*?"|true|false) = (.*)', line)
+            if command:
+                names[command[1]] = self.fields(command[2])
+            elif claim:
+                token, code = claim.groups()
+                try:
+                    new = like(token, eval(code, {"__builtins__": {}}, names))
+                except Exception as error:  # of any kind: it is the writer's
+                    raise Wrong(f"{line}: {error}")
+                if token in ("true", "false"):
+                    if new != token:
+                        raise Wrong(f"{line}: it is {new}")
+                else:
+                    if not whole(token).search(prose):
+                        raise Wrong(f"{line}: the text in front does not say {token}")
+                    prose = whole(token).sub(new.strip('"'), prose)
+                    known.add(new)
+                    line = f"{new} = {code}"
+            elif line.strip():
+                raise Wrong(f"{line}: neither NAME: COMMAND nor NUMBER = EXPRESSION")
+            lines.append(line)
+        return prose, "\n".join(lines) + "\n", known
+
+    def said(self, words):
+        found = re.search(rf"({NUMBER})\W*{re.escape(words)}", NOT_PROSE.sub(" ", self.text))
+        if not found:
+            raise Wrong(f"nowhere does the page say … {words}")
+        return float(found[1].replace(",", ""))
+
+    def unknown(self, prose, known):
+        text = NOT_PROSE.sub(" ", prose)
+        found = re.findall(rf"(?<![\w.]){NUMBER}", text)
+        return [n for n in found if n not in known and n not in self.given]
+
+    def written(self):
+        """The page as it should be, and what is wrong besides."""
+        out, wrong, prose, at = [], [], "", 0
+
+        def flush(known):
+            """The text so far, in which these numbers are accounted for."""
+            nonlocal prose
+            wrong.extend(f"where does {n} come from? `{prose.strip()[:70]}…`" for n in self.unknown(prose, known))
+            out.append(prose)
+            prose = ""
+
+        for found in PIECE.finditer(self.text):
+            prose += self.text[at:found.start()]
+            at = found.end()
+            piece = found.group()
+            if found["given"]:
+                prose += piece
+                continue
+            known = set()
+            try:
+                if found["numbers"] is not None:
+                    known = set(re.findall(NUMBER, found["numbers"]))  # what is wrong is said once
+                    prose, comment, known = self.numbers(prose, found["numbers"])
+                    piece = f"<!-- numbers\n{comment}-->\n"
+                else:
+                    asks = ASK.findall(found["asks"])
+                    body = found["body"]
+                    if dict(asks).get("source"):
+                        body = self.source(dict(asks)["source"])
+                    elif found["kind"] == "sh":
+                        body = self.shown(asks, body)
+                    piece = piece[:len(piece) - len(found["body"]) - len("```\n")] + body + "```\n"
+            except Wrong as error:
+                wrong.append(str(error))
+            flush(known)
+            out.append(piece)
+        prose += self.text[at:]
+        flush(set())
+        return "".join(out), wrong
+
+
+def first_difference(old, new):
+    for number, (one, other) in enumerate(zip(old.splitlines() + [""], new.splitlines() + [""]), 1):
+        if one != other:
+            return number, one, other
+    return len(old.splitlines()) + 1, "", "more"
+
+
+def main():
+    check = "--check" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    tool = os.path.abspath(arguments[0] if arguments else os.path.join(ROOT, "build", "tilewright"))
+    failed = False
+    for path in arguments[1:] or sorted(glob.glob(os.path.join(ROOT, "docs", "tutorial", "*.md"))):
+        with open(path) as file:
+            text = file.read()
+        with tempfile.TemporaryDirectory() as folder:
+            make_checkout(folder, tool)
+            os.mkdir(os.path.join(folder, "mine"))  # as the first page says
+            checkout = os.listdir(folder)
+            environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.environ["PATH"]]),
+                               TILEWRIGHT_STORE=os.path.join(folder, "build", "none.db"), LC_ALL="C.UTF-8", NO_COLOR="1")
+            new, wrong = Page(path, text, folder, environment).written()
+            left = not_ignored(folder, checkout)
+            if left:
+                wrong.append(f"its commands write {' '.join(left)}, which .gitignore does not have")
+        if check and new != text:
+            line, old, now = first_difference(text, new)
+            wrong.append(f"line {line} is\n    {old}\nand should be\n    {now}\n(python3 scripts/tutorial.py writes it)")
+        elif new != text:
+            with open(path, "w") as file:
+                file.write(new)
+        for error in wrong:
+            print(f"{os.path.relpath(path, ROOT)}: {error}")
+        failed = failed or bool(wrong)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
