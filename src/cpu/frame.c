@@ -47,12 +47,18 @@ void frame_free(struct frame *f)
     *f = (struct frame){0};
 }
 
+/* Workers, which take some columns of blocks each, begin at different rows of them: what all need
+ * packed each packs a part of, instead of all the same at the same time. */
 int64_t block_of_turn(const struct launch_state *l, int64_t turn)
 {
     if (!l->program->by_columns)
         return turn;
     int64_t plane = l->grid[0] * l->grid[1], z = turn / plane, in_plane = turn - z * plane;
     int64_t x = in_plane / l->grid[1], y = in_plane - x * l->grid[1];
+    if (l->workers > 1) {
+        y += x % l->workers * l->grid[1] / l->workers;
+        y -= y < l->grid[1] ? 0 : l->grid[1];
+    }
     return z * plane + y * l->grid[0] + x;
 }
 

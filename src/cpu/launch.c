@@ -381,6 +381,7 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
                                     const struct cpu_argument *args, struct cpu_fault *fault)
 {
     struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
+    l->workers = pool.count;
     pool.workers = arena_array(a, struct worker, pool.count);
     atomic_init(&pool.next, 0);
     atomic_init(&pool.manned, false);

@@ -315,6 +315,7 @@ struct launch_state {
     struct product_plan *plans; /* by product */
     struct packed_cache *packed;
     int64_t grid[3], blocks;
+    int workers;             /* that share the blocks */
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted: those above it need not end */
     atomic_bool *cancelled;
