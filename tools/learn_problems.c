@@ -102,7 +102,7 @@ void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum
 
 /* --- of the simulator --- */
 
-static enum reason reason_of_kind(const char *kind)
+static enum reason reason_of_finding(const tw_sim_finding *x)
 {
     static const struct {
         const char *kind;
@@ -127,8 +127,10 @@ static enum reason reason_of_kind(const char *kind)
         {"uninitialised", REASON_UNINITIALISED},
         {"endless", REASON_ENDLESS},
     };
+    if (strstr(x->message, "looks for what nobody will change")) /* a deadlock of loops */
+        return REASON_ENDLESS;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(kind, known[i].kind) == 0)
+        if (strcmp(x->kind, known[i].kind) == 0)
             return known[i].reason;
     return REASON_FAULT;
 }
@@ -166,7 +168,7 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
 {
     for (int i = 0; i < result->finding_count; i++) {
         const tw_sim_finding *x = &result->findings[i];
-        enum reason reason = reason_of_kind(x->kind);
+        enum reason reason = reason_of_finding(x);
         bool counts = x->fails || (same_value && strcmp(x->kind, "same-value") == 0);
         if (!counts || is_known(all, reason, x))
             continue;

@@ -78,6 +78,8 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
                 p->reason == REASON_VALUES ? "" : "The values are wrong, too: ", x->wrong_values);
     else if (x->ran && x->right && p->reason < REASON_VALUES)
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
+    if (x->printed && p->reason == REASON_LIMIT)
+        fputs("print() uses memory, too, and is counted: take it out first.\n", out);
     if (x->is_stub)
         fputs("The file is the stub, as it was written.\n", out);
     if (r->hints_left)
