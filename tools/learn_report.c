@@ -107,6 +107,8 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     if (r->next)
         fprintf(out, " Next: %d, %s: `tilewright learn %d`", r->next->number, r->next->title,
                 r->next->number);
+    else
+        fputs(" That was the last of them: all are passed.", out);
     fputc('\n', out);
 }
 

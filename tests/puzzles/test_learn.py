@@ -89,14 +89,22 @@ def test_folder(learner):
 
 def test_passing(learner):
     """The counters, the next puzzle, and a list that knows."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    second = json.loads(learner.learn("--json"))[1]
+    learner.learn("map", "mine.tile", out=["passed", f"Next: {second['puzzle']}, {second['title']}: `tilewright learn {second['puzzle']}`\n"])
     learner.write("mine.tile", learner.solution("14_single_block_matmul"))
     out = learner.learn("14", "mine.tile", out=["passed", "global_loads", "barriers"])
     expect(re.search(r"global_loads +(\d+) +\1\n", out), out)
-    learner.write("mine.tile", learner.solution("01_map"))
-    learner.learn("map", "mine.tile", out=["passed", "Next: "])
     out = learner.learn(out=["  1  passed  Map", " 14  passed  Matmul"])
     listed = {row["name"]: row for row in json.loads(learner.learn("--json"))}
     expect(listed["map"]["passed"] and listed["single_block_matmul"]["passed"] and f"{sum(r['passed'] for r in listed.values())} of" in out, out)
+    for row in listed.values():  # all but the first, then that
+        with open(learner.progress, "a") as file:
+            file.write(f"{row['puzzle']:02}_{row['name']} passed\n" if row["name"] != "map" else "")
+    learner.learn("1", "--reset")
+    learner.learn("14", "mine.tile", out="Next: 1, Map")
+    learner.write("mine.tile", learner.solution("01_map"))
+    learner.learn("1", "mine.tile", out="all are passed")
     learner.write("mine.tile", learner.solution("01_map").replace("+ 10;\n\n", "+ 11;\n\n"))
     learner.learn("map", "mine.tile", status=1, out="Not yet: wrong values.\nOut[0] is 11, and should be 10.\n")
     expect("passed" in learner.learn().split("\n")[0], "what was passed stays so")
