@@ -351,7 +351,6 @@ const struct command command_learn = {
     .examples = "  tilewright learn\n"
                 "  tilewright learn 1\n"
                 "  tilewright learn 1 --hint\n"
-                "  tilewright learn 14 mine/matmul.tile\n"
                 "  tilewright learn 14 --solution\n",
     .run = learn_run,
 };

@@ -172,6 +172,7 @@ static int open_ours(struct judge *j)
         if (!answer_open(a, NULL, &problems))
             status = our_mistake(j, "its solution", &problems);
     }
+    j->solution.simulated_only = true;
     problems_free(&problems);
     return status;
 }
