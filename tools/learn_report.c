@@ -72,7 +72,7 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
         print_arrays(out, x);
     if (*p->text && p->reason != REASON_VALUES)
         print_lines(out, p->text);
-    fprintf(out, "\nNot yet: %s\n", reason_words(p->reason));
+    fprintf(out, "\nNot yet: %s\n", problem_words(p));
     if (x->wrong_values)
         fprintf(out, "%s%s.\n",
                 p->reason == REASON_VALUES ? "" : "The values are wrong, too: ", x->wrong_values);
@@ -133,7 +133,7 @@ static void json_problem(struct json *j, const struct judgement *x)
     json_put_integer(j, "column", p ? p->column : 0);
     json_put_integer(j, "other_line", p ? p->other_line : 0);
     json_put_text(j, "message", p ? p->text : NULL);
-    json_put_text(j, "words", p ? reason_words(p->reason) : NULL);
+    json_put_text(j, "words", p ? problem_words(p) : NULL);
     json_put_text(j, "wrong_values", x->wrong_values);
     json_key(j, "values_right");
     if (x->ran)
