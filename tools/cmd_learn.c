@@ -158,13 +158,19 @@ static int read_answer(const char *path, char **text)
     return STATUS_USAGE;
 }
 
+/* The next one that is not passed; behind the last, the first. */
 static const struct puzzle *next_puzzle(struct learn *l, const struct puzzle *p)
 {
-    for (int i = 0; i < l->all.count; i++)
-        if (l->all.list[i].number > p->number &&
-            !learnt_step(&l->learnt, l->all.list[i].folder)->passed)
-            return &l->all.list[i];
-    return NULL;
+    const struct puzzle *first = NULL;
+    for (int i = 0; i < l->all.count; i++) {
+        const struct puzzle *other = &l->all.list[i];
+        if (learnt_step(&l->learnt, other->folder)->passed)
+            continue;
+        if (other->number > p->number)
+            return other;
+        first = first ? first : other;
+    }
+    return first;
 }
 
 static void keep_result(struct learn *l, const struct puzzle *p, const struct judgement *x)
@@ -345,7 +351,6 @@ const struct command command_learn = {
     .examples = "  tilewright learn\n"
                 "  tilewright learn 1\n"
                 "  tilewright learn 1 --hint\n"
-                "  tilewright learn 14 mine/matmul.tile\n"
                 "  tilewright learn 14 --solution\n",
     .run = learn_run,
 };

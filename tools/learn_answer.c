@@ -2,6 +2,7 @@
 #include "learn_answer.h"
 #include "learn_cuda.h"
 #include "learn_formula.h"
+#include "operands.h"
 #include "target.h"
 #include "toolchain.h"
 
@@ -18,11 +19,8 @@ void answer_begin(struct answer *a, enum language language, const char *path, ch
     a->path = path ? need_text("%s", path) : need_text("solution%s", language_endings[language]);
 }
 
-static void forget_case(struct answer *a)
+static void forget_arguments(struct answer *a)
 {
-    tw_launch_free(a->launch);
-    tw_launch_free(a->gpu_launch);
-    a->launch = a->gpu_launch = NULL;
     free(a->arguments);
     free(a->values);
     a->arguments = NULL;
@@ -31,7 +29,9 @@ static void forget_case(struct answer *a)
 
 void answer_end(struct answer *a)
 {
-    forget_case(a);
+    forget_arguments(a);
+    tw_launch_free(a->launch);
+    tw_launch_free(a->gpu_launch);
     for (int i = 0; i < a->program_count; i++) {
         tw_ptx_free(a->programs[i].ptx);
         free(a->programs[i].defines);
@@ -143,36 +143,39 @@ static tw_status take_sizes(const struct case_at_hand *c, tw_kernel *k, tw_launc
             s = tw_launch_tune(l, t.name, v);
     for (int i = 0; s == TW_OK && tw_kernel_type(k, i, &type) == TW_OK; i++) {
         const char *given = case_value(c->at, type.name);
-        if (given)
-            s = tw_launch_type(l, type.name, tw_dtype_from_name(given));
+        tw_dtype chosen = given ? tw_dtype_from_name(given) : type.choices[0];
+        if (cases_bind(c->cases, type.name))
+            s = tw_launch_type(l, type.name, chosen);
     }
     return s;
 }
 
-static tw_launch *new_launch(struct answer *a, const struct case_at_hand *c, tw_kernel *k,
-                             struct problems *problems)
+/* A launch serves all cases: those with the same tuned values are compiled once. */
+static void take_case(struct answer *a, const struct case_at_hand *c, tw_kernel *k, tw_launch **l,
+                      struct problems *problems)
 {
-    tw_launch *l = NULL;
-    tw_status s = tw_launch_new(k, &l);
+    tw_status s = *l ? TW_OK : tw_launch_new(k, l);
     if (s == TW_OK)
-        s = take_sizes(c, k, l);
+        operands_forget(*l, k);
     if (s == TW_OK)
-        s = case_arrays_give(&c->arrays, l);
+        s = take_sizes(c, k, *l);
     if (s == TW_OK)
-        s = tw_launch_prepare(l);
+        s = case_arrays_give(&c->arrays, *l);
+    if (s == TW_OK)
+        s = tw_launch_prepare(*l);
     if (s != TW_OK)
         problems_take_messages(problems, a->ctx, s);
-    return l;
 }
 
 int answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems)
 {
-    forget_case(a);
+    forget_arguments(a);
     if (a->language == LANGUAGE_CUDA)
         return cuda_answer_take(a, c, problems);
-    a->launch = new_launch(a, c, a->kernel, problems);
+    if (!a->simulated_only)
+        take_case(a, c, a->kernel, &a->launch, problems);
     if (!problems->count)
-        a->gpu_launch = new_launch(a, c, a->gpu_kernel, problems);
+        take_case(a, c, a->gpu_kernel, &a->gpu_launch, problems);
     return STATUS_OK;
 }
 

@@ -18,6 +18,7 @@ struct answer {
     char *path, *text; /* as messages call it; what is in it */
     tw_context *ctx;   /* not its own */
     /* .tile */
+    bool simulated_only; /* never run on the CPU engine */
     tw_module *module;
     tw_kernel *kernel, *gpu_kernel;
     tw_launch *launch, *gpu_launch; /* for the case at hand */

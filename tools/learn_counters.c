@@ -42,17 +42,20 @@ bool counter_total(const char *json, const char *name, int64_t *out)
     return number_of(json, lines_of(json), name, out) || is_kind(name);
 }
 
-int counter_line(const char *json, const char *name)
+int counter_line(const char *json, const char *name, const char *file)
 {
     int64_t most = 0, line = 0;
+    char *place = need_text("\"file\": \"%s\"", file); /* a name that JSON escapes is not found */
     for (const char *at = strchr(lines_of(json), '{'); at; at = strchr(at + 1, '{')) {
         const char *end = at + strcspn(at, "}");
         int64_t value = 0, number = 0;
-        if (number_of(at, end, name, &value) && value > most &&
+        const char *here = strstr(at, place);
+        if (here && here < end && number_of(at, end, name, &value) && value > most &&
             number_of(at, end, "line", &number)) {
             most = value;
             line = number;
         }
     }
+    free(place);
     return (int)line;
 }

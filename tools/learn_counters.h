@@ -7,7 +7,7 @@
 
 /* In all; "barriers" and the other kinds of instructions too. false: there is no such counter. */
 bool counter_total(const char *json, const char *name, int64_t *out);
-/* The line of the program to which most of it goes; 0: that is not known. */
-int counter_line(const char *json, const char *name);
+/* The line of the file to which most of it goes; 0: that is not known. */
+int counter_line(const char *json, const char *name, const char *file);
 
 #endif

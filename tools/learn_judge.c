@@ -58,22 +58,31 @@ static void take_printed(void *user, const char *text, size_t length)
 
 /* --- the answer before it runs --- */
 
+/* Bytes of the comment or the text in quotes that begins here; 0: none does. */
+static size_t length_of_aside(const char *at)
+{
+    if (strncmp(at, "//", 2) == 0)
+        return strcspn(at, "\n");
+    if (strncmp(at, "/*", 2) == 0) {
+        const char *end = strstr(at + 2, "*/");
+        return end ? (size_t)(end + 2 - at) : strlen(at);
+    }
+    if (*at != '"')
+        return 0;
+    size_t inside = strcspn(at + 1, "\"\n");
+    return 1 + inside + (at[1 + inside] == '"');
+}
+
 /* Comments and texts in quotes as blanks. */
 static char *bare_text(const char *text)
 {
     char *bare = need_text("%s", text);
     for (char *at = bare; *at;) {
-        char *end = at;
-        if (strncmp(at, "//", 2) == 0)
-            end += strcspn(at, "\n");
-        else if (strncmp(at, "/*", 2) == 0)
-            end = strstr(at + 2, "*/") ? strstr(at + 2, "*/") + 2 : at + strlen(at);
-        else if (*at == '"')
-            end += 1 + strcspn(at + 1, "\"\n");
-        for (; at < end; at++)
-            if (*at != '\n')
-                *at = ' ';
-        at += *at && at == end && *at != '/' && *at != '"';
+        size_t length = length_of_aside(at);
+        for (size_t i = 0; i < length; i++)
+            if (at[i] != '\n')
+                at[i] = ' ';
+        at += length ? length : 1;
     }
     return bare;
 }
@@ -163,6 +172,7 @@ static int open_ours(struct judge *j)
         if (!answer_open(a, NULL, &problems))
             status = our_mistake(j, "its solution", &problems);
     }
+    j->solution.simulated_only = true;
     problems_free(&problems);
     return status;
 }
@@ -449,7 +459,7 @@ static void run_case(struct judge *j)
 static void beyond(struct judge *j, const struct counter_limit *l, int64_t have, double bound,
                    int64_t of_solution)
 {
-    int line = l->at_least ? 0 : counter_line(j->counted_answer, l->counter);
+    int line = l->at_least ? 0 : counter_line(j->counted_answer, l->counter, j->answer.path);
     char *message = need_text("%s: %lld here, at %s %.10g are %s (the solution: %lld)%s%s",
                               l->counter, (long long)have, l->at_least ? "least" : "most", bound,
                               l->at_least ? "needed" : "allowed", (long long)of_solution,

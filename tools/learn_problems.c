@@ -102,7 +102,7 @@ void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum
 
 /* --- of the simulator --- */
 
-static enum reason reason_of_kind(const char *kind)
+static enum reason reason_of_finding(const tw_sim_finding *x)
 {
     static const struct {
         const char *kind;
@@ -127,8 +127,10 @@ static enum reason reason_of_kind(const char *kind)
         {"uninitialised", REASON_UNINITIALISED},
         {"endless", REASON_ENDLESS},
     };
+    if (strstr(x->message, "looks for what nobody will change")) /* a deadlock of loops */
+        return REASON_ENDLESS;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(kind, known[i].kind) == 0)
+        if (strcmp(x->kind, known[i].kind) == 0)
             return known[i].reason;
     return REASON_FAULT;
 }
@@ -166,7 +168,7 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
 {
     for (int i = 0; i < result->finding_count; i++) {
         const tw_sim_finding *x = &result->findings[i];
-        enum reason reason = reason_of_kind(x->kind);
+        enum reason reason = reason_of_finding(x);
         bool counts = x->fails || (same_value && strcmp(x->kind, "same-value") == 0);
         if (!counts || is_known(all, reason, x))
             continue;
@@ -219,9 +221,21 @@ const char *problem_reason(const struct problem *p)
     return p->counter ? p->counter : names[p->reason];
 }
 
-const char *reason_words(enum reason reason)
+/* A barrier is no help between blocks. */
+static const char *race_words(const struct problem *p)
 {
-    switch (reason) {
+    if (p->text && strstr(p->text, "global memory"))
+        return "a race: two threads use the same element of an array, one of them writes, and "
+               "nothing "
+               "says who comes first. Give each thread elements of its own.";
+    return "a race: two threads use the same memory, one of them writes, and nothing says who "
+           "comes "
+           "first. A barrier between the two would.";
+}
+
+const char *problem_words(const struct problem *p)
+{
+    switch (p->reason) {
     case REASON_COMPILE: return "it does not compile.";
     case REASON_SIGNATURE:
         return "the judge cannot run it. The kernel's name, its parameters, its views and its "
@@ -239,9 +253,7 @@ const char *reason_words(enum reason reason)
     case REASON_ASYNC:
         return "it uses what a copy may still be bringing. The thread that started a copy has to "
                "wait for it, and then a barrier tells the others.";
-    case REASON_RACE:
-        return "a race: two threads use the same memory, one of them writes, and nothing says who "
-               "comes first. A barrier between the two would.";
+    case REASON_RACE: return race_words(p);
     case REASON_UNINITIALISED: return "it reads memory that nobody has written.";
     case REASON_INPUT: return "it writes to its inputs.";
     case REASON_ENDLESS: return "it does not come to an end.";

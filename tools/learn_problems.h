@@ -62,6 +62,6 @@ void problems_free(struct problems *all);
 
 const char *problem_reason(const struct problem *p); /* as tests and JSON call it */
 /* A sentence or two for learners. */
-const char *reason_words(enum reason reason);
+const char *problem_words(const struct problem *p);
 
 #endif

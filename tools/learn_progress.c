@@ -31,6 +31,14 @@ struct step *learnt_step(struct learnt *l, const char *puzzle)
     return s;
 }
 
+/* A file that someone has edited does no harm. */
+static int small_number(const char *text)
+{
+    enum { MOST = 1000000 };
+    long v = strtol(text, NULL, 10);
+    return v < 0 ? 0 : v > MOST ? MOST : (int)v;
+}
+
 /* "14_single_block_matmul passed tries=3 hints=1 solution" */
 static void read_line(struct learnt *l, char *line)
 {
@@ -44,9 +52,9 @@ static void read_line(struct learnt *l, char *line)
         else if (strcmp(word, "solution") == 0)
             s->solution = true;
         else if (strncmp(word, "tries=", 6) == 0)
-            s->tries = atoi(word + 6);
+            s->tries = small_number(word + 6);
         else if (strncmp(word, "hints=", 6) == 0)
-            s->hints = atoi(word + 6);
+            s->hints = small_number(word + 6);
     }
 }
 

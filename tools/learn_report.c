@@ -72,12 +72,14 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
         print_arrays(out, x);
     if (*p->text && p->reason != REASON_VALUES)
         print_lines(out, p->text);
-    fprintf(out, "\nNot yet: %s\n", reason_words(p->reason));
+    fprintf(out, "\nNot yet: %s\n", problem_words(p));
     if (x->wrong_values)
         fprintf(out, "%s%s.\n",
                 p->reason == REASON_VALUES ? "" : "The values are wrong, too: ", x->wrong_values);
     else if (x->ran && x->right && p->reason < REASON_VALUES)
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
+    if (x->printed && p->reason == REASON_LIMIT)
+        fputs("print() uses memory, too, and is counted: take it out first.\n", out);
     if (x->is_stub)
         fputs("The file is the stub, as it was written.\n", out);
     if (r->hints_left)
@@ -105,6 +107,8 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     if (r->next)
         fprintf(out, " Next: %d, %s: `tilewright learn %d`", r->next->number, r->next->title,
                 r->next->number);
+    else
+        fputs(" That was the last of them: all are passed.", out);
     fputc('\n', out);
 }
 
@@ -129,7 +133,7 @@ static void json_problem(struct json *j, const struct judgement *x)
     json_put_integer(j, "column", p ? p->column : 0);
     json_put_integer(j, "other_line", p ? p->other_line : 0);
     json_put_text(j, "message", p ? p->text : NULL);
-    json_put_text(j, "words", p ? reason_words(p->reason) : NULL);
+    json_put_text(j, "words", p ? problem_words(p) : NULL);
     json_put_text(j, "wrong_values", x->wrong_values);
     json_key(j, "values_right");
     if (x->ran)

@@ -100,8 +100,9 @@ def main():
         text = open(path).read()
         with tempfile.TemporaryDirectory() as folder:
             make_checkout(folder, tool)
-            checkout = [*os.listdir(folder), "tuned.db"]
+            checkout = [*os.listdir(folder), "tuned.db", "learnt"]
             environment["TILEWRIGHT_STORE"] = os.path.join(folder, "tuned.db") # not the user's own
+            environment["TILEWRIGHT_LEARN"] = os.path.join(folder, "learnt")
             for match in BLOCK.finditer(text):
                 status, kind, block = match.groups()
                 line = text.count("\n", 0, match.start()) + 1

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""`learn`: what it prints, what it writes and never writes over, what it keeps; who tries to get around the judge does not."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import call, cuda_compiler, expect, fail
+
+MAP, PRODUCT = "01_map.tile", "14_single_block_matmul.tile"
+LINE = "    // Yours: one line."
+
+
+class Learner:
+    """A folder with a learner's files, and progress of its own."""
+
+    def __init__(self, tool, folder):
+        self.tool, self.folder = os.path.abspath(tool), folder
+        self.progress = f"{folder}/data/tilewright/learn"
+        self.environment = {name: value for name, value in os.environ.items() if name != "TILEWRIGHT_LEARN"}
+        self.environment["XDG_DATA_HOME"] = f"{folder}/data"
+
+    def learn(self, *words, status=0, out=(), err="", **environment):
+        result = call([self.tool, "learn", *words], cwd=self.folder, env={**self.environment, **environment})
+        if result.status != status:
+            fail(f"learn {words}: expected status {status}: {result}")
+        for text in [out] if isinstance(out, str) else out:
+            expect(text in result.out, f"learn {words}: no '{text}' in {result}")
+        expect(err in result.err if err else not result.err, f"learn {words}: '{err}' on standard error: {result}")
+        return result.out
+
+    def judge(self, *words):
+        result = call([self.tool, "learn", *words, "--json"], cwd=self.folder, env=self.environment)
+        expect(result.status in (0, 1) and not result.err, f"learn {words}: {result}")
+        return json.loads(result.out)
+
+    def write(self, name, text):
+        with open(f"{self.folder}/{name}", "w") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(f"{self.folder}/{name}") as file:
+            return file.read()
+
+    def solution(self, puzzle, language="tile"):
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        with open(f"{root}/puzzles/{puzzle}/solution.{language}") as file:
+            return file.read()
+
+
+def test_unsolved(learner):
+    """The first call writes the file, prints the text and judges; the values are the lesson's."""
+    out = learner.learn("14", status=1, out=["Matmul in a single block", f"Your file: {PRODUCT}", "never written"])
+    expect("\nout: [0.0, 0.0, 0.0, 0.0]\nexpected: [1.0, 3.0, 3.0, 13.0]\n" in out, out)
+    expect(sorted(os.listdir(learner.folder)) == [PRODUCT, "data"], os.listdir(learner.folder))
+    again = learner.learn("14", status=1, out="expected: [1.0, 3.0, 3.0, 13.0]\n")
+    expect("Your file" not in again and "one thread for each" not in again, again)
+    learner.learn("single_block_matmul", "--text", status=1, out=["one thread for each", "expected: [1.0"])
+
+
+def test_kept_file(learner):
+    """A file that is there is never written over, whatever it holds and however often one calls."""
+    for text in "", "no kernel at all\n", learner.solution("01_map").replace("+ 10", "+ 11"):
+        learner.write(MAP, text)
+        for words in (["1"], ["1", "--text"], ["1", "--hint"], ["1", "--solution"], ["1", "--reset"], ["--reset"]):
+            call([learner.tool, "learn", *words], cwd=learner.folder, env=learner.environment)
+        expect(learner.read(MAP) == text, f"{MAP} was changed: {learner.read(MAP)}")
+    os.remove(f"{learner.folder}/{MAP}")
+    os.mkdir(f"{learner.folder}/{MAP}")
+    learner.learn("1", status=2, err="cannot read")
+    os.rmdir(f"{learner.folder}/{MAP}")
+    os.symlink("nowhere", f"{learner.folder}/{MAP}")
+    call([learner.tool, "learn", "1"], cwd=learner.folder, env=learner.environment)
+    expect(os.path.islink(f"{learner.folder}/{MAP}") and not os.path.exists(f"{learner.folder}/nowhere"), "a link was written over")
+    os.remove(f"{learner.folder}/{MAP}")
+
+
+def test_folder(learner):
+    os.mkdir(f"{learner.folder}/mine")
+    learner.learn("1", "--folder", "mine", status=1, out="Your file: mine/01_map.tile")
+    learner.write("mine/01_map.tile", learner.solution("01_map"))
+    learner.learn("1", "--folder", "mine/", out="passed")
+    expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
+    learner.learn("1", "--folder", "no/such", status=2, err="cannot be written")
+
+
+def test_passing(learner):
+    """The counters, the next puzzle, and a list that knows."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    second = json.loads(learner.learn("--json"))[1]
+    learner.learn("map", "mine.tile", out=["passed", f"Next: {second['puzzle']}, {second['title']}: `tilewright learn {second['puzzle']}`\n"])
+    learner.write("mine.tile", learner.solution("14_single_block_matmul"))
+    out = learner.learn("14", "mine.tile", out=["passed", "global_loads", "barriers"])
+    expect(re.search(r"global_loads +(\d+) +\1\n", out), out)
+    out = learner.learn(out=["  1  passed  Map", " 14  passed  Matmul"])
+    listed = {row["name"]: row for row in json.loads(learner.learn("--json"))}
+    expect(listed["map"]["passed"] and listed["single_block_matmul"]["passed"] and f"{sum(r['passed'] for r in listed.values())} of" in out, out)
+    for row in listed.values():  # all but the first, then that
+        with open(learner.progress, "a") as file:
+            file.write(f"{row['puzzle']:02}_{row['name']} passed\n" if row["name"] != "map" else "")
+    learner.learn("1", "--reset")
+    learner.learn("14", "mine.tile", out="Next: 1, Map")
+    learner.write("mine.tile", learner.solution("01_map"))
+    learner.learn("1", "mine.tile", out="all are passed")
+    learner.write("mine.tile", learner.solution("01_map").replace("+ 10;\n\n", "+ 11;\n\n"))
+    learner.learn("map", "mine.tile", status=1, out="Not yet: wrong values.\nOut[0] is 11, and should be 10.\n")
+    expect("passed" in learner.learn().split("\n")[0], "what was passed stays so")
+    learner.learn("1", "--reset")
+    expect("passed" not in learner.learn().split("\n")[0], "it was forgotten")
+    learner.learn("--reset")
+    learner.learn(out="0 of ")
+
+
+def test_hints(learner):
+    learner.learn("14", "--hint", out="Hint 1 of 3")
+    learner.learn("14", "--hint", out="Hint 2 of 3")
+    learner.learn("14", "--hint", "1", out="Hint 1 of 3")
+    learner.learn("14", "--hint", out="Hint 3 of 3")
+    learner.learn("14", "--hint", out="Hint 3 of 3, the last, again")
+    for number in "0", "4", "x", "-1":
+        learner.learn("14", "--hint", "--", number, status=2, err="has hints 1 to 3")
+    expect("a hint" not in learner.learn("14", status=1), "there is none left")
+    learner.learn("14", "--solution", out=["kernel single_block", "The copies fill"])
+    learner.learn("14", "--solution", "--cuda", out="__global__")
+    row = [row for row in json.loads(learner.learn("--json")) if row["puzzle"] == 14][0]
+    expect(row["hints_given"] == 3 and row["solution_shown"] and not row["passed"], row)
+    learner.learn("--reset")
+
+
+def test_usage(learner):
+    for words, text in (["99"], "there is no puzzle '99'"), (["mapp"], "did you mean 'map'?"), (["1", "a", "b"], "too many words: 'b'"), \
+            (["--hint"], "of which puzzle?"), (["1", "--hint", "--solution"], "--hint or --solution"), (["1", "--hnit"], "--hint"), \
+            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--hint", "--json"], "--json"):
+        learner.learn(*words, status=2, err=text)
+    with open(f"{learner.folder}/bytes.tile", "wb") as file:
+        file.write(b"kernel\0map")
+    learner.learn("1", "bytes.tile", status=2, err="no text")
+
+
+def test_progress(learner):
+    """Where it is, what is done where it cannot be, what a file holds that is damaged."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    elsewhere = f"{learner.folder}/else/where"
+    learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=elsewhere)
+    expect(os.path.exists(elsewhere), "it is not where TILEWRIGHT_LEARN says")
+    learner.learn("1", "mine.tile", out="passed", err="progress is not kept", TILEWRIGHT_LEARN="/dev/null/learn")
+    for text in "", "\0\0\0", "01_map\n", "01_map passed tries=x hints=-7\n\n\n# 14\n 14 15\n" + "x" * 100000 + "\n":
+        os.makedirs(os.path.dirname(learner.progress), exist_ok=True)
+        with open(learner.progress, "w") as file:
+            file.write(text)
+        learner.learn(out=" of ")
+        learner.learn("1", "--hint", out="Hint")
+        learner.learn("1", "mine.tile", out="passed")
+    learner.learn("--reset")
+
+
+def test_killed(learner):
+    """Whoever is killed leaves the old progress or the new: never a part, never none."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    learner.learn("1", "mine.tile", out="passed")
+    for attempt in range(40):
+        child = subprocess.Popen([learner.tool, "learn", "1", "mine.tile"], cwd=learner.folder, env=learner.environment, stdout=subprocess.DEVNULL)
+        try:
+            child.wait(0.001 * (attempt % 20))
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        with open(learner.progress) as file:
+            expect(re.search(r"^01_map passed tries=\d+ hints=0$", file.read(), re.M), "progress was lost")
+    learner.learn("--reset")
+
+
+def rejected(learner, name, text, reason, **more):
+    learner.write(name, text)
+    verdict = learner.judge(more.pop("puzzle", "1"), name)
+    for key, value in {"passed": False, "reason": reason, **more}.items():
+        expect(verdict[key] == value, f"{name}: {key} should be {value}: {json.dumps(verdict, indent=2)}\n{text}")
+    return verdict
+
+
+def test_evasions(learner):
+    """What is compared with is the puzzle's own; the sizes are its own, too."""
+    good = learner.solution("01_map")
+    wrong = good.replace("    Out[i] = A[i] + 10;", "    Out[i] = 0;")
+    rejected(learner, "ensures.tile", wrong.replace("ensures Out == A + 10", "ensures Out == A * 0"), "values")
+    rejected(learner, "no_ensures.tile", wrong.replace("    ensures Out == A + 10;\n", ""), "values")
+    rejected(learner, "size.tile", good.replace("tune SIZE = {4};", "const i32 SIZE = 4;"), "signature")
+    rejected(learner, "shape.tile", good.replace("A[SIZE] = a, Out[SIZE]", "A[2] = a, Out[2]").replace("Out[i] =", "if (i < 2) Out[i] ="), "signature")
+    rejected(learner, "name.tile", good.replace("kernel map", "kernel mop"), "signature")
+    rejected(learner, "param.tile", good.replace("f32 *out, const f32 *a", "f32 *out, f32 *a"), "signature")
+    rejected(learner, "order.tile", good.replace("f32 *out, const f32 *a", "const f32 *a, f32 *out"), "signature")
+    rejected(learner, "type.tile", good.replace("const f32 *a", "const f64 *a").replace("    global f32 A[SIZE] = a, Out[SIZE] = out;",
+             "    global f64 A[SIZE] = a;\n    global f32 Out[SIZE] = out;").replace("A[i] + 10", "(f32) A[i] + 10"), "signature")
+    rejected(learner, "more.tile", good.replace("const f32 *a)", "const f32 *a, i32 n)"), "signature")
+    rejected(learner, "threads.tile", good.replace("threads(SIZE)", "threads(2 * SIZE)").replace("Out[i] =", "if (i < SIZE) Out[i] ="), "launch")
+    rejected(learner, "blocks.tile", good.replace("grid(1)", "grid(2)"), "launch")
+    rejected(learner, "endless.tile", good.replace("Out[i] =", "while (A[0] == A[0]) i = i + 0;\n    Out[i] ="), "endless", values_right=None)
+    rejected(learner, "assume.tile", good.replace("Out[i] =", "assume(A[0] == 0);\n    Out[i] ="), "fault")
+    rejected(learner, "divide.tile", good.replace("Out[i] =", "i = i / thread.y;\n    Out[i] ="), "fault")
+    for text in "/", "//", "/*", "/* /", '"', '"\n"', "'", "a / b /* \" */ // \"", good + "/*", good + '"', "/" * 10000, "\n" * 10000:
+        learner.write("odd.tile", text)
+        expect(learner.judge("1", "odd.tile")["reason"] in ("compile", "signature"), f"{text!r}: {learner.judge('1', 'odd.tile')}")
+    learner.write("comments.tile", '// a / b " /*\n' + good.replace("+ 10", "/* \" / // */ / 1 + 10"))
+    learner.learn("1", "comments.tile", out="passed")
+    rejected(learner, "empty.tile", "", "signature")
+    rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
+    rejected(learner, "nothing_else.tile", "kernel map(f32 *out, const f32 *a) grid(1) threads(4) { }", "signature")
+    learner.write("defaults.tile", good.replace("{4}", "{8, 16}"))
+    learner.learn("1", "defaults.tile", out="passed")
+    learner.write("helper.tile", good.replace("A[i] + 10", "more(A[i])").replace("kernel map", "fn f32 more(f32 x)\n{\n    return x + 10;\n}\n\nkernel map"))
+    learner.learn("1", "helper.tile", out="passed")
+    learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] ="))
+    learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "take it out first"])
+    learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] = 1 +"))
+    learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
+
+
+def test_luck(learner):
+    """Right values do not suffice, and it says so."""
+    no_barrier = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
+    learner.write("no_barrier.tile", no_barrier)
+    learner.learn("14", "no_barrier.tile", status=1, out=["no_barrier.tile:18:20: error: `as` is read here", "Not yet: a race"])
+    if not cuda_compiler():
+        return
+    learner.write("no_barrier.cu", learner.solution("14_single_block_matmul", "cu").replace("    __syncthreads();\n", ""))
+    learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
+
+
+def test_cuda(learner):
+    if not cuda_compiler():
+        return
+    good = learner.solution("01_map", "cu")
+    learner.learn("1", "--cuda", status=1, out="Your file: 01_map.cu")
+    learner.learn("1", status=1, out="01_map.cu: case 1")  # it is there, and no 01_map.tile
+    learner.write("01_map.cu", good)
+    learner.learn("1", out="passed")
+    rejected(learner, "syntax.cu", good.replace("+ 10;", "+ ;"), "compile", line=10)
+    rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
+    rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
+    rejected(learner, "input.cu", good.replace("const float *a)", "float *a)").replace("+ 10;", "+ 10;\n    a[i] = 0;"), "input")
+    rejected(learner, "endless.cu", good.replace("    out[i]", "    while (*(volatile const float *)a == a[0])\n        ;\n    out[i]"), "endless")
+    rejected(learner, "include.cu", '#include "no/such.h"\n' + good, "compile")
+    learner.learn("1", "01_map.cu", "--compiler", "no/such", status=2, err="there is no such program")
+    learner.learn("1", "01_map.cu", status=2, err="apt install clang", PATH="/nowhere") if not os.path.exists("/usr/local/cuda/bin/nvcc") else None
+
+
+def main():
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_"):
+            with tempfile.TemporaryDirectory() as folder:
+                test(Learner(sys.argv[1], folder))
+
+
+main()
