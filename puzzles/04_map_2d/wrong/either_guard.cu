@@ -1,0 +1,12 @@
+// rejected: bounds at line 11: a thread needs a row and a column
+#ifndef TPB
+#define TPB 4
+#endif
+
+__global__ void map_2d(int rows, int cols, float *out, const float *a)
+{
+    int x = threadIdx.x, y = threadIdx.y;
+
+    if (x < cols || y < rows)
+        out[y * cols + x] = a[y * cols + x] + 10;
+}

@@ -1,0 +1,12 @@
+// Puzzle 5, broadcast: thread (x, y) multiplies element y of down by element x of across.
+#ifndef TPB
+#define TPB 4
+#endif
+
+__global__ void times_table(int rows, int cols, float *out, const float *down, const float *across)
+{
+    int x = threadIdx.x, y = threadIdx.y;
+
+    if (x < cols && y < rows)
+        out[y * cols + x] = down[y] * across[x];
+}

@@ -1,0 +1,19 @@
+// rejected: barrier at line 13: threads of a warp wait at two barriers
+#ifndef TPB
+#define TPB 4
+#endif
+
+__global__ void mirror(int n, float *out, const float *a)
+{
+    __shared__ float tile[TPB];
+    int t = threadIdx.x, i = blockIdx.x * TPB + t;
+
+    if (i < n) {
+        tile[t] = a[i];
+        __syncthreads();
+        out[i] = tile[t] - tile[TPB - 1 - t];
+    } else {
+        tile[t] = 0;
+        __syncthreads();
+    }
+}
