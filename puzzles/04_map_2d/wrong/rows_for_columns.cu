@@ -1,4 +1,4 @@
-// rejected: values: rows are cols elements long
+// rejected: race at line 11: rows are cols elements long, so two of them overlap
 #ifndef TPB
 #define TPB 4
 #endif

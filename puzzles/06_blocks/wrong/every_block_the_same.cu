@@ -1,4 +1,4 @@
-// rejected: values: nobody writes what is behind the first TPB elements
+// rejected: race at line 11: every block does the first TPB elements, nobody what is behind them
 #ifndef TPB
 #define TPB 4
 #endif

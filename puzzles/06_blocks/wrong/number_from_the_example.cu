@@ -1,4 +1,4 @@
-// rejected: values with a hidden case: only in the case shown has a block 4 threads
+// rejected: race at line 11 with a hidden case: only in the case shown has a block 4 threads; larger ones overlap
 #ifndef TPB
 #define TPB 4
 #endif
