@@ -1,0 +1,24 @@
+// Puzzle 11, convolution: each result is a weighted sum of five neighbours.
+#define K 5
+#ifndef TPB
+#define TPB 8
+#endif
+
+__global__ void convolution_1d(int n, float *out, const float *a, const float *b)
+{
+    __shared__ float piece[TPB + K - 1], taps[K];
+    int t = threadIdx.x, i = blockIdx.x * TPB + t;
+
+    piece[t] = i < n ? a[i] : 0; // an element a thread …
+    if (t < K - 1)               // … and the halo, by the first K - 1 threads
+        piece[TPB + t] = i + TPB < n ? a[i + TPB] : 0;
+    if (t < K)
+        taps[t] = b[t];
+    __syncthreads();
+    if (i < n) {
+        float total = 0;
+        for (int j = 0; j < K; j++)
+            total += piece[t + j] * taps[j];
+        out[i] = total;
+    }
+}
