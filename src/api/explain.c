@@ -230,8 +230,15 @@ static tw_status explain_call(void *user)
         return status;
     find_block(e);
     e->out.launches = fits_gpu(e);
-    if (e->out.launches)
-        find_occupancy(e);
+    if (!e->out.launches)
+        return TW_OK;
+    find_occupancy(e);
+    struct explain_counts *counts = arena_new(&l->ctx->scratch, struct explain_counts);
+    status = e->out.blocks ? explain_count(e, counts) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    explain_time(e, counts);
+    explain_words(e, counts);
     return TW_OK;
 }
 
@@ -248,7 +255,9 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
                                       "tw_kernel_for_target for a GPU's");
     struct explain e = {
         .launch = l, .options = options ? options : &defaults, .results = &l->explained};
+    simulation_open(&e.simulation, l->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
     tw_status status = context_call(l->ctx, explain_call, &e);
+    simulation_close(&e.simulation);
     if (status == TW_OK)
         *out = e.out;
     return status;
