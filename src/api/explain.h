@@ -27,8 +27,10 @@ struct explain_counts {
     struct l2_grid l2;
     /* Of the whole launch: bytes */
     double by_thread, shared_by_thread;
-    double missed, past, stores, updates, tags, load_sectors, load_lines;
-    double compulsory_read, compulsory_written;
+    /* Sectors: of loads through L1 (not there; asked for), past it; of stores; of atomics. */
+    double missed, load_sectors, past, stores, updates;
+    double tags;       /* requests of a line to L2 */
+    double wavefronts; /* of L1, for global memory */
     int warps;
 };
 

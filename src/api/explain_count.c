@@ -185,24 +185,44 @@ static double room_of_block(const struct explain *e)
     return (g->l1_kb * 1024 - shared) / resident;
 }
 
+/* Which set of pieces the block is of, and how it stands to the first of that set. */
 static void take_l2(struct counting *c, const int64_t at[3], const struct l1_result *l1)
 {
     struct l2_grid *g = &c->out->l2;
+    int set = at[2] < g->sets ? (int)at[2] : g->sets - 1;
+    int64_t from[3] = {at[0], at[1], at[2] - set};
     int axis = -1, axes = 0;
     for (int i = 0; i < 3; i++)
-        if (at[i]) {
+        if (from[i]) {
             axis = i;
             axes++;
         }
     for (int s = 0; s < TIME_SLICES && axes < 2; s++)
         for (int i = 0; i < MOST_ARRAYS; i++) {
-            struct l2_piece *p = &g->pieces[s][i];
+            struct l2_piece *p = &g->pieces[set][s][i];
             const struct touched *t = &l1->touched[s][i];
             if (axes == 0)
                 *p = (struct l2_piece){.base = t->base, .loaded = t->loaded, .stored = t->stored};
             else if (p->base && t->base)
-                p->step[axis] = ((int64_t)t->base - (int64_t)p->base) / at[axis];
+                p->step[axis] = ((int64_t)t->base - (int64_t)p->base) / from[axis];
         }
+}
+
+/* What L1 is asked for, by instruction. */
+static void take_instructions(struct counting *c, double times, bool first)
+{
+    const struct ptx_function *f = c->out->function;
+    for (size_t k = 0; k < c->streams.instructions.count; k++) {
+        const struct stream_instruction *n = &c->streams.instructions.data[k];
+        c->out->by_thread += n->bytes * times;
+        c->out->wavefronts += n->wavefronts * times;
+        for (size_t i = 0; first && i < f->body.count; i++)
+            if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
+                f->body.data[i].instruction == n->ins) {
+                c->out->paced[i].lines = n->lines;
+                c->out->paced[i].wavefronts += n->wavefronts;
+            }
+    }
 }
 
 static void take_streams(struct counting *c, const int64_t at[3], double times, bool first)
@@ -216,14 +236,10 @@ static void take_streams(struct counting *c, const int64_t at[3], double times, 
     o->updates += l1.updates * times;
     o->tags += l1.tags * times;
     o->load_sectors += l1.load_sectors * times;
-    o->load_lines += l1.load_lines * times;
-    o->by_thread += c->streams.global_bytes * times;
     o->shared_by_thread += c->streams.shared_bytes * times;
-    c->streams.global_bytes = c->streams.shared_bytes = 0;
-    if (first) {
-        o->l1 = l1;
+    take_instructions(c, times, first);
+    if (first)
         o->warps = c->streams.last->warps;
-    }
     take_l2(c, at, &l1);
 }
 
@@ -244,7 +260,7 @@ static tw_status run_block(struct counting *c, const int64_t at[3], double times
     c->launch.options.chosen_count = 1;
     c->launch.options.cancelled = ctx->config.cancelled;
     c->launch.options.cancelled_user = ctx->config.cancelled_user;
-    c->streams.first = c->streams.last = NULL;
+    streams_clear(&c->streams);
     enum sim_end end = sim_run(c->simulation->sim, &c->launch, &ctx->diag);
     if (end != SIM_DONE)
         return failed(c, end);
@@ -320,7 +336,10 @@ static tw_status count(struct counting *c)
     c->out->function = ptx_find_function(c->simulation->module, c->launch.kernel);
     c->out->paced =
         arena_array(&e->launch->ctx->scratch, struct paced, c->out->function->body.count + 1);
-    memcpy(c->out->l2.extent, e->out.grid, sizeof e->out.grid);
+    struct l2_grid *g = &c->out->l2;
+    memcpy(g->extent, e->out.grid, sizeof e->out.grid);
+    g->sets = g->extent[2] <= FEW_ALONG_Z ? (int)g->extent[2] : 1;
+    g->pieces = arena_alloc(&e->launch->ctx->scratch, (size_t)g->sets * sizeof *g->pieces);
     status = run_sample(c);
     if (status == TW_OK)
         keep_lines(c);

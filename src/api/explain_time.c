@@ -28,14 +28,10 @@ static tw_range of_work(struct range r)
 
 /* GPUs whose L2 is two halves, each of which keeps a copy of what its multiprocessors read: NVIDIA
  * A100 architecture whitepaper, "A100 L2 Cache"; GH100 and GB100 go on with it. */
-static double l2_room(const struct gpu *g)
+static int l2_halves(const struct gpu *g)
 {
-    bool halves = g->capability == 80 || g->capability == 90 || g->capability == 100;
-    return g->l2_mb * 1048576.0 / (halves ? 2 : 1);
+    return g->capability == 80 || g->capability == 90 || g->capability == 100 ? 2 : 1;
 }
-
-/* How much the times of blocks differ from their mean. */
-static const double block_spread = 0.05;
 
 static void find_compulsory(struct explain *e, double *read, double *written)
 {
@@ -47,32 +43,33 @@ static void find_compulsory(struct explain *e, double *read, double *written)
     }
 }
 
-static void find_memory(struct explain *e, const struct explain_counts *c, tw_traffic *t)
+static void find_memory(struct explain *e, const struct explain_counts *c, double share,
+                        tw_traffic *t)
 {
     struct arena *a = &e->launch->ctx->scratch;
-    struct l2_grid *g = arena_new(a, struct l2_grid);
-    struct l2_result together, apart, mean;
-    double read = 0, written = 0, l2 = c->missed + c->past + c->updates;
-    *g = c->l2;
-    g->room = l2_room(e->gpu);
-    g->places = e->out.resident_blocks * e->gpu->multiprocessors;
-    l2_replay(a, g, &together);
-    g->spread = block_spread;
-    l2_replay(a, g, &mean);
-    g->spread = 4 * block_spread;
-    l2_replay(a, g, &apart);
+    struct l2_grid g = c->l2;
+    struct l2_result together, mean;
+    double read = 0, written = 0, most_read = (c->missed + c->past + c->updates) * SECTOR_BYTES;
+    g.room = e->gpu->l2_mb * 1048576.0;
+    g.copies = l2_halves(e->gpu);
+    g.multiprocessors = e->gpu->multiprocessors;
+    g.resident = e->out.resident_blocks;
+    g.share = 1.0 / g.resident;
+    l2_replay(a, &g, &together);
+    g.share = share;
+    l2_replay(a, &g, &mean);
     find_compulsory(e, &read, &written);
     t->compulsory = read + written;
-    double low =
-        most(read < l2 * SECTOR_BYTES ? read : l2 * SECTOR_BYTES, fmin(together.read, mean.read));
-    t->read = (tw_range){fmin(low, mean.read), mean.read,
-                         most(most(apart.read, together.read), mean.read)};
+    t->read.low = fmin(together.read, mean.read);
+    t->read.middle = mean.read;
+    t->read.high = most(together.read, mean.read);
     t->written = (tw_range){0, mean.written, most(mean.written, c->stores * SECTOR_BYTES)};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
+    (void)most_read;
 }
 
-static void find_traffic(struct explain *e, const struct explain_counts *c)
+static void find_traffic(struct explain *e, const struct explain_counts *c, double share)
 {
     tw_explanation *o = &e->out;
     tw_traffic *t = o->traffic;
@@ -92,7 +89,7 @@ static void find_traffic(struct explain *e, const struct explain_counts *c)
     t[TW_AT_L2].read = (tw_range){read / 2, read, read};
     t[TW_AT_L2].written = exactly(written);
     t[TW_AT_L2].moved = (tw_range){read / 2 + written, read + written, read + written};
-    find_memory(e, c, &t[TW_AT_HBM]);
+    find_memory(e, c, share, &t[TW_AT_HBM]);
     t[TW_AT_L2].compulsory = t[TW_AT_HBM].compulsory;
     o->l1_hit_rate = c->load_sectors > 0 ? 1 - c->missed / c->load_sectors : 0;
     o->l2_hit_rate = read > 0 ? 1 - fmin(1, t[TW_AT_HBM].read.middle / read) : 0;
@@ -163,9 +160,9 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     double cycles = cycles_a_second(e, c), clock = cycles / g->multiprocessors;
     double fma = g->f32 / 64.0; /* warp instructions a cycle */
     tw_range wavefronts = of_work(w->wavefronts);
-    wavefronts.low += c->load_lines;
-    wavefronts.middle += c->load_lines;
-    wavefronts.high += c->load_lines;
+    wavefronts.low += c->wavefronts;
+    wavefronts.middle += c->wavefronts;
+    wavefronts.high += c->wavefronts;
     add_roof(o, "HBM", "the memory's bandwidth", "bytes", t[TW_AT_HBM].moved, g->bandwidth * 1e9);
     add_roof(o, "L2", "L2's bandwidth", "bytes", t[TW_AT_L2].moved, g->l2[2] * clock);
     add_roof(o, "L2 requests", "requests to L2", "requests", exactly(c->tags),
@@ -183,6 +180,9 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 }
 
 /* --- time --- */
+
+/* Seconds from one launch to the next, where they follow each other. */
+static const double launch_cost = 3e-6;
 
 /* Cycles. Of GH100 unless said: Luo et al. (above), tables of latencies: shared memory 29, L1 38 to
  * 41, L2 260 to 273, memory 660 to 680 unloaded. Loads that come in bursts wait for each other:
@@ -204,7 +204,8 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
                             .issue = 2};
     l->matrix_flops = e->gpu->f16 * matrix_share(e->gpu) / 4;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
-    l->behind_l1 = 2 * (o->l2_hit_rate * l->l2 + (1 - o->l2_hit_rate) * l->memory);
+    l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
+    l->behind_l1 = 1 * (o->l2_hit_rate * l->l2 + (1 - o->l2_hit_rate) * l->memory);
 }
 
 /* Blocks of a multiprocessor share its busiest part, and wait for it, or for what they read, in
@@ -222,24 +223,32 @@ static double cycles_of_block(double service, double delay, int blocks)
     return pace;
 }
 
+/* Cycles of one block: of the busiest part, and of all when it is alone. */
+static void find_pace(const struct explain *e, const struct explain_counts *c, double *busy,
+                      double *alone)
+{
+    const tw_explanation *o = &e->out;
+    struct latencies l;
+    find_latencies(e, c, &l);
+    *alone = latency_of_block(&e->launch->ctx->scratch, c->function, c->paced, &l, c->warps);
+    *busy = o->roofs[0].seconds.middle * cycles_a_second(e, c) / (double)o->blocks;
+    *alone = most(*alone, *busy);
+}
+
 static void find_seconds(struct explain *e, const struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
-    struct latencies l;
-    find_latencies(e, c, &l);
-    double alone = latency_of_block(&e->launch->ctx->scratch, c->function, c->paced, &l, c->warps);
-    double cycles = cycles_a_second(e, c), floor = o->roof_count ? o->roofs[0].seconds.middle : 0;
-    double each = floor * cycles / (double)o->blocks; /* of the busiest part, for one block */
+    double busy, alone, cycles = cycles_a_second(e, c), floor = o->roofs[0].seconds.middle;
+    find_pace(e, c, &busy, &alone);
     int beside = o->resident_blocks;
     double per_sm = (double)o->blocks / e->gpu->multiprocessors;
     if (per_sm < beside)
         beside = per_sm > 1 ? (int)ceil(per_sm) : 1;
-    double pace = cycles_of_block(each, most(0, alone - each), beside);
-    double rounds = o->blocks > 0 ? ceil(o->waves) * beside : 0;
-    double tail = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
-    double launch_cost = 3e-6;
+    double pace = cycles_of_block(busy, alone - busy, beside);
+    double rounds = ceil(o->waves) * beside;
+    double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
     double middle =
-        most(floor, pace * most(tail, per_sm) * e->gpu->multiprocessors / cycles) + launch_cost;
+        most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) + launch_cost;
     o->seconds = (tw_range){most(floor, middle * 0.7), middle, middle * 1.4};
     for (int i = 0; i < o->roof_count; i++)
         o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);
@@ -249,16 +258,22 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
 void explain_time(struct explain *e, const struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
+    double busy, alone;
     o->flops_executed = c->launch.flops;
     if (o->flops == 0)
         o->flops = o->flops_executed;
     o->shared_wavefronts = c->launch.wavefronts.middle;
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
-    find_traffic(e, c);
+    /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
+    find_traffic(e, c, 1.0 / o->resident_blocks);
     find_roofs(e, c);
-    if (o->roof_count) {
-        o->bound = o->roofs[0].name;
-        o->bound_title = o->roofs[0].title;
-    }
+    if (!o->roof_count)
+        return;
+    find_pace(e, c, &busy, &alone);
+    find_traffic(e, c, most(1.0 / o->resident_blocks, busy / alone));
+    o->roof_count = 0;
+    find_roofs(e, c);
+    o->bound = o->roofs[0].name;
+    o->bound_title = o->roofs[0].title;
     find_seconds(e, c);
 }

@@ -116,7 +116,6 @@ static void replay_entry(struct replay *r, const struct stream_entry *e, int sli
         through &= ~line->mark;
         line->mark |= sectors;
         o->load_sectors += count;
-        o->load_lines++;
         o->missed += __builtin_popcount(through);
     } else if (e->kind == STREAM_PAST_L1) {
         o->past += count;
@@ -177,29 +176,32 @@ void l1_replay(struct arena *a, const struct stream_block *b, double room, struc
 
 /* --- L2 --- */
 
-/* A place for a block on a multiprocessor. */
-struct place {
-    double time; /* when it goes on */
-    double pace; /* of a slice */
+struct running {
     int64_t block;
     int slice;
+    double left; /* of the slice: 0 to 1 */
+};
+
+/* Its blocks, the oldest first. */
+struct multiprocessor {
+    double from, time; /* now, and when the next of its blocks is through with a slice */
+    int count;
+    struct running *blocks;
 };
 
 struct l2_run {
     const struct l2_grid *g;
     struct lru cache;
-    struct place *heap;
+    struct multiprocessor *heap;
     int count;
-    int64_t next, blocks;
-    uint32_t random;
+    int64_t next, all;
     struct l2_result *out;
 };
 
-static void sift(struct l2_run *r)
+static void sift(struct l2_run *r, int i)
 {
-    struct place moved = r->heap[0];
-    int i = 0;
-    for (int child = 1; child < r->count; child = 2 * i + 1) {
+    struct multiprocessor moved = r->heap[i];
+    for (int child = 2 * i + 1; child < r->count; child = 2 * i + 1) {
         if (child + 1 < r->count && r->heap[child + 1].time < r->heap[child].time)
             child++;
         if (r->heap[child].time >= moved.time)
@@ -210,14 +212,16 @@ static void sift(struct l2_run *r)
     r->heap[i] = moved;
 }
 
-static void touch_pieces(struct l2_run *r, const struct place *p)
+static void touch_pieces(struct l2_run *r, const struct running *b)
 {
     const struct l2_grid *g = r->g;
-    int64_t at[3] = {p->block % g->extent[0], p->block / g->extent[0] % g->extent[1],
-                     p->block / g->extent[0] / g->extent[1]};
+    int64_t at[3] = {b->block % g->extent[0], b->block / g->extent[0] % g->extent[1],
+                     b->block / g->extent[0] / g->extent[1]};
+    int set = (int)(at[2] < g->sets ? at[2] : g->sets - 1);
+    at[2] -= set;
     for (int i = 0; i < MOST_ARRAYS; i++) {
-        const struct l2_piece *x = &g->pieces[p->slice][i];
-        double weight = x->loaded > x->stored ? x->loaded : x->stored;
+        const struct l2_piece *x = &g->pieces[set][b->slice][i];
+        double weight = x->loaded * g->copies > x->stored ? x->loaded * g->copies : x->stored;
         if (weight == 0)
             continue;
         uint64_t key = x->base;
@@ -232,41 +236,81 @@ static void touch_pieces(struct l2_run *r, const struct place *p)
     }
 }
 
-/* 0 to 1 */
-static double some(struct l2_run *r)
+static double rate_of(const struct l2_run *r, int age)
 {
-    r->random = r->random * 1664525u + 1013904223u; /* Numerical Recipes, "Quick and Dirty" */
-    return (r->random >> 8) / (double)(1 << 24);
+    double left = 1 - age * r->g->share;
+    return left < r->g->share ? (left > 1e-3 ? left : 1e-3) : r->g->share;
 }
 
-static void begin(struct l2_run *r, struct place *p)
+static void plan(const struct l2_run *r, struct multiprocessor *m, double now)
 {
-    p->block = r->next++;
-    p->slice = 0;
-    p->pace = 1 + r->g->spread * (2 * some(r) - 1);
+    m->from = now;
+    m->time = 1e300;
+    for (int i = 0; i < m->count; i++) {
+        double end = now + m->blocks[i].left / rate_of(r, i);
+        m->time = end < m->time ? end : m->time;
+    }
+}
+
+/* A new block, the youngest. */
+static void begin(struct l2_run *r, struct multiprocessor *m)
+{
+    struct running *b = &m->blocks[m->count++];
+    *b = (struct running){.block = r->next++, .left = 1};
+    touch_pieces(r, b);
+}
+
+/* Up to its time: slices that end, blocks that end, and blocks in their place. */
+static void step(struct l2_run *r, struct multiprocessor *m)
+{
+    double now = m->time;
+    int kept = 0, gone = 0;
+    for (int i = 0; i < m->count; i++) {
+        struct running b = m->blocks[i];
+        b.left -= (now - m->from) * rate_of(r, i);
+        if (b.left < 1e-6) {
+            b.left = 1;
+            if (++b.slice == TIME_SLICES) {
+                gone++;
+                continue;
+            }
+            touch_pieces(r, &b);
+        }
+        m->blocks[kept++] = b;
+    }
+    m->count = kept;
+    for (; gone > 0 && r->next < r->all; gone--)
+        begin(r, m);
+    plan(r, m, now);
+}
+
+/* Blocks are given out one to each multiprocessor, round after round. */
+static void begin_all(struct l2_run *r, struct arena *a)
+{
+    r->count = (int)(r->all < r->g->multiprocessors ? r->all : r->g->multiprocessors);
+    r->heap = arena_array(a, struct multiprocessor, r->count + 1);
+    for (int i = 0; i < r->count; i++)
+        r->heap[i].blocks = arena_array(a, struct running, r->g->resident + 1);
+    for (int round = 0; round < r->g->resident; round++)
+        for (int i = 0; i < r->count && r->next < r->all; i++)
+            begin(r, &r->heap[i]);
+    for (int i = r->count - 1; i >= 0; i--)
+        plan(r, &r->heap[i], 0);
+    for (int i = r->count - 1; i >= 0; i--)
+        sift(r, i);
 }
 
 void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
 {
-    struct l2_run r = {.g = g, .out = out, .random = 1};
-    r.blocks = g->extent[0] * g->extent[1] * g->extent[2];
+    struct l2_run r = {.g = g, .out = out, .all = g->extent[0] * g->extent[1] * g->extent[2]};
     *out = (struct l2_result){0};
     lru_init(&r.cache, a, g->room, 1u << 17);
-    r.count = (int)(r.blocks < g->places ? r.blocks : g->places);
-    r.heap = arena_array(a, struct place, r.count + 1);
-    for (int i = 0; i < r.count; i++)
-        begin(&r, &r.heap[i]);
+    begin_all(&r, a);
     while (r.count > 0) {
-        struct place *first = &r.heap[0];
-        touch_pieces(&r, first);
-        first->time += first->pace;
-        if (++first->slice == TIME_SLICES) {
-            if (r.next < r.blocks)
-                begin(&r, first);
-            else
-                *first = r.heap[--r.count];
-        }
-        sift(&r);
+        step(&r, &r.heap[0]);
+        if (r.heap[0].count == 0)
+            r.heap[0] = r.heap[--r.count];
+        sift(&r, 0);
     }
     out->written = r.cache.evicted_marked;
 }

@@ -58,10 +58,14 @@ struct l2_piece {
 };
 struct l2_grid {
     int64_t extent[3];
-    int places;    /* blocks that run at the same time */
-    double room;   /* bytes */
-    double spread; /* how unequal the blocks' times are: 0: all are the same */
-    struct l2_piece pieces[TIME_SLICES][MOST_ARRAYS];
+    int multiprocessors, resident; /* blocks of one at the same time */
+    double room;                   /* bytes */
+    int copies;                    /* of what is read: one in each half */
+    /* Of a multiprocessor's pace, what its oldest block takes, then the next of what is left. */
+    double share;
+    /* Of blocks with block.z 0, 1, …; the last is of all that follow. */
+    int sets;
+    struct l2_piece (*pieces)[TIME_SLICES][MOST_ARRAYS];
 };
 struct l2_result {
     double read, written; /* bytes, of memory */

@@ -15,6 +15,7 @@ struct pace {
     double start, latest;       /* of the piece; when its last instruction is issued */
     double issued, matrix, lsu; /* work of the piece's units, for one warp */
     double lines, executions;
+    double copied;            /* lines of the group of copies at hand */
     double committed[GROUPS]; /* when groups of copies were */
     int groups;
     double sum; /* of all pieces, as often as they are executed */
@@ -64,12 +65,13 @@ static bool writes(const struct ptx_instruction *ins, int operand)
 }
 
 /* A load from global memory: of all lines that the piece asks for some are far away, and it waits
- * for the farthest. */
+ * for the farthest, behind those that the block's other warps ask for. */
 static double load_latency(struct pace *p, const struct paced *n)
 {
-    p->lines += n->executions > 0 ? n->lines / n->executions : 0;
-    double far = p->lines * p->l->missed;
-    return p->l->l1 + (far < 1 ? far : 1) * (p->l->behind_l1 - p->l->l1);
+    const struct latencies *l = p->l;
+    p->lines += n->lines / n->executions;
+    double far = p->lines * l->missed;
+    return l->l1 + (far < 1 ? far : 1) * (l->behind_l1 - l->l1) + far * p->warps * l->line_interval;
 }
 
 static double latency_of(struct pace *p, const struct ptx_instruction *ins, const struct paced *n)
@@ -165,10 +167,13 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
         p->issued += 1;
     if (kind == SIM_KIND_MATRIX)
         p->matrix += matrix_cycles(p, ins);
-    if (n->executions > 0)
-        p->lsu += (n->wavefronts + n->lines) / n->executions;
-    if (ins->op == PTX_CP_ASYNC_COMMIT_GROUP)
-        p->committed[p->groups++ % GROUPS] = when;
+    p->lsu += n->wavefronts / n->executions;
+    if (ins->op == PTX_CP_ASYNC)
+        p->copied += n->lines / n->executions;
+    if (ins->op == PTX_CP_ASYNC_COMMIT_GROUP) {
+        p->committed[p->groups++ % GROUPS] = when + p->copied * p->warps * p->l->line_interval;
+        p->copied = 0;
+    }
     double latency = latency_of(p, ins, n);
     for (int i = 0; i < ins->operand_count; i++)
         if (writes(ins, i))

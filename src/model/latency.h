@@ -12,12 +12,14 @@ struct latencies {
     double matrix_flops;   /* a cycle of a scheduler's unit */
     double missed;         /* of lines that loads ask for: not in L1 */
     double behind_l1;      /* the mean latency of those */
+    double line_interval;  /* of a multiprocessor, between lines from L2 */
 };
 
 /* What was counted of one instruction, for all of a block. */
 struct paced {
     double executions; /* once a warp */
-    double wavefronts, lines;
+    double wavefronts; /* of shared memory and L1 */
+    double lines;      /* of global memory */
 };
 
 /* `of`: by statement of the body. Cycles of a block with `warps` warps. */

@@ -24,9 +24,27 @@ static struct stream *stream_of(const struct streams *s, const struct sim_place 
     return b ? &b->warp[at->warp] : NULL;
 }
 
-/* The lines of one access, each once; neighbouring lanes are mostly in the same. */
-static void add_lines(struct streams *s, struct stream *to, const struct sim_access *a,
-                      enum stream_kind kind)
+static struct stream_instruction *instruction_of(struct streams *s,
+                                                 const struct ptx_instruction *ins)
+{
+    struct stream_instruction *all = s->instructions.data;
+    size_t count = s->instructions.count, i = s->latest;
+    if (i < count && all[i].ins != ins)
+        i++; /* mostly the next one */
+    if (i >= count || all[i].ins != ins)
+        for (i = 0; i < count && all[i].ins != ins;)
+            i++;
+    if (i == count) {
+        struct stream_instruction new = {.ins = ins};
+        vec_push(s->arena, &s->instructions, new);
+    }
+    s->latest = i;
+    return &s->instructions.data[i];
+}
+
+/* The lines of one access, each once; neighbouring lanes are mostly in the same. How many. */
+static size_t add_lines(struct streams *s, struct stream *to, const struct sim_access *a,
+                        enum stream_kind kind)
 {
     size_t first = to->entries.count;
     for (int lane = 0; lane < SIM_LANES; lane++) {
@@ -48,6 +66,7 @@ static void add_lines(struct streams *s, struct stream *to, const struct sim_acc
             *sectors = (uint8_t)(*sectors | 1u << sector % 4);
         }
     }
+    return to->entries.count - first;
 }
 
 static bool see_access(void *user, const struct sim_access *a)
@@ -58,16 +77,20 @@ static bool see_access(void *user, const struct sim_access *a)
         s->shared_bytes += bytes;
     if (a->space != SIM_GLOBAL)
         return true;
-    s->global_bytes += bytes;
     struct stream *to = stream_of(s, &a->at);
     if (!to)
         return true;
     bool past = a->past_l1 || a->order != SIM_WEAK;
-    add_lines(s, to, a,
-              a->kind == SIM_UPDATE  ? STREAM_UPDATE
-              : a->kind == SIM_WRITE ? STREAM_STORE
-              : past                 ? STREAM_PAST_L1
-                                     : STREAM_LOAD);
+    double lines = (double)add_lines(s, to, a,
+                                     a->kind == SIM_UPDATE  ? STREAM_UPDATE
+                                     : a->kind == SIM_WRITE ? STREAM_STORE
+                                     : past                 ? STREAM_PAST_L1
+                                                            : STREAM_LOAD);
+    struct stream_instruction *n = instruction_of(s, a->at.ins);
+    n->lines += lines;
+    n->bytes += bytes;
+    if (!a->past_l1)
+        n->wavefronts += lines > bytes / LINE_BYTES ? lines : bytes / LINE_BYTES;
     return true;
 }
 
@@ -87,4 +110,11 @@ void streams_init(struct streams *s, struct arena *arena)
     *s = (struct streams){.arena = arena};
     s->observer = (struct sim_observer){
         .user = s, .block_begins = see_block, .access = see_access, .sync = see_sync};
+}
+
+void streams_clear(struct streams *s)
+{
+    s->first = s->last = NULL;
+    s->instructions.count = s->latest = 0;
+    s->shared_bytes = 0;
 }

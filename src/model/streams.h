@@ -18,6 +18,15 @@ struct stream {
     VEC(struct stream_entry) entries;
 };
 
+/* What one instruction asks of global memory. */
+struct stream_instruction {
+    const struct ptx_instruction *ins;
+    double lines;
+    /* Cycles of L1's data path: a line each, and 128 bytes to registers; 0 for what goes past. */
+    double wavefronts;
+    double bytes; /* each thread its own */
+};
+
 struct stream_block {
     int64_t number;
     int warps;
@@ -28,11 +37,14 @@ struct stream_block {
 struct streams {
     struct arena *arena;
     struct sim_observer observer;
-    struct stream_block *first, *last; /* in the order in which they began */
-    /* Bytes that threads ask of global memory and of shared memory, each its own. */
-    double global_bytes, shared_bytes;
+    struct stream_block *first, *last;           /* in the order in which they began */
+    VEC(struct stream_instruction) instructions; /* of all blocks since they were cleared */
+    size_t latest;
+    double shared_bytes; /* that threads ask of shared memory, each its own */
 };
 
 void streams_init(struct streams *s, struct arena *arena);
+/* Forgets what was seen: the next block is the first. */
+void streams_clear(struct streams *s);
 
 #endif

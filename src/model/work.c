@@ -56,7 +56,8 @@ static bool is_free(const struct ptx_instruction *ins, enum sim_instruction_kind
     return kind == SIM_KIND_CONST || kind == SIM_KIND_MOVE || ins->op == PTX_CVTA;
 }
 
-static void add_memory(struct work *w, const struct sim_counts *n, const struct sim_counts *merged,
+static void add_memory(struct work *w, const struct ptx_instruction *ins,
+                       const struct sim_counts *n, const struct sim_counts *merged,
                        bool has_partners, double times)
 {
     const struct sim_counts *as = has_partners ? merged : n;
@@ -66,11 +67,13 @@ static void add_memory(struct work *w, const struct sim_counts *n, const struct 
     double written = has_partners ? (double)n->warp_instructions : instructions;
     w->load_store += instructions * times;
     add_range(&w->instructions, instructions * times, instructions * times, written * times);
+    w->requests += (double)as->global_requests * times;
+    w->sectors += (double)as->global_sectors * times;
+    if (ptx_has(ins, MOD_CG)) /* what copies past L1 bring is written when nobody else writes */
+        return;
     add_range(&w->wavefronts, (double)as->shared_wavefronts * times,
               (double)as->shared_wavefronts * times, (double)n->shared_wavefronts * times);
     w->wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
-    w->requests += (double)as->global_requests * times;
-    w->sectors += (double)as->global_sectors * times;
 }
 
 void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
@@ -86,7 +89,7 @@ void work_add(struct work *w, const struct ptx_instruction *ins, const struct si
         w->barriers += warps;
     if (n->shared_loads + n->shared_stores + n->shared_atomics + n->global_requests +
         n->global_atomics + n->async_copies + n->local_accesses) {
-        add_memory(w, n, merged, has_partners, times);
+        add_memory(w, ins, n, merged, has_partners, times);
         return;
     }
     double overhead = is_free(ins, kind) ? 0 : warps;
