@@ -31,13 +31,14 @@ struct explain_counts {
     double missed, load_sectors, past, stores, updates;
     double tags;       /* requests of a line to L2 */
     double wavefronts; /* of L1, for global memory */
+    double awaited;    /* of what L2 is asked for, the share that is waited for in memory */
     int warps;
 };
 
 /* Simulates some of the launch's blocks, and counts. TW_OK, or reported. explain_count.c */
 tw_status explain_count(struct explain *e, struct explain_counts *out);
 /* Traffic, roofs, time and words from it. explain_time.c, explain_words.c */
-void explain_time(struct explain *e, const struct explain_counts *c);
+void explain_time(struct explain *e, struct explain_counts *c);
 void explain_words(struct explain *e, const struct explain_counts *c);
 
 /* Bytes from an array's first element to behind the last that a view reaches; -1: not known.

@@ -19,6 +19,7 @@ struct counting {
     struct simulation *simulation;
     struct streams streams;
     struct sim_launch launch;
+    uint64_t ticket;            /* where blocks draw their index; 0: they have their own */
     struct sim_counted *before; /* as they were in front of the block at hand */
     size_t before_count;
     VEC(tw_explained_line) lines;
@@ -48,6 +49,8 @@ static tw_status place(struct counting *c, struct launch_param *p)
     }
     p->value = given && !p->written ? sim_attach(sim, p->data, p->bytes, name)
                                     : sim_allocate(sim, p->bytes, given ? p->data : NULL, name);
+    if (p->kind == LOWER_TICKET)
+        c->ticket = p->value;
     return p->value ? TW_OK : no_memory(c, name);
 }
 
@@ -261,6 +264,8 @@ static tw_status run_block(struct counting *c, const int64_t at[3], double times
     c->launch.options.cancelled = ctx->config.cancelled;
     c->launch.options.cancelled_user = ctx->config.cancelled_user;
     streams_clear(&c->streams);
+    if (c->ticket)
+        *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) = (uint32_t)number;
     enum sim_end end = sim_run(c->simulation->sim, &c->launch, &ctx->diag);
     if (end != SIM_DONE)
         return failed(c, end);

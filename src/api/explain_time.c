@@ -43,13 +43,12 @@ static void find_compulsory(struct explain *e, double *read, double *written)
     }
 }
 
-static void find_memory(struct explain *e, const struct explain_counts *c, double share,
-                        tw_traffic *t)
+static void find_memory(struct explain *e, struct explain_counts *c, double share, tw_traffic *t)
 {
     struct arena *a = &e->launch->ctx->scratch;
     struct l2_grid g = c->l2;
     struct l2_result together, mean;
-    double read = 0, written = 0, most_read = (c->missed + c->past + c->updates) * SECTOR_BYTES;
+    double read = 0, written = 0;
     g.room = e->gpu->l2_mb * 1048576.0;
     g.copies = l2_halves(e->gpu);
     g.multiprocessors = e->gpu->multiprocessors;
@@ -58,6 +57,7 @@ static void find_memory(struct explain *e, const struct explain_counts *c, doubl
     l2_replay(a, &g, &together);
     g.share = share;
     l2_replay(a, &g, &mean);
+    c->awaited = mean.awaited;
     find_compulsory(e, &read, &written);
     t->compulsory = read + written;
     t->read.low = fmin(together.read, mean.read);
@@ -66,10 +66,9 @@ static void find_memory(struct explain *e, const struct explain_counts *c, doubl
     t->written = (tw_range){0, mean.written, most(mean.written, c->stores * SECTOR_BYTES)};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
-    (void)most_read;
 }
 
-static void find_traffic(struct explain *e, const struct explain_counts *c, double share)
+static void find_traffic(struct explain *e, struct explain_counts *c, double share)
 {
     tw_explanation *o = &e->out;
     tw_traffic *t = o->traffic;
@@ -190,7 +189,6 @@ static const double launch_cost = 3e-6;
 static void find_latencies(const struct explain *e, const struct explain_counts *c,
                            struct latencies *l)
 {
-    const tw_explanation *o = &e->out;
     *l = (struct latencies){.arithmetic = 4,
                             .special = 20,
                             .shared = 30,
@@ -205,7 +203,7 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
     l->matrix_flops = e->gpu->f16 * matrix_share(e->gpu) / 4;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
-    l->behind_l1 = 1 * (o->l2_hit_rate * l->l2 + (1 - o->l2_hit_rate) * l->memory);
+    l->behind_l1 = l->l2 + c->awaited * (l->memory - l->l2);
 }
 
 /* Blocks of a multiprocessor share its busiest part, and wait for it, or for what they read, in
@@ -255,7 +253,7 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     o->flops_per_second = o->flops / middle;
 }
 
-void explain_time(struct explain *e, const struct explain_counts *c)
+void explain_time(struct explain *e, struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
     double busy, alone;

@@ -195,6 +195,7 @@ struct l2_run {
     struct multiprocessor *heap;
     int count;
     int64_t next, all;
+    double asked, awaited; /* bytes */
     struct l2_result *out;
 };
 
@@ -212,7 +213,7 @@ static void sift(struct l2_run *r, int i)
     r->heap[i] = moved;
 }
 
-static void touch_pieces(struct l2_run *r, const struct running *b)
+static void touch_pieces(struct l2_run *r, const struct running *b, double now)
 {
     const struct l2_grid *g = r->g;
     int64_t at[3] = {b->block % g->extent[0], b->block / g->extent[0] % g->extent[1],
@@ -229,8 +230,12 @@ static void touch_pieces(struct l2_run *r, const struct running *b)
             key += (uint64_t)(x->step[axis] * at[axis]);
         bool found;
         struct lru_entry *e = lru_touch(&r->cache, key, weight, &found);
-        if (!found)
+        if (!found) {
             r->out->read += x->loaded;
+            e->since = now;
+        }
+        r->asked += x->loaded;
+        r->awaited += now - e->since < 1 ? x->loaded : 0;
         if (x->stored > 0)
             e->mark = 1;
     }
@@ -253,11 +258,11 @@ static void plan(const struct l2_run *r, struct multiprocessor *m, double now)
 }
 
 /* A new block, the youngest. */
-static void begin(struct l2_run *r, struct multiprocessor *m)
+static void begin(struct l2_run *r, struct multiprocessor *m, double now)
 {
     struct running *b = &m->blocks[m->count++];
     *b = (struct running){.block = r->next++, .left = 1};
-    touch_pieces(r, b);
+    touch_pieces(r, b, now);
 }
 
 /* Up to its time: slices that end, blocks that end, and blocks in their place. */
@@ -274,13 +279,13 @@ static void step(struct l2_run *r, struct multiprocessor *m)
                 gone++;
                 continue;
             }
-            touch_pieces(r, &b);
+            touch_pieces(r, &b, now);
         }
         m->blocks[kept++] = b;
     }
     m->count = kept;
     for (; gone > 0 && r->next < r->all; gone--)
-        begin(r, m);
+        begin(r, m, now);
     plan(r, m, now);
 }
 
@@ -293,7 +298,7 @@ static void begin_all(struct l2_run *r, struct arena *a)
         r->heap[i].blocks = arena_array(a, struct running, r->g->resident + 1);
     for (int round = 0; round < r->g->resident; round++)
         for (int i = 0; i < r->count && r->next < r->all; i++)
-            begin(r, &r->heap[i]);
+            begin(r, &r->heap[i], 0);
     for (int i = r->count - 1; i >= 0; i--)
         plan(r, &r->heap[i], 0);
     for (int i = r->count - 1; i >= 0; i--)
@@ -312,5 +317,6 @@ void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
             r.heap[0] = r.heap[--r.count];
         sift(&r, 0);
     }
+    out->awaited = r.asked > 0 ? r.awaited / r.asked : 0;
     out->written = r.cache.evicted_marked;
 }

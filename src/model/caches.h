@@ -17,6 +17,7 @@ struct lru_entry {
     uint32_t chain;          /* in its bucket */
     uint32_t mark;           /* the user's: sectors that are there, whether it is dirty */
     double weight;
+    double since; /* the user's: when it came */
 };
 struct lru {
     struct lru_entry *entries; /* [0] is the list's head */
@@ -69,6 +70,9 @@ struct l2_grid {
 };
 struct l2_result {
     double read, written; /* bytes, of memory */
+    /* Of what blocks ask for, the share that comes from memory, or was on its way for another
+     * block: they wait for it all the same. */
+    double awaited;
 };
 void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out);
 
