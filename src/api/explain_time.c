@@ -57,8 +57,9 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
     l2_replay(a, &g, &together);
     g.share = share;
     l2_replay(a, &g, &mean);
-    c->awaited = mean.awaited;
     find_compulsory(e, &read, &written);
+    /* Launches follow each other: what fits in L2 is there from the one before. */
+    c->awaited = read * g.copies + written <= g.room ? 0 : mean.awaited;
     t->compulsory = read + written;
     t->read.low = fmin(together.read, mean.read);
     t->read.middle = mean.read;

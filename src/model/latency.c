@@ -13,6 +13,7 @@ struct pace {
     int warps;
     double *ready;              /* by register */
     double start, latest;       /* of the piece; when its last instruction is issued */
+    double matrix_free;         /* when the warp's matrix unit is */
     double issued, matrix, lsu; /* work of the piece's units, for one warp */
     double lines, executions;
     double copied;            /* lines of the group of copies at hand */
@@ -113,12 +114,20 @@ static double matrix_cycles(const struct pace *p, const struct ptx_instruction *
     return 2.0 * m * n * k * bits / 16 * share / p->l->matrix_flops;
 }
 
+static void commit(struct pace *p, double when)
+{
+    p->committed[p->groups++ % GROUPS] = when + p->copied * p->warps * p->l->line_interval;
+    p->copied = 0;
+}
+
 /* cp.async: groups land in order, `copy_to_shared` and a latency after they were committed. */
 static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
 {
     int pending = 0;
     if (ins->op == PTX_CP_ASYNC_WAIT_GROUP && ins->operand_count)
         pending = (int)ins->operands[0].bits;
+    else if (p->copied > 0)
+        commit(p, p->start);
     if (pending >= p->groups || pending >= GROUPS)
         return;
     double landed =
@@ -161,6 +170,10 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
             when = at_least(when, operand_ready(p, &ins->operands[i]));
     if (ins->guarded)
         when = at_least(when, p->ready[ins->guard]);
+    if (sim_kind_of(ins) == SIM_KIND_MATRIX) {
+        when = at_least(when, p->matrix_free);
+        p->matrix_free = when + matrix_cycles(p, ins) * at_least(1, p->warps / (double)SCHEDULERS);
+    }
     p->latest = at_least(p->latest, when);
     enum sim_instruction_kind kind = sim_kind_of(ins);
     if (kind != SIM_KIND_MOVE && kind != SIM_KIND_CONST)
@@ -168,13 +181,15 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
     if (kind == SIM_KIND_MATRIX)
         p->matrix += matrix_cycles(p, ins);
     p->lsu += n->wavefronts / n->executions;
-    if (ins->op == PTX_CP_ASYNC)
+    if (ins->op == PTX_CP_ASYNC) {
         p->copied += n->lines / n->executions;
-    if (ins->op == PTX_CP_ASYNC_COMMIT_GROUP) {
-        p->committed[p->groups++ % GROUPS] = when + p->copied * p->warps * p->l->line_interval;
-        p->copied = 0;
+        p->lsu += n->wavefronts > 0 ? 0 : n->lines / n->executions; /* L1's tags */
     }
+    if (ins->op == PTX_CP_ASYNC_COMMIT_GROUP)
+        commit(p, when);
     double latency = latency_of(p, ins, n);
+    if (kind == SIM_KIND_SHARED || kind == SIM_KIND_GLOBAL) /* served in the order of asking */
+        when = at_least(when, p->start + p->lsu * p->warps);
     for (int i = 0; i < ins->operand_count; i++)
         if (writes(ins, i))
             set_ready(p, &ins->operands[i], when + latency);
