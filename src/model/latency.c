@@ -62,7 +62,8 @@ static bool writes(const struct ptx_instruction *ins, int operand)
     if (ins->form == PTX_NO_FORM)
         return operand == 0;
     const struct ptx_form *form = &ptx_forms[ins->form];
-    return operand < form->slots && form->slot[operand].kind == SLOT_DESTINATION;
+    return operand < form->slots && (form->slot[operand].kind == SLOT_DESTINATION ||
+                                     (form->slot[operand].flags & SLOT_WRITTEN));
 }
 
 /* A load from global memory: of all lines that the piece asks for some are far away, and it waits
@@ -135,13 +136,16 @@ static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
     p->latest = at_least(p->latest, landed);
 }
 
-static void pace_control(struct pace *p, const struct ptx_instruction *ins)
+/* What holds up all that follows. */
+static void pace_control(struct pace *p, const struct ptx_instruction *ins, double executions)
 {
     end_piece(p);
     if (ins->op == PTX_BAR || ins->op == PTX_BARRIER)
         p->latest += p->l->barrier;
     else if (ins->op == PTX_CP_ASYNC_WAIT_GROUP || ins->op == PTX_CP_ASYNC_WAIT_ALL)
         wait_for_copies(p, ins);
+    p->executions = executions;
+    end_piece(p);
 }
 
 static bool ends_piece(const struct ptx_instruction *ins)
@@ -160,11 +164,11 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
                              const struct paced *n)
 {
     double when = p->start;
-    if (ends_piece(ins))
-        pace_control(p, ins);
-    p->executions = at_least(p->executions, n->executions);
-    if (ends_piece(ins))
+    if (ends_piece(ins)) {
+        pace_control(p, ins, n->executions);
         return;
+    }
+    p->executions = at_least(p->executions, n->executions);
     for (int i = 0; i < ins->operand_count; i++)
         if (!writes(ins, i))
             when = at_least(when, operand_ready(p, &ins->operands[i]));
