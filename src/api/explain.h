@@ -14,6 +14,7 @@ struct explain {
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
     struct simulation simulation;
+    bool blocks_wait; /* for others: those that were counted did not all come to their end */
     tw_explanation out;
 };
 

@@ -2,7 +2,8 @@
  *
  * Along each axis of the grid the first block stands for all but the last, which may be ragged. Of
  * the third axis, if it is short, all run, one behind another: there blocks may wait for those
- * before them.
+ * before them. Where that does not do, as blocks wait for others that are not there, some that
+ * stand side by side run together, as far as they come.
  */
 #include "api/explain.h"
 #include "api/launch_params.h"
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-enum { FEW_ALONG_Z = 16, MOST_BLOCKS_TRIED = 64 };
+enum { FEW_ALONG_Z = 16, TOGETHER = 16, MOST_STEPS = 400000000 };
 
 struct counting {
     struct explain *e;
@@ -145,20 +146,23 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
 }
 
 static void pace_statement(struct counting *c, const struct sim_counted *counted,
-                           const struct sim_counts *n, const struct sim_counts *merged)
+                           const struct sim_counts *n, const struct sim_counts *merged,
+                           double of_one)
 {
     const struct ptx_function *f = c->out->function;
     const struct sim_counts *as = counted->merge ? merged : n;
+    bool past = ptx_has(counted->ins, MOD_CG);
     for (size_t i = 0; i < f->body.count; i++)
         if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
             f->body.data[i].instruction == counted->ins)
             c->out->paced[i] =
-                (struct paced){(double)n->warp_instructions, (double)as->shared_wavefronts,
-                               (double)as->global_sectors / 4};
+                (struct paced){.executions = (double)n->warp_instructions * of_one,
+                               .wavefronts = past ? 0 : (double)as->shared_wavefronts * of_one};
 }
 
-/* What the block at hand added to the counters. */
-static void take_counts(struct counting *c, double times, bool first)
+/* What was added to the counters; of_one: the share of it that is one block's, 0: it is not the
+ * first. */
+static void take_counts(struct counting *c, double times, double of_one)
 {
     size_t count;
     const struct sim_counted *all = sim_counters_all(c->simulation->counters, &count);
@@ -170,8 +174,8 @@ static void take_counts(struct counting *c, double times, bool first)
         }
         work_add(&c->out->launch, all[i].ins, &n, &merged, all[i].merge != NULL, times);
         add_line(c, &all[i], &n, &merged, times);
-        if (first)
-            pace_statement(c, &all[i], &n, &merged);
+        if (of_one > 0)
+            pace_statement(c, &all[i], &n, &merged, of_one);
     }
     c->before = arena_array(&c->simulation->arena, struct sim_counted, count + 1);
     memcpy(c->before, all, count * sizeof *all);
@@ -215,6 +219,7 @@ static void take_l2(struct counting *c, const int64_t at[3], const struct l1_res
 static void take_instructions(struct counting *c, double times, bool first)
 {
     const struct ptx_function *f = c->out->function;
+    double blocks = (double)c->launch.options.chosen_count;
     for (size_t k = 0; k < c->streams.instructions.count; k++) {
         const struct stream_instruction *n = &c->streams.instructions.data[k];
         c->out->by_thread += n->bytes * times;
@@ -222,8 +227,8 @@ static void take_instructions(struct counting *c, double times, bool first)
         for (size_t i = 0; first && i < f->body.count; i++)
             if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
                 f->body.data[i].instruction == n->ins) {
-                c->out->paced[i].lines = n->lines;
-                c->out->paced[i].wavefronts += n->wavefronts;
+                c->out->paced[i].lines = n->lines / blocks;
+                c->out->paced[i].wavefronts += n->wavefronts / blocks;
             }
     }
 }
@@ -231,19 +236,22 @@ static void take_instructions(struct counting *c, double times, bool first)
 static void take_streams(struct counting *c, const int64_t at[3], double times, bool first)
 {
     struct explain_counts *o = c->out;
-    struct l1_result l1;
-    l1_replay(&c->simulation->arena, c->streams.last, room_of_block(c->e), &l1);
-    o->missed += l1.missed * times;
-    o->past += l1.past * times;
-    o->stores += l1.stores * times;
-    o->updates += l1.updates * times;
-    o->tags += l1.tags * times;
-    o->load_sectors += l1.load_sectors * times;
     o->shared_by_thread += c->streams.shared_bytes * times;
     take_instructions(c, times, first);
-    if (first)
-        o->warps = c->streams.last->warps;
-    take_l2(c, at, &l1);
+    for (const struct stream_block *b = c->streams.first; b; b = b->next) {
+        struct l1_result l1;
+        l1_replay(&c->simulation->arena, b, room_of_block(c->e), &l1);
+        o->missed += l1.missed * times;
+        o->past += l1.past * times;
+        o->stores += l1.stores * times;
+        o->updates += l1.updates * times;
+        o->tags += l1.tags * times;
+        o->load_sectors += l1.load_sectors * times;
+        if (first)
+            o->warps = b->warps;
+        int64_t place[3] = {at[0] + b->number - c->streams.first->number, at[1], at[2]};
+        take_l2(c, place, &l1);
+    }
 }
 
 static tw_status failed(struct counting *c, enum sim_end end)
@@ -253,27 +261,33 @@ static tw_status failed(struct counting *c, enum sim_end end)
     return end == SIM_UNKNOWN ? TW_UNSUPPORTED : end == SIM_ASKED ? TW_CANCELLED : TW_FAULT;
 }
 
-static tw_status run_block(struct counting *c, const int64_t at[3], double times)
+/* Runs blocks that begin at `at`, side by side, each of which stands for `times`. */
+static enum sim_end run_blocks(struct counting *c, const int64_t at[3], int count, double times)
 {
     const int64_t *extent = c->e->out.grid;
     tw_context *ctx = c->e->launch->ctx;
-    int64_t number = at[0] + extent[0] * (at[1] + extent[1] * at[2]);
+    int64_t number[TOGETHER];
     bool first = c->e->out.sampled_blocks == 0;
-    c->launch.options.chosen = &number;
-    c->launch.options.chosen_count = 1;
-    c->launch.options.cancelled = ctx->config.cancelled;
-    c->launch.options.cancelled_user = ctx->config.cancelled_user;
+    for (int i = 0; i < count; i++)
+        number[i] = at[0] + i + extent[0] * (at[1] + extent[1] * at[2]);
+    c->launch.options = (struct sim_options){.chosen = number,
+                                             .chosen_count = count,
+                                             .resident_blocks = count,
+                                             .step_limit = MOST_STEPS,
+                                             .cancelled = ctx->config.cancelled,
+                                             .cancelled_user = ctx->config.cancelled_user};
     streams_clear(&c->streams);
     if (c->ticket)
-        *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) = (uint32_t)number;
+        *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) =
+            (uint32_t)number[0];
     enum sim_end end = sim_run(c->simulation->sim, &c->launch, &ctx->diag);
-    if (end != SIM_DONE)
-        return failed(c, end);
-    c->e->out.sampled_blocks++;
+    if (end != SIM_DONE && (end != SIM_DEADLOCK || count == 1))
+        return end;
+    c->e->out.sampled_blocks += count;
     c->e->out.sampled_instructions += sim_steps(c->simulation->sim);
-    take_counts(c, times, first);
+    take_counts(c, times, first ? 1.0 / count : 0);
     take_streams(c, at, times, first);
-    return TW_OK;
+    return SIM_DONE;
 }
 
 /* The block at `at` along an axis, and how many it stands for. false: past the last that runs. */
@@ -291,7 +305,7 @@ static int64_t next_of(int64_t extent, bool all, int64_t at)
     return all || extent <= 1 || at > 0 ? at + 1 : extent - 1;
 }
 
-static tw_status run_sample(struct counting *c)
+static enum sim_end run_sample(struct counting *c)
 {
     const int64_t *extent = c->e->out.grid;
     bool all = extent[2] <= FEW_ALONG_Z;
@@ -303,11 +317,33 @@ static tw_status run_sample(struct counting *c)
              at[0] = next_of(extent[0], false, at[0]))
             for (at[2] = 0; stands_for(extent[2], all, &at[2], &times[2]);
                  at[2] = next_of(extent[2], all, at[2])) {
-                tw_status status = run_block(c, at, times[0] * times[1] * times[2]);
-                if (status != TW_OK)
-                    return status;
+                enum sim_end end = run_blocks(c, at, 1, times[0] * times[1] * times[2]);
+                if (end != SIM_DONE)
+                    return end;
             }
-    return TW_OK;
+    return SIM_DONE;
+}
+
+/* What blocks alone came to counts for nothing: some of it may be waiting. */
+static void start_again(struct counting *c)
+{
+    struct explain_counts *o = c->out;
+    *o = (struct explain_counts){.function = o->function, .paced = o->paced, .l2 = o->l2};
+    size_t bytes = (size_t)o->l2.sets * sizeof *o->l2.pieces;
+    memset(o->l2.pieces, 0, bytes);
+    memset(o->paced, 0, o->function->body.count * sizeof *o->paced);
+    sim_counters_clear(c->simulation->counters);
+    c->before_count = 0;
+    c->lines.count = 0;
+    c->e->out.sampled_blocks = c->e->out.sampled_instructions = 0;
+    c->e->blocks_wait = true;
+}
+
+static enum sim_end run_together(struct counting *c)
+{
+    int64_t at[3] = {0}, extent = c->e->out.grid[0];
+    int count = extent < TOGETHER ? (int)extent : TOGETHER;
+    return run_blocks(c, at, count, (double)c->e->out.blocks / count);
 }
 
 /* --- all of it --- */
@@ -345,10 +381,15 @@ static tw_status count(struct counting *c)
     memcpy(g->extent, e->out.grid, sizeof e->out.grid);
     g->sets = g->extent[2] <= FEW_ALONG_Z ? (int)g->extent[2] : 1;
     g->pieces = arena_alloc(&e->launch->ctx->scratch, (size_t)g->sets * sizeof *g->pieces);
-    status = run_sample(c);
-    if (status == TW_OK)
-        keep_lines(c);
-    return status;
+    enum sim_end end = run_sample(c);
+    if (end == SIM_DEADLOCK && e->out.grid[0] > 1) {
+        start_again(c);
+        end = run_together(c);
+    }
+    if (end != SIM_DONE)
+        return failed(c, end);
+    keep_lines(c);
+    return TW_OK;
 }
 
 tw_status explain_count(struct explain *e, struct explain_counts *out)

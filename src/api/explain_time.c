@@ -64,6 +64,10 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
     t->read.low = fmin(together.read, mean.read);
     t->read.middle = mean.read;
     t->read.high = most(together.read, mean.read);
+    if (e->blocks_wait) { /* which block reads what does not follow from its place */
+        t->read = (tw_range){read, read, most(mean.read, read)};
+        c->awaited = 1;
+    }
     t->written = (tw_range){0, mean.written, most(mean.written, c->stores * SECTOR_BYTES)};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
