@@ -161,30 +161,6 @@ static int clamped(int64_t n)
     return n < INT32_MAX ? (int)n : INT32_MAX;
 }
 
-static void find_occupancy(struct explain *e)
-{
-    tw_explanation *o = &e->out;
-    const struct gpu_capability *c = gpu_capability_of(e->gpu);
-    struct occupancy_limits has = {e->gpu->multiprocessors, c->shared_kb * 1024, GPU_REGISTERS,
-                                   c->threads, c->blocks};
-    struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
-    struct occupancy found;
-    occupancy_find(&has, &needs, &found);
-    o->resident_blocks = found.blocks;
-    o->resident_warps = found.blocks * ((o->threads + WARP_LANES - 1) / WARP_LANES);
-    o->occupancy = o->resident_warps * (double)WARP_LANES / c->threads;
-    o->limiter = limiters[found.limiter];
-    o->blocks_by_registers = clamped(found.by[BY_REGISTERS]);
-    o->blocks_by_shared = clamped(found.by[BY_SHARED]);
-    o->blocks_by_threads = clamped(found.by[BY_THREADS]);
-    o->blocks_by_limit = clamped(found.by[BY_BLOCKS]);
-    int64_t places = (int64_t)found.blocks * e->gpu->multiprocessors;
-    if (places == 0)
-        return;
-    o->waves = (double)o->blocks / (double)places;
-    o->wave_efficiency = o->blocks ? o->waves / (double)((o->blocks + places - 1) / places) : 1;
-}
-
 static void find_block(struct explain *e)
 {
     const struct variant *v = e->launch->variant;
@@ -203,6 +179,53 @@ static void find_block(struct explain *e)
     o->shared_bytes = v->lowered->shared_bytes;
     o->registers_known = e->options->registers > 0;
     o->registers = o->registers_known ? e->options->registers : v->lowered->registers;
+    if (o->registers > GPU_MOST_REGISTERS)
+        o->registers = GPU_MOST_REGISTERS;
+}
+
+/* An assembler spares a few registers where one more block fits then. */
+static void spare_registers(struct explain *e, const struct occupancy_limits *has,
+                            struct block_needs *needs, struct occupancy *found)
+{
+    enum { REGISTERS_IN_A_HUNDRED = 5 };
+    int least = needs->registers - needs->registers * REGISTERS_IN_A_HUNDRED / 100;
+    struct block_needs fewer = *needs;
+    struct occupancy more;
+    for (fewer.registers--; fewer.registers >= least; fewer.registers--) {
+        occupancy_find(has, &fewer, &more);
+        if (more.blocks <= found->blocks)
+            continue;
+        *found = more;
+        *needs = fewer;
+        e->out.registers = fewer.registers;
+        return;
+    }
+}
+
+static void find_occupancy(struct explain *e)
+{
+    tw_explanation *o = &e->out;
+    const struct gpu_capability *c = gpu_capability_of(e->gpu);
+    struct occupancy_limits has = {e->gpu->multiprocessors, c->shared_kb * 1024, GPU_REGISTERS,
+                                   c->threads, c->blocks};
+    struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
+    struct occupancy found;
+    occupancy_find(&has, &needs, &found);
+    if (!o->registers_known)
+        spare_registers(e, &has, &needs, &found);
+    o->resident_blocks = found.blocks;
+    o->resident_warps = found.blocks * ((o->threads + WARP_LANES - 1) / WARP_LANES);
+    o->occupancy = o->resident_warps * (double)WARP_LANES / c->threads;
+    o->limiter = limiters[found.limiter];
+    o->blocks_by_registers = clamped(found.by[BY_REGISTERS]);
+    o->blocks_by_shared = clamped(found.by[BY_SHARED]);
+    o->blocks_by_threads = clamped(found.by[BY_THREADS]);
+    o->blocks_by_limit = clamped(found.by[BY_BLOCKS]);
+    int64_t places = (int64_t)found.blocks * e->gpu->multiprocessors;
+    if (places == 0)
+        return;
+    o->waves = (double)o->blocks / (double)places;
+    o->wave_efficiency = o->blocks ? o->waves / (double)((o->blocks + places - 1) / places) : 1;
 }
 
 /* --- the public call --- */
@@ -230,8 +253,15 @@ static tw_status explain_call(void *user)
         return status;
     find_block(e);
     e->out.launches = fits_gpu(e);
-    if (e->out.launches)
-        find_occupancy(e);
+    if (!e->out.launches)
+        return TW_OK;
+    find_occupancy(e);
+    struct explain_counts *counts = arena_new(&l->ctx->scratch, struct explain_counts);
+    status = e->out.blocks ? explain_count(e, counts) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    explain_time(e, counts);
+    explain_words(e, counts);
     return TW_OK;
 }
 
@@ -248,7 +278,9 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
                                       "tw_kernel_for_target for a GPU's");
     struct explain e = {
         .launch = l, .options = options ? options : &defaults, .results = &l->explained};
+    simulation_open(&e.simulation, l->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
     tw_status status = context_call(l->ctx, explain_call, &e);
+    simulation_close(&e.simulation);
     if (status == TW_OK)
         *out = e.out;
     return status;

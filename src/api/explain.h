@@ -2,17 +2,49 @@
 #ifndef TW_EXPLAIN_H
 #define TW_EXPLAIN_H
 
-#include "api/objects.h"
+#include "api/simulation.h"
 #include "model/devices.h"
 #include "model/occupancy.h"
+#include "model/caches.h"
+#include "model/latency.h"
 
 struct explain {
     tw_launch *launch;
     const tw_explain_options *options;
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
+    struct simulation simulation;
+    bool blocks_wait; /* for others: those that were counted did not all come to their end */
     tw_explanation out;
 };
+
+/* What was counted. */
+struct explain_counts {
+    struct work launch;
+    /* Of the grid's first block, by instruction: what the latencies follow from. */
+    const struct ptx_function *function;
+    struct paced *paced; /* by statement */
+    struct l1_result l1; /* of it */
+    struct l2_grid l2;
+    /* Of the whole launch: bytes */
+    double by_thread, shared_by_thread;
+    /* Sectors: of loads through L1 (not there; asked for), past it; of stores; of atomics. */
+    double missed, load_sectors, past, stores, updates;
+    double tags;       /* requests of a line to L2 */
+    double wavefronts; /* of L1, for global memory */
+    double awaited;    /* of what L2 is asked for, the share that is waited for in memory */
+    int warps;
+};
+
+/* Simulates some of the launch's blocks, and counts. TW_OK, or reported. explain_count.c */
+tw_status explain_count(struct explain *e, struct explain_counts *out);
+/* Traffic, roofs, time and words from it. explain_time.c, explain_words.c */
+void explain_time(struct explain *e, struct explain_counts *c);
+void explain_words(struct explain *e, const struct explain_counts *c);
+
+/* Bytes from an array's first element to behind the last that a view reaches; -1: not known.
+ * launch_run.c */
+int64_t launch_array_bytes(const tw_launch *l, int param);
 
 /* The GPU as the public table has it. */
 void explain_gpu(const struct gpu *g, tw_gpu *out);

@@ -1,5 +1,5 @@
 /* Launches: prepare, run, verify. */
-#include "api/objects.h"
+#include "api/explain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -69,6 +69,21 @@ static int64_t view_reach(const tw_launch *l, const struct sym *view)
     if (view->base_offset && !eval_int(view->base_offset, &env, &offset))
         return -1;
     return offset < 0 || __builtin_add_overflow(reach, offset, &reach) ? -1 : reach;
+}
+
+int64_t launch_array_bytes(const tw_launch *l, int param)
+{
+    int64_t most = 0;
+    for (const struct sym *s = l->variant->ir->symbols; s; s = s->next) {
+        if (s->storage != ST_VIEW || !s->base || s->base->index != param)
+            continue;
+        int64_t reach = view_reach(l, s);
+        if (reach < 0)
+            return -1;
+        reach *= (int64_t)dtype_size(s->type.dtype);
+        most = reach > most ? reach : most;
+    }
+    return most;
 }
 
 static int64_t array_elements(const tw_array *x)

@@ -135,6 +135,8 @@ void variants_free(tw_kernel *k);
 tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
                           struct arena *lowered);
 void variant_free(tw_context *ctx, struct variant *v);
+/* The program as the simulator reads it; kept with the variant. TW_OK, or reported. simulate.c */
+tw_status variant_read_back(tw_context *ctx, struct variant *v);
 /* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL:
  * reported. */
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,

@@ -68,8 +68,7 @@ static bool name_tiles(void *user, const struct sim_allocation_event *event)
 
 /* --- the launch --- */
 
-/* The program as the simulator reads it; kept with the variant. */
-static tw_status read_ptx(tw_context *ctx, struct variant *v)
+tw_status variant_read_back(tw_context *ctx, struct variant *v)
 {
     if (v->read_back)
         return TW_OK;
@@ -173,7 +172,7 @@ static tw_status simulate_call(void *user)
                    why);
         return TW_BAD_ARGUMENT;
     }
-    status = read_ptx(l->ctx, l->variant);
+    status = variant_read_back(l->ctx, l->variant);
     if (status == TW_OK)
         status = simulation_load(&call->simulation, l->variant->read_back, l->variant->ptx);
     if (status != TW_OK)

@@ -41,6 +41,9 @@ struct sim_options {
     bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
+    /* Only these blocks of the grid run, by number, in this order; NULL: all. */
+    const int64_t *chosen;
+    int64_t chosen_count;
     /* Asked now and then: true ends the launch, SIM_ASKED; NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;

@@ -145,7 +145,7 @@ static enum sim_instruction_kind control_kind(const struct ptx_instruction *ins)
     }
 }
 
-static enum sim_instruction_kind kind_of(const struct ptx_instruction *ins)
+enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins)
 {
     switch ((enum family)family_of[ins->op]) {
     case ARITHMETIC: return arithmetic_kind(ins);
@@ -382,7 +382,7 @@ void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COU
 {
     memset(kinds, 0, SIM_KIND_COUNT * sizeof *kinds);
     for (size_t i = 0; i < c->used; i++)
-        kinds[kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
+        kinds[sim_kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
 }
 
 static const char *file_name(const struct ptx_module *module, uint32_t number)

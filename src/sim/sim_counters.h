@@ -64,6 +64,7 @@ enum sim_instruction_kind {
         SIM_KIND_COUNT
 };
 extern const char *const sim_instruction_kinds[SIM_KIND_COUNT]; /* "f32" */
+enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins);
 
 /* The counts of one line. Without .loc it is a line of the PTX; line 0: unknown. */
 struct sim_line_counts {

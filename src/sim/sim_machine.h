@@ -191,7 +191,7 @@ struct sim {
     const struct sim_launch *launch;
     uint8_t *parameters; /* of the kernel */
     uint64_t shared_bytes;
-    int64_t blocks, next_block; /* of the grid; the first that has not begun */
+    int64_t blocks, next_block; /* that run, of the grid or of those chosen; the first to begin */
     struct sim_block *resident; /* in the order of their numbers */
     int resident_count;
     struct sim_block *unused_blocks;

@@ -1,6 +1,6 @@
 /* Blocks and their warps take turns.
  *
- * Blocks begin in the order of their numbers. Without a seed one block runs until its warps only
+ * Blocks begin in the order of their numbers, or of a list of them. Without a seed one block runs until its warps only
  * wait; then the next one begins or goes on. With a seed all resident blocks run together: a random
  * warp for a random number of instructions.
  */
@@ -70,7 +70,9 @@ static void begin_block(struct sim *sim)
 {
     const unsigned *grid = sim->launch->grid;
     struct sim_block *b = new_block(sim), **end = &sim->resident;
-    b->number = sim->next_block++;
+    const int64_t *chosen = sim->launch->options.chosen;
+    b->number = chosen ? chosen[sim->next_block] : sim->next_block;
+    sim->next_block++;
     b->id[0] = (uint32_t)(b->number % grid[0]);
     b->id[1] = (uint32_t)(b->number / grid[0] % grid[1]);
     b->id[2] = (uint32_t)(b->number / grid[0] / grid[1]);
@@ -289,6 +291,8 @@ void sim_run_blocks(struct sim *sim)
 {
     const unsigned *grid = sim->launch->grid;
     sim->blocks = (int64_t)grid[0] * grid[1] * grid[2];
+    if (sim->launch->options.chosen)
+        sim->blocks = sim->launch->options.chosen_count;
     sim->next_block = 0;
     if (memcmp(sim->unused_shape, sim->launch->block, sizeof sim->unused_shape) != 0 ||
         sim->unused_shared != sim->shared_bytes) /* those of another launch have other sizes */

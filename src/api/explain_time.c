@@ -1,0 +1,282 @@
+/* From counts to traffic, roofs and time. docs/model.md says what is modelled, and from where its
+ * figures are. */
+#include "api/explain.h"
+
+#include <math.h>
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static tw_range exactly(double x)
+{
+    return (tw_range){x, x, x};
+}
+
+static tw_range times(tw_range r, double x)
+{
+    return (tw_range){r.low * x, r.middle * x, r.high * x};
+}
+
+static tw_range of_work(struct range r)
+{
+    return (tw_range){r.low, r.middle, r.high};
+}
+
+/* --- traffic --- */
+
+/* GPUs whose L2 is two halves, each of which keeps a copy of what its multiprocessors read: NVIDIA
+ * A100 architecture whitepaper, "A100 L2 Cache"; GH100 and GB100 go on with it. */
+static int l2_halves(const struct gpu *g)
+{
+    return g->capability == 80 || g->capability == 90 || g->capability == 100 ? 2 : 1;
+}
+
+static void find_compulsory(struct explain *e, double *read, double *written)
+{
+    const tw_launch *l = e->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++) {
+        double bytes = info->params[p].is_pointer ? (double)launch_array_bytes(l, p) : 0;
+        *(info->params[p].is_const ? read : written) += bytes > 0 ? bytes : 0;
+    }
+}
+
+static void find_memory(struct explain *e, struct explain_counts *c, double share, tw_traffic *t)
+{
+    struct arena *a = &e->launch->ctx->scratch;
+    struct l2_grid g = c->l2;
+    struct l2_result together, mean;
+    double read = 0, written = 0;
+    g.room = e->gpu->l2_mb * 1048576.0;
+    g.copies = l2_halves(e->gpu);
+    g.multiprocessors = e->gpu->multiprocessors;
+    g.resident = e->out.resident_blocks;
+    g.share = 1.0 / g.resident;
+    l2_replay(a, &g, &together);
+    g.share = share;
+    l2_replay(a, &g, &mean);
+    find_compulsory(e, &read, &written);
+    /* Launches follow each other: what fits in L2 is there from the one before. */
+    c->awaited = read * g.copies + written <= g.room ? 0 : mean.awaited;
+    t->compulsory = read + written;
+    t->read.low = fmin(together.read, mean.read);
+    t->read.middle = mean.read;
+    t->read.high = most(together.read, mean.read);
+    if (e->blocks_wait) { /* which block reads what does not follow from its place */
+        t->read = (tw_range){read, read, most(mean.read, read)};
+        c->awaited = 1;
+    }
+    t->written = (tw_range){0, mean.written, most(mean.written, c->stores * SECTOR_BYTES)};
+    t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
+                          t->read.high + t->written.high};
+}
+
+static void find_traffic(struct explain *e, struct explain_counts *c, double share)
+{
+    tw_explanation *o = &e->out;
+    tw_traffic *t = o->traffic;
+    static const char *const names[] = {"registers", "shared", "L2", "HBM"};
+    for (int i = 0; i < TW_TRAFFIC_COUNT; i++)
+        t[i].name = names[i];
+    t[TW_AT_REGISTERS].by_thread = c->launch.register_bytes;
+    t[TW_AT_REGISTERS].moved = exactly(c->launch.register_bytes);
+    t[TW_AT_SHARED].by_thread = c->shared_by_thread;
+    t[TW_AT_SHARED].by_request = c->launch.wavefronts.middle * LINE_BYTES;
+    t[TW_AT_SHARED].moved = times(of_work(c->launch.wavefronts), LINE_BYTES);
+    double read = (c->missed + c->past + c->updates) * SECTOR_BYTES,
+           written = (c->stores + c->updates) * SECTOR_BYTES;
+    t[TW_AT_L2].by_thread = t[TW_AT_HBM].by_thread = c->by_thread;
+    t[TW_AT_L2].by_request = t[TW_AT_HBM].by_request = c->launch.sectors * SECTOR_BYTES;
+    /* Requests of the two multiprocessors of a pair for the same line may be joined. */
+    t[TW_AT_L2].read = (tw_range){read / 2, read, read};
+    t[TW_AT_L2].written = exactly(written);
+    t[TW_AT_L2].moved = (tw_range){read / 2 + written, read + written, read + written};
+    find_memory(e, c, share, &t[TW_AT_HBM]);
+    t[TW_AT_L2].compulsory = t[TW_AT_HBM].compulsory;
+    o->l1_hit_rate = c->load_sectors > 0 ? 1 - c->missed / c->load_sectors : 0;
+    o->l2_hit_rate = read > 0 ? 1 - fmin(1, t[TW_AT_HBM].read.middle / read) : 0;
+    for (int i = 0; i < TW_TRAFFIC_COUNT; i++) {
+        if (t[i].by_thread > 0)
+            t[i].intensity_by_thread = o->flops / t[i].by_thread;
+        if (t[i].by_request > 0)
+            t[i].intensity_by_request = o->flops / t[i].by_request;
+        if (t[i].moved.middle > 0)
+            t[i].intensity = o->flops / t[i].moved.middle;
+    }
+}
+
+/* --- roofs --- */
+
+static void add_roof(tw_explanation *o, const char *name, const char *title, const char *unit,
+                     tw_range work, double rate)
+{
+    tw_roof r = {.name = name, .title = title, .unit = unit, .work = work, .rate = rate};
+    if (work.middle <= 0 || rate <= 0)
+        return;
+    r.seconds = times(work, 1 / rate);
+    r.flops = o->flops / r.seconds.middle;
+    int i = o->roof_count++;
+    for (; i > 0 && o->roofs[i - 1].seconds.middle < r.seconds.middle; i--)
+        o->roofs[i] = o->roofs[i - 1];
+    o->roofs[i] = r;
+}
+
+/* Of the rate at which matrix units work, what instructions of one warp reach: Luo et al.,
+ * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), table of mma: 62 to 65%
+ * on a GH100, and as read, 6 cycles for an m16n8k16 with f16 factors. Only wgmma reaches all. */
+static double matrix_share(const struct gpu *g)
+{
+    return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
+}
+
+static double matrix_cycles(const struct gpu *g, const struct work *w)
+{
+    double own = w->flops > 0 ? w->asynchronous_tensor / w->flops : 0;
+    double share = own + (1 - own) * matrix_share(g), cycles = 0;
+    const double flops[] = {w->tensor_f16, w->tensor_tf32, w->tensor_i8, w->tensor_fp8,
+                            w->tensor_f64};
+    const int rate[] = {g->f16, g->tf32, g->i8, g->fp8, 2 * g->f64};
+    for (int i = 0; i < 5; i++)
+        cycles += rate[i] ? flops[i] / rate[i] : 0;
+    return cycles / share;
+}
+
+static double matrix_flops(const struct work *w)
+{
+    return w->tensor_f16 + w->tensor_tf32 + w->tensor_i8 + w->tensor_fp8 + w->tensor_f64;
+}
+
+/* Multiprocessor cycles a second, of all. */
+static double cycles_a_second(const struct explain *e, const struct explain_counts *c)
+{
+    int mhz = matrix_flops(&c->launch) > 0 ? e->gpu->sustained : e->gpu->clock;
+    return e->gpu->multiprocessors * (mhz * 1e6);
+}
+
+static void find_roofs(struct explain *e, const struct explain_counts *c)
+{
+    const struct gpu *g = e->gpu;
+    const struct work *w = &c->launch;
+    tw_explanation *o = &e->out;
+    tw_traffic *t = o->traffic;
+    double cycles = cycles_a_second(e, c), clock = cycles / g->multiprocessors;
+    double fma = g->f32 / 64.0; /* warp instructions a cycle */
+    tw_range wavefronts = of_work(w->wavefronts);
+    wavefronts.low += c->wavefronts;
+    wavefronts.middle += c->wavefronts;
+    wavefronts.high += c->wavefronts;
+    add_roof(o, "HBM", "the memory's bandwidth", "bytes", t[TW_AT_HBM].moved, g->bandwidth * 1e9);
+    add_roof(o, "L2", "L2's bandwidth", "bytes", t[TW_AT_L2].moved, g->l2[2] * clock);
+    add_roof(o, "L2 requests", "requests to L2", "requests", exactly(c->tags),
+             g->l2[2] / 64.0 * clock);
+    add_roof(o, "shared", "wavefronts of shared memory and L1", "wavefronts", wavefronts, cycles);
+    add_roof(o, "load/store", "instructions of memory", "warp instructions", exactly(w->load_store),
+             cycles);
+    add_roof(o, "issue", "instruction issue", "warp instructions", of_work(w->instructions),
+             4 * cycles);
+    add_roof(o, "fma", "the units for f32", "warp instructions", exactly(w->fma), fma * cycles);
+    add_roof(o, "f64", "the units for f64", "warp instructions", exactly(w->f64),
+             g->f64 / 64.0 * cycles);
+    add_roof(o, "tensor", "the tensor units", "multiprocessor cycles", exactly(matrix_cycles(g, w)),
+             cycles);
+}
+
+/* --- time --- */
+
+/* Seconds from one launch to the next, where they follow each other. */
+static const double launch_cost = 3e-6;
+
+/* Cycles. Of GH100 unless said: Luo et al. (above), tables of latencies: shared memory 29, L1 38 to
+ * 41, L2 260 to 273, memory 660 to 680 unloaded. Loads that come in bursts wait for each other:
+ * what L2 and memory take is twice that under load. */
+static void find_latencies(const struct explain *e, const struct explain_counts *c,
+                           struct latencies *l)
+{
+    *l = (struct latencies){.arithmetic = 4,
+                            .special = 20,
+                            .shared = 30,
+                            .l1 = 40,
+                            .l2 = 270,
+                            .memory = 670,
+                            .matrix = 33,
+                            .shuffle = 24,
+                            .barrier = 20,
+                            .copy_to_shared = 60,
+                            .issue = 2};
+    l->matrix_flops = e->gpu->f16 * matrix_share(e->gpu) / 4;
+    l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
+    l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
+    l->behind_l1 = l->l2 + c->awaited * (l->memory - l->l2);
+}
+
+/* Blocks of a multiprocessor share its busiest part, and wait for it, or for what they read, in
+ * turns: a closed network of one queue and a delay, by mean value analysis (Reiser & Lavenberg
+ * 1980). service: cycles of that part for one block, delay: the rest of a block's time. Cycles a
+ * block, once `blocks` of them are there. */
+static double cycles_of_block(double service, double delay, int blocks)
+{
+    double queue = 0, pace = service + delay;
+    for (int n = 1; n <= blocks; n++) {
+        double stay = service * (1 + queue);
+        pace = (stay + delay) / n;
+        queue = stay / pace;
+    }
+    return pace;
+}
+
+/* Cycles of one block: of the busiest part, and of all when it is alone. */
+static void find_pace(const struct explain *e, const struct explain_counts *c, double *busy,
+                      double *alone)
+{
+    const tw_explanation *o = &e->out;
+    struct latencies l;
+    find_latencies(e, c, &l);
+    *alone = latency_of_block(&e->launch->ctx->scratch, c->function, c->paced, &l, c->warps);
+    *busy = o->roofs[0].seconds.middle * cycles_a_second(e, c) / (double)o->blocks;
+    *alone = most(*alone, *busy);
+}
+
+static void find_seconds(struct explain *e, const struct explain_counts *c)
+{
+    tw_explanation *o = &e->out;
+    double busy, alone, cycles = cycles_a_second(e, c), floor = o->roofs[0].seconds.middle;
+    find_pace(e, c, &busy, &alone);
+    int beside = o->resident_blocks;
+    double per_sm = (double)o->blocks / e->gpu->multiprocessors;
+    if (per_sm < beside)
+        beside = per_sm > 1 ? (int)ceil(per_sm) : 1;
+    double pace = cycles_of_block(busy, alone - busy, beside);
+    double rounds = ceil(o->waves) * beside;
+    double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
+    double middle =
+        most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) + launch_cost;
+    o->seconds = (tw_range){most(floor, middle * 0.7), middle, middle * 1.4};
+    for (int i = 0; i < o->roof_count; i++)
+        o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);
+    o->flops_per_second = o->flops / middle;
+}
+
+void explain_time(struct explain *e, struct explain_counts *c)
+{
+    tw_explanation *o = &e->out;
+    double busy, alone;
+    o->flops_executed = c->launch.flops;
+    if (o->flops == 0)
+        o->flops = o->flops_executed;
+    o->shared_wavefronts = c->launch.wavefronts.middle;
+    o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
+    /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
+    find_traffic(e, c, 1.0 / o->resident_blocks);
+    find_roofs(e, c);
+    if (!o->roof_count)
+        return;
+    find_pace(e, c, &busy, &alone);
+    find_traffic(e, c, most(1.0 / o->resident_blocks, busy / alone));
+    o->roof_count = 0;
+    find_roofs(e, c);
+    o->bound = o->roofs[0].name;
+    o->bound_title = o->roofs[0].title;
+    find_seconds(e, c);
+}

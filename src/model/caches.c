@@ -1,0 +1,322 @@
+#include "model/caches.h"
+
+#include "sim/sim_own.h"
+
+#include <string.h>
+
+/* --- least recently used --- */
+
+void lru_init(struct lru *c, struct arena *a, double room, uint32_t most)
+{
+    *c = (struct lru){.room = room, .capacity = most, .bucket_count = 1024};
+    while (c->bucket_count < most)
+        c->bucket_count *= 2;
+    c->entries = arena_array(a, struct lru_entry, most + 1);
+    c->buckets = arena_array(a, uint32_t, c->bucket_count);
+    c->used = 1;
+}
+
+static uint32_t *bucket_of(const struct lru *c, uint64_t key)
+{
+    return &c->buckets[key * 0x9e3779b97f4a7c15u >> 20 & (c->bucket_count - 1)];
+}
+
+static void take_out(struct lru *c, uint32_t i)
+{
+    struct lru_entry *e = &c->entries[i];
+    c->entries[e->previous].next = e->next;
+    c->entries[e->next].previous = e->previous;
+}
+
+static void put_first(struct lru *c, uint32_t i)
+{
+    struct lru_entry *e = &c->entries[i], *head = &c->entries[0];
+    e->previous = 0;
+    e->next = head->next;
+    c->entries[head->next].previous = i;
+    head->next = i;
+}
+
+static void evict(struct lru *c)
+{
+    uint32_t i = c->entries[0].previous;
+    struct lru_entry *e = &c->entries[i];
+    uint32_t *at = bucket_of(c, e->key);
+    while (*at != i)
+        at = &c->entries[*at].chain;
+    *at = e->chain;
+    take_out(c, i);
+    c->held -= e->weight;
+    c->evicted_marked += e->mark ? e->weight : 0;
+    e->chain = c->free;
+    c->free = i;
+}
+
+struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *found)
+{
+    uint32_t *bucket = bucket_of(c, key), i = *bucket;
+    while (i && c->entries[i].key != key)
+        i = c->entries[i].chain;
+    *found = i != 0;
+    if (i) {
+        take_out(c, i);
+        put_first(c, i);
+        return &c->entries[i];
+    }
+    while (c->entries[0].previous &&
+           (c->held + weight > c->room || (!c->free && c->used > c->capacity)))
+        evict(c);
+    i = c->free ? c->free : c->used++;
+    if (c->free)
+        c->free = c->entries[i].chain;
+    struct lru_entry *e = &c->entries[i];
+    bucket = bucket_of(c, key);
+    *e = (struct lru_entry){.key = key, .chain = *bucket, .weight = weight};
+    *bucket = i;
+    c->held += weight;
+    put_first(c, i);
+    return e;
+}
+
+/* --- L1 --- */
+
+struct replay {
+    struct lru l1;
+    struct l1_result *out;
+    const struct stream_block *block;
+    size_t *at;      /* by warp: its next entry */
+    struct lru seen; /* sectors of a slice, never evicted: what was counted as touched */
+};
+
+static void touch_slice(struct replay *r, const struct stream_entry *e, unsigned sectors, int slice)
+{
+    uint64_t sector = e->line * 4;
+    uint64_t array = e->line * LINE_BYTES >> SIM_OFFSET_BITS;
+    struct touched *t = &r->out->touched[slice][array % MOST_ARRAYS];
+    bool found;
+    struct lru_entry *line =
+        lru_touch(&r->seen, e->line * TIME_SLICES + (uint64_t)slice, 1, &found);
+    bool store = e->kind == STREAM_STORE || e->kind == STREAM_UPDATE;
+    unsigned new = sectors & ~line->mark >> (store ? 4 : 0) & 15;
+    line->mark |= sectors << (store ? 4 : 0);
+    *(store ? &t->stored : &t->loaded) += __builtin_popcount(new) * (double)SECTOR_BYTES;
+    sector += (uint64_t)__builtin_ctz(sectors | 16);
+    if (sector < t->base || !t->base)
+        t->base = sector;
+}
+
+static void replay_entry(struct replay *r, const struct stream_entry *e, int slice)
+{
+    struct l1_result *o = r->out;
+    unsigned sectors = e->sectors, through = sectors;
+    int count = __builtin_popcount(sectors);
+    bool found;
+    if (e->kind == STREAM_LOAD) {
+        struct lru_entry *line = lru_touch(&r->l1, e->line, LINE_BYTES, &found);
+        through &= ~line->mark;
+        line->mark |= sectors;
+        o->load_sectors += count;
+        o->missed += __builtin_popcount(through);
+    } else if (e->kind == STREAM_PAST_L1) {
+        o->past += count;
+    } else if (e->kind == STREAM_STORE) {
+        o->stores += count;
+    } else {
+        o->updates += count;
+    }
+    if (!through)
+        return;
+    o->tags++;
+    touch_slice(r, e, through, slice);
+}
+
+/* One request of a warp, or as far as a barrier. false: it has none left, or waits. */
+static bool replay_turn(struct replay *r, int warp)
+{
+    const struct stream *s = &r->block->warp[warp];
+    size_t i = r->at[warp];
+    if (i >= s->entries.count || s->entries.data[i].kind == STREAM_BARRIER)
+        return false;
+    int slice = (int)(i * TIME_SLICES / s->entries.count);
+    replay_entry(r, &s->entries.data[i], slice);
+    r->at[warp] = i + 1;
+    return true;
+}
+
+static size_t lines_of(const struct stream_block *b)
+{
+    size_t sum = 0;
+    for (int w = 0; w < b->warps; w++)
+        sum += b->warp[w].entries.count;
+    return sum;
+}
+
+void l1_replay(struct arena *a, const struct stream_block *b, double room, struct l1_result *out)
+{
+    struct replay r = {.out = out, .block = b, .at = arena_array(a, size_t, b->warps)};
+    *out = (struct l1_result){0};
+    lru_init(&r.l1, a, room > LINE_BYTES ? room : LINE_BYTES, (uint32_t)(room / LINE_BYTES) + 2);
+    size_t lines = lines_of(b);
+    lru_init(&r.seen, a, 1e18, (uint32_t)(lines < 1u << 18 ? lines + 1 : 1u << 18));
+    for (bool waiting = true; waiting;) {
+        bool any = true;
+        while (any) {
+            any = false;
+            for (int w = 0; w < b->warps; w++)
+                any = replay_turn(&r, w) || any;
+        }
+        waiting = false; /* all that are left are at barriers */
+        for (int w = 0; w < b->warps; w++)
+            if (r.at[w] < b->warp[w].entries.count) {
+                r.at[w]++;
+                waiting = true;
+            }
+    }
+}
+
+/* --- L2 --- */
+
+struct running {
+    int64_t block;
+    int slice;
+    double left; /* of the slice: 0 to 1 */
+};
+
+/* Its blocks, the oldest first. */
+struct multiprocessor {
+    double from, time; /* now, and when the next of its blocks is through with a slice */
+    int count;
+    struct running *blocks;
+};
+
+struct l2_run {
+    const struct l2_grid *g;
+    struct lru cache;
+    struct multiprocessor *heap;
+    int count;
+    int64_t next, all;
+    double asked, awaited; /* bytes */
+    struct l2_result *out;
+};
+
+static void sift(struct l2_run *r, int i)
+{
+    struct multiprocessor moved = r->heap[i];
+    for (int child = 2 * i + 1; child < r->count; child = 2 * i + 1) {
+        if (child + 1 < r->count && r->heap[child + 1].time < r->heap[child].time)
+            child++;
+        if (r->heap[child].time >= moved.time)
+            break;
+        r->heap[i] = r->heap[child];
+        i = child;
+    }
+    r->heap[i] = moved;
+}
+
+static void touch_pieces(struct l2_run *r, const struct running *b, double now)
+{
+    const struct l2_grid *g = r->g;
+    int64_t at[3] = {b->block % g->extent[0], b->block / g->extent[0] % g->extent[1],
+                     b->block / g->extent[0] / g->extent[1]};
+    int set = (int)(at[2] < g->sets ? at[2] : g->sets - 1);
+    at[2] -= set;
+    for (int i = 0; i < MOST_ARRAYS; i++) {
+        const struct l2_piece *x = &g->pieces[set][b->slice][i];
+        double weight = x->loaded * g->copies > x->stored ? x->loaded * g->copies : x->stored;
+        if (weight == 0)
+            continue;
+        uint64_t key = x->base;
+        for (int axis = 0; axis < 3; axis++)
+            key += (uint64_t)(x->step[axis] * at[axis]);
+        bool found;
+        struct lru_entry *e = lru_touch(&r->cache, key, weight, &found);
+        if (!found) {
+            r->out->read += x->loaded;
+            e->since = now;
+        }
+        r->asked += x->loaded;
+        r->awaited += now - e->since < 1 ? x->loaded : 0;
+        if (x->stored > 0)
+            e->mark = 1;
+    }
+}
+
+static double rate_of(const struct l2_run *r, int age)
+{
+    double left = 1 - age * r->g->share;
+    return left < r->g->share ? (left > 1e-3 ? left : 1e-3) : r->g->share;
+}
+
+static void plan(const struct l2_run *r, struct multiprocessor *m, double now)
+{
+    m->from = now;
+    m->time = 1e300;
+    for (int i = 0; i < m->count; i++) {
+        double end = now + m->blocks[i].left / rate_of(r, i);
+        m->time = end < m->time ? end : m->time;
+    }
+}
+
+/* A new block, the youngest. */
+static void begin(struct l2_run *r, struct multiprocessor *m, double now)
+{
+    struct running *b = &m->blocks[m->count++];
+    *b = (struct running){.block = r->next++, .left = 1};
+    touch_pieces(r, b, now);
+}
+
+/* Up to its time: slices that end, blocks that end, and blocks in their place. */
+static void step(struct l2_run *r, struct multiprocessor *m)
+{
+    double now = m->time;
+    int kept = 0, gone = 0;
+    for (int i = 0; i < m->count; i++) {
+        struct running b = m->blocks[i];
+        b.left -= (now - m->from) * rate_of(r, i);
+        if (b.left < 1e-6) {
+            b.left = 1;
+            if (++b.slice == TIME_SLICES) {
+                gone++;
+                continue;
+            }
+            touch_pieces(r, &b, now);
+        }
+        m->blocks[kept++] = b;
+    }
+    m->count = kept;
+    for (; gone > 0 && r->next < r->all; gone--)
+        begin(r, m, now);
+    plan(r, m, now);
+}
+
+/* Blocks are given out one to each multiprocessor, round after round. */
+static void begin_all(struct l2_run *r, struct arena *a)
+{
+    r->count = (int)(r->all < r->g->multiprocessors ? r->all : r->g->multiprocessors);
+    r->heap = arena_array(a, struct multiprocessor, r->count + 1);
+    for (int i = 0; i < r->count; i++)
+        r->heap[i].blocks = arena_array(a, struct running, r->g->resident + 1);
+    for (int round = 0; round < r->g->resident; round++)
+        for (int i = 0; i < r->count && r->next < r->all; i++)
+            begin(r, &r->heap[i], 0);
+    for (int i = r->count - 1; i >= 0; i--)
+        plan(r, &r->heap[i], 0);
+    for (int i = r->count - 1; i >= 0; i--)
+        sift(r, i);
+}
+
+void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
+{
+    struct l2_run r = {.g = g, .out = out, .all = g->extent[0] * g->extent[1] * g->extent[2]};
+    *out = (struct l2_result){0};
+    lru_init(&r.cache, a, g->room, 1u << 17);
+    begin_all(&r, a);
+    while (r.count > 0) {
+        step(&r, &r.heap[0]);
+        if (r.heap[0].count == 0)
+            r.heap[0] = r.heap[--r.count];
+        sift(&r, 0);
+    }
+    out->awaited = r.asked > 0 ? r.awaited / r.asked : 0;
+    out->written = r.cache.evicted_marked;
+}

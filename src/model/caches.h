@@ -1,0 +1,79 @@
+/* Caches: what of the warps' requests L1 lets through to L2, and what of the blocks' L2 to memory.
+ *
+ * L1 is replayed line by line for one block: its warps take turns, one request each, and meet at
+ * barriers. L2 is replayed for the whole grid in pieces: what a block touches in one part of its
+ * time, which other blocks touch too where the address does not depend on their place in the grid.
+ */
+#ifndef TW_MODEL_CACHES_H
+#define TW_MODEL_CACHES_H
+
+#include "model/streams.h"
+
+/* --- least recently used --- */
+
+struct lru_entry {
+    uint64_t key;
+    uint32_t next, previous; /* in order of use; 0: none */
+    uint32_t chain;          /* in its bucket */
+    uint32_t mark;           /* the user's: sectors that are there, whether it is dirty */
+    double weight;
+    double since; /* the user's: when it came */
+};
+struct lru {
+    struct lru_entry *entries; /* [0] is the list's head */
+    uint32_t *buckets, bucket_count, used, free, capacity;
+    double room, held;
+    double evicted_marked; /* weight of entries that left with a mark, since the start */
+};
+void lru_init(struct lru *c, struct arena *a, double room, uint32_t most);
+/* The entry of a key, now the latest; *found: it was there. Others leave to make room. */
+struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *found);
+
+/* --- L1 --- */
+
+enum { TIME_SLICES = 32, MOST_ARRAYS = 16 };
+
+/* What a block touches of an array, past L1, in one slice of its time. */
+struct touched {
+    uint64_t base;         /* the lowest sector */
+    double loaded, stored; /* bytes, each sector once */
+};
+struct l1_result {
+    double load_sectors; /* that loads through L1 ask for */
+    double missed;       /* of these, not there: sectors */
+    double past;         /* of loads that go past it */
+    double stores, updates;
+    double tags;       /* requests of a line to L2: of all of these */
+    double load_lines; /* lines that loads ask for: a wavefront each, at least */
+    struct touched touched[TIME_SLICES][MOST_ARRAYS];
+};
+/* room: bytes of L1 that the block has. */
+void l1_replay(struct arena *a, const struct stream_block *b, double room, struct l1_result *out);
+
+/* --- L2 --- */
+
+struct l2_piece {
+    uint64_t base;
+    int64_t step[3]; /* sectors that it moves by, along each axis of the grid */
+    double loaded, stored;
+};
+struct l2_grid {
+    int64_t extent[3];
+    int multiprocessors, resident; /* blocks of one at the same time */
+    double room;                   /* bytes */
+    int copies;                    /* of what is read: one in each half */
+    /* Of a multiprocessor's pace, what its oldest block takes, then the next of what is left. */
+    double share;
+    /* Of blocks with block.z 0, 1, …; the last is of all that follow. */
+    int sets;
+    struct l2_piece (*pieces)[TIME_SLICES][MOST_ARRAYS];
+};
+struct l2_result {
+    double read, written; /* bytes, of memory */
+    /* Of what blocks ask for, the share that comes from memory, or was on its way for another
+     * block: they wait for it all the same. */
+    double awaited;
+};
+void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out);
+
+#endif

@@ -1,0 +1,237 @@
+/* The text is cut at labels, branches, barriers and waits: an assembler moves instructions within
+ * such a piece, seldom over its ends. Within one, an instruction is issued when what it reads is
+ * there; the piece takes until the last is issued, or as long as the busiest unit works for the
+ * block's warps. Results on their way at the end of a piece are waited for in the next; loops are
+ * gone over twice, so that what a round begins with is what the round before left.
+ */
+#include "model/latency.h"
+
+enum { SCHEDULERS = 4, GROUPS = 64 };
+
+struct pace {
+    const struct latencies *l;
+    int warps;
+    double *ready;              /* by register */
+    double start, latest;       /* of the piece; when its last instruction is issued */
+    double matrix_free;         /* when the warp's matrix unit is */
+    double issued, matrix, lsu; /* work of the piece's units, for one warp */
+    double lines, executions;
+    double copied;            /* lines of the group of copies at hand */
+    double committed[GROUPS]; /* when groups of copies were */
+    int groups;
+    double sum; /* of all pieces, as often as they are executed */
+};
+
+static double at_least(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void end_piece(struct pace *p)
+{
+    double per_scheduler = at_least(1, p->warps / (double)SCHEDULERS);
+    double busy = at_least(p->issued * at_least(per_scheduler, p->l->issue),
+                           at_least(p->matrix * per_scheduler, p->lsu * p->warps));
+    double end = at_least(p->latest, p->start + busy);
+    p->sum += (end - p->start) * p->executions / p->warps;
+    p->start = p->latest = end;
+    p->issued = p->matrix = p->lsu = p->lines = p->executions = 0;
+}
+
+static double operand_ready(const struct pace *p, const struct ptx_operand *o)
+{
+    double t = 0;
+    bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
+    if (o->kind == PTX_REGISTER || based)
+        t = p->ready[o->reg];
+    for (uint32_t i = 0; i < o->count; i++)
+        t = at_least(t, operand_ready(p, &o->elements[i]));
+    return t;
+}
+
+static void set_ready(struct pace *p, const struct ptx_operand *o, double when)
+{
+    if (o->kind == PTX_REGISTER)
+        p->ready[o->reg] = when;
+    for (uint32_t i = 0; i < o->count; i++)
+        set_ready(p, &o->elements[i], when);
+}
+
+static bool writes(const struct ptx_instruction *ins, int operand)
+{
+    if (ins->form == PTX_NO_FORM)
+        return operand == 0;
+    const struct ptx_form *form = &ptx_forms[ins->form];
+    return operand < form->slots && (form->slot[operand].kind == SLOT_DESTINATION ||
+                                     (form->slot[operand].flags & SLOT_WRITTEN));
+}
+
+/* A load from global memory: of all lines that the piece asks for some are far away, and it waits
+ * for the farthest, behind those that the block's other warps ask for. */
+static double load_latency(struct pace *p, const struct paced *n)
+{
+    const struct latencies *l = p->l;
+    p->lines += n->lines / n->executions;
+    double far = p->lines * l->missed;
+    return l->l1 + (far < 1 ? far : 1) * (l->behind_l1 - l->l1) + far * p->warps * l->line_interval;
+}
+
+static double latency_of(struct pace *p, const struct ptx_instruction *ins, const struct paced *n)
+{
+    const struct latencies *l = p->l;
+    switch (sim_kind_of(ins)) {
+    case SIM_KIND_SHARED: return l->shared;
+    case SIM_KIND_GLOBAL:
+    case SIM_KIND_GENERIC: return load_latency(p, n);
+    case SIM_KIND_ATOMIC: return l->l2;
+    case SIM_KIND_MATRIX: return l->matrix;
+    case SIM_KIND_LANES: return l->shuffle;
+    case SIM_KIND_CONST:
+    case SIM_KIND_MOVE: return 0;
+    default: break;
+    }
+    switch ((int)ins->op) {
+    case PTX_DIV:
+    case PTX_REM: return 8 * l->special;
+    case PTX_RCP:
+    case PTX_SQRT:
+    case PTX_RSQRT:
+    case PTX_SIN:
+    case PTX_COS:
+    case PTX_LG2:
+    case PTX_EX2:
+    case PTX_TANH: return l->special;
+    default: return l->arithmetic;
+    }
+}
+
+static double matrix_cycles(const struct pace *p, const struct ptx_instruction *ins)
+{
+    int m, n, k;
+    if (!ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k))
+        return 0;
+    int bits = ptx_mods[ptx_type(ins, 1)].bits;
+    double share = ins->op == PTX_WGMMA_MMA_ASYNC ? 0.25 : 1;
+    return 2.0 * m * n * k * bits / 16 * share / p->l->matrix_flops;
+}
+
+static void commit(struct pace *p, double when)
+{
+    p->committed[p->groups++ % GROUPS] = when + p->copied * p->warps * p->l->line_interval;
+    p->copied = 0;
+}
+
+/* cp.async: groups land in order, `copy_to_shared` and a latency after they were committed. */
+static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
+{
+    int pending = 0;
+    if (ins->op == PTX_CP_ASYNC_WAIT_GROUP && ins->operand_count)
+        pending = (int)ins->operands[0].bits;
+    else if (p->copied > 0)
+        commit(p, p->start);
+    if (pending >= p->groups || pending >= GROUPS)
+        return;
+    double landed =
+        p->committed[(p->groups - 1 - pending) % GROUPS] + p->l->copy_to_shared + p->l->behind_l1;
+    p->latest = at_least(p->latest, landed);
+}
+
+/* What holds up all that follows. */
+static void pace_control(struct pace *p, const struct ptx_instruction *ins, double executions)
+{
+    end_piece(p);
+    if (ins->op == PTX_BAR || ins->op == PTX_BARRIER)
+        p->latest += p->l->barrier;
+    else if (ins->op == PTX_CP_ASYNC_WAIT_GROUP || ins->op == PTX_CP_ASYNC_WAIT_ALL)
+        wait_for_copies(p, ins);
+    p->executions = executions;
+    end_piece(p);
+}
+
+static bool ends_piece(const struct ptx_instruction *ins)
+{
+    switch ((int)ins->op) {
+    case PTX_BAR:
+    case PTX_BARRIER:
+    case PTX_BRA:
+    case PTX_CP_ASYNC_WAIT_GROUP:
+    case PTX_CP_ASYNC_WAIT_ALL: return true;
+    default: return false;
+    }
+}
+
+static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
+                             const struct paced *n)
+{
+    double when = p->start;
+    if (ends_piece(ins)) {
+        pace_control(p, ins, n->executions);
+        return;
+    }
+    p->executions = at_least(p->executions, n->executions);
+    for (int i = 0; i < ins->operand_count; i++)
+        if (!writes(ins, i))
+            when = at_least(when, operand_ready(p, &ins->operands[i]));
+    if (ins->guarded)
+        when = at_least(when, p->ready[ins->guard]);
+    if (sim_kind_of(ins) == SIM_KIND_MATRIX) {
+        when = at_least(when, p->matrix_free);
+        p->matrix_free = when + matrix_cycles(p, ins) * at_least(1, p->warps / (double)SCHEDULERS);
+    }
+    p->latest = at_least(p->latest, when);
+    enum sim_instruction_kind kind = sim_kind_of(ins);
+    if (kind != SIM_KIND_MOVE && kind != SIM_KIND_CONST)
+        p->issued += 1;
+    if (kind == SIM_KIND_MATRIX)
+        p->matrix += matrix_cycles(p, ins);
+    p->lsu += n->wavefronts / n->executions;
+    if (ins->op == PTX_CP_ASYNC) {
+        p->copied += n->lines / n->executions;
+        p->lsu += n->wavefronts > 0 ? 0 : n->lines / n->executions; /* L1's tags */
+    }
+    if (ins->op == PTX_CP_ASYNC_COMMIT_GROUP)
+        commit(p, when);
+    double latency = latency_of(p, ins, n);
+    if (kind == SIM_KIND_SHARED || kind == SIM_KIND_GLOBAL) /* served in the order of asking */
+        when = at_least(when, p->start + p->lsu * p->warps);
+    for (int i = 0; i < ins->operand_count; i++)
+        if (writes(ins, i))
+            set_ready(p, &ins->operands[i], when + latency);
+}
+
+/* The statement that a branch goes back to; -1: it does not. */
+static int64_t loop_head(const struct ptx_statement *s, size_t at)
+{
+    if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_BRA)
+        return -1;
+    const struct ptx_operand *to = &s->instruction->operands[0];
+    return to->kind == PTX_LABEL && to->label->statement < at ? (int64_t)to->label->statement : -1;
+}
+
+double latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
+                        const struct latencies *l, int warps)
+{
+    struct pace p = {.l = l, .warps = warps};
+    double *sum_at = arena_array(a, double, f->body.count + 1);
+    bool *repeated = arena_array(a, bool, f->body.count + 1);
+    p.ready = arena_array(a, double, f->registers.count + 1);
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->kind == PTX_AT_LABEL) {
+            end_piece(&p);
+            sum_at[i] = p.sum;
+        }
+        if (s->kind != PTX_AT_INSTRUCTION || of[i].executions == 0)
+            continue;
+        pace_instruction(&p, s->instruction, &of[i]);
+        int64_t head = loop_head(s, i);
+        if (head >= 0 && !repeated[i]) {
+            repeated[i] = true;
+            end_piece(&p);
+            p.sum = sum_at[head];
+            i = (size_t)head;
+        }
+    }
+    end_piece(&p);
+    return p.sum;
+}

@@ -1,0 +1,120 @@
+#include "model/streams.h"
+
+static bool see_block(void *user, const struct sim_block_event *event)
+{
+    struct streams *s = user;
+    struct stream_block *b = arena_new(s->arena, struct stream_block);
+    b->number = event->block;
+    b->warps = event->warps;
+    b->warp = arena_array(s->arena, struct stream, event->warps);
+    if (s->last)
+        s->last->next = b;
+    else
+        s->first = b;
+    s->last = b;
+    return true;
+}
+
+static struct stream *stream_of(const struct streams *s, const struct sim_place *at)
+{
+    struct stream_block *b = s->last;
+    if (b->number != at->block)
+        for (b = s->first; b && b->number != at->block;)
+            b = b->next;
+    return b ? &b->warp[at->warp] : NULL;
+}
+
+static struct stream_instruction *instruction_of(struct streams *s,
+                                                 const struct ptx_instruction *ins)
+{
+    struct stream_instruction *all = s->instructions.data;
+    size_t count = s->instructions.count, i = s->latest;
+    if (i < count && all[i].ins != ins)
+        i++; /* mostly the next one */
+    if (i >= count || all[i].ins != ins)
+        for (i = 0; i < count && all[i].ins != ins;)
+            i++;
+    if (i == count) {
+        struct stream_instruction new = {.ins = ins};
+        vec_push(s->arena, &s->instructions, new);
+    }
+    s->latest = i;
+    return &s->instructions.data[i];
+}
+
+/* The lines of one access, each once; neighbouring lanes are mostly in the same. How many. */
+static size_t add_lines(struct streams *s, struct stream *to, const struct sim_access *a,
+                        enum stream_kind kind)
+{
+    size_t first = to->entries.count;
+    for (int lane = 0; lane < SIM_LANES; lane++) {
+        if (!(a->mask >> lane & 1))
+            continue;
+        uint64_t from = a->address[lane] / SECTOR_BYTES,
+                 end = (a->address[lane] + (uint64_t)a->bytes - 1) / SECTOR_BYTES;
+        for (uint64_t sector = from; sector <= end; sector++) {
+            uint64_t line = sector / 4;
+            size_t i = to->entries.count;
+            while (i > first && to->entries.data[i - 1].line != line)
+                i--;
+            if (i == first) {
+                struct stream_entry new = {line, 0, (uint8_t)kind};
+                vec_push(s->arena, &to->entries, new);
+                i = to->entries.count;
+            }
+            uint8_t *sectors = &to->entries.data[i - 1].sectors;
+            *sectors = (uint8_t)(*sectors | 1u << sector % 4);
+        }
+    }
+    return to->entries.count - first;
+}
+
+static bool see_access(void *user, const struct sim_access *a)
+{
+    struct streams *s = user;
+    double bytes = (double)a->bytes * __builtin_popcount(a->mask);
+    if (a->space == SIM_SHARED)
+        s->shared_bytes += bytes;
+    if (a->space != SIM_GLOBAL)
+        return true;
+    struct stream *to = stream_of(s, &a->at);
+    if (!to)
+        return true;
+    bool past = a->past_l1 || a->order != SIM_WEAK;
+    double lines = (double)add_lines(s, to, a,
+                                     a->kind == SIM_UPDATE  ? STREAM_UPDATE
+                                     : a->kind == SIM_WRITE ? STREAM_STORE
+                                     : past                 ? STREAM_PAST_L1
+                                                            : STREAM_LOAD);
+    struct stream_instruction *n = instruction_of(s, a->at.ins);
+    n->lines += lines;
+    n->bytes += bytes;
+    if (!a->past_l1)
+        n->wavefronts += lines > bytes / LINE_BYTES ? lines : bytes / LINE_BYTES;
+    return true;
+}
+
+static bool see_sync(void *user, const struct sim_sync_event *e)
+{
+    struct streams *s = user;
+    struct stream *to = e->kind == SIM_BARRIER_ARRIVE && e->waits ? stream_of(s, &e->at) : NULL;
+    if (to && e->expected < 0) {
+        struct stream_entry barrier = {0, 0, STREAM_BARRIER};
+        vec_push(s->arena, &to->entries, barrier);
+    }
+    return true;
+}
+
+void streams_init(struct streams *s, struct arena *arena)
+{
+    *s = (struct streams){.arena = arena};
+    s->observer = (struct sim_observer){
+        .user = s, .block_begins = see_block, .access = see_access, .sync = see_sync};
+}
+
+void streams_clear(struct streams *s)
+{
+    s->first = s->last = NULL;
+    s->instructions.count = s->latest = 0;
+    s->shared_bytes = 0;
+}

@@ -1,0 +1,50 @@
+/* Streams: which lines of global memory each warp of the simulated blocks asks for, in order, with
+ * the barriers between: what the model of the caches is fed with. An observer. */
+#ifndef TW_MODEL_STREAMS_H
+#define TW_MODEL_STREAMS_H
+
+#include "base/arena.h"
+#include "sim/sim_events.h"
+
+enum { LINE_BYTES = 128, SECTOR_BYTES = 32 };
+
+/* One line of a request of a warp: its number, and its sectors as bits; or a barrier. */
+enum stream_kind { STREAM_LOAD, STREAM_PAST_L1, STREAM_STORE, STREAM_UPDATE, STREAM_BARRIER };
+struct stream_entry {
+    uint64_t line;
+    uint8_t sectors, kind;
+};
+struct stream {
+    VEC(struct stream_entry) entries;
+};
+
+/* What one instruction asks of global memory. */
+struct stream_instruction {
+    const struct ptx_instruction *ins;
+    double lines;
+    /* Cycles of L1's data path: a line each, and 128 bytes to registers; 0 for what goes past. */
+    double wavefronts;
+    double bytes; /* each thread its own */
+};
+
+struct stream_block {
+    int64_t number;
+    int warps;
+    struct stream *warp;
+    struct stream_block *next;
+};
+
+struct streams {
+    struct arena *arena;
+    struct sim_observer observer;
+    struct stream_block *first, *last;           /* in the order in which they began */
+    VEC(struct stream_instruction) instructions; /* of all blocks since they were cleared */
+    size_t latest;
+    double shared_bytes; /* that threads ask of shared memory, each its own */
+};
+
+void streams_init(struct streams *s, struct arena *arena);
+/* Forgets what was seen: the next block is the first. */
+void streams_clear(struct streams *s);
+
+#endif

@@ -1,0 +1,98 @@
+#include "model/work.h"
+
+static void add_range(struct range *r, double low, double middle, double high)
+{
+    r->low += low;
+    r->middle += middle;
+    r->high += high;
+}
+
+/* mma and its like: D = A·B + C of m × n × k, by a warp (wgmma: by a quarter of a group of four).
+ */
+static void add_matrix(struct work *w, const struct ptx_instruction *ins, double count)
+{
+    int m, n, k;
+    if (!ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k))
+        return;
+    bool group = ins->op == PTX_WGMMA_MMA_ASYNC;
+    enum ptx_mod factor = ptx_type(ins, 1);
+    double flops = 2.0 * m * n * k * count / (group ? 4 : 1);
+    w->flops += flops;
+    if (group)
+        w->asynchronous_tensor += flops;
+    int bits = ptx_mods[factor].bits;
+    double *unit = bits == 64                                 ? &w->tensor_f64
+                   : bits == 32                               ? &w->tensor_tf32
+                   : bits == 16                               ? &w->tensor_f16
+                   : factor == MOD_E4M3 || factor == MOD_E5M2 ? &w->tensor_fp8
+                                                              : &w->tensor_i8;
+    *unit += flops;
+    if (!group)
+        w->register_bytes += count * ((m * k + k * n) * bits / 8.0 + 2.0 * m * n * 4);
+}
+
+static bool is_arithmetic(enum sim_instruction_kind kind)
+{
+    return kind == SIM_KIND_F64 || kind == SIM_KIND_F32 || kind == SIM_KIND_F16;
+}
+
+static void add_arithmetic(struct work *w, const struct ptx_instruction *ins,
+                           enum sim_instruction_kind kind, const struct sim_counts *n, double times)
+{
+    enum ptx_mod type = ptx_type(ins, 0);
+    int bits = ptx_mods[type].bits;
+    int lanes = type == MOD_F16X2 || type == MOD_BF16X2 || type == MOD_F32X2 ? 2 : 1;
+    int operations = ins->op == PTX_FMA || ins->op == PTX_MAD ? 2 : 1;
+    double threads = times * (double)n->thread_instructions;
+    w->flops += threads * operations * lanes;
+    w->register_bytes += threads * (operations + 2) * bits / 8;
+    *(kind == SIM_KIND_F64 ? &w->f64 : &w->fma) += times * (double)n->warp_instructions;
+}
+
+/* What an assembler leaves out: copies of registers, addresses of no space, parameters, which
+ * instructions read by themselves. */
+static bool is_free(const struct ptx_instruction *ins, enum sim_instruction_kind kind)
+{
+    return kind == SIM_KIND_CONST || kind == SIM_KIND_MOVE || ins->op == PTX_CVTA;
+}
+
+static void add_memory(struct work *w, const struct ptx_instruction *ins,
+                       const struct sim_counts *n, const struct sim_counts *merged,
+                       bool has_partners, double times)
+{
+    const struct sim_counts *as = has_partners ? merged : n;
+    double instructions =
+        (double)(as->shared_loads + as->shared_stores + as->shared_atomics + as->global_loads +
+                 as->global_stores + as->global_atomics + n->async_copies + n->local_accesses);
+    double written = has_partners ? (double)n->warp_instructions : instructions;
+    w->load_store += instructions * times;
+    add_range(&w->instructions, instructions * times, instructions * times, written * times);
+    w->requests += (double)as->global_requests * times;
+    w->sectors += (double)as->global_sectors * times;
+    if (ptx_has(ins, MOD_CG)) /* what copies past L1 bring is written when nobody else writes */
+        return;
+    add_range(&w->wavefronts, (double)as->shared_wavefronts * times,
+              (double)as->shared_wavefronts * times, (double)n->shared_wavefronts * times);
+    w->wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
+}
+
+void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
+              const struct sim_counts *merged, bool has_partners, double times)
+{
+    enum sim_instruction_kind kind = sim_kind_of(ins);
+    double warps = (double)n->warp_instructions * times;
+    if (is_arithmetic(kind))
+        add_arithmetic(w, ins, kind, n, times);
+    if (kind == SIM_KIND_MATRIX)
+        add_matrix(w, ins, warps);
+    if (kind == SIM_KIND_BARRIER && (ins->op == PTX_BAR || ins->op == PTX_BARRIER))
+        w->barriers += warps;
+    if (n->shared_loads + n->shared_stores + n->shared_atomics + n->global_requests +
+        n->global_atomics + n->async_copies + n->local_accesses) {
+        add_memory(w, ins, n, merged, has_partners, times);
+        return;
+    }
+    double overhead = is_free(ins, kind) ? 0 : warps;
+    add_range(&w->instructions, is_arithmetic(kind) || kind == SIM_KIND_MATRIX ? warps : 0,
+              overhead, warps);
+}

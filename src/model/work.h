@@ -1,0 +1,32 @@
+/* What a launch asks of the parts of a multiprocessor: counts of instructions, as simulated, taken
+ * apart by the units that execute them. */
+#ifndef TW_MODEL_WORK_H
+#define TW_MODEL_WORK_H
+
+#include "sim/sim_counters.h"
+
+struct range {
+    double low, middle, high;
+};
+
+/* Of all that was simulated, each block as often as it stands for others; or of one block. */
+struct work {
+    struct range instructions; /* warp instructions that are issued: low: what must be */
+    double fma;                /* that the units for f32 execute, those of multiply-adds */
+    double f64;
+    double load_store;       /* instructions of memory, once a warp */
+    struct range wavefronts; /* of shared memory: low: accesses merged as an assembler may */
+    double wavefronts_ideal;
+    double requests, sectors; /* of global memory */
+    /* By thread, and with what of them a matrix unit does: */
+    double flops, tensor_f16, tensor_tf32, tensor_i8, tensor_fp8, tensor_f64;
+    double asynchronous_tensor; /* of these flops: by wgmma */
+    double register_bytes;      /* that multiply-adds read and write of registers */
+    double barriers;            /* once a warp */
+};
+
+/* Adds what one instruction was counted to do, `times` times. */
+void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
+              const struct sim_counts *merged, bool has_partners, double times);
+
+#endif
