@@ -15,8 +15,9 @@ A page says what belongs there in comments, which a reader does not see:
     <!-- numbers                        behind a text: where the numbers in it come from, up to the code or comment in front
     naive: tilewright run … --json          of it. A command, by name;
     8.59 = naive.counters.x / 1e9           a number as it stands in the text, and what it is in Python: fields of the
-    "L2" = naive.bound                      JSON, gpu(KERNEL, TYPE, COLUMN) from docs/performance.md, said("…"), which is a
-    true = naive.a > naive.b                number in front of … on this page; words alike; what else the text claims
+    "L2" = naive.bound                      JSON, or name.number("words {}") of other output; gpu(KERNEL, TYPE, COLUMN) and performance("words {}"), numbers in
+    true = naive.a > naive.b                docs/performance.md; said("words"), the number in front of them on this
+                                            page; words alike; what else the text claims
     -->
 
 A number of the text, outside of `code`, that is neither given nor in such a comment is an error. Commands run in a folder
@@ -72,6 +73,24 @@ class Fields:
         raise Wrong(f"there are no counters of line {number}")
 
 
+class Text:
+    """What a command prints, where that is no JSON."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def number(self, words):
+        """The number that stands at {} in these words of it."""
+        return number_at(words, self.text, "the command does not print")
+
+
+def number_at(words, text, complaint):
+    found = re.search(re.escape(words).replace(r"\{\}", f"({NUMBER})"), text)
+    if not found:
+        raise Wrong(f"{complaint} {words}")
+    return float(found[1].replace(",", ""))
+
+
 def wrap(value):
     if isinstance(value, dict):
         return Fields(value)
@@ -92,6 +111,12 @@ def gpu(kernel, dtype, column):
     return float(re.match(NUMBER, rows[0][column]).group().replace(",", ""))
 
 
+def performance(words):
+    """The number that stands at {} in these words of docs/performance.md."""
+    with open(os.path.join(ROOT, "docs", "performance.md")) as file:
+        return number_at(words, file.read(), "docs/performance.md does not say")
+
+
 def like(token, value):
     """The value, with as many digits as the token has."""
     if token.startswith('"'):
@@ -110,6 +135,13 @@ def whole(token):
     return re.compile(rf"(?<![\w.,]){re.escape(token)}(?!\w|[.,]\d)")
 
 
+def anchors(path):
+    """The names of a page's headings in links."""
+    with open(path) as file:
+        headings = re.findall(r"^#+ (.*)$", file.read(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 class Page:
     def __init__(self, path, text, folder, environment):
         self.path, self.text, self.folder, self.environment = path, text, folder, environment
@@ -124,15 +156,14 @@ class Page:
             raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
         return done
 
-    def fields(self, command):
-        """The JSON that a command prints. Its status may be 1: that is where findings are."""
+    def result(self, command):
+        """The JSON, or the text, that a command prints. Its status may be 1: that is where findings are."""
         if command not in self.printed:
             done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
                                   timeout=PATIENCE)
-            try:
-                self.printed[command] = wrap(json.loads(done.stdout))
-            except ValueError:
-                raise Wrong(f"$ {command}\nprints no JSON, status {done.returncode}\n{done.stdout[:400]}{done.stderr}")
+            if done.returncode > 1:
+                raise Wrong(f"$ {command}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
+            self.printed[command] = wrap(json.loads(done.stdout)) if "--json" in command else Text(done.stdout)
         return self.printed[command]
 
     def shown(self, asks, block):
@@ -175,13 +206,14 @@ class Page:
 
     def numbers(self, prose, comment):
         """The prose and the comment with the numbers that they should have; which numbers those are."""
-        names = {"gpu": gpu, "cdiv": lambda a, b: -(-a // b), "said": lambda words: self.said(words), "min": min, "max": max, "sum": sum, "len": len}
+        names = {"gpu": gpu, "performance": performance, "said": self.said, "cdiv": lambda a, b: -(-a // b),
+                 "min": min, "max": max, "sum": sum, "len": len}
         lines, known = [], set()
         for line in comment.splitlines():
             command = re.fullmatch(r"(\w+): (.*)", line)
             claim = re.fullmatch(rf'({NUMBER}|".*?"|true|false) = (.*)', line)
             if command:
-                names[command[1]] = self.fields(command[2])
+                names[command[1]] = self.result(command[2])
             elif claim:
                 token, code = claim.groups()
                 try:
@@ -208,6 +240,17 @@ class Page:
             raise Wrong(f"nowhere does the page say … {words}")
         return float(found[1].replace(",", ""))
 
+    def links(self):
+        """Links that lead nowhere."""
+        text = re.sub(r"^```.*?^```$|`[^`\n]*`", " ", self.text, flags=re.M | re.S)
+        for target in re.findall(r"\]\((?!\w+:)([^)]*)\)", text):
+            name, _, anchor = target.partition("#")
+            path = os.path.join(os.path.dirname(self.path), name) if name else self.path
+            if not os.path.exists(path):
+                yield f"{target} is not there"
+            elif anchor and anchor not in anchors(path):
+                yield f"{name} has no heading for #{anchor}"
+
     def unknown(self, prose, known):
         text = NOT_PROSE.sub(" ", prose)
         found = re.findall(rf"(?<![\w.]){NUMBER}", text)
@@ -215,7 +258,7 @@ class Page:
 
     def written(self):
         """The page as it should be, and what is wrong besides."""
-        out, wrong, prose, at = [], [], "", 0
+        out, wrong, prose, at = [], list(self.links()), "", 0
 
         def flush(known):
             """The text so far, in which these numbers are accounted for."""
