@@ -97,7 +97,7 @@ static void programs_differ_by_what_they_do(void **state)
 static void blocks_share_a_multiprocessor(void **state)
 {
     (void)state;
-    struct occupancy_limits h100 = {132, 228 * 1024, 65536, 2048};
+    struct occupancy_limits h100 = {132, 228 * 1024, 65536, 2048, 32};
     struct block_needs needs = {.registers = 32, .threads = 128, .blocks = 1000};
     assert_int_equal(occupancy_blocks(&h100, &needs), 16); /* threads */
     needs.threads = 32;
@@ -115,7 +115,7 @@ static void blocks_share_a_multiprocessor(void **state)
 static void idle_multiprocessors_cost(void **state)
 {
     (void)state;
-    struct occupancy_limits h100 = {132, 228 * 1024, 65536, 2048};
+    struct occupancy_limits h100 = {132, 228 * 1024, 65536, 2048, 32};
     struct block_needs few = {.registers = 128, .threads = 128, .blocks = 16};
     struct block_needs enough = few, tail = few;
     enough.blocks = 132;
