@@ -67,7 +67,7 @@ int dot_factor_unread(const struct dot_factor *f, int32_t end)
 
 void dot_factor_read_some(struct lower *l, struct dot_factor *f, int count)
 {
-    while (count-- > 0)
+    while (count-- > 0 && f->read < f->reader.count)
         shared_reader_emit(l, &f->reader, f->order[f->read++]);
 }
 

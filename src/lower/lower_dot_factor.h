@@ -33,7 +33,7 @@ struct dot_factor {
 
 /* Reads the pieces that have any k below `end`. */
 void dot_factor_read(struct lower *l, struct dot_factor *f, int32_t end);
-/* How many of these are not read yet; reads so many. */
+/* How many of these are not read yet; reads so many, as far as there are any. */
 int dot_factor_unread(const struct dot_factor *f, int32_t end);
 void dot_factor_read_some(struct lower *l, struct dot_factor *f, int count);
 /* Element `reg` of the layout; 32-bit register `index` of a fragment (64-bit elements: the

@@ -115,8 +115,7 @@ static void emit_rows(struct lower *l, const struct dot_plan *p, struct dot_fact
     for (int32_t i = 0; i < t.rows; i++) {
         bool last = i + 1 == t.rows;
         struct dot_factor *f = last ? next_a : a;
-        if (f->read < f->reader.count)
-            dot_factor_read_some(l, f, 1);
+        dot_factor_read_some(l, f, 1);
         read_part(l, &next_b, i, t.rows);
         for (int32_t s = 0; s < a->depth; s++)
             emit_row(l, p, &t, a, b, sum, from, k + s, i, false);
