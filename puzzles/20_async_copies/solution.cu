@@ -1,0 +1,23 @@
+// Puzzle 20, asynchronous copies: out[i] = a[i] + a[i + 1] + a[i + 2], through shared memory.
+#include <cuda_pipeline.h>
+#ifndef TPB
+#define TPB 4
+#endif
+
+__global__ void sums_of_three(int n, float *out, const float *a)
+{
+    __shared__ float s[TPB + 2];
+    int t = threadIdx.x, first = blockIdx.x * TPB, i = first + t;
+
+    for (int j = t; j < TPB + 2; j += TPB) {
+        if (first + j < n)
+            __pipeline_memcpy_async(&s[j], &a[first + j], sizeof(float)); // starts
+        else
+            s[j] = 0;
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0); // this thread's copies are there
+    __syncthreads();          // so are everybody's
+    if (i < n)
+        out[i] = s[t] + s[t + 1] + s[t + 2];
+}
