@@ -5,6 +5,7 @@
 #include "sim/sim_counters.h"
 
 #include "sim/sim_assembled.h"
+#include "sim/sim_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct sim_counters {
     size_t last;                 /* looked up */
     bool merging;
     VEC(struct merges_of) merges;
+    struct sim_groups groups;
 };
 
 /* --- kinds --- */
@@ -291,21 +293,47 @@ static void count_piece(void *user, const struct sim_access *piece)
     count(&((struct sim_counted *)user)->merged, piece);
 }
 
+static void see_depth(const struct sim_counters *c, struct sim_counts *n,
+                      const struct sim_access *access)
+{
+    if (access->space != SIM_SHARED || access->kind != SIM_READ || !c->groups.used)
+        return;
+    int64_t depth = sim_groups_under_way(&c->groups, &access->at, access->mask);
+    n->async_depth = depth > n->async_depth ? depth : n->async_depth;
+}
+
 static bool see_access(void *user, const struct sim_access *access)
 {
     struct sim_counters *c = user;
     struct sim_counted *e = entry_of(c, &access->at);
     count(&e->counts, access);
+    see_depth(c, &e->counts, access);
     if (e->merge && e->merge->list[0].ins == e->ins)
         sim_merge_pieces(c->arena, e->merge, access, count_piece, e);
+    return true;
+}
+
+static bool see_async(void *user, const struct sim_async_event *event)
+{
+    sim_groups_see(&((struct sim_counters *)user)->groups, event);
+    return true;
+}
+
+static bool see_end(void *user)
+{
+    sim_groups_clear(&((struct sim_counters *)user)->groups);
     return true;
 }
 
 struct sim_counters *sim_counters_new(struct arena *arena)
 {
     struct sim_counters *c = arena_new(arena, struct sim_counters);
-    c->arena = arena;
-    c->observer = (struct sim_observer){.user = c, .executed = see_executed, .access = see_access};
+    c->arena = c->groups.arena = arena;
+    c->observer = (struct sim_observer){.user = c,
+                                        .executed = see_executed,
+                                        .access = see_access,
+                                        .async = see_async,
+                                        .ended = see_end};
     return c;
 }
 
@@ -336,9 +364,11 @@ const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t 
 
 static void add(struct sim_counts *sum, const struct sim_counts *n)
 {
+    int64_t depth = sum->async_depth > n->async_depth ? sum->async_depth : n->async_depth;
 #define X(name, what) sum->name += n->name;
     SIM_COUNTERS(X)
 #undef X
+    sum->async_depth = depth;
 }
 
 void sim_counters_total(const struct sim_counters *c, struct sim_counts *total)

@@ -8,7 +8,8 @@
 #include "sim/sim_merge.h"
 #include "sim/sim_traffic.h"
 
-/* Name in JSON, and what it counts. Warp instructions are those with at least one lane. */
+/* Name in JSON, and what it counts. Warp instructions are those with at least one lane. All are sums
+ * but async_depth, which is the most of all. */
 #define SIM_COUNTERS(X)                                                                            \
     X(warp_instructions, "instructions, once a warp")                                              \
     X(thread_instructions, "instructions, once a thread")                                          \
@@ -25,7 +26,8 @@
     X(global_sectors, "sectors of 32 bytes that those touch")                                      \
     X(local_accesses, "warp instructions on local memory")                                         \
     X(async_copies, "asynchronous copies, once a warp")                                            \
-    X(async_bytes, "bytes that they write")
+    X(async_bytes, "bytes that they write")                                                        \
+    X(async_depth, "groups of them under way at most, while a thread reads shared memory")
 
 struct sim_counts {
 #define X(name, what) int64_t name;

@@ -1,6 +1,7 @@
 /* Counters: every reading of h200-counters.csv and of h200-copies.csv; random accesses against the
  * rules spelt out; sums by line and kind. */
 #include "sim/sim_counters.h"
+#include "sim/sim_groups.h"
 #include "warp_program.h"
 
 #include <stdarg.h>
@@ -422,6 +423,7 @@ static void counted_in_a_launch(void **state)
         assert_int_equal(n.thread_instructions, 2 * (21 * 32 + 16));
         assert_int_equal(n.async_copies, 2);
         assert_int_equal(n.async_bytes, 1024);
+        assert_int_equal(n.async_depth, 0); /* all is waited for */
         assert_int_equal(n.shared_loads, 4);
         assert_int_equal(n.shared_stores, 0);
         assert_int_equal(n.shared_wavefronts, 2 * (4 + 4 + 32)); /* copy, matrices, column */
@@ -439,12 +441,53 @@ static void counted_in_a_launch(void **state)
     }
 }
 
+/* What lanes 0 and 1 of warp 1, block 5, do. */
+static void tell(struct sim_groups *g, enum sim_async kind, uint32_t mask, int pending, bool all)
+{
+    struct sim_async_event e = {
+        .at = {.block = 5, .warp = 1}, .kind = kind, .mask = mask, .pending = pending, .all = all};
+    sim_groups_see(g, &e);
+}
+
+static void groups_under_way(void **state)
+{
+    (void)state;
+    struct sim_case c;
+    sim_case_open(&c, kernel);
+    struct sim_groups g = {.arena = &c.arena};
+    const struct sim_place here = {.block = 5, .warp = 1}, there = {.block = 5, .warp = 2};
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    for (int i = 0; i < 3; i++) {
+        tell(&g, SIM_ASYNC_ISSUE, 3, 0, false);
+        tell(&g, SIM_ASYNC_COMMIT, 3, 0, false);
+    }
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 3);
+    assert_int_equal(sim_groups_under_way(&g, &there, 3), 0);
+    tell(&g, SIM_ASYNC_WAIT, 1, 1, false); /* lane 0 alone */
+    assert_int_equal(sim_groups_under_way(&g, &here, 1), 1);
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 3);
+    tell(&g, SIM_ASYNC_ISSUE, 1, 0, false); /* committed by nobody yet */
+    assert_int_equal(sim_groups_under_way(&g, &here, 1), 2);
+    tell(&g, SIM_ASYNC_WAIT, 3, 0, false);
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 1);
+    tell(&g, SIM_ASYNC_WAIT, 3, 0, true);
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    tell(&g, SIM_ASYNC_COMMIT, 3, 0, false); /* an empty group */
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    tell(&g, SIM_ASYNC_ISSUE, 2, 0, false);
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 1);
+    sim_groups_clear(&g);
+    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    sim_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_reading),    cmocka_unit_test(every_copy),
         cmocka_unit_test(random_accesses),  cmocka_unit_test(nobody_active),
         cmocka_unit_test(by_line_and_kind), cmocka_unit_test(counted_in_a_launch),
+        cmocka_unit_test(groups_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
