@@ -1,7 +1,7 @@
 // Puzzle 20, asynchronous copies: out[i] = a[i] + a[i + 1] + a[i + 2], through shared memory.
 #include <cuda_pipeline.h>
 #ifndef TPB
-#define TPB 4
+#define TPB 32
 #endif
 
 __global__ void sums_of_three(int n, float *out, const float *a)

@@ -1,7 +1,7 @@
 // Puzzle 21, double buffering: while one tile of a row is used, the next one comes.
 #include <cuda_pipeline.h>
 #ifndef TPB
-#define TPB 4
+#define TPB 32
 #endif
 
 // Starts the copy of row[first], row[first + 1], … row[first + TPB + 1] to s, with 0 behind the row's end.
