@@ -1,0 +1,21 @@
+// rejected: async_copies: the right values, by way of registers
+#include <cuda_pipeline.h>
+#ifndef TPB
+#define TPB 32
+#endif
+
+__global__ void sums_of_three(int n, float *out, const float *a)
+{
+    __shared__ float s[TPB + 2];
+    int t = threadIdx.x, first = blockIdx.x * TPB, i = first + t;
+
+    for (int j = t; j < TPB + 2; j += TPB) {
+        if (first + j < n)
+            s[j] = a[first + j];
+        else
+            s[j] = 0;
+    }
+    __syncthreads();
+    if (i < n)
+        out[i] = s[t] + s[t + 1] + s[t + 2];
+}
