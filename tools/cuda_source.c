@@ -168,22 +168,33 @@ static char *with_given_name(char *ptx, const char *path)
     return ptx;
 }
 
+/* Whether it is the program that the compiler speaks of, and not, say, of a target that it lacks. */
+static bool is_of_program(const struct compilation *x, const char *said)
+{
+    char *place = need_text("%s:", x->path);
+    bool found = strstr(said, place);
+    free(place);
+    return found;
+}
+
 static int compile(struct compilation *x, char **ptx)
 {
     make_command(x);
     int status = run_program(x->arguments, x->folder, "said.txt");
     char *said = folder_read(x->folder, "said.txt", NULL);
-    if (said && !x->settings->said)
-        fputs(said, stderr);
     *ptx = status == 0 ? folder_read(x->folder, "out.ptx", NULL) : NULL;
+    if (said && x->settings->said && (*ptx || is_of_program(x, said))) {
+        *x->settings->said = said;
+        said = NULL;
+    } else {
+        if (said)
+            fputs(said, stderr);
+        if (!*ptx)
+            explain(x, said ? said : "");
+    }
     if (*ptx)
         *ptx = with_given_name(*ptx, x->path);
-    else if (!x->settings->said)
-        explain(x, said ? said : "");
-    if (x->settings->said)
-        *x->settings->said = said;
-    else
-        free(said);
+    free(said);
     return *ptx ? STATUS_OK : STATUS_USAGE;
 }
 

@@ -15,7 +15,8 @@ struct cuda_settings {
     bool clang_first;             /* or clang where it is, which is quicker */
     const char *const *arguments; /* more for the compiler */
     int argument_count;
-    char **said; /* what the compiler said, which the caller frees; NULL: to standard error */
+    char **said; /* what the compiler said of the program, which the caller frees; NULL: it goes to
+                  * standard error */
 };
 /* The same, told so; with `said`, a program that does not compile is no complaint. */
 int cuda_compile_with(const char *path, const struct cuda_settings *settings, struct complaints *c,

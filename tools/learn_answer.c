@@ -42,6 +42,7 @@ void answer_end(struct answer *a)
     folder_remove(a->folder);
     free(a->path);
     free(a->text);
+    free(a->said);
     *a = (struct answer){0};
 }
 
@@ -112,8 +113,16 @@ bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *c
                  struct problems *problems)
 {
     tw_tune t;
+    bool by_thread = tw_kernel_thread_level(other);
     if (!same_params(a, other, problems))
         return false;
+    if (tw_kernel_thread_level(a->kernel) != by_thread) {
+        problems_add(problems, REASON_SIGNATURE,
+                     need_text("error: `%s` has `%s` here, and `%s` in the stub\n",
+                               tw_kernel_name(other), by_thread ? "warps" : "threads",
+                               by_thread ? "threads" : "warps"));
+        return false;
+    }
     for (int i = 0; tw_kernel_tune(other, i, &t) == TW_OK; i++)
         if (cases_bind(cases, t.name) && !has_tuned(a->kernel, t.name)) {
             problems_add(problems, REASON_SIGNATURE,

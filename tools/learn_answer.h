@@ -25,6 +25,7 @@ struct answer {
     /* CUDA C */
     const char *compiler; /* NULL: the one that is found */
     bool embedded;        /* it is in no file of the user's */
+    char *said;           /* by the compiler of a program that it took; NULL: nothing */
     char *folder;         /* where the text had to be written to; NULL: nowhere */
     struct cuda_program *programs;
     int program_count;

@@ -84,7 +84,10 @@ static int compile(struct answer *a, struct cuda_program *out, char *const *macr
         take_said(a, said, problems);
         return STATUS_OK;
     }
-    free(said);
+    if (!a->said && said && *said)
+        a->said = said;
+    else
+        free(said);
     char *name = need_text("%s.ptx", a->path);
     tw_status s = tw_ptx_from_text(a->ctx, name, ptx, strlen(ptx), &out->ptx);
     if (s != TW_OK)

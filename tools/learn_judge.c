@@ -137,8 +137,9 @@ static void check_words(struct judge *j)
 
 static void keep_warnings(struct judge *j)
 {
-    const char *text = tw_context_messages(j->ctx);
-    if (*text && !j->out->warnings)
+    const char *text =
+        j->answer.language == LANGUAGE_CUDA ? j->answer.said : tw_context_messages(j->ctx);
+    if (text && *text && !j->out->warnings)
         j->out->warnings = need_text("%s", text);
 }
 

@@ -197,6 +197,8 @@ def test_evasions(learner):
     rejected(learner, "more.tile", good.replace("const f32 *a)", "const f32 *a, i32 n)"), "signature")
     rejected(learner, "threads.tile", good.replace("threads(SIZE)", "threads(2 * SIZE)").replace("Out[i] =", "if (i < SIZE) Out[i] ="), "launch")
     rejected(learner, "blocks.tile", good.replace("grid(1)", "grid(2)"), "launch")
+    rejected(learner, "tiles.tile", good.replace("threads(SIZE)", "warps(1)").replace("    i32 i = thread.x;\n", "").replace("Out[i] = A[i]", "Out[0 +: SIZE] = A[0 +: SIZE]"),
+             "signature")
     rejected(learner, "endless.tile", good.replace("Out[i] =", "while (A[0] == A[0]) i = i + 0;\n    Out[i] ="), "endless", values_right=None)
     rejected(learner, "assume.tile", good.replace("Out[i] =", "assume(A[0] == 0);\n    Out[i] ="), "fault")
     rejected(learner, "divide.tile", good.replace("Out[i] =", "i = i / thread.y;\n    Out[i] ="), "fault")
@@ -242,6 +244,8 @@ def test_cuda(learner):
     rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
     rejected(learner, "input.cu", good.replace("const float *a)", "float *a)").replace("+ 10;", "+ 10;\n    a[i] = 0;"), "input")
     rejected(learner, "endless.cu", good.replace("    out[i]", "    while (*(volatile const float *)a == a[0])\n        ;\n    out[i]"), "endless")
+    learner.write("warned.cu", good.replace("    int i", "#warning look here\n    int i"))
+    learner.learn("1", "warned.cu", out=["look here", "passed"])
     rejected(learner, "include.cu", '#include "no/such.h"\n' + good, "compile")
     learner.learn("1", "01_map.cu", "--compiler", "no/such", status=2, err="there is no such program")
     learner.learn("1", "01_map.cu", status=2, err="apt install clang", PATH="/nowhere") if not os.path.exists("/usr/local/cuda/bin/nvcc") else None
