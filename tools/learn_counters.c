@@ -42,6 +42,13 @@ bool counter_total(const char *json, const char *name, int64_t *out)
     return number_of(json, lines_of(json), name, out) || is_kind(name);
 }
 
+int64_t counter_joined(const char *name, int64_t a, int64_t b)
+{
+    if (strcmp(name, "async_depth") == 0)
+        return a > b ? a : b;
+    return a + b;
+}
+
 int counter_line(const char *json, const char *name, const char *file)
 {
     int64_t most = 0, line = 0;

@@ -7,6 +7,8 @@
 
 /* In all; "barriers" and the other kinds of instructions too. false: there is no such counter. */
 bool counter_total(const char *json, const char *name, int64_t *out);
+/* Of several runs: their sum, or the most of them where it is a depth. */
+int64_t counter_joined(const char *name, int64_t a, int64_t b);
 /* The line of the file to which most of it goes; 0: that is not known. */
 int counter_line(const char *json, const char *name, const char *file);
 

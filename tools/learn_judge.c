@@ -493,8 +493,9 @@ static int check_limits(struct judge *j)
             return our_mistake(j, wrong, NULL);
         if (l->at_least ? (double)have < bound : (double)have > bound)
             beyond(j, l, have, bound, of_solution);
-        out->counters[i].answer += have;
-        out->counters[i].solution += of_solution;
+        struct counted *c = &out->counters[i];
+        c->answer = counter_joined(l->counter, c->answer, have);
+        c->solution = counter_joined(l->counter, c->solution, of_solution);
     }
     return STATUS_OK;
 }

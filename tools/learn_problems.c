@@ -152,7 +152,7 @@ static char *without_ptx(const char *text)
     for (int skip = 0; *text;) {
         size_t length = strcspn(text, "\n");
         char *line = need_text("%.*s", (int)length, text);
-        if (strstr(line, ": note: in the PTX"))
+        if (strstr(line, "note: ") && strstr(line, "in the PTX")) /* colours may lie between */
             skip = LINES;
         if (skip)
             skip--;

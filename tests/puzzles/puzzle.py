@@ -22,7 +22,7 @@ def judge(tool, number, path, environment):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = call([tool, "learn", number, path, "--json"], env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if result.status not in (0, 1):
+    if result.status not in (0, 1) or not result.out:
         fail(f"{path}: {result}")
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     verdict = json.loads(result.out)

@@ -248,6 +248,9 @@ def test_cuda(learner):
     learner.learn("1", "warned.cu", out=["look here", "passed"])
     rejected(learner, "include.cu", '#include "no/such.h"\n' + good, "compile")
     learner.learn("1", "01_map.cu", "--compiler", "no/such", status=2, err="there is no such program")
+    learner.write("clang", "#!/bin/sh\necho \"error: unable to create target: 'No available targets are compatible'\" >&2\nexit 1\n")
+    os.chmod(f"{learner.folder}/clang", 0o755)
+    learner.learn("1", "01_map.cu", "--compiler", f"{learner.folder}/clang", status=2, err="this clang makes no PTX")
     learner.learn("1", "01_map.cu", status=2, err="apt install clang", PATH="/nowhere") if not os.path.exists("/usr/local/cuda/bin/nvcc") else None
 
 
