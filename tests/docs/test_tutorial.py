@@ -13,7 +13,7 @@ PAGE = """# A page
 
 <!-- given: 16: a size -->
 
-Sizes are 16. It takes 168 requests, of 8,192 sectors 0.25 KB, "wrong" not at all; see [below](#below).
+Sizes are 16. It takes 168 requests, of 8,192 sectors 0.25 KB, "wrong" not at all; see [below](#below), `01_map`.
 <!-- numbers
 run: tilewright run kernels/sgemm/naive.tile --device sim --set m=16,n=16,k=16 --fill zero --tune T=16 --counters --json
 two: echo 2 kernels
@@ -53,6 +53,7 @@ TWINS = (
     ("<!-- keep: error -->", "<!-- keep: nothing like it -->", "prints no line like"),
     ("](#below)", "](#above)", "no heading for #above"),
     ("](#below)", "](nowhere.md)", "nowhere.md is not there"),
+    ("`01_map`", "`01_mop`", "there is no puzzle 01_mop"),
     ("sectors > 64", "sectors < 64", "it is false"),
     ("run.counters.global_requests", "run.counters.global_request", "there is no `global_request`"),
     ("0.25 = 256 / 1024", "0.25 : 256", "neither NAME: COMMAND nor NUMBER"),
