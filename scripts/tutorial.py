@@ -241,7 +241,7 @@ class Page:
         return float(found[1].replace(",", ""))
 
     def links(self):
-        """Links that lead nowhere."""
+        """Links, and names of puzzles, that lead nowhere."""
         text = re.sub(r"^```.*?^```$|`[^`\n]*`", " ", self.text, flags=re.M | re.S)
         for target in re.findall(r"\]\((?!\w+:)([^)]*)\)", text):
             name, _, anchor = target.partition("#")
@@ -250,6 +250,9 @@ class Page:
                 yield f"{target} is not there"
             elif anchor and anchor not in anchors(path):
                 yield f"{name} has no heading for #{anchor}"
+        for name in re.findall(r"`(\d\d_\w+)`", self.text):
+            if not os.path.exists(os.path.join(ROOT, "puzzles", name)):
+                yield f"there is no puzzle {name}"
 
     def unknown(self, prose, known):
         text = NOT_PROSE.sub(" ", prose)
