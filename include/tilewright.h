@@ -872,7 +872,9 @@ enum { TW_AT_REGISTERS, TW_AT_SHARED, TW_AT_L2, TW_AT_HBM, TW_TRAFFIC_COUNT };
 /* A roof: one part of the GPU, and how long it works at full rate for what the launch asks of it.
  * No launch is faster than its slowest part. */
 typedef struct tw_roof {
-    const char *name;  /* "HBM", "L2", "shared", "issue", "load/store", "fma", "tensor" */
+    /* "HBM", "L2", "L2 requests", "shared" (wavefronts of shared memory and L1), "load/store",
+     * "issue", "fma" (of f32 and f16), "f64", "tensor" */
+    const char *name;
     const char *title; /* for people: "shared memory's wavefronts" */
     const char *unit;  /* of work: "bytes", "wavefronts", "warp instructions", "FLOP" */
     tw_range work;     /* of the launch */
@@ -888,6 +890,7 @@ typedef struct tw_explained_line {
     const char *file;
     int line;
     double instructions; /* warp instructions */
+    /* Without what asynchronous copies write past L1, which takes no turn of others. */
     double shared_accesses, shared_wavefronts, shared_wavefronts_ideal;
     double conflict_ways; /* wavefronts for each that would do; 1: no bank conflict */
     double requests, sectors, sectors_ideal; /* of global memory */

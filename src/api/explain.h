@@ -38,6 +38,8 @@ struct explain_counts {
 
 /* Simulates some of the launch's blocks, and counts. TW_OK, or reported. explain_count.c */
 tw_status explain_count(struct explain *e, struct explain_counts *out);
+/* Useful operations of the launch; 0: nothing says. explain_flops.c */
+double explain_flops(const tw_launch *l);
 /* Traffic, roofs, time and words from it. explain_time.c, explain_words.c */
 void explain_time(struct explain *e, struct explain_counts *c);
 void explain_words(struct explain *e, const struct explain_counts *c);

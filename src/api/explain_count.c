@@ -139,8 +139,10 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
     out->instructions += (double)n->warp_instructions * times;
     out->shared_accesses +=
         (double)(as->shared_loads + as->shared_stores + n->async_copies) * times;
-    out->shared_wavefronts += (double)as->shared_wavefronts * times;
-    out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
+    if (!ptx_has(counted->ins, MOD_CG)) {
+        out->shared_wavefronts += (double)as->shared_wavefronts * times;
+        out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
+    }
     out->requests += (double)as->global_requests * times;
     out->sectors += (double)as->global_sectors * times;
 }
@@ -224,6 +226,10 @@ static void take_instructions(struct counting *c, double times, bool first)
         const struct stream_instruction *n = &c->streams.instructions.data[k];
         c->out->by_thread += n->bytes * times;
         c->out->wavefronts += n->wavefronts * times;
+        struct sim_counted counted = {.ins = n->ins, .function = f};
+        tw_explained_line *line = line_of(c, &counted);
+        line->by_thread += n->bytes * times;
+        line->sectors_ideal += n->sectors_ideal * times;
         for (size_t i = 0; first && i < f->body.count; i++)
             if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
                 f->body.data[i].instruction == n->ins) {
