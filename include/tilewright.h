@@ -858,9 +858,14 @@ typedef struct tw_explain_options {
 
 /* Bytes that one part of the memory moves, counted in different ways. 0: not counted there. */
 typedef struct tw_traffic {
-    const char *name;       /* "registers", "shared", "L2", "HBM" */
-    double by_thread;       /* each thread's own elements, whoever shares them */
-    double by_request;      /* what warps ask for: sectors of 32 bytes, wavefronts of 128 */
+    const char *name;  /* "registers", "shared", "L2", "HBM" */
+    double by_thread;  /* each thread's own elements, whoever shares them */
+    double by_request; /* what warps ask for: sectors of 32 bytes, wavefronts of 128 */
+    /* The two parts of these, as the program has its accesses, for shared memory and at L2; atomic
+     * operations are writes. */
+    double read_by_thread, written_by_thread, read_by_request, written_by_request;
+    /* At L2, sectors of 32 bytes too, if each element of a vector were asked for by itself. */
+    double read_by_element, written_by_element;
     tw_range moved;         /* behind the caches above it */
     tw_range read, written; /* which are the two parts of `moved`; 0 for registers and shared */
     double compulsory;      /* each array once, as far as the kernel uses it */
@@ -897,6 +902,22 @@ typedef struct tw_explained_line {
     double by_thread;                        /* bytes of global memory, each thread's own */
 } tw_explained_line;
 
+/* Accesses of one line that are alike, as the program has them: an assembler may merge some. Of an
+ * asynchronous copy there are two, a load of global and a store of shared memory. */
+typedef struct tw_explained_access {
+    const char *file;
+    int line;
+    bool shared;               /* of shared memory; else of global memory */
+    bool store;                /* or an atomic operation; else a load */
+    int bytes;                 /* of a thread */
+    double requests;           /* of warps */
+    double units, units_ideal; /* wavefronts of shared memory, sectors of global memory; the fewest
+                                  of them for as many bytes */
+    double ways;               /* units / units_ideal; of shared memory 1: no bank conflict */
+    /* Of shared memory, if each element of a vector were asked for by itself; else 1. */
+    double ways_by_element;
+} tw_explained_access;
+
 typedef struct tw_explanation {
     tw_gpu gpu;
     const char *kernel;
@@ -932,6 +953,8 @@ typedef struct tw_explanation {
     double shared_wavefronts, shared_wavefronts_ideal; /* bank conflicts: what is between them */
     int line_count;
     const tw_explained_line *lines; /* in the order of the text, those with accesses */
+    int access_count;
+    const tw_explained_access *accesses; /* in the order of the text */
 
     int roof_count;
     tw_roof roofs[TW_MOST_ROOFS]; /* the slowest first */

@@ -96,6 +96,8 @@ static tw_status set_up(struct counting *c)
     sim_counters_merge(c->simulation->counters);
     streams_init(&c->streams, &c->simulation->arena);
     sim_observe(c->simulation->sim, &c->streams.observer);
+    accesses_init(&c->out->accesses, &c->simulation->arena);
+    sim_observe(c->simulation->sim, &c->out->accesses.observer);
     const struct lowered *lowered = l->variant->lowered;
     c->launch = (struct sim_launch){.kernel = lowered->function->name,
                                     .cluster = {1, 1, 1},
@@ -283,6 +285,7 @@ static enum sim_end run_blocks(struct counting *c, const int64_t at[3], int coun
                                              .cancelled = ctx->config.cancelled,
                                              .cancelled_user = ctx->config.cancelled_user};
     streams_clear(&c->streams);
+    accesses_take(&c->out->accesses, 0); /* nothing of a run that failed */
     if (c->ticket)
         *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) =
             (uint32_t)number[0];
@@ -293,6 +296,7 @@ static enum sim_end run_blocks(struct counting *c, const int64_t at[3], int coun
     c->e->out.sampled_instructions += sim_steps(c->simulation->sim);
     take_counts(c, times, first ? 1.0 / count : 0);
     take_streams(c, at, times, first);
+    accesses_take(&c->out->accesses, times);
     return SIM_DONE;
 }
 
