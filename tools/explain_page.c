@@ -31,7 +31,7 @@ static void head(const struct explain *x, const struct explain_row *r)
         printf("  %s%s%s\n", r->choice, r->arrays ? "; " : "", r->arrays ? r->arrays : "");
     if (r->assumed)
         printf("  (%s: not set, so taken to be that)\n", r->assumed);
-    printf("  on an %s: %d multiprocessors at %s, %s, %s\n", g->name, g->multiprocessors,
+    printf("  %s: %d multiprocessors at %s, %s, %s\n", g->name, g->multiprocessors,
            figure_unit(g->clock, "Hz").text, figure_unit(g->memory_bandwidth, "B/s").text,
            g->target);
 }
@@ -161,13 +161,14 @@ static void roofs(const tw_explanation *e)
 
 /* --- accesses by line --- */
 
-/* "32-way conflict (8-way as vectors)" */
+/* "32-way conflict (8-way as vectors)": of vectors that have one the text's own accesses are said
+ * first. */
 static struct figure conflict_text(const tw_explained_access *a)
 {
     struct figure f;
-    double ways = a->ways_by_element > a->ways ? a->ways_by_element : a->ways;
-    if (ways < 1.005)
+    if (a->ways < 1.005)
         return (struct figure){"no conflict"};
+    double ways = a->ways_by_element > a->ways ? a->ways_by_element : a->ways;
     snprintf(f.text, sizeof f.text, "%.32s-way conflict", figure_unit(ways, "").text);
     size_t length = strlen(f.text);
     if (ways > 1.005 * a->ways)
@@ -199,7 +200,7 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
     snprintf(number, sizeof number, "%d", a->line);
     snprintf(kind, sizeof kind, "%s %s", a->shared ? "shared" : "global",
              a->store ? "store" : "load");
-    snprintf(text, sizeof text, "%.72s", line ? line : "");
+    snprintf(text, sizeof text, "%s", line ? line : "");
     cells_add(&c, "line", 4, false, number);
     cells_add(&c, "access", 12, true, kind);
     cells_add(&c, "bytes", 5, false, figure_unit(a->bytes, "").text);
@@ -274,8 +275,8 @@ static void predicted(const struct explain *x, const struct explain_row *r)
         if (e->flops > 0)
             printf(": %s", figure_unit(e->flops / r->measured, "FLOP/s").text);
         printf(", %s of what is predicted%s%s\n",
-               figure_percent(r->measured / e->seconds.middle).text,
-               x->measured_on ? ", on an " : "", x->measured_on ? x->measured_on : "");
+               figure_percent(r->measured / e->seconds.middle).text, x->measured_on ? ", on " : "",
+               x->measured_on ? x->measured_on : "");
     } else if (x->not_measured) {
         printf("Measured   not: %s\n", x->not_measured);
     }

@@ -525,6 +525,9 @@ char *explain_source_line(const struct explain_row *r, int line)
         return NULL;
     at += strspn(at, " \t");
     size_t length = strcspn(at, "\r\n");
+    for (size_t i = 1; i < length; i++)
+        if (at[i] == '/' && at[i - 1] == '/')
+            length = i - 1;
     while (length && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--;
     return need_text("%.*s", (int)length, at);

@@ -5,27 +5,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The levels that have a roof, from memory up to shared memory. */
+/* The levels that have a roof, from memory up. That of shared memory and L1 is in wavefronts, bank
+ * conflicts and all. */
 static const struct {
-    const char *roof;
-    int traffic;
-} levels[] = {{"HBM", TW_AT_HBM}, {"L2", TW_AT_L2}, {"shared", TW_AT_SHARED}};
+    const char *name, *roof;
+    double bytes; /* of a unit of the roof's work */
+} levels[] = {{"HBM", "HBM", 1}, {"L2", "L2", 1}, {"L1, shared", "shared", 128}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-static double bandwidth_of(const tw_gpu *g, int level)
+/* The roofs' own rates follow the clock that the kernel runs at: the greatest. */
+static double bandwidth_of(const struct explain *x, int level)
 {
+    const tw_gpu *g = &x->gpu;
+    double most = 0;
+    for (int i = 0; i < x->row_count; i++) {
+        const tw_roof *r = explain_roof(&x->rows[i].e, levels[level].roof);
+        if (r && r->rate * levels[level].bytes > most)
+            most = r->rate * levels[level].bytes;
+    }
+    if (most > 0)
+        return most;
     return level == 0   ? g->memory_bandwidth
            : level == 1 ? g->l2_bandwidth.middle
                         : g->shared_bandwidth;
 }
 
-/* Useful FLOPs a byte at that level as the hardware moves it: of shared memory wavefronts of 128
- * bytes, conflicts and all. */
+/* Useful FLOPs a byte at that level, as the hardware moves them. */
 static double intensity_at(const tw_explanation *e, int level)
 {
-    const tw_traffic *t = &e->traffic[levels[level].traffic];
-    double moved = levels[level].traffic == TW_AT_SHARED ? t->by_request : t->moved.middle;
+    const tw_roof *r = explain_roof(e, levels[level].roof);
+    double moved = r ? r->work.middle * levels[level].bytes : 0;
     return moved > 0 ? e->flops / moved : 0;
+}
+
+static const char *level_name(const struct explain *x, int level)
+{
+    bool other = level == 0 && strncmp(x->gpu.memory, "HBM", 3) != 0;
+    return other ? x->gpu.memory : levels[level].name;
 }
 
 static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
@@ -63,9 +79,7 @@ int explain_svg(struct explain *x, const char *path)
                       .kernel_count = x->row_count,
                       .kernels = need_memory((size_t)x->row_count * sizeof *c.kernels)};
     for (int i = 0; i < LEVELS; i++)
-        c.roofs[i] = (struct chart_roof){i == 0 ? x->gpu.memory[0] == 'H' ? "HBM" : x->gpu.memory
-                                                : levels[i].roof,
-                                         bandwidth_of(&x->gpu, i)};
+        c.roofs[i] = (struct chart_roof){level_name(x, i), bandwidth_of(x, i)};
     for (int i = 0; i < x->row_count; i++)
         fill_kernel(&c.kernels[i], &x->rows[i]);
     fill_ceilings(&c, x);

@@ -74,7 +74,7 @@ static void add_traffic(struct cells *c, const struct explain_row *r,
         or_dash(counted && e->flops > 0, figure_plain(e->flops / (counted ? loads : 1))).text);
     cells_add(c, "L2", 7, false,
               or_dash(l2->moved.middle > 0, figure_unit(l2->moved.middle, "B")).text);
-    cells_add(c, "HBM", 7, false,
+    cells_add(c, "memory", 7, false,
               or_dash(hbm->moved.middle > 0, figure_unit(hbm->moved.middle, "B")).text);
 }
 
@@ -109,14 +109,14 @@ void explain_table(const struct explain *x)
 {
     const struct explain_row *first = first_of(x);
     int width = name_width(x);
-    printf("on an %s", x->gpu.name);
+    printf("%s", x->gpu.name);
     if (same_sizes(x))
         printf(", %.*s", (int)strcspn(x->rows[0].choice, ","), x->rows[0].choice);
     printf("; speeds as predicted, changes against %s\n\n", first ? first->name : "nothing");
     for (int i = 0; i < x->row_count; i++)
         add_row(x, &x->rows[i], first, width, i == 0);
-    printf("\nloads: bytes of global memory, each thread's own; L2, HBM: what they move behind the "
-           "caches above them;\nFLOP/B: of the loads; shared, threads: of a block. `tilewright "
+    printf("\nloads: bytes of global memory, each thread's own; L2, memory: what they move behind "
+           "the caches above them;\nFLOP/B: of the loads; shared, threads: of a block. `tilewright "
            "explain` with one kernel says more of it.\n");
     if (x->not_measured)
         printf("Not measured: %s\n", x->not_measured);

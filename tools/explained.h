@@ -44,8 +44,8 @@ double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has n
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
 /* FLOP/s at the two ends of the predicted time, low ≤ middle ≤ high. */
 tw_range explain_speed(const tw_explanation *e);
-/* Line `line` (from 1) of the program without the blanks around it; NULL: there is none. The caller
- * frees. */
+/* Line `line` (from 1) of the program without the blanks around it and the comment behind it; NULL:
+ * there is none. The caller frees. */
 char *explain_source_line(const struct explain_row *r, int line);
 
 /* --- explain_rows.c --- */

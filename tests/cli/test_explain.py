@@ -130,7 +130,7 @@ def test_svg(tool, folder):
     texts = [e.text for e in root.iter(f"{SVG}text") if "halo" not in e.get("class")]
     for text in ("naive T=16", "tiled T=16", "tiled T=64", "cannot launch", "HBM, 4.8 TB/s", "Roofs"):
         expect(text in texts, f"{text}: {texts}")
-    expect(len(points(root)) == 2 + 3 + 3, f"{[e.get('class') for e in points(root)]}")
+    expect(len(points(root)) == 3 + 3 + 3, f"{[e.get('class') for e in points(root)]}")
     width, height = (float(root.get(side)) for side in ("width", "height"))
     for e in root.iter(f"{SVG}text"):
         expect(0 < float(e.get("x")) < width and 0 < float(e.get("y")) < height, f"outside: {e.attrib} {e.text}")
