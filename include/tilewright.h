@@ -858,9 +858,14 @@ typedef struct tw_explain_options {
 
 /* Bytes that one part of the memory moves, counted in different ways. 0: not counted there. */
 typedef struct tw_traffic {
-    const char *name;       /* "registers", "shared", "L2", "HBM" */
-    double by_thread;       /* each thread's own elements, whoever shares them */
-    double by_request;      /* what warps ask for: sectors of 32 bytes, wavefronts of 128 */
+    const char *name;  /* "registers", "shared", "L2", "HBM" */
+    double by_thread;  /* each thread's own elements, whoever shares them */
+    double by_request; /* what warps ask for: sectors of 32 bytes, wavefronts of 128 */
+    /* The two parts of these, as the program has its accesses, for shared memory and at L2; atomic
+     * operations are writes. */
+    double read_by_thread, written_by_thread, read_by_request, written_by_request;
+    /* At L2, sectors of 32 bytes too, if each element of a vector were asked for by itself. */
+    double read_by_element, written_by_element;
     tw_range moved;         /* behind the caches above it */
     tw_range read, written; /* which are the two parts of `moved`; 0 for registers and shared */
     double compulsory;      /* each array once, as far as the kernel uses it */
@@ -872,7 +877,9 @@ enum { TW_AT_REGISTERS, TW_AT_SHARED, TW_AT_L2, TW_AT_HBM, TW_TRAFFIC_COUNT };
 /* A roof: one part of the GPU, and how long it works at full rate for what the launch asks of it.
  * No launch is faster than its slowest part. */
 typedef struct tw_roof {
-    const char *name;  /* "HBM", "L2", "shared", "issue", "load/store", "fma", "tensor" */
+    /* "HBM", "L2", "L2 requests", "shared" (wavefronts of shared memory and L1), "load/store",
+     * "issue", "fma" (of f32 and f16), "f64", "tensor" */
+    const char *name;
     const char *title; /* for people: "shared memory's wavefronts" */
     const char *unit;  /* of work: "bytes", "wavefronts", "warp instructions", "FLOP" */
     tw_range work;     /* of the launch */
@@ -888,11 +895,28 @@ typedef struct tw_explained_line {
     const char *file;
     int line;
     double instructions; /* warp instructions */
+    /* Without what asynchronous copies write past L1, which takes no turn of others. */
     double shared_accesses, shared_wavefronts, shared_wavefronts_ideal;
     double conflict_ways; /* wavefronts for each that would do; 1: no bank conflict */
     double requests, sectors, sectors_ideal; /* of global memory */
     double by_thread;                        /* bytes of global memory, each thread's own */
 } tw_explained_line;
+
+/* Accesses of one line that are alike, as the program has them: an assembler may merge some. Of an
+ * asynchronous copy there are two, a load of global and a store of shared memory. */
+typedef struct tw_explained_access {
+    const char *file;
+    int line;
+    bool shared;               /* of shared memory; else of global memory */
+    bool store;                /* or an atomic operation; else a load */
+    int bytes;                 /* of a thread */
+    double requests;           /* of warps */
+    double units, units_ideal; /* wavefronts of shared memory, sectors of global memory; the fewest
+                                  of them for as many bytes */
+    double ways;               /* units / units_ideal; of shared memory 1: no bank conflict */
+    /* Of shared memory, if each element of a vector were asked for by itself; else 1. */
+    double ways_by_element;
+} tw_explained_access;
 
 typedef struct tw_explanation {
     tw_gpu gpu;
@@ -929,6 +953,8 @@ typedef struct tw_explanation {
     double shared_wavefronts, shared_wavefronts_ideal; /* bank conflicts: what is between them */
     int line_count;
     const tw_explained_line *lines; /* in the order of the text, those with accesses */
+    int access_count;
+    const tw_explained_access *accesses; /* in the order of the text */
 
     int roof_count;
     tw_roof roofs[TW_MOST_ROOFS]; /* the slowest first */

@@ -31,36 +31,58 @@ static const char *dtype_word(int i)
     return i < TW_DTYPE_COUNT ? tw_dtype_name((tw_dtype)i) : NULL;
 }
 
-/* What completes the value of an option, by its name: words, or a function that gives them. */
+/* The first of a GPU's names that is a single word; "" where it has none. */
+static const char *model_word(int i)
+{
+    static char word[64];
+    tw_gpu g;
+    if (!tw_gpu_at(i, &g))
+        return NULL;
+    char *names = need_text("%s,%s", g.name, g.aliases);
+    *word = '\0';
+    for (char *name = strtok(names, ","); name && !*word; name = strtok(NULL, ","))
+        if (!strchr(name, ' '))
+            snprintf(word, sizeof word, "%s", name);
+    free(names);
+    return word;
+}
+
+/* What completes the value of an option, by its name, with that of its command in front where other
+ * commands mean something else by it: words, or a function that gives them. */
 static const struct {
     const char *option, *words;
     const char *(*word)(int index);
 } values[] = {
-    {"device", NULL, device_word},
-    {"target", NULL, tw_target_at},
-    {"sm", NULL, gpu_word},
-    {"type", NULL, dtype_word},
-    {"after", NULL, tw_pass_name},
-    {"stage", "tile layout ptx", NULL},
-    {"fill", "rand zero iota ones", NULL},
-    {"copies", "early late", NULL},
-    {"export", "c json", NULL},
-    {"compiler", "nvcc clang", NULL},
-    {"as", NULL, form_word},
+    {"explain:device", NULL, model_word}, {"device", NULL, device_word},
+    {"target", NULL, tw_target_at},       {"sm", NULL, gpu_word},
+    {"type", NULL, dtype_word},           {"after", NULL, tw_pass_name},
+    {"stage", "tile layout ptx", NULL},   {"fill", "rand zero iota ones", NULL},
+    {"copies", "early late", NULL},       {"export", "c json", NULL},
+    {"compiler", "nvcc clang", NULL},     {"as", NULL, form_word},
 };
 enum { VALUES = sizeof values / sizeof *values };
 
+static bool is_key(const char *key, const struct command *c, const struct option_spec *s)
+{
+    size_t length = strlen(c->name);
+    if (strncmp(key, c->name, length) == 0 && key[length] == ':')
+        key += length + 1;
+    return strcmp(key, s->name) == 0;
+}
+
 /* The words for an option's value with a space between; NULL: none. The caller frees. */
-static char *value_words(const struct option_spec *s)
+static char *value_words(const struct command *c, const struct option_spec *s)
 {
     char *text = NULL;
-    for (int i = 0; i < VALUES; i++) {
-        if (strcmp(values[i].option, s->name) != 0)
+    for (int i = 0; i < VALUES && !text; i++) {
+        const char *word;
+        if (!is_key(values[i].option, c, s))
             continue;
         if (values[i].words)
             return need_text("%s", values[i].words);
-        for (int k = 0; values[i].word(k); k++)
-            append_text(&text, "%s%s", k ? " " : "", values[i].word(k));
+        for (int k = 0; (word = values[i].word(k)); k++)
+            if (*word)
+                append_text(&text, "%s%s", text ? " " : "", word);
     }
     return text;
 }
@@ -174,7 +196,7 @@ static void bash_values(FILE *out, const struct command *c)
     for (const struct option_spec *s = NULL; (s = next_option(c, s));) {
         if (!s->values)
             continue;
-        char *words = value_words(s);
+        char *words = value_words(c, s);
         fprintf(out, "    %s:--%s", c->name, s->name);
         if (s->letter)
             fprintf(out, " | %s:-%c", c->name, s->letter);
@@ -252,9 +274,9 @@ static void zsh_text(FILE *out, const char *text)
             fputc(*text, out);
 }
 
-static void zsh_value(FILE *out, const struct option_spec *s)
+static void zsh_value(FILE *out, const struct command *c, const struct option_spec *s)
 {
-    char *words = value_words(s);
+    char *words = value_words(c, s);
     for (int i = 0; i < s->values; i++) {
         fputc(':', out);
         zsh_text(out, s->value);
@@ -268,7 +290,7 @@ static void zsh_value(FILE *out, const struct option_spec *s)
 }
 
 /* One of two names excludes the other, unless it may be repeated, as those with values. */
-static void zsh_option(FILE *out, const struct option_spec *s)
+static void zsh_option(FILE *out, const struct command *c, const struct option_spec *s)
 {
     for (int name = s->letter ? 0 : 1; name < 2; name++) {
         fputs("            '", out);
@@ -282,7 +304,7 @@ static void zsh_option(FILE *out, const struct option_spec *s)
             fprintf(out, "--%s%s[", s->name, s->values == 1 ? "=" : "");
         zsh_text(out, s->help);
         fputc(']', out);
-        zsh_value(out, s);
+        zsh_value(out, c, s);
         fputs("' \\\n", out);
     }
 }
@@ -291,7 +313,7 @@ static void zsh_command(FILE *out, const struct command *c)
 {
     fprintf(out, "        %s)\n        _arguments \\\n", c->name);
     for (const struct option_spec *s = NULL; (s = next_option(c, s));)
-        zsh_option(out, s);
+        zsh_option(out, c, s);
     if (strcmp(c->name, "help") == 0) {
         fputs("            '1:command:(", out);
         bash_names(out);

@@ -9,8 +9,7 @@ static bool is_setting(const char *option)
     return strcmp(option, "set") == 0 || strcmp(option, "tune") == 0 || strcmp(option, "type") == 0;
 }
 
-/* The index-th name of a kernel that --set, --tune or --type may give; NULL past the last. */
-static const char *name_at(tw_kernel *k, const char *option, int index)
+const char *setting_at(tw_kernel *k, const char *option, int index)
 {
     tw_param param;
     tw_tune tune;
@@ -28,7 +27,7 @@ static const char *name_at(tw_kernel *k, const char *option, int index)
 bool setting_named(tw_kernel *k, const char *option, const char *name)
 {
     const char *known;
-    for (int i = 0; (known = name_at(k, option, i)); i++)
+    for (int i = 0; (known = setting_at(k, option, i)); i++)
         if (strcmp(known, name) == 0)
             return true;
     return false;
@@ -110,7 +109,7 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
     if (strcmp(option, "tune") == 0 && say_constant(list, count, o, name))
         return STATUS_USAGE;
     for (int i = 0; i < count; i++)
-        for (int j = 0; (known = name_at(list[i].kernel, option, j)); j++) {
+        for (int j = 0; (known = setting_at(list[i].kernel, option, j)); j++) {
             names = need_more_memory(names, (n + 1) * sizeof *names);
             names[n++] = known;
         }

@@ -13,6 +13,8 @@ int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const st
 /* Gives the launch one of them: option "set", "tune" or "type". */
 int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
                      const char *option, const struct assignment *a);
+/* The index-th name of a kernel that the option may give; NULL past the last. */
+const char *setting_at(tw_kernel *k, const char *option, int index);
 /* Whether the kernel has such a name. */
 bool setting_named(tw_kernel *k, const char *option, const char *name);
 

@@ -107,6 +107,34 @@ static void cannot(struct explain *e, const char *of_what, int64_t wanted, int64
                                   (long long)wanted, of_what, (long long)limit);
 }
 
+static void find_grid(struct explain *e, const struct kernel *ir)
+{
+    struct scalar_env env = launch_env(e->launch);
+    tw_explanation *o = &e->out;
+    o->blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        o->grid[i] = 1;
+        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &o->grid[i]))
+            o->grid[i] = 0;
+        o->blocks *= o->grid[i];
+    }
+}
+
+/* Shared memory and grid of a kernel whose blocks have more threads than there may be. */
+static void find_rest(struct explain *e, struct lang_choice choice)
+{
+    const tw_kernel *k = e->launch->kernel;
+    struct arena *a = &e->launch->ctx->scratch;
+    struct diag quiet;
+    diag_init(&quiet, a);
+    choice.any_threads = true;
+    struct kernel *ir = lang_check(a, &quiet, k->module->parsed, k->index, &choice);
+    if (!ir || choice_passes(k, ir, &e->launch->choice, choice.statics_known, NULL) != TW_OK)
+        return;
+    e->out.shared_bytes = ir->shared_bytes;
+    find_grid(e, ir);
+}
+
 /* Of a launch that does not compile: is it because the GPU has too little of something? */
 static void find_too_much(struct explain *e)
 {
@@ -114,7 +142,7 @@ static void find_too_much(struct explain *e)
     struct arena *a = &l->ctx->scratch;
     const tw_kernel *k = l->kernel;
     const struct choice *c = &l->choice;
-    struct lang_choice choice = {k->target, c->tunes, c->types, c->values, c->known};
+    struct lang_choice choice = {k->target, c->tunes, c->types, c->values, c->known, false};
     int64_t threads[3], total = 1;
     struct diag quiet;
     struct lowered lowered = {0};
@@ -125,8 +153,10 @@ static void find_too_much(struct explain *e)
                 total = INT64_MAX;
         }
         e->out.threads = total < INT32_MAX ? (int)total : INT32_MAX;
-        if (total > MAX_THREADS)
+        if (total > MAX_THREADS) {
             cannot(e, "threads a block", total, MAX_THREADS);
+            find_rest(e, choice);
+        }
     }
     diag_init(&quiet, a);
     struct kernel *ir = e->out.why_not ? NULL : choice_check(a, &quiet, k, c, c->known);
@@ -164,15 +194,10 @@ static int clamped(int64_t n)
 static void find_block(struct explain *e)
 {
     const struct variant *v = e->launch->variant;
-    struct scalar_env env = launch_env(e->launch);
     tw_explanation *o = &e->out;
-    o->blocks = 1;
+    find_grid(e, v->ir);
     o->threads = 1;
     for (int i = 0; i < 3; i++) {
-        o->grid[i] = 1;
-        if (v->ir->grid[i] && !eval_int(v->ir->grid[i], &env, &o->grid[i]))
-            o->grid[i] = 0;
-        o->blocks *= o->grid[i];
         o->block[i] = v->lowered->block[i];
         o->threads *= o->block[i];
     }
@@ -261,6 +286,7 @@ static tw_status explain_call(void *user)
     if (status != TW_OK)
         return status;
     explain_time(e, counts);
+    explain_accesses(e, &counts->accesses);
     explain_words(e, counts);
     return TW_OK;
 }

@@ -3,6 +3,7 @@
 #define TW_EXPLAIN_H
 
 #include "api/simulation.h"
+#include "model/access_costs.h"
 #include "model/devices.h"
 #include "model/occupancy.h"
 #include "model/caches.h"
@@ -21,6 +22,7 @@ struct explain {
 /* What was counted. */
 struct explain_counts {
     struct work launch;
+    struct accesses accesses; /* of the whole launch */
     /* Of the grid's first block, by instruction: what the latencies follow from. */
     const struct ptx_function *function;
     struct paced *paced; /* by statement */
@@ -38,8 +40,12 @@ struct explain_counts {
 
 /* Simulates some of the launch's blocks, and counts. TW_OK, or reported. explain_count.c */
 tw_status explain_count(struct explain *e, struct explain_counts *out);
+/* Useful operations of the launch; 0: nothing says. explain_flops.c */
+double explain_flops(const tw_launch *l);
 /* Traffic, roofs, time and words from it. explain_time.c, explain_words.c */
 void explain_time(struct explain *e, struct explain_counts *c);
+/* Accesses by line, and loads apart from stores in the traffic that is there. explain_access.c */
+void explain_accesses(struct explain *e, const struct accesses *accesses);
 void explain_words(struct explain *e, const struct explain_counts *c);
 
 /* Bytes from an array's first element to behind the last that a view reaches; -1: not known.

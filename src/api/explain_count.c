@@ -96,6 +96,8 @@ static tw_status set_up(struct counting *c)
     sim_counters_merge(c->simulation->counters);
     streams_init(&c->streams, &c->simulation->arena);
     sim_observe(c->simulation->sim, &c->streams.observer);
+    accesses_init(&c->out->accesses, &c->simulation->arena);
+    sim_observe(c->simulation->sim, &c->out->accesses.observer);
     const struct lowered *lowered = l->variant->lowered;
     c->launch = (struct sim_launch){.kernel = lowered->function->name,
                                     .cluster = {1, 1, 1},
@@ -139,8 +141,10 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
     out->instructions += (double)n->warp_instructions * times;
     out->shared_accesses +=
         (double)(as->shared_loads + as->shared_stores + n->async_copies) * times;
-    out->shared_wavefronts += (double)as->shared_wavefronts * times;
-    out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
+    if (!ptx_has(counted->ins, MOD_CG)) {
+        out->shared_wavefronts += (double)as->shared_wavefronts * times;
+        out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
+    }
     out->requests += (double)as->global_requests * times;
     out->sectors += (double)as->global_sectors * times;
 }
@@ -224,6 +228,10 @@ static void take_instructions(struct counting *c, double times, bool first)
         const struct stream_instruction *n = &c->streams.instructions.data[k];
         c->out->by_thread += n->bytes * times;
         c->out->wavefronts += n->wavefronts * times;
+        struct sim_counted counted = {.ins = n->ins, .function = f};
+        tw_explained_line *line = line_of(c, &counted);
+        line->by_thread += n->bytes * times;
+        line->sectors_ideal += n->sectors_ideal * times;
         for (size_t i = 0; first && i < f->body.count; i++)
             if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
                 f->body.data[i].instruction == n->ins) {
@@ -277,6 +285,7 @@ static enum sim_end run_blocks(struct counting *c, const int64_t at[3], int coun
                                              .cancelled = ctx->config.cancelled,
                                              .cancelled_user = ctx->config.cancelled_user};
     streams_clear(&c->streams);
+    accesses_take(&c->out->accesses, 0); /* nothing of a run that failed */
     if (c->ticket)
         *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) =
             (uint32_t)number[0];
@@ -287,6 +296,7 @@ static enum sim_end run_blocks(struct counting *c, const int64_t at[3], int coun
     c->e->out.sampled_instructions += sim_steps(c->simulation->sim);
     take_counts(c, times, first ? 1.0 / count : 0);
     take_streams(c, at, times, first);
+    accesses_take(&c->out->accesses, times);
     return SIM_DONE;
 }
 

@@ -179,8 +179,9 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     add_roof(o, "fma", "the units for f32", "warp instructions", exactly(w->fma), fma * cycles);
     add_roof(o, "f64", "the units for f64", "warp instructions", exactly(w->f64),
              g->f64 / 64.0 * cycles);
-    add_roof(o, "tensor", "the tensor units", "multiprocessor cycles", exactly(matrix_cycles(g, w)),
-             cycles);
+    double flops = matrix_flops(w), busy = matrix_cycles(g, w);
+    add_roof(o, "tensor", "the tensor units", "FLOP", exactly(flops),
+             busy > 0 ? flops / busy * cycles : 0);
 }
 
 /* --- time --- */
@@ -252,7 +253,7 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
     double middle =
         most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) + launch_cost;
-    o->seconds = (tw_range){most(floor, middle * 0.7), middle, middle * 1.4};
+    o->seconds = (tw_range){most(floor, middle * 0.75), middle, middle * 1.35};
     for (int i = 0; i < o->roof_count; i++)
         o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);
     o->flops_per_second = o->flops / middle;
@@ -263,6 +264,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     tw_explanation *o = &e->out;
     double busy, alone;
     o->flops_executed = c->launch.flops;
+    o->flops = explain_flops(e->launch);
     if (o->flops == 0)
         o->flops = o->flops_executed;
     o->shared_wavefronts = c->launch.wavefronts.middle;

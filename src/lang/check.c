@@ -161,7 +161,7 @@ static void check_grid(struct checker *c, const struct node *kernel)
 static void check_threads(struct checker *c, const struct node *threads)
 {
     static const char *const names[] = {"threads along x", "threads along y", "threads along z"};
-    int axis = 0;
+    int axis = 0, most = c->any_threads ? 1 << 20 : MAX_THREADS;
     int64_t v, total = 1;
     c->thread_level = true;
     for (int i = 0; i < 3; i++)
@@ -173,17 +173,17 @@ static void check_threads(struct checker *c, const struct node *threads)
         }
         if (!constant_int(c, n, "the number of threads", &v))
             return;
-        if (v < 1 || v > MAX_THREADS) {
+        if (v < 1 || v > most) {
             diag_error(c->diag, n->loc, "%lld %s; a block has 1 to %d", (long long)v, names[axis],
-                       MAX_THREADS);
+                       most);
             return;
         }
         c->kernel->threads[axis] = (int)v;
         total *= v;
     }
-    if (total > MAX_THREADS)
+    if (total > most)
         diag_error(c->diag, threads->loc, "%lld threads a block; there may be up to %d",
-                   (long long)total, MAX_THREADS);
+                   (long long)total, most);
 }
 
 static void check_warps(struct checker *c, const struct node *warps)
@@ -353,6 +353,7 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     checker_init(&c, a, d, m, e->name, e->loc);
     c.tunes = tunes;
     c.types = chosen_types(a, m, index, choice);
+    c.any_threads = choice->any_threads;
     gather_own_names(&c, e->node);
     bind_params(&c, e->node, choice);
     check_conditions(&c, e->uses);

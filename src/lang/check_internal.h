@@ -194,6 +194,7 @@ struct checker {
     bool
         any_extent; /* views may be named whole, whatever their extents: typeof, arguments by reference */
     bool thread_level;
+    bool any_threads;   /* as in lang_choice */
     int depth;          /* of expressions and statements, against deep recursion */
     int loops;          /* around the statement, within the fn */
     int loop_depth;     /* around the statement in all */

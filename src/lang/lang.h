@@ -77,6 +77,7 @@ struct lang_choice {
     const struct literal *statics; /* by parameter; used where statics_known[i] */
     const bool *
         statics_known; /* NULL: none. A static that an extent needs and that is not known is an error. */
+    bool any_threads; /* blocks of more threads than any GPU takes are no error */
 };
 
 /* The default tuned values for the target: the first combination that every `require` allows, in

@@ -24,7 +24,8 @@ struct stream_instruction {
     double lines;
     /* Cycles of L1's data path: a line each, and 128 bytes to registers; 0 for what goes past. */
     double wavefronts;
-    double bytes; /* each thread its own */
+    double bytes;         /* each thread its own */
+    double sectors_ideal; /* the fewest that so many different bytes are in */
 };
 
 struct stream_block {

@@ -9,7 +9,7 @@ import tempfile
 
 from tile_runner import call, cuda_compiler, fail
 
-COMMANDS = ["run", "check", "bench", "tune", "show", "build", "learn", "devices", "help", "version"]
+COMMANDS = ["run", "check", "bench", "tune", "explain", "show", "build", "learn", "devices", "help", "version"]
 SHARED = "kernels/matmul/shared.tile"
 TWO = """
 kernel one(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 1.0; ensures C == 1.0; }

@@ -1,0 +1,75 @@
+/* What accesses cost, by line, and loads apart from stores. */
+#include "api/explain.h"
+#include "sim/sim_counters.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool alike(const tw_explained_access *a, const tw_explained_access *b)
+{
+    return a->line == b->line && a->shared == b->shared && a->store == b->store &&
+           a->bytes == b->bytes && fabs(a->ways - b->ways) < 0.005 &&
+           fabs(a->units / a->requests - b->units / b->requests) < 0.005 &&
+           strcmp(a->file, b->file) == 0;
+}
+
+static double ratio(double taken, double ideal)
+{
+    return ideal > 0 ? taken / ideal : 1;
+}
+
+static tw_explained_access shown(struct explain *e, const struct access_of *a)
+{
+    const struct sim_counted at = {.ins = a->place.ins, .where = a->place.where};
+    const char *file = NULL;
+    uint32_t line = sim_counted_line(&at, e->simulation.module, &file);
+    const struct access_cost *c = &a->launch;
+    return (tw_explained_access){.file = arena_string(e->results, file, strlen(file)),
+                                 .line = (int)line,
+                                 .shared = a->shared,
+                                 .store = a->write,
+                                 .bytes = a->bytes,
+                                 .requests = c->requests,
+                                 .units = c->units,
+                                 .units_ideal = c->ideal,
+                                 .ways = ratio(c->units, c->ideal),
+                                 .ways_by_element =
+                                     a->shared ? ratio(c->by_element, c->ideal_by_element) : 1};
+}
+
+/* Adds it to one like it, or puts it behind those of its line. */
+static int keep(tw_explained_access *list, int count, const tw_explained_access *a)
+{
+    for (int i = 0; i < count; i++)
+        if (alike(&list[i], a)) {
+            list[i].requests += a->requests;
+            list[i].units += a->units;
+            list[i].units_ideal += a->units_ideal;
+            return count;
+        }
+    int at = count;
+    for (; at > 0 && list[at - 1].line > a->line; at--)
+        list[at] = list[at - 1];
+    list[at] = *a;
+    return count + 1;
+}
+
+void explain_accesses(struct explain *e, const struct accesses *accesses)
+{
+    int count = 0;
+    size_t all = accesses->list.count;
+    tw_explained_access *list = arena_array(e->results, tw_explained_access, all + 1);
+    for (size_t i = 0; i < all; i++) {
+        const struct access_of *a = &accesses->list.data[i];
+        tw_explained_access one = shown(e, a);
+        tw_traffic *t = &e->out.traffic[a->shared ? TW_AT_SHARED : TW_AT_L2];
+        double unit = a->shared ? 128 : 32; /* bytes of a wavefront, of a sector */
+        *(a->write ? &t->written_by_thread : &t->read_by_thread) += a->launch.by_thread;
+        *(a->write ? &t->written_by_request : &t->read_by_request) += a->launch.units * unit;
+        *(a->write ? &t->written_by_element : &t->read_by_element) += a->launch.by_element * unit;
+        if (a->launch.requests > 0)
+            count = keep(list, count, &one);
+    }
+    e->out.accesses = list;
+    e->out.access_count = count;
+}

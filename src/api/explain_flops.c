@@ -1,0 +1,61 @@
+/* Useful operations: those of the products that `ensures` names, on the arrays as they are, without
+ * what tiles add at their edges or blocks do twice. */
+#include "api/explain.h"
+
+/* Rows and columns of a factor: a view, whole but for leading indices, or its transpose. */
+static bool shape_of(const tw_launch *l, const struct expr *e, int64_t shape[2])
+{
+    struct scalar_env env = launch_env(l);
+    if (e->op == OP_CAST && e->count == 1)
+        return shape_of(l, e->args[0], shape);
+    if (e->op == OP_TRANS && e->count == 1) {
+        int64_t turned[2];
+        if (!shape_of(l, e->args[0], turned))
+            return false;
+        shape[0] = turned[1];
+        shape[1] = turned[0];
+        return true;
+    }
+    if ((e->op != OP_ACCESS && e->op != OP_REF) || !e->sym || e->sym->storage != ST_VIEW ||
+        e->sym->type.rank - e->indices != 2)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (!eval_int(e->sym->dims[e->indices + i], &env, &shape[i]))
+            return false;
+    return true;
+}
+
+/* false: there is a product whose size cannot be told. */
+static bool add_products(const tw_launch *l, const struct expr *e, double times, double *flops)
+{
+    int64_t a[2], b[2];
+    if (e->op == OP_DOT) {
+        if (!shape_of(l, e->args[0], a) || !shape_of(l, e->args[1], b))
+            return false;
+        *flops += 2 * times * (double)a[0] * (double)a[1] * (double)b[1];
+    }
+    for (int i = 0; i < e->count; i++)
+        if (!add_products(l, e->args[i], times, flops))
+            return false;
+    return true;
+}
+
+double explain_flops(const tw_launch *l)
+{
+    struct scalar_env env = launch_env(l);
+    double flops = 0;
+    for (const struct stmt *s = l->variant->ir->body; s; s = s->next) {
+        double times = 1;
+        int64_t bound;
+        if (s->kind != STMT_ENSURES)
+            continue;
+        for (int i = 0; i < s->overs; i++) {
+            if (!eval_int(s->bound[i], &env, &bound))
+                return 0;
+            times *= (double)bound;
+        }
+        if (!add_products(l, s->value, times, &flops))
+            return 0;
+    }
+    return flops;
+}

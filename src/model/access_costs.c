@@ -1,0 +1,106 @@
+#include "model/access_costs.h"
+
+#include "sim/sim_traffic.h"
+
+/* Instructions follow each other in the order of the last time round, mostly. */
+static struct access_of *find(struct accesses *a, const struct sim_access *access)
+{
+    bool shared = access->space == SIM_SHARED, write = access->kind != SIM_READ;
+    for (size_t i = 0; i < a->list.count; i++) {
+        size_t at = (a->next + i) % a->list.count;
+        struct access_of *x = &a->list.data[at];
+        if (x->place.ins == access->at.ins && x->shared == shared && x->write == write) {
+            a->next = at + 1;
+            return x;
+        }
+    }
+    struct access_of new = {
+        .place = access->at, .shared = shared, .write = write, .bytes = access->bytes};
+    vec_push(a->arena, &a->list, new);
+    a->next = a->list.count;
+    return &a->list.data[a->list.count - 1];
+}
+
+static double fewest_sectors(double bytes, double taken)
+{
+    enum { SECTOR = 32 };
+    double sectors = (double)(((int64_t)bytes + SECTOR - 1) / SECTOR);
+    return sectors < taken ? sectors : taken;
+}
+
+/* What it would cost if each element of a vector were an access of its own, as the program's text
+ * may have it. */
+static double by_element(const struct sim_access *access, int (*cost)(const struct sim_access *))
+{
+    int element = access->element;
+    if (access->group || access->matrix != SIM_LANEWISE || element <= 0 || element >= access->bytes)
+        return cost(access);
+    struct sim_access part = *access;
+    double all = 0;
+    part.bytes = element;
+    part.pattern = SIM_UNSORTED;
+    for (int from = 0; from < access->bytes; from += element) {
+        all += cost(&part);
+        for (int lane = 0; lane < SIM_LANES; lane++)
+            part.address[lane] += (uint64_t)element;
+    }
+    return all;
+}
+
+static void add_shared(struct access_cost *c, const struct sim_access *access)
+{
+    if (access->kind == SIM_UPDATE) { /* of which wavefronts are not known */
+        c->units++;
+        c->ideal++;
+        c->by_element++;
+        c->ideal_by_element++;
+        return;
+    }
+    c->units += sim_wavefronts(access);
+    c->ideal += sim_wavefronts_ideal(access);
+    c->by_element += by_element(access, sim_wavefronts);
+    c->ideal_by_element += by_element(access, sim_wavefronts_ideal);
+}
+
+static void add_global(struct access_cost *c, const struct sim_access *access, double bytes)
+{
+    double sectors = sim_sectors(access);
+    c->units += sectors;
+    c->ideal += fewest_sectors(bytes, sectors);
+    c->by_element += by_element(access, sim_sectors);
+}
+
+static bool see_access(void *user, const struct sim_access *access)
+{
+    if (access->space != SIM_SHARED && access->space != SIM_GLOBAL)
+        return true;
+    struct access_of *x = find(user, access);
+    double bytes = (double)access->bytes * __builtin_popcount(access->mask);
+    x->block.requests++;
+    x->block.by_thread += bytes;
+    if (x->shared)
+        add_shared(&x->block, access);
+    else
+        add_global(&x->block, access, bytes);
+    return true;
+}
+
+void accesses_init(struct accesses *a, struct arena *arena)
+{
+    *a = (struct accesses){.arena = arena};
+    a->observer = (struct sim_observer){.user = a, .access = see_access};
+}
+
+void accesses_take(struct accesses *a, double times)
+{
+    for (size_t i = 0; i < a->list.count; i++) {
+        struct access_of *x = &a->list.data[i];
+        x->launch.requests += x->block.requests * times;
+        x->launch.units += x->block.units * times;
+        x->launch.ideal += x->block.ideal * times;
+        x->launch.by_thread += x->block.by_thread * times;
+        x->launch.by_element += x->block.by_element * times;
+        x->launch.ideal_by_element += x->block.ideal_by_element * times;
+        x->block = (struct access_cost){0};
+    }
+}

@@ -1,0 +1,37 @@
+/* Accesses: what each load, store and atomic operation of the simulated blocks asks of shared and of
+ * global memory, as the program has it. An observer. */
+#ifndef TW_MODEL_ACCESS_COSTS_H
+#define TW_MODEL_ACCESS_COSTS_H
+
+#include "base/arena.h"
+#include "sim/sim_events.h"
+
+struct access_cost {
+    double requests;  /* of warps */
+    double units;     /* wavefronts of shared memory, sectors of global memory */
+    double ideal;     /* the fewest of them that would do for as many bytes */
+    double by_thread; /* bytes, each thread's own */
+    /* The same where each element of a vector is an access of its own; of sectors no ideal. */
+    double by_element, ideal_by_element;
+};
+
+/* One side of an instruction: an asynchronous copy has two. */
+struct access_of {
+    struct sim_place place; /* the instruction, and where it stands */
+    bool shared, write;     /* an atomic operation is a write */
+    int bytes;              /* of a lane */
+    struct access_cost block, launch;
+};
+
+struct accesses {
+    struct arena *arena;
+    struct sim_observer observer;
+    VEC(struct access_of) list;
+    size_t next; /* where the next access is looked for first */
+};
+
+void accesses_init(struct accesses *a, struct arena *arena);
+/* What was seen since the last time stands for so many as much. */
+void accesses_take(struct accesses *a, double times);
+
+#endif

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""`explain`: its pages, tables, diagrams and JSON; what it refuses; that docs/explain.md has every field."""
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+from tile_runner import call, expect, fail
+
+TILED = "kernels/sgemm/tiled.tile"
+SMALL = ["--set", "m=128,n=128,k=128", "--device", "h200"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def explain(tool, *arguments, status=0, cwd=None, env=None):
+    result = call([tool, "explain", *arguments], cwd=cwd, env=env)
+    expect(result.status == status, f"explain {arguments}: expected status {status}: {result}")
+    return result
+
+
+def refused(tool, arguments, *said, status=2):
+    result = explain(tool, *arguments, status=status)
+    for text in said:
+        expect(text in result.err and not result.out, f"explain {arguments}: no '{text}': {result}")
+
+
+def test_refused(tool, folder):
+    refused(tool, [], "which FILE?", "--device GPU")
+    refused(tool, ["no/such.tile"], "no/such.tile")
+    refused(tool, ["nave"], "did you mean 'naive'?")
+    refused(tool, [TILED + ":sgemm_tilde"], "sgemm_tiled")
+    refused(tool, [TILED, "--device", "h20"], "--device h20: the model knows no such GPU", "H200 SXM")
+    refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?")
+    refused(tool, [TILED, "--set", "q=1"], "--set q: sgemm_tiled has no scalar parameter 'q'; there are 'm', 'n' and 'k'")
+    refused(tool, [TILED, "--tune", "U=8"], "--tune U: sgemm_tiled has no tuned value 'U'")
+    refused(tool, [TILED, "--sweep", "T"], "--sweep T: expected NAME=VALUE,VALUE…")
+    refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
+    refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size or type of that name; there are 'T', 'm', 'n' and 'k'")
+    refused(tool, [TILED, "--sweep", "T=x"], "expected a number")
+    refused(tool, [TILED, "--ridge", "150"], "--ridge is for a GPU alone")
+    refused(tool, ["--device", "h100", "--set", "m=1"], "--set is for a kernel: which FILE?")
+    refused(tool, ["--device", "h100", "--ridge", "none"], "--ridge none: expected a number of FLOPs a byte")
+    refused(tool, ["--devices", TILED], "--devices stands alone")
+    refused(tool, [TILED, "--registers", "7"], "--registers 7: expected an integer from 16 to 255")
+    refused(tool, [TILED, *SMALL, "--svg", f"{folder}/no/such.svg"], "cannot write", "no/such.svg")
+    refused(tool, ["kernels/cuda/block_sum.ptx"], "explain takes tile kernels")
+    told = json.loads(explain(tool, "nave", "--json", status=2).out)
+    expect(told["status"] == "TW_BAD_ARGUMENT" and "naive" in told["messages"][0]["text"], told)
+
+
+def test_page(tool):
+    page = explain(tool, TILED, *SMALL).out
+    for part in ("Work", "Global memory, counted in six ways", "Bytes at each level", "Roofs", "Accesses by line", "Limits", "Predicted"):
+        expect(f"\n{part}" in page, f"no {part}: {page}")
+    expect("(null)" not in page and "nan" not in page and "inf" not in page, page)
+    expect("  * " in page and "not set" not in page, page)
+    expect("m=1024,n=1024,k=1024: not set" in explain(tool, TILED, "--device", "h200").out, "assumed sizes are not said")
+    expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
+
+
+def test_unlaunchable(tool):
+    page = explain(tool, TILED, *SMALL, "--tune", "T=64").out
+    expect("Verdict    cannot launch: 4096 threads a block, the limit is 1024\n" in page and "Predicted" not in page, page)
+    k = json.loads(explain(tool, TILED, *SMALL, "--tune", "T=64", "--json").out)["kernels"][0]
+    expect(not k["launches"] and k["threads"] == 4096 and k["verdict"] == k["why_not"], k)
+    bytes_ = explain(tool, "kernels/matmul/stages.tile", *SMALL[:2], "--device", "3090", "--type", "f32", "--tune", "BK=32,STAGES=5").out
+    expect(re.search(r"cannot launch: \d+ bytes of shared memory a block, the limit is 101376", bytes_), bytes_)
+
+
+def test_table(tool):
+    out = explain(tool, TILED, "--sweep", "T=16,32,64", *SMALL).out
+    rows = [line for line in out.splitlines() if line.startswith("tiled T=")]
+    expect([r.split()[1] for r in rows[:3]] == ["T=16", "T=32", "T=64"], out)
+    both = json.loads(explain(tool, "--compare", "naive,transposed", "--sweep", "T=8,16", "--sweep", "PAD=0,1", *SMALL, "--json").out)["kernels"]
+    names = [k["name"] for k in both]
+    expect(names == ["naive T=8", "naive T=16", *(f"transposed T={t} PAD={p}" for t in (8, 16) for p in (0, 1))], names)
+    sizes = json.loads(explain(tool, "naive", "--sweep", "m=64,96", *SMALL, "--json").out)["kernels"]
+    expect([k["set"]["m"] for k in sizes] == [64, 96] and sizes[0]["set"]["n"] == 128, sizes)
+    types = json.loads(explain(tool, "registers", "--sweep", "T=f16,f32", *SMALL, "--json").out)["kernels"]
+    expect(types[1]["traffic"][2]["read_by_thread"] == 2 * types[0]["traffic"][2]["read_by_thread"], types)
+    files = explain(tool, TILED, "kernels/sgemm/naive.tile", *SMALL).out
+    expect(re.search(r"\ntiled .*\nnaive ", files) and "changes against tiled" in files, files)
+
+
+def keys_of(value):
+    """Every key in it, but those of `set` and `tune`, which are the kernel's names."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value), set())
+    if not isinstance(value, dict):
+        return set()
+    return set(value) | set().union(*(keys_of(v) for k, v in value.items() if k not in ("set", "tune")), set())
+
+
+def test_json_documented(tool):
+    document = open("docs/explain.md").read()
+    named = set(re.findall(r"`(\w+)`", document.split("## JSON")[1]))
+    named |= {f"{way}_{how}" for way in ("read", "written") for how in ("by_thread", "by_request", "by_element")} | {"sectors_ideal", "wavefronts_ideal"}
+    printed = set()
+    for arguments in ([TILED, *SMALL], [TILED, *SMALL, "--measure"], ["--device", "h100"], ["--devices"], ["--compare", "naive,tiled", *SMALL]):
+        printed |= keys_of(json.loads(explain(tool, *arguments, "--json").out))
+    expect(printed <= named, f"docs/explain.md does not say what these are: {sorted(printed - named)}")
+
+
+def test_gpus(tool):
+    listed = json.loads(explain(tool, "--devices", "--json").out)
+    names = {g["name"] for g in listed}
+    expect({"A100 SXM 80GB", "H100 SXM", "H100 PCIe", "H200 SXM", "B200", "L40S", "RTX 3060 Laptop", "RTX 3090", "RTX 4090", "RTX 5090"} <= names, names)
+    table = explain(tool, "--devices").out
+    for g in listed:
+        expect(g["source"] and f"\n{g['name']} " in table, g)
+        for name in [g["name"], g["name"].lower(), *g["aliases"].split(",")]:
+            alone = json.loads(explain(tool, "--device", name, "--json").out)
+            expect(alone["gpu"] == g, f"{name}: {alone['gpu']['name']}")
+        for ridge in alone["ridges"]:
+            expect(abs(ridge["ridge"] * g["memory_bandwidth"] / ridge["peak"] - 1) < 0.01, ridge)
+            expect(abs(ridge["of_peak"] - min(1, 0.25 / ridge["ridge"])) < 1e-9, ridge)
+
+
+def points(root):
+    return [e for e in root.iter(f"{SVG}path") if e.get("class", "").startswith("mark l")]
+
+
+def test_svg(tool, folder):
+    path = f"{folder}/roofline.svg"
+    explain(tool, "--compare", "naive,tiled,transposed", "--sweep", "T=16,64", *SMALL, "--svg", path)
+    root = xml.parse(path).getroot()
+    texts = [e.text for e in root.iter(f"{SVG}text") if "halo" not in e.get("class")]
+    for text in ("naive T=16", "tiled T=16", "tiled T=64", "cannot launch", "HBM, 4.8 TB/s", "Roofs"):
+        expect(text in texts, f"{text}: {texts}")
+    expect(len(points(root)) == 3 + 3 + 3, f"{[e.get('class') for e in points(root)]}")
+    width, height = (float(root.get(side)) for side in ("width", "height"))
+    for e in root.iter(f"{SVG}text"):
+        expect(0 < float(e.get("x")) < width and 0 < float(e.get("y")) < height, f"outside: {e.attrib} {e.text}")
+    expect("prefers-color-scheme: dark" in next(root.iter(f"{SVG}style")).text, "one background only")
+    for e in points(root):
+        x, y = map(float, re.fullmatch(r"translate\(([\d.]+) ([\d.]+)\)", e.get("transform")).groups())
+        expect(84 <= x <= 660 and 84 <= y <= 524, f"a point outside of the plot: {e.attrib}")
+    expect(os.listdir(folder) == ["roofline.svg"], os.listdir(folder))
+
+
+def test_svg_names(tool, folder):
+    """Names that are no XML as they stand, and no UTF-8."""
+    odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
+    shutil.copy(TILED, odd)
+    path = f"{folder}/odd.svg"
+    done = call([tool.encode(), b"explain", odd, *(a.encode() for a in SMALL), b"--svg", path.encode()])
+    expect(done.status == 0, done)
+    texts = [e.text for e in xml.parse(path).getroot().iter(f"{SVG}text")]
+    expect("a<b>&?" in texts, texts)
+
+
+def test_svg_whole_or_not(tool, folder):
+    """What was there stays where the new one cannot be written."""
+    path = f"{folder}/kept.svg"
+    with open(path, "w") as out:
+        out.write("kept")
+    result = call(["sh", "-c", 'ulimit -f 1; trap "" XFSZ; exec "$@"', "sh", tool, "explain", TILED, *SMALL, "--svg", path])
+    expect(result.status == 1 and "cannot write" in result.err and open(path).read() == "kept", result)
+    expect(os.listdir(folder) == ["kept.svg"], os.listdir(folder))
+    explain(tool, TILED, *SMALL, "--svg", path)
+    expect(open(path).read().startswith("<?xml"), open(path).read()[:80])
+
+
+def test_measure(tool):
+    none = dict(os.environ, TILEWRIGHT_CUDA_DRIVER="/nowhere/libcuda.so")
+    expect("Measured   not: no GPU is here\n" in explain(tool, TILED, *SMALL, "--measure", env=none).out, "no GPU")
+    fake = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    k = json.loads(explain(tool, "naive", "--set", "m=32,n=32,k=32", "--device", "h200", "--measure", "--json", env=fake).out)
+    expect(k["not_measured"] is None and k["kernels"][0]["measured_seconds"] > 0 and k["measured_on"] != "H200 SXM", k)
+    expect("--device cuda: no GPU is here" in explain(tool, TILED, "--device", "cuda", status=2, env=none).err, "--device cuda")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    for test in (test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_measure):
+        test(tool)
+    for test in (test_refused, test_svg, test_svg_names, test_svg_whole_or_not):
+        with tempfile.TemporaryDirectory() as folder:
+            test(tool, folder)
+
+
+if __name__ == "__main__":
+    main()

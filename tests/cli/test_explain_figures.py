@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Every figure of the lessons on tiled products is printed by an `explain` command, and is what it should be.
+
+Each row: what the lesson says, the command, and a pattern that a line of its output matches. Where the lesson's figure is a
+measured speed, the predicted interval contains it (INTERVALS).
+"""
+import json
+import re
+import sys
+import tempfile
+
+import numpy as np
+
+from tile_runner import call, expect, fail
+
+K1024 = ["--set", "m=1024,n=1024,k=1024"]
+H200, H100 = ["--device", "h200"], ["--device", "h100"]
+NAIVE, TILED, TRANSPOSED = (f"kernels/sgemm/{name}.tile" for name in ("naive", "tiled", "transposed"))
+
+FIGURES = [
+    ("naive 1024³ f32: 2·1024³ element loads, 8.59 GB, counted by thread",
+     [NAIVE, *K1024, *H200], r"by thread: each thread's own elements +8\.59 GB"),
+    ("its intensity: 0.25 FLOP/B", [NAIVE, *K1024, *H200], r"by thread: .* 8\.59 GB +4\.19 MB +0\.25 "),
+    ("a warp's loads coalesce: 5.37 GB of sectors with 32×32 blocks", [NAIVE, *K1024, *H200], r"by warp: sectors of 32 bytes +5\.37 GB"),
+    ("4.29 GB with 16×16", [NAIVE, *K1024, *H200, "--tune", "T=16"], r"by warp: sectors of 32 bytes +4\.29 GB"),
+    ("coalesced: A 1 sector (broadcast)", [NAIVE, *K1024, *H200], r"14  global load  +\d+ .* 1 sector a warp"),
+    ("and B 4 sectors a warp", [NAIVE, *K1024, *H200], r"14  global load  +4 .* 4 sectors a warp"),
+    ("at 0.25 FLOP/B an H100's memory allows 1.25 % of its peak", [NAIVE, *K1024, *H100], r"by thread: .* 83\d GFLOP/s, 1\.25 % of peak"),
+    ("tiled 1024³: 537 MB for T = 16", [TILED, *K1024, *H200, "--tune", "T=16"], r"by thread: each thread's own elements +537 MB +4\.19 MB"),
+    ("268 MB for T = 32", [TILED, *K1024, *H200, "--tune", "T=32"], r"by thread: each thread's own elements +268 MB +4\.19 MB"),
+    ("134 MB for tiles of 64 × 64", ["kernels/sgemm/register_tiled.tile", *K1024, *H200], r"by thread: each thread's own elements +134 MB"),
+    ("intensity T/4: 4 FLOP/B at T = 16, 8 at 32", ["--compare", "naive,tiled", "--sweep", "T=16,32", *K1024, *H200], r"tiled T=32 .* 268 MB .* 8\.00 "),
+    ("T/4 at T = 16", ["--compare", "naive,tiled", "--sweep", "T=16,32", *K1024, *H200], r"tiled T=16 .* 537 MB .* 4\.00 "),
+    ("traffic 2MNK → 2MNK/T: -97 % at T = 32", ["--compare", "naive,tiled", *K1024, *H200], r"tiled .* 268 MB +-97 %"),
+    ("2 KB of shared memory and 256 threads a block at T = 16", [TILED, "--sweep", "T=16,32,64", *H200], r"tiled T=16 .* 2 KiB +256 "),
+    ("8 KB and 1024 threads at T = 32", [TILED, "--sweep", "T=16,32,64", *H200], r"tiled T=32 .* 8 KiB +1024 "),
+    ("32 KB and 4096 threads at T = 64, which cannot launch", [TILED, "--sweep", "T=16,32,64", *H200],
+     r"tiled T=64 .* 32 KiB +4096 +cannot launch: 4096 threads a block, the limit is 1024"),
+    ("ridge of an H100 SXM in f32: 20, reached by T/4 at T = 80", H100, r"f32 .* 20\.0 +80 "),
+    ("in bf16: 295, reached by T/2 at T = 590, with f32 operands at 1181", H100, r"f16, bf16 .* 295 +1181 +590 "),
+    ("0.25 FLOP/B on a ridge of 20: 1.25 % of the peak", H100, r"f32 .* 1\.25 %"),
+    ("0.17 % on a ridge of 150", [*H100, "--ridge", "150"], r"--ridge .* 150 .* 0\.17 %"),
+    ("an H200's memory would allow the tiled kernel 38 TFLOP/s (stores counted too)", [TILED, *K1024, *H200], r"by thread: .* 37\.8 TFLOP/s"),
+    ("and the naive one 1.2", [NAIVE, *K1024, *H200], r"by thread: .* 1\.20 TFLOP/s"),
+    ("plain tiled: no bank conflicts", [TILED, *K1024, *H200], r"bank conflicts: none"),
+    ("Bs[tx][k] is 32-way at T = 32", [TRANSPOSED, *K1024, *H200, "--tune", "T=32,PAD=0"], r"21  shared load .* 32-way conflict"),
+    ("8-way at T = 16", [TRANSPOSED, *K1024, *H200, "--tune", "T=16,PAD=0"], r"21  shared load .* 8-way conflict"),
+    ("T+1 cures it at T = 32", [TRANSPOSED, *K1024, *H200, "--tune", "T=32,PAD=1"], r"bank conflicts: none"),
+    ("at T = 16 padding makes the tile's store 2-way", [TRANSPOSED, *K1024, *H200, "--tune", "T=16,PAD=1"], r"18  shared store .* 2-way conflict"),
+]
+
+# Measured on an H200 at 1024³, in TFLOP/s.
+INTERVALS = [("6.2: a coalesced naive kernel", NAIVE, 6.2), ("9.1: the tiled one, 32 × 32", TILED, 9.1)]
+
+
+def explain(tool, *arguments):
+    result = call([tool, "explain", *arguments])
+    expect(result.status == 0 and not result.err, f"explain {arguments}: {result}")
+    return result.out
+
+
+def kernel(tool, *arguments):
+    return json.loads(explain(tool, *arguments, "--json"))["kernels"][0]
+
+
+def test_figures(tool):
+    printed = {}
+    for figure, command, pattern in FIGURES:
+        key = tuple(command)
+        if key not in printed:
+            printed[key] = explain(tool, *command)
+        if not re.search(pattern, printed[key]):
+            fail(f"{figure}: `explain {' '.join(command)}` has no line /{pattern}/:\n{printed[key]}")
+
+
+def test_intervals(tool):
+    """What was measured lies in the interval; and a verdict from the memory's roof alone is wrong: both are above or far from it."""
+    for figure, file, measured in INTERVALS:
+        k = kernel(tool, file, *K1024, *H200)
+        low, _, high = k["flops_per_second"]
+        expect(low <= measured * 1e12 <= high, f"{figure}: predicted {low / 1e12:.2f} to {high / 1e12:.2f} TFLOP/s")
+        roofs = {roof["name"]: roof for roof in k["roofs"]}
+        expect({"HBM", "L2", "shared", "issue"} <= roofs.keys(), f"{figure}: {roofs.keys()}")
+        expect(k["bound"] != "HBM" and roofs["HBM"]["flops"] > high, f"{figure}: {k['bound']}, {roofs['HBM']}")
+
+
+def test_compulsory(tool):
+    """2MNK / 4(MK + KN + MN): the same of every kernel; and counted by thread, exactly what the lesson's formulas give."""
+    n = 1024
+    for file, tile in ((NAIVE, 1), (TILED, 32), (TRANSPOSED, 32)):
+        k = kernel(tool, file, *K1024, *H200)
+        l2, hbm = (next(t for t in k["traffic"] if t["level"] == level) for level in ("L2", "HBM"))
+        expect(k["flops"] == 2 * n**3, k["flops"])
+        expect(hbm["compulsory"] == 3 * 4 * n * n, hbm)
+        expect(l2["read_by_thread"] == 4 * 2 * n**3 / tile, l2)
+        expect(l2["written_by_thread"] == 4 * n * n, l2)
+
+
+def test_single_block(tool, folder):
+    """A·Aᵀ of [[0, 1], [2, 3]] is [1, 3, 3, 13]."""
+    a = np.array([[0, 1], [2, 3]], "f4")
+    np.save(f"{folder}/a.npy", a)
+    np.save(f"{folder}/b.npy", a.T.copy())
+    result = call([tool, "run", "kernels/single_block/single_block.tile", "--in", f"a={folder}/a.npy", "--in", f"b={folder}/b.npy"])
+    expect(result.status == 0 and [float(v) for v in re.findall(r"\d+\.\d", result.out)] == [1, 3, 3, 13], result)
+
+
+def main():
+    tool = sys.argv[1]
+    test_figures(tool)
+    test_intervals(tool)
+    test_compulsory(tool)
+    with tempfile.TemporaryDirectory() as folder:
+        test_single_block(tool, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+/* explain: why kernels are as fast as they are. */
+#include "commands.h"
+#include "explained.h"
+#include "npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usual_gpu[] = "H200 SXM";
+
+/* The GPU that is here, where the model knows it. */
+static bool gpu_here(tw_gpu *out)
+{
+    tw_device d;
+    return device_named("cuda", &d) && tw_gpu_find(d.model, out);
+}
+
+static int find_gpu(struct explain *x)
+{
+    const char *name = options_value(x->given, "device");
+    tw_gpu g;
+    if (!name && (gpu_here(&x->gpu) || tw_gpu_find(usual_gpu, &x->gpu)))
+        return STATUS_OK;
+    if (name && tw_gpu_find(name, &x->gpu))
+        return STATUS_OK;
+    if (name && strcmp(name, "cuda") == 0)
+        return usage_error(&x->complaints, x->command,
+                           "--device cuda: no GPU is here that the model knows; `tilewright "
+                           "explain --devices` lists those it knows");
+    const char *names[64] = {0};
+    for (int i = 0; i < 63 && tw_gpu_at(i, &g); i++)
+        names[i] = g.name;
+    char *hint = name_hint(name ? name : usual_gpu, names);
+    usage_error(&x->complaints, x->command, "--device %s: the model knows no such GPU%s",
+                name ? name : usual_gpu, hint);
+    free(hint);
+    return STATUS_USAGE;
+}
+
+/* --- a GPU alone --- */
+
+static int read_number(struct explain *x, const char *option, double *out)
+{
+    const char *text = options_value(x->given, option);
+    if (text && (!parse_real(text, out) || !(*out > 0) || *out > 1e9))
+        return usage_error(&x->complaints, x->command,
+                           "--%s %s: expected a number of FLOPs a byte, more than 0", option, text);
+    return STATUS_OK;
+}
+
+static int gpu_alone(struct explain *x)
+{
+    static const char *const of_kernels[] = {"set",     "tune",      "type", "sweep",
+                                             "measure", "registers", "svg",  NULL};
+    const char *other = options_any(x->given, of_kernels);
+    struct ridge_request asked = {.intensity = 0.25};
+    if (other)
+        return usage_error(&x->complaints, x->command, "--%s is for a kernel: which FILE?", other);
+    int status = read_number(x, "intensity", &asked.intensity);
+    if (status == STATUS_OK)
+        status = read_number(x, "ridge", &asked.ridge);
+    if (status != STATUS_OK)
+        return status;
+    if (options_has(x->given, "json"))
+        explain_gpu_json(&x->gpu, &asked);
+    else
+        explain_gpu_alone(&x->gpu, &asked);
+    return STATUS_OK;
+}
+
+static int explain_gpus(struct explain *x)
+{
+    if (x->given->use_count > 1 + options_has(x->given, "json") || x->given->word_count)
+        return usage_error(&x->complaints, x->command, "--devices stands alone, or with --json");
+    if (options_has(x->given, "json"))
+        explain_gpu_list_json();
+    else
+        explain_gpu_list();
+    return STATUS_OK;
+}
+
+/* --- kernels --- */
+
+static int explain_kernels(struct explain *x)
+{
+    const char *svg = options_value(x->given, "svg");
+    static const char *const of_gpu[] = {"intensity", "ridge", NULL};
+    const char *other = options_any(x->given, of_gpu);
+    char why[256];
+    if (other)
+        return usage_error(&x->complaints, x->command, "--%s is for a GPU alone, without a FILE",
+                           other);
+    const char *cannot = svg ? npy_may_write(svg, why) : NULL;
+    if (cannot) {
+        complain(&x->complaints, "%s", cannot);
+        return STATUS_USAGE;
+    }
+    int status = explain_find_rows(x);
+    if (status != STATUS_OK)
+        return status;
+    if (options_has(x->given, "measure")) {
+        x->measures = true;
+        explain_measure(x);
+    }
+    if (svg)
+        status = explain_svg(x, svg);
+    x->reported = true;
+    if (options_has(x->given, "json"))
+        explain_json(x);
+    else if (x->row_count == 1)
+        explain_page(x, &x->rows[0]);
+    else
+        explain_table(x);
+    return status;
+}
+
+static void report_failure(const struct explain *x)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, '{');
+    complaints_json(&x->complaints, &j);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+static bool names_kernels(const struct options *given)
+{
+    return given->word_count > 0 || options_has(given, "compare");
+}
+
+static int explain_run(const struct command *self, const struct options *given)
+{
+    struct options own = *given;
+    struct explain x = {.command = self, .given = &own};
+    own.complaints = &x.complaints;
+    if (!given->word_count && !given->use_count)
+        return usage_error(NULL, self, "which FILE? (or --device GPU, for a GPU alone)");
+    int status = STATUS_OK;
+    if (options_has(given, "devices")) {
+        status = explain_gpus(&x);
+    } else {
+        struct program_config config = {.colour = on_terminal(stderr), .complaints = &x.complaints};
+        status = find_gpu(&x);
+        if (status == STATUS_OK)
+            status = context_open(&x.ctx, &config);
+        if (status == STATUS_OK)
+            status = names_kernels(given) ? explain_kernels(&x) : gpu_alone(&x);
+    }
+    if (options_has(given, "json") && !x.reported && x.complaints.status != TW_OK)
+        report_failure(&x);
+    explain_free_rows(&x);
+    tw_context_free(x.ctx);
+    complaints_free(&x.complaints);
+    return status;
+}
+
+static const struct option_spec explain_options[] = {
+    {.name = "device",
+     .values = 1,
+     .value = "GPU",
+     .help = "h100, \"RTX 4090\" …: the GPU that is meant (default: the one that is here, else an\n"
+             "H200); without FILE: its own figures and roofline"},
+    {.name = "devices", .help = "list the GPUs that the model knows"},
+    OPTION_SET,
+    OPTION_TUNE,
+    OPTION_TYPE,
+    {.name = "compare",
+     .values = 1,
+     .value = "NAME,NAME",
+     .help = "a table of several kernels: of kernels/sgemm and its neighbours by name, or files"},
+    {.name = "sweep",
+     .values = 1,
+     .value = "NAME=VALUES",
+     .help = "a row for each of these tuned values, sizes or types: T=16,32,64; may be repeated"},
+    {.name = "registers",
+     .values = 1,
+     .value = "N",
+     .help = "of a thread, as `ptxas -v` says them (default: estimated)"},
+    {.name = "measure", .help = "also run it, on the GPU that is here, and print the time beside"},
+    {.name = "svg", .values = 1, .value = "FILE", .help = "also draw a roofline diagram"},
+    {.name = "intensity",
+     .values = 1,
+     .value = "F",
+     .help = "of a GPU alone: what it allows at F FLOPs a byte (default 0.25)"},
+    {.name = "ridge",
+     .values = 1,
+     .value = "F",
+     .help = "of a GPU alone: also for a ridge of F FLOPs a byte"},
+    OPTION_JSON,
+    OPTION_END,
+};
+
+const struct command command_explain = {
+    .name = "explain",
+    .arguments = "[FILE[:KERNEL] …] [OPTIONS]",
+    .summary = "why a kernel is as fast as it is",
+    .about =
+        "Says what a kernel asks of each part of a GPU, and so how long it takes at least: FLOPs,\n"
+        "bytes at each level of memory, a roof for each part and which one binds, bank conflicts,\n"
+        "occupancy, waves, the time as an interval, and the one change that would help most. It\n"
+        "counts by simulation of some of the launch's blocks; no GPU is needed.\n"
+        "Of several kernels, or with --compare or --sweep, it prints a table with a row each.\n"
+        "Sizes that are not set are 1024. A kernel that ships may be given by its name: tiled.\n"
+        "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "
+        "page,\n"
+        "the table and each field of --json.",
+    .options = explain_options,
+    .examples =
+        "  tilewright explain kernels/sgemm/tiled.tile --device h200 --set m=1024,n=1024,k=1024\n"
+        "  tilewright explain kernels/sgemm/tiled.tile --sweep T=16,32,64\n"
+        "  tilewright explain --compare naive,tiled,register_tiled --device h100 --svg "
+        "roofline.svg\n"
+        "  tilewright explain kernels/matmul/auto.tile --type f16 --set m=4096,n=4096,k=4096\n"
+        "  tilewright explain --device h100\n"
+        "  tilewright explain --devices\n",
+    .run = explain_run,
+};

@@ -1,0 +1,443 @@
+/* The plot is on the left, on the right what its lines and points are. Colours come from classes, of
+ * which there is a set for light and one for dark backgrounds: the first eight of Okabe and Ito's,
+ * which colour-blind readers tell apart. Text is drawn over a line of the paper's colour, so that it
+ * can be read where it crosses a line. */
+#include "explain_chart.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WIDTH = 1000, LEFT = 84, TOP = 84, PLOT_WIDTH = 576, PLOT_HEIGHT = 440, LEGEND = 690 };
+enum { BOTTOM = TOP + PLOT_HEIGHT, RIGHT = LEFT + PLOT_WIDTH };
+enum { ROW = 20, KERNEL_ROWS = 56, MEASURED_ROW = 15, LABEL_GAP = 18 };
+
+/* Decades shown: x0 to x1 of intensity, y0 to y1 of speed. */
+struct view {
+    FILE *out;
+    double x0, x1, y0, y1;
+};
+
+static double at_x(const struct view *v, double intensity)
+{
+    return LEFT + (log10(intensity) - v->x0) / (v->x1 - v->x0) * PLOT_WIDTH;
+}
+
+static double at_y(const struct view *v, double speed)
+{
+    return BOTTOM - (log10(speed) - v->y0) / (v->y1 - v->y0) * PLOT_HEIGHT;
+}
+
+/* --- text --- */
+
+/* The length of the UTF-8 character at `text`, or 0 where it is none that XML may hold. */
+static int character_length(const unsigned char *text)
+{
+    if (*text < 0x80)
+        return *text >= 0x20 && *text != 0x7f;
+    int length = *text >= 0xf0 && *text < 0xf5   ? 4
+                 : *text >= 0xe0 && *text < 0xf0 ? 3
+                 : *text >= 0xc2 && *text < 0xe0 ? 2
+                                                 : 0;
+    for (int i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool surrogate = length == 3 && text[0] == 0xed && text[1] >= 0xa0;
+    bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
+    bool beyond = (text[0] == 0xef && text[1] == 0xbf && text[2] >= 0xbe) ||
+                  (text[0] == 0xf4 && text[1] >= 0x90);
+    return surrogate || overlong || beyond ? 0 : length;
+}
+
+static void escaped(FILE *out, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int length = character_length(c);
+        if (length == 0)
+            fputc('?', out);
+        else if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
+            fprintf(out, "&#%d;", *c);
+        else
+            fwrite(c, 1, (size_t)length, out);
+        c += length ? length : 1;
+    }
+}
+
+/* Under a line of the paper's colour; `turned` in degrees. */
+static void text_turned(FILE *out, double x, double y, double turned, const char *class,
+                        const char *text)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        fprintf(out, "<text class=\"%s%s\" x=\"%.1f\" y=\"%.1f\"", class, pass ? "" : " halo", x,
+                y);
+        if (turned != 0)
+            fprintf(out, " transform=\"rotate(%.1f %.1f %.1f)\"", turned, x, y);
+        fputs(pass ? ">" : " aria-hidden=\"true\">", out);
+        escaped(out, text);
+        fputs("</text>\n", out);
+    }
+}
+
+static void text_at(FILE *out, double x, double y, const char *class, const char *text)
+{
+    text_turned(out, x, y, 0, class, text);
+}
+
+static char *with_unit(double value, const char *unit)
+{
+    static const struct {
+        double one;
+        const char *prefix;
+    } scales[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {0, ""}};
+    int i = 0;
+    while (value < scales[i].one * 0.9995)
+        i++;
+    return need_text("%.3g %s%s", value / (scales[i].one > 0 ? scales[i].one : 1), scales[i].prefix,
+                     unit);
+}
+
+/* --- the frame --- */
+
+static void style(FILE *out)
+{
+    static const char *const inks[] = {
+        "#ffffff", "#1b1f24", "#5b6470", "#d5dae1", "#b94b00", "#0069ad", "#007a5a", "#a8518a",
+        "#14181d", "#e8ecf1", "#a3adb9", "#39424d", "#ff9352", "#62b8f5", "#3fd0a4", "#ea9bd0"};
+    fputs(
+        "<style>\ntext { font: 13px system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif }\n"
+        ".title { font-size: 18px; font-weight: 600 }\n.head { font-weight: 600 }\n"
+        ".small { font-size: 12px }\n.middle { text-anchor: middle }\n"
+        ".end { text-anchor: end }\n.grid, .roof, .ceiling, .reach, .join { fill: none }\n"
+        ".roof { stroke-width: 2.5 }\n.ceiling { stroke-width: 2 }\n"
+        ".join { stroke-width: 1; stroke-dasharray: 2 3 }\n.reach { stroke-width: 3 }\n"
+        ".mark { stroke-width: 1.5 }\n.measured { fill: none; stroke-width: 2 }\n"
+        ".halo { stroke-width: 5; stroke-linejoin: round }\n",
+        out);
+    for (int dark = 0; dark < 2; dark++) {
+        const char *const *ink = inks + 8 * dark;
+        fputs(dark ? "@media (prefers-color-scheme: dark) {\n" : "", out);
+        fprintf(out,
+                ".paper { fill: %s }\n.halo { stroke: %s; fill: %s }\ntext { fill: %s }\n"
+                ".small { fill: %s }\n.grid { stroke: %s }\n"
+                ".ceiling, .measured { stroke: %s }\n.join { stroke: %s }\n.mark { stroke: %s }\n",
+                ink[0], ink[0], ink[0], ink[1], ink[2], ink[3], ink[1], ink[2], ink[0]);
+        for (int level = 0; level < CHART_LEVELS; level++)
+            fprintf(out, ".l%d { fill: %s }\n.r%d { stroke: %s }\n", level, ink[4 + level], level,
+                    ink[4 + level]);
+        fprintf(out, ".neutral { fill: %s }\n%s", ink[1], dark ? "}\n" : "");
+    }
+    fputs("</style>\n", out);
+}
+
+static void grid_line(FILE *out, double x0, double y0, double x1, double y1)
+{
+    fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n", x0, y0, x1, y1);
+}
+
+/* Lines at the decades. */
+static void axes(const struct view *v)
+{
+    char number[32];
+    for (int decade = (int)v->x0; decade <= (int)floor(v->x1); decade++) {
+        double x = at_x(v, pow(10, decade));
+        grid_line(v->out, x, TOP, x, BOTTOM);
+        snprintf(number, sizeof number, "%g", pow(10, decade));
+        text_at(v->out, x, BOTTOM + 20, "middle", number);
+    }
+    for (int decade = (int)v->y0; decade <= (int)floor(v->y1); decade++) {
+        double y = at_y(v, pow(10, decade));
+        grid_line(v->out, LEFT, y, RIGHT, y);
+        char *speed = with_unit(pow(10, decade), "");
+        text_at(v->out, LEFT - 8, y + 4, "end", speed);
+        free(speed);
+    }
+    text_at(v->out, LEFT + PLOT_WIDTH / 2.0, BOTTOM + 44, "middle",
+            "intensity, FLOP per byte moved at that level");
+    text_turned(v->out, 22, TOP + PLOT_HEIGHT / 2.0, -90, "middle", "FLOP/s");
+}
+
+/* --- lines --- */
+
+static double highest(const struct chart *c)
+{
+    double speed = 0;
+    for (int i = 0; i < c->ceiling_count; i++)
+        speed = fmax(speed, c->ceilings[i].speed);
+    return speed;
+}
+
+/* From where it enters the plot to the highest ceiling, or to the plot's end. */
+static void draw_roof(const struct view *v, const struct chart *c, int index)
+{
+    const struct chart_roof *r = &c->roofs[index];
+    double x0 = fmax(pow(10, v->x0), pow(10, v->y0) / r->bandwidth);
+    double x1 = fmin(pow(10, v->x1), fmin(highest(c), pow(10, v->y1)) / r->bandwidth);
+    if (!(x1 > x0))
+        return;
+    double px = at_x(v, x0), py = at_y(v, x0 * r->bandwidth);
+    double qx = at_x(v, x1), qy = at_y(v, x1 * r->bandwidth);
+    fprintf(v->out, "<path class=\"roof r%d\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n", index, px, py, qx,
+            qy);
+    double angle = atan2(qy - py, qx - px), length = hypot(qx - px, qy - py);
+    char *rate = with_unit(r->bandwidth, "B/s");
+    char *label = need_text("%s %s", r->name, rate);
+    double start = 14 + 0.06 * length;
+    if (length > start + 9.0 * (double)strlen(label))
+        text_turned(v->out, px + start * cos(angle) + 6 * sin(angle),
+                    py + start * sin(angle) - 6 * cos(angle), angle * 180 / acos(-1.0), "", label);
+    free(label);
+    free(rate);
+}
+
+/* To the right of the steepest roof; its name stands above it, where that is taken, below. */
+static void draw_ceiling(const struct view *v, const struct chart *c, int index)
+{
+    double steepest = 0, speed = c->ceilings[index].speed, y = at_y(v, speed);
+    for (int i = 0; i < c->roof_count; i++)
+        steepest = fmax(steepest, c->roofs[i].bandwidth);
+    double x = steepest > 0 ? fmax(pow(10, v->x0), speed / steepest) : pow(10, v->x0);
+    if (x < pow(10, v->x1))
+        fprintf(v->out, "<path class=\"ceiling\" d=\"M%.1f %.1f L%d %.1f\"/>\n", at_x(v, x), y,
+                RIGHT, y);
+    bool below = false;
+    for (int i = 0; i < c->ceiling_count; i++) {
+        double gap = y - at_y(v, c->ceilings[i].speed);
+        below |= i != index && gap >= 0 && gap < LABEL_GAP && (gap > 0 || i < index);
+    }
+    char *rate = with_unit(speed, "FLOP/s");
+    char *label = need_text("%s %s", c->ceilings[index].name, rate);
+    text_at(v->out, RIGHT - 6, below ? y + 16 : y - 6, "end", label);
+    free(label);
+    free(rate);
+}
+
+/* --- points --- */
+
+/* Shapes around 0, 0, of about the same area. */
+static const char *const shapes[] = {
+    "M-6 0 A6 6 0 1 1 6 0 A6 6 0 1 1 -6 0 Z",
+    "M-5.3 -5.3 H5.3 V5.3 H-5.3 Z",
+    "M0 -7.5 L7.5 0 L0 7.5 L-7.5 0 Z",
+    "M0 -7 L7 5.5 H-7 Z",
+    "M0 7 L7 -5.5 H-7 Z",
+    "M-2.5 -7 H2.5 V-2.5 H7 V2.5 H2.5 V7 H-2.5 V2.5 H-7 V-2.5 H-2.5 Z",
+    "M0 -7 L6.7 -2.2 L4.1 5.7 H-4.1 L-6.7 -2.2 Z",
+    "M-7 0 L-3.5 -6 H3.5 L7 0 L3.5 6 H-3.5 Z",
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static void mark(FILE *out, int kernel, double x, double y, const char *class)
+{
+    fprintf(out, "<path class=\"%s\" transform=\"translate(%.1f %.1f)\" d=\"%s\"", class, x, y,
+            shapes[kernel % SHAPES]);
+}
+
+static double middle_speed(const struct chart_kernel *k)
+{
+    return sqrt(k->low * k->high);
+}
+
+/* One level of a kernel: what the interval reaches, the point, what was measured; what the pointer
+ * shows. */
+static void draw_point(const struct view *v, const struct chart *c, int index, int level)
+{
+    const struct chart_kernel *k = &c->kernels[index];
+    double x = at_x(v, k->intensity[level]);
+    char class[24];
+    snprintf(class, sizeof class, "mark l%d", level);
+    fprintf(v->out, "<path class=\"reach r%d\" d=\"M%.1f %.1f V%.1f\"/>\n", level, x,
+            at_y(v, k->low), at_y(v, k->high));
+    mark(v->out, index, x, at_y(v, middle_speed(k)), class);
+    char *low = with_unit(k->low, "FLOP/s"), *high = with_unit(k->high, "FLOP/s");
+    char *tip = need_text("%s, %s: %.3g FLOP/B, %s to %s", k->name, c->roofs[level].name,
+                          k->intensity[level], low, high);
+    fputs("><title>", v->out);
+    escaped(v->out, tip);
+    fputs("</title></path>\n", v->out);
+    if (k->measured > 0) {
+        mark(v->out, index, x, at_y(v, k->measured), "measured");
+        fputs("/>\n", v->out);
+    }
+    free(tip);
+    free(high);
+    free(low);
+}
+
+static void draw_kernel(const struct view *v, const struct chart *c, int index)
+{
+    const struct chart_kernel *k = &c->kernels[index];
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < c->roof_count; i++)
+        if (k->intensity[i] > 0) {
+            least = fmin(least, k->intensity[i]);
+            most = fmax(most, k->intensity[i]);
+        }
+    if (!k->launches || !(most > 0))
+        return;
+    fprintf(v->out, "<path class=\"join\" d=\"M%.1f %.1f H%.1f\"/>\n", at_x(v, least),
+            at_y(v, middle_speed(k)), at_x(v, most));
+    for (int i = 0; i < c->roof_count; i++)
+        if (k->intensity[i] > 0)
+            draw_point(v, c, index, i);
+}
+
+/* --- what they are --- */
+
+/* At most so many characters, the rest as "…". The caller frees. */
+static char *shortened(const char *text, int most)
+{
+    int shown = 0;
+    const char *end = text;
+    for (; *end && shown < most; end++)
+        shown += ((unsigned char)end[1] & 0xc0) != 0x80;
+    return need_text("%.*s%s", (int)(end - text), text, *end ? "…" : "");
+}
+
+static double legend_kernel(const struct view *v, const struct chart *c, int index, double y)
+{
+    const struct chart_kernel *k = &c->kernels[index];
+    char *name = shortened(k->name, 40), *speed = NULL, *levels = NULL;
+    if (k->launches) {
+        char *low = with_unit(k->low, "FLOP/s"), *high = with_unit(k->high, "FLOP/s");
+        speed = need_text("%s to %s", low, high);
+        free(high);
+        free(low);
+    } else {
+        speed = need_text("cannot launch");
+    }
+    for (int i = 0; i < c->roof_count; i++)
+        if (k->intensity[i] > 0)
+            append_text(&levels, "%s%s %.3g", levels ? ", " : "", c->roofs[i].name,
+                        k->intensity[i]);
+    append_text(&levels, "%s", levels ? " FLOP/B" : "");
+    mark(v->out, index, LEGEND + 14, y - 5, "mark neutral");
+    fputs("/>\n", v->out);
+    text_at(v->out, LEGEND + 32, y, "", name);
+    text_at(v->out, LEGEND + 32, y + 16, "small", speed);
+    text_at(v->out, LEGEND + 32, y + 31, "small", levels);
+    if (k->measured > 0) {
+        char *rate = with_unit(k->measured, "FLOP/s"), *measured = need_text("measured %s", rate);
+        text_at(v->out, LEGEND + 32, y + 46, "small", measured);
+        free(measured);
+        free(rate);
+        y += MEASURED_ROW;
+    }
+    free(levels);
+    free(speed);
+    free(name);
+    return y + KERNEL_ROWS;
+}
+
+static void legend(const struct view *v, const struct chart *c)
+{
+    double y = TOP + 12;
+    text_at(v->out, LEGEND, y, "head", "Roofs");
+    for (int i = 0; i < c->roof_count; i++) {
+        char *rate = with_unit(c->roofs[i].bandwidth, "B/s");
+        char *label = need_text("%s, %s", c->roofs[i].name, rate);
+        y += ROW;
+        fprintf(v->out, "<path class=\"roof r%d\" d=\"M%d %.1f H%d\"/>\n", i, LEGEND, y - 4,
+                LEGEND + 26);
+        text_at(v->out, LEGEND + 32, y, "", label);
+        free(label);
+        free(rate);
+    }
+    y += 1.8 * ROW;
+    text_at(v->out, LEGEND, y, "head", "Kernels, speed as predicted");
+    y += 1.2 * ROW;
+    for (int i = 0; i < c->kernel_count; i++)
+        y = legend_kernel(v, c, i, y);
+}
+
+/* --- all of it --- */
+
+/* From whole decades on, around all points, the highest ceiling and where the roofs reach it. */
+static void choose_view(struct view *v, const struct chart *c)
+{
+    double top = highest(c), x0 = 1, x1 = 10, y0 = top / 100, y1 = top;
+    for (int i = 0; i < c->roof_count; i++)
+        x1 = fmax(x1, top / c->roofs[i].bandwidth * 1.5);
+    for (int k = 0; k < c->kernel_count; k++) {
+        const struct chart_kernel *kernel = &c->kernels[k];
+        if (!kernel->launches)
+            continue;
+        y0 = fmin(y0, kernel->low / 1.5);
+        y1 = fmax(y1, kernel->high);
+        if (kernel->measured > 0)
+            y0 = fmin(y0, kernel->measured / 1.5);
+        for (int i = 0; i < c->roof_count; i++)
+            if (kernel->intensity[i] > 0) {
+                x0 = fmin(x0, kernel->intensity[i] / 1.3);
+                x1 = fmax(x1, kernel->intensity[i] * 1.3);
+            }
+    }
+    v->x0 = floor(log10(x0));
+    v->x1 = log10(x1 * 2);
+    v->y0 = floor(log10(y0));
+    v->y1 = log10(y1 * 2);
+}
+
+static int chart_height(const struct chart *c)
+{
+    int plot = BOTTOM + 64;
+    int beside =
+        TOP + 12 + ROW * (c->roof_count + 4) + (KERNEL_ROWS + MEASURED_ROW) * c->kernel_count;
+    return plot > beside ? plot : beside;
+}
+
+void chart_draw(FILE *out, const struct chart *c)
+{
+    struct view v = {.out = out};
+    int height = chart_height(c);
+    choose_view(&v, c);
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" role=\"img\">\n<title>",
+            WIDTH, height, WIDTH, height);
+    escaped(out, c->title);
+    fputs("</title>\n<desc>", out);
+    escaped(out, c->subtitle);
+    fputs("</desc>\n", out);
+    style(out);
+    fprintf(out, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", WIDTH, height);
+    char *title = shortened(c->title, 90), *subtitle = shortened(c->subtitle, 130);
+    text_at(out, 24, 34, "title", title);
+    text_at(out, 24, 58, "small", subtitle);
+    free(subtitle);
+    free(title);
+    axes(&v);
+    for (int i = 0; i < c->roof_count; i++)
+        draw_roof(&v, c, i);
+    for (int i = 0; i < c->ceiling_count; i++)
+        draw_ceiling(&v, c, i);
+    for (int i = 0; i < c->kernel_count; i++)
+        draw_kernel(&v, c, i);
+    legend(&v, c);
+    fputs("</svg>\n", out);
+}
+
+char *chart_write(const char *path, const struct chart *c)
+{
+    struct stat info;
+    bool replaced = stat(path, &info) != 0 || S_ISREG(info.st_mode); /* else a device: as it is */
+    char *beside =
+        replaced ? need_text("%s.part-%ld", path, (long)getpid()) : need_text("%s", path);
+    FILE *f = fopen(beside, "w");
+    bool ok = f != NULL;
+    if (f) {
+        chart_draw(f, c);
+        ok = !ferror(f);
+        ok = fclose(f) == 0 && ok;
+    }
+    ok = ok && (!replaced || rename(beside, path) == 0);
+    char *why = ok ? NULL : need_text("cannot write `%s`: %s", path, strerror(errno));
+    if (!ok && f && replaced)
+        remove(beside);
+    free(beside);
+    return why;
+}

@@ -1,0 +1,40 @@
+/* A roofline diagram (Williams, Waterman, Patterson 2009) as SVG: speed over intensity, both
+ * logarithmic, a roof for each level of memory, a point for each kernel and level. */
+#ifndef TW_EXPLAIN_CHART_H
+#define TW_EXPLAIN_CHART_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Speeds in FLOP/s, intensities in FLOP/B. Texts are the caller's. */
+struct chart_roof {
+    const char *name; /* "HBM" */
+    double bandwidth; /* B/s */
+};
+struct chart_ceiling {
+    const char *name; /* "f32" */
+    double speed;
+};
+enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
+struct chart_kernel {
+    const char *name;
+    bool launches;                  /* false: it is in the list of names alone */
+    double low, high;               /* predicted speed */
+    double measured;                /* 0: not measured */
+    double intensity[CHART_LEVELS]; /* for each roof; 0: does not use that level */
+};
+struct chart {
+    const char *title, *subtitle;
+    int roof_count;
+    struct chart_roof roofs[CHART_LEVELS];
+    int ceiling_count;
+    struct chart_ceiling ceilings[CHART_CEILINGS];
+    int kernel_count;
+    struct chart_kernel *kernels;
+};
+
+void chart_draw(FILE *out, const struct chart *c);
+/* Writes it whole or not at all. NULL, or why not; the caller frees. */
+char *chart_write(const char *path, const struct chart *c);
+
+#endif

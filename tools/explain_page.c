@@ -1,0 +1,319 @@
+/* The page about one kernel: from what it does to what holds it up. */
+#include "explained.h"
+#include "figures.h"
+#include "table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what it is --- */
+
+/* "32 × 16": axes of 1 at the end are left out. */
+static struct figure axes_text(int64_t x, int64_t y, int64_t z)
+{
+    struct figure f;
+    if (z > 1)
+        snprintf(f.text, sizeof f.text, "%lld × %lld × %lld", (long long)x, (long long)y,
+                 (long long)z);
+    else if (y > 1)
+        snprintf(f.text, sizeof f.text, "%lld × %lld", (long long)x, (long long)y);
+    else
+        snprintf(f.text, sizeof f.text, "%lld", (long long)x);
+    return f;
+}
+
+static void head(const struct explain *x, const struct explain_row *r)
+{
+    const tw_gpu *g = &x->gpu;
+    printf("%s, %s\n", tw_kernel_name(r->kernel), r->program.path);
+    if (r->choice)
+        printf("  %s%s%s\n", r->choice, r->arrays ? "; " : "", r->arrays ? r->arrays : "");
+    if (r->assumed)
+        printf("  (%s: not set, so taken to be that)\n", r->assumed);
+    printf("  %s: %d multiprocessors at %s, %s, %s\n", g->name, g->multiprocessors,
+           figure_unit(g->clock, "Hz").text, figure_unit(g->memory_bandwidth, "B/s").text,
+           g->target);
+}
+
+static void work(const tw_explanation *e)
+{
+    printf("\nWork\n");
+    if (e->flops > 0)
+        printf("  %s", figure_unit(e->flops, "FLOP").text);
+    if (e->flops > 0 && e->flops_executed > 1.005 * e->flops)
+        printf(" that count, %s executed", figure_unit(e->flops_executed, "FLOP").text);
+    if (e->blocks > 0)
+        printf("%s%s blocks (%lld) of %s threads (%d)\n", e->flops > 0 ? "; " : "  ",
+               axes_text(e->grid[0], e->grid[1], e->grid[2]).text, (long long)e->blocks,
+               axes_text(e->block[0], e->block[1], e->block[2]).text, e->threads);
+    else
+        printf("%sblocks of %s threads (%d)\n", e->flops > 0 ? "; " : "  ",
+               axes_text(e->block[0], e->block[1], e->block[2]).text, e->threads);
+}
+
+/* --- bytes --- */
+
+/* "0.25", "-" where nothing is moved. */
+static struct figure intensity_text(double v)
+{
+    if (v > 0)
+        return figure_plain(v);
+    return (struct figure){"-"};
+}
+
+static struct figure bytes_text(double v)
+{
+    if (v > 0)
+        return figure_unit(v, "B");
+    return (struct figure){"-"};
+}
+
+/* Where each of the counts would lead if HBM moved it: what a roofline of memory alone says. */
+static void counted(const struct explain *x, const struct explain_row *r)
+{
+    const tw_explanation *e = &r->e;
+    const tw_traffic *t = &e->traffic[TW_AT_L2], *m = &e->traffic[TW_AT_HBM];
+    const struct {
+        const char *way;
+        double loads, stores, all;
+    } ways[] = {
+        {"by thread: each thread's own elements", t->read_by_thread, t->written_by_thread, 0},
+        {"by warp: sectors of 32 bytes", t->read_by_element, t->written_by_element, 0},
+        {"by warp, vectors at once", t->read_by_request, t->written_by_request, 0},
+        {"from L2, behind L1", t->read.middle, t->written.middle, 0},
+        {"from memory, behind L2", m->read.middle, m->written.middle, 0},
+        {"compulsory: each array once", 0, 0, m->compulsory},
+    };
+    double bandwidth = x->gpu.memory_bandwidth, peak = explain_peak(r);
+    printf("\nGlobal memory, counted in six ways\n");
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct cells c = {0};
+        double all = ways[i].all > 0 ? ways[i].all : ways[i].loads + ways[i].stores;
+        double reached = all > 0 ? e->flops / all * bandwidth : 0;
+        bool bound = peak > 0 && reached < peak;
+        char roof[280] = "-";
+        if (reached > 0 && bound)
+            snprintf(roof, sizeof roof, "%s, %s of peak", figure_unit(reached, "FLOP/s").text,
+                     figure_percent(reached / peak).text);
+        else if (reached > 0 && peak > 0)
+            snprintf(roof, sizeof roof, "peak");
+        cells_add(&c, "", 40, true, ways[i].way);
+        cells_add(&c, "loads", 8, false, bytes_text(ways[i].loads).text);
+        cells_add(&c, "stores", 8, false, bytes_text(ways[i].stores).text);
+        cells_add(&c, "FLOP/B", 7, false, intensity_text(all > 0 ? e->flops / all : 0).text);
+        cells_add(&c, "if memory moved it", 28, true, roof);
+        if (i == 0)
+            cells_header(stdout, &c);
+        cells_row(stdout, &c);
+    }
+}
+
+static void levels(const tw_explanation *e)
+{
+    printf("\nBytes at each level\n");
+    for (int i = 0; i < TW_TRAFFIC_COUNT; i++) {
+        const tw_traffic *t = &e->traffic[i];
+        struct cells c = {0};
+        bool asked = i != TW_AT_HBM; /* of memory nobody but L2 asks */
+        cells_add(&c, "", 10, true, t->name);
+        cells_add(&c, "by thread", 9, false, bytes_text(asked ? t->by_thread : 0).text);
+        cells_add(&c, "FLOP/B", 7, false, intensity_text(asked ? t->intensity_by_thread : 0).text);
+        cells_add(&c, "by request", 10, false, bytes_text(asked ? t->by_request : 0).text);
+        cells_add(&c, "FLOP/B", 7, false, intensity_text(asked ? t->intensity_by_request : 0).text);
+        cells_add(&c, "moved", 26, false,
+                  t->moved.middle > 0 ? figure_range(t->moved, "B").text : "-");
+        cells_add(&c, "FLOP/B", 7, false, intensity_text(t->intensity).text);
+        if (i == 0)
+            cells_header(stdout, &c);
+        cells_row(stdout, &c);
+    }
+    if (e->l1_hit_rate > 0 || e->l2_hit_rate > 0)
+        printf("  L1 has %s of the sectors that loads ask for, L2 %s of what is left\n",
+               figure_percent(e->l1_hit_rate).text, figure_percent(e->l2_hit_rate).text);
+}
+
+/* --- roofs --- */
+
+static void roofs(const tw_explanation *e)
+{
+    printf("\nRoofs: how long each part takes at least\n");
+    for (int i = 0; i < e->roof_count; i++) {
+        const tw_roof *r = &e->roofs[i];
+        struct cells c = {0};
+        char rate[140];
+        snprintf(rate, sizeof rate, "%s/s", figure_unit(r->rate, "").text);
+        cells_add(&c, "", 1, true, strcmp(r->name, e->bound) == 0 ? "*" : " ");
+        cells_add(&c, "part", 11, true, r->name);
+        cells_add(&c, "work", 8, false, figure_unit(r->work.middle, "").text);
+        cells_add(&c, "of", 17, true, r->unit);
+        cells_add(&c, "rate", 8, false, rate);
+        cells_add(&c, "time", 24, false, figure_range_seconds(r->seconds).text);
+        cells_add(&c, "allows", 13, false,
+                  r->flops > 0 ? figure_unit(r->flops, "FLOP/s").text : "-");
+        cells_add(&c, "works", 6, false, figure_percent(r->share).text);
+        if (i == 0)
+            cells_header(stdout, &c);
+        cells_row(stdout, &c);
+    }
+    printf("  * binds: %s\n", e->bound_title);
+}
+
+/* --- accesses by line --- */
+
+/* "32-way conflict (8-way as vectors)": of vectors that have one the text's own accesses are said
+ * first. */
+static struct figure conflict_text(const tw_explained_access *a)
+{
+    struct figure f;
+    if (a->ways < 1.005)
+        return (struct figure){"no conflict"};
+    double ways = a->ways_by_element > a->ways ? a->ways_by_element : a->ways;
+    snprintf(f.text, sizeof f.text, "%.32s-way conflict", figure_unit(ways, "").text);
+    size_t length = strlen(f.text);
+    if (ways > 1.005 * a->ways)
+        snprintf(f.text + length, sizeof f.text - length, " (%.32s-way as vectors)",
+                 figure_unit(a->ways, "").text);
+    return f;
+}
+
+static struct figure sectors_text(const tw_explained_access *a)
+{
+    struct figure f;
+    double each = a->requests > 0 ? a->units / a->requests : 0;
+    snprintf(f.text, sizeof f.text, "%.32s sector%s a warp", figure_unit(each, "").text,
+             each == 1 ? "" : "s");
+    return f;
+}
+
+static struct figure cost_text(const tw_explained_access *a)
+{
+    return a->shared ? conflict_text(a) : sectors_text(a);
+}
+
+static void access_row(const struct explain_row *r, const tw_explained_access *a, int width,
+                       bool first)
+{
+    struct cells c = {0};
+    char number[16], kind[64], text[CELL_BYTES];
+    char *line = explain_source_line(r, a->line);
+    snprintf(number, sizeof number, "%d", a->line);
+    snprintf(kind, sizeof kind, "%s %s", a->shared ? "shared" : "global",
+             a->store ? "store" : "load");
+    snprintf(text, sizeof text, "%s", line ? line : "");
+    cells_add(&c, "line", 4, false, number);
+    cells_add(&c, "access", 12, true, kind);
+    cells_add(&c, "bytes", 5, false, figure_unit(a->bytes, "").text);
+    cells_add(&c, "requests", 8, false, figure_unit(a->requests, "").text);
+    cells_add(&c, "costs", width, true, cost_text(a).text);
+    cells_add(&c, "text", 4, true, text);
+    if (first)
+        cells_header(stdout, &c);
+    cells_row(stdout, &c);
+    free(line);
+}
+
+static void accesses(const struct explain_row *r)
+{
+    const tw_explanation *e = &r->e;
+    double lost = e->shared_wavefronts - e->shared_wavefronts_ideal;
+    if (!e->access_count)
+        return;
+    printf("\nAccesses by line; ");
+    if (e->shared_wavefronts > 0 && lost > 0.005 * e->shared_wavefronts)
+        printf("bank conflicts: %s of %s wavefronts of shared memory are lost to them\n",
+               figure_unit(lost, "").text, figure_unit(e->shared_wavefronts, "").text);
+    else
+        printf("bank conflicts: none\n");
+    int width = 0;
+    for (int i = 0; i < e->access_count; i++) {
+        int length = (int)strlen(cost_text(&e->accesses[i]).text);
+        width = length > width ? length : width;
+    }
+    for (int i = 0; i < e->access_count; i++)
+        access_row(r, &e->accesses[i], width, i == 0);
+}
+
+/* --- limits --- */
+
+static void limits(const struct explain *x, const tw_explanation *e)
+{
+    const tw_gpu *g = &x->gpu;
+    printf("\nLimits\n  a block: %d threads of %d, %s of %s of shared memory\n", e->threads,
+           g->threads_of_block, figure_kib((double)e->shared_bytes).text,
+           figure_kib(g->shared_of_block).text);
+    if (!e->launches)
+        return;
+    printf("  a multiprocessor: %d block%s, %d warps of %d (occupancy %s), limited by %s\n",
+           e->resident_blocks, e->resident_blocks == 1 ? "" : "s", e->resident_warps, g->warps,
+           figure_percent(e->occupancy).text, e->limiter);
+    printf("    blocks by registers %d (%d a thread, %s), by shared memory %d, by threads %d, at "
+           "most %d\n",
+           e->blocks_by_registers, e->registers, e->registers_known ? "as given" : "estimated",
+           e->blocks_by_shared, e->blocks_by_threads, e->blocks_by_limit);
+    printf("  the grid: %lld block%s, %s wave%s of %lld; %s of the places in them have a block\n",
+           (long long)e->blocks, e->blocks == 1 ? "" : "s", figure_plain(e->waves).text,
+           e->waves == 1 ? "" : "s", (long long)e->resident_blocks * g->multiprocessors,
+           figure_percent(e->wave_efficiency).text);
+}
+
+/* --- the end of it --- */
+
+static void predicted(const struct explain *x, const struct explain_row *r)
+{
+    const tw_explanation *e = &r->e;
+    double peak = explain_peak(r);
+    printf("\nPredicted  %s", figure_range_seconds(e->seconds).text);
+    if (e->flops > 0)
+        printf(": %s", figure_range(explain_speed(e), "FLOP/s").text);
+    if (e->flops > 0 && peak > 0)
+        printf(", %s of the peak, %s", figure_percent(e->flops_per_second / peak).text,
+               figure_unit(peak, "FLOP/s").text);
+    putchar('\n');
+    if (r->measured > 0) {
+        printf("Measured   %s", figure_seconds(r->measured).text);
+        if (e->flops > 0)
+            printf(": %s", figure_unit(e->flops / r->measured, "FLOP/s").text);
+        printf(", %s of what is predicted%s%s\n",
+               figure_percent(r->measured / e->seconds.middle).text, x->measured_on ? ", on " : "",
+               x->measured_on ? x->measured_on : "");
+    } else if (x->not_measured) {
+        printf("Measured   not: %s\n", x->not_measured);
+    }
+}
+
+static void words(const tw_explanation *e)
+{
+    if (e->verdict)
+        printf("Verdict    %s\n", e->verdict);
+    if (e->advice && *e->advice)
+        printf("To change  %s\n", e->advice);
+    for (int i = 0; i < e->note_count; i++)
+        printf("%s%s\n", i ? "           " : "Notes      ", e->notes[i]);
+    printf("Counted    by simulation of %lld of %lld blocks, %s warp instructions\n",
+           (long long)e->sampled_blocks, (long long)e->blocks,
+           figure_unit((double)e->sampled_instructions, "").text);
+}
+
+void explain_page(const struct explain *x, const struct explain_row *r)
+{
+    const tw_explanation *e = &r->e;
+    head(x, r);
+    work(e);
+    if (e->traffic[TW_AT_L2].by_thread > 0) {
+        counted(x, r);
+        levels(e);
+    }
+    if (e->launches)
+        roofs(e);
+    accesses(r);
+    limits(x, e);
+    if (!e->launches) {
+        printf("\nVerdict    %s\n", e->why_not);
+        if (e->advice && *e->advice)
+            printf("To change  %s\n", e->advice);
+        return;
+    }
+    predicted(x, r);
+    words(e);
+}

@@ -1,0 +1,534 @@
+/* Which kernels `explain` is asked for: words, --compare and --sweep, and each of them explained. */
+#include "explained.h"
+#include "ptx_file.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { USUAL_EXTENT = 1024 }; /* of axes that nobody sets */
+enum { MOST_ROWS = 256, MOST_VALUES = 64 };
+
+/* --sweep NAME=16,32,64 */
+struct sweep {
+    char name[64];
+    char values[MOST_VALUES][64];
+    int count;
+};
+
+/* --- which file --- */
+
+static const char *const shipped[] = {"kernels/sgemm", "kernels/matmul", "kernels/fused",
+                                      "kernels/single_block"};
+enum { FOLDERS = sizeof shipped / sizeof *shipped };
+
+/* "naive" or "naive:sgemm_naive", where no file is called so: among the kernels that ship. NULL:
+ * there is none. The caller frees. */
+static char *shipped_path(const char *word)
+{
+    int length = (int)strcspn(word, ":");
+    for (int i = 0; i < FOLDERS; i++) {
+        char *inside = need_text("%s/%.*s.tile", shipped[i], length, word);
+        char *path = source_path(inside);
+        free(inside);
+        if (access(path, R_OK) == 0) {
+            char *whole = need_text("%s%s", path, word + length);
+            free(path);
+            return whole;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+/* The names of the kernels that ship, NULL at the end. */
+static char **shipped_names(void)
+{
+    char **names = need_memory(sizeof *names);
+    size_t count = 0;
+    for (int i = 0; i < FOLDERS; i++) {
+        char *pattern = need_text("%s/x.tile", shipped[i]), *path = source_path(pattern);
+        path[strlen(path) - strlen("/x.tile")] = '\0';
+        DIR *folder = opendir(path);
+        for (struct dirent *d; folder && (d = readdir(folder));) {
+            const char *dot = strrchr(d->d_name, '.');
+            if (!dot || strcmp(dot, ".tile") != 0)
+                continue;
+            names = need_more_memory(names, (count + 2) * sizeof *names);
+            names[count++] = need_text("%.*s", (int)(dot - d->d_name), d->d_name);
+            names[count] = NULL;
+        }
+        if (folder)
+            closedir(folder);
+        free(path);
+        free(pattern);
+    }
+    return names;
+}
+
+static bool is_bare_name(const char *word)
+{
+    return *word && !word[strcspn(word, "/.")] && access(word, F_OK) != 0;
+}
+
+/* NULL after a message. */
+static char *path_of(struct explain *x, const char *word)
+{
+    if (!is_bare_name(word))
+        return need_text("%s", word);
+    char *path = shipped_path(word);
+    if (path)
+        return path;
+    char **names = shipped_names();
+    char *hint = name_hint(word, (const char *const *)names);
+    usage_error(&x->complaints, x->command,
+                "%s: there is no such file, and no kernel of that "
+                "name in kernels/sgemm or its neighbours%s",
+                word, hint);
+    free(hint);
+    for (char **name = names; *name; name++)
+        free(*name);
+    free(names);
+    return NULL;
+}
+
+/* All words and the names of --compare; NULL after a message. */
+static char **words_asked(struct explain *x, int *count)
+{
+    char **words = need_memory(sizeof *words);
+    *count = 0;
+    for (int i = 0; i < x->given->word_count; i++) {
+        words = need_more_memory(words, (size_t)(*count + 1) * sizeof *words);
+        words[(*count)++] = need_text("%s", x->given->words[i]);
+    }
+    for (const struct option_use *u = NULL; (u = options_next(x->given, "compare", u));)
+        for (const char *at = u->values[0]; *at;) {
+            int length = (int)strcspn(at, ",");
+            if (length) {
+                words = need_more_memory(words, (size_t)(*count + 1) * sizeof *words);
+                words[(*count)++] = need_text("%.*s", length, at);
+            }
+            at += length + (at[length] == ',');
+        }
+    return words;
+}
+
+/* --- sweeps --- */
+
+static int read_sweep(struct explain *x, const char *text, struct sweep *s)
+{
+    size_t name = strcspn(text, "=");
+    *s = (struct sweep){0};
+    bool good = name && name < sizeof s->name && text[name] == '=' && text[name + 1];
+    if (good)
+        memcpy(s->name, text, name);
+    for (const char *at = text + name + 1; good && *at;) {
+        size_t length = strcspn(at, ",");
+        good = length && length < sizeof s->values[0] && s->count < MOST_VALUES;
+        if (good)
+            memcpy(s->values[s->count++], at, length);
+        at += length + (at[length] == ',');
+    }
+    return good ? STATUS_OK
+                : usage_error(&x->complaints, x->command,
+                              "--sweep %s: expected NAME=VALUE,VALUE…, at most %d values, e.g. "
+                              "T=16,32,64",
+                              text, MOST_VALUES);
+}
+
+static int read_sweeps(struct explain *x, struct sweep *sweeps, int *count)
+{
+    *count = 0;
+    for (const struct option_use *u = NULL; (u = options_next(x->given, "sweep", u));) {
+        if (*count == MOST_SWEEPS)
+            return usage_error(&x->complaints, x->command, "--sweep: at most %d at a time",
+                               MOST_SWEEPS);
+        int status = read_sweep(x, u->values[0], &sweeps[(*count)++]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static const char *const settings[] = {"tune", "set", "type"};
+
+/* "tune", "set" or "type", what the kernel has the name as; NULL: it has none. */
+static const char *option_of(tw_kernel *k, const char *name)
+{
+    for (int i = 0; i < 3; i++)
+        if (setting_named(k, settings[i], name))
+            return settings[i];
+    return NULL;
+}
+
+/* --- sizes that nobody gives --- */
+
+static bool is_extent(tw_kernel *k, const char *name)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        for (int axis = 0; p.is_pointer && axis < p.rank; axis++)
+            if (strcmp(p.dims[axis], name) == 0)
+                return true;
+    return false;
+}
+
+static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
+{
+    tw_param p;
+    tw_scalar v;
+    free(r->assumed);
+    r->assumed = NULL;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
+        if (p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK || !is_extent(k, p.name))
+            continue;
+        append_text(&r->assumed, "%s%s=%d", r->assumed ? "," : "", p.name, USUAL_EXTENT);
+        tw_launch_set(l, p.name, (tw_scalar){.i = USUAL_EXTENT});
+    }
+}
+
+/* --- a launch --- */
+
+/* What the combination has of the kernel's own names. */
+static int apply_sweeps(struct explain *x, struct explain_row *r, tw_launch *l, tw_kernel *k)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < r->swept_count && status == STATUS_OK; i++) {
+        const char *option = option_of(k, r->swept[i].name);
+        if (option)
+            status = apply_assignment(l, k, &r->program, x->given, option, &r->swept[i]);
+    }
+    return status;
+}
+
+int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_launch **out)
+{
+    tw_status s = tw_launch_new(k, out);
+    if (s != TW_OK) {
+        complain_library(&x->complaints, x->ctx, s);
+        return STATUS_FAILED;
+    }
+    int status = apply_settings(*out, k, &r->program, x->given, true);
+    if (status == STATUS_OK)
+        status = apply_sweeps(x, r, *out, k);
+    if (status != STATUS_OK)
+        return status;
+    assume_extents(r, *out, k);
+    char *missing = missing_scalars(*out, k);
+    if (missing)
+        status =
+            usage_error(&x->complaints, x->command, "%s: say --set %s", tw_kernel_name(k), missing);
+    free(missing);
+    return status;
+}
+
+/* --- a row --- */
+
+static void add_choice(struct explain_row *r, const char *name, const char *between)
+{
+    tw_scalar v;
+    char text[40];
+    if (tw_launch_value(r->launch, name, &v) != TW_OK)
+        return;
+    format_scalar(text, sizeof text, v);
+    append_text(&r->choice, "%s%s=%s", r->choice ? between : "", name, text);
+}
+
+static void describe(struct explain_row *r)
+{
+    tw_param p;
+    tw_tune t;
+    char type[96];
+    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++)
+        if (!p.is_pointer)
+            add_choice(r, p.name, " ");
+    for (int i = 0; tw_kernel_tune(r->kernel, i, &t) == TW_OK; i++)
+        add_choice(r, t.name, i ? " " : ", ");
+    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
+        tw_array a;
+        if (!p.is_pointer || tw_launch_shape(r->launch, p.name, &a) != TW_OK)
+            continue;
+        format_array_type(type, sizeof type, &a);
+        append_text(&r->arrays, "%s%s %s", r->arrays ? ", " : "", p.name, type);
+    }
+    r->source = read_whole_file(r->program.path, NULL);
+}
+
+/* The file's own name, or where it has several kernels the kernel's, and what is swept. */
+static void name_row(struct explain_row *r)
+{
+    const char *slash = strrchr(r->program.path, '/'), *file = slash ? slash + 1 : r->program.path;
+    if (tw_module_kernel_count(r->program.module) > 1)
+        r->name = need_text("%s", tw_kernel_name(r->kernel));
+    else
+        r->name = need_text("%.*s", (int)strcspn(file, "."), file);
+    for (int i = 0; i < r->swept_count; i++)
+        if (option_of(r->kernel, r->swept[i].name))
+            append_text(&r->name, " %s=%s", r->swept[i].name, r->swept[i].value);
+}
+
+static int open_row(struct explain *x, const char *word, struct explain_row *r)
+{
+    if (is_ptx_file(word))
+        return usage_error(
+            &x->complaints, x->command,
+            "%s: explain takes tile kernels; `tilewright run --counters` counts what "
+            "PTX and CUDA C do",
+            word);
+    char *path = path_of(x, word);
+    if (!path)
+        return STATUS_USAGE;
+    int status = program_open_in(&r->program, path, x->ctx, &x->complaints);
+    free(path);
+    if (status != STATUS_OK)
+        return status;
+    tw_kernel *k = program_kernel(&r->program, x->command);
+    if (!k)
+        return STATUS_USAGE;
+    tw_status s = tw_kernel_for_target(k, x->gpu.target, &r->kernel);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(&x->complaints, x->ctx, s);
+    return STATUS_USAGE;
+}
+
+static int explain_row(struct explain *x, struct explain_row *r)
+{
+    int64_t registers = 0;
+    int status = explain_launch(x, r, r->kernel, &r->launch);
+    if (status != STATUS_OK)
+        return status;
+    if (!options_integer(x->given, "registers", 16, 255, &registers))
+        return STATUS_USAGE;
+    tw_explain_options options = {.gpu = x->gpu.name, .registers = (int)registers};
+    tw_status s = tw_launch_explain(r->launch, &options, &r->e);
+    if (s != TW_OK) {
+        complain_library(&x->complaints, x->ctx, s);
+        return s == TW_FAULT || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+    }
+    describe(r);
+    name_row(r);
+    return STATUS_OK;
+}
+
+/* --- all of them --- */
+
+static struct explain_row *add_row(struct explain *x)
+{
+    x->rows = need_more_memory(x->rows, (size_t)(x->row_count + 1) * sizeof *x->rows);
+    struct explain_row *r = &x->rows[x->row_count++];
+    memset(r, 0, sizeof *r);
+    return r;
+}
+
+/* The combination of that number, the last sweep's values next to each other. */
+static void choose(struct explain_row *r, const struct sweep *sweeps, int count, int number)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        struct assignment *a = &r->swept[i];
+        memcpy(a->name, sweeps[i].name, sizeof a->name);
+        memcpy(a->value, sweeps[i].values[number % sweeps[i].count], sizeof a->value);
+        number /= sweeps[i].count;
+    }
+    r->swept_count = count;
+}
+
+/* The sweeps of which the kernel has the name. */
+static int sweeps_of(tw_kernel *k, const struct sweep *all, int count, struct sweep *own)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (option_of(k, all[i].name))
+            own[n++] = all[i];
+    return n;
+}
+
+static int add_rows_of(struct explain *x, const char *word, const struct sweep *sweeps, int count)
+{
+    struct sweep *own = need_memory(MOST_SWEEPS * sizeof *own);
+    int combinations = 1, own_count = 0, status = STATUS_OK;
+    for (int i = 0; i < combinations && status == STATUS_OK; i++) {
+        if (x->row_count == MOST_ROWS) {
+            status =
+                usage_error(&x->complaints, x->command, "at most %d rows at a time", MOST_ROWS);
+            break;
+        }
+        struct explain_row *r = add_row(x);
+        status = open_row(x, word, r);
+        if (status == STATUS_OK && i == 0) {
+            own_count = sweeps_of(r->kernel, sweeps, count, own);
+            for (int s = 0; s < own_count; s++)
+                combinations *= own[s].count;
+        }
+        if (status == STATUS_OK)
+            choose(r, own, own_count, i);
+    }
+    free(own);
+    return status;
+}
+
+/* Whether each name swept is one of some kernel. */
+static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count)
+{
+    for (int i = 0; i < count; i++) {
+        bool found = false;
+        for (int k = 0; k < x->row_count && !found; k++)
+            found = option_of(x->rows[k].kernel, sweeps[i].name) != NULL;
+        if (found)
+            continue;
+        const char *names[128] = {0}, *name;
+        int n = 0;
+        for (int k = 0; k < x->row_count; k++)
+            for (int o = 0; o < 3; o++)
+                for (int j = 0; n < 127 && (name = setting_at(x->rows[k].kernel, settings[o], j));
+                     j++)
+                    names[n++] = name;
+        char *hint = name_hint(sweeps[i].name, names);
+        usage_error(&x->complaints, x->command,
+                    "--sweep %s: there is no tuned value, size or type of that name%s",
+                    sweeps[i].name, hint);
+        free(hint);
+        return STATUS_USAGE;
+    }
+    return STATUS_OK;
+}
+
+static int known_settings(struct explain *x)
+{
+    struct known_kernel *list = need_memory((size_t)x->row_count * sizeof *list);
+    for (int i = 0; i < x->row_count; i++)
+        list[i] = (struct known_kernel){&x->rows[i].program, x->rows[i].kernel};
+    int status = settings_known(list, x->row_count, x->given);
+    free(list);
+    return status;
+}
+
+static int open_rows(struct explain *x, char *const *words, int word_count)
+{
+    struct sweep *sweeps = need_memory(MOST_SWEEPS * sizeof *sweeps);
+    int count, status = read_sweeps(x, sweeps, &count);
+    for (int i = 0; i < word_count && status == STATUS_OK; i++)
+        status = add_rows_of(x, words[i], sweeps, count);
+    if (status == STATUS_OK)
+        status = sweeps_known(x, sweeps, count);
+    if (status == STATUS_OK)
+        status = known_settings(x);
+    free(sweeps);
+    return status;
+}
+
+int explain_find_rows(struct explain *x)
+{
+    int count;
+    char **words = words_asked(x, &count);
+    int status = open_rows(x, words, count);
+    for (int i = 0; i < count; i++)
+        free(words[i]);
+    free(words);
+    for (int i = 0; i < x->row_count && status == STATUS_OK; i++)
+        status = explain_row(x, &x->rows[i]);
+    return status;
+}
+
+void explain_free_rows(struct explain *x)
+{
+    for (int i = 0; i < x->row_count; i++) {
+        struct explain_row *r = &x->rows[i];
+        program_close(&r->program);
+        free(r->name);
+        free(r->choice);
+        free(r->arrays);
+        free(r->assumed);
+        free(r->source);
+    }
+    free(x->rows);
+}
+
+/* --- what follows from an explanation --- */
+
+const tw_roof *explain_roof(const tw_explanation *e, const char *name)
+{
+    for (int i = 0; i < e->roof_count; i++)
+        if (strcmp(e->roofs[i].name, name) == 0)
+            return &e->roofs[i];
+    return NULL;
+}
+
+/* The type of what goes into products: of the first array that is read. */
+static tw_dtype factor_type(const struct explain_row *r)
+{
+    tw_param p;
+    tw_array a;
+    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++)
+        if (p.is_pointer && p.is_const && tw_launch_shape(r->launch, p.name, &a) == TW_OK)
+            return a.dtype;
+    return TW_DTYPE_NONE;
+}
+
+static double tensor_peak(const tw_gpu *g, tw_dtype t)
+{
+    switch (t) {
+    case TW_F64: return 2 * g->f64;
+    case TW_F32:
+    case TW_TF32: return g->tensor_tf32;
+    case TW_E4M3:
+    case TW_E5M2: return g->tensor_fp8;
+    case TW_I8:
+    case TW_U8: return g->tensor_i8;
+    default: return g->tensor_f16;
+    }
+}
+
+const char *explain_units(const struct explain_row *r, double *peak)
+{
+    static const char *const parts[] = {"fma", "f64", "tensor"};
+    const tw_roof *slowest = NULL;
+    const tw_gpu *g = &r->e.gpu;
+    for (int i = 0; i < 3; i++) {
+        const tw_roof *roof = explain_roof(&r->e, parts[i]);
+        if (roof && (!slowest || roof->seconds.middle > slowest->seconds.middle))
+            slowest = roof;
+    }
+    const char *name = slowest ? slowest->name : NULL;
+    *peak = !name                      ? 0
+            : strcmp(name, "fma") == 0 ? g->f32
+            : strcmp(name, "f64") == 0 ? g->f64
+                                       : tensor_peak(g, factor_type(r));
+    return name && strcmp(name, "fma") == 0 ? "f32" : name;
+}
+
+double explain_peak(const struct explain_row *r)
+{
+    double peak;
+    explain_units(r, &peak);
+    return peak;
+}
+
+tw_range explain_speed(const tw_explanation *e)
+{
+    if (!(e->seconds.low > 0))
+        return (tw_range){0};
+    return (tw_range){e->flops / e->seconds.high, e->flops / e->seconds.middle,
+                      e->flops / e->seconds.low};
+}
+
+char *explain_source_line(const struct explain_row *r, int line)
+{
+    const char *at = r->source;
+    for (; at && line > 1; line--) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at)
+        return NULL;
+    at += strspn(at, " \t");
+    size_t length = strcspn(at, "\r\n");
+    for (size_t i = 1; i < length; i++)
+        if (at[i] == '/' && at[i - 1] == '/')
+            length = i - 1;
+    while (length && (at[length - 1] == ' ' || at[length - 1] == '\t'))
+        length--;
+    return need_text("%.*s", (int)length, at);
+}

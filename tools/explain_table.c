@@ -1,0 +1,126 @@
+/* Several kernels side by side, a row each: the tables of lessons. Changes are against the first
+ * row that can be launched. */
+#include "explained.h"
+#include "figures.h"
+#include "table.h"
+
+#include <string.h>
+
+static const struct explain_row *first_of(const struct explain *x)
+{
+    for (int i = 0; i < x->row_count; i++)
+        if (x->rows[i].e.launches)
+            return &x->rows[i];
+    return NULL;
+}
+
+static double loads_of(const struct explain_row *r)
+{
+    return r->e.traffic[TW_AT_L2].read_by_thread;
+}
+
+static struct figure change(double now, double then)
+{
+    if (now > 0 && then > 0)
+        return figure_change(now / then - 1);
+    return (struct figure){""};
+}
+
+static struct figure or_dash(bool known, struct figure f)
+{
+    return known ? f : (struct figure){"-"};
+}
+
+static int name_width(const struct explain *x)
+{
+    int width = 6;
+    for (int i = 0; i < x->row_count; i++)
+        if ((int)strlen(x->rows[i].name) > width)
+            width = (int)strlen(x->rows[i].name);
+    return width;
+}
+
+static void add_speed(struct cells *c, const struct explain *x, const struct explain_row *r,
+                      const struct explain_row *first)
+{
+    bool runs = r->e.launches && r->e.flops > 0, later = r != first;
+    tw_range speed = explain_speed(&r->e);
+    char ends[48] = "-", measured[48];
+    if (runs)
+        snprintf(ends, sizeof ends, "%.0f to %.0f", speed.low / 1e9, speed.high / 1e9);
+    cells_add_number(c, "GFLOP/s", 7, 0, runs ? speed.middle / 1e9 : 0);
+    cells_add(c, "from … to", 14, false, ends);
+    cells_add(c, "speed", 8, false,
+              runs && later ? change(first->e.seconds.middle, r->e.seconds.middle).text : "");
+    if (!x->measures)
+        return;
+    snprintf(measured, sizeof measured, r->measured > 0 ? "%.0f" : "-",
+             r->measured > 0 ? r->e.flops / r->measured / 1e9 : 0);
+    cells_add(c, "measured", 8, false, measured);
+}
+
+static void add_traffic(struct cells *c, const struct explain_row *r,
+                        const struct explain_row *first)
+{
+    const tw_explanation *e = &r->e;
+    const tw_traffic *l2 = &e->traffic[TW_AT_L2], *hbm = &e->traffic[TW_AT_HBM];
+    double loads = loads_of(r);
+    bool counted = loads > 0;
+    cells_add(c, "loads", 7, false, or_dash(counted, figure_unit(loads, "B")).text);
+    cells_add(c, "traffic", 7, false,
+              r != first && first ? change(loads, loads_of(first)).text : "");
+    cells_add(
+        c, "FLOP/B", 6, false,
+        or_dash(counted && e->flops > 0, figure_plain(e->flops / (counted ? loads : 1))).text);
+    cells_add(c, "L2", 7, false,
+              or_dash(l2->moved.middle > 0, figure_unit(l2->moved.middle, "B")).text);
+    cells_add(c, "memory", 7, false,
+              or_dash(hbm->moved.middle > 0, figure_unit(hbm->moved.middle, "B")).text);
+}
+
+static void add_row(const struct explain *x, const struct explain_row *r,
+                    const struct explain_row *first, int width, bool with_header)
+{
+    struct cells c = {0};
+    char threads[16];
+    snprintf(threads, sizeof threads, "%d", r->e.threads);
+    cells_add(&c, "kernel", width, true, r->name);
+    add_speed(&c, x, r, first);
+    add_traffic(&c, r, first);
+    cells_add(&c, "shared", 7, false, figure_kib((double)r->e.shared_bytes).text);
+    cells_add(&c, "threads", 7, false, threads);
+    cells_add(&c, "bound", 5, true, r->e.launches ? r->e.bound : r->e.why_not);
+    if (with_header)
+        cells_header(stdout, &c);
+    cells_row(stdout, &c);
+}
+
+static bool same_sizes(const struct explain *x)
+{
+    for (int i = 1; i < x->row_count; i++) {
+        const char *a = x->rows[0].choice, *b = x->rows[i].choice;
+        if (!a || !b || strcspn(a, ",") != strcspn(b, ",") || strncmp(a, b, strcspn(a, ",")) != 0)
+            return false;
+    }
+    return x->rows[0].choice != NULL;
+}
+
+void explain_table(const struct explain *x)
+{
+    const struct explain_row *first = first_of(x);
+    int width = name_width(x);
+    printf("%s", x->gpu.name);
+    if (same_sizes(x))
+        printf(", %.*s", (int)strcspn(x->rows[0].choice, ","), x->rows[0].choice);
+    printf("; speeds as predicted, changes against %s\n\n", first ? first->name : "nothing");
+    for (int i = 0; i < x->row_count; i++)
+        add_row(x, &x->rows[i], first, width, i == 0);
+    printf("\nloads: bytes of global memory, each thread's own; L2, memory: what they move behind "
+           "the caches above them;\nFLOP/B: of the loads; shared, threads: of a block. `tilewright "
+           "explain` with one kernel says more of it.\n");
+    if (x->not_measured)
+        printf("Not measured: %s\n", x->not_measured);
+    for (int i = 0; i < x->row_count; i++)
+        if (x->rows[i].e.launches && x->rows[i].e.verdict)
+            printf("\n%s: %s\n", x->rows[i].name, x->rows[i].e.verdict);
+}

@@ -1,0 +1,98 @@
+/* What `explain` has found out, and how it is shown. */
+#ifndef TW_EXPLAINED_H
+#define TW_EXPLAINED_H
+
+#include "settings.h"
+
+enum { MOST_SWEEPS = 4 };
+
+/* One kernel with one choice of sizes, types and tuned values. */
+struct explain_row {
+    struct program program;
+    tw_kernel *kernel; /* as the GPU's target has it */
+    tw_launch *launch;
+    struct assignment swept[MOST_SWEEPS];
+    int swept_count;
+    char *name;    /* "tiled T=16": which of several it is */
+    char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
+    char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
+    char *assumed; /* "m=1024,…": sizes that nobody set; NULL: none */
+    char *source;  /* the program's text, for its lines; NULL: cannot be read */
+    tw_explanation e;
+    double measured; /* seconds, on the GPU that is here; 0: not measured */
+};
+
+struct explain {
+    const struct command *command;
+    const struct options *given;
+    struct complaints complaints;
+    tw_context *ctx;
+    tw_gpu gpu;
+    bool measures;
+    bool reported;      /* what there is has been printed */
+    char *measured_on;  /* the GPU that is here, where it is another; NULL */
+    char *not_measured; /* why, where it was asked for; NULL */
+    int row_count;
+    struct explain_row *rows;
+};
+
+/* The units that take longest for the kernel's FLOPs, "f32", "f64" or "tensor" (NULL: it has none),
+ * and their rate by the data sheet in FLOP/s, of tensor units for the type of the first array that
+ * is read. */
+const char *explain_units(const struct explain_row *r, double *peak);
+double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
+const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
+/* FLOP/s at the two ends of the predicted time, low ≤ middle ≤ high. */
+tw_range explain_speed(const tw_explanation *e);
+/* Line `line` (from 1) of the program without the blanks around it and the comment behind it; NULL:
+ * there is none. The caller frees. */
+char *explain_source_line(const struct explain_row *r, int line);
+
+/* --- explain_rows.c --- */
+
+/* Finds all kernels that the words, --compare and --sweep ask for, and explains each. STATUS_OK, or
+ * a status after a message. */
+int explain_find_rows(struct explain *x);
+void explain_free_rows(struct explain *x);
+
+/* A launch of the kernel, which may be for another target, with all that the options, the sweep and
+ * the usual sizes say. STATUS_OK, or a status after a message. */
+int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_launch **out);
+
+/* --- explain_measure.c --- */
+
+void explain_measure(struct explain *x);
+
+/* --- explain_page.c, explain_table.c, explain_gpu.c --- */
+
+void explain_page(const struct explain *x, const struct explain_row *r);
+void explain_table(const struct explain *x);
+/* A GPU alone: what its roofline says before there is a kernel. */
+struct ridge_request {
+    double intensity; /* FLOP/B, for which the share of the peak is told */
+    double ridge;     /* one more, besides the GPU's; 0: none */
+};
+void explain_gpu_alone(const tw_gpu *g, const struct ridge_request *asked);
+void explain_gpu_list(void);
+
+/* --- explain_json.c --- */
+
+void explain_json(const struct explain *x);
+void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked);
+void explain_gpu_list_json(void);
+
+/* A type's units on a GPU, as both show them; false past the last. Rates are of three digits, as
+ * data sheets have them, so that what follows from them can be followed by hand. */
+struct gpu_ridge {
+    const char *type, *units;
+    int bytes;          /* of an element */
+    double peak, ridge; /* FLOP/s; FLOP/B */
+};
+bool explain_ridge_at(const tw_gpu *g, int index, struct gpu_ridge *out);
+
+/* --- explain_svg.c --- */
+
+/* A roofline diagram of all rows. STATUS_OK, or a status after a message. */
+int explain_svg(struct explain *x, const char *path);
+
+#endif
