@@ -49,16 +49,31 @@ int64_t counter_joined(const char *name, int64_t a, int64_t b)
     return a + b;
 }
 
-int counter_line(const char *json, const char *name, const char *file)
+/* Whether the line of the text has a barrier. */
+static bool has_barrier(const char *text, int64_t line)
+{
+    for (; line > 1 && *text; line--)
+        text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n');
+    const char *end = text + strcspn(text, "\n"), *at = text;
+    while ((at = strstr(at, "sync")) && at < end) { /* sync(), __syncthreads(); no async */
+        if (at == text || at[-1] != 'a')
+            return true;
+        at++;
+    }
+    return false;
+}
+
+int counter_line(const char *json, const char *name, const char *file, const char *text)
 {
     int64_t most = 0, line = 0;
+    bool barriers = strcmp(name, "barriers") == 0;
+    const char *key = barriers || is_kind(name) ? "warp_instructions" : name;
     char *place = need_text("\"file\": \"%s\"", file); /* a name that JSON escapes is not found */
     for (const char *at = strchr(lines_of(json), '{'); at; at = strchr(at + 1, '{')) {
-        const char *end = at + strcspn(at, "}");
+        const char *end = at + strcspn(at, "}"), *here = strstr(at, place);
         int64_t value = 0, number = 0;
-        const char *here = strstr(at, place);
-        if (here && here < end && number_of(at, end, name, &value) && value > most &&
-            number_of(at, end, "line", &number)) {
+        if (here && here < end && number_of(at, end, key, &value) && value > most &&
+            number_of(at, end, "line", &number) && (!barriers || has_barrier(text, number))) {
             most = value;
             line = number;
         }

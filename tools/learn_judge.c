@@ -460,11 +460,13 @@ static void run_case(struct judge *j)
 static void beyond(struct judge *j, const struct counter_limit *l, int64_t have, double bound,
                    int64_t of_solution)
 {
-    int line = l->at_least ? 0 : counter_line(j->counted_answer, l->counter, j->answer.path);
-    char *message = need_text("%s: %lld here, at %s %.10g are %s (the solution: %lld)%s%s",
-                              l->counter, (long long)have, l->at_least ? "least" : "most", bound,
-                              l->at_least ? "needed" : "allowed", (long long)of_solution,
-                              *l->why ? "; " : "", l->why);
+    int line = l->at_least
+                   ? 0
+                   : counter_line(j->counted_answer, l->counter, j->answer.path, j->answer.text);
+    char *message = need_text(
+        "%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter, (long long)have,
+        l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
+        l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
     char *text = placed_text(&j->answer, line, message);
     if (line)
         problems_add_at(&j->out->problems, REASON_LIMIT, j->answer.path, line, text);

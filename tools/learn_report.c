@@ -18,7 +18,10 @@ static bool is_printed(const struct shown_array *a)
 static void print_array(FILE *out, const char *name, const tw_array *a)
 {
     tw_array flat = *a;
-    if (tensor_elements(a) <= FLAT) {
+    int axes = 0;
+    for (int i = 0; i < a->rank; i++)
+        axes += a->shape[i] > 1;
+    if (axes < 2 || tensor_elements(a) <= FLAT) {
         flat.rank = 1;
         flat.shape[0] = tensor_elements(a);
     }
