@@ -207,7 +207,7 @@ class Page:
     def numbers(self, prose, comment):
         """The prose and the comment with the numbers that they should have; which numbers those are."""
         names = {"gpu": gpu, "performance": performance, "said": self.said, "cdiv": lambda a, b: -(-a // b),
-                 "min": min, "max": max, "sum": sum, "len": len}
+                 "round": round, "min": min, "max": max, "sum": sum, "len": len}
         lines, known = [], set()
         for line in comment.splitlines():
             command = re.fullmatch(r"(\w+): (.*)", line)
