@@ -123,9 +123,9 @@ static void add_roof(tw_explanation *o, const char *name, const char *title, con
     o->roofs[i] = r;
 }
 
-/* Of the rate at which matrix units work, what instructions of one warp reach: Luo et al.,
- * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), table of mma: 62 to 65%
- * on a GH100, and as read, 6 cycles for an m16n8k16 with f16 factors. Only wgmma reaches all. */
+/* Of the rate at which matrix units work, what instructions of one warp reach: on GH100 an m16n8k16
+ * of f16 takes 6 cycles, as read on an H200, where 4 would be all; Luo et al. (below) found about as
+ * much. Only wgmma reaches all. Of GB100 half is assumed. */
 static double matrix_share(const struct gpu *g)
 {
     return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
@@ -189,9 +189,10 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 /* Seconds from one launch to the next, where they follow each other. */
 static const double launch_cost = 3e-6;
 
-/* Cycles. Of GH100 unless said: Luo et al. (above), tables of latencies: shared memory 29, L1 38 to
- * 41, L2 260 to 273, memory 660 to 680 unloaded. Loads that come in bursts wait for each other:
- * what L2 and memory take is twice that under load. */
+/* Cycles, of GH100; those of others are near. Luo et al., "Benchmarking and Dissecting the Nvidia
+ * Hopper GPU Architecture" (2024), have shared memory, L1, L2 and mma when nothing else is under
+ * way; memory is as an H200 has it under the load of blocks that read at the same time (without: about
+ * 480). A warp is issued from every second cycle: its units for f32 have 16 lanes each. */
 static void find_latencies(const struct explain *e, const struct explain_counts *c,
                            struct latencies *l)
 {

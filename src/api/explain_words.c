@@ -100,9 +100,10 @@ static const char *about_grid(struct explain *e)
     int places = o->resident_blocks * e->gpu->multiprocessors;
     if (o->blocks < e->gpu->multiprocessors)
         return arena_printf(e->results,
-                            "There are %lld blocks for %d multiprocessors: smaller tiles, or K "
+                            "The grid is %lld block%s for %d multiprocessors: smaller tiles, or K "
                             "split among blocks, would employ the others.",
-                            (long long)o->blocks, e->gpu->multiprocessors);
+                            (long long)o->blocks, o->blocks == 1 ? "" : "s",
+                            e->gpu->multiprocessors);
     if (o->wave_efficiency < 0.75 && o->waves > 1)
         return arena_printf(e->results,
                             "The last of %d waves of %d blocks is nearly empty: with tiles of "
@@ -117,6 +118,9 @@ static const char *about_l1(struct explain *e, const struct explain_counts *c)
     const tw_explanation *o = &e->out;
     if (!is_bound_by(o, "shared"))
         return NULL;
+    if (c->wavefronts > o->shared_wavefronts && o->shared_wavefronts > 0.2 * c->wavefronts)
+        return "Most of L1's work is to fill the tiles: arrays whose rows are a multiple of 16 "
+               "bytes let a thread move 16 bytes at a time, or copy them asynchronously.";
     if (c->wavefronts > o->shared_wavefronts)
         return "Most of L1's work is loads of what other threads of the block load too: copy tiles "
                "to shared memory, and let each thread keep several results, so that it reads each "
@@ -131,6 +135,16 @@ static const char *about_l1(struct explain *e, const struct explain_counts *c)
     if (share_of(o, "tensor") > 0.1)
         return "The matrix units wait for shared memory: larger tiles of a warp read each factor "
                "less often.";
+    return NULL;
+}
+
+static const char *about_memory(const struct explain *e)
+{
+    const tw_explanation *o = &e->out;
+    if (is_bound_by(o, "HBM") && o->roofs[0].share > 0.6 &&
+        o->traffic[TW_AT_HBM].moved.middle < 1.5 * o->traffic[TW_AT_HBM].compulsory)
+        return "It moves little more than each array once: only doing more with what is read, "
+               "together with the kernel before or behind it, makes it faster.";
     return NULL;
 }
 
@@ -160,10 +174,6 @@ static const char *about_traffic(struct explain *e)
     if (is_bound_by(o, "L2 requests"))
         return "The rows of its tiles are short, and each is a request to L2 of its own: tiles "
                "with rows of 128 bytes (a greater BK) ask for the same in fewer requests.";
-    if (is_bound_by(o, "HBM") &&
-        o->traffic[TW_AT_HBM].moved.middle < 1.5 * o->traffic[TW_AT_HBM].compulsory)
-        return "It moves little more than each array once: only doing more with what is read, "
-               "together with the kernel before or behind it, makes it faster.";
     if (is_bound_by(o, "HBM") || is_bound_by(o, "L2"))
         return "Larger tiles: each element that a block reads serves more results.";
     return NULL;
@@ -191,6 +201,7 @@ static const char *advice(struct explain *e, const struct explain_counts *c)
     said = said ? said : about_coalescing(e);
     said = said ? said : about_grid(e);
     said = said ? said : about_l1(e, c);
+    said = said ? said : about_memory(e);
     said = said ? said : about_latency(e, c);
     said = said ? said : about_traffic(e);
     return said ? said : about_units(e, c);
@@ -219,6 +230,10 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           "Blocks wait for each other: %lld of them ran side by side, "
                           "and stand for all, as far as they came.",
                           (long long)o->sampled_blocks));
+    if (o->flops_executed < half * o->flops)
+        note(e, notes,
+             "What it does depends on the values of its arrays: those that were not given are "
+             "zeros, and with these it executes less than half of its useful operations.");
     if (o->traffic[TW_AT_HBM].moved.high > 1.2 * o->traffic[TW_AT_HBM].moved.low)
         note(e, notes,
              "What L2 holds depends on how evenly blocks go on, which is not known: HBM's bytes "

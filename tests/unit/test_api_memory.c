@@ -394,6 +394,15 @@ static tw_status look_at_device(struct story *s)
     return status == TW_OK ? tw_context_cache(s->ctx, &cache) : status;
 }
 
+static tw_status explain_device(struct story *s)
+{
+    tw_explanation x;
+    tw_gpu gpu, found;
+    assert_true(tw_gpu_at(0, &gpu) && tw_gpu_find(gpu.name, &found));
+    assert_string_equal(gpu.name, found.name);
+    return tw_launch_explain(s->device, NULL, &x);
+}
+
 static tw_status assemble(struct story *s)
 {
     tw_status status = tw_launch_assemble(s->device); /* nothing is kept here */
@@ -450,16 +459,16 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    STEP(open_context), STEP(load_text),      STEP(load_file),      STEP(describe),
-    STEP(new_host),     STEP(set_host),       STEP(prepare),        STEP(run),
-    STEP(run_timed),    STEP(verify),         STEP(begin_and_wait), STEP(show),
-    STEP(take_dlpack),  STEP(open_entry),     STEP(start_entry),    STEP(expect_values),
-    STEP(estimate),     STEP(open_store),     STEP(keep_result),    STEP(look_at_store),
-    STEP(for_target),   STEP(new_device),     STEP(simulate),       STEP(show_ptx),
-    STEP(read_ptx),     STEP(read_ptx_file),  STEP(launch_ptx),     STEP(give_sources),
-    STEP(open_build),   STEP(fill_build),     STEP(device_memory),  STEP(streams),
-    STEP(start),        STEP(look_at_device), STEP(assemble),       STEP(start_on_device),
-    STEP(give_away),    STEP(close_device),   STEP(close_host),
+    STEP(open_context),    STEP(load_text),      STEP(load_file),      STEP(describe),
+    STEP(new_host),        STEP(set_host),       STEP(prepare),        STEP(run),
+    STEP(run_timed),       STEP(verify),         STEP(begin_and_wait), STEP(show),
+    STEP(take_dlpack),     STEP(open_entry),     STEP(start_entry),    STEP(expect_values),
+    STEP(estimate),        STEP(open_store),     STEP(keep_result),    STEP(look_at_store),
+    STEP(for_target),      STEP(new_device),     STEP(simulate),       STEP(show_ptx),
+    STEP(read_ptx),        STEP(read_ptx_file),  STEP(launch_ptx),     STEP(give_sources),
+    STEP(open_build),      STEP(fill_build),     STEP(device_memory),  STEP(streams),
+    STEP(start),           STEP(look_at_device), STEP(explain_device), STEP(assemble),
+    STEP(start_on_device), STEP(give_away),      STEP(close_device),   STEP(close_host),
 #undef STEP
 };
 

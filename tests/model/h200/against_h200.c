@@ -1,6 +1,6 @@
 /* Holds what explain predicts of an H200 to readings of one.
  *
- *     against_h200 READINGS KERNELS    (tests/model/h200.csv, kernels)
+ *     against_h200 READINGS KERNELS    (tests/model/h200/readings_h200.csv, kernels)
  *
  * Prints a row for each reading; exits with 1 where too many are too far off. Registers are given as
  * ptxas made them, since the readings are of its code.

@@ -1,0 +1,238 @@
+/* The model's parts, each on something small: the table of GPUs, occupancy, caches. */
+#include "model/caches.h"
+#include "model/devices.h"
+#include "model/occupancy.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+static jmp_buf out_of_memory;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, &allocator_libc, &out_of_memory);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    return 0;
+}
+
+/* --- GPUs --- */
+
+static double teraflops(const char *name, int (*rate)(const struct gpu *), bool tensor)
+{
+    const struct gpu *g = gpu_find(name);
+    assert_non_null(g);
+    return g->multiprocessors * 1e-6 * (tensor ? g->tensor_clock : g->clock) * rate(g);
+}
+
+static int f16_of(const struct gpu *g)
+{
+    return g->f16;
+}
+static int f32_of(const struct gpu *g)
+{
+    return g->f32;
+}
+
+/* Rates a cycle and clocks give what data sheets have. */
+static void rates_are_the_data_sheets(void **state)
+{
+    static const struct {
+        const char *name;
+        double f32, f16;
+    } sheets[] = {
+        {"A100 SXM 80GB", 19.5, 312}, {"H100 SXM", 67, 989},  {"H100 PCIe", 51.2, 756},
+        {"H200 SXM", 67, 989},        {"B200", 75, 2250},     {"L40S", 91.6, 362},
+        {"RTX 3060 Laptop", 13, 26},  {"RTX 3090", 35.6, 71}, {"RTX 4090", 82.6, 165.2},
+        {"RTX 5090", 104.8, 209.5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof sheets / sizeof sheets[0]; i++) {
+        double f32 = teraflops(sheets[i].name, f32_of, false),
+               f16 = teraflops(sheets[i].name, f16_of, true);
+        assert_true(fabs(f32 / sheets[i].f32 - 1) < 0.02);
+        assert_true(fabs(f16 / sheets[i].f16 - 1) < 0.02);
+    }
+}
+
+static void gpus_are_found_by_name(void **state)
+{
+    (void)state;
+    assert_string_equal(gpu_find("h200")->name, "H200 SXM");
+    assert_string_equal(gpu_find("NVIDIA GeForce RTX 4090")->name, "RTX 4090");
+    assert_string_equal(gpu_find("rtx 3060 laptop")->name, "RTX 3060 Laptop");
+    assert_null(gpu_find("h2"));
+    assert_null(gpu_find(""));
+    for (int i = 0; gpu_at(i); i++) {
+        const struct gpu *g = gpu_at(i);
+        assert_ptr_equal(gpu_find(g->name), g);
+        assert_int_equal(gpu_capability_of(g)->number, g->capability);
+        assert_true(strlen(g->source) > 0 && g->l2[0] <= g->l2[1] && g->l2[1] <= g->l2[2]);
+    }
+}
+
+/* --- occupancy --- */
+
+static void the_scarcest_resource_limits(void **state)
+{
+    (void)state;
+    struct occupancy_limits h200 = {132, 228 * 1024, 65536, 2048, 32};
+    struct block_needs needs = {.registers = 32, .threads = 1024};
+    struct occupancy o;
+    occupancy_find(&h200, &needs, &o);
+    assert_int_equal(o.blocks, 2);
+    assert_int_equal(o.limiter, BY_THREADS);
+    needs.registers = 33;
+    occupancy_find(&h200, &needs, &o);
+    assert_int_equal(o.blocks, 1);
+    assert_int_equal(o.limiter, BY_REGISTERS);
+    needs = (struct block_needs){.registers = 168, .threads = 128}; /* read on an H200: 3 */
+    occupancy_find(&h200, &needs, &o);
+    assert_int_equal(o.blocks, 3);
+    needs.registers = 169;
+    occupancy_find(&h200, &needs, &o);
+    assert_int_equal(o.blocks, 2);
+    needs = (struct block_needs){.registers = 32, .threads = 32, .shared = 113 * 1024};
+    occupancy_find(&h200, &needs, &o);
+    assert_int_equal(o.blocks, 2);
+    assert_int_equal(o.limiter, BY_SHARED);
+}
+
+/* --- caches --- */
+
+static void the_least_recently_used_leaves(void **state)
+{
+    (void)state;
+    struct lru c;
+    bool found;
+    lru_init(&c, &arena, 3, 16);
+    for (uint64_t key = 1; key <= 3; key++)
+        lru_touch(&c, key, 1, &found);
+    lru_touch(&c, 1, 1, &found);
+    assert_true(found);
+    lru_touch(&c, 2, 1, &found)->mark = 1;
+    lru_touch(&c, 4, 1, &found); /* 3 leaves */
+    lru_touch(&c, 1, 1, &found);
+    assert_true(found);
+    lru_touch(&c, 3, 1, &found); /* 2 leaves */
+    assert_false(found);
+    assert_true(c.evicted_marked == 1);
+    lru_touch(&c, 2, 1, &found);
+    assert_false(found);
+}
+
+enum { WARPS = 2 };
+
+static void add(struct stream_block *b, int warp, uint64_t line, unsigned sectors, int kind)
+{
+    struct stream_entry e = {line, (uint8_t)sectors, (uint8_t)kind};
+    vec_push(&arena, &b->warp[warp].entries, e);
+}
+
+static struct stream_block *new_block(void)
+{
+    struct stream_block *b = arena_new(&arena, struct stream_block);
+    b->warps = WARPS;
+    b->warp = arena_array(&arena, struct stream, WARPS);
+    return b;
+}
+
+/* Lines lie in an allocation of the simulator. */
+static uint64_t line_of(uint64_t n)
+{
+    return (UINT64_C(16) << 36) / LINE_BYTES + n;
+}
+
+static void warps_share_lines_of_l1(void **state)
+{
+    (void)state;
+    struct l1_result *r = arena_new(&arena, struct l1_result);
+    struct stream_block *b = new_block();
+    for (int w = 0; w < WARPS; w++) {
+        add(b, w, line_of(0), 15, STREAM_LOAD);
+        add(b, w, line_of(1), 1, STREAM_LOAD);
+        add(b, w, line_of(2), 3, STREAM_PAST_L1);
+        add(b, w, line_of(3 + (uint64_t)w), 15, STREAM_STORE);
+    }
+    l1_replay(&arena, b, 1 << 16, r);
+    assert_true(r->load_sectors == 10 && r->missed == 5);
+    assert_true(r->past == 4 && r->stores == 8);
+    assert_true(r->tags == 6);
+    l1_replay(&arena, b, 0, r);  /* no room for two lines */
+    assert_true(r->missed == 5); /* in step, both ask for the same at a time */
+}
+
+static void barriers_keep_warps_in_step(void **state)
+{
+    (void)state;
+    struct l1_result *r = arena_new(&arena, struct l1_result);
+    struct stream_block *b = new_block();
+    for (int step = 0; step < 8; step++) /* one warp loads a line, the other does behind it */
+        for (int w = 0; w < WARPS; w++) {
+            add(b, w, 0, 0, STREAM_BARRIER);
+            if (step % 2 == w)
+                add(b, w, line_of((uint64_t)step / 2), 15, STREAM_LOAD);
+        }
+    l1_replay(&arena, b, LINE_BYTES, r);
+    assert_true(r->load_sectors == 32 && r->missed == 16);
+}
+
+/* A product of 16 × 16 blocks: rows of A by block.y, columns of B by block.x. */
+static void find_grid(struct l2_grid *g, double room, int resident, double share)
+{
+    *g = (struct l2_grid){.extent = {16, 16, 1}, .multiprocessors = 16, .resident = resident};
+    g->room = room;
+    g->copies = 1;
+    g->share = share;
+    g->sets = 1;
+    g->pieces = arena_alloc(&arena, sizeof *g->pieces);
+    for (int s = 0; s < TIME_SLICES; s++) {
+        g->pieces[0][s][0] =
+            (struct l2_piece){.base = 1000 + (uint64_t)s, .step = {0, 100, 0}, .loaded = 1};
+        g->pieces[0][s][1] =
+            (struct l2_piece){.base = 9000 + (uint64_t)s, .step = {100, 0, 0}, .loaded = 1};
+    }
+}
+
+static void blocks_share_what_l2_holds(void **state)
+{
+    (void)state;
+    struct l2_grid g;
+    struct l2_result r;
+    const double each = 16 * TIME_SLICES;
+    find_grid(&g, 1e9, 1, 1);
+    l2_replay(&arena, &g, &r);
+    assert_true(r.read == 2 * each); /* each array once */
+    find_grid(&g, 40, 1, 1);         /* a wave is a row: A once, B for each row anew */
+    l2_replay(&arena, &g, &r);
+    assert_true(r.read == each + 16 * each);
+    find_grid(&g, 40, 2, 0.5); /* two rows in step share B */
+    l2_replay(&arena, &g, &r);
+    assert_true(r.read == each + 8 * each);
+    find_grid(&g, 40, 2, 0.9); /* the older block first: they do not */
+    l2_replay(&arena, &g, &r);
+    assert_true(r.read > each + 12 * each);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(rates_are_the_data_sheets),    TEST(gpus_are_found_by_name),
+        TEST(the_scarcest_resource_limits), TEST(the_least_recently_used_leaves),
+        TEST(warps_share_lines_of_l1),      TEST(barriers_keep_warps_in_step),
+        TEST(blocks_share_what_l2_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
