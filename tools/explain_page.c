@@ -282,14 +282,16 @@ static void predicted(const struct explain *x, const struct explain_row *r)
     }
 }
 
+enum { LABEL = 11 };
+
 static void words(const tw_explanation *e)
 {
     if (e->verdict)
-        printf("Verdict    %s\n", e->verdict);
+        table_paragraph(stdout, "Verdict", LABEL, e->verdict);
     if (e->advice && *e->advice)
-        printf("To change  %s\n", e->advice);
+        table_paragraph(stdout, "To change", LABEL, e->advice);
     for (int i = 0; i < e->note_count; i++)
-        printf("%s%s\n", i ? "           " : "Notes      ", e->notes[i]);
+        table_paragraph(stdout, i ? "" : "Notes", LABEL, e->notes[i]);
     printf("Counted    by simulation of %lld of %lld blocks, %s warp instructions\n",
            (long long)e->sampled_blocks, (long long)e->blocks,
            figure_unit((double)e->sampled_instructions, "").text);
@@ -311,7 +313,7 @@ void explain_page(const struct explain *x, const struct explain_row *r)
     if (!e->launches) {
         printf("\nVerdict    %s\n", e->why_not);
         if (e->advice && *e->advice)
-            printf("To change  %s\n", e->advice);
+            table_paragraph(stdout, "To change", LABEL, e->advice);
         return;
     }
     predicted(x, r);

@@ -120,7 +120,8 @@ void explain_table(const struct explain *x)
            "explain` with one kernel says more of it.\n");
     if (x->not_measured)
         printf("Not measured: %s\n", x->not_measured);
+    putchar('\n');
     for (int i = 0; i < x->row_count; i++)
         if (x->rows[i].e.launches && x->rows[i].e.verdict)
-            printf("\n%s: %s\n", x->rows[i].name, x->rows[i].e.verdict);
+            table_paragraph(stdout, x->rows[i].name, width + 2, x->rows[i].e.verdict);
 }

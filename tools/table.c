@@ -41,6 +41,37 @@ void table_header(FILE *out, const struct column *columns, int count)
     table_row(out, columns, count, titles);
 }
 
+/* --- paragraphs --- */
+
+/* Of the text's words as many bytes as fit into so many characters; one word at least. */
+static size_t fitting(const char *text, int width)
+{
+    size_t taken = 0;
+    for (size_t at = 0; text[at];) {
+        size_t end = at + strcspn(text + at, " ");
+        int shown = 0;
+        for (size_t i = 0; i < end; i++)
+            shown += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (taken && shown > width)
+            break;
+        taken = end;
+        at = end + strspn(text + end, " ");
+    }
+    return taken;
+}
+
+void table_paragraph(FILE *out, const char *label, int indent, const char *text)
+{
+    enum { WIDTH = 110 };
+    fprintf(out, "%-*s", indent, label);
+    for (bool first = true; *text; first = false) {
+        size_t length = fitting(text, WIDTH - indent);
+        fprintf(out, "%*s%.*s\n", first ? 0 : indent, "", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
 /* --- cell by cell --- */
 
 void cells_add(struct cells *c, const char *title, int width, bool left, const char *text)

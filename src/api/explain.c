@@ -105,6 +105,9 @@ static void cannot(struct explain *e, const char *of_what, int64_t wanted, int64
 {
     e->out.why_not = arena_printf(e->results, "cannot launch: %lld %s, the limit is %lld",
                                   (long long)wanted, of_what, (long long)limit);
+    e->out.advice = strncmp(of_what, "threads", strlen("threads")) == 0
+                        ? "Take a smaller block, or let each thread compute several results."
+                        : "Take smaller tiles, fewer stages, or fewer threads.";
 }
 
 static void find_grid(struct explain *e, const struct kernel *ir)

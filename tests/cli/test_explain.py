@@ -53,7 +53,7 @@ def test_refused(tool, folder):
 
 def test_page(tool):
     page = explain(tool, TILED, *SMALL).out
-    for part in ("Work", "Global memory, counted in six ways", "Bytes at each level", "Roofs", "Accesses by line", "Limits", "Predicted"):
+    for part in ("Work", "Global memory, counted in six ways", "Bytes at each level", "Roofs", "Accesses by line", "Limits", "Predicted", "Verdict", "To change", "Notes"):
         expect(f"\n{part}" in page, f"no {part}: {page}")
     expect("(null)" not in page and "nan" not in page and "inf" not in page, page)
     expect("  * " in page and "not set" not in page, page)
@@ -64,6 +64,7 @@ def test_page(tool):
 def test_unlaunchable(tool):
     page = explain(tool, TILED, *SMALL, "--tune", "T=64").out
     expect("Verdict    cannot launch: 4096 threads a block, the limit is 1024\n" in page and "Predicted" not in page, page)
+    expect("To change  Take a smaller block, or let each thread compute several results.\n" in page, page)
     k = json.loads(explain(tool, TILED, *SMALL, "--tune", "T=64", "--json").out)["kernels"][0]
     expect(not k["launches"] and k["threads"] == 4096 and k["verdict"] == k["why_not"], k)
     bytes_ = explain(tool, "kernels/matmul/stages.tile", *SMALL[:2], "--device", "3090", "--type", "f32", "--tune", "BK=32,STAGES=5").out
