@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { USUAL_EXTENT = 1024 }; /* of axes that nobody sets */
+/* Of axes that nobody sets: rows and columns, and those in front of them. */
+enum { USUAL_EXTENT = 1024, USUAL_OUTER_EXTENT = 8 };
 enum { MOST_ROWS = 256, MOST_VALUES = 64 };
 
 /* --sweep NAME=16,32,64 */
@@ -165,14 +166,16 @@ static const char *option_of(tw_kernel *k, const char *name)
 
 /* --- sizes that nobody gives --- */
 
-static bool is_extent(tw_kernel *k, const char *name)
+/* 0: it is no axis. Axes in front of rows and columns, batches and heads, are few. */
+static int usual_extent(tw_kernel *k, const char *name)
 {
     tw_param p;
+    int usual = 0;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         for (int axis = 0; p.is_pointer && axis < p.rank; axis++)
             if (strcmp(p.dims[axis], name) == 0)
-                return true;
-    return false;
+                usual = axis >= p.rank - 2 ? USUAL_EXTENT : usual ? usual : USUAL_OUTER_EXTENT;
+    return usual;
 }
 
 static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
@@ -182,10 +185,12 @@ static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
     free(r->assumed);
     r->assumed = NULL;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK || !is_extent(k, p.name))
+        bool known = p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK;
+        int usual = known ? 0 : usual_extent(k, p.name);
+        if (!usual)
             continue;
-        append_text(&r->assumed, "%s%s=%d", r->assumed ? "," : "", p.name, USUAL_EXTENT);
-        tw_launch_set(l, p.name, (tw_scalar){.i = USUAL_EXTENT});
+        append_text(&r->assumed, "%s%s=%d", r->assumed ? "," : "", p.name, usual);
+        tw_launch_set(l, p.name, (tw_scalar){.i = usual});
     }
 }
 
@@ -483,20 +488,18 @@ static double tensor_peak(const tw_gpu *g, tw_dtype t)
 
 const char *explain_units(const struct explain_row *r, double *peak)
 {
-    static const char *const parts[] = {"fma", "f64", "tensor"};
-    const tw_roof *slowest = NULL;
+    const tw_roof *f32 = explain_roof(&r->e, "fma"), *f64 = explain_roof(&r->e, "f64");
     const tw_gpu *g = &r->e.gpu;
-    for (int i = 0; i < 3; i++) {
-        const tw_roof *roof = explain_roof(&r->e, parts[i]);
-        if (roof && (!slowest || roof->seconds.middle > slowest->seconds.middle))
-            slowest = roof;
+    if (explain_roof(&r->e, "tensor")) {
+        *peak = tensor_peak(g, factor_type(r));
+        return "tensor";
     }
-    const char *name = slowest ? slowest->name : NULL;
-    *peak = !name                      ? 0
-            : strcmp(name, "fma") == 0 ? g->f32
-            : strcmp(name, "f64") == 0 ? g->f64
-                                       : tensor_peak(g, factor_type(r));
-    return name && strcmp(name, "fma") == 0 ? "f32" : name;
+    if (f64 && (!f32 || f64->seconds.middle > f32->seconds.middle)) {
+        *peak = g->f64;
+        return "f64";
+    }
+    *peak = f32 ? g->f32 : 0;
+    return f32 ? "f32" : NULL;
 }
 
 double explain_peak(const struct explain_row *r)

@@ -36,9 +36,9 @@ struct explain {
     struct explain_row *rows;
 };
 
-/* The units that take longest for the kernel's FLOPs, "f32", "f64" or "tensor" (NULL: it has none),
- * and their rate by the data sheet in FLOP/s, of tensor units for the type of the first array that
- * is read. */
+/* The units that the kernel's products are done in, "tensor", else of "f32" and "f64" those that
+ * take longer (NULL: none), and their rate by the data sheet in FLOP/s: of tensor units for the type
+ * of the first array that is read. */
 const char *explain_units(const struct explain_row *r, double *peak);
 double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
