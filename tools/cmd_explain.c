@@ -200,7 +200,8 @@ const struct command command_explain = {
         "occupancy, waves, the time as an interval, and the one change that would help most. It\n"
         "counts by simulation of some of the launch's blocks; no GPU is needed.\n"
         "Of several kernels, or with --compare or --sweep, it prints a table with a row each.\n"
-        "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: tiled.\n"
+        "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: "
+        "tiled.\n"
         "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "
         "page,\n"
         "the table and each field of --json.",
