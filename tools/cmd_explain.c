@@ -15,13 +15,24 @@ static bool gpu_here(tw_gpu *out)
     return device_named("cuda", &d) && tw_gpu_find(d.model, out);
 }
 
+/* By a name of its own, or as the first of a target: sm_90. */
+static bool gpu_called(const char *name, tw_gpu *out)
+{
+    if (tw_gpu_find(name, out))
+        return true;
+    for (int i = 0; tw_gpu_at(i, out); i++)
+        if (strcmp(out->target, name) == 0)
+            return true;
+    return false;
+}
+
 static int find_gpu(struct explain *x)
 {
     const char *name = options_value(x->given, "device");
     tw_gpu g;
     if (!name && (gpu_here(&x->gpu) || tw_gpu_find(usual_gpu, &x->gpu)))
         return STATUS_OK;
-    if (name && tw_gpu_find(name, &x->gpu))
+    if (name && gpu_called(name, &x->gpu))
         return STATUS_OK;
     if (name && strcmp(name, "cuda") == 0)
         return usage_error(&x->complaints, x->command,

@@ -144,7 +144,7 @@ static void roofs(const tw_explanation *e)
         char rate[140];
         snprintf(rate, sizeof rate, "%s/s", figure_unit(r->rate, "").text);
         cells_add(&c, "", 1, true, strcmp(r->name, e->bound) == 0 ? "*" : " ");
-        cells_add(&c, "part", 11, true, r->name);
+        cells_add(&c, "part", 11, true, explain_roof_name(r->name));
         cells_add(&c, "work", 8, false, figure_unit(r->work.middle, "").text);
         cells_add(&c, "of", 17, true, r->unit);
         cells_add(&c, "rate", 8, false, rate);

@@ -461,6 +461,11 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
     return NULL;
 }
 
+const char *explain_roof_name(const char *name)
+{
+    return strcmp(name, "shared") == 0 ? "L1, shared" : name;
+}
+
 /* The type of what goes into products: of the first array that is read. */
 static tw_dtype factor_type(const struct explain_row *r)
 {

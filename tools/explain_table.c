@@ -89,7 +89,7 @@ static void add_row(const struct explain *x, const struct explain_row *r,
     add_traffic(&c, r, first);
     cells_add(&c, "shared", 7, false, figure_kib((double)r->e.shared_bytes).text);
     cells_add(&c, "threads", 7, false, threads);
-    cells_add(&c, "bound", 5, true, r->e.launches ? r->e.bound : r->e.why_not);
+    cells_add(&c, "bound", 5, true, r->e.launches ? explain_roof_name(r->e.bound) : r->e.why_not);
     if (with_header)
         cells_header(stdout, &c);
     cells_row(stdout, &c);

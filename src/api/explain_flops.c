@@ -25,17 +25,35 @@ static bool shape_of(const tw_launch *l, const struct expr *e, int64_t shape[2])
     return true;
 }
 
-/* false: there is a product whose size cannot be told. */
-static bool add_products(const tw_launch *l, const struct expr *e, double times, double *flops)
+/* The products of an expression. A function of one, such as gelu, may name it several times. */
+struct products {
+    const tw_launch *launch;
+    VEC(const struct expr *) seen;
+    double flops;
+};
+
+static bool seen_before(const struct products *p, const struct expr *e)
+{
+    for (size_t i = 0; i < p->seen.count; i++)
+        if (expr_same(p->seen.data[i], e))
+            return true;
+    return false;
+}
+
+/* false: there is one whose size cannot be told. */
+static bool add_products(struct products *p, const struct expr *e)
 {
     int64_t a[2], b[2];
     if (e->op == OP_DOT) {
-        if (!shape_of(l, e->args[0], a) || !shape_of(l, e->args[1], b))
+        if (seen_before(p, e))
+            return true;
+        vec_push(&p->launch->ctx->scratch, &p->seen, e);
+        if (!shape_of(p->launch, e->args[0], a) || !shape_of(p->launch, e->args[1], b))
             return false;
-        *flops += 2 * times * (double)a[0] * (double)a[1] * (double)b[1];
+        p->flops += 2 * (double)a[0] * (double)a[1] * (double)b[1];
     }
     for (int i = 0; i < e->count; i++)
-        if (!add_products(l, e->args[i], times, flops))
+        if (!add_products(p, e->args[i]))
             return false;
     return true;
 }
@@ -54,8 +72,10 @@ double explain_flops(const tw_launch *l)
                 return 0;
             times *= (double)bound;
         }
-        if (!add_products(l, s->value, times, &flops))
+        struct products p = {.launch = l};
+        if (!add_products(&p, s->value))
             return 0;
+        flops += times * p.flops;
     }
     return flops;
 }

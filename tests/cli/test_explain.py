@@ -120,6 +120,12 @@ def test_gpus(tool):
             expect(abs(ridge["of_peak"] - min(1, 0.25 / ridge["ridge"])) < 1e-9, ridge)
 
 
+def test_work(tool):
+    """Products count once, however often a function of them names them (gelu); --device also takes a target."""
+    k = json.loads(explain(tool, "linear_gelu", *SMALL[:2], "--device", "sm_80", "--json").out)
+    expect(k["gpu"]["name"] == "A100 SXM 80GB" and k["kernels"][0]["flops"] == 2 * 128**3, k["kernels"][0]["flops"])
+
+
 def points(root):
     return [e for e in root.iter(f"{SVG}path") if e.get("class", "").startswith("mark l")]
 
@@ -176,7 +182,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_measure):
+    for test in (test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure):
         test(tool)
     for test in (test_refused, test_svg, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
