@@ -276,7 +276,7 @@ static void draw_kernel(const struct view *v, const struct chart *c, int index)
             least = fmin(least, k->intensity[i]);
             most = fmax(most, k->intensity[i]);
         }
-    if (!k->launches || !(most > 0))
+    if (k->why_not || !(most > 0))
         return;
     fprintf(v->out, "<path class=\"join\" d=\"M%.1f %.1f H%.1f\"/>\n", at_x(v, least),
             at_y(v, middle_speed(k)), at_x(v, most));
@@ -301,13 +301,13 @@ static double legend_kernel(const struct view *v, const struct chart *c, int ind
 {
     const struct chart_kernel *k = &c->kernels[index];
     char *name = shortened(k->name, 40), *speed = NULL, *levels = NULL;
-    if (k->launches) {
+    if (!k->why_not) {
         char *low = with_unit(k->low, "FLOP/s"), *high = with_unit(k->high, "FLOP/s");
         speed = need_text("%s to %s", low, high);
         free(high);
         free(low);
     } else {
-        speed = need_text("cannot launch");
+        speed = need_text("%s", k->why_not);
     }
     for (int i = 0; i < c->roof_count; i++)
         if (k->intensity[i] > 0)
@@ -363,7 +363,7 @@ static void choose_view(struct view *v, const struct chart *c)
         x1 = fmax(x1, top / c->roofs[i].bandwidth * 1.5);
     for (int k = 0; k < c->kernel_count; k++) {
         const struct chart_kernel *kernel = &c->kernels[k];
-        if (!kernel->launches)
+        if (kernel->why_not)
             continue;
         y0 = fmin(y0, kernel->low / 1.5);
         y1 = fmax(y1, kernel->high);

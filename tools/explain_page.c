@@ -44,10 +44,11 @@ static void work(const tw_explanation *e)
     if (e->flops > 0 && e->flops_executed > 1.005 * e->flops)
         printf(" that count, %s executed", figure_unit(e->flops_executed, "FLOP").text);
     if (e->blocks > 0)
-        printf("%s%s blocks (%lld) of %s threads (%d)\n", e->flops > 0 ? "; " : "  ",
-               axes_text(e->grid[0], e->grid[1], e->grid[2]).text, (long long)e->blocks,
-               axes_text(e->block[0], e->block[1], e->block[2]).text, e->threads);
-    else
+        printf("%s%s block%s (%lld) of %s threads (%d)\n", e->flops > 0 ? "; " : "  ",
+               axes_text(e->grid[0], e->grid[1], e->grid[2]).text, e->blocks == 1 ? "" : "s",
+               (long long)e->blocks, axes_text(e->block[0], e->block[1], e->block[2]).text,
+               e->threads);
+    else if (e->threads > 0)
         printf("%sblocks of %s threads (%d)\n", e->flops > 0 ? "; " : "  ",
                axes_text(e->block[0], e->block[1], e->block[2]).text, e->threads);
 }
@@ -306,7 +307,7 @@ void explain_page(const struct explain *x, const struct explain_row *r)
         counted(x, r);
         levels(e);
     }
-    if (e->launches)
+    if (e->roof_count)
         roofs(e);
     accesses(r);
     limits(x, e);

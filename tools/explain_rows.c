@@ -463,7 +463,7 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
 
 const char *explain_roof_name(const char *name)
 {
-    return strcmp(name, "shared") == 0 ? "L1, shared" : name;
+    return !name ? "nothing" : strcmp(name, "shared") == 0 ? "L1, shared" : name;
 }
 
 /* The type of what goes into products: of the first array that is read. */

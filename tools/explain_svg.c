@@ -48,11 +48,13 @@ static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
 {
     tw_range speed = explain_speed(&r->e);
     *k = (struct chart_kernel){.name = r->name,
-                               .launches = r->e.launches && speed.low > 0,
+                               .why_not = !r->e.launches     ? "cannot launch"
+                                          : !(speed.low > 0) ? "no FLOPs"
+                                                             : NULL,
                                .low = speed.low,
                                .high = speed.high,
                                .measured = r->measured > 0 ? r->e.flops / r->measured : 0};
-    for (int i = 0; i < LEVELS && k->launches; i++)
+    for (int i = 0; i < LEVELS && !k->why_not; i++)
         k->intensity[i] = intensity_at(&r->e, i);
 }
 

@@ -42,7 +42,7 @@ struct explain {
 const char *explain_units(const struct explain_row *r, double *peak);
 double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
-/* How a roof is called: that of shared memory is L1's too. */
+/* How a roof is called: that of shared memory is L1's too. NULL: none binds. */
 const char *explain_roof_name(const char *name);
 /* FLOP/s at the two ends of the predicted time, low ≤ middle ≤ high. */
 tw_range explain_speed(const tw_explanation *e);

@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Bytes beyond the first of each UTF-8 character take no room on the screen. */
 static int shown_width(const char *text)
@@ -63,9 +64,10 @@ static size_t fitting(const char *text, int width)
 void table_paragraph(FILE *out, const char *label, int indent, const char *text)
 {
     enum { WIDTH = 110 };
+    bool wraps = isatty(fileno(out));
     fprintf(out, "%-*s", indent, label);
     for (bool first = true; *text; first = false) {
-        size_t length = fitting(text, WIDTH - indent);
+        size_t length = wraps ? fitting(text, WIDTH - indent) : strlen(text);
         fprintf(out, "%*s%.*s\n", first ? 0 : indent, "", (int)length, text);
         text += length;
         text += strspn(text, " ");

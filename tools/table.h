@@ -24,8 +24,8 @@ struct cells {
 void cells_add(struct cells *c, const char *title, int width, bool left, const char *text);
 /* With so many digits behind the point; "-" for what is not known, 0 or less. */
 void cells_add_number(struct cells *c, const char *title, int width, int digits, double v);
-/* A text in lines of up to 110 characters, the first behind `label`, the others below it, both
- * `indent` wide. */
+/* A text behind `label`, which is `indent` wide: on a terminal in lines of up to 110 characters, the
+ * others below the first; else, for who looks for words in it, in one. */
 void table_paragraph(FILE *out, const char *label, int indent, const char *text);
 void cells_header(FILE *out, const struct cells *c); /* the columns' titles */
 void cells_row(FILE *out, const struct cells *c);

@@ -170,6 +170,10 @@ static void find_too_much(struct explain *e)
     if (lowered.excess == LOWER_MANY_BYTES) {
         int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
         e->out.shared_bytes = bytes;
+        e->out.threads = kernel_block_threads(ir);
+        for (int i = 0; i < 3; i++)
+            e->out.block[i] = ir->warps ? i ? 1 : e->out.threads : ir->threads[i];
+        find_grid(e, ir);
         cannot(e, "bytes of shared memory a block", bytes, k->device->shared_bytes);
     }
 }

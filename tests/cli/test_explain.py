@@ -69,6 +69,15 @@ def test_unlaunchable(tool):
     expect(not k["launches"] and k["threads"] == 4096 and k["verdict"] == k["why_not"], k)
     bytes_ = explain(tool, "kernels/matmul/stages.tile", *SMALL[:2], "--device", "3090", "--type", "f32", "--tune", "BK=32,STAGES=5").out
     expect(re.search(r"cannot launch: \d+ bytes of shared memory a block, the limit is 101376", bytes_), bytes_)
+    expect("  1 block (1) of 128 threads (128)" in bytes_ and "a block: 128 threads of 1024, 160 KiB of 99 KiB" in bytes_, bytes_)
+
+
+def test_nothing_to_do(tool, folder):
+    page = explain(tool, TILED, "--set", "m=0", "--device", "h200").out
+    expect("Roofs" not in page and "(null)" not in page and "nan" not in page, page)
+    table = explain(tool, TILED, "--sweep", "m=0,64", *SMALL, "--svg", f"{folder}/nothing.svg").out
+    expect(re.search(r"tiled m=0 +- .* nothing\n", table), table)
+    expect("no FLOPs" in open(f"{folder}/nothing.svg").read(), "nothing.svg")
 
 
 def test_table(tool):
@@ -184,7 +193,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure):
         test(tool)
-    for test in (test_refused, test_svg, test_svg_names, test_svg_whole_or_not):
+    for test in (test_refused, test_nothing_to_do, test_svg, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
