@@ -305,18 +305,31 @@ static void begin_all(struct l2_run *r, struct arena *a)
         sift(r, i);
 }
 
+/* Of a grid of more blocks the rest goes on as the second half of these does. */
+enum { MOST_REPLAYED = 1 << 16 };
+
 void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
 {
-    struct l2_run r = {.g = g, .out = out, .all = g->extent[0] * g->extent[1] * g->extent[2]};
+    int64_t blocks = g->extent[0] * g->extent[1] * g->extent[2];
+    struct l2_run r = {.g = g, .out = out, .all = blocks < MOST_REPLAYED ? blocks : MOST_REPLAYED};
+    struct l2_result half = {0}, begun = {0}; /* when half of them, and all, were begun */
     *out = (struct l2_result){0};
     lru_init(&r.cache, a, g->room, 1u << 17);
     begin_all(&r, a);
     while (r.count > 0) {
+        bool more = r.next < r.all;
         step(&r, &r.heap[0]);
         if (r.heap[0].count == 0)
             r.heap[0] = r.heap[--r.count];
         sift(&r, 0);
+        out->written = r.cache.evicted_marked;
+        if (more)
+            *(2 * r.next < r.all ? &half : &begun) = *out;
     }
+    double rest = (double)(blocks - r.all) / ((double)r.all / 2);
     out->awaited = r.asked > 0 ? r.awaited / r.asked : 0;
-    out->written = r.cache.evicted_marked;
+    if (rest > 0) {
+        out->read += rest * (begun.read - half.read);
+        out->written += rest * (begun.written - half.written);
+    }
 }

@@ -225,6 +225,23 @@ static void blocks_share_what_l2_holds(void **state)
     assert_true(r.read > each + 12 * each);
 }
 
+/* Of a grid too long to be replayed whole: each row of blocks reads its part of A, and B anew. */
+static void long_grids_go_on_as_they_began(void **state)
+{
+    (void)state;
+    struct l2_grid g;
+    struct l2_result r;
+    const double each = 16 * TIME_SLICES, rows = 1 << 16;
+    find_grid(&g, 40, 1, 1);
+    g.extent[1] = 1 << 16;
+    l2_replay(&arena, &g, &r);
+    assert_true(fabs(r.read / (rows * TIME_SLICES + rows * each) - 1) < 0.001);
+    find_grid(&g, 1e9, 1, 1); /* what was read in the beginning stays */
+    g.extent[1] = 1 << 16;
+    l2_replay(&arena, &g, &r);
+    assert_true(fabs(r.read / (rows * TIME_SLICES + each) - 1) < 0.001);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -232,7 +249,7 @@ int main(void)
         TEST(rates_are_the_data_sheets),    TEST(gpus_are_found_by_name),
         TEST(the_scarcest_resource_limits), TEST(the_least_recently_used_leaves),
         TEST(warps_share_lines_of_l1),      TEST(barriers_keep_warps_in_step),
-        TEST(blocks_share_what_l2_holds),
+        TEST(blocks_share_what_l2_holds),   TEST(long_grids_go_on_as_they_began),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
