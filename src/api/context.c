@@ -150,7 +150,7 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         return TW_BAD_ARGUMENT;
     struct allocator allocator = allocator_libc;
     if (config && config->resize)
-        allocator = (struct allocator){config->resize, config->resize_user};
+        allocator = (struct allocator){config->resize, config->resize_user, NULL};
     tw_context *ctx = allocator.resize(allocator.user, NULL, 0, sizeof *ctx);
     if (!ctx)
         return TW_NO_MEMORY;

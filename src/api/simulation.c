@@ -59,11 +59,25 @@ static void *resize(void *user, void *ptr, size_t old_size, size_t size)
     return b + 1;
 }
 
+static void *zeros(void *user, size_t size)
+{
+    struct simulation *s = user;
+    struct simulation_block *b;
+    if (size > SIZE_MAX - sizeof *b)
+        return NULL;
+    b = allocator_zeros(&s->ctx->allocator, size + sizeof *b);
+    if (!b)
+        return NULL;
+    b->size = size + sizeof *b;
+    link_block(s, b);
+    return b + 1;
+}
+
 void simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options)
 {
     *s = (struct simulation){.ctx = ctx};
     s->options = options ? *options : (tw_sim_options){.watch = TW_WATCH_CHECKS};
-    s->allocator = (struct allocator){resize, s};
+    s->allocator = (struct allocator){resize, s, zeros};
     arena_init(&s->arena, &s->allocator, &ctx->recovery);
 }
 

@@ -51,12 +51,18 @@ static void *libc_resize(void *user, void *ptr, size_t old_size, size_t size)
     return realloc(ptr, size);
 }
 
-const struct allocator allocator_libc = {libc_resize, NULL};
+static void *libc_zeros(void *user, size_t size)
+{
+    (void)user;
+    return calloc(1, size);
+}
+
+const struct allocator allocator_libc = {libc_resize, NULL, libc_zeros};
 
 void *allocator_zeros(const struct allocator *from, size_t size)
 {
-    if (from->resize == libc_resize)
-        return calloc(1, size);
+    if (from->zeros)
+        return from->zeros(from->user, size);
     void *p = from->resize(from->user, NULL, 0, size);
     return p ? memset(p, 0, size) : NULL;
 }

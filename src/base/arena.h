@@ -17,10 +17,11 @@
 struct allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *user;
+    /* New memory of zeros of which pages that nobody writes take none; NULL: it cannot. */
+    void *(*zeros)(void *user, size_t size);
 };
 extern const struct allocator allocator_libc;
-/* New memory of zeros, NULL on failure; where the allocator is libc's, pages that nobody writes
- * take no memory. */
+/* New memory of zeros, NULL on failure. */
 void *allocator_zeros(const struct allocator *from, size_t size);
 
 struct arena_block;

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import sys
 import tempfile
@@ -180,6 +181,14 @@ def test_svg_whole_or_not(tool, folder):
     expect(open(path).read().startswith("<?xml"), open(path).read()[:80])
 
 
+def test_memory(tool):
+    """Arrays that nobody gives take memory only where the chosen blocks touch them: here 1 GB."""
+    page = explain(tool, "naive", "--set", "m=16384,n=16384,k=64", "--device", "h200").out
+    expect("Predicted" in page, page)
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    expect(most < 1 << 19, f"{most} KB")
+
+
 def test_measure(tool):
     none = dict(os.environ, TILEWRIGHT_CUDA_DRIVER="/nowhere/libcuda.so")
     expect("Measured   not: no GPU is here\n" in explain(tool, TILED, *SMALL, "--measure", env=none).out, "no GPU")
@@ -191,7 +200,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure):
+    for test in (test_memory, test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure):
         test(tool)
     for test in (test_refused, test_nothing_to_do, test_svg, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
