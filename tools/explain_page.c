@@ -317,6 +317,9 @@ void explain_page(const struct explain *x, const struct explain_row *r)
             table_paragraph(stdout, "To change", LABEL, e->advice);
         return;
     }
-    predicted(x, r);
+    if (e->roof_count)
+        predicted(x, r);
+    else
+        putchar('\n');
     words(e);
 }

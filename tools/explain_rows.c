@@ -95,7 +95,7 @@ static char *path_of(struct explain *x, const char *word)
     return NULL;
 }
 
-/* All words and the names of --compare; NULL after a message. */
+/* All words and the names of --compare. */
 static char **words_asked(struct explain *x, int *count)
 {
     char **words = need_memory(sizeof *words);
@@ -428,7 +428,10 @@ int explain_find_rows(struct explain *x)
 {
     int count;
     char **words = words_asked(x, &count);
-    int status = open_rows(x, words, count);
+    int status = count ? open_rows(x, words, count)
+                       : usage_error(&x->complaints, x->command,
+                                     "--compare %s: expected names of kernels, or files",
+                                     options_value(x->given, "compare"));
     for (int i = 0; i < count; i++)
         free(words[i]);
     free(words);

@@ -37,6 +37,8 @@ def test_refused(tool, folder):
     refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?")
     refused(tool, [TILED, "--set", "q=1"], "--set q: sgemm_tiled has no scalar parameter 'q'; there are 'm', 'n' and 'k'")
     refused(tool, [TILED, "--tune", "U=8"], "--tune U: sgemm_tiled has no tuned value 'U'")
+    refused(tool, ["--compare", ","], "--compare ,: expected names of kernels, or files")
+    refused(tool, ["--compare", ""], "expected names of kernels, or files")
     refused(tool, [TILED, "--sweep", "T"], "--sweep T: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size or type of that name; there are 'T', 'm', 'n' and 'k'")
@@ -75,7 +77,7 @@ def test_unlaunchable(tool):
 
 def test_nothing_to_do(tool, folder):
     page = explain(tool, TILED, "--set", "m=0", "--device", "h200").out
-    expect("Roofs" not in page and "(null)" not in page and "nan" not in page, page)
+    expect("Roofs" not in page and "Predicted" not in page and "\n\nVerdict    It does nothing" in page and "(null)" not in page and "nan" not in page, page)
     table = explain(tool, TILED, "--sweep", "m=0,64", *SMALL, "--svg", f"{folder}/nothing.svg").out
     expect(re.search(r"tiled m=0 +- .* nothing\n", table), table)
     expect("no FLOPs" in open(f"{folder}/nothing.svg").read(), "nothing.svg")
