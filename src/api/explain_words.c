@@ -8,6 +8,8 @@ static const double half = 0.5;
 
 static const char *time_text(struct arena *a, double seconds)
 {
+    if (seconds >= 1)
+        return arena_printf(a, "%.3g s", seconds);
     if (seconds >= 1e-3)
         return arena_printf(a, "%.3g ms", seconds * 1e3);
     return arena_printf(a, "%.3g µs", seconds * 1e6);

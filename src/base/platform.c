@@ -1,4 +1,5 @@
 #define _XOPEN_SOURCE 700 /* realpath */
+#define _DEFAULT_SOURCE   /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include "base/platform.h"
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -439,6 +441,20 @@ bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed)
     *bytes = info.st_size;
     *changed = info.st_mtim.tv_sec;
     return true;
+}
+
+/* --- memory --- */
+
+void *platform_reserve(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void platform_unreserve(void *at, size_t bytes)
+{
+    munmap(at, bytes);
 }
 
 /* --- shared libraries --- */

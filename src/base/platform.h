@@ -117,6 +117,11 @@ void platform_remove_folder(const char *path); /* an empty one */
 /* What tells a file from the one that was there before; false: there is none. */
 bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed);
 
+/* Address space of zeros, aligned to pages: only those that are touched take memory, so it may be
+ * more than the machine has. NULL: there is none. */
+void *platform_reserve(size_t bytes);
+void platform_unreserve(void *at, size_t bytes);
+
 void *platform_library(const char *name); /* dlopen; NULL if absent */
 const char *platform_library_error(void); /* of the latest that was NULL, in this thread */
 void *platform_symbol(void *library, const char *name);

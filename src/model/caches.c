@@ -194,8 +194,10 @@ struct l2_run {
     struct lru cache;
     struct multiprocessor *heap;
     int count;
-    int64_t next, all;
-    double asked, awaited; /* bytes */
+    int64_t next, all;       /* blocks that are replayed */
+    int64_t steady;          /* from here on they stand for those that are not, */
+    struct l2_result before; /* which is what there was by then */
+    double asked, awaited;   /* bytes */
     struct l2_result *out;
 };
 
@@ -261,6 +263,10 @@ static void plan(const struct l2_run *r, struct multiprocessor *m, double now)
 static void begin(struct l2_run *r, struct multiprocessor *m, double now)
 {
     struct running *b = &m->blocks[m->count++];
+    if (r->next == r->steady) {
+        r->before = *r->out;
+        r->before.written = r->cache.evicted_marked;
+    }
     *b = (struct running){.block = r->next++, .left = 1};
     touch_pieces(r, b, now);
 }
@@ -305,31 +311,38 @@ static void begin_all(struct l2_run *r, struct arena *a)
         sift(r, i);
 }
 
-/* Of a grid of more blocks the rest goes on as the second half of these does. */
-enum { MOST_REPLAYED = 1 << 16 };
+/* Of a large grid the first blocks are replayed. Their second half, whole rows of it where they are
+ * that short, is how it goes on. */
+static void choose_blocks(struct l2_run *r, int64_t blocks)
+{
+    enum { MOST_BLOCKS = 1 << 15 };
+    int64_t row = r->g->extent[0], half = MOST_BLOCKS / 2;
+    r->all = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    r->steady = blocks <= r->all ? -1 : r->all - (row < half ? half / row * row : half);
+}
+
+static void go_on(double *x, double before, double times)
+{
+    *x += (*x - before) * times;
+}
 
 void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
 {
+    struct l2_run r = {.g = g, .out = out};
     int64_t blocks = g->extent[0] * g->extent[1] * g->extent[2];
-    struct l2_run r = {.g = g, .out = out, .all = blocks < MOST_REPLAYED ? blocks : MOST_REPLAYED};
-    struct l2_result half = {0}, begun = {0}; /* when half of them, and all, were begun */
+    choose_blocks(&r, blocks);
     *out = (struct l2_result){0};
     lru_init(&r.cache, a, g->room, 1u << 17);
     begin_all(&r, a);
     while (r.count > 0) {
-        bool more = r.next < r.all;
         step(&r, &r.heap[0]);
         if (r.heap[0].count == 0)
             r.heap[0] = r.heap[--r.count];
         sift(&r, 0);
-        out->written = r.cache.evicted_marked;
-        if (more)
-            *(2 * r.next < r.all ? &half : &begun) = *out;
     }
-    double rest = (double)(blocks - r.all) / ((double)r.all / 2);
     out->awaited = r.asked > 0 ? r.awaited / r.asked : 0;
-    if (rest > 0) {
-        out->read += rest * (begun.read - half.read);
-        out->written += rest * (begun.written - half.written);
-    }
+    out->written = r.cache.evicted_marked;
+    double times = (double)(blocks - r.all) / (double)(r.all - r.steady);
+    go_on(&out->read, r.before.read, times);
+    go_on(&out->written, r.before.written, times);
 }

@@ -489,10 +489,20 @@ void ptx_append(struct ptx_builder *b, struct ptx_code *code)
 
 /* --- source lines --- */
 
+/* PTX names no way to have a quote in a text: what would end one, or what follows, is a `_`. */
+static const char *quotable(struct ptx_builder *b, const char *name)
+{
+    char *out = arena_string(b->arena, name, strlen(name));
+    for (char *c = out; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+            *c = '_';
+    return out;
+}
+
 uint32_t ptx_source_file(struct ptx_builder *b, const char *name)
 {
     struct ptx_file *file = arena_new(b->arena, struct ptx_file);
-    *file = (struct ptx_file){.number = ++b->files, .name = keep(b, name)};
+    *file = (struct ptx_file){.number = ++b->files, .name = quotable(b, name)};
     struct ptx_item item = {.kind = PTX_ITEM_FILE, .file = file};
     vec_push(b->arena, &b->module->items, item);
     return file->number;

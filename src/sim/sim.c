@@ -36,7 +36,7 @@ void sim_free(struct sim *sim)
 uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name)
 {
     const struct allocator *from = sim->arena->allocator;
-    if (bytes >= (size_t)1 << SIM_OFFSET_BITS)
+    if (bytes >= SIM_MOST_BYTES)
         return 0;
     uint8_t *host = allocator_zeros(from, bytes + 32);
     if (!host)
@@ -61,7 +61,7 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
 {
     struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};
-    if (bytes >= (size_t)1 << SIM_OFFSET_BITS)
+    if (bytes >= SIM_MOST_BYTES)
         return 0;
     vec_push(sim->arena, &sim->allocations, a);
     return sim_address_of(sim->allocations.count - 1, 0);

@@ -18,6 +18,9 @@ void sim_free(struct sim *sim);
 
 /* --- memory --- */
 
+/* An allocation has less. */
+#define SIM_MOST_BYTES ((size_t)1 << 36)
+
 /* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is
  * copied. Its address; 0: no memory. `name` is for reports. */
 uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);

@@ -160,6 +160,22 @@ def test_svg(tool, folder):
     expect(os.listdir(folder) == ["roofline.svg"], os.listdir(folder))
 
 
+def test_quoted_name(tool, folder):
+    path = os.path.join(folder, 'a "b\\.tile')
+    shutil.copy(TILED, path)
+    page = explain(tool, path, *SMALL).out
+    expect("sum += as[ty][q]" in page, f"lines of a file with a quote in its name: {page}")
+    ptx = call([tool, "show", path, "--stage", "ptx", "--target", "sm_90"])
+    expect(ptx.status == 0 and ptx.out.count('"') == 2 and "a _b_.tile" in ptx.out, ptx)
+
+
+def test_larger_than_memory(tool):
+    told = json.loads(explain(tool, TILED, "--set", "m=100000,n=100000,k=100", "--device", "h200", "--json").out)
+    hbm = told["kernels"][0]["traffic"][-1]
+    expect(hbm["compulsory"] == 4 * (100000 * 100000 + 2 * 100 * 100000), f"bytes of arrays larger than memory: {told}")
+    refused(tool, [TILED, "--set", "m=200000,n=200000,k=100", "--device", "h200"], "`c` would have 160000000000 bytes", "less than 64 GiB")
+
+
 def test_svg_names(tool, folder):
     """Names that are no XML as they stand, and no UTF-8."""
     odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
@@ -202,9 +218,9 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure):
+    for test in (test_memory, test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_svg, test_svg_names, test_svg_whole_or_not):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
