@@ -59,6 +59,8 @@ static int list_puzzles(struct learn *l)
     printf(
         "\n%d of %d passed. `tilewright learn N` begins puzzle N, or judges your answer to it.\n",
         passed, l->all.count);
+    if (!l->learnt.path)
+        puts("Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set.");
     return STATUS_OK;
 }
 
@@ -88,8 +90,9 @@ static int show_hint(struct learn *l, const struct puzzle *p)
         number = p->hint_count;
     printf("Hint %d of %d%s\n\n%s", (int)number, p->hint_count, was_last ? ", the last, again" : "",
            p->hints[number - 1]);
-    if (number > s->hints) {
-        s->hints = (int)number;
+    if (number > s->hints && learnt_lock(&l->learnt)) {
+        s = learnt_step(&l->learnt, p->folder);
+        s->hints = number > s->hints ? (int)number : s->hints;
         learnt_write(&l->learnt);
     }
     return STATUS_OK;
@@ -100,9 +103,8 @@ static int show_solution(struct learn *l, const struct puzzle *p)
     enum language language =
         options_has(l->given, "cuda") && p->answer[LANGUAGE_CUDA] ? LANGUAGE_CUDA : LANGUAGE_TILE;
     printf("%s\n%s", p->answer[language], p->solution ? p->solution : "");
-    struct step *s = learnt_step(&l->learnt, p->folder);
-    if (!s->solution) {
-        s->solution = true;
+    if (!learnt_step(&l->learnt, p->folder)->solution && learnt_lock(&l->learnt)) {
+        learnt_step(&l->learnt, p->folder)->solution = true;
         learnt_write(&l->learnt);
     }
     return STATUS_OK;
@@ -175,10 +177,12 @@ static const struct puzzle *next_puzzle(struct learn *l, const struct puzzle *p)
 
 static void keep_result(struct learn *l, const struct puzzle *p, const struct judgement *x)
 {
+    bool kept = learnt_lock(&l->learnt);
     struct step *s = learnt_step(&l->learnt, p->folder);
     s->passed = s->passed || x->passed;
     s->tries += !x->is_stub;
-    learnt_write(&l->learnt);
+    if (kept)
+        learnt_write(&l->learnt);
 }
 
 static int judge_answer(struct learn *l, const struct puzzle *p, enum language language,
@@ -245,8 +249,13 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
 
 static int forget(struct learn *l, const struct puzzle *p)
 {
+    if (!learnt_lock(&l->learnt))
+        return STATUS_FAILED;
     learnt_forget(&l->learnt, p ? p->folder : NULL);
-    return learnt_write(&l->learnt) ? STATUS_OK : STATUS_FAILED;
+    if (!learnt_write(&l->learnt))
+        return STATUS_FAILED;
+    printf("Forgotten: %s. Your files stay.\n", p ? p->title : "all puzzles");
+    return STATUS_OK;
 }
 
 /* Options that do not go together, and words that are too many. */

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -155,6 +156,56 @@ def test_progress(learner):
         learner.learn("1", "--hint", out="Hint")
         learner.learn("1", "mine.tile", out="passed")
     learner.learn("--reset")
+
+
+def test_progress_at_once(learner):
+    """Many learners with one file: what each has passed stays, and what was passed while a long judgement ran."""
+    def passed(): return [row["name"] for row in json.loads(learner.learn("--json")) if row["passed"]]
+    def start(*words): return subprocess.Popen([learner.tool, "learn", *words], cwd=learner.folder, env=learner.environment, stdout=subprocess.DEVNULL)
+    names = "01_map", "02_zip", "03_guards", "04_map_2d", "05_broadcast"
+    for number, name in enumerate(names, 1):
+        learner.write(f"{number}.tile", learner.solution(name))
+    for _ in range(4):
+        for child in [start(str(number), f"{number}.tile") for number in range(1, len(names) + 1)]:
+            expect(child.wait() == 0, "not passed")
+        expect(len(passed()) == len(names), f"{passed()} were passed, of {names}")
+        learner.learn("--reset", out="Forgotten: all puzzles")
+    learner.write("endless.tile", learner.solution("01_map").replace("Out[i] =", "while (A[0] == A[0]) i = i + 0;\n    Out[i] ="))
+    child = start("1", "endless.tile")
+    learner.learn("2", "2.tile", out="passed")
+    expect(child.poll() is None, "the long judgement was short")
+    expect(child.wait() == 1 and passed() == ["zip"], f"{passed()}")
+    learner.learn("2", "--reset", out="Forgotten: ")
+    expect(not passed() and os.listdir(f"{learner.folder}/data/tilewright") == ["learn"], os.listdir(f"{learner.folder}/data/tilewright"))
+
+
+def test_progress_elsewhere(learner):
+    """Links stay links; what is no file is not replaced; nothing known, nothing kept."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    for target in "there", "new":
+        link = f"{learner.folder}/link_{target}"
+        os.symlink(target, link)
+        if target == "there":
+            learner.write(target, "02_zip passed tries=1 hints=0\n")
+            os.chmod(f"{learner.folder}/{target}", 0o640)
+        learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=link)
+        expect(os.path.islink(link) and "01_map passed tries=1" in learner.read(target), f"{link}: {learner.read(target)}")
+    expect("02_zip passed" in learner.read("there") and os.stat(f"{learner.folder}/there").st_mode & 0o777 == 0o640, learner.read("there"))
+    os.mkfifo(f"{learner.folder}/pipe")
+    os.symlink("pipe", f"{learner.folder}/to_pipe")
+    for name in "pipe", "to_pipe", "data_folder":
+        if name == "data_folder":
+            os.mkdir(f"{learner.folder}/{name}")
+        before = os.lstat(f"{learner.folder}/{name}")
+        learner.learn(out="0 of ", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
+        learner.learn("1", "mine.tile", out="passed", err="no regular file", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
+        expect(os.path.samestat(before, os.lstat(f"{learner.folder}/{name}")), f"{name} was replaced")
+    learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN="/dev/null")
+    learner.learn(out="0 of ", TILEWRIGHT_LEARN="/dev/null")
+    expect(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null was replaced")
+    nowhere = {"TILEWRIGHT_LEARN": "", "XDG_DATA_HOME": "", "HOME": ""}
+    learner.learn(out="Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set.", **nowhere)
+    learner.learn("1", "--hint", out="Hint 1", err="none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set", **nowhere)
 
 
 def test_killed(learner):
