@@ -66,6 +66,8 @@ bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *c
 /* Gives it sizes and arrays, and compiles it for them. STATUS_OK, with problems or without;
  * STATUS_USAGE after a message: there is no compiler. */
 int answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems);
+/* Whether it says what a thread does; else, what a block does with tiles. */
+bool answer_by_thread(const struct answer *a);
 /* Whether it came to its end, with problems or without. result: of a simulation, valid until the
  * next. */
 bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,

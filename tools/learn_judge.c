@@ -434,16 +434,23 @@ static void run_case(struct judge *j)
     static const int bytes[] = {ABOVE, NANS, BELOW, ABOVE};
     enum { SIMULATED = sizeof bytes / sizeof *bytes };
     bool tile = j->answer.language == LANGUAGE_TILE;
+    unsigned by_thread = answer_by_thread(&j->answer) ? TW_WATCH_EXITS : 0;
     j->printing = j->out->tried == 1;
-    bool more = run_once(
-        j,
-        &(struct answer_run){.on_cpu = tile, .watch = TW_WATCH_CHECKS, .step_limit = j->step_limit},
-        CLEAN);
+    bool more = run_once(j,
+                         &(struct answer_run){.on_cpu = tile,
+                                              .watch = TW_WATCH_CHECKS | by_thread,
+                                              .step_limit = j->step_limit},
+                         CLEAN);
     j->printing = false;
+    if (!more && tile && problems_have(&j->out->problems, REASON_ENDLESS)) /* for the line */
+        run_once(
+            j,
+            &(struct answer_run){.watch = TW_WATCH_CHECKS | by_thread, .step_limit = j->step_limit},
+            CLEAN);
     if (more && tile)
         more = run_once(j, &(struct answer_run){.on_cpu = true}, ABOVE);
     for (int i = 0; i < SIMULATED && more; i++) {
-        struct answer_run how = {.watch = i ? TW_WATCH_CHECKS : TW_WATCH_ALL,
+        struct answer_run how = {.watch = (i ? TW_WATCH_CHECKS : TW_WATCH_ALL) | by_thread,
                                  .seed = (uint64_t)i,
                                  .late = i >= SIMULATED / 2,
                                  .step_limit = j->step_limit};

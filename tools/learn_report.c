@@ -79,7 +79,8 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
     if (x->wrong_values)
         fprintf(out, "%s%s.\n",
                 p->reason == REASON_VALUES ? "" : "The values are wrong, too: ", x->wrong_values);
-    else if (x->ran && x->right && p->reason < REASON_VALUES)
+    else if (x->ran && x->right && p->reason < REASON_VALUES && !p->same_value &&
+             p->reason != REASON_ENDLESS)
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
     if (x->printed && p->reason == REASON_LIMIT)
         fputs("print() uses memory, too, and is counted: take it out first.\n", out);

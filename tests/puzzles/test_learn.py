@@ -282,6 +282,33 @@ def test_luck(learner):
     learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
 
 
+def test_endless(learner):
+    """Loops without an end, and with a far one, are told from threads that wait for each other, with a line of theirs."""
+    good = learner.solution("01_map")
+    for loop in "while (1) { }", "for (;;) ;", "while (A[0] == A[0])\n        i = i + 0;", "for (i32 q = 0; q < 1000000; q++)\n        Out[i] = q;":
+        far = rejected(learner, "loop.tile", good.replace("    Out[i] =", f"    {loop}\n    Out[i] ="), "endless", file="loop.tile")
+        expect(far["line"] in (9, 10), far)
+        expect("luck" not in learner.learn("1", "loop.tile", status=1, out="it does not come to an end"), "luck")
+    if not cuda_compiler():
+        return
+    good = learner.solution("01_map", "cu")
+    far = rejected(learner, "far.cu", good.replace("    out[i]", "    for (int q = 0; q < 1000000; q++)\n        ((volatile float *)out)[i] = q;\n    out[i]"), "endless")
+    expect(far["line"] in (10, 11), far)
+    for text in "for (;;) ;", "*(int *)0 = 3;":  # of which clang makes nothing
+        rejected(learner, "left_out.cu", good.replace("    out[i]", f"    {text}\n    out[i]"), "endless")
+
+
+def test_advice(learner):
+    """Neither a comment nor a missing argument changes what is said of it."""
+    race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
+    expect("A barrier between" in rejected(learner, "race.tile", race, "race", puzzle="8")["words"], "advice")
+    wait = learner.solution("20_async_copies").replace("async_wait(0)", "async_wait()")
+    rejected(learner, "wait.tile", wait, "compile", puzzle="20")
+    same = learner.solution("01_map").replace("    Out[i] =", "    Out[0] = 5;\n    sync();\n    Out[i] =")
+    expect(rejected(learner, "same.tile", same, "race")["words"].endswith("let one of them write it."), "same value")
+    expect("luck" not in learner.learn("1", "same.tile", status=1), "luck")
+
+
 def test_cuda(learner):
     if not cuda_compiler():
         return
