@@ -250,6 +250,9 @@ char *case_sizes(const struct case_at_hand *c)
     for (int i = 0; tw_kernel_type(c->kernel, i, &type) == TW_OK; i++)
         if (case_value(c->at, type.name))
             append_size(&text, type.name, case_value(c->at, type.name));
+    for (int i = 0; i < c->at->count && !c->at->shown; i++) /* whose arrays nobody sees */
+        if (c->at->list[i].text[0] == '[')
+            append_size(&text, c->at->list[i].name, c->at->list[i].text);
     return text ? text : need_text("%s", "");
 }
 

@@ -61,22 +61,25 @@ static void read_line(struct learnt *l, char *line)
     }
 }
 
-static void read_steps(struct learnt *l, const char *path)
+/* Whether it was read, or is not there. */
+static bool read_steps(struct learnt *l, const char *path)
 {
     struct stat found;
     if (!path || stat(path, &found) != 0 || !S_ISREG(found.st_mode)) /* a pipe would wait */
-        return;
+        return true;
     char *text = read_whole_file(path, NULL), *rest;
     for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest))
         read_line(l, line);
     free(text);
+    return text;
 }
 
 void learnt_read(struct learnt *l)
 {
     *l = (struct learnt){.path = path_of(), .lock = -1};
-    read_steps(l, l->path);
+    if (!read_steps(l, l->path))
+        complain(NULL, "progress cannot be read: %s: %s", l->path, strerror(errno));
 }
 
 void learnt_forget(struct learnt *l, const char *puzzle)
@@ -186,8 +189,7 @@ bool learnt_lock(struct learnt *l)
     if (!lock_target(l))
         return not_kept(l, strerror(errno));
     learnt_forget(l, NULL);
-    read_steps(l, l->target);
-    return true;
+    return read_steps(l, l->target) || not_kept(l, strerror(errno));
 }
 
 /* A name of its own is not needed: who writes has the lock. What someone left who was killed is

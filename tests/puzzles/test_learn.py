@@ -85,7 +85,10 @@ def test_folder(learner):
     learner.write("mine/01_map.tile", learner.solution("01_map"))
     learner.learn("1", "--folder", "mine/", out="passed")
     expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
-    learner.learn("1", "--folder", "no/such", status=2, err="cannot be written")
+    learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # its text at least
+    learner.learn("2", "--folder", "new", "--text", status=1, out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])
+    if cuda_compiler():
+        learner.learn("2", "--cuda", status=1, out="`tilewright learn 2 --cuda` judges it")
 
 
 def test_passing(learner):
@@ -96,7 +99,7 @@ def test_passing(learner):
     learner.write("mine.tile", learner.solution("14_single_block_matmul"))
     out = learner.learn("14", "mine.tile", out=["passed", "global_loads", "barriers"])
     expect(re.search(r"global_loads +(\d+) +\1\n", out), out)
-    out = learner.learn(out=["  1  passed  Map", " 14  passed  Matmul"])
+    out = learner.learn(out=["  1  passed  map ", " 14  passed  single_block_matmul  Matmul"])
     listed = {row["name"]: row for row in json.loads(learner.learn("--json"))}
     expect(listed["map"]["passed"] and listed["single_block_matmul"]["passed"] and f"{sum(r['passed'] for r in listed.values())} of" in out, out)
     for row in listed.values():  # all but the first, then that
@@ -134,11 +137,19 @@ def test_hints(learner):
 def test_usage(learner):
     for words, text in (["99"], "there is no puzzle '99'"), (["mapp"], "did you mean 'map'?"), (["1", "a", "b"], "too many words: 'b'"), \
             (["--hint"], "of which puzzle?"), (["1", "--hint", "--solution"], "--hint or --solution"), (["1", "--hnit"], "--hint"), \
-            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--hint", "--json"], "--json"):
+            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--hint", "--json"], "--json"), \
+            (["--text"], "for which puzzle?"), (["--reset", "--cuda"], "for which puzzle?"), (["1", "--hint", "--text"], "--text is for judging"), \
+            (["1", "x.tile", "--cuda"], "does not end in .cu"), (["22", "--solution", "--cuda"], "not for CUDA C"), (["22", "--cuda"], "not for CUDA C"), \
+            (["01_map.tile"], "`tilewright learn 1 01_map.tile` judges it"), (["1", "/dev/zero"], "too large"):
         learner.learn(*words, status=2, err=text)
     with open(f"{learner.folder}/bytes.tile", "wb") as file:
         file.write(b"kernel\0map")
     learner.learn("1", "bytes.tile", status=2, err="no text")
+    learner.learn("1", status=1, out=["you have not changed it yet", "gives a hint (there are 2).\n"])
+    learner.learn("1", "--hint", out="Hint 1")
+    learner.learn("1", status=1, out="gives a hint (there is 1 more).\n")
+    learner.write(MAP, "")
+    learner.learn("1", status=1, out=["move the file away: `tilewright learn 1` then writes the stub"])
 
 
 def test_progress(learner):
@@ -148,6 +159,11 @@ def test_progress(learner):
     learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=elsewhere)
     expect(os.path.exists(elsewhere), "it is not where TILEWRIGHT_LEARN says")
     learner.learn("1", "mine.tile", out="passed", err="progress is not kept", TILEWRIGHT_LEARN="/dev/null/learn")
+    if os.geteuid() != 0:  # who may read all
+        os.chmod(elsewhere, 0o200)
+        learner.learn("1", "mine.tile", out="passed", err="progress cannot be read", TILEWRIGHT_LEARN=elsewhere)
+        os.chmod(elsewhere, 0o600)
+    learner.learn("1", "--hint", out=["Hint 1", "`tilewright learn 1 --hint 2` gives the second"], TILEWRIGHT_LEARN="/dev/null")
     for text in "", "\0\0\0", "01_map\n", "01_map passed tries=x hints=-7\n\n\n# 14\n 14 15\n" + "x" * 100000 + "\n":
         os.makedirs(os.path.dirname(learner.progress), exist_ok=True)
         with open(learner.progress, "w") as file:
@@ -258,7 +274,12 @@ def test_evasions(learner):
         expect(learner.judge("1", "odd.tile")["reason"] in ("compile", "signature"), f"{text!r}: {learner.judge('1', 'odd.tile')}")
     learner.write("comments.tile", '// a / b " /*\n' + good.replace("+ 10", "/* \" / // */ / 1 + 10"))
     learner.learn("1", "comments.tile", out="passed")
+    hidden = 'print("\\"", 1); pipeline(3) for (i32 p = 0; p < k; p += BK) {'
+    loop = re.sub(r"\n    for \(", lambda _: "\n    " + hidden.split(" for ")[0] + " for (", learner.solution("22_first_tile_matmul").replace("tile_matmul", "pipelined"))
+    expect("pipeline(3)" in loop, loop)
+    rejected(learner, "quoted.tile", loop, "word", puzzle="23")
     rejected(learner, "empty.tile", "", "signature")
+    expect(learner.judge("1", "empty.tile")["counters"] == [{"counter": "global_sectors", "answer": None, "solution": None}], "nothing was counted")
     rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
     rejected(learner, "nothing_else.tile", "kernel map(f32 *out, const f32 *a) grid(1) threads(4) { }", "signature")
     learner.write("defaults.tile", good.replace("{4}", "{8, 16}"))
@@ -319,6 +340,9 @@ def test_cuda(learner):
     learner.learn("1", out="passed")
     rejected(learner, "syntax.cu", good.replace("+ 10;", "+ ;"), "compile", line=10)
     rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
+    learner.learn("1", "name.cu", status=1, out="it has no kernel `map`: there is `mop`\n")
+    rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")
+    learner.learn("1", "host.cu", status=1, out="it has none; a kernel is `__global__ void map(")
     rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
     rejected(learner, "input.cu", good.replace("const float *a)", "float *a)").replace("+ 10;", "+ 10;\n    a[i] = 0;"), "input")
     rejected(learner, "endless.cu", good.replace("    out[i]", "    while (*(volatile const float *)a == a[0])\n        ;\n    out[i]"), "endless")
