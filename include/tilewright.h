@@ -366,7 +366,10 @@ enum {
     TW_WATCH_MEMORY = 4,   /* bounds, alignment, bytes read that nobody wrote */
     TW_WATCH_COUNTERS = 8, /* what the hardware counts: instructions, wavefronts, sectors */
     TW_WATCH_CHECKS = 7,
-    TW_WATCH_ALL = 15
+    TW_WATCH_ALL = 15,
+    /* Barriers of a block that open without threads that have left the kernel, and
+     * TW_WATCH_BARRIERS. Since sm_70 such a barrier waits for those that are left. */
+    TW_WATCH_EXITS = 16
 };
 
 typedef struct tw_sim_options {

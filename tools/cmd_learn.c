@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct learn {
@@ -36,7 +37,7 @@ static int list_puzzles(struct learn *l)
         const struct step *s = learnt_step(&l->learnt, p->folder);
         passed += s->passed;
         if (!l->to_json) {
-            printf("%3d  %-6s  %s\n", p->number, mark_of(s), p->title);
+            printf("%3d  %-6s  %-19s  %s\n", p->number, mark_of(s), p->name, p->title);
             continue;
         }
         json_open(&j, '{');
@@ -59,6 +60,8 @@ static int list_puzzles(struct learn *l)
     printf(
         "\n%d of %d passed. `tilewright learn N` begins puzzle N, or judges your answer to it.\n",
         passed, l->all.count);
+    if (!l->learnt.path)
+        puts("Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set.");
     return STATUS_OK;
 }
 
@@ -83,26 +86,35 @@ static int show_hint(struct learn *l, const struct puzzle *p)
         printf("Puzzle %d has no hints.\n", p->number);
         return STATUS_OK;
     }
-    bool was_last = number > p->hint_count;
+    bool kept = number <= s->hints, was_last = number > p->hint_count;
     if (was_last)
         number = p->hint_count;
     printf("Hint %d of %d%s\n\n%s", (int)number, p->hint_count, was_last ? ", the last, again" : "",
            p->hints[number - 1]);
-    if (number > s->hints) {
-        s->hints = (int)number;
+    if (number > s->hints && learnt_lock(&l->learnt)) {
+        s = learnt_step(&l->learnt, p->folder);
+        s->hints = number > s->hints ? (int)number : s->hints;
+        kept = l->learnt.lock >= 0;
         learnt_write(&l->learnt);
     }
+    if (!kept && !asked && number < p->hint_count)
+        printf("\n`tilewright learn %d --hint 2` gives the second.\n", p->number);
     return STATUS_OK;
+}
+
+static int no_cuda(const struct learn *l, const struct puzzle *p)
+{
+    return usage_error(NULL, l->self, "puzzle %d is about tiles, and not for CUDA C", p->number);
 }
 
 static int show_solution(struct learn *l, const struct puzzle *p)
 {
-    enum language language =
-        options_has(l->given, "cuda") && p->answer[LANGUAGE_CUDA] ? LANGUAGE_CUDA : LANGUAGE_TILE;
+    enum language language = options_has(l->given, "cuda") ? LANGUAGE_CUDA : LANGUAGE_TILE;
+    if (!p->answer[language])
+        return no_cuda(l, p);
     printf("%s\n%s", p->answer[language], p->solution ? p->solution : "");
-    struct step *s = learnt_step(&l->learnt, p->folder);
-    if (!s->solution) {
-        s->solution = true;
+    if (!learnt_step(&l->learnt, p->folder)->solution && learnt_lock(&l->learnt)) {
+        learnt_step(&l->learnt, p->folder)->solution = true;
         learnt_write(&l->learnt);
     }
     return STATUS_OK;
@@ -136,6 +148,11 @@ static char *path_in_folder(const struct learn *l, const struct puzzle *p, enum 
 static int begin_file(const struct puzzle *p, enum language language, const char *path,
                       bool *written)
 {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? need_text("%.*s", (int)(slash - path), path) : NULL;
+    if (folder && *folder)
+        mkdir(folder, 0777); /* where there is one already, or none can be, the file shows it */
+    free(folder);
     enum file_written done = file_write_new(path, p->stub[language]);
     *written = done == FILE_WRITTEN;
     if (done != FILE_FAILED)
@@ -144,10 +161,30 @@ static int begin_file(const struct puzzle *p, enum language language, const char
     return STATUS_USAGE;
 }
 
+/* At most so many bytes, as a device may have no end. NULL, and errno. */
+static char *read_at_most(const char *path, size_t most, size_t *length)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    char *text = need_memory(most + 2);
+    *length = fread(text, 1, most + 1, f);
+    text[*length] = '\0';
+    int error = ferror(f) ? errno : *length > most ? EFBIG : 0;
+    fclose(f);
+    if (error) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    return text;
+}
+
 static int read_answer(const char *path, char **text)
 {
+    enum { MOST = 1 << 20 };
     size_t length;
-    *text = read_whole_file(path, &length);
+    *text = read_at_most(path, MOST, &length);
     if (!*text) {
         complain(NULL, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;
@@ -175,10 +212,12 @@ static const struct puzzle *next_puzzle(struct learn *l, const struct puzzle *p)
 
 static void keep_result(struct learn *l, const struct puzzle *p, const struct judgement *x)
 {
+    bool kept = learnt_lock(&l->learnt);
     struct step *s = learnt_step(&l->learnt, p->folder);
     s->passed = s->passed || x->passed;
     s->tries += !x->is_stub;
-    learnt_write(&l->learnt);
+    if (kept)
+        learnt_write(&l->learnt);
 }
 
 static int judge_answer(struct learn *l, const struct puzzle *p, enum language language,
@@ -212,6 +251,18 @@ static int judge_answer(struct learn *l, const struct puzzle *p, enum language l
     return status;
 }
 
+/* What judges the same file again, typed where this one was. */
+static char *call_again(const struct learn *l, const struct puzzle *p, enum language language)
+{
+    const char *folder = options_value(l->given, "folder");
+    char *text = need_text("tilewright learn %d", p->number);
+    if (language == LANGUAGE_CUDA)
+        append_text(&text, " --cuda");
+    if (folder)
+        append_text(&text, " --folder %s", folder);
+    return text;
+}
+
 static int learn_puzzle(struct learn *l, const struct puzzle *p)
 {
     enum language language;
@@ -225,16 +276,17 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
         path = path_in_folder(l, p, &language);
     }
     if (!p->stub[language])
-        status =
-            usage_error(NULL, l->self, "puzzle %d is about tiles, and not for CUDA C", p->number);
+        status = no_cuda(l, p);
     else if (l->given->word_count < 2)
         status = begin_file(p, language, path, &written);
-    if (status == STATUS_OK && !l->to_json && (written || options_has(l->given, "text")))
+    bool begins = written || (status != STATUS_OK && p->stub[language]); /* or cannot be written */
+    if (!l->to_json && (begins || options_has(l->given, "text")))
         print_statement(p);
-    if (status == STATUS_OK && !l->to_json && written)
-        printf("Your file: %s. `tilewright learn %d` judges it; this is the judge on it as it is:\n"
-               "\n",
-               path, p->number);
+    if (status == STATUS_OK && !l->to_json && written) {
+        char *again = call_again(l, p, language);
+        printf("Your file: %s. `%s` judges it; this is the judge on it as it is:\n\n", path, again);
+        free(again);
+    }
     if (status == STATUS_OK)
         status = judge_answer(l, p, language, path, written);
     free(path);
@@ -245,14 +297,20 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
 
 static int forget(struct learn *l, const struct puzzle *p)
 {
+    if (!learnt_lock(&l->learnt))
+        return STATUS_FAILED;
     learnt_forget(&l->learnt, p ? p->folder : NULL);
-    return learnt_write(&l->learnt) ? STATUS_OK : STATUS_FAILED;
+    if (!learnt_write(&l->learnt))
+        return STATUS_FAILED;
+    printf("Forgotten: %s. Your files stay.\n", p ? p->title : "all puzzles");
+    return STATUS_OK;
 }
 
 /* Options that do not go together, and words that are too many. */
 static int check_options(const struct learn *l)
 {
     static const char *const modes[] = {"hint", "solution", "reset", NULL};
+    static const char *const of_answers[] = {"text", "folder", "compiler", "cuda", NULL};
     const struct options *o = l->given;
     const char *mode = options_any(o, modes);
     for (int i = 0; mode && modes[i]; i++)
@@ -265,6 +323,14 @@ static int check_options(const struct learn *l)
         return usage_error(NULL, l->self, "too many words: '%s'", o->words[o->word_count - 1]);
     if (!o->word_count && mode && strcmp(mode, "reset") != 0)
         return usage_error(NULL, l->self, "--%s: of which puzzle?", mode);
+    const char *other = options_any(o, of_answers);
+    if (other && !o->word_count)
+        return usage_error(NULL, l->self, "--%s: for which puzzle?", other);
+    if (mode && other && (strcmp(mode, "solution") != 0 || strcmp(other, "cuda") != 0))
+        return usage_error(NULL, l->self, "--%s is for judging, and not for --%s", other, mode);
+    if (o->word_count > 1 && options_has(o, "cuda") &&
+        !ends_with(o->words[1], language_endings[LANGUAGE_CUDA]))
+        return usage_error(NULL, l->self, "--cuda: `%s` does not end in .cu", o->words[1]);
     if (o->word_count > 1 && options_has(o, "folder"))
         return usage_error(NULL, l->self,
                            "--folder is for the puzzle's own file, and FILE is given");
@@ -274,6 +340,13 @@ static int check_options(const struct learn *l)
 static int no_puzzle(const struct learn *l, const char *word)
 {
     const char *near = puzzles_near(&l->all, word);
+    for (int i = 0; i < l->all.count; i++) { /* its file */
+        const struct puzzle *p = &l->all.list[i];
+        size_t length = strlen(p->folder);
+        if (strncmp(word, p->folder, length) == 0 && word[length] == '.')
+            return usage_error(NULL, l->self, "%s is a file: `tilewright learn %d %s` judges it",
+                               word, p->number, word);
+    }
     return usage_error(NULL, l->self, "there is no puzzle '%s'%s%s%s", word,
                        near ? "; did you mean '" : "; `tilewright learn` lists them",
                        near ? near : "", near ? "'?" : "");

@@ -188,6 +188,11 @@ int answer_take(struct answer *a, const struct case_at_hand *c, struct problems 
     return STATUS_OK;
 }
 
+bool answer_by_thread(const struct answer *a)
+{
+    return a->language == LANGUAGE_CUDA || tw_kernel_thread_level(a->kernel);
+}
+
 bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
                 struct problems *problems)
 {
@@ -202,9 +207,8 @@ bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *r
             problems_take_messages(problems, a->ctx, s);
         return s == TW_OK;
     }
-    bool by_thread = a->language == LANGUAGE_CUDA || tw_kernel_thread_level(a->kernel);
     if (s == TW_OK || s == TW_FAULT)
-        problems_take_simulated(problems, result, by_thread);
+        problems_take_simulated(problems, result, answer_by_thread(a));
     if (s != TW_OK && (s != TW_FAULT || !result->failures))
         problems_take_messages(problems, a->ctx, s);
     return (s == TW_OK || s == TW_FAULT) && !result->ended;
@@ -246,6 +250,9 @@ char *case_sizes(const struct case_at_hand *c)
     for (int i = 0; tw_kernel_type(c->kernel, i, &type) == TW_OK; i++)
         if (case_value(c->at, type.name))
             append_size(&text, type.name, case_value(c->at, type.name));
+    for (int i = 0; i < c->at->count && !c->at->shown; i++) /* whose arrays nobody sees */
+        if (c->at->list[i].text[0] == '[')
+            append_size(&text, c->at->list[i].name, c->at->list[i].text);
     return text ? text : need_text("%s", "");
 }
 

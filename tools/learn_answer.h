@@ -66,6 +66,8 @@ bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *c
 /* Gives it sizes and arrays, and compiles it for them. STATUS_OK, with problems or without;
  * STATUS_USAGE after a message: there is no compiler. */
 int answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems);
+/* Whether it says what a thread does; else, what a block does with tiles. */
+bool answer_by_thread(const struct answer *a);
 /* Whether it came to its end, with problems or without. result: of a simulation, valid until the
  * next. */
 bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
@@ -73,7 +75,8 @@ bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *r
 /* Blocks of the grid and threads of a block of a .tile kernel. */
 bool answer_launch(struct answer *a, int64_t *blocks, int *threads);
 
-/* "n = 67, TPB = 32": the sizes, tuned values and types that cases give. The caller frees. */
+/* "n = 67, TPB = 32": the sizes, tuned values and types that cases give, and of hidden
+ * ones data that is listed. The caller frees. */
 char *case_sizes(const struct case_at_hand *c);
 /* The value of an expression over those; NULL or what is wrong. `solution`: of that name. */
 const char *case_formula(const struct case_at_hand *c, const char *text, double solution,

@@ -101,13 +101,26 @@ static int compile(struct answer *a, struct cuda_program *out, char *const *macr
 
 /* --- the signature --- */
 
+static char *no_kernel_text(const struct cuda_program *p, const char *name)
+{
+    char *text = need_text("error: it has no kernel `%s`: ", name);
+    const char *near;
+    for (int i = 0; (near = tw_ptx_kernel_called(p->ptx, i)); i++)
+        append_text(&text, "%s`%s`", i ? ", " : "there is ", near);
+    if (tw_ptx_kernel_count(p->ptx))
+        append_text(&text, "\n");
+    else
+        append_text(&text, "it has none; a kernel is `__global__ void %s(…)`\n", name);
+    return text;
+}
+
 static void find_kernel(struct cuda_program *p, const char *name, struct problems *problems)
 {
     for (int i = 0; i < tw_ptx_kernel_count(p->ptx); i++)
         if (strcmp(tw_ptx_kernel_called(p->ptx, i), name) == 0)
             p->kernel = tw_ptx_kernel_at(p->ptx, i);
     if (!p->kernel)
-        problems_add(problems, REASON_SIGNATURE, need_text("error: it has no kernel `%s`\n", name));
+        problems_add(problems, REASON_SIGNATURE, no_kernel_text(p, name));
 }
 
 static void check_params(const struct cuda_program *p, tw_kernel *k, struct problems *problems)

@@ -58,8 +58,19 @@ static void take_printed(void *user, const char *text, size_t length)
 
 /* --- the answer before it runs --- */
 
+/* R"x(…)x": from behind the R to its end, or that of the line. */
+static size_t length_of_raw(const char *at)
+{
+    size_t mark = strcspn(at + 1, "(\n\"");
+    char *close = need_text(")%.*s\"", (int)mark, at + 1);
+    const char *end = at[1 + mark] == '(' ? strstr(at, close) : NULL;
+    size_t length = end ? (size_t)(end - at) + strlen(close) : strcspn(at, "\n");
+    free(close);
+    return length;
+}
+
 /* Bytes of the comment or the text in quotes that begins here; 0: none does. */
-static size_t length_of_aside(const char *at)
+static size_t length_of_aside(const char *text, const char *at)
 {
     if (strncmp(at, "//", 2) == 0)
         return strcspn(at, "\n");
@@ -67,10 +78,16 @@ static size_t length_of_aside(const char *at)
         const char *end = strstr(at + 2, "*/");
         return end ? (size_t)(end + 2 - at) : strlen(at);
     }
-    if (*at != '"')
+    bool in_word = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+    if (*at != '"' && (*at != '\'' || in_word)) /* 1'000 */
         return 0;
-    size_t inside = strcspn(at + 1, "\"\n");
-    return 1 + inside + (at[1 + inside] == '"');
+    if (*at == '"' && at > text && at[-1] == 'R')
+        return length_of_raw(at);
+    size_t end = 1;
+    for (; at[end] && at[end] != '\n' && at[end] != *at; end++)
+        if (at[end] == '\\' && at[end + 1] && at[end + 1] != '\n')
+            end++;
+    return end + (at[end] == *at);
 }
 
 /* Comments and texts in quotes as blanks. */
@@ -78,7 +95,7 @@ static char *bare_text(const char *text)
 {
     char *bare = need_text("%s", text);
     for (char *at = bare; *at;) {
-        size_t length = length_of_aside(at);
+        size_t length = length_of_aside(bare, at);
         for (size_t i = 0; i < length; i++)
             if (at[i] != '\n')
                 at[i] = ' ';
@@ -434,16 +451,23 @@ static void run_case(struct judge *j)
     static const int bytes[] = {ABOVE, NANS, BELOW, ABOVE};
     enum { SIMULATED = sizeof bytes / sizeof *bytes };
     bool tile = j->answer.language == LANGUAGE_TILE;
+    unsigned by_thread = answer_by_thread(&j->answer) ? TW_WATCH_EXITS : 0;
     j->printing = j->out->tried == 1;
-    bool more = run_once(
-        j,
-        &(struct answer_run){.on_cpu = tile, .watch = TW_WATCH_CHECKS, .step_limit = j->step_limit},
-        CLEAN);
+    bool more = run_once(j,
+                         &(struct answer_run){.on_cpu = tile,
+                                              .watch = TW_WATCH_CHECKS | by_thread,
+                                              .step_limit = j->step_limit},
+                         CLEAN);
     j->printing = false;
+    if (!more && tile && problems_have(&j->out->problems, REASON_ENDLESS)) /* for the line */
+        run_once(
+            j,
+            &(struct answer_run){.watch = TW_WATCH_CHECKS | by_thread, .step_limit = j->step_limit},
+            CLEAN);
     if (more && tile)
         more = run_once(j, &(struct answer_run){.on_cpu = true}, ABOVE);
     for (int i = 0; i < SIMULATED && more; i++) {
-        struct answer_run how = {.watch = i ? TW_WATCH_CHECKS : TW_WATCH_ALL,
+        struct answer_run how = {.watch = (i ? TW_WATCH_CHECKS : TW_WATCH_ALL) | by_thread,
                                  .seed = (uint64_t)i,
                                  .late = i >= SIMULATED / 2,
                                  .step_limit = j->step_limit};
@@ -496,6 +520,7 @@ static int check_limits(struct judge *j)
         if (l->at_least ? (double)have < bound : (double)have > bound)
             beyond(j, l, have, bound, of_solution);
         struct counted *c = &out->counters[i];
+        c->known = true;
         c->answer = counter_joined(l->counter, c->answer, have);
         c->solution = counter_joined(l->counter, c->solution, of_solution);
     }

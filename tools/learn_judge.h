@@ -15,6 +15,7 @@ struct shown_array {
 struct counted {
     char *counter;
     int64_t answer, solution;
+    bool known; /* of one case at least */
 };
 
 struct judgement {

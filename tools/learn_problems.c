@@ -36,9 +36,11 @@ static enum reason reason_of_text(const char *text, enum reason other)
     } known[] = {
         {"only some of the threads come here", REASON_BARRIER},
         {"lock waits for", REASON_BARRIER},
-        {"waits for memory to change", REASON_BARRIER},
-        {"async_wait", REASON_ASYNC},
+        {"waits for memory to change", REASON_ENDLESS},
+        {"of static shared memory", REASON_COMPILE},
         {"may still be under way", REASON_ASYNC},
+        {"async_wait must come first", REASON_ASYNC},
+        {"here after `async_wait` but", REASON_ASYNC},
         {"other threads may still be", REASON_RACE},
         {"several threads write the same element", REASON_RACE},
         {"is outside axis", REASON_BOUNDS},
@@ -79,6 +81,7 @@ static void take_error(struct problems *all, const tw_context *ctx, enum reason 
     p->file = m->file ? need_text("%s", m->file) : NULL;
     p->line = m->line;
     p->column = m->column;
+    p->in_global = strstr(m->text, "global memory");
 }
 
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status)
@@ -101,6 +104,17 @@ void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum
 }
 
 /* --- of the simulator --- */
+
+/* What compilers of CUDA C make of it. */
+static const char cut_off[] =
+    "error: the compiler has left out the rest of the kernel: what it does there is undefined, as "
+    "a loop\nwithout an end that changes nothing, a division by zero or an access to a null "
+    "pointer\n";
+
+static bool is_cut_off(const tw_sim_finding *x)
+{
+    return strstr(x->message, "ends without ret or exit");
+}
 
 static enum reason reason_of_finding(const tw_sim_finding *x)
 {
@@ -127,7 +141,8 @@ static enum reason reason_of_finding(const tw_sim_finding *x)
         {"uninitialised", REASON_UNINITIALISED},
         {"endless", REASON_ENDLESS},
     };
-    if (strstr(x->message, "looks for what nobody will change")) /* a deadlock of loops */
+    if (strstr(x->message, "looks for what nobody will change") || /* a deadlock of loops */
+        is_cut_off(x))
         return REASON_ENDLESS;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(x->kind, known[i].kind) == 0)
@@ -173,11 +188,13 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
         if (!counts || is_known(all, reason, x))
             continue;
         struct problem *p = add(all, reason);
-        p->text = without_ptx(x->text);
+        p->text = is_cut_off(x) ? need_text("%s", cut_off) : without_ptx(x->text);
         p->file = x->file ? need_text("%s", x->file) : NULL;
         p->line = x->line;
         p->column = x->column;
         p->other_line = x->other_line;
+        p->in_global = strstr(x->message, "global memory");
+        p->same_value = strcmp(x->kind, "same-value") == 0;
     }
 }
 
@@ -187,7 +204,8 @@ const struct problem *problems_first(const struct problems *all)
 {
     const struct problem *first = NULL;
     for (int i = 0; i < all->count; i++)
-        if (!first || all->list[i].reason < first->reason)
+        if (!first || all->list[i].reason < first->reason ||
+            (all->list[i].reason == first->reason && all->list[i].file && !first->file))
             first = &all->list[i];
     return first;
 }
@@ -224,7 +242,10 @@ const char *problem_reason(const struct problem *p)
 /* A barrier is no help between blocks. */
 static const char *race_words(const struct problem *p)
 {
-    if (p->text && strstr(p->text, "global memory"))
+    if (p->same_value)
+        return "a race: several threads write the same element, and nothing says who comes last. "
+               "Here all write the same value; let one of them write it.";
+    if (p->in_global)
         return "a race: two threads use the same element of an array, one of them writes, and "
                "nothing "
                "says who comes first. Give each thread elements of its own.";
@@ -243,6 +264,9 @@ const char *problem_words(const struct problem *p)
                "values have to stay as they were in the stub.";
     case REASON_WORD: return "it goes around what the puzzle is about.";
     case REASON_BARRIER:
+        if (p->text && strstr(p->text, "have left the kernel"))
+            return "not all threads come to a barrier. It is for all threads of the block: it must "
+                   "not stand where only some of them go, nor behind a `return` of others.";
         return "threads wait for each other in vain. A barrier waits for all threads of the block, "
                "so all must come to it: it must not stand where only some of them go.";
     case REASON_LAUNCH: return "how many blocks and threads there are belongs to the puzzle.";
@@ -256,8 +280,10 @@ const char *problem_words(const struct problem *p)
     case REASON_RACE: return race_words(p);
     case REASON_UNINITIALISED: return "it reads memory that nobody has written.";
     case REASON_INPUT: return "it writes to its inputs.";
-    case REASON_ENDLESS: return "it does not come to an end.";
-    case REASON_FAULT: return "the run was broken off.";
+    case REASON_ENDLESS:
+        return "it does not come to an end, or not before far more steps than the solution "
+               "needs.";
+    case REASON_FAULT: return "the run was broken off at what stands above, which nobody can do.";
     case REASON_VALUES: return "wrong values.";
     case REASON_ORDER:
         return "its values depend on the order in which blocks and warps happen to run.";

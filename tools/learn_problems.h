@@ -35,6 +35,8 @@ struct problem {
     char *counter;                /* of a limit */
     char *file;                   /* NULL: no place */
     int line, column, other_line; /* other_line: of the second access, 0: none */
+    bool in_global;               /* a race there */
+    bool same_value;              /* a race whose outcome is the same in any order */
     char *text;                   /* lines as the library shows them, with the source */
 };
 
@@ -55,7 +57,7 @@ void problems_add_at(struct problems *all, enum reason reason, const char *file,
                      char *text);
 /* Without a place; takes the text. */
 void problems_add(struct problems *all, enum reason reason, char *text);
-/* The one that explains the others; NULL: there is none. */
+/* The one that explains the others, with a place if one of its reason has one; NULL: there is none. */
 const struct problem *problems_first(const struct problems *all);
 bool problems_have(const struct problems *all, enum reason reason);
 void problems_free(struct problems *all);

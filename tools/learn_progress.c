@@ -1,9 +1,12 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "learn_progress.h"
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,14 +61,25 @@ static void read_line(struct learnt *l, char *line)
     }
 }
 
-void learnt_read(struct learnt *l)
+/* Whether it was read, or is not there. */
+static bool read_steps(struct learnt *l, const char *path)
 {
-    *l = (struct learnt){.path = path_of()};
-    char *text = l->path ? read_whole_file(l->path, NULL) : NULL, *rest;
+    struct stat found;
+    if (!path || stat(path, &found) != 0 || !S_ISREG(found.st_mode)) /* a pipe would wait */
+        return true;
+    char *text = read_whole_file(path, NULL), *rest;
     for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest))
         read_line(l, line);
     free(text);
+    return text;
+}
+
+void learnt_read(struct learnt *l)
+{
+    *l = (struct learnt){.path = path_of(), .lock = -1};
+    if (!read_steps(l, l->path))
+        complain(NULL, "progress cannot be read: %s: %s", l->path, strerror(errno));
 }
 
 void learnt_forget(struct learnt *l, const char *puzzle)
@@ -80,12 +94,22 @@ void learnt_forget(struct learnt *l, const char *puzzle)
     l->count = kept;
 }
 
+static void unlock(struct learnt *l)
+{
+    if (l->lock >= 0)
+        close(l->lock);
+    l->lock = -1;
+    free(l->target);
+    l->target = NULL;
+}
+
 void learnt_free(struct learnt *l)
 {
     learnt_forget(l, NULL);
     free(l->list);
     free(l->path);
-    *l = (struct learnt){0};
+    unlock(l);
+    *l = (struct learnt){.lock = -1};
 }
 
 /* The folders of the file, as the XDG Base Directory Specification wants them. */
@@ -117,21 +141,74 @@ static bool write_steps(const struct learnt *l, int file)
     return fclose(f) == 0 && ok;
 }
 
-bool learnt_write(const struct learnt *l)
+/* Opens and locks what the path leads to. Another may have renamed a new file to it while this one
+ * waited for the old one: then once more. */
+static bool lock_target(struct learnt *l)
 {
+    struct stat locked, named;
+    for (;;) {
+        l->lock = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (l->lock < 0)
+            return false;
+        while (flock(l->lock, LOCK_EX) != 0 && errno == EINTR) /* a file system may have none */
+            ;
+        if (fstat(l->lock, &locked) != 0)
+            return false;
+        if (stat(l->path, &named) == 0 && named.st_dev == locked.st_dev &&
+            named.st_ino == locked.st_ino)
+            break;
+        close(l->lock);
+    }
+    l->mode = locked.st_mode & 0777;
+    l->target = realpath(l->path, NULL);
+    return l->target;
+}
+
+static bool not_kept(struct learnt *l, const char *why)
+{
+    complain(NULL, "progress is not kept: %s: %s", l->path, why);
+    unlock(l);
+    return false;
+}
+
+bool learnt_lock(struct learnt *l)
+{
+    struct stat found;
     if (!l->path) {
-        complain(NULL, "progress is not kept: neither TILEWRIGHT_LEARN nor HOME is set");
+        complain(NULL, "progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is "
+                       "set");
         return false;
     }
-    make_folders(l->path);
-    char *beside = need_text("%s.XXXXXX", l->path);
-    int file = mkstemp(beside);
-    bool ok = file >= 0 && write_steps(l, file) && rename(beside, l->path) == 0;
-    if (!ok) {
-        complain(NULL, "progress is not kept: %s: %s", l->path, strerror(errno));
-        if (file >= 0)
-            unlink(beside);
-    }
+    if (strcmp(l->path, "/dev/null") == 0)
+        return true;
+    bool is_there = stat(l->path, &found) == 0;
+    if (is_there && !S_ISREG(found.st_mode))
+        return not_kept(l, "it is no regular file");
+    if (!is_there)
+        make_folders(l->path);
+    if (!lock_target(l))
+        return not_kept(l, strerror(errno));
+    learnt_forget(l, NULL);
+    return read_steps(l, l->target) || not_kept(l, strerror(errno));
+}
+
+/* A name of its own is not needed: who writes has the lock. What someone left who was killed is
+ * replaced. */
+bool learnt_write(struct learnt *l)
+{
+    if (l->lock < 0)
+        return true;
+    char *beside = need_text("%s.new", l->target);
+    unlink(beside);
+    int file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = file >= 0 && fchmod(file, l->mode) == 0;
+    ok = file >= 0 && write_steps(l, file) && ok && rename(beside, l->target) == 0;
+    int error = errno;
+    if (!ok && file >= 0)
+        unlink(beside);
     free(beside);
-    return ok;
+    if (!ok)
+        return not_kept(l, strerror(error));
+    unlock(l);
+    return true;
 }

@@ -1,5 +1,6 @@
-/* How far a learner is: a file of the user's, a line a puzzle. It is read and written as a whole, so
- * that whoever is killed leaves the old one or the new one. */
+/* How far a learner is: a file of the user's, a line a puzzle. It is written as a whole, so that
+ * whoever is killed leaves the old one or the new one, and under a lock, in which it is read again,
+ * so that nobody writes over what another has passed meanwhile. */
 #ifndef TW_LEARN_PROGRESS_H
 #define TW_LEARN_PROGRESS_H
 
@@ -17,6 +18,9 @@ struct learnt {
                  * none of them is known */
     struct step *list;
     int count;
+    int lock;     /* the file, locked; -1: not */
+    char *target; /* then: where links lead to */
+    unsigned mode;
 };
 
 void learnt_read(struct learnt *l); /* no file, nothing learnt */
@@ -25,7 +29,10 @@ void learnt_free(struct learnt *l);
 struct step *learnt_step(struct learnt *l, const char *puzzle);
 /* Forgets a puzzle; NULL: all. */
 void learnt_forget(struct learnt *l, const char *puzzle);
-/* Says on standard error if it cannot be kept; false then. */
-bool learnt_write(const struct learnt *l);
+/* Before a change: waits for whoever changes it, and reads it again; steps from before are gone.
+ * Says on standard error if it cannot be kept; false then. */
+bool learnt_lock(struct learnt *l);
+/* After it; the same. Nothing is kept without a lock, or in /dev/null. */
+bool learnt_write(struct learnt *l);
 
 #endif

@@ -79,15 +79,21 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
     if (x->wrong_values)
         fprintf(out, "%s%s.\n",
                 p->reason == REASON_VALUES ? "" : "The values are wrong, too: ", x->wrong_values);
-    else if (x->ran && x->right && p->reason < REASON_VALUES)
+    else if (x->ran && x->right && p->reason < REASON_VALUES && !p->same_value &&
+             p->reason != REASON_ENDLESS)
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
     if (x->printed && p->reason == REASON_LIMIT)
         fputs("print() uses memory, too, and is counted: take it out first.\n", out);
     if (x->is_stub)
-        fputs("The file is the stub, as it was written.\n", out);
+        fputs("The file is the stub: you have not changed it yet.\n", out);
+    if (p->reason == REASON_SIGNATURE)
+        fprintf(out,
+                "To begin again, move the file away: `tilewright learn %d` then writes the stub.\n",
+                r->puzzle->number);
     if (r->hints_left)
-        fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d more).\n",
-                r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left);
+        fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d%s).\n",
+                r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left,
+                r->hints_left < r->puzzle->hint_count ? " more" : "");
 }
 
 static void print_passed(FILE *out, const struct report_of *r, const struct judgement *x)
@@ -166,6 +172,16 @@ static void json_arrays(struct json *j, const struct judgement *x)
     json_close(j, ']');
 }
 
+/* Of a case that was counted; before the first, nothing is known. */
+static void json_counter(struct json *j, const char *key, const struct counted *c, int64_t value)
+{
+    json_key(j, key);
+    if (c->known)
+        json_integer(j, value);
+    else
+        json_string(j, NULL);
+}
+
 void report_judgement_json(const struct report_of *r, const struct judgement *x, FILE *out)
 {
     struct json j = {.out = out};
@@ -189,8 +205,8 @@ void report_judgement_json(const struct report_of *r, const struct judgement *x,
     for (int i = 0; i < x->counter_count; i++) {
         json_open(&j, '{');
         json_put_text(&j, "counter", x->counters[i].counter);
-        json_put_integer(&j, "answer", x->counters[i].answer);
-        json_put_integer(&j, "solution", x->counters[i].solution);
+        json_counter(&j, "answer", &x->counters[i], x->counters[i].answer);
+        json_counter(&j, "solution", &x->counters[i], x->counters[i].solution);
         json_close(&j, '}');
     }
     json_close(&j, ']');

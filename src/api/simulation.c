@@ -106,8 +106,9 @@ static void add_observers(struct simulation *s)
         sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
     if (watch & TW_WATCH_MEMORY)
         sim_observe(s->sim, sim_memcheck_observer(sim_memcheck_new(&s->arena, &s->report)));
-    if (watch & TW_WATCH_BARRIERS) {
+    if (watch & (TW_WATCH_BARRIERS | TW_WATCH_EXITS)) {
         s->barriers = sim_barrier_check_new(&s->arena, &s->report);
+        sim_barrier_check_exits(s->barriers, watch & TW_WATCH_EXITS);
         sim_observe(s->sim, sim_barrier_check_observer(s->barriers));
     }
     if (watch & TW_WATCH_COUNTERS) {
@@ -203,7 +204,8 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
                      tw_sim_result *result, tw_sim_finding *out)
 {
     bool explained =
-        result->failures > 0 && (end == SIM_FAULT || end == SIM_DEADLOCK || end == SIM_STOPPED);
+        result->failures > 0 && (end == SIM_FAULT || end == SIM_DEADLOCK || end == SIM_STOPPED ||
+                                 (end == SIM_ENDLESS && sim_stopped_at(s->sim)));
     if (end == SIM_DONE || end == SIM_ASKED || explained)
         return;
     const char *kind = end_name(end), *message = result->ended;
@@ -290,6 +292,18 @@ static void write_report(struct simulation *s, struct arena *results, tw_sim_res
     result->report = report.data;
 }
 
+/* With the place, where that is known. */
+static void find_endless(struct simulation *s)
+{
+    const struct sim_place *at = sim_stopped_at(s->sim);
+    if (!at)
+        return;
+    struct sim_finding f = {
+        .kind = SIM_FOUND_ENDLESS, .message = sim_why(s->sim), .access_count = 1};
+    f.access[0] = (struct sim_finding_access){.at = *at, .lane = -1, .does = "still run"};
+    sim_report_add(&s->report, &f);
+}
+
 static void write_result(struct simulation *s, enum sim_end end, struct arena *results,
                          tw_sim_result *result)
 {
@@ -298,6 +312,8 @@ static void write_result(struct simulation *s, enum sim_end end, struct arena *r
         result->ended = keep(results, sim_why(s->sim));
     if (end == SIM_DEADLOCK && s->barriers)
         sim_barrier_check_deadlock(s->barriers, sim_why(s->sim));
+    if (end == SIM_ENDLESS)
+        find_endless(s);
     keep_findings(s, end, results, result);
     write_report(s, results, result);
     if (s->counters)

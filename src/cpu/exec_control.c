@@ -5,8 +5,8 @@
 void step_stuck(struct frame *f, const struct instr *in)
 {
     frame_fault(f, CPU_DEADLOCK, in->loc, -1,
-                "this loop waits for memory to change, but nothing does while the block waits; "
-                "lock() waits for other blocks");
+                "this loop does not end: it waits for memory to change, but nothing does while the "
+                "block waits; lock() waits for other blocks");
 }
 
 /* The end of the kernel, from wherever it is left. */

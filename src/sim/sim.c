@@ -101,6 +101,10 @@ const char *sim_why(const struct sim *sim)
 {
     return sim->why ? sim->why : "";
 }
+const struct sim_place *sim_stopped_at(const struct sim *sim)
+{
+    return sim->stopped_at.ins ? &sim->stopped_at : NULL;
+}
 int64_t sim_steps(const struct sim *sim)
 {
     return sim->steps;
@@ -253,6 +257,20 @@ static bool block_suits(const struct ptx_function *f, const struct sim_launch *l
     return true;
 }
 
+/* What ptxas allows. More has to be dynamic: CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability". */
+static bool shared_suits(const struct sim *sim, const struct ptx_function *f, struct diag *diag)
+{
+    enum { MOST_STATIC = 48 * 1024 };
+    if (sim->program->static_shared <= MOST_STATIC)
+        return true;
+    diag_error(diag, LOC_NONE,
+               "%s has %llu bytes of static shared memory, and a block may have at most %d: no GPU "
+               "takes it",
+               f->name, (unsigned long long)sim->program->static_shared, MOST_STATIC);
+    return false;
+}
+
 static bool copy_arguments(struct sim *sim, const struct sim_launch *l, struct diag *diag)
 {
     const struct ptx_function *f = sim->program->kernel;
@@ -286,6 +304,8 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
         return false;
     int target = l->options.sm ? l->options.sm : sim->module->target.number;
     sim->program = sim_program_of(sim, f, target);
+    if (!shared_suits(sim, f, diag))
+        return false;
     sim->launch = l;
     sim->shared_bytes = sim->program->static_shared;
     if (l->dynamic_shared)
@@ -368,6 +388,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->over = false;
     sim->end = SIM_DONE;
     sim->why = NULL;
+    sim->stopped_at = (struct sim_place){0};
     sim->steps = sim->asked_at = 0;
     sim->copies = 0;
     text_init(&sim->output, sim->arena);

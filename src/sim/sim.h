@@ -76,6 +76,8 @@ enum sim_end {
 enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag);
 /* What ended the last launch, with the place; lives in the arena. */
 const char *sim_why(const struct sim *sim);
+/* SIM_ENDLESS: where one of its warps was; NULL: not known. */
+const struct sim_place *sim_stopped_at(const struct sim *sim);
 /* Warp instructions of the last launch. */
 int64_t sim_steps(const struct sim *sim);
 /* What vprintf printed in the last launch. */

@@ -39,6 +39,7 @@ struct sim_barrier_check {
     struct arena *arena;
     struct sim_report *report;
     struct sim_observer observer;
+    bool exits;
 };
 
 /* --- findings --- */
@@ -174,6 +175,13 @@ static void leave(struct sim_barrier_check *c, struct watched_block *b,
     }
     bar->waiting[e->at.warp] &= ~e->mask;
     bar->in_use = false;
+    int away = b->threads - live_threads(b);
+    if (c->exits && e->expected == -1 && away > 0)
+        found(c, SIM_FOUND_EXITED, &e->at, e->mask, NULL, 0,
+              arena_printf(c->arena,
+                           "the barrier opens without %d of the %d threads of the block, which "
+                           "have left the kernel",
+                           away, b->threads));
 }
 
 static void exits(struct watched_block *b, const struct sim_sync_event *e)
@@ -334,6 +342,11 @@ struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_
 void sim_barrier_check_free(struct sim_barrier_check *c)
 {
     sim_blocks_forget_all(&c->blocks);
+}
+
+void sim_barrier_check_exits(struct sim_barrier_check *c, bool exits)
+{
+    c->exits = exits;
 }
 
 struct sim_observer *sim_barrier_check_observer(struct sim_barrier_check *c)

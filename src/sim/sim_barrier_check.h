@@ -9,6 +9,9 @@
 struct sim_barrier_check;
 struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_report *report);
 void sim_barrier_check_free(struct sim_barrier_check *check);
+/* Whether a barrier of the block is a finding that opens without threads that have left; at first
+ * not: since sm_70 it waits for those that are left. */
+void sim_barrier_check_exits(struct sim_barrier_check *check, bool exits);
 struct sim_observer *sim_barrier_check_observer(struct sim_barrier_check *check);
 /* After a launch that ended with SIM_DEADLOCK: makes findings of who waits at which barrier, and
  * why in vain; `why`: what the machine said, for a deadlock that no barrier explains. */

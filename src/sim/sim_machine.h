@@ -200,6 +200,7 @@ struct sim {
     enum sim_end end;
     bool over;
     const char *why;
+    struct sim_place stopped_at; /* out of steps: .ins, or NULL where it is not known */
     int64_t steps, step_limit;
     uint64_t random;
     uint64_t changes; /* of memory or barriers: anything that a poll may wait for */

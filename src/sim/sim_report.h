@@ -25,7 +25,8 @@
     X(WARP_SYNC, "warp-sync", true, "a mask of lanes that cannot be")                              \
     X(MBARRIER, "mbarrier", true, "an mbarrier used against its rules")                            \
     X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
-    X(DEADLOCK, "deadlock", true, "nobody can go on")
+    X(DEADLOCK, "deadlock", true, "nobody can go on")                                              \
+    X(ENDLESS, "endless", true, "more steps than were allowed")
 
 enum sim_found {
 #define X(id, name, fails, text) SIM_FOUND_##id,

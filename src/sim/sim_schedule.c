@@ -136,16 +136,30 @@ static void limit_turn(struct sim *sim, int64_t steps)
         sim->turn_end = sim->step_limit;
 }
 
-static bool out_of_steps(struct sim *sim)
+/* Where it was then: a path that runs, if one does. */
+static void note_place(struct sim *sim, struct sim_warp *w)
 {
-    if (sim->steps < sim->step_limit)
-        return false;
-    if (!sim->over)
-        sim_over(sim, SIM_ENDLESS,
-                 arena_printf(sim->arena,
-                              "it does not end within %lld warp instructions, its step limit",
-                              (long long)sim->step_limit));
-    return true;
+    for (int i = 0; i < w->path_count; i++) {
+        const struct sim_path *p = &w->paths[(w->path + i) % w->path_count];
+        if (p->wait != SIM_WAIT_NOTHING)
+            continue;
+        struct sim_frame *frame = w->frame;
+        w->frame = p->frame; /* whose function is named */
+        sim_place_of(w, p->pc, &sim->stopped_at);
+        w->frame = frame;
+        return;
+    }
+}
+
+static void stop_without_steps(struct sim *sim, struct sim_warp *w)
+{
+    if (sim->steps < sim->step_limit || sim->over)
+        return;
+    note_place(sim, w);
+    sim_over(sim, SIM_ENDLESS,
+             arena_printf(sim->arena,
+                          "it does not end within %lld warp instructions, its step limit",
+                          (long long)sim->step_limit));
 }
 
 enum { LONG_TURN = 1 << 18 };
@@ -162,7 +176,7 @@ static bool run_round(struct sim *sim, struct sim_block *b)
         enum sim_pause pause = sim_warp_run(w);
         if (pause == SIM_PAUSE_TURN)
             w->rotates = w->path_count > 1; /* one of its paths may wait for another */
-        out_of_steps(sim);
+        stop_without_steps(sim, w);
         goes_on = goes_on || pause != SIM_PAUSE_POLLS;
     }
     return goes_on;
@@ -279,9 +293,9 @@ static void run_at_random(struct sim *sim)
         }
         limit_turn(sim, random_turn(sim));
         enum sim_pause pause = sim_warp_run(w);
+        stop_without_steps(sim, w);
         if (!w->block->alive)
             end_block(sim, w->block);
-        out_of_steps(sim);
         if (pause == SIM_PAUSE_POLLS && all_poll(sim))
             sim_idle_round(sim, &idle);
     }

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -84,7 +85,10 @@ def test_folder(learner):
     learner.write("mine/01_map.tile", learner.solution("01_map"))
     learner.learn("1", "--folder", "mine/", out="passed")
     expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
-    learner.learn("1", "--folder", "no/such", status=2, err="cannot be written")
+    learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # its text at least
+    learner.learn("2", "--folder", "new", "--text", status=1, out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])
+    if cuda_compiler():
+        learner.learn("2", "--cuda", status=1, out="`tilewright learn 2 --cuda` judges it")
 
 
 def test_passing(learner):
@@ -95,7 +99,7 @@ def test_passing(learner):
     learner.write("mine.tile", learner.solution("14_single_block_matmul"))
     out = learner.learn("14", "mine.tile", out=["passed", "global_loads", "barriers"])
     expect(re.search(r"global_loads +(\d+) +\1\n", out), out)
-    out = learner.learn(out=["  1  passed  Map", " 14  passed  Matmul"])
+    out = learner.learn(out=["  1  passed  map ", " 14  passed  single_block_matmul  Matmul"])
     listed = {row["name"]: row for row in json.loads(learner.learn("--json"))}
     expect(listed["map"]["passed"] and listed["single_block_matmul"]["passed"] and f"{sum(r['passed'] for r in listed.values())} of" in out, out)
     for row in listed.values():  # all but the first, then that
@@ -133,11 +137,19 @@ def test_hints(learner):
 def test_usage(learner):
     for words, text in (["99"], "there is no puzzle '99'"), (["mapp"], "did you mean 'map'?"), (["1", "a", "b"], "too many words: 'b'"), \
             (["--hint"], "of which puzzle?"), (["1", "--hint", "--solution"], "--hint or --solution"), (["1", "--hnit"], "--hint"), \
-            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--hint", "--json"], "--json"):
+            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--hint", "--json"], "--json"), \
+            (["--text"], "for which puzzle?"), (["--reset", "--cuda"], "for which puzzle?"), (["1", "--hint", "--text"], "--text is for judging"), \
+            (["1", "x.tile", "--cuda"], "does not end in .cu"), (["22", "--solution", "--cuda"], "not for CUDA C"), (["22", "--cuda"], "not for CUDA C"), \
+            (["01_map.tile"], "`tilewright learn 1 01_map.tile` judges it"), (["1", "/dev/zero"], "too large"):
         learner.learn(*words, status=2, err=text)
     with open(f"{learner.folder}/bytes.tile", "wb") as file:
         file.write(b"kernel\0map")
     learner.learn("1", "bytes.tile", status=2, err="no text")
+    learner.learn("1", status=1, out=["you have not changed it yet", "gives a hint (there are 2).\n"])
+    learner.learn("1", "--hint", out="Hint 1")
+    learner.learn("1", status=1, out="gives a hint (there is 1 more).\n")
+    learner.write(MAP, "")
+    learner.learn("1", status=1, out=["move the file away: `tilewright learn 1` then writes the stub"])
 
 
 def test_progress(learner):
@@ -147,6 +159,11 @@ def test_progress(learner):
     learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=elsewhere)
     expect(os.path.exists(elsewhere), "it is not where TILEWRIGHT_LEARN says")
     learner.learn("1", "mine.tile", out="passed", err="progress is not kept", TILEWRIGHT_LEARN="/dev/null/learn")
+    if os.geteuid() != 0:  # who may read all
+        os.chmod(elsewhere, 0o200)
+        learner.learn("1", "mine.tile", out="passed", err="progress cannot be read", TILEWRIGHT_LEARN=elsewhere)
+        os.chmod(elsewhere, 0o600)
+    learner.learn("1", "--hint", out=["Hint 1", "`tilewright learn 1 --hint 2` gives the second"], TILEWRIGHT_LEARN="/dev/null")
     for text in "", "\0\0\0", "01_map\n", "01_map passed tries=x hints=-7\n\n\n# 14\n 14 15\n" + "x" * 100000 + "\n":
         os.makedirs(os.path.dirname(learner.progress), exist_ok=True)
         with open(learner.progress, "w") as file:
@@ -155,6 +172,56 @@ def test_progress(learner):
         learner.learn("1", "--hint", out="Hint")
         learner.learn("1", "mine.tile", out="passed")
     learner.learn("--reset")
+
+
+def test_progress_at_once(learner):
+    """Many learners with one file: what each has passed stays, and what was passed while a long judgement ran."""
+    def passed(): return [row["name"] for row in json.loads(learner.learn("--json")) if row["passed"]]
+    def start(*words): return subprocess.Popen([learner.tool, "learn", *words], cwd=learner.folder, env=learner.environment, stdout=subprocess.DEVNULL)
+    names = "01_map", "02_zip", "03_guards", "04_map_2d", "05_broadcast"
+    for number, name in enumerate(names, 1):
+        learner.write(f"{number}.tile", learner.solution(name))
+    for _ in range(4):
+        for child in [start(str(number), f"{number}.tile") for number in range(1, len(names) + 1)]:
+            expect(child.wait() == 0, "not passed")
+        expect(len(passed()) == len(names), f"{passed()} were passed, of {names}")
+        learner.learn("--reset", out="Forgotten: all puzzles")
+    learner.write("endless.tile", learner.solution("01_map").replace("Out[i] =", "while (A[0] == A[0]) i = i + 0;\n    Out[i] ="))
+    child = start("1", "endless.tile")
+    learner.learn("2", "2.tile", out="passed")
+    expect(child.poll() is None, "the long judgement was short")
+    expect(child.wait() == 1 and passed() == ["zip"], f"{passed()}")
+    learner.learn("2", "--reset", out="Forgotten: ")
+    expect(not passed() and os.listdir(f"{learner.folder}/data/tilewright") == ["learn"], os.listdir(f"{learner.folder}/data/tilewright"))
+
+
+def test_progress_elsewhere(learner):
+    """Links stay links; what is no file is not replaced; nothing known, nothing kept."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    for target in "there", "new":
+        link = f"{learner.folder}/link_{target}"
+        os.symlink(target, link)
+        if target == "there":
+            learner.write(target, "02_zip passed tries=1 hints=0\n")
+            os.chmod(f"{learner.folder}/{target}", 0o640)
+        learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=link)
+        expect(os.path.islink(link) and "01_map passed tries=1" in learner.read(target), f"{link}: {learner.read(target)}")
+    expect("02_zip passed" in learner.read("there") and os.stat(f"{learner.folder}/there").st_mode & 0o777 == 0o640, learner.read("there"))
+    os.mkfifo(f"{learner.folder}/pipe")
+    os.symlink("pipe", f"{learner.folder}/to_pipe")
+    for name in "pipe", "to_pipe", "data_folder":
+        if name == "data_folder":
+            os.mkdir(f"{learner.folder}/{name}")
+        before = os.lstat(f"{learner.folder}/{name}")
+        learner.learn(out="0 of ", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
+        learner.learn("1", "mine.tile", out="passed", err="no regular file", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
+        expect(os.path.samestat(before, os.lstat(f"{learner.folder}/{name}")), f"{name} was replaced")
+    learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN="/dev/null")
+    learner.learn(out="0 of ", TILEWRIGHT_LEARN="/dev/null")
+    expect(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null was replaced")
+    nowhere = {"TILEWRIGHT_LEARN": "", "XDG_DATA_HOME": "", "HOME": ""}
+    learner.learn(out="Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set.", **nowhere)
+    learner.learn("1", "--hint", out="Hint 1", err="none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set", **nowhere)
 
 
 def test_killed(learner):
@@ -207,7 +274,12 @@ def test_evasions(learner):
         expect(learner.judge("1", "odd.tile")["reason"] in ("compile", "signature"), f"{text!r}: {learner.judge('1', 'odd.tile')}")
     learner.write("comments.tile", '// a / b " /*\n' + good.replace("+ 10", "/* \" / // */ / 1 + 10"))
     learner.learn("1", "comments.tile", out="passed")
+    hidden = 'print("\\"", 1); pipeline(3) for (i32 p = 0; p < k; p += BK) {'
+    loop = re.sub(r"\n    for \(", lambda _: "\n    " + hidden.split(" for ")[0] + " for (", learner.solution("22_first_tile_matmul").replace("tile_matmul", "pipelined"))
+    expect("pipeline(3)" in loop, loop)
+    rejected(learner, "quoted.tile", loop, "word", puzzle="23")
     rejected(learner, "empty.tile", "", "signature")
+    expect(learner.judge("1", "empty.tile")["counters"] == [{"counter": "global_sectors", "answer": None, "solution": None}], "nothing was counted")
     rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
     rejected(learner, "nothing_else.tile", "kernel map(f32 *out, const f32 *a) grid(1) threads(4) { }", "signature")
     learner.write("defaults.tile", good.replace("{4}", "{8, 16}"))
@@ -231,6 +303,33 @@ def test_luck(learner):
     learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
 
 
+def test_endless(learner):
+    """Loops without an end, and with a far one, are told from threads that wait for each other, with a line of theirs."""
+    good = learner.solution("01_map")
+    for loop in "while (1) { }", "for (;;) ;", "while (A[0] == A[0])\n        i = i + 0;", "for (i32 q = 0; q < 1000000; q++)\n        Out[i] = q;":
+        far = rejected(learner, "loop.tile", good.replace("    Out[i] =", f"    {loop}\n    Out[i] ="), "endless", file="loop.tile")
+        expect(far["line"] in (9, 10), far)
+        expect("luck" not in learner.learn("1", "loop.tile", status=1, out="it does not come to an end"), "luck")
+    if not cuda_compiler():
+        return
+    good = learner.solution("01_map", "cu")
+    far = rejected(learner, "far.cu", good.replace("    out[i]", "    for (int q = 0; q < 1000000; q++)\n        ((volatile float *)out)[i] = q;\n    out[i]"), "endless")
+    expect(far["line"] in (10, 11), far)
+    for text in "for (;;) ;", "*(int *)0 = 3;":  # of which clang makes nothing
+        rejected(learner, "left_out.cu", good.replace("    out[i]", f"    {text}\n    out[i]"), "endless")
+
+
+def test_advice(learner):
+    """Neither a comment nor a missing argument changes what is said of it."""
+    race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
+    expect("A barrier between" in rejected(learner, "race.tile", race, "race", puzzle="8")["words"], "advice")
+    wait = learner.solution("20_async_copies").replace("async_wait(0)", "async_wait()")
+    rejected(learner, "wait.tile", wait, "compile", puzzle="20")
+    same = learner.solution("01_map").replace("    Out[i] =", "    Out[0] = 5;\n    sync();\n    Out[i] =")
+    expect(rejected(learner, "same.tile", same, "race")["words"].endswith("let one of them write it."), "same value")
+    expect("luck" not in learner.learn("1", "same.tile", status=1), "luck")
+
+
 def test_cuda(learner):
     if not cuda_compiler():
         return
@@ -241,6 +340,9 @@ def test_cuda(learner):
     learner.learn("1", out="passed")
     rejected(learner, "syntax.cu", good.replace("+ 10;", "+ ;"), "compile", line=10)
     rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
+    learner.learn("1", "name.cu", status=1, out="it has no kernel `map`: there is `mop`\n")
+    rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")
+    learner.learn("1", "host.cu", status=1, out="it has none; a kernel is `__global__ void map(")
     rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
     rejected(learner, "input.cu", good.replace("const float *a)", "float *a)").replace("+ 10;", "+ 10;\n    a[i] = 0;"), "input")
     rejected(learner, "endless.cu", good.replace("    out[i]", "    while (*(volatile const float *)a == a[0])\n        ;\n    out[i]"), "endless")

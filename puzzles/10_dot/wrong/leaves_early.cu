@@ -1,4 +1,4 @@
-// rejected: uninitialised at line 17: threads past the end return, their places stay unwritten
+// rejected: barrier at line 14: threads past the end return, their places stay unwritten
 #ifndef TPB
 #define TPB 8
 #endif

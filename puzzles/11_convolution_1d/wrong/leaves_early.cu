@@ -1,4 +1,4 @@
-// rejected: uninitialised at line 23: threads past the end return and copy neither halo nor taps
+// rejected: barrier at line 19: threads past the end return and copy neither halo nor taps
 #define K 5
 #ifndef TPB
 #define TPB 8

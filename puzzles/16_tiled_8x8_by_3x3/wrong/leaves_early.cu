@@ -1,4 +1,4 @@
-// rejected: uninitialised at line 20: threads without an element return, and copy nothing for the others
+// rejected: barrier at line 18: threads without an element return, and copy nothing for the others
 #ifndef TPB
 #define TPB 3
 #endif
