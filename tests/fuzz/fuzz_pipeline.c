@@ -530,7 +530,7 @@ int fuzz_one(const char *text, size_t n)
     struct rng r = {n};
     /* One text in fifty runs with an allocator that fails somewhere. */
     struct meter meter = {0, rng_chance(&r, 2) ? rng_below(&r, 40) : -1};
-    struct allocator memory = {metered, &meter};
+    struct allocator memory = {metered, &meter, NULL};
     struct arena a;
     struct diag d;
     volatile enum reached reached = NOT_PARSED;

@@ -36,7 +36,7 @@ static void pieces_are_aligned_zeroed_and_apart(void **state)
 {
     (void)state;
     struct scarce s = {.left = 1000};
-    struct allocator allocator = {scarce_resize, &s};
+    struct allocator allocator = {scarce_resize, &s, NULL};
     jmp_buf failed;
     struct arena a;
     arena_init(&a, &allocator, &failed);
@@ -63,7 +63,7 @@ static void a_large_piece_leaves_the_head_in_use(void **state)
 {
     (void)state;
     struct scarce s = {.left = 2};
-    struct allocator allocator = {scarce_resize, &s};
+    struct allocator allocator = {scarce_resize, &s, NULL};
     jmp_buf failed;
     struct arena a;
     arena_init(&a, &allocator, &failed);
@@ -81,7 +81,7 @@ static void failure_goes_to_the_recovery_point(void **state)
     (void)state;
     for (volatile int left = 0; left < 6; left++) {
         struct scarce s = {.left = left};
-        struct allocator allocator = {scarce_resize, &s};
+        struct allocator allocator = {scarce_resize, &s, NULL};
         jmp_buf failed;
         struct arena a;
         arena_init(&a, &allocator, &failed);

@@ -592,7 +592,7 @@ static void running_out_of_memory_comes_back(void **state)
 {
     struct cpu_run r;
     struct scarce scarce;
-    const struct allocator allocator = {scarce_resize, &scarce};
+    const struct allocator allocator = {scarce_resize, &scarce, NULL};
     int failures = 0;
     (void)state;
     cpu_open(&r,

@@ -370,7 +370,7 @@ static void memory_may_run_out(void **state)
     int stored = 0;
     for (long fail_at = 0; !stored; fail_at++) {
         struct failing failing = {.fail_at = fail_at};
-        struct allocator allocator = {failing_resize, &failing};
+        struct allocator allocator = {failing_resize, &failing, NULL};
         jmp_buf out_of_memory;
         struct arena scratch;
         struct cuda_cache *volatile c = NULL;

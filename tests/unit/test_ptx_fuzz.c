@@ -66,7 +66,7 @@ enum outcome { NO_MEMORY, REFUSED, READ };
 /* Parses, verifies and prints a text; what is printed reads back and prints the same. */
 static enum outcome take_through(const char *text, size_t length, struct pool *pool)
 {
-    const struct allocator allocator = {pool_resize, pool};
+    const struct allocator allocator = {pool_resize, pool, NULL};
     struct arena arena;
     jmp_buf failed;
     struct diag d;

@@ -771,7 +771,7 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t size)
 /* false: memory ran out on the way. */
 static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memory, const char *text)
 {
-    const struct allocator allocator = {failing_resize, f};
+    const struct allocator allocator = {failing_resize, f, NULL};
     struct source source = {"t", text, strlen(text)};
     struct lang_choice choice = {0};
     struct diag d;
