@@ -29,6 +29,7 @@ struct judge {
     int64_t step_limit;
     double until; /* when the run is to end, in seconds of the processor's time; 0: never */
     bool printing;
+    char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
 };
 
@@ -166,7 +167,7 @@ static int our_mistake(struct judge *j, const char *what, const struct problems 
     const struct problem *first = p ? problems_first(p) : NULL;
     complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
              first ? first->text : "");
-    return STATUS_FAILED;
+    return STATUS_USAGE;
 }
 
 static int open_ours(struct judge *j)
@@ -270,8 +271,15 @@ static int run_solution(struct judge *j)
     if (status == STATUS_OK && !problems.count)
         answer_run(&j->solution, &(struct answer_run){.watch = TW_WATCH_COUNTERS}, &result,
                    &problems);
-    if (status == STATUS_OK && problems.count)
+    if (status == STATUS_OK && problems_have(&problems, REASON_COMPILE) &&
+        j->solution.language == LANGUAGE_CUDA) {
+        complain(NULL, "%s does not compile CUDA C here: %s",
+                 j->given->compiler ? j->given->compiler : "the compiler",
+                 problems_first(&problems)->text);
+        status = STATUS_USAGE;
+    } else if (status == STATUS_OK && problems.count) {
         status = our_mistake(j, "its solution", &problems);
+    }
     free(j->counted);
     j->counted = json_copy(result.counters_json);
     j->step_limit = STEPS_LEAST + STEPS_EACH * result.warp_instructions;
@@ -313,7 +321,17 @@ static char *place_in(const tw_verdict *v)
     return text;
 }
 
-/* "Out[3] is 0, expected 2.5" */
+/* "Out[3] is 0, and should be 2.5" */
+static char *wrong_text(const tw_verdict *v)
+{
+    char *place = place_in(v);
+    char *text = need_text("%s is %.9g, and should be %.9g", place,
+                           isnan(v->got) ? fabs(v->got) : v->got, v->want);
+    free(place);
+    return text;
+}
+
+/* What was never written, else an element: of the run whose arrays are shown, if it is wrong there. */
 static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
 {
     struct judgement *out = j->out;
@@ -330,12 +348,9 @@ static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
     }
     if (out->wrong_values)
         return;
-    char *place = place_in(v);
-    out->wrong_values = need_text("%s is %.9g, and should be %.9g", place,
-                                  isnan(v->got) ? fabs(v->got) : v->got, v->want);
+    out->wrong_values = j->wrong_shown ? need_text("%s", j->wrong_shown) : wrong_text(v);
     if (out->right)
         append_text(&out->wrong_values, "; it was right only where the output held zeros before");
-    free(place);
 }
 
 /* Compares with the solution's `ensures`. */
@@ -353,6 +368,8 @@ static bool compare(struct judge *j, int byte)
     tw_status s = tw_launch_verify(j->at.launch, &v);
     if (s == TW_WRONG_VALUES && byte != CLEAN)
         note_wrong(j, &v, byte);
+    else if (s == TW_WRONG_VALUES && !j->out->ran)
+        j->wrong_shown = wrong_text(&v);
     return s == TW_OK;
 }
 
@@ -477,6 +494,8 @@ static void run_case(struct judge *j)
         problems_add(&j->out->problems, REASON_VALUES,
                      need_text("error: %s\n", j->out->wrong_values));
     forget_first(j);
+    free(j->wrong_shown);
+    j->wrong_shown = NULL;
 }
 
 /* --- limits --- */
@@ -487,8 +506,10 @@ static void beyond(struct judge *j, const struct counter_limit *l, int64_t have,
     int line = l->at_least
                    ? 0
                    : counter_line(j->counted_answer, l->counter, j->answer.path, j->answer.text);
+    bool of_warps = strcmp(l->counter, "barriers") == 0;
     char *message = need_text(
-        "%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter, (long long)have,
+        "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,
+        of_warps ? ", each counted once a warp" : "", (long long)have,
         l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
         l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
     char *text = placed_text(&j->answer, line, message);

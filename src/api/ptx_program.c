@@ -385,7 +385,7 @@ struct simulate_ptx_call {
 };
 
 /* Memory that is given uninitialised is the machine's own, so that nobody counts it as written:
- * copied back behind. */
+ * copied there, and back behind. */
 static tw_status place_arguments(struct simulate_ptx_call *call, const struct ptx_function *f,
                                  uint64_t *addresses, const void **values)
 {
@@ -403,6 +403,8 @@ static tw_status place_arguments(struct simulate_ptx_call *call, const struct pt
                        name);
             return TW_NO_MEMORY;
         }
+        if (a->uninitialised && a->bytes)
+            sim_hold(sim, addresses[i], a->data, a->bytes);
     }
     return TW_OK;
 }

@@ -58,6 +58,13 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
     return sim_address_of(number, 0);
 }
 
+void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes)
+{
+    const struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    assert(a->owned && !sim_offset_of(address) && bytes <= a->size);
+    memcpy(a->host, data, bytes);
+}
+
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
 {
     struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};

@@ -319,6 +319,15 @@ def test_endless(learner):
         rejected(learner, "left_out.cu", good.replace("    out[i]", f"    {text}\n    out[i]"), "endless")
 
 
+def test_shown_values(learner):
+    """The element that is named is of the arrays that stand above it."""
+    learner.write("adds.tile", learner.solution("01_map").replace("= A[i] + 10;\n\n", "= Out[i] + A[i] + 1;\n\n"))
+    out = learner.learn("1", "adds.tile", status=1, out="wrong values")
+    shown = re.search(r"^out: \[(.*)\]$", out, re.M).group(1).split(", ")
+    element, value = re.search(r"Out\[(\d+)\] is ([-\d.]+), and should be", out, re.M).groups()
+    expect(float(shown[int(element)]) == float(value), out)
+
+
 def test_advice(learner):
     """Neither a comment nor a missing argument changes what is said of it."""
     race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
@@ -349,6 +358,10 @@ def test_cuda(learner):
     learner.write("warned.cu", good.replace("    int i", "#warning look here\n    int i"))
     learner.learn("1", "warned.cu", out=["look here", "passed"])
     rejected(learner, "include.cu", '#include "no/such.h"\n' + good, "compile")
+    learner.write("unchanged.cu", learner.solution("02_zip", "cu").replace("    out[i] = a[i] + b[i];\n", ""))
+    learner.learn("2", "unchanged.cu", status=1, out="\n6 of the 6 elements of out are never written.\n")
+    if os.path.exists("/usr/bin/gcc"):
+        learner.learn("1", "01_map.cu", "--compiler", "gcc", status=2, err="is no compiler of CUDA C that is known here: clang, nvcc")
     learner.learn("1", "01_map.cu", "--compiler", "no/such", status=2, err="there is no such program")
     learner.write("clang", "#!/bin/sh\necho \"error: unable to create target: 'No available targets are compatible'\" >&2\nexit 1\n")
     os.chmod(f"{learner.folder}/clang", 0o755)
