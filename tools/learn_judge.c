@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,7 +28,8 @@ struct judge {
     char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
     char *counted_answer; /* and of the answer */
     int64_t step_limit;
-    double until; /* when the run is to end, in seconds of the processor's time; 0: never */
+    double until;  /* when the run is to end, in seconds of the processor's time; 0: never */
+    size_t memory; /* of the library */
     bool printing;
     char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
@@ -42,11 +44,57 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What the library may have at a time: an answer cannot take all of the machine's. */
+static void *take_memory(void *user, void *ptr, size_t old_size, size_t size)
+{
+    const size_t most = (size_t)1 << 30;
+    struct judge *j = user;
+    if (!size) {
+        free(ptr);
+        j->memory -= old_size;
+        return NULL;
+    }
+    if (size > old_size && (size > most || j->memory + (size - old_size) > most))
+        return NULL;
+    void *new = realloc(ptr, size);
+    if (new)
+        j->memory += size - old_size;
+    return new;
+}
+
+/* Ctrl-C ends a judgement, which then leaves no files behind. */
+static volatile sig_atomic_t stopped_by;
+
+static void note_signal(int number)
+{
+    stopped_by = number;
+}
+
+enum { SIGNALS = 3 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+
+static void watch_signals(struct sigaction before[SIGNALS])
+{
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &(struct sigaction){.sa_handler = note_signal}, NULL);
+    }
+}
+
+static void leave_signals(const struct sigaction before[SIGNALS])
+{
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
+    if (stopped_by)
+        raise(stopped_by);
+}
+
 /* Of the processor's time, so that a busy machine does not make an answer wrong. */
 static bool is_over(void *user)
 {
     const struct judge *j = user;
-    return j->until > 0 && processor_seconds() > j->until;
+    return stopped_by || (j->until > 0 && processor_seconds() > j->until);
 }
 
 static void take_printed(void *user, const char *text, size_t length)
@@ -165,6 +213,8 @@ static void keep_warnings(struct judge *j)
 static int our_mistake(struct judge *j, const char *what, const struct problems *p)
 {
     const struct problem *first = p ? problems_first(p) : NULL;
+    if (stopped_by) /* then nobody's */
+        return STATUS_USAGE;
     complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
              first ? first->text : "");
     return STATUS_USAGE;
@@ -598,7 +648,8 @@ static int judge_all(struct judge *j)
     const char *stub = j->given->puzzle->stub[j->given->language];
     out->is_stub = stub && strcmp(stub, j->given->text) == 0;
     open_answer(j);
-    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK; i++)
+    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK && !stopped_by;
+         i++)
         status = judge_case(j, i);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
@@ -607,13 +658,17 @@ static int judge_all(struct judge *j)
 int judge(const struct judge_options *o, struct judgement *out)
 {
     struct judge j = {.given = o, .out = out};
-    tw_config config = {.threads = 1, /* time is then the processor's */
+    struct sigaction before[SIGNALS];
+    tw_config config = {.resize = take_memory,
+                        .resize_user = &j,
+                        .threads = 1, /* time is then the processor's */
                         .print = take_printed,
                         .print_user = &j,
                         .cancelled = is_over,
                         .cancelled_user = &j,
                         .colour = o->colour};
     *out = (struct judgement){.sizes = need_text("%s", "")};
+    watch_signals(before);
     int status = STATUS_FAILED;
     if (tw_context_new(&config, &j.ctx) == TW_OK)
         status = judge_all(&j);
@@ -628,6 +683,7 @@ int judge(const struct judge_options *o, struct judgement *out)
     free(j.counted);
     free(j.counted_answer);
     tw_context_free(j.ctx);
+    leave_signals(before);
     return status;
 }
 

@@ -240,6 +240,23 @@ def test_killed(learner):
     learner.learn("--reset")
 
 
+def test_interrupted(learner):
+    """Ctrl-C leaves nothing beside the progress and in the folder for temporary files."""
+    os.makedirs(f"{learner.folder}/tmp")
+    learner.environment["TMPDIR"] = f"{learner.folder}/tmp"
+    good = learner.solution("01_map", "cu" if cuda_compiler() else "tile")
+    name = "mine.cu" if cuda_compiler() else "mine.tile"
+    learner.write(name, good)
+    for attempt in range(12):
+        child = subprocess.Popen([learner.tool, "learn", "1", name], cwd=learner.folder, env=learner.environment, stdout=subprocess.DEVNULL)
+        try:
+            child.wait(0.03 * (attempt + 1))
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGINT)
+            expect(child.wait() in (0, -signal.SIGINT), f"status {child.returncode}")
+        expect(not os.listdir(f"{learner.folder}/tmp"), os.listdir(f"{learner.folder}/tmp"))
+
+
 def rejected(learner, name, text, reason, **more):
     learner.write(name, text)
     verdict = learner.judge(more.pop("puzzle", "1"), name)
@@ -326,6 +343,12 @@ def test_shown_values(learner):
     shown = re.search(r"^out: \[(.*)\]$", out, re.M).group(1).split(", ")
     element, value = re.search(r"Out\[(\d+)\] is ([-\d.]+), and should be", out, re.M).groups()
     expect(float(shown[int(element)]) == float(value), out)
+
+
+def test_memory(learner):
+    """An answer that asks for far more memory than there is, is refused and does not take it."""
+    hog = learner.solution("01_map").replace("    Out[i] =", "    global f32 big[3000000000] = 0;\n    big[i] = 0;\n    Out[i] =")
+    rejected(learner, "hog.tile", hog, "fault")
 
 
 def test_advice(learner):
