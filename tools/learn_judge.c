@@ -201,6 +201,27 @@ static void check_words(struct judge *j)
     free(bare);
 }
 
+/* Its `ensures` without blanks; "" without one. The caller frees. */
+static char *ensures_of(const char *text)
+{
+    char *bare = bare_text(text), *kept = need_text("%s", "");
+    const char *at = find_word(bare, "ensures");
+    for (; at && *at && *at != ';'; at++)
+        if (!isspace((unsigned char)*at))
+            append_text(&kept, "%c", *at);
+    free(bare);
+    return kept;
+}
+
+static void look_at_ensures(struct judge *j)
+{
+    const char *stub = j->given->puzzle->stub[LANGUAGE_TILE];
+    char *mine = ensures_of(j->answer.text), *theirs = ensures_of(stub ? stub : "");
+    j->out->own_ensures = strcmp(mine, theirs) != 0;
+    free(mine);
+    free(theirs);
+}
+
 static void keep_warnings(struct judge *j)
 {
     const char *text =
@@ -258,6 +279,7 @@ static void open_answer(struct judge *j)
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))
         return;
     keep_warnings(j);
+    look_at_ensures(j);
     answer_fits(a, j->reference.kernel, &j->cases, problems);
 }
 
