@@ -438,6 +438,7 @@ static tw_status simulate_ptx(void *user)
     status = simulation_load(&call->simulation, p->module, &p->source);
     if (status != TW_OK)
         return status;
+    call->simulation.report.plain = true;
     for (size_t i = 0; i < p->sources.count; i++)
         sim_report_add_source(&call->simulation.report, p->sources.data[i]);
     look_assembled(call, f);
