@@ -423,6 +423,23 @@ static void ends_of_lives(void **state)
          " | 2: put `async_wait(0)` ahead of the end of the kernel\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
+         "for (i32 i = 0; i < m; i++) {\n"
+         "    async_wait(0);\n"
+         "    sync();\n"
+         "}\n",
+         "2: error: the copy into `s` may still be under way when the kernel ends"
+         " | 2: put `async_wait(0)` ahead of the end of the kernel"
+         " | 4: this wait does not come if its loop runs zero times\n");
+    race(TILES,
+         "for (i32 i = 0; i < m; i++) {\n"
+         "    async_wait(0);\n"
+         "    sync();\n"
+         "    async s = A[0 +: 8][0 +: 16];\n"
+         "}\n",
+         "5: error: the copy into `s` may still be under way when the kernel ends"
+         " | 5: put `async_wait(0)` ahead of the end of the kernel\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
          "if (flag)\n"
          "    return;\n"
          "async_wait(0);\n",
