@@ -346,7 +346,8 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
 {
     if (!f->name && !f->size)
         return "there is no memory near it";
-    const char *name = f->name ? arena_printf(a, "'%s'", sim_plain_name(f->name)) : "an allocation";
+    const char *name =
+        f->name ? arena_printf(a, "'%s'", ptx_plain_name(a, f->name)) : "an allocation";
     unsigned long long size = f->size;
     if (f->offset < 0)
         return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
@@ -384,15 +385,15 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
         f.message = arena_printf(c->arena, "write to memory that cannot be written: %s", where);
     else
         f.message = fault->why;
-    f.access[0] = (struct sim_finding_access){.at = fault->at,
-                                              .lane = fault->lane,
-                                              .does = kind == SIM_FOUND_TRAP ? "trap" : does,
-                                              .memory = kind != SIM_FOUND_TRAP,
-                                              .space = fault->space,
-                                              .address = fault->address,
-                                              .bytes = fault->bytes,
-                                              .memory_name =
-                                                  fault->name ? sim_plain_name(fault->name) : NULL};
+    f.access[0] = (struct sim_finding_access){
+        .at = fault->at,
+        .lane = fault->lane,
+        .does = kind == SIM_FOUND_TRAP ? "trap" : does,
+        .memory = kind != SIM_FOUND_TRAP,
+        .space = fault->space,
+        .address = fault->address,
+        .bytes = fault->bytes,
+        .memory_name = fault->name ? ptx_plain_name(c->arena, fault->name) : NULL};
     sim_report_add(c->report, &f);
     return true;
 }

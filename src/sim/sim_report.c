@@ -5,7 +5,6 @@
 
 #include "sim/sim_heap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -66,20 +65,6 @@ static uint64_t distance_to(const struct sim_allocation_event *m, uint64_t addre
     return address - m->address < m->bytes ? 0 : address - m->address - m->bytes + 1;
 }
 
-const char *sim_plain_name(const char *name)
-{
-    size_t length = strlen(name);
-    if (strncmp(name, "_ZZ", 3) != 0)
-        return name;
-    for (size_t at = length; at-- > 3;) {
-        char *end;
-        if (name[at] == 'E' && name[at + 1] >= '1' && name[at + 1] <= '9' &&
-            strtoul(name + at + 1, &end, 10) == strlen(end))
-            return end;
-    }
-    return name;
-}
-
 static const struct sim_allocation_event *nearest_memory(const struct sim_report *r,
                                                          enum sim_space space, uint64_t address)
 {
@@ -97,7 +82,7 @@ const char *sim_report_memory_name(const struct sim_report *r, enum sim_space sp
                                    uint64_t address)
 {
     const struct sim_allocation_event *m = nearest_memory(r, space, address);
-    return m && m->name ? sim_plain_name(m->name) : NULL;
+    return m && m->name ? ptx_plain_name(r->arena, m->name) : NULL;
 }
 
 void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array)
@@ -141,7 +126,7 @@ static const char *value_of_memory(const struct sim_report *r, enum sim_space sp
         return NULL;
     return arena_printf(r->arena, "element %llu of %s",
                         (unsigned long long)(address - m->address) / (unsigned)unit,
-                        sim_plain_name(m->name));
+                        ptx_plain_name(r->arena, m->name));
 }
 
 const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address,

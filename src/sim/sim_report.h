@@ -132,8 +132,6 @@ const char *sim_report_element(const struct sim_report *r, enum sim_space space,
                                int unit);
 /* Bytes of a value that the instruction reads or writes; 0: not known. */
 int sim_value_bytes(const struct ptx_instruction *ins);
-/* "tile" of C++'s _ZZ6kernelPfE4tile, a variable within a function; else the name. */
-const char *sim_plain_name(const char *name);
 
 /* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one
  * access), and its maker then describes it and adds it. */

@@ -360,6 +360,17 @@ def test_shared_elements(s):
         fail(f"equal values: {said.out}{said.err}")
 
 
+def test_no_end(s):
+    """What a compiler left out as undefined, as clang does behind `for (;;) ;`."""
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    s.write("end.ptx", head + entry("_Z3zipPKfi").replace("ret;", ""))
+    s.expect(["check", "end.ptx", "--block", "32", "--arg", "f32[32]:zero", "--arg", "i32:3"], 1,
+             "`zip` ends without ret or exit: its compiler holds that no run comes here", "leaves undefined (block 0")
+    s.write("none.cu", "void zip(float *out)\n{\n}\n")
+    if cuda_compiler():
+        s.expect(["check", "none.cu", "--block", "32"], 2, "none.cu has no kernel", "a kernel has `__global__` in front")
+
+
 def test_names(s):
     """Messages call kernels as C++ does, where that says which; their parameters have no names."""
     head = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -512,6 +523,7 @@ def main():
         test_calls(s)
         test_elements(s)
         test_shared_elements(s)
+        test_no_end(s)
         test_names(s)
         test_refused(s)
         test_truncated(s)
