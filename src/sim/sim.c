@@ -171,13 +171,14 @@ void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_o
     text_printf(out, "block %lld, warp %d", (long long)w->block->number, w->number);
 }
 
+/* "" behind the last one of a function. */
 static const char *describe_ins(const struct sim_warp *w, const struct sim_op *op)
 {
     struct text out;
     text_init(&out, w->sim->arena);
     if (op->ins)
         ptx_print_instruction(&out, w->frame->code->function, op->ins);
-    return out.data ? out.data : "the end of a function";
+    return out.data ? out.data : "";
 }
 
 bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, ...)
@@ -191,7 +192,8 @@ bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, .
     va_start(args, format);
     text_vprintf(&out, format, args);
     va_end(args);
-    text_printf(&out, ": %s (", describe_ins(w, op));
+    const char *ins = describe_ins(w, op);
+    text_printf(&out, "%s%s (", *ins ? ": " : "", ins);
     sim_describe(&out, w, op);
     text_add(&out, ")");
     sim_over(w->sim, SIM_STOPPED, out.data);

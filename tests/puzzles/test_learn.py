@@ -366,6 +366,20 @@ def test_advice(learner):
     expect("luck" not in learner.learn("1", "same.tile", status=1), "luck")
 
 
+def test_words(learner):
+    """Warnings of what is right and hardly meant, beside the judge's words."""
+    good = learner.solution("03_guards")
+    learner.write("semicolon.tile", good.replace("if (i < n)", "if (i < n);"))
+    learner.learn("3", "semicolon.tile", status=1,
+                  out=["warning: this `;` is all that the `if` is about", "guard it: `if (i < n)`; or is it the wrong index?"])
+    learner.write("chain.tile", good.replace("if (i < n)", "if (0 <= i < n)"))
+    learner.learn("3", "chain.tile", status=1, out="note: say `0 <= i && i < n`")
+    learner.write("called.tile", good.replace("A[i] * 3", "A(i) * 3"))
+    learner.learn("3", "called.tile", status=1, out="indices stand in brackets: `A[i]`")
+    learner.write("pointer.tile", good.replace("Out[i] = A[i]", "out[i] = A[i]"))
+    learner.learn("3", "pointer.tile", status=1, out="use `Out`, its view")
+
+
 def test_cuda(learner):
     if not cuda_compiler():
         return
