@@ -33,6 +33,12 @@ static bool is_bound_by(const tw_explanation *o, const char *roof)
     return o->roof_count && strcmp(o->roofs[0].name, roof) == 0;
 }
 
+/* Whether the launch itself takes the most of the time. */
+static bool is_brief(const tw_explanation *o)
+{
+    return o->seconds.middle < 2 * LAUNCH_NANOSECONDS * 1e-9;
+}
+
 static const char *verdict(struct explain *e)
 {
     tw_explanation *o = &e->out;
@@ -47,6 +53,12 @@ static const char *verdict(struct explain *e)
                             hundredths(r->share), time, next);
     o->bound = "latency";
     o->bound_title = "latency";
+    if (is_brief(o))
+        return arena_printf(a,
+                            "There is little to do: of the %s, %s are any launch's own; nothing is "
+                            "busy for more than %d%% (%s).",
+                            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9), hundredths(r->share),
+                            r->title);
     return arena_printf(
         a,
         "It is bound by latency: in the %s nothing is busy for more than %d%% (%s), "
@@ -96,6 +108,13 @@ static const char *about_coalescing(struct explain *e)
     return NULL;
 }
 
+static const char *about_launch(const struct explain *e)
+{
+    if (!is_brief(&e->out) || e->out.roofs[0].share >= half)
+        return NULL;
+    return "Give a launch more to do, or do this in the kernel before or behind it.";
+}
+
 static const char *about_grid(struct explain *e)
 {
     const tw_explanation *o = &e->out;
@@ -108,9 +127,9 @@ static const char *about_grid(struct explain *e)
                             e->gpu->multiprocessors);
     if (o->wave_efficiency < 0.75 && o->waves > 1)
         return arena_printf(e->results,
-                            "The last of %d waves of %d blocks is nearly empty: with tiles of "
-                            "another size, or K split among blocks, fewer places would stand idle.",
-                            (int)o->waves + 1, places);
+                            "The last of %d waves of %d blocks has %lld: with tiles of another "
+                            "size, or K split among blocks, fewer places would stand idle.",
+                            (int)o->waves + 1, places, (long long)(o->blocks % places));
     return NULL;
 }
 
@@ -199,7 +218,8 @@ static const char *about_units(struct explain *e, const struct explain_counts *c
 
 static const char *advice(struct explain *e, const struct explain_counts *c)
 {
-    const char *said = about_conflicts(e);
+    const char *said = about_launch(e);
+    said = said ? said : about_conflicts(e);
     said = said ? said : about_coalescing(e);
     said = said ? said : about_grid(e);
     said = said ? said : about_l1(e, c);
