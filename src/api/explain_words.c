@@ -133,6 +133,12 @@ static const char *about_grid(struct explain *e)
     return NULL;
 }
 
+/* Whether nothing is busy for nearly all of the time. */
+static bool mostly_waits(const tw_explanation *o)
+{
+    return strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
+}
+
 /* Of a product on the units for f32, what of it is read through L1. */
 static const char *about_l1(struct explain *e, const struct explain_counts *c)
 {
@@ -153,7 +159,7 @@ static const char *about_l1(struct explain *e, const struct explain_counts *c)
         return "Each multiply-add waits for what it reads of shared memory: let a thread keep a "
                "tile of results in registers (4 × 4 or 8 × 8), so that each element that it reads "
                "serves several.";
-    if (share_of(o, "tensor") > 0.1)
+    if (share_of(o, "tensor") > 0.1 && !mostly_waits(o))
         return "The matrix units wait for shared memory: larger tiles of a warp read each factor "
                "less often.";
     return NULL;
@@ -169,23 +175,18 @@ static const char *about_memory(const struct explain *e)
     return NULL;
 }
 
-static const char *about_latency(struct explain *e, const struct explain_counts *c)
+static const char *about_latency(const struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
-    bool copies = c->past > 0, waits = strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
-    if (!waits)
+    bool copies = c->past > 0, latency = strcmp(o->bound, "latency") == 0;
+    if (!mostly_waits(o))
         return NULL;
     if (!copies && c->missed > 0)
         return "Loads and arithmetic take turns: copy the next tiles asynchronously (async, or "
                "pipeline(3)) while the present ones are multiplied.";
-    if (copies && strcmp(o->bound, "latency") == 0)
+    if (copies && (latency || is_bound_by(o, "tensor")))
         return "It waits for its copies: more stages (pipeline(3) or (4)) keep more of them under "
                "way, a greater depth of a stage (BK) waits less often.";
-    if (o->occupancy < 0.25)
-        return arena_printf(e->results,
-                            "Only %d warps a multiprocessor are there to hide latencies: a block "
-                            "that takes less of what limits it (%s) leaves room for another.",
-                            o->resident_warps, o->limiter);
     return NULL;
 }
 
@@ -198,6 +199,17 @@ static const char *about_traffic(struct explain *e)
     if (is_bound_by(o, "HBM") || is_bound_by(o, "L2"))
         return "Larger tiles: each element that a block reads serves more results.";
     return NULL;
+}
+
+static const char *about_occupancy(struct explain *e)
+{
+    const tw_explanation *o = &e->out;
+    if (!mostly_waits(o) || o->occupancy >= 0.25)
+        return NULL;
+    return arena_printf(e->results,
+                        "Only %d warps a multiprocessor are there to hide latencies: a block that "
+                        "takes less of what limits it (%s) leaves room for another.",
+                        o->resident_warps, o->limiter);
 }
 
 static const char *about_units(struct explain *e, const struct explain_counts *c)
@@ -226,6 +238,7 @@ static const char *advice(struct explain *e, const struct explain_counts *c)
     said = said ? said : about_memory(e);
     said = said ? said : about_latency(e, c);
     said = said ? said : about_traffic(e);
+    said = said ? said : about_occupancy(e);
     return said ? said : about_units(e, c);
 }
 

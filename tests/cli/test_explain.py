@@ -73,6 +73,19 @@ def test_verdicts(tool):
     expect("The last of 2 waves of 60 blocks has 4:" in words, words)
 
 
+def test_advice(tool):
+    """What is advised makes it faster."""
+    large = ["--type", "f16", "--set", "m=4096,n=4096,k=4096", "--device", "h200", "--json"]
+    for before, advice, after in ((["registers"], "asynchronously", ["stages"]),
+                                  (["tuned"], "asynchronously", ["stages"]),
+                                  (["stages", "--tune", "BK=16"], "a greater BK", ["stages", "--tune", "BK=32"]),
+                                  (["stages", "--tune", "BK=32"], "a greater depth", ["stages", "--tune", "BK=64,STAGES=2"]),
+                                  (["stages", "--tune", "BK=32,BN=64"], "Larger tiles", ["stages", "--tune", "BK=32"])):
+        first, second = (json.loads(explain(tool, *a, *large).out)["kernels"][0] for a in (before, after))
+        expect(advice in first["advice"], f"{before}: {first['advice']}")
+        expect(second["seconds"][1] < 0.95 * first["seconds"][1], f"{before}: {first['seconds']} {second['seconds']}")
+
+
 def test_unlaunchable(tool):
     page = explain(tool, TILED, *SMALL, "--tune", "T=64").out
     expect("Verdict    cannot launch: 4096 threads a block, the limit is 1024\n" in page and "Predicted" not in page, page)
@@ -231,7 +244,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
+    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
