@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`explain`: its pages, tables, diagrams and JSON; what it refuses; that docs/explain.md has every field."""
 import json
+import math
 import os
 import re
 import resource
@@ -202,6 +203,17 @@ def test_larger_than_memory(tool):
     refused(tool, [TILED, "--set", "m=200000,n=200000,k=100", "--device", "h200"], "`c` would have 160000000000 bytes", "less than 64 GiB")
 
 
+def test_svg_points(tool, folder):
+    """A point is at the speed that is predicted, in its interval."""
+    path = f"{folder}/point.svg"
+    k = json.loads(explain(tool, "naive", "--device", "h200", "--svg", path, "--json").out)["kernels"][0]
+    low, middle, high = map(math.log, k["flops_per_second"])
+    text = open(path).read()
+    below, above = map(float, re.search(r'class="reach r0" d="M[\d.]+ ([\d.]+) V([\d.]+)"', text).groups())
+    at = float(re.search(r'class="mark l0" transform="translate\([\d.]+ ([\d.]+)\)', text)[1])
+    expect(abs(at - below - (above - below) * (middle - low) / (high - low)) < 0.2, f"{below} {at} {above}")
+
+
 def test_svg_names(tool, folder):
     """Names that are no XML as they stand, and no UTF-8."""
     odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
@@ -246,7 +258,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_points, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
