@@ -236,11 +236,6 @@ static void mark(FILE *out, int kernel, double x, double y, const char *class)
             shapes[kernel % SHAPES]);
 }
 
-static double middle_speed(const struct chart_kernel *k)
-{
-    return sqrt(k->low * k->high);
-}
-
 /* One level of a kernel: what the interval reaches, the point, what was measured; what the pointer
  * shows. */
 static void draw_point(const struct view *v, const struct chart *c, int index, int level)
@@ -251,7 +246,7 @@ static void draw_point(const struct view *v, const struct chart *c, int index, i
     snprintf(class, sizeof class, "mark l%d", level);
     fprintf(v->out, "<path class=\"reach r%d\" d=\"M%.1f %.1f V%.1f\"/>\n", level, x,
             at_y(v, k->low), at_y(v, k->high));
-    mark(v->out, index, x, at_y(v, middle_speed(k)), class);
+    mark(v->out, index, x, at_y(v, k->middle), class);
     char *low = with_unit(k->low, "FLOP/s"), *high = with_unit(k->high, "FLOP/s");
     char *tip = need_text("%s, %s: %.3g FLOP/B, %s to %s", k->name, c->roofs[level].name,
                           k->intensity[level], low, high);
@@ -279,7 +274,7 @@ static void draw_kernel(const struct view *v, const struct chart *c, int index)
     if (k->why_not || !(most > 0))
         return;
     fprintf(v->out, "<path class=\"join\" d=\"M%.1f %.1f H%.1f\"/>\n", at_x(v, least),
-            at_y(v, middle_speed(k)), at_x(v, most));
+            at_y(v, k->middle), at_x(v, most));
     for (int i = 0; i < c->roof_count; i++)
         if (k->intensity[i] > 0)
             draw_point(v, c, index, i);

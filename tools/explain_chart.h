@@ -19,7 +19,7 @@ enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
 struct chart_kernel {
     const char *name;
     const char *why_not;            /* not NULL: it has no points, and this stands at its name */
-    double low, high;               /* predicted speed */
+    double low, middle, high;       /* predicted speed */
     double measured;                /* 0: not measured */
     double intensity[CHART_LEVELS]; /* for each roof; 0: does not use that level */
 };

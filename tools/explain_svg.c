@@ -52,6 +52,7 @@ static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
                                           : !(speed.low > 0) ? "no FLOPs"
                                                              : NULL,
                                .low = speed.low,
+                               .middle = speed.middle,
                                .high = speed.high,
                                .measured = r->measured > 0 ? r->e.flops / r->measured : 0};
     for (int i = 0; i < LEVELS && !k->why_not; i++)

@@ -40,6 +40,14 @@ static int name_width(const struct explain *x)
     return width;
 }
 
+/* Of FLOP/s, as rows may differ in size; of the time where nothing is computed. */
+static struct figure speed_change(const tw_explanation *now, const tw_explanation *then)
+{
+    if (now->flops > 0 && then->flops > 0)
+        return change(now->flops_per_second, then->flops_per_second);
+    return change(then->seconds.middle, now->seconds.middle);
+}
+
 static void add_speed(struct cells *c, const struct explain *x, const struct explain_row *r,
                       const struct explain_row *first)
 {
@@ -50,8 +58,7 @@ static void add_speed(struct cells *c, const struct explain *x, const struct exp
         snprintf(ends, sizeof ends, "%.0f to %.0f", speed.low / 1e9, speed.high / 1e9);
     cells_add_number(c, "GFLOP/s", 7, 0, runs ? speed.middle / 1e9 : 0);
     cells_add(c, "from … to", 14, false, ends);
-    cells_add(c, "speed", 8, false,
-              runs && later ? change(first->e.seconds.middle, r->e.seconds.middle).text : "");
+    cells_add(c, "speed", 8, false, runs && later ? speed_change(&r->e, &first->e).text : "");
     if (!x->measures)
         return;
     snprintf(measured, sizeof measured, r->measured > 0 ? "%.0f" : "-",
