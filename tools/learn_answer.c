@@ -223,6 +223,17 @@ bool answer_launch(struct answer *a, int64_t *blocks, int *threads)
     return known;
 }
 
+char *answer_message(const struct answer *a, int line, const char *message)
+{
+    const char *at = a->text;
+    for (int i = 1; i < line && *at; i++)
+        at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+    if (!line)
+        return need_text("error: %s\n", message);
+    return need_text("%s:%d: error: %s\n    %.*s\n", a->path, line, message, (int)strcspn(at, "\n"),
+                     at);
+}
+
 /* --- sizes --- */
 
 static void append_size(char **text, const char *name, const char *value)

@@ -1,9 +1,9 @@
 #include "learn_judge.h"
 #include "learn_counters.h"
+#include "learn_words.h"
 #include "target.h"
 #include "tensor.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,100 +58,6 @@ static void take_printed(void *user, const char *text, size_t length)
 
 /* --- the answer before it runs --- */
 
-/* R"x(…)x": from behind the R to its end, or that of the line. */
-static size_t length_of_raw(const char *at)
-{
-    size_t mark = strcspn(at + 1, "(\n\"");
-    char *close = need_text(")%.*s\"", (int)mark, at + 1);
-    const char *end = at[1 + mark] == '(' ? strstr(at, close) : NULL;
-    size_t length = end ? (size_t)(end - at) + strlen(close) : strcspn(at, "\n");
-    free(close);
-    return length;
-}
-
-/* Bytes of the comment or the text in quotes that begins here; 0: none does. */
-static size_t length_of_aside(const char *text, const char *at)
-{
-    if (strncmp(at, "//", 2) == 0)
-        return strcspn(at, "\n");
-    if (strncmp(at, "/*", 2) == 0) {
-        const char *end = strstr(at + 2, "*/");
-        return end ? (size_t)(end + 2 - at) : strlen(at);
-    }
-    bool in_word = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
-    if (*at != '"' && (*at != '\'' || in_word)) /* 1'000 */
-        return 0;
-    if (*at == '"' && at > text && at[-1] == 'R')
-        return length_of_raw(at);
-    size_t end = 1;
-    for (; at[end] && at[end] != '\n' && at[end] != *at; end++)
-        if (at[end] == '\\' && at[end + 1] && at[end + 1] != '\n')
-            end++;
-    return end + (at[end] == *at);
-}
-
-/* Comments and texts in quotes as blanks. */
-static char *bare_text(const char *text)
-{
-    char *bare = need_text("%s", text);
-    for (char *at = bare; *at;) {
-        size_t length = length_of_aside(bare, at);
-        for (size_t i = 0; i < length; i++)
-            if (at[i] != '\n')
-                at[i] = ' ';
-        at += length ? length : 1;
-    }
-    return bare;
-}
-
-static const char *find_word(const char *text, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at++) {
-        bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
-        if (begins && !isalnum((unsigned char)at[length]) && at[length] != '_')
-            return at;
-    }
-    return NULL;
-}
-
-static int line_at(const char *text, const char *at)
-{
-    int line = 1;
-    for (; text < at; text++)
-        line += *text == '\n';
-    return line;
-}
-
-/* "FILE:LINE: error: MESSAGE" and the source line. */
-static char *placed_text(const struct answer *a, int line, const char *message)
-{
-    const char *at = a->text;
-    for (int i = 1; i < line && *at; i++)
-        at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
-    if (!line)
-        return need_text("error: %s\n", message);
-    return need_text("%s:%d: error: %s\n    %.*s\n", a->path, line, message, (int)strcspn(at, "\n"),
-                     at);
-}
-
-static void check_words(struct judge *j)
-{
-    char *bare = bare_text(j->answer.text);
-    for (int i = 0; i < j->cases.without_count; i++) {
-        const struct forbidden *f = &j->cases.without[i];
-        const char *found = find_word(bare, f->word);
-        if (!found)
-            continue;
-        int line = line_at(bare, found);
-        char *message = need_text("`%s` is not for this puzzle: %s", f->word, f->why);
-        problems_add_at(&j->out->problems, REASON_WORD, j->answer.path, line,
-                        placed_text(&j->answer, line, message));
-        free(message);
-    }
-    free(bare);
-}
-
 static void keep_warnings(struct judge *j)
 {
     const char *text =
@@ -201,7 +107,7 @@ static void open_answer(struct judge *j)
     struct problems *problems = &j->out->problems;
     answer_begin(a, j->given->language, j->given->path, need_text("%s", j->given->text), j->ctx);
     a->compiler = j->given->compiler;
-    check_words(j);
+    words_check(a, &j->cases, problems);
     if (a->language == LANGUAGE_CUDA || problems->count)
         return;
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))
@@ -491,7 +397,7 @@ static void beyond(struct judge *j, const struct counter_limit *l, int64_t have,
         "%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter, (long long)have,
         l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
         l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
-    char *text = placed_text(&j->answer, line, message);
+    char *text = answer_message(&j->answer, line, message);
     if (line)
         problems_add_at(&j->out->problems, REASON_LIMIT, j->answer.path, line, text);
     else

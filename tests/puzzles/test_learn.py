@@ -292,13 +292,34 @@ def test_evasions(learner):
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
 
 
+def test_words(learner):
+    """Forbidden words count outside of comments and quotes, wherever those seem to end."""
+    good = learner.solution("23_pipeline")
+    for before in 'print("\\"", 1);', 'print("\\\\", 1);', "/* \" */", "// \"\n", 'print("//", 1);', 'print("/*", 1);':
+        rejected(learner, "word.tile", good.replace("    ensures", f"    {before} pipeline(3) for (i32 p = 0; p < k; p += BK) {{ }}\n    ensures"), "word", puzzle="23")
+    for before in 'print("pipeline", 1);', 'print("\\" pipeline \\"", 1);', "// pipeline\n", "/* \" pipeline */":
+        learner.write("word.tile", good.replace("    ensures", f"    if (m < 0) {{ {before} }}\n    ensures".replace("}", "\n    }")))
+        expect(learner.judge("23", "word.tile")["reason"] != "word", before)
+    if not cuda_compiler():
+        return
+    good = learner.solution("08_shared_memory", "cu")
+    for before in "char c = '\"';", "int c = 1'000;", 'const char *c = R"(\")";', 'const char *c = R"x()" )x";', "char c = '\\'';", 'const char *c = "\\\\";':
+        rejected(learner, "word.cu", good.replace("    __syncthreads();", f"    {before} volatile int x = 0;\n    __syncthreads();"), "word", puzzle="8")
+    learner.write("word.cu", good.replace("    __syncthreads();", '    const char *c = R"(" volatile )"; (void)c; // volatile\n    __syncthreads();'))
+    learner.learn("8", "word.cu", out="passed")
+
+
 def test_luck(learner):
     """Right values do not suffice, and it says so."""
     no_barrier = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
     learner.write("no_barrier.tile", no_barrier)
     learner.learn("14", "no_barrier.tile", status=1, out=["no_barrier.tile:18:20: error: `as` is read here", "Not yet: a race"])
+    for wait in "async_wait()", "async_waits(0)":  # no copy is at fault
+        rejected(learner, "wait.tile", learner.solution("20_async_copies").replace("async_wait(0)", wait), "compile", puzzle="20")
     if not cuda_compiler():
         return
+    words = rejected(learner, "comment.cu", learner.solution("08_shared_memory", "cu").replace("    __syncthreads();\n", "    // global memory\n"), "race", puzzle="8")
+    expect("A barrier between the two would" in words["words"], f"the advice is of shared memory: {words}")
     learner.write("no_barrier.cu", learner.solution("14_single_block_matmul", "cu").replace("    __syncthreads();\n", ""))
     learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
 
