@@ -16,7 +16,9 @@ void answer_begin(struct answer *a, enum language language, const char *path, ch
                   tw_context *ctx)
 {
     *a = (struct answer){.language = language, .text = text, .ctx = ctx, .embedded = !path};
-    a->path = path ? need_text("%s", path) : need_text("solution%s", language_endings[language]);
+    const char *here = path && *path == '-' ? "./" : ""; /* no compiler takes it for an option */
+    a->path =
+        path ? need_text("%s%s", here, path) : need_text("solution%s", language_endings[language]);
 }
 
 static void forget_arguments(struct answer *a)

@@ -14,6 +14,8 @@
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
 /* A run: at most so long, and so many instructions for each of the solution's. */
 enum { RUN_SECONDS = 1, STEPS_EACH = 100, STEPS_LEAST = 200000 };
+/* All of it, the compiler too: seconds, and bytes beside those of the arrays. */
+enum { ALL_SECONDS = 10, MOST_BYTES = 256 << 20 };
 
 struct judge {
     const struct judge_options *given;
@@ -27,7 +29,10 @@ struct judge {
     char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
     char *counted_answer; /* and of the answer */
     int64_t step_limit;
-    double until; /* when the run is to end, in seconds of the processor's time; 0: never */
+    double until, all_until; /* when the run, and all, is to end, in seconds of the processor's
+                                time; until 0: there is no run */
+    size_t bytes;            /* that the library holds */
+    bool out_of_time, out_of_memory;
     bool printing;
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
 };
@@ -44,8 +49,31 @@ static double processor_seconds(void)
 /* Of the processor's time, so that a busy machine does not make an answer wrong. */
 static bool is_over(void *user)
 {
-    const struct judge *j = user;
-    return j->until > 0 && processor_seconds() > j->until;
+    struct judge *j = user;
+    double now = processor_seconds();
+    j->out_of_time = j->out_of_time || now > j->all_until;
+    return j->out_of_time || (j->until > 0 && now > j->until);
+}
+
+/* The library's memory. There is none left when time is up, either: so a compilation ends, too. */
+static void *resize_within(void *user, void *ptr, size_t old_size, size_t size)
+{
+    struct judge *j = user;
+    if (size == 0) {
+        j->bytes -= old_size;
+        free(ptr);
+        return NULL;
+    }
+    if (size > old_size) {
+        bool fits = size - old_size <= MOST_BYTES - j->bytes;
+        j->out_of_memory = j->out_of_memory || !fits;
+        if (!fits || (is_over(j) && j->out_of_time))
+            return NULL;
+    }
+    void *new = realloc(ptr, size);
+    if (new)
+        j->bytes += size - old_size;
+    return new;
 }
 
 static void take_printed(void *user, const char *text, size_t length)
@@ -469,6 +497,25 @@ static int judge_case(struct judge *j, int index)
     return out->problems.count ? STATUS_OK : check_limits(j);
 }
 
+/* What it broke off for says little of itself. */
+static void explain_limits(struct judge *j)
+{
+    struct problems *problems = &j->out->problems;
+    const struct problem *first = problems_first(problems);
+    if (!first || (first->reason != REASON_FAULT && first->reason != REASON_ENDLESS) ||
+        (!j->out_of_time && !j->out_of_memory))
+        return;
+    problems_free(problems);
+    if (j->out_of_memory)
+        problems_add(problems, REASON_FAULT,
+                     need_text("error: it takes more than %d MiB of memory: views without an array "
+                               "are memory of the kernel's own, as large as their extents say\n",
+                               MOST_BYTES >> 20));
+    else
+        problems_add(problems, REASON_ENDLESS,
+                     need_text("error: it takes more than %d seconds in all cases\n", ALL_SECONDS));
+}
+
 static int judge_all(struct judge *j)
 {
     struct judgement *out = j->out;
@@ -485,14 +532,17 @@ static int judge_all(struct judge *j)
     open_answer(j);
     for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK; i++)
         status = judge_case(j, i);
+    explain_limits(j);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
 }
 
 int judge(const struct judge_options *o, struct judgement *out)
 {
-    struct judge j = {.given = o, .out = out};
-    tw_config config = {.threads = 1, /* time is then the processor's */
+    struct judge j = {.given = o, .out = out, .all_until = processor_seconds() + ALL_SECONDS};
+    tw_config config = {.resize = resize_within,
+                        .resize_user = &j,
+                        .threads = 1, /* time is then the processor's */
                         .print = take_printed,
                         .print_user = &j,
                         .cancelled = is_over,

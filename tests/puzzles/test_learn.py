@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -292,6 +293,22 @@ def test_evasions(learner):
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
 
 
+def test_hogs(learner):
+    """Memory and time have an end, in the kernel and in the compiler."""
+    good = learner.solution("01_map")
+    for extent in 100_000_000, 3_000_000_000, 1 << 40:
+        hog = good.replace("    i32 i =", f"    global f32 big[{extent}] = 0;\n    i32 i =").replace("Out[i] =", "big[i] = 0;\n    Out[i] =")
+        verdict = rejected(learner, "hog.tile", hog, "fault", line=0)
+        expect("more than 256 MiB" in verdict["message"], verdict)
+    clang = shutil.which("clang")
+    if not clang or not cuda_compiler():
+        return
+    learner.write("01.cu", learner.solution("01_map", "cu"))
+    learner.write("clang", f"#!/bin/sh\ncase \"$*\" in *01.cu) exec sleep 100 ;; esac\nexec {clang} \"$@\"\n")
+    os.chmod(f"{learner.folder}/clang", 0o755)
+    learner.learn("1", "01.cu", "--compiler", f"{learner.folder}/clang", status=1, out="takes more than 10 seconds")
+
+
 def test_words(learner):
     """Forbidden words count outside of comments and quotes, wherever those seem to end."""
     good = learner.solution("23_pipeline")
@@ -360,6 +377,10 @@ def test_cuda(learner):
     learner.write("01_map.cu", good)
     learner.learn("1", out="passed")
     rejected(learner, "syntax.cu", good.replace("+ 10;", "+ ;"), "compile", line=10)
+    learner.write("-x.cu", good)
+    learner.learn("1", "--", "-x.cu", out="passed")
+    learner.write("-x.cu", good.replace("+ 10;", "+ ;"))
+    learner.learn("1", "--", "-x.cu", status=1, out="-x.cu:10:")
     rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
     learner.learn("1", "name.cu", status=1, out="it has no kernel `map`: there is `mop`\n")
     rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")
