@@ -60,7 +60,8 @@ static size_t length_of_aside(const char *text, size_t i, enum language language
     if (*at == '"')
         return language == LANGUAGE_CUDA && is_raw(text, i) ? length_of_raw(at)
                                                             : length_of_quoted(at);
-    if (language == LANGUAGE_CUDA && *at == '\'' && !(in_word && isxdigit((unsigned char)at[1]))) /* 1'000 is a number */
+    if (language == LANGUAGE_CUDA && *at == '\'' &&
+        !(in_word && isxdigit((unsigned char)at[1]))) /* 1'000 is a number */
         return length_of_quoted(at);
     return 0;
 }

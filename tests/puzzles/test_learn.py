@@ -320,8 +320,9 @@ def test_words(learner):
     if not cuda_compiler():
         return
     good = learner.solution("08_shared_memory", "cu")
-    for before in "char c = '\"';", "int c = 1'000;", 'const char *c = R"(\")";', 'const char *c = R"x()" )x";', "char c = '\\'';", 'const char *c = "\\\\";':
+    for before in "char c = '\"';", "int c = 1'000;", 'const char *c = R"(\")";', 'const char *c = R"x()" )x";', "char c = '\\'';", 'auto *c = u8R"(\")";', 'const char *c = "\\\\";':
         rejected(learner, "word.cu", good.replace("    __syncthreads();", f"    {before} volatile int x = 0;\n    __syncthreads();"), "word", puzzle="8")
+    rejected(learner, "word.cu", "#define FOOR\n" + good.replace("    __syncthreads();", '    const char *c = FOOR"(" " volatile )"; volatile int x = 0;\n    __syncthreads();'), "word", puzzle="8")
     learner.write("word.cu", good.replace("    __syncthreads();", '    const char *c = R"(" volatile )"; (void)c; // volatile\n    __syncthreads();'))
     learner.learn("8", "word.cu", out="passed")
 
