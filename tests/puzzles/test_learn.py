@@ -293,6 +293,18 @@ def test_evasions(learner):
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
 
 
+def test_drawn(learner):
+    """Sizes of a random case are the answer's own, and the same whenever it is judged."""
+    listed = learner.solution("01_map").replace("Out[i] =", "if (SIZE <= 7 || SIZE == 32 || SIZE == 67 || SIZE == 256 || SIZE == 1024)\n        Out[i] =")
+    drawn = set()
+    for number in range(8):
+        text = f"{listed}// {number}\n"
+        sizes = [rejected(learner, "listed.tile", text, "values", case_is="hidden")["sizes"] for _ in range(2)]
+        expect(sizes[0] == sizes[1] and 7 < int(sizes[0].split(" = ")[1]) <= 300, f"{sizes}")
+        drawn.add(sizes[0])
+    expect(len(drawn) > 4, f"they are drawn for each answer: {drawn}")
+
+
 def test_hogs(learner):
     """Memory and time have an end, in the kernel and in the compiler."""
     good = learner.solution("01_map")
