@@ -80,6 +80,7 @@ static void take_printed(void *user, const char *text, size_t length)
 {
     enum { MOST = 4000 };
     struct judge *j = user;
+    j->out->prints = true;
     if (j->printing && (!j->out->printed || strlen(j->out->printed) < MOST))
         append_text(&j->out->printed, "%.*s", (int)length, text);
 }

@@ -289,6 +289,8 @@ def test_evasions(learner):
     learner.learn("1", "helper.tile", out="passed")
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] ="))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "take it out first"])
+    learner.write("print.tile", good.replace("    Out[i] =", "    if (SIZE > 7)\n        print(\"i\", i);\n    Out[i] ="))
+    learner.learn("1", "print.tile", status=1, out="take it out first")  # none in the first case
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] = 1 +"))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
 
