@@ -125,7 +125,7 @@ static void make_command(struct compilation *x)
         add(x, "%s", x->settings->arguments[i]);
     add(x, "-o");
     add(x, "%s/out.ptx", x->folder);
-    add(x, "%s", x->path);
+    add(x, "%s%s", *x->path == '-' ? "./" : "", x->path); /* it is no option */
 }
 
 static void explain(struct compilation *x, const char *said)
@@ -186,8 +186,13 @@ static bool is_of_program(const struct compilation *x, const char *said)
 static int compile(struct compilation *x, char **ptx)
 {
     make_command(x);
-    int status = run_program(x->arguments, x->folder, "said.txt");
-    char *said = folder_read(x->folder, "said.txt", NULL);
+    int seconds = x->settings->seconds;
+    int status = seconds ? run_program_within(seconds, x->arguments, x->folder, "said.txt")
+                         : run_program(x->arguments, x->folder, "said.txt");
+    char *said = status == PROGRAM_LATE
+                     ? need_text("%s: error: %s takes more than %d seconds for it\n", x->path,
+                                 x->program, seconds)
+                     : folder_read(x->folder, "said.txt", NULL);
     *ptx = status == 0 ? folder_read(x->folder, "out.ptx", NULL) : NULL;
     if (said && x->settings->said && (*ptx || is_of_program(x, said))) {
         *x->settings->said = said;

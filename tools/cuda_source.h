@@ -15,6 +15,7 @@ struct cuda_settings {
     bool clang_first;             /* or clang where it is, which is quicker */
     const char *const *arguments; /* more for the compiler */
     int argument_count;
+    int seconds; /* that the compiler may take; 0: as many as it likes */
     char **said; /* what the compiler said of the program, which the caller frees; NULL: it goes to
                   * standard error */
 };

@@ -16,7 +16,9 @@ void answer_begin(struct answer *a, enum language language, const char *path, ch
                   tw_context *ctx)
 {
     *a = (struct answer){.language = language, .text = text, .ctx = ctx, .embedded = !path};
-    a->path = path ? need_text("%s", path) : need_text("solution%s", language_endings[language]);
+    const char *here = path && *path == '-' ? "./" : ""; /* no compiler takes it for an option */
+    a->path =
+        path ? need_text("%s%s", here, path) : need_text("solution%s", language_endings[language]);
 }
 
 static void forget_arguments(struct answer *a)
@@ -221,6 +223,17 @@ bool answer_launch(struct answer *a, int64_t *blocks, int *threads)
     *blocks = known ? e.blocks : 0;
     *threads = known ? e.threads : 0;
     return known;
+}
+
+char *answer_message(const struct answer *a, int line, const char *message)
+{
+    const char *at = a->text;
+    for (int i = 1; i < line && *at; i++)
+        at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+    if (!line)
+        return need_text("error: %s\n", message);
+    return need_text("%s:%d: error: %s\n    %.*s\n", a->path, line, message, (int)strcspn(at, "\n"),
+                     at);
 }
 
 /* --- sizes --- */

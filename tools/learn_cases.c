@@ -21,7 +21,33 @@ static char *next_word(const char **at)
     return need_text("%.*s", (int)length, from);
 }
 
-static const char *read_case(struct cases *c, const char *at, bool shown)
+/* The next of a row of random numbers (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+ * Generators", 2014). */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* "1..300": one of them; others: as they are. NULL: there is none. The caller frees. */
+static char *drawn(const char *text, uint64_t *state)
+{
+    char *end;
+    long low = strtol(text, &end, 10), high = low;
+    if (strncmp(end, "..", 2) != 0)
+        return need_text("%s", text);
+    bool begins = end > text;
+    const char *last = end + 2;
+    high = strtol(last, &end, 10);
+    if (!begins || end == last || *end || high < low)
+        return NULL;
+    uint64_t count = (uint64_t)high - (uint64_t)low + 1;
+    return need_text("%ld", low + (long)(next_random(state) % count));
+}
+
+static const char *read_case(struct cases *c, const char *at, bool shown, uint64_t *state)
 {
     c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
     struct puzzle_case *x = &c->list[c->count++];
@@ -32,9 +58,14 @@ static const char *read_case(struct cases *c, const char *at, bool shown)
             free(word);
             return "a case is NAME=VALUE, with blanks between several and none in them";
         }
+        char *value = state ? drawn(equals + 1, state) : need_text("%s", equals + 1);
+        if (!value) {
+            free(word);
+            return "a random case has NAME=LOW..HIGH";
+        }
         *equals = '\0';
         x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
-        x->list[x->count++] = (struct binding){.name = word, .text = need_text("%s", equals + 1)};
+        x->list[x->count++] = (struct binding){.name = word, .text = value};
     }
     return NULL;
 }
@@ -75,12 +106,24 @@ static const char *read_without(struct cases *c, const char *at)
     return *f->word && *f->why ? NULL : "it is `without WORD`, and what is said in quotes";
 }
 
-static const char *read_line(struct cases *c, const char *line)
+/* random n=1..300, or without the first word */
+static const char *read_hidden(struct cases *c, const char *at, uint64_t *state)
+{
+    const char *behind = at;
+    char *word = next_word(&behind);
+    bool random = strcmp(word, "random") == 0;
+    free(word);
+    return random ? read_case(c, behind, false, state) : read_case(c, at, false, NULL);
+}
+
+static const char *read_line(struct cases *c, const char *line, uint64_t *state)
 {
     const char *at = line, *wrong = NULL;
     char *word = next_word(&at);
-    if (strcmp(word, "shown") == 0 || strcmp(word, "hidden") == 0)
-        wrong = read_case(c, at, word[0] == 's');
+    if (strcmp(word, "shown") == 0)
+        wrong = read_case(c, at, true, NULL);
+    else if (strcmp(word, "hidden") == 0)
+        wrong = read_hidden(c, at, state);
     else if (strcmp(word, "limit") == 0)
         wrong = read_limit(c, at);
     else if (strcmp(word, "grid") == 0 && !c->grid)
@@ -99,7 +142,7 @@ static const char *read_line(struct cases *c, const char *line)
     return wrong;
 }
 
-char *cases_read(struct cases *c, const char *text)
+char *cases_read(struct cases *c, const char *text, uint64_t seed)
 {
     *c = (struct cases){0};
     for (int number = 1; *text; number++) {
@@ -107,7 +150,7 @@ char *cases_read(struct cases *c, const char *text)
         while (used && isspace((unsigned char)text[used - 1]))
             used--;
         char *line = need_text("%.*s", (int)used, text);
-        const char *wrong = *skip_blanks(line) ? read_line(c, line) : NULL;
+        const char *wrong = *skip_blanks(line) ? read_line(c, line, &seed) : NULL;
         free(line);
         if (wrong)
             return need_text("line %d: %s", number, wrong);

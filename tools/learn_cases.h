@@ -3,6 +3,7 @@
 #define TW_LEARN_CASES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct binding {
     char *name, *text; /* n, "67"; a, "[0,1,2,3]" */
@@ -37,8 +38,9 @@ struct cases {
     int without_count;
 };
 
-/* NULL, or what is wrong, with the line; the caller frees it. cases_free in either case. */
-char *cases_read(struct cases *c, const char *text);
+/* NULL, or what is wrong, with the line; the caller frees it. cases_free in either case. seed: of
+ * the sizes of random cases. */
+char *cases_read(struct cases *c, const char *text, uint64_t seed);
 void cases_free(struct cases *c);
 
 /* What the case says of the name; NULL: nothing. */

@@ -44,7 +44,7 @@ bool counter_total(const char *json, const char *name, int64_t *out)
 
 int64_t counter_joined(const char *name, int64_t a, int64_t b)
 {
-    if (strcmp(name, "async_depth") == 0)
+    if (strcmp(name, "async_depth") == 0 || strcmp(name, "block_sectors") == 0)
         return a > b ? a : b;
     return a + b;
 }
@@ -67,6 +67,8 @@ int counter_line(const char *json, const char *name, const char *file, const cha
 {
     int64_t most = 0, line = 0;
     bool barriers = strcmp(name, "barriers") == 0;
+    if (strcmp(name, "block_sectors") == 0) /* which lines do not have */
+        name = "global_sectors";
     const char *key = barriers || is_kind(name) ? "warp_instructions" : name;
     char *place = need_text("\"file\": \"%s\"", file); /* a name that JSON escapes is not found */
     for (const char *at = strchr(lines_of(json), '{'); at; at = strchr(at + 1, '{')) {

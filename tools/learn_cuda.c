@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_MACROS = 16 };
+enum { MOST_MACROS = 16, COMPILER_SECONDS = 10 };
 
 /* "-DSIZE=4" for each tuned value that cases give. */
 static int macros_of(const struct case_at_hand *c, char *list[MOST_MACROS])
@@ -76,6 +76,7 @@ static int compile(struct answer *a, struct cuda_program *out, char *const *macr
                                      .clang_first = true,
                                      .arguments = arguments,
                                      .argument_count = count,
+                                     .seconds = COMPILER_SECONDS,
                                      .said = &said};
     int status = cuda_compile_with(file_of(a), &settings, NULL, &ptx);
     if (status != STATUS_OK && !said)

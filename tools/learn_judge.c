@@ -1,9 +1,9 @@
 #include "learn_judge.h"
 #include "learn_counters.h"
+#include "learn_words.h"
 #include "target.h"
 #include "tensor.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
 /* A run: at most so long, and so many instructions for each of the solution's. */
 enum { RUN_SECONDS = 1, STEPS_EACH = 100, STEPS_LEAST = 200000 };
+/* All of it, the compiler too: seconds, and bytes beside those of the arrays. */
+enum { ALL_SECONDS = 10, MOST_BYTES = 256 << 20 };
 
 struct judge {
     const struct judge_options *given;
@@ -28,8 +30,10 @@ struct judge {
     char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
     char *counted_answer; /* and of the answer */
     int64_t step_limit;
-    double until;  /* when the run is to end, in seconds of the processor's time; 0: never */
-    size_t memory; /* of the library */
+    double until, all_until; /* when the run, and all, is to end, in seconds of the processor's
+                                time; until 0: there is no run */
+    size_t bytes;            /* that the library holds */
+    bool out_of_time, out_of_memory;
     bool printing;
     char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
@@ -42,24 +46,6 @@ static double processor_seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What the library may have at a time: an answer cannot take all of the machine's. */
-static void *take_memory(void *user, void *ptr, size_t old_size, size_t size)
-{
-    const size_t most = (size_t)1 << 30;
-    struct judge *j = user;
-    if (!size) {
-        free(ptr);
-        j->memory -= old_size;
-        return NULL;
-    }
-    if (size > old_size && (size > most || j->memory + (size - old_size) > most))
-        return NULL;
-    void *new = realloc(ptr, size);
-    if (new)
-        j->memory += size - old_size;
-    return new;
 }
 
 /* Ctrl-C ends a judgement, which then leaves no files behind. */
@@ -93,133 +79,48 @@ static void leave_signals(const struct sigaction before[SIGNALS])
 /* Of the processor's time, so that a busy machine does not make an answer wrong. */
 static bool is_over(void *user)
 {
-    const struct judge *j = user;
-    return stopped_by || (j->until > 0 && processor_seconds() > j->until);
+    struct judge *j = user;
+    double now = processor_seconds();
+    j->out_of_time = j->out_of_time || now > j->all_until;
+    return stopped_by || j->out_of_time || (j->until > 0 && now > j->until);
+}
+
+/* The library's memory. There is none left when time is up, either: so a compilation ends, too. */
+static void *resize_within(void *user, void *ptr, size_t old_size, size_t size)
+{
+    struct judge *j = user;
+    if (size == 0) {
+        j->bytes -= old_size;
+        free(ptr);
+        return NULL;
+    }
+    if (size > old_size) {
+        bool fits = size - old_size <= MOST_BYTES - j->bytes;
+        j->out_of_memory = j->out_of_memory || !fits;
+        if (!fits || (is_over(j) && j->out_of_time))
+            return NULL;
+    }
+    void *new = realloc(ptr, size);
+    if (new)
+        j->bytes += size - old_size;
+    return new;
 }
 
 static void take_printed(void *user, const char *text, size_t length)
 {
     enum { MOST = 4000 };
     struct judge *j = user;
+    j->out->prints = true;
     if (j->printing && (!j->out->printed || strlen(j->out->printed) < MOST))
         append_text(&j->out->printed, "%.*s", (int)length, text);
 }
 
 /* --- the answer before it runs --- */
 
-/* R"x(…)x": from behind the R to its end, or that of the line. */
-static size_t length_of_raw(const char *at)
-{
-    size_t mark = strcspn(at + 1, "(\n\"");
-    char *close = need_text(")%.*s\"", (int)mark, at + 1);
-    const char *end = at[1 + mark] == '(' ? strstr(at, close) : NULL;
-    size_t length = end ? (size_t)(end - at) + strlen(close) : strcspn(at, "\n");
-    free(close);
-    return length;
-}
-
-/* Bytes of the comment or the text in quotes that begins here; 0: none does. */
-static size_t length_of_aside(const char *text, const char *at)
-{
-    if (strncmp(at, "//", 2) == 0)
-        return strcspn(at, "\n");
-    if (strncmp(at, "/*", 2) == 0) {
-        const char *end = strstr(at + 2, "*/");
-        return end ? (size_t)(end + 2 - at) : strlen(at);
-    }
-    bool in_word = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
-    if (*at != '"' && (*at != '\'' || in_word)) /* 1'000 */
-        return 0;
-    if (*at == '"' && at > text && at[-1] == 'R')
-        return length_of_raw(at);
-    size_t end = 1;
-    for (; at[end] && at[end] != '\n' && at[end] != *at; end++)
-        if (at[end] == '\\' && at[end + 1] && at[end + 1] != '\n')
-            end++;
-    return end + (at[end] == *at);
-}
-
-/* Comments and texts in quotes as blanks. */
-static char *bare_text(const char *text)
-{
-    char *bare = need_text("%s", text);
-    for (char *at = bare; *at;) {
-        size_t length = length_of_aside(bare, at);
-        for (size_t i = 0; i < length; i++)
-            if (at[i] != '\n')
-                at[i] = ' ';
-        at += length ? length : 1;
-    }
-    return bare;
-}
-
-static const char *find_word(const char *text, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at++) {
-        bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
-        if (begins && !isalnum((unsigned char)at[length]) && at[length] != '_')
-            return at;
-    }
-    return NULL;
-}
-
-static int line_at(const char *text, const char *at)
-{
-    int line = 1;
-    for (; text < at; text++)
-        line += *text == '\n';
-    return line;
-}
-
-/* "FILE:LINE: error: MESSAGE" and the source line. */
-static char *placed_text(const struct answer *a, int line, const char *message)
-{
-    const char *at = a->text;
-    for (int i = 1; i < line && *at; i++)
-        at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
-    if (!line)
-        return need_text("error: %s\n", message);
-    return need_text("%s:%d: error: %s\n    %.*s\n", a->path, line, message, (int)strcspn(at, "\n"),
-                     at);
-}
-
-static void check_words(struct judge *j)
-{
-    char *bare = bare_text(j->answer.text);
-    for (int i = 0; i < j->cases.without_count; i++) {
-        const struct forbidden *f = &j->cases.without[i];
-        const char *found = find_word(bare, f->word);
-        if (!found)
-            continue;
-        int line = line_at(bare, found);
-        char *message = need_text("`%s` is not for this puzzle: %s", f->word, f->why);
-        problems_add_at(&j->out->problems, REASON_WORD, j->answer.path, line,
-                        placed_text(&j->answer, line, message));
-        free(message);
-    }
-    free(bare);
-}
-
-/* Its `ensures` without blanks; "" without one. The caller frees. */
-static char *ensures_of(const char *text)
-{
-    char *bare = bare_text(text), *kept = need_text("%s", "");
-    const char *at = find_word(bare, "ensures");
-    for (; at && *at && *at != ';'; at++)
-        if (!isspace((unsigned char)*at))
-            append_text(&kept, "%c", *at);
-    free(bare);
-    return kept;
-}
-
 static void look_at_ensures(struct judge *j)
 {
     const char *stub = j->given->puzzle->stub[LANGUAGE_TILE];
-    char *mine = ensures_of(j->answer.text), *theirs = ensures_of(stub ? stub : "");
-    j->out->own_ensures = strcmp(mine, theirs) != 0;
-    free(mine);
-    free(theirs);
+    j->out->own_ensures = words_ensures_differ(j->answer.text, stub ? stub : "");
 }
 
 static void keep_warnings(struct judge *j)
@@ -241,13 +142,22 @@ static int our_mistake(struct judge *j, const char *what, const struct problems 
     return STATUS_USAGE;
 }
 
+/* FNV-1a: random cases are the same whenever the same answer is judged. */
+static uint64_t seed_of(const char *text)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
 static int open_ours(struct judge *j)
 {
     const struct puzzle *p = j->given->puzzle;
     struct problems problems = {0};
     if (!p->answer[LANGUAGE_TILE] || !p->cases)
         return our_mistake(j, "it has no solution.tile, or no cases", NULL);
-    char *wrong = cases_read(&j->cases, p->cases);
+    char *wrong = cases_read(&j->cases, p->cases, seed_of(j->given->text));
     int status = wrong ? our_mistake(j, wrong, NULL) : STATUS_OK;
     free(wrong);
     if (status != STATUS_OK)
@@ -273,7 +183,7 @@ static void open_answer(struct judge *j)
     struct problems *problems = &j->out->problems;
     answer_begin(a, j->given->language, j->given->path, need_text("%s", j->given->text), j->ctx);
     a->compiler = j->given->compiler;
-    check_words(j);
+    words_check(a, &j->cases, problems);
     if (a->language == LANGUAGE_CUDA || problems->count)
         return;
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))
@@ -584,7 +494,7 @@ static void beyond(struct judge *j, const struct counter_limit *l, int64_t have,
         of_warps ? ", each counted once a warp" : "", (long long)have,
         l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
         l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
-    char *text = placed_text(&j->answer, line, message);
+    char *text = answer_message(&j->answer, line, message);
     if (line)
         problems_add_at(&j->out->problems, REASON_LIMIT, j->answer.path, line, text);
     else
@@ -656,6 +566,25 @@ static int judge_case(struct judge *j, int index)
     return out->problems.count ? STATUS_OK : check_limits(j);
 }
 
+/* What it broke off for says little of itself. */
+static void explain_limits(struct judge *j)
+{
+    struct problems *problems = &j->out->problems;
+    const struct problem *first = problems_first(problems);
+    if (!first || (first->reason != REASON_FAULT && first->reason != REASON_ENDLESS) ||
+        (!j->out_of_time && !j->out_of_memory))
+        return;
+    problems_free(problems);
+    if (j->out_of_memory)
+        problems_add(problems, REASON_FAULT,
+                     need_text("error: it takes more than %d MiB of memory: views without an array "
+                               "are memory of the kernel's own, as large as their extents say\n",
+                               MOST_BYTES >> 20));
+    else
+        problems_add(problems, REASON_ENDLESS,
+                     need_text("error: it takes more than %d seconds in all cases\n", ALL_SECONDS));
+}
+
 static int judge_all(struct judge *j)
 {
     struct judgement *out = j->out;
@@ -673,15 +602,16 @@ static int judge_all(struct judge *j)
     for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK && !stopped_by;
          i++)
         status = judge_case(j, i);
+    explain_limits(j);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
 }
 
 int judge(const struct judge_options *o, struct judgement *out)
 {
-    struct judge j = {.given = o, .out = out};
+    struct judge j = {.given = o, .out = out, .all_until = processor_seconds() + ALL_SECONDS};
     struct sigaction before[SIGNALS];
-    tw_config config = {.resize = take_memory,
+    tw_config config = {.resize = resize_within,
                         .resize_user = &j,
                         .threads = 1, /* time is then the processor's */
                         .print = take_printed,

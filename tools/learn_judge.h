@@ -30,6 +30,7 @@ struct judgement {
     int array_count;
     char *warnings;           /* of the compiler; NULL: none */
     char *printed;            /* by print() in the first case; NULL: nothing */
+    bool prints;              /* in any case */
     struct counted *counters; /* that have limits */
     int counter_count;
     bool is_stub;     /* nobody has changed it */

@@ -193,7 +193,7 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
         p->line = x->line;
         p->column = x->column;
         p->other_line = x->other_line;
-        p->in_global = strstr(x->message, "global memory");
+        p->in_global = strstr(x->json, "\"space\": \"global\"") != NULL;
         p->same_value = strcmp(x->kind, "same-value") == 0;
     }
 }

@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -75,6 +77,25 @@ int program_end(long child)
 int run_program(char *const *arguments, const char *folder, const char *said)
 {
     return program_end(program_start(arguments, folder, said));
+}
+
+int run_program_within(int seconds, char *const *arguments, const char *folder, const char *said)
+{
+    enum { MILLISECOND = 1000000, POLLS_A_SECOND = 500 };
+    const struct timespec pause = {.tv_nsec = 2 * MILLISECOND};
+    long child = program_start(arguments, folder, said);
+    for (int64_t polls = (int64_t)seconds * POLLS_A_SECOND; child >= 0; polls--) {
+        siginfo_t ended = {0};
+        if (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid)
+            return program_end(child);
+        if (polls <= 0) {
+            kill((pid_t)child, SIGKILL);
+            program_end(child);
+            return PROGRAM_LATE;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return -1;
 }
 
 /* --- their files --- */

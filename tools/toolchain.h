@@ -27,5 +27,8 @@ long program_start(char *const *arguments, const char *folder, const char *said)
 int program_end(long child);
 /* Both. */
 int run_program(char *const *arguments, const char *folder, const char *said);
+/* The same, ended after so many seconds: PROGRAM_LATE then. */
+enum { PROGRAM_LATE = -2 };
+int run_program_within(int seconds, char *const *arguments, const char *folder, const char *said);
 
 #endif

@@ -18,6 +18,11 @@ struct merges_of {
     struct sim_merges merges;
 };
 
+/* A block under way. */
+struct block_of {
+    int64_t block, sectors;
+};
+
 struct sim_counters {
     struct arena *arena;
     struct sim_observer observer;
@@ -28,6 +33,9 @@ struct sim_counters {
     bool merging;
     VEC(struct merges_of) merges;
     struct sim_groups groups;
+    VEC(struct block_of) blocks;
+    size_t last_block;     /* looked up */
+    int64_t block_sectors; /* of the blocks that have ended: the most */
 };
 
 /* --- kinds --- */
@@ -288,6 +296,34 @@ static void count(struct sim_counts *n, const struct sim_access *access)
     }
 }
 
+/* Those that run at the same time are few. */
+static struct block_of *block_of(struct sim_counters *c, int64_t block)
+{
+    size_t i = c->last_block;
+    if (i >= c->blocks.count || c->blocks.data[i].block != block)
+        for (i = 0; i < c->blocks.count && c->blocks.data[i].block != block;)
+            i++;
+    if (i == c->blocks.count)
+        vec_push(c->arena, &c->blocks, ((struct block_of){.block = block}));
+    c->last_block = i;
+    return &c->blocks.data[i];
+}
+
+static void end_block(struct sim_counters *c, const struct block_of *b)
+{
+    if (b->sectors > c->block_sectors)
+        c->block_sectors = b->sectors;
+}
+
+static bool see_block_end(void *user, const struct sim_block_event *event)
+{
+    struct sim_counters *c = user;
+    struct block_of *b = block_of(c, event->block);
+    end_block(c, b);
+    *b = c->blocks.data[--c->blocks.count];
+    return true;
+}
+
 static void count_piece(void *user, const struct sim_access *piece)
 {
     count(&((struct sim_counted *)user)->merged, piece);
@@ -306,7 +342,10 @@ static bool see_access(void *user, const struct sim_access *access)
 {
     struct sim_counters *c = user;
     struct sim_counted *e = entry_of(c, &access->at);
+    int64_t before = e->counts.global_sectors;
     count(&e->counts, access);
+    if (e->counts.global_sectors != before)
+        block_of(c, access->at.block)->sectors += e->counts.global_sectors - before;
     see_depth(c, &e->counts, access);
     if (e->merge && e->merge->list[0].ins == e->ins)
         sim_merge_pieces(c->arena, e->merge, access, count_piece, e);
@@ -321,7 +360,11 @@ static bool see_async(void *user, const struct sim_async_event *event)
 
 static bool see_end(void *user)
 {
-    sim_groups_clear(&((struct sim_counters *)user)->groups);
+    struct sim_counters *c = user;
+    sim_groups_clear(&c->groups);
+    for (size_t i = 0; i < c->blocks.count; i++) /* of a launch that broke off */
+        end_block(c, &c->blocks.data[i]);
+    c->blocks.count = 0;
     return true;
 }
 
@@ -333,6 +376,7 @@ struct sim_counters *sim_counters_new(struct arena *arena)
                                         .executed = see_executed,
                                         .access = see_access,
                                         .async = see_async,
+                                        .block_ends = see_block_end,
                                         .ended = see_end};
     return c;
 }
@@ -351,7 +395,8 @@ void sim_counters_clear(struct sim_counters *c)
 {
     if (c->capacity)
         memset(c->table, 0, c->capacity * sizeof *c->table);
-    c->used = c->last = 0;
+    c->used = c->last = c->blocks.count = 0;
+    c->block_sectors = 0;
 }
 
 const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t *count)
@@ -376,6 +421,7 @@ void sim_counters_total(const struct sim_counters *c, struct sim_counts *total)
     *total = (struct sim_counts){0};
     for (size_t i = 0; i < c->used; i++)
         add(total, &c->entries[i].counts);
+    total->block_sectors = c->block_sectors;
 }
 
 void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COUNT])

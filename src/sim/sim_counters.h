@@ -9,7 +9,7 @@
 #include "sim/sim_traffic.h"
 
 /* Name in JSON, and what it counts. Warp instructions are those with at least one lane. All are sums
- * but async_depth, which is the most of all. */
+ * but block_sectors and async_depth, which are the most of all. */
 #define SIM_COUNTERS(X)                                                                            \
     X(warp_instructions, "instructions, once a warp")                                              \
     X(thread_instructions, "instructions, once a thread")                                          \
@@ -24,6 +24,7 @@
     X(global_atomics, "atomic ones on it; not among requests and sectors")                         \
     X(global_requests, "loads, stores and asynchronous copies from global memory")                 \
     X(global_sectors, "sectors of 32 bytes that those touch")                                      \
+    X(block_sectors, "sectors of the block that touches the most; of no line")                     \
     X(local_accesses, "warp instructions on local memory")                                         \
     X(async_copies, "asynchronous copies, once a warp")                                            \
     X(async_bytes, "bytes that they write")                                                        \

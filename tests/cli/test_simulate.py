@@ -231,7 +231,7 @@ def test_run(s):
     found = s.json(["run", "mirror.ptx", *arguments(), "--counters"], 0)
     counters = found["counters"]
     # 4 warps: a load, a store, a barrier; 100 of 128 threads work on 4 bytes each
-    wanted = {"global_loads": 4, "global_stores": 4, "global_sectors": 26, "shared_wavefronts": 8, "shared_wavefronts_ideal": 8}
+    wanted = {"global_loads": 4, "global_stores": 4, "global_sectors": 26, "block_sectors": 26, "shared_wavefronts": 8, "shared_wavefronts_ideal": 8}
     if {k: counters[k] for k in wanted} != wanted or counters["warp_instructions"] != found["warp_instructions"]:
         fail(f"counters {counters}")
     for key in ("warp_instructions", "shared_wavefronts", "shared_wavefronts_ideal", "global_sectors", "global_requests", "async_bytes"):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -309,8 +310,56 @@ def test_evasions(learner):
     learner.learn("1", "helper.tile", out="passed")
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] ="))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "take it out first"])
+    learner.write("print.tile", good.replace("    Out[i] =", "    if (SIZE > 7)\n        print(\"i\", i);\n    Out[i] ="))
+    learner.learn("1", "print.tile", status=1, out="take it out first")  # none in the first case
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] = 1 +"))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
+
+
+def test_drawn(learner):
+    """Sizes of a random case are the answer's own, and the same whenever it is judged."""
+    listed = learner.solution("01_map").replace("Out[i] =", "if (SIZE <= 7 || SIZE == 32 || SIZE == 67 || SIZE == 256 || SIZE == 1024)\n        Out[i] =")
+    drawn = set()
+    for number in range(8):
+        text = f"{listed}// {number}\n"
+        sizes = [rejected(learner, "listed.tile", text, "values", case_is="hidden")["sizes"] for _ in range(2)]
+        expect(sizes[0] == sizes[1] and 7 < int(sizes[0].split(" = ")[1]) <= 300, f"{sizes}")
+        drawn.add(sizes[0])
+    expect(len(drawn) > 4, f"they are drawn for each answer: {drawn}")
+
+
+def test_hogs(learner):
+    """Memory and time have an end, in the kernel and in the compiler."""
+    good = learner.solution("01_map")
+    for extent in 100_000_000, 3_000_000_000, 1 << 40:
+        hog = good.replace("    i32 i =", f"    global f32 big[{extent}] = 0;\n    i32 i =").replace("Out[i] =", "big[i] = 0;\n    Out[i] =")
+        verdict = rejected(learner, "hog.tile", hog, "fault", line=0)
+        expect("more than 256 MiB" in verdict["message"], verdict)
+    clang = shutil.which("clang")
+    if not clang or not cuda_compiler():
+        return
+    learner.write("01.cu", learner.solution("01_map", "cu"))
+    learner.write("clang", f"#!/bin/sh\ncase \"$*\" in *01.cu) exec sleep 100 ;; esac\nexec {clang} \"$@\"\n")
+    os.chmod(f"{learner.folder}/clang", 0o755)
+    learner.learn("1", "01.cu", "--compiler", f"{learner.folder}/clang", status=1, out="takes more than 10 seconds")
+
+
+def test_words(learner):
+    """Forbidden words count outside of comments and quotes, wherever those seem to end."""
+    good = learner.solution("23_pipeline")
+    for before in 'print("\\"", 1);', 'print("\\\\", 1);', "/* \" */", "// \"\n", 'print("//", 1);', 'print("/*", 1);':
+        rejected(learner, "word.tile", good.replace("    ensures", f"    {before} pipeline(3) for (i32 p = 0; p < k; p += BK) {{ }}\n    ensures"), "word", puzzle="23")
+    for before in 'print("pipeline", 1);', 'print("\\" pipeline \\"", 1);', "// pipeline\n", "/* \" pipeline */":
+        learner.write("word.tile", good.replace("    ensures", f"    if (m < 0) {{ {before} }}\n    ensures".replace("}", "\n    }")))
+        expect(learner.judge("23", "word.tile")["reason"] != "word", before)
+    if not cuda_compiler():
+        return
+    good = learner.solution("08_shared_memory", "cu")
+    for before in "char c = '\"';", "int c = 1'000;", 'const char *c = R"(\")";', 'const char *c = R"x()" )x";', "char c = '\\'';", 'auto *c = u8R"(\")";', 'const char *c = "\\\\";':
+        rejected(learner, "word.cu", good.replace("    __syncthreads();", f"    {before} volatile int x = 0;\n    __syncthreads();"), "word", puzzle="8")
+    rejected(learner, "word.cu", "#define FOOR\n" + good.replace("    __syncthreads();", '    const char *c = FOOR"(" " volatile )"; volatile int x = 0;\n    __syncthreads();'), "word", puzzle="8")
+    learner.write("word.cu", good.replace("    __syncthreads();", '    const char *c = R"(" volatile )"; (void)c; // volatile\n    __syncthreads();'))
+    learner.learn("8", "word.cu", out="passed")
 
 
 def test_luck(learner):
@@ -318,8 +367,12 @@ def test_luck(learner):
     no_barrier = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
     learner.write("no_barrier.tile", no_barrier)
     learner.learn("14", "no_barrier.tile", status=1, out=["no_barrier.tile:18:20: error: `as` is read here", "Not yet: a race"])
+    for wait in "async_wait()", "async_waits(0)":  # no copy is at fault
+        rejected(learner, "wait.tile", learner.solution("20_async_copies").replace("async_wait(0)", wait), "compile", puzzle="20")
     if not cuda_compiler():
         return
+    words = rejected(learner, "comment.cu", learner.solution("08_shared_memory", "cu").replace("    __syncthreads();\n", "    // global memory\n"), "race", puzzle="8")
+    expect("A barrier between the two would" in words["words"], f"the advice is of shared memory: {words}")
     learner.write("no_barrier.cu", learner.solution("14_single_block_matmul", "cu").replace("    __syncthreads();\n", ""))
     learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
 
@@ -389,6 +442,10 @@ def test_cuda(learner):
     learner.write("01_map.cu", good)
     learner.learn("1", out="passed")
     rejected(learner, "syntax.cu", good.replace("+ 10;", "+ ;"), "compile", line=10)
+    learner.write("-x.cu", good)
+    learner.learn("1", "--", "-x.cu", out="passed")
+    learner.write("-x.cu", good.replace("+ 10;", "+ ;"))
+    learner.learn("1", "--", "-x.cu", status=1, out="-x.cu:10:")
     rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
     learner.learn("1", "name.cu", status=1, out="it has no kernel `map`: there is `mop`\n")
     rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")

@@ -433,12 +433,50 @@ static void counted_in_a_launch(void **state)
         assert_int_equal(n.global_stores, 2);
         assert_int_equal(n.global_requests, 4);
         assert_int_equal(n.global_sectors, 2 * (16 + 4));
+        assert_int_equal(n.block_sectors, n.global_sectors); /* one block */
         sim_counters_kinds(counters, kinds);
         assert_int_equal(kinds[SIM_KIND_SHARED], 4);
         assert_int_equal(kinds[SIM_KIND_ASYNC], 4);
         assert_int_equal(kinds[SIM_KIND_BARRIER], 2);
         sim_case_close(&c);
     }
+}
+
+/* Block b of three reads a sector at a time, in turn with the others, so many times. */
+static void busiest_block(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {2, 5, 3};
+    static const struct ptx_instruction none;
+    struct sim_case c;
+    struct sim_counts n;
+    sim_case_open(&c, kernel);
+    struct sim_counters *counters = sim_counters_new(&c.arena);
+    const struct sim_observer *o = sim_counters_observer(counters);
+    struct sim_access a = {
+        .space = SIM_GLOBAL, .kind = SIM_READ, .mask = 1, .bytes = 4, .at.ins = &none};
+    for (int round = 0; round < 2; round++) { /* two launches; in the second one block stays */
+        for (int64_t i = 0; i < 5; i++)
+            for (a.at.block = 0; a.at.block < 3; a.at.block++)
+                if (i < times[a.at.block] + round)
+                    assert_true(o->access(o->user, &a));
+        for (int64_t b = round; b < 3; b++)
+            assert_true(o->block_ends(o->user, &(struct sim_block_event){.block = b}));
+        assert_true(o->ended(o->user));
+        sim_counters_total(counters, &n);
+        assert_int_equal(n.block_sectors, 5);
+    }
+    assert_int_equal(n.global_sectors, 2 + 5 + 3 + 3 + 5 + 4);
+    a.at.block = 7;
+    for (int i = 0; i < 9; i++)
+        assert_true(o->access(o->user, &a));
+    assert_true(o->ended(o->user)); /* broken off */
+    sim_counters_total(counters, &n);
+    assert_int_equal(n.block_sectors, 9);
+    sim_counters_clear(counters);
+    sim_counters_total(counters, &n);
+    assert_int_equal(n.block_sectors, 0);
+    sim_case_close(&c);
 }
 
 /* What lanes 0 and 1 of warp 1, block 5, do. */
@@ -487,7 +525,7 @@ int main(void)
         cmocka_unit_test(every_reading),    cmocka_unit_test(every_copy),
         cmocka_unit_test(random_accesses),  cmocka_unit_test(nobody_active),
         cmocka_unit_test(by_line_and_kind), cmocka_unit_test(counted_in_a_launch),
-        cmocka_unit_test(groups_under_way),
+        cmocka_unit_test(groups_under_way), cmocka_unit_test(busiest_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,137 @@
+#include "learn_words.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- comments and quotes --- */
+
+static bool is_of_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* With its ends: to the next such quote, or to the end of the line, which none may contain. */
+static size_t length_of_quoted(const char *at)
+{
+    size_t i = 1;
+    while (at[i] && at[i] != '\n' && at[i] != *at)
+        i += at[i] == '\\' && at[i + 1] ? 2 : 1;
+    return i + (at[i] == *at);
+}
+
+/* Whether the quote at text + i is that of a raw string: behind R, u8R, LR …, and no other name. */
+static bool is_raw(const char *text, size_t i)
+{
+    static const char *const before[] = {"R", "LR", "uR", "UR", "u8R"};
+    size_t from = i;
+    while (from && is_of_word(text[from - 1]))
+        from--;
+    for (size_t k = 0; k < sizeof before / sizeof *before; k++)
+        if (strlen(before[k]) == i - from && strncmp(text + from, before[k], i - from) == 0)
+            return true;
+    return false;
+}
+
+/* "NAME(…)NAME" behind an R: nothing is escaped in it, and it may have lines. */
+static size_t length_of_raw(const char *at)
+{
+    size_t name = strcspn(at + 1, "(\n");
+    if (at[1 + name] != '(')
+        return length_of_quoted(at);
+    char *end = need_text(")%.*s\"", (int)name, at + 1);
+    const char *found = strstr(at, end);
+    size_t length = found ? (size_t)(found - at) + strlen(end) : strlen(at);
+    free(end);
+    return length;
+}
+
+/* Bytes of the comment or the text in quotes that begins at text + i; 0: none does. */
+static size_t length_of_aside(const char *text, size_t i, enum language language)
+{
+    const char *at = text + i;
+    bool in_word = i && is_of_word(text[i - 1]);
+    if (strncmp(at, "//", 2) == 0)
+        return strcspn(at, "\n");
+    if (strncmp(at, "/*", 2) == 0) {
+        const char *end = strstr(at + 2, "*/");
+        return end ? (size_t)(end + 2 - at) : strlen(at);
+    }
+    if (*at == '"')
+        return language == LANGUAGE_CUDA && is_raw(text, i) ? length_of_raw(at)
+                                                            : length_of_quoted(at);
+    if (language == LANGUAGE_CUDA && *at == '\'' &&
+        !(in_word && isxdigit((unsigned char)at[1]))) /* 1'000 is a number */
+        return length_of_quoted(at);
+    return 0;
+}
+
+/* Comments and texts in quotes as blanks. */
+static char *bare_text(const char *text, enum language language)
+{
+    char *bare = need_text("%s", text);
+    for (size_t at = 0; text[at];) {
+        size_t length = length_of_aside(text, at, language);
+        for (size_t i = 0; i < length; i++)
+            if (bare[at + i] != '\n')
+                bare[at + i] = ' ';
+        at += length ? length : 1;
+    }
+    return bare;
+}
+
+/* --- words --- */
+
+static const char *find_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        if ((at == text || !is_of_word(at[-1])) && !is_of_word(at[length]))
+            return at;
+    return NULL;
+}
+
+static int line_at(const char *text, const char *at)
+{
+    int line = 1;
+    for (; text < at; text++)
+        line += *text == '\n';
+    return line;
+}
+
+void words_check(const struct answer *a, const struct cases *cases, struct problems *problems)
+{
+    char *bare = bare_text(a->text, a->language);
+    for (int i = 0; i < cases->without_count; i++) {
+        const struct forbidden *f = &cases->without[i];
+        const char *found = find_word(bare, f->word);
+        if (!found)
+            continue;
+        int line = line_at(bare, found);
+        char *message = need_text("`%s` is not for this puzzle: %s", f->word, f->why);
+        problems_add_at(problems, REASON_WORD, a->path, line, answer_message(a, line, message));
+        free(message);
+    }
+    free(bare);
+}
+
+/* The kernel's `ensures` without blanks; "" without one. The caller frees. */
+static char *ensures_of(const char *text)
+{
+    char *bare = bare_text(text, LANGUAGE_TILE), *kept = need_text("%s", "");
+    const char *at = find_word(bare, "ensures");
+    for (; at && *at && *at != ';'; at++)
+        if (!isspace((unsigned char)*at))
+            append_text(&kept, "%c", *at);
+    free(bare);
+    return kept;
+}
+
+bool words_ensures_differ(const char *text, const char *other)
+{
+    char *mine = ensures_of(text), *theirs = ensures_of(other);
+    bool differ = strcmp(mine, theirs) != 0;
+    free(mine);
+    free(theirs);
+    return differ;
+}
