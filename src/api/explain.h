@@ -46,6 +46,7 @@ struct explain_counts {
     double wavefronts; /* of L1, for global memory */
     double awaited;    /* of what L2 is asked for, the share that is waited for in memory */
     int warps;
+    double longest; /* block that was run: what it executes, of the mean */
 };
 
 /* Simulates some of the launch's blocks, and counts. TW_OK, or reported. explain_count.c */

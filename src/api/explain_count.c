@@ -1,18 +1,26 @@
-/* What a launch does, counted: some of its blocks run on the simulator, and stand for the others.
- *
- * Along each axis of the grid the first block stands for all but the last, which may be ragged. Of
- * the third axis, if it is short, all run, one behind another: there blocks may wait for those
- * before them. Where that does not do, as blocks wait for others that are not there, some that
- * stand side by side run together, as far as they come.
+/* What a launch does, counted: some of its blocks run on the simulator, and stand for the others
+ * (explain_sample.h). Each runs by itself. Where it waits for other blocks, it goes on when it is
+ * certain that nobody who runs will change what it waits for, as if they had.
  */
 #include "api/explain.h"
+#include "api/explain_sample.h"
 #include "api/launch_params.h"
 
 #include "base/platform.h"
 
 #include <string.h>
 
-enum { FEW_ALONG_Z = 16, TOGETHER = 16, MOST_STEPS = 400000000 };
+/* Of the third axis all blocks run, if there are no more than these. Warp instructions: of one
+ * block, and of those that are run to see what differs. */
+enum { FEW_ALONG_Z = 16, MOST_STEPS = 400000000, MOST_TO_COMPARE = 12000000 };
+
+/* What was seen of one block. */
+struct seen {
+    struct sim_counted *counted;
+    size_t count;
+    struct streams streams;
+    struct access_costs accesses;
+};
 
 struct counting {
     struct explain *e;
@@ -20,9 +28,8 @@ struct counting {
     struct simulation *simulation;
     struct streams streams;
     struct sim_launch launch;
-    uint64_t ticket;            /* where blocks draw their index; 0: they have their own */
-    struct sim_counted *before; /* as they were in front of the block at hand */
-    size_t before_count;
+    uint64_t ticket; /* where blocks draw their index; 0: they have their own */
+    enum sim_end end;
     VEC(tw_explained_line) lines;
 };
 
@@ -134,13 +141,6 @@ static tw_status set_up(struct counting *c)
 
 /* --- what was counted --- */
 
-static void subtract(struct sim_counts *n, const struct sim_counts *before)
-{
-#define X(name, what) n->name -= before->name;
-    SIM_COUNTERS(X)
-#undef X
-}
-
 static tw_explained_line *line_of(struct counting *c, const struct sim_counted *counted)
 {
     const char *file = NULL;
@@ -170,41 +170,37 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
     out->sectors += (double)as->global_sectors * times;
 }
 
-static void pace_statement(struct counting *c, const struct sim_counted *counted,
-                           const struct sim_counts *n, const struct sim_counts *merged,
-                           double of_one)
+/* The statement that an instruction is; -1: none of the kernel's own. */
+static int64_t statement_of(const struct counting *c, const struct ptx_instruction *ins)
 {
     const struct ptx_function *f = c->out->function;
-    const struct sim_counts *as = counted->merge ? merged : n;
-    bool past = ptx_has(counted->ins, MOD_CG);
     for (size_t i = 0; i < f->body.count; i++)
-        if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
-            f->body.data[i].instruction == counted->ins)
-            c->out->paced[i] =
-                (struct paced){.executions = (double)n->warp_instructions * of_one,
-                               .wavefronts = past ? 0 : (double)as->shared_wavefronts * of_one};
+        if (f->body.data[i].kind == PTX_AT_INSTRUCTION && f->body.data[i].instruction == ins)
+            return (int64_t)i;
+    return -1;
 }
 
-/* What was added to the counters; of_one: the share of it that is one block's, 0: it is not the
- * first. */
-static void take_counts(struct counting *c, double times, double of_one)
+static void pace_statement(struct counting *c, const struct sim_counted *counted,
+                           const struct sim_counts *as, double share)
 {
-    size_t count;
-    const struct sim_counted *all = sim_counters_all(c->simulation->counters, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct sim_counts n = all[i].counts, merged = all[i].merged;
-        if (i < c->before_count) {
-            subtract(&n, &c->before[i].counts);
-            subtract(&merged, &c->before[i].merged);
-        }
-        work_add(&c->out->launch, all[i].ins, &n, &merged, all[i].merge != NULL, times);
-        add_line(c, &all[i], &n, &merged, times);
-        if (of_one > 0)
-            pace_statement(c, &all[i], &n, &merged, of_one);
+    int64_t i = statement_of(c, counted->ins);
+    if (i < 0)
+        return;
+    c->out->paced[i].executions += (double)counted->counts.warp_instructions * share;
+    if (!ptx_has(counted->ins, MOD_CG))
+        c->out->paced[i].wavefronts += (double)as->shared_wavefronts * share;
+}
+
+/* share: of all blocks, those that it stands for. */
+static void take_counts(struct counting *c, const struct seen *seen, double times, double share)
+{
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct sim_counted *n = &seen->counted[i];
+        const struct sim_counts *as = n->merge ? &n->merged : &n->counts;
+        work_add(&c->out->launch, n->ins, &n->counts, &n->merged, n->merge != NULL, times);
+        add_line(c, n, &n->counts, &n->merged, times);
+        pace_statement(c, n, as, share);
     }
-    c->before = arena_array(&c->simulation->arena, struct sim_counted, count + 1);
-    memcpy(c->before, all, count * sizeof *all);
-    c->before_count = count;
 }
 
 /* --- blocks --- */
@@ -241,46 +237,44 @@ static void take_l2(struct counting *c, const int64_t at[3], const struct l1_res
 }
 
 /* What L1 is asked for, by instruction. */
-static void take_instructions(struct counting *c, double times, bool first)
+static void take_instructions(struct counting *c, const struct streams *seen, double times,
+                              double share)
 {
-    const struct ptx_function *f = c->out->function;
-    double blocks = (double)c->launch.options.chosen_count;
-    for (size_t k = 0; k < c->streams.instructions.count; k++) {
-        const struct stream_instruction *n = &c->streams.instructions.data[k];
+    for (size_t k = 0; k < seen->instructions.count; k++) {
+        const struct stream_instruction *n = &seen->instructions.data[k];
         c->out->by_thread += n->bytes * times;
         c->out->wavefronts += n->wavefronts * times;
-        struct sim_counted counted = {.ins = n->ins, .function = f};
+        struct sim_counted counted = {.ins = n->ins, .function = c->out->function};
         tw_explained_line *line = line_of(c, &counted);
         line->by_thread += n->bytes * times;
         line->sectors_ideal += n->sectors_ideal * times;
-        for (size_t i = 0; first && i < f->body.count; i++)
-            if (f->body.data[i].kind == PTX_AT_INSTRUCTION &&
-                f->body.data[i].instruction == n->ins) {
-                c->out->paced[i].lines = n->lines / blocks;
-                c->out->paced[i].wavefronts += n->wavefronts / blocks;
-            }
+        int64_t i = statement_of(c, n->ins);
+        if (i < 0)
+            continue;
+        c->out->paced[i].lines += n->lines * share;
+        c->out->paced[i].wavefronts += n->wavefronts * share;
     }
 }
 
-static void take_streams(struct counting *c, const int64_t at[3], double times, bool first)
+static void take_streams(struct counting *c, const struct sample *s, const struct streams *seen,
+                         double share)
 {
     struct explain_counts *o = c->out;
-    o->shared_by_thread += c->streams.shared_bytes * times;
-    take_instructions(c, times, first);
-    for (const struct stream_block *b = c->streams.first; b; b = b->next) {
-        struct l1_result l1;
-        l1_replay(&c->simulation->arena, b, room_of_block(c->e), &l1);
-        o->missed += l1.missed * times;
-        o->past += l1.past * times;
-        o->stores += l1.stores * times;
-        o->updates += l1.updates * times;
-        o->tags += l1.tags * times;
-        o->load_sectors += l1.load_sectors * times;
-        if (first)
-            o->warps = b->warps;
-        int64_t place[3] = {at[0] + b->number - c->streams.first->number, at[1], at[2]};
-        take_l2(c, place, &l1);
-    }
+    double times = s->stands_for;
+    struct l1_result *l1 = arena_new(&c->simulation->arena, struct l1_result);
+    o->shared_by_thread += seen->shared_bytes * times;
+    take_instructions(c, seen, times, share);
+    if (!seen->first)
+        return;
+    l1_replay(&c->simulation->arena, seen->first, room_of_block(c->e), l1);
+    o->missed += l1->missed * times;
+    o->past += l1->past * times;
+    o->stores += l1->stores * times;
+    o->updates += l1->updates * times;
+    o->tags += l1->tags * times;
+    o->load_sectors += l1->load_sectors * times;
+    o->warps = seen->first->warps;
+    take_l2(c, s->at, l1);
 }
 
 static tw_status failed(struct counting *c, enum sim_end end)
@@ -290,91 +284,89 @@ static tw_status failed(struct counting *c, enum sim_end end)
     return end == SIM_UNKNOWN ? TW_UNSUPPORTED : end == SIM_ASKED ? TW_CANCELLED : TW_FAULT;
 }
 
-/* Runs blocks that begin at `at`, side by side, each of which stands for `times`. */
-static enum sim_end run_blocks(struct counting *c, const int64_t at[3], int count, double times)
+static struct seen *keep_seen(struct counting *c)
 {
+    struct seen *seen = arena_new(&c->simulation->arena, struct seen);
+    const struct sim_counted *all = sim_counters_all(c->simulation->counters, &seen->count);
+    seen->counted = arena_copy(&c->simulation->arena, all, seen->count * sizeof *all);
+    seen->streams = c->streams;
+    accesses_move(&c->out->accesses, &seen->accesses);
+    return seen;
+}
+
+static bool run_block(void *user, struct sample *s)
+{
+    struct counting *c = user;
     const int64_t *extent = c->e->out.grid;
     tw_context *ctx = c->e->launch->ctx;
-    int64_t number[TOGETHER];
-    bool first = c->e->out.sampled_blocks == 0;
-    for (int i = 0; i < count; i++)
-        number[i] = at[0] + i + extent[0] * (at[1] + extent[1] * at[2]);
-    c->launch.options = (struct sim_options){.chosen = number,
-                                             .chosen_count = count,
-                                             .resident_blocks = count,
+    int64_t number = s->at[0] + extent[0] * (s->at[1] + extent[1] * s->at[2]);
+    c->launch.options = (struct sim_options){.chosen = &number,
+                                             .chosen_count = 1,
+                                             .resident_blocks = 1,
+                                             .waits_end = true,
                                              .step_limit = MOST_STEPS,
                                              .cancelled = ctx->config.cancelled,
                                              .cancelled_user = ctx->config.cancelled_user};
     streams_clear(&c->streams);
-    accesses_take(&c->out->accesses, 0); /* nothing of a run that failed */
+    sim_counters_clear(c->simulation->counters);
     if (c->ticket)
-        *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) =
-            (uint32_t)number[0];
-    enum sim_end end = sim_run(c->simulation->sim, &c->launch, &ctx->diag);
-    if (end != SIM_DONE && (end != SIM_DEADLOCK || count == 1))
-        return end;
-    c->e->out.sampled_blocks += count;
+        *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) = (uint32_t)number;
+    c->end = sim_run(c->simulation->sim, &c->launch, &ctx->diag);
+    if (c->end != SIM_DONE)
+        return false;
+    c->e->out.sampled_blocks++;
     c->e->out.sampled_instructions += sim_steps(c->simulation->sim);
-    take_counts(c, times, first ? 1.0 / count : 0);
-    take_streams(c, at, times, first);
-    accesses_take(&c->out->accesses, times);
-    return SIM_DONE;
-}
-
-/* The block at `at` along an axis, and how many it stands for. false: past the last that runs. */
-static bool stands_for(int64_t extent, bool all, int64_t *at, double *times)
-{
-    *times = 1;
-    if (all || extent <= 1 || *at > 0)
-        return *at < extent;
-    *times = (double)(extent - 1);
+    c->e->blocks_wait = c->e->blocks_wait || sim_waits_ended(c->simulation->sim) > 0;
+    struct seen *seen = keep_seen(c);
+    s->seen = seen;
+    s->executed = arena_array(&c->simulation->arena, double, c->out->function->body.count + 1);
+    for (size_t i = 0; i < seen->count; i++) {
+        int64_t at = statement_of(c, seen->counted[i].ins);
+        if (at >= 0)
+            s->executed[at] += (double)seen->counted[i].counts.warp_instructions;
+    }
     return true;
 }
 
-static int64_t next_of(int64_t extent, bool all, int64_t at)
+/* How pieces move along an axis is read of a set's own blocks, or else as it is in the first. */
+static void share_steps(struct l2_grid *g)
 {
-    return all || extent <= 1 || at > 0 ? at + 1 : extent - 1;
+    for (int set = 1; set < g->sets; set++)
+        for (int s = 0; s < TIME_SLICES; s++)
+            for (int i = 0; i < MOST_ARRAYS; i++)
+                for (int axis = 0; axis < 2; axis++)
+                    if (g->pieces[set][s][i].step[axis] == 0)
+                        g->pieces[set][s][i].step[axis] = g->pieces[0][s][i].step[axis];
 }
 
 static enum sim_end run_sample(struct counting *c)
 {
     const int64_t *extent = c->e->out.grid;
-    bool all = extent[2] <= FEW_ALONG_Z;
-    int64_t at[3];
-    double times[3];
-    for (at[1] = 0; stands_for(extent[1], false, &at[1], &times[1]);
-         at[1] = next_of(extent[1], false, at[1]))
-        for (at[0] = 0; stands_for(extent[0], false, &at[0], &times[0]);
-             at[0] = next_of(extent[0], false, at[0]))
-            for (at[2] = 0; stands_for(extent[2], all, &at[2], &times[2]);
-                 at[2] = next_of(extent[2], all, at[2])) {
-                enum sim_end end = run_blocks(c, at, 1, times[0] * times[1] * times[2]);
-                if (end != SIM_DONE)
-                    return end;
-            }
+    double blocks = (double)c->e->out.blocks;
+    struct sampling s = {.arena = &c->simulation->arena,
+                         .extent = {extent[0], extent[1], extent[2]},
+                         .statements = c->out->function->body.count,
+                         .all_z = extent[2] <= FEW_ALONG_Z,
+                         .run = run_block,
+                         .user = c,
+                         .most = MOST_TO_COMPARE};
+    if (!sample_grid(&s))
+        return c->end;
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < s.all.count; i++) {
+        struct sample *x = s.all.data[i];
+        sum += x->sum * x->stands_for;
+        most = x->sum > most ? x->sum : most;
+        const struct seen *seen = x->seen;
+        take_streams(c, x, &seen->streams, x->stands_for / blocks);
+        if (x->stands_for == 0)
+            continue;
+        take_counts(c, seen, x->stands_for, x->stands_for / blocks);
+        accesses_add(&c->out->accesses, &seen->accesses, x->stands_for);
+    }
+    c->out->longest = sum > 0 ? most * blocks / sum : 1;
+    share_steps(&c->out->l2);
     return SIM_DONE;
-}
-
-/* What blocks alone came to counts for nothing: some of it may be waiting. */
-static void start_again(struct counting *c)
-{
-    struct explain_counts *o = c->out;
-    *o = (struct explain_counts){.function = o->function, .paced = o->paced, .l2 = o->l2};
-    size_t bytes = (size_t)o->l2.sets * sizeof *o->l2.pieces;
-    memset(o->l2.pieces, 0, bytes);
-    memset(o->paced, 0, o->function->body.count * sizeof *o->paced);
-    sim_counters_clear(c->simulation->counters);
-    c->before_count = 0;
-    c->lines.count = 0;
-    c->e->out.sampled_blocks = c->e->out.sampled_instructions = 0;
-    c->e->blocks_wait = true;
-}
-
-static enum sim_end run_together(struct counting *c)
-{
-    int64_t at[3] = {0}, extent = c->e->out.grid[0];
-    int count = extent < TOGETHER ? (int)extent : TOGETHER;
-    return run_blocks(c, at, count, (double)c->e->out.blocks / count);
 }
 
 /* --- all of it --- */
@@ -413,10 +405,6 @@ static tw_status count(struct counting *c)
     g->sets = g->extent[2] <= FEW_ALONG_Z ? (int)g->extent[2] : 1;
     g->pieces = arena_alloc(&e->launch->ctx->scratch, (size_t)g->sets * sizeof *g->pieces);
     enum sim_end end = run_sample(c);
-    if (end == SIM_DEADLOCK && e->out.grid[0] > 1) {
-        start_again(c);
-        end = run_together(c);
-    }
     if (end != SIM_DONE)
         return failed(c, end);
     keep_lines(c);

@@ -249,8 +249,9 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double pace = cycles_of_block(busy, alone - busy, beside);
     double rounds = ceil(o->waves) * beside;
     double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
-    double middle = most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) +
-                    LAUNCH_NANOSECONDS * 1e-9;
+    double taken = most(pace * most(blocks, per_sm), alone * c->longest);
+    double middle =
+        most(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
     o->seconds = (tw_range){most(floor, middle * 0.75), middle, middle * 1.35};
     for (int i = 0; i < o->roof_count; i++)
         o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);

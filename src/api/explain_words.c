@@ -252,7 +252,7 @@ static void note(struct explain *e, const char **notes, const char *text)
 static void add_notes(struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
-    const char **notes = arena_array(e->results, const char *, 8);
+    const char **notes = arena_array(e->results, const char *, 9);
     if (!o->registers_known)
         note(e, notes,
              arena_printf(e->results,
@@ -261,10 +261,14 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           o->registers));
     if (e->blocks_wait)
         note(e, notes,
+             "Blocks wait for each other: each was run by itself, as if what it waits for "
+             "were done; how long they wait is not in the time.");
+    if (c->longest > 1.1)
+        note(e, notes,
              arena_printf(e->results,
-                          "Blocks wait for each other: %lld of them ran side by side, "
-                          "and stand for all, as far as they came.",
-                          (long long)o->sampled_blocks));
+                          "Blocks do different work, the longest %.3g times the mean: %lld were "
+                          "run, and stand for those like them.",
+                          c->longest, (long long)o->sampled_blocks));
     if (o->flops_executed < half * o->flops)
         note(e, notes,
              "What it does depends on the values of its arrays: those that were not given are "

@@ -91,16 +91,26 @@ void accesses_init(struct accesses *a, struct arena *arena)
     a->observer = (struct sim_observer){.user = a, .access = see_access};
 }
 
-void accesses_take(struct accesses *a, double times)
+void accesses_move(struct accesses *a, struct access_costs *out)
 {
-    for (size_t i = 0; i < a->list.count; i++) {
-        struct access_of *x = &a->list.data[i];
-        x->launch.requests += x->block.requests * times;
-        x->launch.units += x->block.units * times;
-        x->launch.ideal += x->block.ideal * times;
-        x->launch.by_thread += x->block.by_thread * times;
-        x->launch.by_element += x->block.by_element * times;
-        x->launch.ideal_by_element += x->block.ideal_by_element * times;
-        x->block = (struct access_cost){0};
+    out->count = a->list.count;
+    out->data = arena_array(a->arena, struct access_cost, out->count + 1);
+    for (size_t i = 0; i < out->count; i++) {
+        out->data[i] = a->list.data[i].block;
+        a->list.data[i].block = (struct access_cost){0};
+    }
+}
+
+void accesses_add(struct accesses *a, const struct access_costs *seen, double times)
+{
+    for (size_t i = 0; i < seen->count; i++) {
+        struct access_cost *sum = &a->list.data[i].launch;
+        const struct access_cost *x = &seen->data[i];
+        sum->requests += x->requests * times;
+        sum->units += x->units * times;
+        sum->ideal += x->ideal * times;
+        sum->by_thread += x->by_thread * times;
+        sum->by_element += x->by_element * times;
+        sum->ideal_by_element += x->ideal_by_element * times;
     }
 }

@@ -31,7 +31,13 @@ struct accesses {
 };
 
 void accesses_init(struct accesses *a, struct arena *arena);
-/* What was seen since the last time stands for so many as much. */
-void accesses_take(struct accesses *a, double times);
+/* What was seen since the last time, by access. */
+struct access_costs {
+    struct access_cost *data;
+    size_t count;
+};
+void accesses_move(struct accesses *a, struct access_costs *out);
+/* It stands for so many as much. */
+void accesses_add(struct accesses *a, const struct access_costs *seen, double times);
 
 #endif

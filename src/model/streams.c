@@ -129,6 +129,7 @@ void streams_init(struct streams *s, struct arena *arena)
 void streams_clear(struct streams *s)
 {
     s->first = s->last = NULL;
-    s->instructions.count = s->latest = 0;
+    s->instructions.data = NULL; /* whoever kept a copy goes on using it */
+    s->instructions.count = s->instructions.capacity = s->latest = 0;
     s->shared_bytes = 0;
 }

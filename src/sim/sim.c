@@ -116,6 +116,11 @@ int64_t sim_steps(const struct sim *sim)
 {
     return sim->steps;
 }
+
+int64_t sim_waits_ended(const struct sim *sim)
+{
+    return sim->waits_ended;
+}
 const char *sim_output(const struct sim *sim, size_t *length)
 {
     if (length)
@@ -398,7 +403,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->end = SIM_DONE;
     sim->why = NULL;
     sim->stopped_at = (struct sim_place){0};
-    sim->steps = sim->asked_at = 0;
+    sim->steps = sim->asked_at = sim->waits_ended = 0;
     sim->copies = 0;
     text_init(&sim->output, sim->arena);
     if (!prepare(sim, launch, diag)) {

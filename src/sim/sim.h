@@ -46,6 +46,9 @@ struct sim_options {
     bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
+    /* Where nobody can go on, loops that wait for a change of memory end, as if a block that does
+     * not run had made it. */
+    bool waits_end;
     /* Only these blocks of the grid run, by number, in this order; NULL: all. */
     const int64_t *chosen;
     int64_t chosen_count;
@@ -82,6 +85,8 @@ const char *sim_why(const struct sim *sim);
 const struct sim_place *sim_stopped_at(const struct sim *sim);
 /* Warp instructions of the last launch. */
 int64_t sim_steps(const struct sim *sim);
+/* Of them: loops that ended so. */
+int64_t sim_waits_ended(const struct sim *sim);
 /* What vprintf printed in the last launch. */
 const char *sim_output(const struct sim *sim, size_t *length);
 

@@ -4,6 +4,10 @@
 static bool bra(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const struct sim_op *to = w->frame->code->ops + op->target;
+    if (w->wait_ends && w->polled && !w->polled_mbarrier && to <= op) {
+        w->wait_ends = w->polled = false;
+        return true;
+    }
     if (mask == w->path_mask) {
         w->next = to;
         w->state = SIM_JUMPS;

@@ -209,6 +209,7 @@ struct sim {
     bool told;        /* one wants to hear of each; then a turn may end behind any */
     bool late;
     int64_t turn_end; /* steps at which it is another warp's turn */
+    int64_t waits_ended;
     int64_t asked_at; /* steps at which `cancelled` is asked again */
     uint64_t turns;   /* of paths */
     struct text output;

@@ -192,6 +192,7 @@ struct sim_warp {
     bool rotates;       /* the path that ran longest ago is next, */
     bool favours;       /* and goes on until it polls or waits */
     bool polled_mbarrier;
+    bool wait_ends;      /* the next branch backwards of a loop that polls memory is not taken */
     uint64_t polled_at;  /* address of the last poll */
     uint64_t idle_since; /* the machine's changes when it last had to wait in a loop */
     uint8_t state;       /* enum sim_state, after a handler returned false */

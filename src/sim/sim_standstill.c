@@ -136,6 +136,19 @@ static void land_copies(struct sim *sim)
                 sim->changes++;
 }
 
+/* Of the warps that can run all poll. */
+static bool end_waits(struct sim *sim)
+{
+    int64_t before = sim->waits_ended;
+    for (struct sim_block *b = sim->resident; b; b = b->next)
+        for (int i = 0; i < b->warp_count; i++) {
+            struct sim_warp *w = &b->warps[i];
+            w->wait_ends = w->alive && !w->polled_mbarrier && sim_warp_can_run(w);
+            sim->waits_ended += w->wait_ends;
+        }
+    return sim->waits_ended > before;
+}
+
 enum { LANDING_ROUND = 2, FIRST_STATE = 4 };
 
 void sim_idle_round(struct sim *sim, struct sim_idle *idle)
@@ -151,8 +164,13 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle)
     if (idle->rounds < FIRST_STATE)
         return;
     uint64_t state = state_of(sim);
-    if (idle->rounds > FIRST_STATE && state == idle->state)
+    if (idle->rounds > FIRST_STATE && state == idle->state) {
+        if (sim->launch->options.waits_end && end_waits(sim)) {
+            idle->changes = UINT64_MAX;
+            return;
+        }
         sim_deadlock(sim, "all that runs looks for what nobody will change");
+    }
     if (idle->rounds == idle->next) {
         idle->state = state;
         idle->next *= 2;

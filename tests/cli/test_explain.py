@@ -196,6 +196,16 @@ def test_quoted_name(tool, folder):
     expect(ptx.status == 0 and ptx.out.count('"') == 2 and "a _b_.tile" in ptx.out, ptx)
 
 
+def test_unlike_blocks(tool):
+    """Two thirds of the blocks copy, and the others, which wait for them, multiply."""
+    told = json.loads(explain(tool, "kernels/matmul/ragged.tile", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--json").out)["kernels"][0]
+    expect(0.95 < told["flops_executed"] / told["flops"] < 1.15, f"the multiplying blocks are not seen: {told}")
+    expect(told["sampled_blocks"] < told["blocks"] / 4, told)
+    for kernel in ("stream_k", "waves", "split_k"):
+        told = json.loads(explain(tool, f"kernels/matmul/{kernel}.tile", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--json").out)["kernels"][0]
+        expect(0.85 < told["flops_executed"] / told["flops"] < 1.15, f"{kernel}: {told}")
+
+
 def test_larger_than_memory(tool):
     told = json.loads(explain(tool, TILED, "--set", "m=100000,n=100000,k=100", "--device", "h200", "--json").out)
     hbm = told["kernels"][0]["traffic"][-1]
@@ -256,7 +266,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
+    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_points, test_svg_names, test_svg_whole_or_not):
         with tempfile.TemporaryDirectory() as folder:
