@@ -345,7 +345,7 @@ static void memory_that_runs_out_closes_the_file(void **state)
     const char *path = path_of("big"), *why = NULL;
     char *many = arena_alloc(&arena, 300000);
     assert_true(platform_write_file(&arena, path, many, 300000, &why));
-    const struct allocator scarce = {scarce_resize, NULL};
+    const struct allocator scarce = {scarce_resize, NULL, NULL};
     jmp_buf out;
     struct arena a;
     arena_init(&a, &scarce, &out);
