@@ -469,6 +469,23 @@ const char *explain_roof_name(const char *name)
     return !name ? "nothing" : strcmp(name, "shared") == 0 ? "L1, shared" : name;
 }
 
+const char *explain_level_name(const tw_gpu *g, const char *name)
+{
+    return strcmp(name, "HBM") == 0 && strncmp(g->memory, "HBM", 3) != 0 ? g->memory : name;
+}
+
+char *explain_same_sizes(const struct explain *x)
+{
+    const char *a = x->rows[0].choice;
+    int length = a ? (int)strcspn(a, ",") : 0;
+    bool same = length > 0 && x->row_count > 1;
+    for (int i = 1; i < x->row_count && same; i++) {
+        const char *b = x->rows[i].choice;
+        same = b && (int)strcspn(b, ",") == length && strncmp(a, b, (size_t)length) == 0;
+    }
+    return same ? need_text("%.*s", length, a) : NULL;
+}
+
 /* The type of what goes into products: of the first array that is read. */
 static tw_dtype factor_type(const struct explain_row *r)
 {

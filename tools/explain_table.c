@@ -4,6 +4,7 @@
 #include "figures.h"
 #include "table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct explain_row *first_of(const struct explain *x)
@@ -95,23 +96,13 @@ static void add_row(const struct explain *x, const struct explain_row *r,
     cells_row(stdout, &c);
 }
 
-static bool same_sizes(const struct explain *x)
-{
-    for (int i = 1; i < x->row_count; i++) {
-        const char *a = x->rows[0].choice, *b = x->rows[i].choice;
-        if (!a || !b || strcspn(a, ",") != strcspn(b, ",") || strncmp(a, b, strcspn(a, ",")) != 0)
-            return false;
-    }
-    return x->rows[0].choice != NULL;
-}
-
 void explain_table(const struct explain *x)
 {
     const struct explain_row *first = first_of(x);
     int width = name_width(x);
-    printf("%s", x->gpu.name);
-    if (same_sizes(x))
-        printf(", %.*s", (int)strcspn(x->rows[0].choice, ","), x->rows[0].choice);
+    char *sizes = explain_same_sizes(x);
+    printf("%s%s%s", x->gpu.name, sizes ? ", " : "", sizes ? sizes : "");
+    free(sizes);
     printf("; speeds as predicted, changes against %s\n\n", first ? first->name : "nothing");
     for (int i = 0; i < x->row_count; i++)
         add_row(x, &x->rows[i], first, width, i == 0);

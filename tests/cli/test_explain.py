@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`explain`: its pages, tables, diagrams and JSON; what it refuses; that docs/explain.md has every field."""
 import json
+import math
 import os
 import re
 import resource
@@ -176,6 +177,33 @@ def test_larger_than_memory(tool):
     refused(tool, [TILED, "--set", "m=200000,n=200000,k=100", "--device", "h200"], "`c` would have 160000000000 bytes", "less than 64 GiB")
 
 
+def test_svg_figures(tool, folder):
+    """A point lies at the prediction, its line is the interval, and both are said; copies have a time; all labels fit."""
+    copy = f"{folder}/copy.tile"
+    with open(copy, "w") as out:
+        out.write("kernel copy(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 128)) threads(128) {\n    global f32 A[n] = a, B[n] = b;\n"
+                  "    i32 i = block.x * 128 + thread.x;\n    if (i < n) B[i] = A[i];\n}\n")
+    path = f"{folder}/roofline.svg"
+    arguments = ["naive", copy, "--device", "4090"]
+    explain(tool, *arguments, "--svg", path)
+    naive, copied = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
+    root = xml.parse(path).getroot()
+    texts = [e.text for e in root.iter(f"{SVG}text") if "halo" not in e.get("class")]
+    low, middle, high = (v / 1e12 for v in naive["flops_per_second"])
+    said = f"{middle:.2f} TFLOP/s ({low:.2f} to {high:.{2 if high < 9.995 else 1}f})"
+    expect(said in texts, f"{said}: {texts}")
+    tips = [e.find(f"{SVG}title").text for e in points(root)]
+    expect(len(tips) == 3 and all(tip.endswith(said) for tip in tips), tips)
+    expect(any(t.startswith("FLOP/B: GDDR6X ") and ", L1/shared " in t and "e+" not in t for t in texts), texts)
+    expect(any(t.startswith("no FLOPs; ") and t[10:13] in f"{copied['seconds'][1] * 1e6:.2f}" for t in texts), texts)
+    expect(any(t.startswith("L1/shared 41") for t in texts), f"a roof without its name: {texts}")
+    reach = next(e for e in root.iter(f"{SVG}path") if e.get("class") == "reach r0")
+    bottom, top = map(float, re.fullmatch(r"M[\d.]+ ([\d.]+) V([\d.]+)", reach.get("d")).groups())
+    y = float(points(root)[0].get("transform").split()[1].strip(")"))
+    share = math.log(middle / low) / math.log(high / low)
+    expect(abs(y - (bottom + share * (top - bottom))) < 0.2, f"{y} between {bottom} and {top}: {share}")
+
+
 def test_svg_names(tool, folder):
     """Names that are no XML as they stand, and no UTF-8."""
     odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
@@ -220,7 +248,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
