@@ -464,9 +464,16 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
     return NULL;
 }
 
-const char *explain_roof_name(const char *name)
+const char *explain_roof_name(const tw_gpu *g, const char *name)
 {
-    return !name ? "nothing" : strcmp(name, "shared") == 0 ? "L1, shared" : name;
+    return !name                         ? "nothing"
+           : strcmp(name, "shared") == 0 ? "L1, shared"
+                                         : explain_level_name(g, name);
+}
+
+double explain_bandwidth(const tw_explanation *e)
+{
+    return e->seconds.middle > 0 ? e->traffic[TW_AT_HBM].compulsory / e->seconds.middle : 0;
 }
 
 const char *explain_level_name(const tw_gpu *g, const char *name)

@@ -108,9 +108,9 @@ static const char *about_grid(struct explain *e)
                             e->gpu->multiprocessors);
     if (o->wave_efficiency < 0.75 && o->waves > 1)
         return arena_printf(e->results,
-                            "The last of %d waves of %d blocks is nearly empty: with tiles of "
-                            "another size, or K split among blocks, fewer places would stand idle.",
-                            (int)o->waves + 1, places);
+                            "The last of %d waves of %d blocks is %d%% full: with tiles of another "
+                            "size, or K split among blocks, fewer places would stand idle.",
+                            (int)o->waves + 1, places, hundredths(o->waves - (int)o->waves));
     return NULL;
 }
 
@@ -238,8 +238,8 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
              "zeros, and with these it executes less than half of its useful operations.");
     if (o->traffic[TW_AT_HBM].moved.high > 1.2 * o->traffic[TW_AT_HBM].moved.low)
         note(e, notes,
-             "What L2 holds depends on how evenly blocks go on, which is not known: HBM's bytes "
-             "are a range.");
+             "What L2 holds depends on how evenly blocks go on, which is not known: its memory's "
+             "bytes are a range.");
     if (c->missed + c->past > 0)
         note(e, notes,
              "Two multiprocessors of a pair that ask for the same at a time may be answered at "

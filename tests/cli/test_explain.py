@@ -35,7 +35,8 @@ def test_refused(tool, folder):
     refused(tool, ["nave"], "did you mean 'naive'?")
     refused(tool, [TILED + ":sgemm_tilde"], "sgemm_tiled")
     refused(tool, [TILED, "--device", "h20"], "--device h20: the model knows no such GPU", "H200 SXM")
-    refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?")
+    refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?", "`tilewright explain --devices` has their short names")
+    refused(tool, [TILED, "--device", "h200", "--device", "4090"], "--device h200, --device 4090: one GPU at a time")
     refused(tool, [TILED, "--set", "q=1"], "--set q: sgemm_tiled has no scalar parameter 'q'; there are 'm', 'n' and 'k'")
     refused(tool, [TILED, "--tune", "U=8"], "--tune U: sgemm_tiled has no tuned value 'U'")
     refused(tool, ["--compare", ","], "--compare ,: expected names of kernels, or files")
@@ -60,6 +61,8 @@ def test_page(tool):
     for part in ("Work", "Global memory, counted in six ways", "Bytes at each level", "Roofs", "Accesses by line", "Limits", "Predicted", "Verdict", "To change", "Notes"):
         expect(f"\n{part}" in page, f"no {part}: {page}")
     expect("(null)" not in page and "nan" not in page and "inf" not in page, page)
+    other = explain(tool, TILED, *SMALL[:2], "--device", "4090").out
+    expect("\nGDDR6X " in other and "   GDDR6X " in other and "HBM" not in other, other)
     expect("  * " in page and "not set" not in page, page)
     expect("m=1024,n=1024,k=1024: not set" in explain(tool, TILED, "--device", "h200").out, "assumed sizes are not said")
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
@@ -99,6 +102,38 @@ def test_table(tool):
     expect(re.search(r"\ntiled .*\nnaive ", files) and "changes against tiled" in files, files)
 
 
+COPY = """kernel copy(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 128)) threads(128) {
+    global f32 A[n] = a, B[n] = b;
+    i32 i = block.x * 128 + thread.x;
+    if (i < n) B[i] = A[i];
+}
+"""
+
+
+def write_copy(folder):
+    with open(f"{folder}/copy.tile", "w") as out:
+        out.write(COPY)
+    return f"{folder}/copy.tile"
+
+
+def test_table_speeds(tool, folder):
+    """Changes are of FLOP/s, not of times of more work; copies are rated by their bytes."""
+    arguments = ["naive", "--device", "h200", "--sweep", "k=256,1024"]
+    rows = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
+    change = rows[1]["flops_per_second"][1] / rows[0]["flops_per_second"][1] - 1
+    table, said = explain(tool, *arguments).out, re.escape(f"{100 * change:+.0f} %")
+    expect(re.search(rf"\nnaive k=1024 +\d+ µs +\d+ +\d+ to \d+ +{said} ", table) and abs(change) < 0.1, table)
+    arguments = [write_copy(folder), "--device", "h200", "--sweep", "n=1000000,4000000"]
+    rows = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
+    rates = [n * 8 / k["seconds"][1] / 1e9 for n, k in zip((1000000, 4000000), rows)]
+    table, said = explain(tool, *arguments).out, re.escape(f"{100 * (rates[1] / rates[0] - 1):+.0f} %")
+    expect(re.search(rf"\ncopy n=4000000 +[\d.]+ µs +{rates[1]:.0f} +- +- +{said} ", table), f"{rates}: {table}")
+    expect("GB/s: each array once" in table, table)
+    page = explain(tool, arguments[0], "--device", "h200").out
+    expect(re.search(r"\nPredicted .*: [\d.]+ GB/s of what each array has once\n", page), page)
+    expect(re.search(r"\ncompulsory: each array once +- +- +8.19 kB ", page), page)
+
+
 def keys_of(value):
     """Every key in it, but those of `set` and `tune`, which are the kernel's names."""
     if isinstance(value, list):
@@ -125,7 +160,7 @@ def test_gpus(tool):
     table = explain(tool, "--devices").out
     for g in listed:
         expect(g["source"] and f"\n{g['name']} " in table, g)
-        for name in [g["name"], g["name"].lower(), *g["aliases"].split(",")]:
+        for name in [g["name"], g["name"].lower(), g["name"].lower().replace(" ", ""), *g["aliases"].split(",")]:
             alone = json.loads(explain(tool, "--device", name, "--json").out)
             expect(alone["gpu"] == g, f"{name}: {alone['gpu']['name']}")
         for ridge in alone["ridges"]:
@@ -179,10 +214,7 @@ def test_larger_than_memory(tool):
 
 def test_svg_figures(tool, folder):
     """A point lies at the prediction, its line is the interval, and both are said; copies have a time; all labels fit."""
-    copy = f"{folder}/copy.tile"
-    with open(copy, "w") as out:
-        out.write("kernel copy(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 128)) threads(128) {\n    global f32 A[n] = a, B[n] = b;\n"
-                  "    i32 i = block.x * 128 + thread.x;\n    if (i < n) B[i] = A[i];\n}\n")
+    copy = write_copy(folder)
     path = f"{folder}/roofline.svg"
     arguments = ["naive", copy, "--device", "4090"]
     explain(tool, *arguments, "--svg", path)
@@ -237,7 +269,7 @@ def test_memory(tool):
 
 def test_measure(tool):
     none = dict(os.environ, TILEWRIGHT_CUDA_DRIVER="/nowhere/libcuda.so")
-    expect("Measured   not: no GPU is here\n" in explain(tool, TILED, *SMALL, "--measure", env=none).out, "no GPU")
+    expect("\nNot measured: no GPU is here\n" in explain(tool, TILED, *SMALL, "--measure", env=none).out, "no GPU")
     fake = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     k = json.loads(explain(tool, "naive", "--set", "m=32,n=32,k=32", "--device", "h200", "--measure", "--json", env=fake).out)
     expect(k["not_measured"] is None and k["kernels"][0]["measured_seconds"] > 0 and k["measured_on"] != "H200 SXM", k)
@@ -248,7 +280,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
