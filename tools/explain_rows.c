@@ -311,6 +311,9 @@ static int explain_row(struct explain *x, struct explain_row *r)
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
     if (s != TW_OK) {
         complain_library(&x->complaints, x->ctx, s);
+        if (s == TW_FAULT)
+            complain_more(&x->complaints, "(`tilewright check %s` says more of it)",
+                          r->program.path);
         return s == TW_FAULT || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
     }
     describe(r);

@@ -45,6 +45,12 @@ def test_refused(tool, folder):
     refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size or type of that name; there are 'T', 'm', 'n' and 'k'")
     refused(tool, [TILED, "--sweep", "T=x"], "expected a number")
+    refused(tool, ["naive", "--type", "f16"], "--type f16: sgemm_naive has no type variable, so no array can be of that type")
+    refused(tool, ["--compare", "naive,tiled", "--type", "f16"], "--type f16: none of the kernels has a type variable")
+    explain(tool, "--compare", "naive,auto", "--type", "f16", *SMALL)
+    with open(f"{folder}/outside.tile", "w") as out:
+        out.write(COPY.replace("A[i];", "A[i + 1];"))
+    refused(tool, [f"{folder}/outside.tile"], "cannot be simulated: read of 4 bytes", "outside.tile:4:23", "outside.tile` says more of it", status=1)
     refused(tool, [TILED, "--ridge", "150"], "--ridge is for a GPU alone")
     refused(tool, ["--device", "h100", "--set", "m=1"], "--set is for a kernel: which FILE?")
     refused(tool, ["--device", "h100", "--ridge", "none"], "--ridge none: expected a number of FLOPs a byte")
