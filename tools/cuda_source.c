@@ -131,7 +131,13 @@ static void make_command(struct compilation *x)
 static void explain(struct compilation *x, const char *said)
 {
     complain(x->complaints, "%s does not compile (%s)", x->path, x->program);
-    if (strstr(said, "No available targets"))
+    const char *base = strrchr(x->program, '/');
+    if (x->is_nvcc && strstr(said, "host compiler"))
+        complain_more(x->complaints, "nvcc needs a host compiler, as g++, on PATH");
+    else if (!x->is_nvcc && !strstr(base ? base + 1 : x->program, "clang"))
+        complain_more(x->complaints, "%s is no compiler of CUDA C that is known here: clang, nvcc",
+                      x->program);
+    else if (strstr(said, "No available targets"))
         complain_more(x->complaints,
                       "this clang makes no PTX; Debian's and LLVM's own do: apt install clang");
     else if (strstr(said, "file not found") && !x->is_nvcc)

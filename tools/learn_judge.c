@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,8 +28,10 @@ struct judge {
     char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
     char *counted_answer; /* and of the answer */
     int64_t step_limit;
-    double until; /* when the run is to end, in seconds of the processor's time; 0: never */
+    double until;  /* when the run is to end, in seconds of the processor's time; 0: never */
+    size_t memory; /* of the library */
     bool printing;
+    char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
 };
 
@@ -41,11 +44,57 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What the library may have at a time: an answer cannot take all of the machine's. */
+static void *take_memory(void *user, void *ptr, size_t old_size, size_t size)
+{
+    const size_t most = (size_t)1 << 30;
+    struct judge *j = user;
+    if (!size) {
+        free(ptr);
+        j->memory -= old_size;
+        return NULL;
+    }
+    if (size > old_size && (size > most || j->memory + (size - old_size) > most))
+        return NULL;
+    void *new = realloc(ptr, size);
+    if (new)
+        j->memory += size - old_size;
+    return new;
+}
+
+/* Ctrl-C ends a judgement, which then leaves no files behind. */
+static volatile sig_atomic_t stopped_by;
+
+static void note_signal(int number)
+{
+    stopped_by = number;
+}
+
+enum { SIGNALS = 3 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+
+static void watch_signals(struct sigaction before[SIGNALS])
+{
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &(struct sigaction){.sa_handler = note_signal}, NULL);
+    }
+}
+
+static void leave_signals(const struct sigaction before[SIGNALS])
+{
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
+    if (stopped_by)
+        raise(stopped_by);
+}
+
 /* Of the processor's time, so that a busy machine does not make an answer wrong. */
 static bool is_over(void *user)
 {
     const struct judge *j = user;
-    return j->until > 0 && processor_seconds() > j->until;
+    return stopped_by || (j->until > 0 && processor_seconds() > j->until);
 }
 
 static void take_printed(void *user, const char *text, size_t length)
@@ -152,6 +201,27 @@ static void check_words(struct judge *j)
     free(bare);
 }
 
+/* Its `ensures` without blanks; "" without one. The caller frees. */
+static char *ensures_of(const char *text)
+{
+    char *bare = bare_text(text), *kept = need_text("%s", "");
+    const char *at = find_word(bare, "ensures");
+    for (; at && *at && *at != ';'; at++)
+        if (!isspace((unsigned char)*at))
+            append_text(&kept, "%c", *at);
+    free(bare);
+    return kept;
+}
+
+static void look_at_ensures(struct judge *j)
+{
+    const char *stub = j->given->puzzle->stub[LANGUAGE_TILE];
+    char *mine = ensures_of(j->answer.text), *theirs = ensures_of(stub ? stub : "");
+    j->out->own_ensures = strcmp(mine, theirs) != 0;
+    free(mine);
+    free(theirs);
+}
+
 static void keep_warnings(struct judge *j)
 {
     const char *text =
@@ -164,9 +234,11 @@ static void keep_warnings(struct judge *j)
 static int our_mistake(struct judge *j, const char *what, const struct problems *p)
 {
     const struct problem *first = p ? problems_first(p) : NULL;
+    if (stopped_by) /* then nobody's */
+        return STATUS_USAGE;
     complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
              first ? first->text : "");
-    return STATUS_FAILED;
+    return STATUS_USAGE;
 }
 
 static int open_ours(struct judge *j)
@@ -207,6 +279,7 @@ static void open_answer(struct judge *j)
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))
         return;
     keep_warnings(j);
+    look_at_ensures(j);
     answer_fits(a, j->reference.kernel, &j->cases, problems);
 }
 
@@ -270,8 +343,15 @@ static int run_solution(struct judge *j)
     if (status == STATUS_OK && !problems.count)
         answer_run(&j->solution, &(struct answer_run){.watch = TW_WATCH_COUNTERS}, &result,
                    &problems);
-    if (status == STATUS_OK && problems.count)
+    if (status == STATUS_OK && problems_have(&problems, REASON_COMPILE) &&
+        j->solution.language == LANGUAGE_CUDA) {
+        complain(NULL, "%s does not compile CUDA C here: %s",
+                 j->given->compiler ? j->given->compiler : "the compiler",
+                 problems_first(&problems)->text);
+        status = STATUS_USAGE;
+    } else if (status == STATUS_OK && problems.count) {
         status = our_mistake(j, "its solution", &problems);
+    }
     free(j->counted);
     j->counted = json_copy(result.counters_json);
     j->step_limit = STEPS_LEAST + STEPS_EACH * result.warp_instructions;
@@ -313,7 +393,17 @@ static char *place_in(const tw_verdict *v)
     return text;
 }
 
-/* "Out[3] is 0, expected 2.5" */
+/* "Out[3] is 0, and should be 2.5" */
+static char *wrong_text(const tw_verdict *v)
+{
+    char *place = place_in(v);
+    char *text = need_text("%s is %.9g, and should be %.9g", place,
+                           isnan(v->got) ? fabs(v->got) : v->got, v->want);
+    free(place);
+    return text;
+}
+
+/* What was never written, else an element: of the run whose arrays are shown, if it is wrong there. */
 static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
 {
     struct judgement *out = j->out;
@@ -330,12 +420,9 @@ static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
     }
     if (out->wrong_values)
         return;
-    char *place = place_in(v);
-    out->wrong_values = need_text("%s is %.9g, and should be %.9g", place,
-                                  isnan(v->got) ? fabs(v->got) : v->got, v->want);
+    out->wrong_values = j->wrong_shown ? need_text("%s", j->wrong_shown) : wrong_text(v);
     if (out->right)
         append_text(&out->wrong_values, "; it was right only where the output held zeros before");
-    free(place);
 }
 
 /* Compares with the solution's `ensures`. */
@@ -353,6 +440,8 @@ static bool compare(struct judge *j, int byte)
     tw_status s = tw_launch_verify(j->at.launch, &v);
     if (s == TW_WRONG_VALUES && byte != CLEAN)
         note_wrong(j, &v, byte);
+    else if (s == TW_WRONG_VALUES && !j->out->ran)
+        j->wrong_shown = wrong_text(&v);
     return s == TW_OK;
 }
 
@@ -477,6 +566,8 @@ static void run_case(struct judge *j)
         problems_add(&j->out->problems, REASON_VALUES,
                      need_text("error: %s\n", j->out->wrong_values));
     forget_first(j);
+    free(j->wrong_shown);
+    j->wrong_shown = NULL;
 }
 
 /* --- limits --- */
@@ -487,8 +578,10 @@ static void beyond(struct judge *j, const struct counter_limit *l, int64_t have,
     int line = l->at_least
                    ? 0
                    : counter_line(j->counted_answer, l->counter, j->answer.path, j->answer.text);
+    bool of_warps = strcmp(l->counter, "barriers") == 0;
     char *message = need_text(
-        "%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter, (long long)have,
+        "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,
+        of_warps ? ", each counted once a warp" : "", (long long)have,
         l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
         l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
     char *text = placed_text(&j->answer, line, message);
@@ -577,7 +670,8 @@ static int judge_all(struct judge *j)
     const char *stub = j->given->puzzle->stub[j->given->language];
     out->is_stub = stub && strcmp(stub, j->given->text) == 0;
     open_answer(j);
-    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK; i++)
+    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK && !stopped_by;
+         i++)
         status = judge_case(j, i);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
@@ -586,13 +680,17 @@ static int judge_all(struct judge *j)
 int judge(const struct judge_options *o, struct judgement *out)
 {
     struct judge j = {.given = o, .out = out};
-    tw_config config = {.threads = 1, /* time is then the processor's */
+    struct sigaction before[SIGNALS];
+    tw_config config = {.resize = take_memory,
+                        .resize_user = &j,
+                        .threads = 1, /* time is then the processor's */
                         .print = take_printed,
                         .print_user = &j,
                         .cancelled = is_over,
                         .cancelled_user = &j,
                         .colour = o->colour};
     *out = (struct judgement){.sizes = need_text("%s", "")};
+    watch_signals(before);
     int status = STATUS_FAILED;
     if (tw_context_new(&config, &j.ctx) == TW_OK)
         status = judge_all(&j);
@@ -607,6 +705,7 @@ int judge(const struct judge_options *o, struct judgement *out)
     free(j.counted);
     free(j.counted_answer);
     tw_context_free(j.ctx);
+    leave_signals(before);
     return status;
 }
 

@@ -32,7 +32,8 @@ struct judgement {
     char *printed;            /* by print() in the first case; NULL: nothing */
     struct counted *counters; /* that have limits */
     int counter_count;
-    bool is_stub; /* nobody has changed it */
+    bool is_stub;     /* nobody has changed it */
+    bool own_ensures; /* its `ensures` is not the stub's, and was not asked */
 };
 
 struct judge_options {

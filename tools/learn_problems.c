@@ -205,7 +205,8 @@ const struct problem *problems_first(const struct problems *all)
     const struct problem *first = NULL;
     for (int i = 0; i < all->count; i++)
         if (!first || all->list[i].reason < first->reason ||
-            (all->list[i].reason == first->reason && all->list[i].file && !first->file))
+            (all->list[i].reason == first->reason && first->reason == REASON_ENDLESS &&
+             !first->file)) /* cancelled; the simulator knows the place */
             first = &all->list[i];
     return first;
 }

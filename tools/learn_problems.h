@@ -57,7 +57,7 @@ void problems_add_at(struct problems *all, enum reason reason, const char *file,
                      char *text);
 /* Without a place; takes the text. */
 void problems_add(struct problems *all, enum reason reason, char *text);
-/* The one that explains the others, with a place if one of its reason has one; NULL: there is none. */
+/* The one that explains the others; NULL: there is none. */
 const struct problem *problems_first(const struct problems *all);
 bool problems_have(const struct problems *all, enum reason reason);
 void problems_free(struct problems *all);

@@ -107,6 +107,9 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
         print_lines(out, x->printed);
     fprintf(out, "puzzle %d, %s: passed. Right in all %d case%s, in every order that was tried.\n",
             r->puzzle->number, r->path, x->cases, plural(x->cases));
+    if (x->own_ensures)
+        fputs("Your `ensures` is not the stub's; the values were held against the puzzle's own.\n",
+              out);
     if (width)
         fprintf(out, "\n%-*s  %10s  %10s\n", width, "in all cases", "yours", "solution's");
     for (int i = 0; i < x->counter_count; i++)

@@ -74,6 +74,8 @@ static int find_kernel(struct ptx_file *f, const char *name)
     int count = tw_ptx_kernel_count(f->ptx), found = -1, alike = 0;
     if (count == 0) {
         complain(f->complaints, "%s has no kernel", f->path);
+        if (f->text) /* of CUDA C */
+            complain_more(f->complaints, "a kernel has `__global__` in front");
         return STATUS_USAGE;
     }
     if (!name && count > 1) {

@@ -26,6 +26,9 @@ struct explain {
     tw_explanation out;
 };
 
+/* From one launch to the next, where they follow each other. */
+enum { LAUNCH_NANOSECONDS = 3000 };
+
 /* What was counted. */
 struct explain_counts {
     struct work launch;

@@ -186,9 +186,6 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 
 /* --- time --- */
 
-/* Seconds from one launch to the next, where they follow each other. */
-static const double launch_cost = 3e-6;
-
 /* Cycles, of GH100; those of others are near. Luo et al., "Benchmarking and Dissecting the Nvidia
  * Hopper GPU Architecture" (2024), have shared memory, L1, L2 and mma when nothing else is under
  * way; memory is as an H200 has it under the load of blocks that read at the same time (without: about
@@ -252,8 +249,8 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double pace = cycles_of_block(busy, alone - busy, beside);
     double rounds = ceil(o->waves) * beside;
     double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
-    double middle =
-        most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) + launch_cost;
+    double middle = most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) +
+                    LAUNCH_NANOSECONDS * 1e-9;
     o->seconds = (tw_range){most(floor, middle * 0.75), middle, middle * 1.35};
     for (int i = 0; i < o->roof_count; i++)
         o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);

@@ -33,6 +33,12 @@ static bool is_bound_by(const tw_explanation *o, const char *roof)
     return o->roof_count && strcmp(o->roofs[0].name, roof) == 0;
 }
 
+/* Whether the launch itself takes the most of the time. */
+static bool is_brief(const tw_explanation *o)
+{
+    return o->seconds.middle < 2 * LAUNCH_NANOSECONDS * 1e-9;
+}
+
 static const char *verdict(struct explain *e)
 {
     tw_explanation *o = &e->out;
@@ -47,6 +53,12 @@ static const char *verdict(struct explain *e)
                             hundredths(r->share), time, next);
     o->bound = "latency";
     o->bound_title = "latency";
+    if (is_brief(o))
+        return arena_printf(a,
+                            "There is little to do: of the %s, %s are any launch's own; nothing is "
+                            "busy for more than %d%% (%s).",
+                            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9), hundredths(r->share),
+                            r->title);
     return arena_printf(
         a,
         "It is bound by latency: in the %s nothing is busy for more than %d%% (%s), "
@@ -96,6 +108,13 @@ static const char *about_coalescing(struct explain *e)
     return NULL;
 }
 
+static const char *about_launch(const struct explain *e)
+{
+    if (!is_brief(&e->out) || e->out.roofs[0].share >= half)
+        return NULL;
+    return "Give a launch more to do, or do this in the kernel before or behind it.";
+}
+
 static const char *about_grid(struct explain *e)
 {
     const tw_explanation *o = &e->out;
@@ -108,10 +127,16 @@ static const char *about_grid(struct explain *e)
                             e->gpu->multiprocessors);
     if (o->wave_efficiency < 0.75 && o->waves > 1)
         return arena_printf(e->results,
-                            "The last of %d waves of %d blocks is %d%% full: with tiles of another "
+                            "The last of %d waves of %d blocks has %lld: with tiles of another "
                             "size, or K split among blocks, fewer places would stand idle.",
-                            (int)o->waves + 1, places, hundredths(o->waves - (int)o->waves));
+                            (int)o->waves + 1, places, (long long)(o->blocks % places));
     return NULL;
+}
+
+/* Whether nothing is busy for nearly all of the time. */
+static bool mostly_waits(const tw_explanation *o)
+{
+    return strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
 }
 
 /* Of a product on the units for f32, what of it is read through L1. */
@@ -134,7 +159,7 @@ static const char *about_l1(struct explain *e, const struct explain_counts *c)
         return "Each multiply-add waits for what it reads of shared memory: let a thread keep a "
                "tile of results in registers (4 × 4 or 8 × 8), so that each element that it reads "
                "serves several.";
-    if (share_of(o, "tensor") > 0.1)
+    if (share_of(o, "tensor") > 0.1 && !mostly_waits(o))
         return "The matrix units wait for shared memory: larger tiles of a warp read each factor "
                "less often.";
     return NULL;
@@ -150,23 +175,18 @@ static const char *about_memory(const struct explain *e)
     return NULL;
 }
 
-static const char *about_latency(struct explain *e, const struct explain_counts *c)
+static const char *about_latency(const struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
-    bool copies = c->past > 0, waits = strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
-    if (!waits)
+    bool copies = c->past > 0, latency = strcmp(o->bound, "latency") == 0;
+    if (!mostly_waits(o))
         return NULL;
     if (!copies && c->missed > 0)
         return "Loads and arithmetic take turns: copy the next tiles asynchronously (async, or "
                "pipeline(3)) while the present ones are multiplied.";
-    if (copies && strcmp(o->bound, "latency") == 0)
+    if (copies && (latency || is_bound_by(o, "tensor")))
         return "It waits for its copies: more stages (pipeline(3) or (4)) keep more of them under "
                "way, a greater depth of a stage (BK) waits less often.";
-    if (o->occupancy < 0.25)
-        return arena_printf(e->results,
-                            "Only %d warps a multiprocessor are there to hide latencies: a block "
-                            "that takes less of what limits it (%s) leaves room for another.",
-                            o->resident_warps, o->limiter);
     return NULL;
 }
 
@@ -179,6 +199,17 @@ static const char *about_traffic(struct explain *e)
     if (is_bound_by(o, "HBM") || is_bound_by(o, "L2"))
         return "Larger tiles: each element that a block reads serves more results.";
     return NULL;
+}
+
+static const char *about_occupancy(struct explain *e)
+{
+    const tw_explanation *o = &e->out;
+    if (!mostly_waits(o) || o->occupancy >= 0.25)
+        return NULL;
+    return arena_printf(e->results,
+                        "Only %d warps a multiprocessor are there to hide latencies: a block that "
+                        "takes less of what limits it (%s) leaves room for another.",
+                        o->resident_warps, o->limiter);
 }
 
 static const char *about_units(struct explain *e, const struct explain_counts *c)
@@ -199,13 +230,15 @@ static const char *about_units(struct explain *e, const struct explain_counts *c
 
 static const char *advice(struct explain *e, const struct explain_counts *c)
 {
-    const char *said = about_conflicts(e);
+    const char *said = about_launch(e);
+    said = said ? said : about_conflicts(e);
     said = said ? said : about_coalescing(e);
     said = said ? said : about_grid(e);
     said = said ? said : about_l1(e, c);
     said = said ? said : about_memory(e);
     said = said ? said : about_latency(e, c);
     said = said ? said : about_traffic(e);
+    said = said ? said : about_occupancy(e);
     return said ? said : about_units(e, c);
 }
 

@@ -213,7 +213,10 @@ static tw_status undecided_call(void *user)
         .values = c->choice->values, .known = c->known, .divisor = c->choice->divisor};
     struct diag quiet;
     diag_init(&quiet, &ctx->scratch);
-    struct pass_context passes = {.kernel = ir, .diag = &quiet, .facts = &facts};
+    struct pass_context passes = {.kernel = ir,
+                                  .diag = &quiet,
+                                  .facts = &facts,
+                                  .sync_memory = &c->launch->kernel->module->sync};
     const char *why = NULL;
     if (synccheck_kernel(&passes, &why) == SYNC_UNDECIDED)
         c->undecided = why ? why : "the program is too involved";

@@ -73,6 +73,7 @@ static void open_module(void *object, tw_context *ctx)
     tw_module *m = object;
     m->ctx = ctx;
     context_arena(ctx, &m->arena);
+    m->sync.arena = &m->arena;
 }
 
 static tw_status read_module(void *object, const struct source_given *given)

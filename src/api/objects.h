@@ -81,6 +81,7 @@ struct tw_module {
     struct arena arena;
     struct source source;
     struct module *parsed;
+    struct sync_memory sync; /* of its kernels, for all targets */
     tw_kernel *kernels;
     int kernel_count;
     tw_kernel *targeted; /* kernels for other targets, made when asked for */

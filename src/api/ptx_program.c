@@ -10,28 +10,6 @@
 
 /* --- names --- */
 
-static const char *plain_name(struct arena *a, const char *mangled)
-{
-    const char *at = mangled + 2, *last = mangled;
-    size_t length = strlen(mangled);
-    if (strncmp(mangled, "_Z", 2) != 0)
-        return mangled;
-    bool nested = *at == 'N';
-    at += nested;
-    while (*at >= '0' && *at <= '9') {
-        char *end;
-        unsigned long n = strtoul(at, &end, 10);
-        if (n > strlen(end))
-            break;
-        last = end;
-        length = n;
-        at = end + n;
-        if (!nested)
-            break;
-    }
-    return arena_string(a, last, length);
-}
-
 /* What a message calls a kernel: as its source does, unless another is called that too. */
 static const char *shown_name(const tw_ptx *p, const struct ptx_function *f)
 {
@@ -91,7 +69,7 @@ static tw_status read_program(void *object, const struct source_given *given)
             vec_push(&p->arena, &p->files, item->file);
     }
     for (size_t i = 0; i < p->kernels.count; i++)
-        vec_push(&p->arena, &p->called, plain_name(&p->arena, p->kernels.data[i]->name));
+        vec_push(&p->arena, &p->called, ptx_plain_name(&p->arena, p->kernels.data[i]->name));
     return TW_OK;
 }
 
@@ -385,7 +363,7 @@ struct simulate_ptx_call {
 };
 
 /* Memory that is given uninitialised is the machine's own, so that nobody counts it as written:
- * copied back behind. */
+ * copied there, and back behind. */
 static tw_status place_arguments(struct simulate_ptx_call *call, const struct ptx_function *f,
                                  uint64_t *addresses, const void **values)
 {
@@ -403,6 +381,8 @@ static tw_status place_arguments(struct simulate_ptx_call *call, const struct pt
                        name);
             return TW_NO_MEMORY;
         }
+        if (a->uninitialised && a->bytes)
+            sim_hold(sim, addresses[i], a->data, a->bytes);
     }
     return TW_OK;
 }
@@ -438,6 +418,7 @@ static tw_status simulate_ptx(void *user)
     status = simulation_load(&call->simulation, p->module, &p->source);
     if (status != TW_OK)
         return status;
+    call->simulation.report.plain = true;
     for (size_t i = 0; i < p->sources.count; i++)
         sim_report_add_source(&call->simulation.report, p->sources.data[i]);
     look_assembled(call, f);

@@ -40,6 +40,59 @@ static const char *tile_name(struct arena *a, const struct kernel *ir, const str
     return out.data;
 }
 
+static bool has_bytes_alone(const struct kernel *ir, const struct sym *tile)
+{
+    for (const struct sym *s = ir->symbols; s; s = s->next)
+        if (s != tile && is_placed(s) && overlap(s, tile))
+            return false;
+    return true;
+}
+
+/* Reports are few: it looks through all elements. */
+static int64_t element_at(const void *user, int64_t place)
+{
+    const struct lower_placed *tile = user;
+    const struct type *t = &tile->sym->type;
+    for (int64_t e = 0; e < type_elements(t); e++) {
+        int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
+        int64_t rest = e;
+        for (int i = t->rank - 1; i >= 0; i--) {
+            int counter = layout_in_index(tile->layout, AXIS_DIM(i));
+            if (counter >= 0)
+                in[counter] = (int32_t)(rest % t->extent[i]);
+            rest /= t->extent[i];
+        }
+        layout_apply(tile->layout, in, out);
+        if (out[layout_out_index(tile->layout, AXIS_AT)] == place)
+            return e;
+    }
+    return -1;
+}
+
+/* Elements of tiles that share no bytes with others; what the compiler has put a stage in front of
+ * has another shape than in the program. */
+static void name_tile_elements(struct simulate_call *call, uint64_t base)
+{
+    const struct variant *v = call->launch->variant;
+    for (size_t i = 0; i < v->lowered->placed.count; i++) {
+        const struct lower_placed *tile = &v->lowered->placed.data[i];
+        if (!tile->shared || !tile->sym || tile->sym->staged || !is_placed(tile->sym) ||
+            !has_bytes_alone(v->ir, tile->sym))
+            continue;
+        struct sim_report_array array = {
+            .name = tile->sym->name,
+            .space = SIM_SHARED,
+            .address = base + (uint64_t)tile->sym->offset,
+            .element = (int)dtype_size(tile->sym->type.dtype),
+            .rank = tile->sym->type.rank,
+            .shape = tile->sym->type.extent,
+            .element_at = element_at,
+            .layout = tile,
+        };
+        sim_report_add_array(&call->simulation.report, &array);
+    }
+}
+
 /* The PTX has one variable for all shared memory; reports are to name the tiles in it. Comes after
  * the checks, which have put the variable among the report's memory. */
 static bool name_tiles(void *user, const struct sim_allocation_event *event)
@@ -63,6 +116,7 @@ static bool name_tiles(void *user, const struct sim_allocation_event *event)
                                             .name = tile_name(report->arena, ir, s)};
         sim_report_allocated(report, &tile);
     }
+    name_tile_elements(call, event->address);
     return true;
 }
 
@@ -92,6 +146,7 @@ static void name_elements(struct simulate_call *call, const struct launch_param 
     const tw_launch *l = call->launch;
     const tw_array *x = &l->arrays[p->sym->index];
     struct sim_report_array array = {.name = p->sym->name,
+                                     .space = SIM_GLOBAL,
                                      .address = p->value,
                                      .element = (int)tw_dtype_size(x->dtype),
                                      .rank = x->rank,

@@ -71,6 +71,7 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
     struct pass_context passes = {.kernel = ir,
                                   .diag = &k->module->ctx->diag,
                                   .facts = &facts,
+                                  .sync_memory = &k->module->sync,
                                   .sm = k->device ? k->device->ptx.number : 0};
     if (passes_run(&passes, last))
         return TW_OK;

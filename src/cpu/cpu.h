@@ -55,7 +55,7 @@ struct cpu_fault {
     int64_t block[3];
     int thread[3]; /* -1 in all: not one thread's */
     char message[256];
-    char way_out[160]; /* "": none */
+    char way_out[192]; /* "": none */
 };
 
 /* Memory of launches that are over, for later ones by the same allocator, which may run at the same

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 unsigned char *access_base(const struct frame *f, const struct access *a)
 {
@@ -41,24 +42,56 @@ static const char *short_text(struct loc at, int *length)
     return text;
 }
 
-/* The condition under which an element may be accessed, in the program's own words. */
+/* The extent of an axis as the declaration has it, `name[…][…]`; "": it stands elsewhere. */
+static const char *declared_extent(const struct sym *s, int axis, int *length)
+{
+    size_t name = strlen(s->name);
+    struct loc at = s->loc;
+    *length = 0;
+    if (!at.source || at.offset + name > at.source->length ||
+        memcmp(at.source->text + at.offset, s->name, name) != 0)
+        return "";
+    const char *text = at.source->text + at.offset + name;
+    for (int i = 0; *text == '['; i++) {
+        const char *from = ++text;
+        for (int depth = 1; *text && *text != '\n' && depth > 0; text++)
+            depth += *text == '[' ? 1 : *text == ']' ? -1 : 0;
+        if (i == axis && text[-1] == ']')
+            return short_text((struct loc){at.source, (uint32_t)(from - at.source->text),
+                                           (uint32_t)(text - 1 - from)},
+                              length);
+    }
+    return "";
+}
+
+/* The condition under which an element may be accessed, in the program's own words. Whether there
+ * is one already, and the index is the mistake, nobody can tell here. */
 static void add_guard(struct frame *f, const struct access *a, int axis, int64_t index)
 {
     int length, limit_length = 0;
-    const char *text = short_text(a->axis[axis].loc, &length), *limit = "";
+    char number[24];
+    const char *text = short_text(a->axis[axis].loc, &length), *limit;
     struct cpu_fault *fault = &f->fault;
     if (a->sym->dims[axis])
         limit = short_text(a->sym->dims[axis]->loc, &limit_length);
-    if (length == 0 || (a->sym->dims[axis] && limit_length == 0))
+    else
+        limit = declared_extent(a->sym, axis, &limit_length);
+    if (!a->sym->dims[axis] && !limit_length) {
+        limit_length = snprintf(number, sizeof number, "%" PRId64, access_extents(f, a)[axis]);
+        limit = number;
+    }
+    if (length == 0 || limit_length == 0)
         return;
     if (index < 0)
-        snprintf(fault->way_out, sizeof fault->way_out, "guard it: `if (%.*s >= 0)`", length, text);
-    else if (limit_length > 0)
-        snprintf(fault->way_out, sizeof fault->way_out, "guard it: `if (%.*s < %.*s)`", length,
-                 text, limit_length, limit);
+        snprintf(fault->way_out, sizeof fault->way_out,
+                 "guard it: `if (%.*s >= 0)`; or is it the wrong index?", length, text);
+    else if (length == limit_length && memcmp(text, limit, (size_t)length) == 0)
+        snprintf(fault->way_out, sizeof fault->way_out,
+                 "is it the wrong index? The last one is `%.*s - 1`", length, text);
     else
-        snprintf(fault->way_out, sizeof fault->way_out, "guard it: `if (%.*s < %" PRId64 ")`",
-                 length, text, access_extents(f, a)[axis]);
+        snprintf(fault->way_out, sizeof fault->way_out,
+                 "guard it: `if (%.*s < %.*s)`; or is it the wrong index?", length, text,
+                 limit_length, limit);
 }
 
 void element_outside(struct frame *f, const struct access *a, int axis, int64_t index,

@@ -39,14 +39,34 @@ static bool usable_in_ensures(struct checker *c, const struct sym *s, struct loc
     return false;
 }
 
+/* A view in sight: of this pointer (base), or one that can be written like s (base NULL). */
+static const struct sym *other_view(const struct checker *c, const struct sym *base,
+                                    const struct sym *like)
+{
+    for (const struct sym *v = c->kernel->symbols; v; v = v->next) {
+        const struct binding *b = v->storage == ST_VIEW ? lookup_name(c, v->name) : NULL;
+        if (!b || b->sym != v)
+            continue;
+        if (base ? v->base == base
+                 : !v->is_const && v->type.rank == like->type.rank &&
+                       v->type.dtype == like->type.dtype)
+            return v;
+    }
+    return NULL;
+}
+
 static bool usable(struct checker *c, const struct sym *s, struct loc at)
 {
     if (s->is_pointer) {
+        const struct sym *view = other_view(c, s, NULL);
         diag_error(c->diag, at, "`%s` is a pointer, not a value", s->name);
-        diag_note(c->diag, s->loc, "declare a view of it: `global %s %c%s[…] = %s;`",
-                  dtype_table[s->type.dtype].name,
-                  s->name[0] >= 'a' && s->name[0] <= 'z' ? s->name[0] - 'a' + 'A' : s->name[0],
-                  s->name[0] ? s->name + 1 : "", s->name);
+        if (view)
+            diag_note(c->diag, view->loc, "use `%s`, its view", view->name);
+        else
+            diag_note(c->diag, s->loc, "declare a view of it: `global %s %c%s[…] = %s;`",
+                      dtype_table[s->type.dtype].name,
+                      s->name[0] >= 'a' && s->name[0] <= 'z' ? s->name[0] - 'a' + 'A' : s->name[0],
+                      s->name[0] ? s->name + 1 : "", s->name);
         return false;
     }
     const struct sym_info *info = sym_info(c, s);
@@ -493,8 +513,12 @@ static void const_view_error(struct checker *c, const struct sym *s, struct loc 
     const char *type = dtype_table[s->type.dtype].name;
     diag_error(c->diag, at, "`%s` is a view of `%s`, which is const: it cannot be %s", s->name,
                s->base->name, why);
-    diag_note(c->diag, s->base->loc, "write to it with `%s *%s`, without `const`", type,
-              s->base->name);
+    const struct sym *view = other_view(c, NULL, s);
+    if (view)
+        diag_note(c->diag, view->loc, "`%s` can be; is that one meant?", view->name);
+    else
+        diag_note(c->diag, s->base->loc, "write to it with `%s *%s`, without `const`", type,
+                  s->base->name);
 }
 
 static bool writable(struct checker *c, const struct sym *s, struct loc at, const char *why)

@@ -352,6 +352,19 @@ static struct expr *check_arm(struct checker *c, const struct node *n, const str
     return e;
 }
 
+/* "0 <= i < n" means (0 <= i) < n. */
+static void warn_chain(struct checker *c, const struct node *n)
+{
+    enum op first = n->a->kind == N_BINARY ? n->a->op : OP_COUNT;
+    bool orders = n->op == OP_LT || n->op == OP_LE || n->op == OP_GT || n->op == OP_GE;
+    if (!orders || (first != OP_LT && first != OP_LE && first != OP_GT && first != OP_GE))
+        return;
+    diag_warning(c->diag, n->loc, "this compares `%s`, which is true or false, with `%s`",
+                 source_snippet(c, n->a->loc), source_snippet(c, n->b->loc));
+    diag_note(c->diag, n->loc, "say `%s && %s %s %s`", source_snippet(c, n->a->loc),
+              source_snippet(c, n->a->b->loc), op_table[n->op].text, source_snippet(c, n->b->loc));
+}
+
 static struct expr *check_binary(struct checker *c, const struct node *n, const struct type *want)
 {
     bool logic = op_table[n->op].class == CLASS_LOGIC, hoistable = c->hoistable;
@@ -362,6 +375,7 @@ static struct expr *check_binary(struct checker *c, const struct node *n, const 
     struct expr *b =
         logic ? check_arm(c, n->b, &shape, a, n->op == OP_LAND) : check_expr(c, n->b, &shape);
     c->hoistable = hoistable;
+    warn_chain(c, n);
     return a && b ? make_binary(c, n->op, n->loc, a, b) : NULL;
 }
 

@@ -424,6 +424,13 @@ void unknown_call(struct checker *c, const char *name, struct loc loc)
         diag_error(c->diag, loc, "`%s` is a kernel: it is launched, not called", name);
         return;
     }
+    const struct binding *b = lookup_name(c, name);
+    if (b && b->sym && !b->sym->is_pointer && b->sym->type.rank > 0) {
+        diag_error(c->diag, loc, "`%s` is no function: it has elements", name);
+        diag_note(c->diag, loc, "indices stand in brackets: `%s[%s]`", name,
+                  b->sym->type.rank > 1 ? "i][j" : "i");
+        return;
+    }
     diag_error(c->diag, loc, "there is no function `%s`", name);
     if (help) {
         diag_note(c->diag, loc, "%s", help);

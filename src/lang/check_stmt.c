@@ -187,6 +187,11 @@ static void set_freed(struct checker *c, size_t from, size_t to, bool freed)
 static void check_if(struct checker *c, const struct node *n)
 {
     struct expr *condition = check_condition(c, n->a);
+    if (n->body && n->body->kind == N_EMPTY && !n->otherwise) {
+        diag_warning(c->diag, n->body->loc, "this `;` is all that the `if` is about");
+        diag_note(c->diag, n->body->loc,
+                  "leave it out, and what follows is done under the condition");
+    }
     struct stmt *s = check_emit(c, STMT_IF, n->loc), **after = c->tail;
     s->condition = condition;
     size_t before = c->freed.count;

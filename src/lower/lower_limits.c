@@ -133,9 +133,10 @@ void limits_ragged(struct lower *l, struct loc loc, const char *what)
 {
     lower_error(l, loc, "%s needs a number of threads that is a multiple of %d: this block has %d",
                 what, WARP_LANES, l->threads);
-    diag_note(l->diag, l->kernel->loc,
-              "it works with %d threads (a condition keeps those past the first %d from what each "
-              "does for itself), or said element by element",
+    diag_note(l->diag, loc,
+              "say it element by element, each thread its own, as in `Out[i] = …`; or take %d "
+              "threads, and keep those past the first %d from what each does for itself by a "
+              "condition",
               l->warps * WARP_LANES, l->threads);
 }
 

@@ -286,6 +286,9 @@ struct ptx_function {
     VEC(struct ptx_statement) body;
 };
 
+/* What C++ calls it: "zip" of _Z3zipPfPKf, "f" of _ZN2ns1fEv, "tile" of _ZZ3zipPfE4tile; else as it
+ * is. */
+const char *ptx_plain_name(struct arena *a, const char *mangled);
 /* The name of a register as text; its type. */
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg);
 /* Is the register an element of a vector? Is the operand all of one, in order? */

@@ -1,6 +1,7 @@
 /* Small questions to the data. */
 #include "ptx/ptx.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct ptx_directive_info ptx_directives[PTX_DIRECTIVE_COUNT] = {
@@ -8,6 +9,44 @@ const struct ptx_directive_info ptx_directives[PTX_DIRECTIVE_COUNT] = {
     PTX_DIRECTIVES(X)
 #undef X
 };
+
+/* --- names --- */
+
+/* A variable within a function: its name, with its length ahead, stands at the end. */
+static const char *local_name(const char *mangled)
+{
+    for (size_t at = strlen(mangled); at-- > 3;) {
+        char *end;
+        if (mangled[at] == 'E' && mangled[at + 1] >= '1' && mangled[at + 1] <= '9' &&
+            strtoul(mangled + at + 1, &end, 10) == strlen(end))
+            return end;
+    }
+    return mangled;
+}
+
+const char *ptx_plain_name(struct arena *a, const char *mangled)
+{
+    const char *at = mangled + 2, *last = mangled;
+    size_t length = strlen(mangled);
+    if (strncmp(mangled, "_Z", 2) != 0)
+        return mangled;
+    if (mangled[2] == 'Z')
+        return local_name(mangled);
+    bool nested = *at == 'N';
+    at += nested;
+    while (*at >= '0' && *at <= '9') {
+        char *end;
+        unsigned long n = strtoul(at, &end, 10);
+        if (n > strlen(end))
+            break;
+        last = end;
+        length = n;
+        at = end + n;
+        if (!nested)
+            break;
+    }
+    return arena_string(a, last, length);
+}
 
 /* --- instructions --- */
 

@@ -58,6 +58,13 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
     return sim_address_of(number, 0);
 }
 
+void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes)
+{
+    const struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    assert(a->owned && !sim_offset_of(address) && bytes <= a->size);
+    memcpy(a->host, data, bytes);
+}
+
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
 {
     struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};
@@ -164,13 +171,14 @@ void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_o
     text_printf(out, "block %lld, warp %d", (long long)w->block->number, w->number);
 }
 
+/* "" behind the last one of a function. */
 static const char *describe_ins(const struct sim_warp *w, const struct sim_op *op)
 {
     struct text out;
     text_init(&out, w->sim->arena);
     if (op->ins)
         ptx_print_instruction(&out, w->frame->code->function, op->ins);
-    return out.data ? out.data : "the end of a function";
+    return out.data ? out.data : "";
 }
 
 bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, ...)
@@ -184,7 +192,8 @@ bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, .
     va_start(args, format);
     text_vprintf(&out, format, args);
     va_end(args);
-    text_printf(&out, ": %s (", describe_ins(w, op));
+    const char *ins = describe_ins(w, op);
+    text_printf(&out, "%s%s (", *ins ? ": " : "", ins);
     sim_describe(&out, w, op);
     text_add(&out, ")");
     sim_over(w->sim, SIM_STOPPED, out.data);

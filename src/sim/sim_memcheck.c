@@ -195,10 +195,15 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
     struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
     uint64_t at = a->address[lane] + (uint64_t)byte;
     const char *name = sim_report_memory_name(c->report, a->space, at); /* of local memory: none */
-    f.message =
-        arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
-                     (unsigned long long)at, spaces[a->space], name ? " ('" : "", name ? name : "",
-                     name ? "')" : "");
+    const char *element = sim_report_element(c->report, a->space, at, sim_value_bytes(a->at.ins));
+    if (element)
+        f.message = arena_printf(c->arena, "%s in %s memory is read and was never written", element,
+                                 spaces[a->space]);
+    else
+        f.message =
+            arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
+                         (unsigned long long)at, spaces[a->space], name ? " ('" : "",
+                         name ? name : "", name ? "')" : "");
     f.access[0] = (struct sim_finding_access){.at = a->at,
                                               .lane = lane,
                                               .does = a->group ? "asynchronous read" : "read",
@@ -341,7 +346,8 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
 {
     if (!f->name && !f->size)
         return "there is no memory near it";
-    const char *name = f->name ? arena_printf(a, "'%s'", f->name) : "an allocation";
+    const char *name =
+        f->name ? arena_printf(a, "'%s'", ptx_plain_name(a, f->name)) : "an allocation";
     unsigned long long size = f->size;
     if (f->offset < 0)
         return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
@@ -379,14 +385,15 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
         f.message = arena_printf(c->arena, "write to memory that cannot be written: %s", where);
     else
         f.message = fault->why;
-    f.access[0] = (struct sim_finding_access){.at = fault->at,
-                                              .lane = fault->lane,
-                                              .does = kind == SIM_FOUND_TRAP ? "trap" : does,
-                                              .memory = kind != SIM_FOUND_TRAP,
-                                              .space = fault->space,
-                                              .address = fault->address,
-                                              .bytes = fault->bytes,
-                                              .memory_name = fault->name};
+    f.access[0] = (struct sim_finding_access){
+        .at = fault->at,
+        .lane = fault->lane,
+        .does = kind == SIM_FOUND_TRAP ? "trap" : does,
+        .memory = kind != SIM_FOUND_TRAP,
+        .space = fault->space,
+        .address = fault->address,
+        .bytes = fault->bytes,
+        .memory_name = fault->name ? ptx_plain_name(c->arena, fault->name) : NULL};
     sim_report_add(c->report, &f);
     return true;
 }

@@ -140,17 +140,18 @@ static const char *space_name(enum sim_space space)
     return space == SIM_SHARED ? "shared" : "global";
 }
 
-/* "out[3] (bytes 0x… to 0x… of global memory)", without the element where it is not known. */
+/* "out[3] in global memory", or "bytes 0x… to 0x… of global memory" where that is not known. */
 static const char *place_text(const struct race_try *t, const struct meeting *m)
 {
+    int unit = sim_value_bytes(t->self.site->ins);
     struct arena *a = t->r->arena;
     const char *space = space_name(t->a->space);
-    const char *element = sim_report_element(t->r->report, t->a->space, m->byte);
+    const char *element = sim_report_element(t->r->report, t->a->space, m->byte, unit);
     unsigned long long from = m->byte, to = from + (unsigned)m->bytes - 1;
-    const char *bytes =
-        m->bytes == 1 ? arena_printf(a, "byte 0x%llx of %s memory", from, space)
-                      : arena_printf(a, "bytes 0x%llx to 0x%llx of %s memory", from, to, space);
-    return element ? arena_printf(a, "%s (%s)", element, bytes) : bytes;
+    if (element)
+        return arena_printf(a, "%s in %s memory", element, space);
+    return m->bytes == 1 ? arena_printf(a, "byte 0x%llx of %s memory", from, space)
+                         : arena_printf(a, "bytes 0x%llx to 0x%llx of %s memory", from, to, space);
 }
 
 static const char *why(const struct race_record *a, int lane, const struct race_record *b)
@@ -165,11 +166,11 @@ static const char *why(const struct race_record *a, int lane, const struct race_
         return "the copy was issued before: it may read and write at any time until it is waited "
                "for";
     if (a->id >> 6 != b->id >> 6)
-        return "blocks are ordered only by what one releases and the other acquires at scope .gpu "
-               "or .sys";
+        return "no barrier is between threads of two blocks: only what one releases and the other "
+               "acquires (scope .gpu or .sys) orders them";
     if (a->id == b->id)
-        return "lanes of a warp are threads of their own: only bar.warp.sync or a barrier orders "
-               "them";
+        return "threads of a warp do not run in step: only a barrier, of the block or of the warp, "
+               "orders them";
     return "no barrier that both took part in lies between them";
 }
 
@@ -192,6 +193,12 @@ static void add_scope_step(const struct race_try *t, struct sim_finding *f,
                                  scopes[old->scope], scopes[t->self.scope]));
 }
 
+/* Does the order of the two make no difference to what is read this time? */
+static bool reads_the_same(const struct meeting *m, const uint8_t *instead)
+{
+    return m->now && instead && memcmp(m->now, instead, (size_t)m->bytes) == 0;
+}
+
 /* What goes wrong in the other order. */
 static const char *outcome(const struct race_try *t, const struct race_clash *c,
                            const struct meeting *m, const char *first, const char *second)
@@ -204,9 +211,13 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
         return arena_printf(a,
                             "the read (%s) may come first and get what was there before %s wrote",
                             second, first);
+    if (t->self.kind == SIM_READ && reads_the_same(m, m->was))
+        return arena_printf(a, "the read (%s) may come before %s has written", second, first);
     if (t->self.kind == SIM_READ)
         return arena_printf(a, "the read (%s) may come first: it then gets %s, not the %s of %s",
                             second, value_text(t, m, m->was), now, first);
+    if (c->old->kind == SIM_READ && reads_the_same(m, m->will))
+        return arena_printf(a, "the write (%s) may come before %s has read", second, first);
     if (c->old->kind == SIM_READ)
         return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s%s%s",
                             second, first, will, c->past ? ", not " : "", c->past ? now : "");

@@ -5,6 +5,8 @@
 
 #include "sim/sim_heap.h"
 
+#include <string.h>
+
 static const struct {
     const char *name;
     bool fails;
@@ -63,8 +65,8 @@ static uint64_t distance_to(const struct sim_allocation_event *m, uint64_t addre
     return address - m->address < m->bytes ? 0 : address - m->address - m->bytes + 1;
 }
 
-const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
-                                   uint64_t address)
+static const struct sim_allocation_event *nearest_memory(const struct sim_report *r,
+                                                         enum sim_space space, uint64_t address)
 {
     const struct sim_allocation_event *nearest = NULL;
     for (size_t i = 0; i < r->memory.count; i++) {
@@ -73,7 +75,14 @@ const char *sim_report_memory_name(const struct sim_report *r, enum sim_space sp
             (!nearest || distance_to(m, address) < distance_to(nearest, address)))
             nearest = m;
     }
-    return nearest ? nearest->name : NULL;
+    return nearest;
+}
+
+const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
+                                   uint64_t address)
+{
+    const struct sim_allocation_event *m = nearest_memory(r, space, address);
+    return m && m->name ? ptx_plain_name(r->arena, m->name) : NULL;
 }
 
 void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array)
@@ -103,15 +112,36 @@ static const char *element_text(struct arena *arena, const struct sim_report_arr
     return out.data;
 }
 
-const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address)
+int sim_value_bytes(const struct ptx_instruction *ins)
 {
-    for (size_t i = 0; i < r->arrays.count && space == SIM_GLOBAL; i++) {
+    return ins ? ptx_mods[ptx_type(ins, 0)].bits / 8 : 0;
+}
+
+static const char *value_of_memory(const struct sim_report *r, enum sim_space space,
+                                   uint64_t address, int unit)
+{
+    const struct sim_allocation_event *m = nearest_memory(r, space, address);
+    bool of_compiler = m && m->name && m->name[0] == '$'; /* room for several arrays */
+    if (!r->plain || unit <= 0 || !m || !m->name || of_compiler || distance_to(m, address))
+        return NULL;
+    return arena_printf(r->arena, "element %llu of %s",
+                        (unsigned long long)(address - m->address) / (unsigned)unit,
+                        ptx_plain_name(r->arena, m->name));
+}
+
+const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address,
+                               int unit)
+{
+    for (size_t i = 0; i < r->arrays.count; i++) {
         const struct sim_report_array *a = &r->arrays.data[i];
-        uint64_t at = (address - a->address) / (unsigned)a->element;
-        if (address >= a->address && at < (uint64_t)element_count(a))
-            return element_text(r->arena, a, (int64_t)at);
+        int64_t place = (int64_t)((address - a->address) / (unsigned)a->element);
+        if (a->space != space || address < a->address || place >= element_count(a))
+            continue;
+        int64_t element = a->element_at ? a->element_at(a->layout, place) : place;
+        if (element >= 0)
+            return element_text(r->arena, a, element);
     }
-    return NULL;
+    return value_of_memory(r, space, address, unit);
 }
 
 /* --- have we had this? --- */

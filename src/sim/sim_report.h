@@ -68,13 +68,18 @@ struct sim_finding {
     struct sim_finding *next;
 };
 
-/* An array of the launch in global memory, row-major from its first byte. */
+/* An array of the launch, or a tile in shared memory. */
 struct sim_report_array {
     const char *name;
+    enum sim_space space;
     uint64_t address;
     int element; /* bytes */
     int rank;
     const int64_t *shape;
+    /* The number of the element, row-major, that lies so many elements behind the address; -1: none
+     * does. NULL: that one. */
+    int64_t (*element_at)(const void *layout, int64_t place);
+    const void *layout;
 };
 
 struct sim_report {
@@ -87,7 +92,8 @@ struct sim_report {
     VEC(struct sim_suppression) suppressions;
     VEC(struct sim_allocation_event) memory; /* for names */
     VEC(struct sim_report_array) arrays;     /* for elements */
-    VEC(const struct source *) sources;      /* texts of the files that .loc names, for carets */
+    bool plain; /* what lies in memory by name are values one after the other, as in CUDA C */
+    VEC(const struct source *) sources; /* texts of the files that .loc names, for carets */
     /* Kept at most, 0: 200, of those that fail a check and of the others each, suppressed ones
      * aside; what is more is counted in `dropped`. */
     int64_t limit;
@@ -113,15 +119,19 @@ void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsig
 
 /* An observer hook for `allocated`; twice does no harm. */
 void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event);
-/* The name of the memory that has the address, or else is nearest; NULL: it has none, or none of
- * the space is known. */
+/* The name of the memory that has the address, or else is nearest, as CUDA C has it; NULL: it has
+ * none, or none of the space is known. */
 const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
                                    uint64_t address);
 
 /* The name and the shape live as long as the report. */
 void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array);
-/* "out[3][5]", the element that the byte is in; NULL: it is in no array that is known. */
-const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address);
+/* "out[3][5]", the element that the byte is in; of plain memory "element 29 of out", counted in
+ * values of `unit` bytes. NULL: it is in no array that is known, or the unit is 0: not known. */
+const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address,
+                               int unit);
+/* Bytes of a value that the instruction reads or writes; 0: not known. */
+int sim_value_bytes(const struct ptx_instruction *ins);
 
 /* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one
  * access), and its maker then describes it and adds it. */

@@ -127,21 +127,6 @@ static struct loc loc_of(const struct sim_report *r, const struct ptx_instructio
     return p.file && ins && ins->line ? loc_of_place(r, p) : where;
 }
 
-/* "tile" of C++'s _ZZ6kernelPfE4tile: a variable within a function. */
-static const char *plain_name(const char *name)
-{
-    size_t length = strlen(name);
-    if (strncmp(name, "_ZZ", 3) != 0)
-        return name;
-    for (size_t at = length; at-- > 3;) {
-        char *end;
-        if (name[at] == 'E' && name[at + 1] >= '1' && name[at + 1] <= '9' &&
-            strtoul(name + at + 1, &end, 10) == strlen(end))
-            return end;
-    }
-    return name;
-}
-
 static const char *access_text(const struct sim_report *r, const struct sim_finding_access *a)
 {
     struct text t;
@@ -152,11 +137,12 @@ static const char *access_text(const struct sim_report *r, const struct sim_find
     if (a->memory) {
         text_printf(&t, ", %d byte%s at %s address 0x%llx", a->bytes, a->bytes == 1 ? "" : "s",
                     space_name(a->space), (unsigned long long)a->address);
-        const char *element = sim_report_element(r, a->space, a->address);
+        const char *element =
+            sim_report_element(r, a->space, a->address, sim_value_bytes(a->at.ins));
         if (element)
             text_printf(&t, " (%s)", element);
         else if (a->memory_name)
-            text_printf(&t, " in '%s'", plain_name(a->memory_name));
+            text_printf(&t, " in '%s'", a->memory_name);
     }
     if (a->barrier || a->barrier_where.source)
         text_printf(&t, "; last barrier passed: %s (number %lld)",

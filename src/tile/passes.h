@@ -4,6 +4,7 @@
 #ifndef TW_PASSES_H
 #define TW_PASSES_H
 
+#include "base/blake2s.h"
 #include "tile/tile.h"
 
 /* What a launch knows beyond the text. */
@@ -16,10 +17,24 @@ struct launch_facts {
 
 enum sync_verdict { SYNC_CLEAN, SYNC_RACE, SYNC_UNDECIDED };
 
+struct sync_undecided {
+    unsigned char program[BLAKE2S_BYTES]; /* digest of the kernel's text */
+    const char *why;                      /* lives on */
+};
+
+/* The programs that the static synchronisation check has left undecided. That is what it takes
+ * longest for, and one program comes to it for each target and each question about it. */
+struct sync_memory {
+    struct arena *arena; /* the owner's; lives as long as this */
+    VEC(struct sync_undecided) undecided;
+    int explored; /* programs that it has gone through */
+};
+
 struct pass_context {
     struct kernel *kernel;
     struct diag *diag;
     const struct launch_facts *facts; /* NULL: none */
+    struct sync_memory *sync_memory;  /* NULL: nothing is kept */
     int sm; /* compute capability of the GPU compiled for, 80 …; 0: the host */
     void (*refused_by)(
         struct pass_context *c); /* set by passes_run: the pass that reported errors */

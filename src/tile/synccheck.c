@@ -2,9 +2,14 @@
  * synccheck_core.h. */
 #include "tile/synccheck_core.h"
 
+#include "base/text.h"
+
+#include <string.h>
+
 /* Steps of the two explorations. A step is an instruction of the skeleton, well under a
  * microsecond. */
 enum { STEPS = 24000, STEPS_HASTY = 200000, BYTES = 64 << 20 };
+enum { PROGRAMS_KEPT = 64 }; /* undecided ones, of a module */
 
 static enum sync_verdict verdict(const struct sync_check *k, const char *gave_up_widened,
                                  const char **why)
@@ -58,7 +63,8 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
     return verdict(k, widened, why);
 }
 
-enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided)
+/* The verdict on c's kernel, found anew, and reported. */
+static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
 {
     struct arena *kernels = c->kernel->arena, *messages = c->diag->arena;
     jmp_buf out_of_memory, *outer = kernels->out_of_memory, *beside = messages->out_of_memory;
@@ -76,12 +82,58 @@ enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_unde
     k->kernel = c->kernel;
     k->diag = c->diag;
     k->threads = kernel_block_threads(c->kernel);
-    const char *why = NULL;
-    enum sync_verdict result = check(k, &why);
+    enum sync_verdict result = check(k, why);
     report_findings(k);
     messages->out_of_memory = beside;
     kernels->out_of_memory = outer;
     arena_free(own);
+    return result;
+}
+
+/* Printed, a kernel is all that the check looks at: it compiles again to the same. */
+static void name_program(const struct kernel *kernel, unsigned char program[BLAKE2S_BYTES])
+{
+    struct text text;
+    text_init(&text, kernel->arena);
+    kernel_print(&text, kernel);
+    blake2s_of(text.data, text.length, program);
+}
+
+static const struct sync_undecided *find_undecided(const struct pass_context *c)
+{
+    const struct sync_memory *m = c->sync_memory;
+    unsigned char program[BLAKE2S_BYTES];
+    if (!m || !m->undecided.count)
+        return NULL;
+    name_program(c->kernel, program);
+    for (size_t i = 0; i < m->undecided.count; i++)
+        if (memcmp(m->undecided.data[i].program, program, sizeof program) == 0)
+            return &m->undecided.data[i];
+    return NULL;
+}
+
+/* Only what takes long is kept: it has no findings, so nothing is left to report. */
+static void keep_undecided(const struct pass_context *c, const char *why)
+{
+    struct sync_undecided entry = {.why = why};
+    struct sync_memory *m = c->sync_memory;
+    name_program(c->kernel, entry.program);
+    if (m->undecided.count < PROGRAMS_KEPT)
+        vec_push(m->arena, &m->undecided, entry);
+    else
+        m->undecided.data[m->explored % PROGRAMS_KEPT] = entry;
+}
+
+enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided)
+{
+    const struct sync_undecided *known = find_undecided(c);
+    const char *why = known ? known->why : NULL;
+    enum sync_verdict result = known ? SYNC_UNDECIDED : check_kernel(c, &why);
+    if (c->sync_memory && !known) {
+        c->sync_memory->explored++;
+        if (result == SYNC_UNDECIDED)
+            keep_undecided(c, why);
+    }
     if (why_undecided)
         *why_undecided = why;
     return result;

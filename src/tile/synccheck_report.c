@@ -214,6 +214,21 @@ static void report_flight(struct sync_check *k, const struct finding *f, const c
     flight_way_out(k, f);
 }
 
+/* A wait in a loop that stands behind the copy; NULL: none. */
+static const struct instr *wait_in_later_loop(const struct sync_check *k, int copy)
+{
+    const struct instr *code = k->code.code.data;
+    int count = (int)k->code.code.count, at = 0;
+    while (at < count && (code[at].kind != I_TOUCH || copy < code[at].first ||
+                          copy >= code[at].first + code[at].count))
+        at++;
+    for (int wait = at; wait < count; wait++)
+        for (int jump = wait; code[wait].kind == I_WAIT && jump < count; jump++)
+            if (code[jump].kind == I_JUMP && code[jump].target > at && code[jump].target <= wait)
+                return &code[wait];
+    return NULL;
+}
+
 static void report_end(struct sync_check *k, const struct finding *f, const char *name)
 {
     struct loc at = touch_at(k, f->early)->loc;
@@ -228,6 +243,9 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
               f->kind == FIND_FREE    ? "that"
               : f->kind == FIND_SCOPE ? "the end of the scope"
                                       : "the end of the kernel");
+    const struct instr *wait = f->left == NEVER_LEFT ? wait_in_later_loop(k, f->early) : NULL;
+    if (wait)
+        diag_note(k->diag, wait->loc, "this wait does not come if its loop runs zero times");
     if (f->kind == FIND_END && k->code.code.data[f->late].negate)
         diag_note(k->diag, k->code.code.data[f->late].loc, "the kernel ends here");
 }

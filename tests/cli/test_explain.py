@@ -74,6 +74,28 @@ def test_page(tool):
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
 
 
+def test_verdicts(tool):
+    """Of a short launch; of a last wave."""
+    page = explain(tool, "softmax", "--device", "h200").out
+    words = " ".join(page.split())
+    expect("3 µs are any launch's own" in words and "Give a launch more to do" in words and "asynchronously" not in words, page)
+    words = " ".join(explain(tool, "auto", "--device", "3060").out.split())
+    expect("The last of 2 waves of 60 blocks has 4:" in words, words)
+
+
+def test_advice(tool):
+    """What is advised makes it faster."""
+    large = ["--type", "f16", "--set", "m=4096,n=4096,k=4096", "--device", "h200", "--json"]
+    for before, advice, after in ((["registers"], "asynchronously", ["stages"]),
+                                  (["tuned"], "asynchronously", ["stages"]),
+                                  (["stages", "--tune", "BK=16"], "a greater BK", ["stages", "--tune", "BK=32"]),
+                                  (["stages", "--tune", "BK=32"], "a greater depth", ["stages", "--tune", "BK=64,STAGES=2"]),
+                                  (["stages", "--tune", "BK=32,BN=64"], "Larger tiles", ["stages", "--tune", "BK=32"])):
+        first, second = (json.loads(explain(tool, *a, *large).out)["kernels"][0] for a in (before, after))
+        expect(advice in first["advice"], f"{before}: {first['advice']}")
+        expect(second["seconds"][1] < 0.95 * first["seconds"][1], f"{before}: {first['seconds']} {second['seconds']}")
+
+
 def test_unlaunchable(tool):
     page = explain(tool, TILED, *SMALL, "--tune", "T=64").out
     expect("Verdict    cannot launch: 4096 threads a block, the limit is 1024\n" in page and "Predicted" not in page, page)
@@ -102,6 +124,10 @@ def test_table(tool):
     expect(names == ["naive T=8", "naive T=16", *(f"transposed T={t} PAD={p}" for t in (8, 16) for p in (0, 1))], names)
     sizes = json.loads(explain(tool, "naive", "--sweep", "m=64,96", *SMALL, "--json").out)["kernels"]
     expect([k["set"]["m"] for k in sizes] == [64, 96] and sizes[0]["set"]["n"] == 128, sizes)
+    table = explain(tool, "naive", "--sweep", "m=512,1024", "--device", "h200").out
+    first, second = (float(g) for g in re.findall(r"naive m=\d+ +[\d.]+ .s +(\d+)", table)[:2])
+    told = re.search(r"naive m=1024 .* to \d+ +([+−-]\d+) ?%", table)
+    expect(told and abs(float(told[1].replace("−", "-")) - 100 * (second / first - 1)) < 1, table)
     types = json.loads(explain(tool, "registers", "--sweep", "T=f16,f32", *SMALL, "--json").out)["kernels"]
     expect(types[1]["traffic"][2]["read_by_thread"] == 2 * types[0]["traffic"][2]["read_by_thread"], types)
     files = explain(tool, TILED, "kernels/sgemm/naive.tile", *SMALL).out
@@ -242,6 +268,17 @@ def test_svg_figures(tool, folder):
     expect(abs(y - (bottom + share * (top - bottom))) < 0.2, f"{y} between {bottom} and {top}: {share}")
 
 
+def test_svg_points(tool, folder):
+    """A point is at the speed that is predicted, in its interval."""
+    path = f"{folder}/point.svg"
+    k = json.loads(explain(tool, "naive", "--device", "h200", "--svg", path, "--json").out)["kernels"][0]
+    low, middle, high = map(math.log, k["flops_per_second"])
+    text = open(path).read()
+    below, above = map(float, re.search(r'class="reach r0" d="M[\d.]+ ([\d.]+) V([\d.]+)"', text).groups())
+    at = float(re.search(r'class="mark l0" transform="translate\([\d.]+ ([\d.]+)\)', text)[1])
+    expect(abs(at - below - (above - below) * (middle - low) / (high - low)) < 0.2, f"{below} {at} {above}")
+
+
 def test_svg_names(tool, folder):
     """Names that are no XML as they stand, and no UTF-8."""
     odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
@@ -284,9 +321,9 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
+    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_svg_points):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 

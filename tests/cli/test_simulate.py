@@ -251,7 +251,7 @@ def test_check(s):
     if silent.out or silent.err:
         fail(f"a clean kernel is talked about: {silent}")
     s.expect(["check", "mirror.ptx", *arguments(), "-v"], 0, "mirror: ok (8 runs")
-    result = s.expect(["check", "racy.ptx", *arguments()], 1, "error: race:", "st.shared.f32", "ld.shared.f32", "in 'tile'", "seed 0")
+    result = s.expect(["check", "racy.ptx", *arguments()], 1, "error: race:", "st.shared.f32", "ld.shared.f32", " of tile)", "seed 0")
     if result.out:
         fail(f"findings go to standard error: {result}")
     found = s.json(["check", "racy.ptx", *arguments()], 1)
@@ -282,7 +282,8 @@ def test_ends(s):
     s.expect(["check", *spin, "--step-limit", "10000"], 1, "does not end")
     s.expect(["check", *spin, "--time-limit", "0.3"], 1, "0.3 s", "--time-limit")
     found = s.json(["check", *spin, "--step-limit", "10000"], 1)
-    if [f["kind"] for f in found["findings"]] != ["endless"] or found["findings"][0]["accesses"] != []:
+    where = [(a["line"], a["does"]) for f in found["findings"] for a in f["accesses"]]
+    if [f["kind"] for f in found["findings"]] != ["endless"] or where != [(10, "still run")]:
         fail(f"endless: {found}")
     s.expect(["check", "stuck.ptx", "--block", "64"], 1, "deadlock")
     s.expect(["run", "stuck.ptx", "--block", "64"], 1, "error: deadlock: every thread waits")
@@ -330,9 +331,45 @@ def test_elements(s):
     """Of a .tile kernel: its line, the element of the array, floats as numbers, and PTX that is in no file."""
     s.write("total.tile", TOTAL)
     s.expect(["check", "total.tile", "--set", "n=128"], 1,
-             "total.tile:5:5: error: race: write and read of out[2][1] (bytes 0x", "4 bytes at global address 0x",
+             "total.tile:5:5: error: race: write and read of out[2][1] in global memory with no order", "4 bytes at global address 0x",
              " (out[2][1]); no barrier passed", "it then gets 0 (0x00000000), not the ",
              "<PTX of total>:")
+
+
+SHARED = """kernel hop(i32 n, const f32 *a, f32 *out, const i32 *to) grid(1) threads(32)
+{
+    global f32 A[n] = a, Out[n] = out;
+    global i32 To[n] = to;
+    shared f32 rows[4][8];
+    i32 t = thread.x;
+    WRITE
+    sync();
+    Out[t] = rows[3][t % 8];
+    rows[min(max(To[t], 3), 3)][t % 8] = 7;
+}
+"""
+
+
+def test_shared_elements(s):
+    """A tile's element by its name, and nothing of a value where both orders give the same."""
+    launch = ["--set", "n=32"]
+    s.write("hop.tile", SHARED.replace("WRITE", "if (t != 29) rows[t / 8][t % 8] = A[t];"))
+    s.expect(["check", "hop.tile", *launch], 1, "uninitialised: rows[3][5] in shared memory is read and was never written")
+    s.write("hop.tile", SHARED.replace("WRITE", "rows[t / 8][t % 8] = 7;"))
+    said = s.expect(["check", "hop.tile", *launch], 1, "hop.tile:10:5", "of rows[3][0] in shared memory", " has read")
+    if ", not the" in said.out + said.err:
+        fail(f"equal values: {said.out}{said.err}")
+
+
+def test_no_end(s):
+    """What a compiler left out as undefined, as clang does behind `for (;;) ;`."""
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    s.write("end.ptx", head + entry("_Z3zipPKfi").replace("ret;", ""))
+    s.expect(["check", "end.ptx", "--block", "32", "--arg", "f32[32]:zero", "--arg", "i32:3"], 1,
+             "`zip` ends without ret or exit: its compiler holds that no run comes here", "leaves undefined (block 0")
+    s.write("none.cu", "void zip(float *out)\n{\n}\n")
+    if cuda_compiler():
+        s.expect(["check", "none.cu", "--block", "32"], 2, "none.cu has no kernel", "a kernel has `__global__` in front")
 
 
 def test_names(s):
@@ -449,7 +486,8 @@ def test_tile(s, kernels):
     s.expect(["check", "hop.tile"], 0)
     s.write("hop.tile", racy.replace("SYNC", ""))
     s.expect(["check", "hop.tile", "--no-sim"], 0)
-    s.expect(["check", "hop.tile"], 1, "hop.tile:6:", "hop.tile:8:", "race", "sm_80", "in 's'")
+    s.expect(["check", "hop.tile"], 1, "hop.tile:6:", "hop.tile:8:", "race: write and read of s[", "in shared memory", "sm_80",
+             "(s[", "threads of a warp do not run in step")
     found = s.json(["check", "hop.tile"], 1)[0]
     race = found["findings"][0]
     if race["kind"] != "race" or len(race["accesses"]) != 2 or not race["message"]:
@@ -485,6 +523,8 @@ def main():
         test_ends(s)
         test_calls(s)
         test_elements(s)
+        test_shared_elements(s)
+        test_no_end(s)
         test_names(s)
         test_refused(s)
         test_truncated(s)

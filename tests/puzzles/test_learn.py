@@ -240,6 +240,23 @@ def test_killed(learner):
     learner.learn("--reset")
 
 
+def test_interrupted(learner):
+    """Ctrl-C leaves nothing beside the progress and in the folder for temporary files."""
+    os.makedirs(f"{learner.folder}/tmp")
+    learner.environment["TMPDIR"] = f"{learner.folder}/tmp"
+    good = learner.solution("01_map", "cu" if cuda_compiler() else "tile")
+    name = "mine.cu" if cuda_compiler() else "mine.tile"
+    learner.write(name, good)
+    for attempt in range(12):
+        child = subprocess.Popen([learner.tool, "learn", "1", name], cwd=learner.folder, env=learner.environment, stdout=subprocess.DEVNULL)
+        try:
+            child.wait(0.03 * (attempt + 1))
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGINT)
+            expect(child.wait() in (0, -signal.SIGINT), f"status {child.returncode}")
+        expect(not os.listdir(f"{learner.folder}/tmp"), os.listdir(f"{learner.folder}/tmp"))
+
+
 def rejected(learner, name, text, reason, **more):
     learner.write(name, text)
     verdict = learner.judge(more.pop("puzzle", "1"), name)
@@ -253,6 +270,10 @@ def test_evasions(learner):
     good = learner.solution("01_map")
     wrong = good.replace("    Out[i] = A[i] + 10;", "    Out[i] = 0;")
     rejected(learner, "ensures.tile", wrong.replace("ensures Out == A + 10", "ensures Out == A * 0"), "values")
+    learner.write("own.tile", good.replace("ensures Out == A + 10", "ensures Out == A + 10 + 0"))
+    learner.learn("1", "own.tile", out=["passed", "Your `ensures` is not the stub's"])
+    learner.write("own.tile", good.replace("ensures Out == A + 10", "ensures Out  ==\nA + 10 /* ten */"))
+    expect("Your `ensures`" not in learner.learn("1", "own.tile", out="passed"), "it is the stub's")
     rejected(learner, "no_ensures.tile", wrong.replace("    ensures Out == A + 10;\n", ""), "values")
     rejected(learner, "size.tile", good.replace("tune SIZE = {4};", "const i32 SIZE = 4;"), "signature")
     rejected(learner, "shape.tile", good.replace("A[SIZE] = a, Out[SIZE]", "A[2] = a, Out[2]").replace("Out[i] =", "if (i < 2) Out[i] ="), "signature")
@@ -319,6 +340,21 @@ def test_endless(learner):
         rejected(learner, "left_out.cu", good.replace("    out[i]", f"    {text}\n    out[i]"), "endless")
 
 
+def test_shown_values(learner):
+    """The element that is named is of the arrays that stand above it."""
+    learner.write("adds.tile", learner.solution("01_map").replace("= A[i] + 10;\n\n", "= Out[i] + A[i] + 1;\n\n"))
+    out = learner.learn("1", "adds.tile", status=1, out="wrong values")
+    shown = re.search(r"^out: \[(.*)\]$", out, re.M).group(1).split(", ")
+    element, value = re.search(r"Out\[(\d+)\] is ([-\d.]+), and should be", out, re.M).groups()
+    expect(float(shown[int(element)]) == float(value), out)
+
+
+def test_memory(learner):
+    """An answer that asks for far more memory than there is, is refused and does not take it."""
+    hog = learner.solution("01_map").replace("    Out[i] =", "    global f32 big[3000000000] = 0;\n    big[i] = 0;\n    Out[i] =")
+    rejected(learner, "hog.tile", hog, "fault")
+
+
 def test_advice(learner):
     """Neither a comment nor a missing argument changes what is said of it."""
     race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
@@ -328,6 +364,20 @@ def test_advice(learner):
     same = learner.solution("01_map").replace("    Out[i] =", "    Out[0] = 5;\n    sync();\n    Out[i] =")
     expect(rejected(learner, "same.tile", same, "race")["words"].endswith("let one of them write it."), "same value")
     expect("luck" not in learner.learn("1", "same.tile", status=1), "luck")
+
+
+def test_words(learner):
+    """Warnings of what is right and hardly meant, beside the judge's words."""
+    good = learner.solution("03_guards")
+    learner.write("semicolon.tile", good.replace("if (i < n)", "if (i < n);"))
+    learner.learn("3", "semicolon.tile", status=1,
+                  out=["warning: this `;` is all that the `if` is about", "guard it: `if (i < n)`; or is it the wrong index?"])
+    learner.write("chain.tile", good.replace("if (i < n)", "if (0 <= i < n)"))
+    learner.learn("3", "chain.tile", status=1, out="note: say `0 <= i && i < n`")
+    learner.write("called.tile", good.replace("A[i] * 3", "A(i) * 3"))
+    learner.learn("3", "called.tile", status=1, out="indices stand in brackets: `A[i]`")
+    learner.write("pointer.tile", good.replace("Out[i] = A[i]", "out[i] = A[i]"))
+    learner.learn("3", "pointer.tile", status=1, out="use `Out`, its view")
 
 
 def test_cuda(learner):
@@ -349,6 +399,10 @@ def test_cuda(learner):
     learner.write("warned.cu", good.replace("    int i", "#warning look here\n    int i"))
     learner.learn("1", "warned.cu", out=["look here", "passed"])
     rejected(learner, "include.cu", '#include "no/such.h"\n' + good, "compile")
+    learner.write("unchanged.cu", learner.solution("02_zip", "cu").replace("    out[i] = a[i] + b[i];\n", ""))
+    learner.learn("2", "unchanged.cu", status=1, out="\n6 of the 6 elements of out are never written.\n")
+    if os.path.exists("/usr/bin/gcc"):
+        learner.learn("1", "01_map.cu", "--compiler", "gcc", status=2, err="is no compiler of CUDA C that is known here: clang, nvcc")
     learner.learn("1", "01_map.cu", "--compiler", "no/such", status=2, err="there is no such program")
     learner.write("clang", "#!/bin/sh\necho \"error: unable to create target: 'No available targets are compatible'\" >&2\nexit 1\n")
     os.chmod(f"{learner.folder}/clang", 0o755)

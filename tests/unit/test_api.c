@@ -809,6 +809,36 @@ static void parameters_of_unknown_types(void **state)
     refused(f, tw_launch_prepare(f->launch), TW_BAD_PROGRAM, "there is no type `i65`");
 }
 
+/* A sum as a tree whose steps no launch fact decides: explored once, for all targets and
+ * questions. */
+static void undecided_synchronisation_is_explored_once(void **state)
+{
+    struct fixture *f = *state;
+    float a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[1];
+    tw_kernel *gpu;
+    tw_launch *on_gpu;
+    load(f, "kernel k(i32 n, f32 *out, const f32 *a) grid(1) threads(8) {"
+            "global f32 A[n] = a, Out[1] = out; shared f32 part[8]; i32 t = thread.x;"
+            "part[t] = t < n ? A[t] : 0; sync();"
+            "i32 half = pow2_ceil(n) / 2; while (half > 0) {"
+            "if (t < half) part[t] += part[t + half]; sync(); half /= 2; }"
+            "if (t == 0) Out[0] = part[0]; }");
+    succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), "sm_80", &gpu));
+    succeed(f, tw_launch_new(gpu, &on_gpu));
+    tw_launch *launches[2] = {f->launch, on_gpu};
+    for (int i = 0; i < 2; i++) {
+        tw_array in = array(a, TW_F32, 1, 8, 0), result = array(out, TW_F32, 1, 1, 0);
+        succeed(f, tw_launch_array(launches[i], "a", &in));
+        succeed(f, tw_launch_array(launches[i], "out", &result));
+        succeed(f, tw_launch_prepare(launches[i]));
+        assert_non_null(tw_launch_undecided(launches[i]));
+    }
+    succeed(f, tw_launch_run(f->launch));
+    assert_true(out[0] == 36);
+    assert_int_equal(f->module->sync.explored, 1);
+    tw_launch_free(on_gpu);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
@@ -843,6 +873,7 @@ int main(void)
         TEST(test_arguments_that_are_missing),
         TEST(parameters_of_unknown_types),
         TEST(test_extents_do_not_wrap),
+        TEST(undecided_synchronisation_is_explored_once),
         TEST(test_endless_loops_end),
         TEST(test_cancel),
         TEST(test_print),

@@ -257,7 +257,7 @@ static void *scarce_resize(void *user, void *ptr, size_t old_size, size_t size)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    const struct allocator scarce = {scarce_resize, NULL};
+    const struct allocator scarce = {scarce_resize, NULL, NULL};
     volatile bool done = false;
     for (volatile int left = 0; !done; left++) {
         allocations_left = left;

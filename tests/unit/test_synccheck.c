@@ -423,6 +423,23 @@ static void ends_of_lives(void **state)
          " | 2: put `async_wait(0)` ahead of the end of the kernel\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
+         "for (i32 i = 0; i < m; i++) {\n"
+         "    async_wait(0);\n"
+         "    sync();\n"
+         "}\n",
+         "2: error: the copy into `s` may still be under way when the kernel ends"
+         " | 2: put `async_wait(0)` ahead of the end of the kernel"
+         " | 4: this wait does not come if its loop runs zero times\n");
+    race(TILES,
+         "for (i32 i = 0; i < m; i++) {\n"
+         "    async_wait(0);\n"
+         "    sync();\n"
+         "    async s = A[0 +: 8][0 +: 16];\n"
+         "}\n",
+         "5: error: the copy into `s` may still be under way when the kernel ends"
+         " | 5: put `async_wait(0)` ahead of the end of the kernel\n");
+    race(TILES,
+         "async s = A[0 +: 8][0 +: 16];\n"
          "if (flag)\n"
          "    return;\n"
          "async_wait(0);\n",
@@ -843,6 +860,44 @@ static void verdict_and_reason(void **state)
     program_free(&p);
 }
 
+static void undecided_programs_are_remembered(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        TILES "s[F[0]] = 0;\nif (x * x + x > 2.0) sync();\n"
+              "if (x * x + x > 3.0) r = s;\n}\n",
+        TILES "s[F[0]] = 0;\nif (x * x + x > 2.0) sync();\n"
+              "if (x * x + x > 4.0) r = s;\n}\n",
+        TILES "s = 0;\nsync();\nr = s;\n}\n",
+        TILES "s = 0;\nr = s;\n}\n",
+    };
+    static const enum sync_verdict verdicts[] = {SYNC_UNDECIDED, SYNC_UNDECIDED, SYNC_CLEAN,
+                                                 SYNC_RACE};
+    struct arena arena;
+    jmp_buf out_of_memory;
+    arena_init(&arena, NULL, &out_of_memory);
+    if (setjmp(out_of_memory))
+        fail();
+    struct sync_memory memory = {.arena = &arena};
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 4; i++) {
+            struct program p = {0};
+            program_open(&p, texts[i]);
+            assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
+            struct pass_context c = {.kernel = p.kernel, .diag = &p.diag, .sync_memory = &memory};
+            pass_synccheck(&c);
+            assert_int_equal(c.sync, verdicts[i]);
+            assert_int_equal(p.diag.errors, verdicts[i] == SYNC_RACE);
+            if (c.sync == SYNC_UNDECIDED)
+                assert_string_equal(c.sync_undecided,
+                                    "it depends on values that are not known here");
+            program_free(&p);
+        }
+    assert_int_equal(memory.undecided.count, 2);
+    assert_int_equal(memory.explored, 2 + 3 * 2); /* the others quickly, each time */
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -866,6 +921,7 @@ int main(void)
         cmocka_unit_test(in_a_pipeline),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(verdict_and_reason),
+        cmocka_unit_test(undecided_programs_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
