@@ -30,6 +30,10 @@ static int find_gpu(struct explain *x)
 {
     const char *name = options_value(x->given, "device");
     tw_gpu g;
+    const struct option_use *first = options_next(x->given, "device", NULL);
+    if (first && options_next(x->given, "device", first))
+        return usage_error(&x->complaints, x->command,
+                           "--device %s, --device %s: one GPU at a time", first->values[0], name);
     if (!name && (gpu_here(&x->gpu) || tw_gpu_find(usual_gpu, &x->gpu)))
         return STATUS_OK;
     if (name && gpu_called(name, &x->gpu))
@@ -42,7 +46,9 @@ static int find_gpu(struct explain *x)
     for (int i = 0; i < 63 && tw_gpu_at(i, &g); i++)
         names[i] = g.name;
     char *hint = name_hint(name ? name : usual_gpu, names);
-    usage_error(&x->complaints, x->command, "--device %s: the model knows no such GPU%s",
+    usage_error(&x->complaints, x->command,
+                "--device %s: the model knows no such GPU%s; "
+                "`tilewright explain --devices` has their short names",
                 name ? name : usual_gpu, hint);
     free(hint);
     return STATUS_USAGE;

@@ -3,6 +3,7 @@
  * which colour-blind readers tell apart. Text is drawn over a line of the paper's colour, so that it
  * can be read where it crosses a line. */
 #include "explain_chart.h"
+#include "figures.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WIDTH = 1000, LEFT = 84, TOP = 84, PLOT_WIDTH = 576, PLOT_HEIGHT = 440, LEGEND = 690 };
+enum { WIDTH = 1060, LEFT = 84, TOP = 84, PLOT_WIDTH = 576, PLOT_HEIGHT = 440, LEGEND = 690 };
 enum { BOTTOM = TOP + PLOT_HEIGHT, RIGHT = LEFT + PLOT_WIDTH };
 enum { ROW = 20, KERNEL_ROWS = 56, MEASURED_ROW = 15, LABEL_GAP = 18 };
 
@@ -170,18 +171,33 @@ static double highest(const struct chart *c)
     return speed;
 }
 
-/* From where it enters the plot to the highest ceiling, or to the plot's end. */
-static void draw_roof(const struct view *v, const struct chart *c, int index)
+/* From where it enters the plot to the highest ceiling, or to the plot's end; false: outside. */
+static bool roof_ends(const struct view *v, const struct chart *c, const struct chart_roof *r,
+                      double *px, double *py, double *qx, double *qy)
 {
-    const struct chart_roof *r = &c->roofs[index];
     double x0 = fmax(pow(10, v->x0), pow(10, v->y0) / r->bandwidth);
     double x1 = fmin(pow(10, v->x1), fmin(highest(c), pow(10, v->y1)) / r->bandwidth);
-    if (!(x1 > x0))
+    *px = at_x(v, x0), *py = at_y(v, x0 * r->bandwidth);
+    *qx = at_x(v, x1), *qy = at_y(v, x1 * r->bandwidth);
+    return x1 > x0;
+}
+
+static void draw_roof(const struct view *v, const struct chart *c, int index)
+{
+    double px, py, qx, qy;
+    if (!roof_ends(v, c, &c->roofs[index], &px, &py, &qx, &qy))
         return;
-    double px = at_x(v, x0), py = at_y(v, x0 * r->bandwidth);
-    double qx = at_x(v, x1), qy = at_y(v, x1 * r->bandwidth);
     fprintf(v->out, "<path class=\"roof r%d\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n", index, px, py, qx,
             qy);
+}
+
+/* Along the roof, where it is long enough. */
+static void label_roof(const struct view *v, const struct chart *c, int index)
+{
+    const struct chart_roof *r = &c->roofs[index];
+    double px, py, qx, qy;
+    if (!roof_ends(v, c, r, &px, &py, &qx, &qy))
+        return;
     double angle = atan2(qy - py, qx - px), length = hypot(qx - px, qy - py);
     char *rate = with_unit(r->bandwidth, "B/s");
     char *label = need_text("%s %s", r->name, rate);
@@ -193,7 +209,7 @@ static void draw_roof(const struct view *v, const struct chart *c, int index)
     free(rate);
 }
 
-/* To the right of the steepest roof; its name stands above it, where that is taken, below. */
+/* To the right of the steepest roof. */
 static void draw_ceiling(const struct view *v, const struct chart *c, int index)
 {
     double steepest = 0, speed = c->ceilings[index].speed, y = at_y(v, speed);
@@ -203,6 +219,12 @@ static void draw_ceiling(const struct view *v, const struct chart *c, int index)
     if (x < pow(10, v->x1))
         fprintf(v->out, "<path class=\"ceiling\" d=\"M%.1f %.1f L%d %.1f\"/>\n", at_x(v, x), y,
                 RIGHT, y);
+}
+
+/* Above its line; where that is taken, below. */
+static void label_ceiling(const struct view *v, const struct chart *c, int index)
+{
+    double speed = c->ceilings[index].speed, y = at_y(v, speed);
     bool below = false;
     for (int i = 0; i < c->ceiling_count; i++) {
         double gap = y - at_y(v, c->ceilings[i].speed);
@@ -236,20 +258,17 @@ static void mark(FILE *out, int kernel, double x, double y, const char *class)
             shapes[kernel % SHAPES]);
 }
 
-/* One level of a kernel: what the interval reaches, the point, what was measured; what the pointer
- * shows. */
+/* One level of a kernel: the point, what was measured; what the pointer shows. */
 static void draw_point(const struct view *v, const struct chart *c, int index, int level)
 {
     const struct chart_kernel *k = &c->kernels[index];
     double x = at_x(v, k->intensity[level]);
     char class[24];
     snprintf(class, sizeof class, "mark l%d", level);
-    fprintf(v->out, "<path class=\"reach r%d\" d=\"M%.1f %.1f V%.1f\"/>\n", level, x,
-            at_y(v, k->low), at_y(v, k->high));
-    mark(v->out, index, x, at_y(v, k->middle), class);
-    char *low = with_unit(k->low, "FLOP/s"), *high = with_unit(k->high, "FLOP/s");
-    char *tip = need_text("%s, %s: %.3g FLOP/B, %s to %s", k->name, c->roofs[level].name,
-                          k->intensity[level], low, high);
+    mark(v->out, index, x, at_y(v, k->speed.middle), class);
+    char *tip =
+        need_text("%s, %s: %s FLOP/B, %s", k->name, c->roofs[level].name,
+                  figure_plain(k->intensity[level]).text, figure_range(k->speed, "FLOP/s").text);
     fputs("><title>", v->out);
     escaped(v->out, tip);
     fputs("</title></path>\n", v->out);
@@ -258,11 +277,10 @@ static void draw_point(const struct view *v, const struct chart *c, int index, i
         fputs("/>\n", v->out);
     }
     free(tip);
-    free(high);
-    free(low);
 }
 
-static void draw_kernel(const struct view *v, const struct chart *c, int index)
+/* What the intervals reach, and a line that joins the levels. */
+static void draw_reach(const struct view *v, const struct chart *c, int index)
 {
     const struct chart_kernel *k = &c->kernels[index];
     double least = INFINITY, most = 0;
@@ -274,9 +292,18 @@ static void draw_kernel(const struct view *v, const struct chart *c, int index)
     if (k->why_not || !(most > 0))
         return;
     fprintf(v->out, "<path class=\"join\" d=\"M%.1f %.1f H%.1f\"/>\n", at_x(v, least),
-            at_y(v, k->middle), at_x(v, most));
+            at_y(v, k->speed.middle), at_x(v, most));
     for (int i = 0; i < c->roof_count; i++)
         if (k->intensity[i] > 0)
+            fprintf(v->out, "<path class=\"reach r%d\" d=\"M%.1f %.1f V%.1f\"/>\n", i,
+                    at_x(v, k->intensity[i]), at_y(v, k->speed.low), at_y(v, k->speed.high));
+}
+
+/* The points lie over all labels, these over all lines. */
+static void draw_points(const struct view *v, const struct chart *c, int index)
+{
+    for (int i = 0; i < c->roof_count; i++)
+        if (!c->kernels[index].why_not && c->kernels[index].intensity[i] > 0)
             draw_point(v, c, index, i);
 }
 
@@ -295,20 +322,13 @@ static char *shortened(const char *text, int most)
 static double legend_kernel(const struct view *v, const struct chart *c, int index, double y)
 {
     const struct chart_kernel *k = &c->kernels[index];
-    char *name = shortened(k->name, 40), *speed = NULL, *levels = NULL;
-    if (!k->why_not) {
-        char *low = with_unit(k->low, "FLOP/s"), *high = with_unit(k->high, "FLOP/s");
-        speed = need_text("%s to %s", low, high);
-        free(high);
-        free(low);
-    } else {
-        speed = need_text("%s", k->why_not);
-    }
+    char *name = shortened(k->name, 40), *levels = NULL;
+    char *speed = need_text("%s", k->why_not ? k->why_not : figure_range(k->speed, "FLOP/s").text);
     for (int i = 0; i < c->roof_count; i++)
         if (k->intensity[i] > 0)
-            append_text(&levels, "%s%s %.3g", levels ? ", " : "", c->roofs[i].name,
-                        k->intensity[i]);
-    append_text(&levels, "%s", levels ? " FLOP/B" : "");
+            append_text(&levels, "%s%s %s", levels ? ", " : "FLOP/B: ", c->roofs[i].name,
+                        figure_plain(k->intensity[i]).text);
+    append_text(&levels, "%s", "");
     mark(v->out, index, LEGEND + 14, y - 5, "mark neutral");
     fputs("/>\n", v->out);
     text_at(v->out, LEGEND + 32, y, "", name);
@@ -354,14 +374,16 @@ static void legend(const struct view *v, const struct chart *c)
 static void choose_view(struct view *v, const struct chart *c)
 {
     double top = highest(c), x0 = 1, x1 = 10, y0 = top / 100, y1 = top;
-    for (int i = 0; i < c->roof_count; i++)
+    for (int i = 0; i < c->roof_count; i++) {
+        x0 = fmin(x0, top / c->roofs[i].bandwidth / 10); /* room for its label */
         x1 = fmax(x1, top / c->roofs[i].bandwidth * 1.5);
+    }
     for (int k = 0; k < c->kernel_count; k++) {
         const struct chart_kernel *kernel = &c->kernels[k];
         if (kernel->why_not)
             continue;
-        y0 = fmin(y0, kernel->low / 1.5);
-        y1 = fmax(y1, kernel->high);
+        y0 = fmin(y0, kernel->speed.low / 1.5);
+        y1 = fmax(y1, kernel->speed.high);
         if (kernel->measured > 0)
             y0 = fmin(y0, kernel->measured / 1.5);
         for (int i = 0; i < c->roof_count; i++)
@@ -411,7 +433,13 @@ void chart_draw(FILE *out, const struct chart *c)
     for (int i = 0; i < c->ceiling_count; i++)
         draw_ceiling(&v, c, i);
     for (int i = 0; i < c->kernel_count; i++)
-        draw_kernel(&v, c, i);
+        draw_reach(&v, c, i);
+    for (int i = 0; i < c->roof_count; i++)
+        label_roof(&v, c, i);
+    for (int i = 0; i < c->ceiling_count; i++)
+        label_ceiling(&v, c, i);
+    for (int i = 0; i < c->kernel_count; i++)
+        draw_points(&v, c, i);
     legend(&v, c);
     fputs("</svg>\n", out);
 }

@@ -3,6 +3,8 @@
 #ifndef TW_EXPLAIN_CHART_H
 #define TW_EXPLAIN_CHART_H
 
+#include "tilewright.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,8 +20,8 @@ struct chart_ceiling {
 enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
 struct chart_kernel {
     const char *name;
-    const char *why_not;            /* not NULL: it has no points, and this stands at its name */
-    double low, middle, high;       /* predicted speed */
+    char *why_not;                  /* not NULL: it has no points, and this stands at its name */
+    tw_range speed;                 /* predicted */
     double measured;                /* 0: not measured */
     double intensity[CHART_LEVELS]; /* for each roof; 0: does not use that level */
 };

@@ -56,9 +56,9 @@ static void add_edges(struct cells *c, double ridge)
     static const struct {
         const char *title;
         int bytes;
-    } operands[] = {{"T, 4 bytes", 4}, {"2 bytes", 2}, {"1 byte", 1}};
+    } operands[] = {{"T, 8 bytes", 8}, {"4 bytes", 4}, {"2 bytes", 2}, {"1 byte", 1}};
     char text[32];
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
         snprintf(text, sizeof text, "%.0f", ridge * operands[i].bytes);
         cells_add(c, operands[i].title, 7, false, text);
     }

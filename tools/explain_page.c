@@ -80,7 +80,7 @@ static void counted(const struct explain *x, const struct explain_row *r)
         double loads, stores, all;
     } ways[] = {
         {"by thread: each thread's own elements", t->read_by_thread, t->written_by_thread, 0},
-        {"by warp: sectors of 32 bytes", t->read_by_element, t->written_by_element, 0},
+        {"by warp, an element at a time", t->read_by_element, t->written_by_element, 0},
         {"by warp, vectors at once", t->read_by_request, t->written_by_request, 0},
         {"from L2, behind L1", t->read.middle, t->written.middle, 0},
         {"from memory, behind L2", m->read.middle, m->written.middle, 0},
@@ -102,6 +102,7 @@ static void counted(const struct explain *x, const struct explain_row *r)
         cells_add(&c, "", 40, true, ways[i].way);
         cells_add(&c, "loads", 8, false, bytes_text(ways[i].loads).text);
         cells_add(&c, "stores", 8, false, bytes_text(ways[i].stores).text);
+        cells_add(&c, "both", 8, false, bytes_text(all).text);
         cells_add(&c, "FLOP/B", 7, false, intensity_text(all > 0 ? e->flops / all : 0).text);
         cells_add(&c, "if memory moved it", 28, true, roof);
         if (i == 0)
@@ -117,7 +118,7 @@ static void levels(const tw_explanation *e)
         const tw_traffic *t = &e->traffic[i];
         struct cells c = {0};
         bool asked = i != TW_AT_HBM; /* of memory nobody but L2 asks */
-        cells_add(&c, "", 10, true, t->name);
+        cells_add(&c, "", 10, true, explain_level_name(&e->gpu, t->name));
         cells_add(&c, "by thread", 9, false, bytes_text(asked ? t->by_thread : 0).text);
         cells_add(&c, "FLOP/B", 7, false, intensity_text(asked ? t->intensity_by_thread : 0).text);
         cells_add(&c, "by request", 10, false, bytes_text(asked ? t->by_request : 0).text);
@@ -145,7 +146,7 @@ static void roofs(const tw_explanation *e)
         char rate[140];
         snprintf(rate, sizeof rate, "%s/s", figure_unit(r->rate, "").text);
         cells_add(&c, "", 1, true, strcmp(r->name, e->bound) == 0 ? "*" : " ");
-        cells_add(&c, "part", 11, true, explain_roof_name(r->name));
+        cells_add(&c, "part", 11, true, explain_roof_name(&e->gpu, r->name));
         cells_add(&c, "work", 8, false, figure_unit(r->work.middle, "").text);
         cells_add(&c, "of", 17, true, r->unit);
         cells_add(&c, "rate", 8, false, rate);
@@ -270,6 +271,8 @@ static void predicted(const struct explain *x, const struct explain_row *r)
     if (e->flops > 0 && peak > 0)
         printf(", %s of the peak, %s", figure_percent(e->flops_per_second / peak).text,
                figure_unit(peak, "FLOP/s").text);
+    if (!(e->flops > 0) && explain_bandwidth(e) > 0)
+        printf(": %s of what each array has once", figure_unit(explain_bandwidth(e), "B/s").text);
     putchar('\n');
     if (r->measured > 0) {
         printf("Measured   %s", figure_seconds(r->measured).text);
@@ -279,7 +282,7 @@ static void predicted(const struct explain *x, const struct explain_row *r)
                figure_percent(r->measured / e->seconds.middle).text, x->measured_on ? ", on " : "",
                x->measured_on ? x->measured_on : "");
     } else if (x->not_measured) {
-        printf("Measured   not: %s\n", x->not_measured);
+        printf("Not measured: %s\n", x->not_measured);
     }
 }
 

@@ -311,6 +311,9 @@ static int explain_row(struct explain *x, struct explain_row *r)
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
     if (s != TW_OK) {
         complain_library(&x->complaints, x->ctx, s);
+        if (s == TW_FAULT)
+            complain_more(&x->complaints, "(`tilewright check %s` says more of it)",
+                          r->program.path);
         return s == TW_FAULT || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
     }
     describe(r);
@@ -464,9 +467,33 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
     return NULL;
 }
 
-const char *explain_roof_name(const char *name)
+const char *explain_roof_name(const tw_gpu *g, const char *name)
 {
-    return !name ? "nothing" : strcmp(name, "shared") == 0 ? "L1, shared" : name;
+    return !name                         ? "nothing"
+           : strcmp(name, "shared") == 0 ? "L1, shared"
+                                         : explain_level_name(g, name);
+}
+
+double explain_bandwidth(const tw_explanation *e)
+{
+    return e->seconds.middle > 0 ? e->traffic[TW_AT_HBM].compulsory / e->seconds.middle : 0;
+}
+
+const char *explain_level_name(const tw_gpu *g, const char *name)
+{
+    return strcmp(name, "HBM") == 0 && strncmp(g->memory, "HBM", 3) != 0 ? g->memory : name;
+}
+
+char *explain_same_sizes(const struct explain *x)
+{
+    const char *a = x->rows[0].choice;
+    int length = a ? (int)strcspn(a, ",") : 0;
+    bool same = length > 0 && x->row_count > 1;
+    for (int i = 1; i < x->row_count && same; i++) {
+        const char *b = x->rows[i].choice;
+        same = b && (int)strcspn(b, ",") == length && strncmp(a, b, (size_t)length) == 0;
+    }
+    return same ? need_text("%.*s", length, a) : NULL;
 }
 
 /* The type of what goes into products: of the first array that is read. */

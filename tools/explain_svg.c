@@ -1,6 +1,7 @@
 /* What the explained kernels are in a roofline diagram. */
 #include "explained.h"
 #include "explain_chart.h"
+#include "figures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 static const struct {
     const char *name, *roof;
     double bytes; /* of a unit of the roof's work */
-} levels[] = {{"HBM", "HBM", 1}, {"L2", "L2", 1}, {"L1, shared", "shared", 128}};
+} levels[] = {{"HBM", "HBM", 1}, {"L2", "L2", 1}, {"L1/shared", "shared", 128}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
 /* The roofs' own rates follow the clock that the kernel runs at: the greatest. */
@@ -38,22 +39,23 @@ static double intensity_at(const tw_explanation *e, int level)
     return moved > 0 ? e->flops / moved : 0;
 }
 
-static const char *level_name(const struct explain *x, int level)
+/* NULL: it has some. */
+static char *why_no_points(const tw_explanation *e)
 {
-    bool other = level == 0 && strncmp(x->gpu.memory, "HBM", 3) != 0;
-    return other ? x->gpu.memory : levels[level].name;
+    if (!e->launches)
+        return need_text("cannot launch");
+    if (e->flops > 0 && e->seconds.low > 0)
+        return NULL;
+    return e->seconds.low > 0 ? need_text("no FLOPs; %s", figure_range_seconds(e->seconds).text)
+                              : need_text("no FLOPs");
 }
 
 static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
 {
     tw_range speed = explain_speed(&r->e);
     *k = (struct chart_kernel){.name = r->name,
-                               .why_not = !r->e.launches     ? "cannot launch"
-                                          : !(speed.low > 0) ? "no FLOPs"
-                                                             : NULL,
-                               .low = speed.low,
-                               .middle = speed.middle,
-                               .high = speed.high,
+                               .why_not = why_no_points(&r->e),
+                               .speed = speed,
                                .measured = r->measured > 0 ? r->e.flops / r->measured : 0};
     for (int i = 0; i < LEVELS && !k->why_not; i++)
         k->intensity[i] = intensity_at(&r->e, i);
@@ -82,17 +84,26 @@ int explain_svg(struct explain *x, const char *path)
                       .kernel_count = x->row_count,
                       .kernels = need_memory((size_t)x->row_count * sizeof *c.kernels)};
     for (int i = 0; i < LEVELS; i++)
-        c.roofs[i] = (struct chart_roof){level_name(x, i), bandwidth_of(x, i)};
+        c.roofs[i] =
+            (struct chart_roof){explain_level_name(&x->gpu, levels[i].name), bandwidth_of(x, i)};
     for (int i = 0; i < x->row_count; i++)
         fill_kernel(&c.kernels[i], &x->rows[i]);
     fill_ceilings(&c, x);
-    append_text(&subtitle, "%s: ", x->row_count > 1 ? "first kernel" : x->rows[0].name);
-    append_text(&subtitle, "%s", x->rows[0].choice ? x->rows[0].choice : "");
+    char *sizes = explain_same_sizes(x);
+    if (sizes)
+        append_text(&subtitle, "all kernels: %s", sizes);
+    else
+        append_text(&subtitle, "%s: %s%s", x->rows[0].name,
+                    x->rows[0].choice ? x->rows[0].choice : "",
+                    x->row_count > 1 ? "; others have sizes of their own" : "");
+    free(sizes);
     c.title = title;
     c.subtitle = subtitle;
     char *why = chart_write(path, &c);
     if (why)
         complain(&x->complaints, "%s", why);
+    for (int i = 0; i < x->row_count; i++)
+        free(c.kernels[i].why_not);
     free(c.kernels);
     free(subtitle);
     free(title);

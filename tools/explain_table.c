@@ -4,6 +4,7 @@
 #include "figures.h"
 #include "table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct explain_row *first_of(const struct explain *x)
@@ -21,6 +22,10 @@ static double loads_of(const struct explain_row *r)
 
 static struct figure change(double now, double then)
 {
+    struct figure f;
+    snprintf(f.text, sizeof f.text, "×%.0f", now / (then > 0 ? then : 1));
+    if (then > 0 && now >= 100 * then)
+        return f;
     if (now > 0 && then > 0)
         return figure_change(now / then - 1);
     return (struct figure){""};
@@ -40,29 +45,47 @@ static int name_width(const struct explain *x)
     return width;
 }
 
-/* Of FLOP/s, as rows may differ in size; of the time where nothing is computed. */
+/* Of FLOPs a second; of kernels that have none, of bytes a second. */
 static struct figure speed_change(const tw_explanation *now, const tw_explanation *then)
 {
-    if (now->flops > 0 && then->flops > 0)
-        return change(now->flops_per_second, then->flops_per_second);
-    return change(then->seconds.middle, now->seconds.middle);
+    if (!now->launches || !then->launches || (now->flops > 0) != (then->flops > 0))
+        return (struct figure){""};
+    return now->flops > 0 ? change(now->flops_per_second, then->flops_per_second)
+                          : change(explain_bandwidth(now), explain_bandwidth(then));
+}
+
+static bool some_without_flops(const struct explain *x)
+{
+    for (int i = 0; i < x->row_count; i++)
+        if (x->rows[i].e.launches && !(x->rows[i].e.flops > 0))
+            return true;
+    return false;
 }
 
 static void add_speed(struct cells *c, const struct explain *x, const struct explain_row *r,
                       const struct explain_row *first)
 {
-    bool runs = r->e.launches && r->e.flops > 0, later = r != first;
+    bool runs = r->e.launches && r->e.flops > 0;
     tw_range speed = explain_speed(&r->e);
     char ends[48] = "-", measured[48];
     if (runs)
         snprintf(ends, sizeof ends, "%.0f to %.0f", speed.low / 1e9, speed.high / 1e9);
+    cells_add(c, "time", 7, false,
+              or_dash(r->e.seconds.middle > 0, figure_seconds(r->e.seconds.middle)).text);
+    if (some_without_flops(x)) {
+        double rate = explain_bandwidth(&r->e);
+        cells_add_number(c, "GB/s", 5, rate < 10e9, rate / 1e9);
+    }
     cells_add_number(c, "GFLOP/s", 7, 0, runs ? speed.middle / 1e9 : 0);
     cells_add(c, "from … to", 14, false, ends);
-    cells_add(c, "speed", 8, false, runs && later ? speed_change(&r->e, &first->e).text : "");
+    cells_add(c, "speed", 8, false, first && r != first ? speed_change(&r->e, &first->e).text : "");
     if (!x->measures)
         return;
-    snprintf(measured, sizeof measured, r->measured > 0 ? "%.0f" : "-",
-             r->measured > 0 ? r->e.flops / r->measured / 1e9 : 0);
+    snprintf(measured, sizeof measured, "-");
+    if (r->measured > 0 && runs)
+        snprintf(measured, sizeof measured, "%.0f", r->e.flops / r->measured / 1e9);
+    else if (r->measured > 0)
+        snprintf(measured, sizeof measured, "%.40s", figure_seconds(r->measured).text);
     cells_add(c, "measured", 8, false, measured);
 }
 
@@ -96,35 +119,28 @@ static void add_row(const struct explain *x, const struct explain_row *r,
     add_traffic(&c, r, first);
     cells_add(&c, "shared", 7, false, figure_kib((double)r->e.shared_bytes).text);
     cells_add(&c, "threads", 7, false, threads);
-    cells_add(&c, "bound", 5, true, r->e.launches ? explain_roof_name(r->e.bound) : r->e.why_not);
+    cells_add(&c, "bound", 5, true,
+              r->e.launches ? explain_roof_name(&x->gpu, r->e.bound) : r->e.why_not);
     if (with_header)
         cells_header(stdout, &c);
     cells_row(stdout, &c);
-}
-
-static bool same_sizes(const struct explain *x)
-{
-    for (int i = 1; i < x->row_count; i++) {
-        const char *a = x->rows[0].choice, *b = x->rows[i].choice;
-        if (!a || !b || strcspn(a, ",") != strcspn(b, ",") || strncmp(a, b, strcspn(a, ",")) != 0)
-            return false;
-    }
-    return x->rows[0].choice != NULL;
 }
 
 void explain_table(const struct explain *x)
 {
     const struct explain_row *first = first_of(x);
     int width = name_width(x);
-    printf("%s", x->gpu.name);
-    if (same_sizes(x))
-        printf(", %.*s", (int)strcspn(x->rows[0].choice, ","), x->rows[0].choice);
+    char *sizes = explain_same_sizes(x);
+    printf("%s%s%s", x->gpu.name, sizes ? ", " : "", sizes ? sizes : "");
+    free(sizes);
     printf("; speeds as predicted, changes against %s\n\n", first ? first->name : "nothing");
     for (int i = 0; i < x->row_count; i++)
         add_row(x, &x->rows[i], first, width, i == 0);
     printf("\nloads: bytes of global memory, each thread's own; L2, memory: what they move behind "
            "the caches above them;\nFLOP/B: of the loads; shared, threads: of a block. `tilewright "
            "explain` with one kernel says more of it.\n");
+    if (some_without_flops(x))
+        printf("GB/s: each array once, in the predicted time.\n");
     if (x->not_measured)
         printf("Not measured: %s\n", x->not_measured);
     putchar('\n');

@@ -43,7 +43,13 @@ const char *explain_units(const struct explain_row *r, double *peak);
 double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
 /* How a roof is called: that of shared memory is L1's too. NULL: none binds. */
-const char *explain_roof_name(const char *name);
+const char *explain_roof_name(const tw_gpu *g, const char *name);
+/* B/s: each array once, in the predicted time; 0: not known. How copies are rated. */
+double explain_bandwidth(const tw_explanation *e);
+/* How a level of memory is called on this GPU: "HBM" by its memory's kind, where it has other. */
+const char *explain_level_name(const tw_gpu *g, const char *name);
+/* "m=1024 n=1024 k=1024", where several rows all have these; else NULL. The caller frees. */
+char *explain_same_sizes(const struct explain *x);
 /* FLOP/s at the two ends of the predicted time, low ≤ middle ≤ high. */
 tw_range explain_speed(const tw_explanation *e);
 /* Line `line` (from 1) of the program without the blanks around it and the comment behind it; NULL:

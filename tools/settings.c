@@ -125,6 +125,25 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
     return STATUS_USAGE;
 }
 
+/* Whether `--type f16` is about anything: a type variable, or an array that is of the type anyway. */
+static bool type_known(tw_kernel *k, const char *type)
+{
+    tw_param p;
+    bool found = tw_kernel_type_count(k) > 0 || tw_dtype_from_name(type) == TW_DTYPE_NONE;
+    for (int i = 0; !found && tw_kernel_param(k, i, &p) == TW_OK; i++)
+        found = p.is_pointer && p.dtype == tw_dtype_from_name(type);
+    return found;
+}
+
+static int say_no_types(const struct known_kernel *list, int count, const struct options *o,
+                        const char *type)
+{
+    const char *who = count == 1 ? tw_kernel_name(list[0].kernel) : "none of the kernels";
+    return usage_error(list[0].program->complaints, o->command,
+                       "--type %s: %s has %s type variable, so no array can be of that type", type,
+                       who, count == 1 ? "no" : "a");
+}
+
 int settings_known(const struct known_kernel *list, int count, const struct options *o)
 {
     for (int u = 0; u < o->use_count && count > 0; u++) {
@@ -133,6 +152,14 @@ int settings_known(const struct known_kernel *list, int count, const struct opti
         bool bad;
         if (!is_setting(option))
             continue;
+        if (strcmp(option, "type") == 0 && !strchr(at, '=')) {
+            bool found = false;
+            for (int i = 0; i < count && !found; i++)
+                found = type_known(list[i].kernel, at);
+            if (!found)
+                return say_no_types(list, count, o, at);
+            continue;
+        }
         while (next_assignment(&at, &a, &bad)) {
             bool found = false;
             for (int i = 0; i < count && !found; i++)
@@ -265,8 +292,11 @@ int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const 
 static int apply_one(struct setting *s, const struct option_use *use, bool others_too)
 {
     const char *option = use->spec->name, *at = use->values[0];
-    if (strcmp(option, "type") == 0 && !strchr(at, '='))
-        return set_every_type(s, at);
+    if (strcmp(option, "type") == 0 && !strchr(at, '=')) {
+        const struct known_kernel one = {s->program, s->kernel};
+        return others_too || type_known(s->kernel, at) ? set_every_type(s, at)
+                                                       : say_no_types(&one, 1, s->options, at);
+    }
     struct assignment a;
     bool bad = false;
     int status = STATUS_OK;

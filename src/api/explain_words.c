@@ -275,8 +275,8 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
              "zeros, and with these it executes less than half of its useful operations.");
     if (o->traffic[TW_AT_HBM].moved.high > 1.2 * o->traffic[TW_AT_HBM].moved.low)
         note(e, notes,
-             "What L2 holds depends on how evenly blocks go on, which is not known: HBM's bytes "
-             "are a range.");
+             "What L2 holds depends on how evenly blocks go on, which is not known: its memory's "
+             "bytes are a range.");
     if (c->missed + c->past > 0)
         note(e, notes,
              "Two multiprocessors of a pair that ask for the same at a time may be answered at "

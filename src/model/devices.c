@@ -43,12 +43,27 @@ const struct gpu *gpu_at(int index)
     return index >= 0 && index < count ? &gpus[index] : NULL;
 }
 
+/* Without regard to case and blanks: "rtx4090". */
+static bool same(const char *a, size_t a_length, const char *b)
+{
+    const char *end = a + a_length;
+    for (;;) {
+        while (a < end && *a == ' ')
+            a++;
+        while (*b == ' ')
+            b++;
+        if (a == end || !*b)
+            return a == end && !*b;
+        if (strncasecmp(a++, b++, 1) != 0)
+            return false;
+    }
+}
+
 static bool among(const char *name, const char *list)
 {
-    size_t length = strlen(name);
     while (*list) {
         size_t one = strcspn(list, ",");
-        if (one == length && strncasecmp(list, name, length) == 0)
+        if (same(list, one, name))
             return true;
         list += one + (list[one] == ',');
     }
@@ -58,7 +73,7 @@ static bool among(const char *name, const char *list)
 const struct gpu *gpu_find(const char *name)
 {
     for (int i = 0; gpu_at(i); i++)
-        if (strcasecmp(gpus[i].name, name) == 0 || among(name, gpus[i].aliases))
+        if (same(gpus[i].name, strlen(gpus[i].name), name) || among(name, gpus[i].aliases))
             return &gpus[i];
     return NULL;
 }

@@ -35,7 +35,8 @@ def test_refused(tool, folder):
     refused(tool, ["nave"], "did you mean 'naive'?")
     refused(tool, [TILED + ":sgemm_tilde"], "sgemm_tiled")
     refused(tool, [TILED, "--device", "h20"], "--device h20: the model knows no such GPU", "H200 SXM")
-    refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?")
+    refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?", "`tilewright explain --devices` has their short names")
+    refused(tool, [TILED, "--device", "h200", "--device", "4090"], "--device h200, --device 4090: one GPU at a time")
     refused(tool, [TILED, "--set", "q=1"], "--set q: sgemm_tiled has no scalar parameter 'q'; there are 'm', 'n' and 'k'")
     refused(tool, [TILED, "--tune", "U=8"], "--tune U: sgemm_tiled has no tuned value 'U'")
     refused(tool, ["--compare", ","], "--compare ,: expected names of kernels, or files")
@@ -44,6 +45,12 @@ def test_refused(tool, folder):
     refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size or type of that name; there are 'T', 'm', 'n' and 'k'")
     refused(tool, [TILED, "--sweep", "T=x"], "expected a number")
+    refused(tool, ["naive", "--type", "f16"], "--type f16: sgemm_naive has no type variable, so no array can be of that type")
+    refused(tool, ["--compare", "naive,tiled", "--type", "f16"], "--type f16: none of the kernels has a type variable")
+    explain(tool, "--compare", "naive,auto", "--type", "f16", *SMALL)
+    with open(f"{folder}/outside.tile", "w") as out:
+        out.write(COPY.replace("A[i];", "A[i + 1];"))
+    refused(tool, [f"{folder}/outside.tile"], "cannot be simulated: read of 4 bytes", "outside.tile:4:23", "outside.tile` says more of it", status=1)
     refused(tool, [TILED, "--ridge", "150"], "--ridge is for a GPU alone")
     refused(tool, ["--device", "h100", "--set", "m=1"], "--set is for a kernel: which FILE?")
     refused(tool, ["--device", "h100", "--ridge", "none"], "--ridge none: expected a number of FLOPs a byte")
@@ -60,6 +67,8 @@ def test_page(tool):
     for part in ("Work", "Global memory, counted in six ways", "Bytes at each level", "Roofs", "Accesses by line", "Limits", "Predicted", "Verdict", "To change", "Notes"):
         expect(f"\n{part}" in page, f"no {part}: {page}")
     expect("(null)" not in page and "nan" not in page and "inf" not in page, page)
+    other = explain(tool, TILED, *SMALL[:2], "--device", "4090").out
+    expect("\nGDDR6X " in other and "   GDDR6X " in other and "HBM" not in other, other)
     expect("  * " in page and "not set" not in page, page)
     expect("m=1024,n=1024,k=1024: not set" in explain(tool, TILED, "--device", "h200").out, "assumed sizes are not said")
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
@@ -116,13 +125,45 @@ def test_table(tool):
     sizes = json.loads(explain(tool, "naive", "--sweep", "m=64,96", *SMALL, "--json").out)["kernels"]
     expect([k["set"]["m"] for k in sizes] == [64, 96] and sizes[0]["set"]["n"] == 128, sizes)
     table = explain(tool, "naive", "--sweep", "m=512,1024", "--device", "h200").out
-    first, second = (float(g) for g in re.findall(r"naive m=\d+ +(\d+)", table)[:2])
+    first, second = (float(g) for g in re.findall(r"naive m=\d+ +[\d.]+ .s +(\d+)", table)[:2])
     told = re.search(r"naive m=1024 .* to \d+ +([+−-]\d+) ?%", table)
     expect(told and abs(float(told[1].replace("−", "-")) - 100 * (second / first - 1)) < 1, table)
     types = json.loads(explain(tool, "registers", "--sweep", "T=f16,f32", *SMALL, "--json").out)["kernels"]
     expect(types[1]["traffic"][2]["read_by_thread"] == 2 * types[0]["traffic"][2]["read_by_thread"], types)
     files = explain(tool, TILED, "kernels/sgemm/naive.tile", *SMALL).out
     expect(re.search(r"\ntiled .*\nnaive ", files) and "changes against tiled" in files, files)
+
+
+COPY = """kernel copy(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 128)) threads(128) {
+    global f32 A[n] = a, B[n] = b;
+    i32 i = block.x * 128 + thread.x;
+    if (i < n) B[i] = A[i];
+}
+"""
+
+
+def write_copy(folder):
+    with open(f"{folder}/copy.tile", "w") as out:
+        out.write(COPY)
+    return f"{folder}/copy.tile"
+
+
+def test_table_speeds(tool, folder):
+    """Changes are of FLOP/s, not of times of more work; copies are rated by their bytes."""
+    arguments = ["naive", "--device", "h200", "--sweep", "k=256,1024"]
+    rows = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
+    change = rows[1]["flops_per_second"][1] / rows[0]["flops_per_second"][1] - 1
+    table, said = explain(tool, *arguments).out, re.escape(f"{100 * change:+.0f} %")
+    expect(re.search(rf"\nnaive k=1024 +\d+ µs +\d+ +\d+ to \d+ +{said} ", table) and abs(change) < 0.1, table)
+    arguments = [write_copy(folder), "--device", "h200", "--sweep", "n=1000000,4000000"]
+    rows = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
+    rates = [n * 8 / k["seconds"][1] / 1e9 for n, k in zip((1000000, 4000000), rows)]
+    table, said = explain(tool, *arguments).out, re.escape(f"{100 * (rates[1] / rates[0] - 1):+.0f} %")
+    expect(re.search(rf"\ncopy n=4000000 +[\d.]+ µs +{rates[1]:.0f} +- +- +{said} ", table), f"{rates}: {table}")
+    expect("GB/s: each array once" in table, table)
+    page = explain(tool, arguments[0], "--device", "h200").out
+    expect(re.search(r"\nPredicted .*: [\d.]+ GB/s of what each array has once\n", page), page)
+    expect(re.search(r"\ncompulsory: each array once +- +- +8.19 kB ", page), page)
 
 
 def keys_of(value):
@@ -151,7 +192,7 @@ def test_gpus(tool):
     table = explain(tool, "--devices").out
     for g in listed:
         expect(g["source"] and f"\n{g['name']} " in table, g)
-        for name in [g["name"], g["name"].lower(), *g["aliases"].split(",")]:
+        for name in [g["name"], g["name"].lower(), g["name"].lower().replace(" ", ""), *g["aliases"].split(",")]:
             alone = json.loads(explain(tool, "--device", name, "--json").out)
             expect(alone["gpu"] == g, f"{name}: {alone['gpu']['name']}")
         for ridge in alone["ridges"]:
@@ -213,6 +254,30 @@ def test_larger_than_memory(tool):
     refused(tool, [TILED, "--set", "m=200000,n=200000,k=100", "--device", "h200"], "`c` would have 160000000000 bytes", "less than 64 GiB")
 
 
+def test_svg_figures(tool, folder):
+    """A point lies at the prediction, its line is the interval, and both are said; copies have a time; all labels fit."""
+    copy = write_copy(folder)
+    path = f"{folder}/roofline.svg"
+    arguments = ["naive", copy, "--device", "4090"]
+    explain(tool, *arguments, "--svg", path)
+    naive, copied = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
+    root = xml.parse(path).getroot()
+    texts = [e.text for e in root.iter(f"{SVG}text") if "halo" not in e.get("class")]
+    low, middle, high = (v / 1e12 for v in naive["flops_per_second"])
+    said = f"{middle:.2f} TFLOP/s ({low:.2f} to {high:.{2 if high < 9.995 else 1}f})"
+    expect(said in texts, f"{said}: {texts}")
+    tips = [e.find(f"{SVG}title").text for e in points(root)]
+    expect(len(tips) == 3 and all(tip.endswith(said) for tip in tips), tips)
+    expect(any(t.startswith("FLOP/B: GDDR6X ") and ", L1/shared " in t and "e+" not in t for t in texts), texts)
+    expect(any(t.startswith("no FLOPs; ") and t[10:13] in f"{copied['seconds'][1] * 1e6:.2f}" for t in texts), texts)
+    expect(any(t.startswith("L1/shared 41") for t in texts), f"a roof without its name: {texts}")
+    reach = next(e for e in root.iter(f"{SVG}path") if e.get("class") == "reach r0")
+    bottom, top = map(float, re.fullmatch(r"M[\d.]+ ([\d.]+) V([\d.]+)", reach.get("d")).groups())
+    y = float(points(root)[0].get("transform").split()[1].strip(")"))
+    share = math.log(middle / low) / math.log(high / low)
+    expect(abs(y - (bottom + share * (top - bottom))) < 0.2, f"{y} between {bottom} and {top}: {share}")
+
+
 def test_svg_points(tool, folder):
     """A point is at the speed that is predicted, in its interval."""
     path = f"{folder}/point.svg"
@@ -257,7 +322,7 @@ def test_memory(tool):
 
 def test_measure(tool):
     none = dict(os.environ, TILEWRIGHT_CUDA_DRIVER="/nowhere/libcuda.so")
-    expect("Measured   not: no GPU is here\n" in explain(tool, TILED, *SMALL, "--measure", env=none).out, "no GPU")
+    expect("\nNot measured: no GPU is here\n" in explain(tool, TILED, *SMALL, "--measure", env=none).out, "no GPU")
     fake = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     k = json.loads(explain(tool, "naive", "--set", "m=32,n=32,k=32", "--device", "h200", "--measure", "--json", env=fake).out)
     expect(k["not_measured"] is None and k["kernels"][0]["measured_seconds"] > 0 and k["measured_on"] != "H200 SXM", k)
@@ -268,7 +333,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_points, test_svg_names, test_svg_whole_or_not):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_svg_points):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 

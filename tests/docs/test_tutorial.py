@@ -2,10 +2,12 @@
 """scripts/tutorial.py --check finds what is wrong with a page: a right page passes, and each of its broken twins is refused for its
 own reason; without --check the page is written as it should be."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
+import run_documents
 from tile_runner import arguments, fail
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "tutorial.py")
@@ -69,8 +71,25 @@ def run(tool, path, *options):
     return done.returncode, done.stdout
 
 
+def test_made_by_readers(tool):
+    """What a reader made in the checkout is not there for a page's commands, which would write through the link."""
+    root, run_documents.ROOT = run_documents.ROOT, tempfile.mkdtemp()
+    shutil.copy(os.path.join(root, ".gitignore"), run_documents.ROOT)
+    for name in ("docs", "mine"):
+        os.mkdir(os.path.join(run_documents.ROOT, name))
+    for name in ("roofline.svg", "01_map.tile", "README.md"):
+        open(os.path.join(run_documents.ROOT, name), "w").close()
+    with tempfile.TemporaryDirectory() as folder:
+        run_documents.make_checkout(folder, tool)
+        if sorted(os.listdir(folder)) != ["README.md", "build", "docs"]:
+            fail(f"a checkout has {sorted(os.listdir(folder))}")
+    shutil.rmtree(run_documents.ROOT)
+    run_documents.ROOT = root
+
+
 def main():
     tool, _, _ = arguments()
+    test_made_by_readers(tool)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "page.md")
 

@@ -15,6 +15,7 @@ The GPU of the documents is the driver library of the tests (tests/cuda).
 A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with
 the build's compiler and flags.
 """
+import fnmatch
 import os
 import re
 import subprocess
@@ -60,8 +61,11 @@ def pattern(lines):
 
 
 def make_checkout(folder, tool):
+    """Without what readers of the documents made in ROOT: a command that writes it again would write through the link."""
+    with open(os.path.join(ROOT, ".gitignore")) as file:
+        made = [line.strip().strip("/") for line in file if line.startswith("/")]
     for name in os.listdir(ROOT):
-        if not name.startswith((".", "build")):
+        if not name.startswith((".", "build")) and not any(fnmatch.fnmatch(name, pattern) for pattern in made):
             os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
     os.symlink(os.path.dirname(tool), os.path.join(folder, "build"))
 
