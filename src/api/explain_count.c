@@ -166,8 +166,8 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
         out->shared_wavefronts += (double)as->shared_wavefronts * times;
         out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
     }
-    out->requests += (double)as->global_requests * times;
-    out->sectors += (double)as->global_sectors * times;
+    out->requests += (double)n->global_requests * times;
+    out->sectors += (double)n->global_sectors * times;
 }
 
 static void pace_statement(struct counting *c, const struct sim_counted *counted,

@@ -67,6 +67,17 @@ def kernel(tool, *arguments):
     return json.loads(explain(tool, *arguments, "--json"))["kernels"][0]
 
 
+def across(folder):
+    """The naive kernel with its rows along thread.x: what a warp asks of A and C is not coalesced."""
+    with open(NAIVE, encoding="utf-8") as file:
+        text = file.read()
+    turned = text.replace("block.y * T + thread.y, col = block.x * T + thread.x", "block.x * T + thread.x, col = block.y * T + thread.y")
+    expect(turned != text, text)
+    with open(f"{folder}/across.tile", "w", encoding="utf-8") as file:
+        file.write(turned.replace("grid(cdiv(n, T), cdiv(m, T))", "grid(cdiv(m, T), cdiv(n, T))"))
+    return f"{folder}/across.tile"
+
+
 def test_figures(tool):
     printed = {}
     for figure, command, pattern in FIGURES:
@@ -100,6 +111,22 @@ def test_compulsory(tool):
         expect(l2["written_by_thread"] == 4 * n * n, l2)
 
 
+def test_sums(tool, folder):
+    """Where rows are not a multiple of 16 bytes no assembler may join their elements: lines, roofs and levels are the sums of the
+    accesses, as they are at other sizes."""
+    for size in (250, 256):
+        k = kernel(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
+        accesses = k["accesses"]
+        for line in k["lines"]:
+            for name in ("requests", "sectors"):
+                total = sum(a[name] for a in accesses if a["line"] == line["line"] and a["space"] == "global")
+                expect(line[name] == total, f"{size}: {name} of line {line['line']}: {line[name]}, of its accesses {total}")
+        load_store = next(roof for roof in k["roofs"] if roof["name"] == "load/store")
+        expect(load_store["work"][1] == sum(a["requests"] for a in accesses), f"{size}: {load_store}, {accesses}")
+        l2 = next(t for t in k["traffic"] if t["level"] == "L2")
+        expect(l2["by_request"] == l2["read_by_request"] + l2["written_by_request"], f"{size}: {l2}")
+
+
 def test_single_block(tool, folder):
     """A·Aᵀ of [[0, 1], [2, 3]] is [1, 3, 3, 13]."""
     a = np.array([[0, 1], [2, 3]], "f4")
@@ -115,6 +142,7 @@ def main():
     test_intervals(tool)
     test_compulsory(tool)
     with tempfile.TemporaryDirectory() as folder:
+        test_sums(tool, folder)
         test_single_block(tool, folder)
 
 
