@@ -127,6 +127,34 @@ def test_sums(tool, folder):
         expect(l2["by_request"] == l2["read_by_request"] + l2["written_by_request"], f"{size}: {l2}")
 
 
+def test_advice(tool, folder):
+    """It names the worst access with the figures that the list has, finds it at all sizes, and says how much there is to gain."""
+    for size, sectors in ((1000, "31.2 sectors where 3.91"), (1023, "32 sectors where 4"), (1024, "32 sectors where 16")):
+        page = explain(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
+        expect(f"Line 14 has a load that is not coalesced: a warp's request touches {sectors} would do" in page, page)
+        expect("; let neighbouring threads (thread.x) take neighbouring columns." in page, page)
+    with open(f"{folder}/turned.tile", "w", encoding="utf-8") as file:
+        file.write("""kernel turned(i32 m, i32 n, const f32 *a, f32 *b) grid(cdiv(n, 32), cdiv(m, 32)) threads(32, 32)
+{
+    global f32 A[m][n] = a, B[n][m] = b;
+    i32 row = block.y * 32 + thread.y, col = block.x * 32 + thread.x;
+    if (row < m && col < n)
+        B[col][row] = A[row][col];
+}
+""")
+    page = explain(tool, f"{folder}/turned.tile", *H200)
+    expect("Line 6 has a store that is not coalesced" in page and "only move that to the load of line 6: go through shared memory" in page, page)
+    page = explain(tool, TRANSPOSED, *K1024, *H200, "--tune", "T=32,PAD=0")
+    found = re.search(r"Line 21 has a load with bank conflicts, 32-way \(8-way as vectors\).* busy for (\d+) µs, not 1\.23 ms", page)
+    expect(found and int(found[1]) < 400, page)
+    split = ["kernels/matmul/split_k.tile", "--set", "m=512,n=512,k=8192", "--type", "f16", *H200, "--tune"]
+    page = explain(tool, *split, "SPLIT=1")
+    expect("and 4 warps a multiprocessor mostly wait; 116 of 132 multiprocessors have no block." in page, page)
+    expect("would employ the other 116: at most 8.25 times as fast" in page, page)
+    page = explain(tool, *split, "SPLIT=8")
+    expect("4 of 132 multiprocessors have no block." in page and "would employ" not in page, page)
+
+
 def test_single_block(tool, folder):
     """A·Aᵀ of [[0, 1], [2, 3]] is [1, 3, 3, 13]."""
     a = np.array([[0, 1], [2, 3]], "f4")
@@ -143,6 +171,7 @@ def main():
     test_compulsory(tool)
     with tempfile.TemporaryDirectory() as folder:
         test_sums(tool, folder)
+        test_advice(tool, folder)
         test_single_block(tool, folder)
 
 
