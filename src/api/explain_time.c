@@ -68,7 +68,10 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
         t->read = (tw_range){read, read, most(mean.read, read)};
         c->awaited = 1;
     }
-    t->written = (tw_range){0, mean.written, most(mean.written, c->stores * SECTOR_BYTES)};
+    /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
+    double all = mean.written + mean.left;
+    bool stays = read * g.copies + written <= g.room;
+    t->written = (tw_range){stays ? mean.written : all, all, most(all, mean.stored)};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
 }
@@ -254,10 +257,21 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
     double middle =
         most(floor, pace * most(blocks, per_sm) * e->gpu->multiprocessors / cycles) + launch_cost;
-    o->seconds = (tw_range){most(floor, middle * 0.75), middle, middle * 1.35};
+    double low = middle * 0.75, high = middle * 1.35;
+    for (int i = 0; i < o->roof_count; i++) {
+        low = most(low, o->roofs[i].seconds.low);
+        high = most(high, o->roofs[i].seconds.high + launch_cost);
+    }
+    o->seconds = (tw_range){low, middle, high};
     for (int i = 0; i < o->roof_count; i++)
         o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);
     o->flops_per_second = o->flops / middle;
+}
+
+double explain_gain(const tw_explanation *o, double times)
+{
+    double now = o->seconds.middle;
+    return now / ((now - launch_cost) / times + launch_cost);
 }
 
 void explain_time(struct explain *e, struct explain_counts *c)

@@ -193,14 +193,14 @@ static const char *about_grid(struct explain *e)
                             "split among blocks, would employ the other %d: at most %.3g times as "
                             "fast.",
                             (long long)o->blocks, o->blocks == 1 ? "" : "s", all, idle,
-                            (double)all / (double)o->blocks);
+                            explain_gain(o, (double)all / (double)o->blocks));
     if (o->wave_efficiency < 0.75 && o->waves > 1)
         return arena_printf(e->results,
-                            "The last of %d waves of %d blocks has only %lld: with tiles of "
-                            "another size, or K split among blocks, fewer places would stand idle "
-                            "(at most %.3g times as fast).",
-                            (int)o->waves + 1, places, (long long)(o->blocks % places),
-                            1 / o->wave_efficiency);
+                            "The last of %d waves of %d blocks is %d%% full: with tiles of another "
+                            "size, or K split among blocks, fewer places would stand idle (at most "
+                            "%.3g times as fast).",
+                            (int)o->waves + 1, places, hundredths(o->waves - (int)o->waves),
+                            explain_gain(o, 1 / o->wave_efficiency));
     return NULL;
 }
 
