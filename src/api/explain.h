@@ -55,6 +55,8 @@ tw_status explain_count(struct explain *e, struct explain_counts *out);
 double explain_flops(const tw_launch *l);
 /* Traffic, roofs, time and words from it. explain_time.c, explain_words.c */
 void explain_time(struct explain *e, struct explain_counts *c);
+/* How many times as fast, if all but the launch itself were so many times as fast. */
+double explain_gain(const tw_explanation *o, double times);
 /* Accesses by line, and loads apart from stores in the traffic that is there. explain_access.c */
 void explain_accesses(struct explain *e, const struct accesses *accesses);
 void explain_words(struct explain *e, const struct explain_counts *c);

@@ -166,8 +166,8 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
         out->shared_wavefronts += (double)as->shared_wavefronts * times;
         out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
     }
-    out->requests += (double)as->global_requests * times;
-    out->sectors += (double)as->global_sectors * times;
+    out->requests += (double)n->global_requests * times;
+    out->sectors += (double)n->global_sectors * times;
 }
 
 /* The statement that an instruction is; -1: none of the kernel's own. */
@@ -323,7 +323,7 @@ static bool run_block(void *user, struct sample *s)
     for (size_t i = 0; i < seen->count; i++) {
         int64_t at = statement_of(c, seen->counted[i].ins);
         if (at >= 0)
-            s->executed[at] += (double)seen->counted[i].counts.warp_instructions;
+            s->executed[at] += (double)seen->counted[i].counts.thread_instructions / 32;
     }
     return true;
 }

@@ -68,7 +68,10 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
         t->read = (tw_range){read, read, most(mean.read, read)};
         c->awaited = 1;
     }
-    t->written = (tw_range){0, mean.written, most(mean.written, c->stores * SECTOR_BYTES)};
+    /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
+    double all = mean.written + mean.left;
+    bool stays = read * g.copies + written <= g.room;
+    t->written = (tw_range){stays ? mean.written : all, all, most(all, mean.stored)};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
 }
@@ -252,10 +255,22 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double taken = most(pace * most(blocks, per_sm), alone * c->longest);
     double middle =
         most(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
-    o->seconds = (tw_range){most(floor, middle * 0.75), middle, middle * 1.35};
+    double low = middle * 0.75, high = middle * 1.35;
+    for (int i = 0; i < o->roof_count; i++) {
+        low = most(low, o->roofs[i].seconds.low);
+        high = most(high, o->roofs[i].seconds.high + LAUNCH_NANOSECONDS * 1e-9);
+    }
+    o->seconds = (tw_range){low, middle, high};
     for (int i = 0; i < o->roof_count; i++)
         o->roofs[i].share = fmin(1, o->roofs[i].seconds.middle / middle);
     o->flops_per_second = o->flops / middle;
+}
+
+double explain_gain(const tw_explanation *o, double times)
+{
+    double now = o->seconds.middle;
+    const double launch = LAUNCH_NANOSECONDS * 1e-9;
+    return now / ((now - launch) / times + launch);
 }
 
 void explain_time(struct explain *e, struct explain_counts *c)

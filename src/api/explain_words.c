@@ -20,12 +20,18 @@ static int hundredths(double x)
     return (int)(100 * x + half);
 }
 
-static double share_of(const tw_explanation *o, const char *roof)
+static const tw_roof *roof_of(const tw_explanation *o, const char *name)
 {
     for (int i = 0; i < o->roof_count; i++)
-        if (strcmp(o->roofs[i].name, roof) == 0)
-            return o->roofs[i].share;
-    return 0;
+        if (strcmp(o->roofs[i].name, name) == 0)
+            return &o->roofs[i];
+    return NULL;
+}
+
+static double share_of(const tw_explanation *o, const char *roof)
+{
+    const tw_roof *r = roof_of(o, roof);
+    return r ? r->share : 0;
 }
 
 static bool is_bound_by(const tw_explanation *o, const char *roof)
@@ -37,6 +43,22 @@ static bool is_bound_by(const tw_explanation *o, const char *roof)
 static bool is_brief(const tw_explanation *o)
 {
     return o->seconds.middle < 2 * LAUNCH_NANOSECONDS * 1e-9;
+}
+
+/* Multiprocessors that the grid is too small for. */
+static int idle_multiprocessors(const struct explain *e)
+{
+    int64_t idle = e->gpu->multiprocessors - e->out.blocks;
+    return idle > 0 ? (int)idle : 0;
+}
+
+/* Warps that a multiprocessor has at a time: as many as fit, if the grid has them. */
+static int warps_there(const struct explain *e)
+{
+    const tw_explanation *o = &e->out;
+    int64_t places = e->gpu->multiprocessors, blocks = (o->blocks + places - 1) / places;
+    int warps = o->resident_blocks ? o->resident_warps / o->resident_blocks : 0;
+    return blocks < o->resident_blocks ? (int)blocks * warps : o->resident_warps;
 }
 
 static const char *verdict(struct explain *e)
@@ -59,14 +81,48 @@ static const char *verdict(struct explain *e)
                             "busy for more than %d%% (%s).",
                             time, time_text(a, LAUNCH_NANOSECONDS * 1e-9), hundredths(r->share),
                             r->title);
+    int idle = idle_multiprocessors(e), warps = warps_there(e);
+    const char *others = idle ? arena_printf(a, "; %d of %d multiprocessors have no block", idle,
+                                             e->gpu->multiprocessors)
+                              : "";
     return arena_printf(
         a,
         "It is bound by latency: in the %s nothing is busy for more than %d%% (%s), "
-        "and %d warps a multiprocessor mostly wait.",
-        time, hundredths(r->share), r->title, o->resident_warps);
+        "and %d warp%s a multiprocessor mostly wait%s%s.",
+        time, hundredths(r->share), r->title, warps, warps == 1 ? "" : "s", warps == 1 ? "s" : "",
+        others);
 }
 
 /* --- advice --- */
+
+static const char *kind_of(const tw_explained_access *a)
+{
+    return a->store ? "store" : "load";
+}
+
+/* The access of shared (of global) memory that takes the most units too many; of one line, or of
+ * all (0). NULL: none does. */
+static const tw_explained_access *worst_access(const tw_explanation *o, bool shared, int line)
+{
+    const tw_explained_access *worst = NULL;
+    double excess = 0;
+    for (int i = 0; i < o->access_count; i++) {
+        const tw_explained_access *a = &o->accesses[i];
+        if (a->shared != shared || (line && a->line != line) || a->units - a->units_ideal <= excess)
+            continue;
+        excess = a->units - a->units_ideal;
+        worst = a;
+    }
+    return worst;
+}
+
+/* As the program has it and, where it has vectors, as those: "32-way (8-way as vectors)". */
+static const char *ways_text(struct arena *a, const tw_explained_access *of)
+{
+    if (of->ways_by_element > 1.005 * of->ways)
+        return arena_printf(a, "%.3g-way (%.3g-way as vectors)", of->ways_by_element, of->ways);
+    return arena_printf(a, "%.3g-way", of->ways);
+}
 
 /* The line with the most wavefronts that conflicts cost. */
 static const char *about_conflicts(struct explain *e)
@@ -84,28 +140,58 @@ static const char *about_conflicts(struct explain *e)
     if (!worst || worst->conflict_ways < 1.5 || excess < 0.2 * o->shared_wavefronts ||
         share_of(o, "shared") < half / 2)
         return NULL;
+    const tw_explained_access *a = worst_access(o, true, worst->line);
+    if (!a)
+        return NULL;
+    const tw_roof *r = roof_of(o, "shared");
+    double without = r->work.middle - (o->shared_wavefronts - o->shared_wavefronts_ideal);
     return arena_printf(e->results,
-                        "Line %d has bank conflicts, %.3g wavefronts where 1 would do: let the "
-                        "threads of a warp go along the rows of the tile, or make its rows an "
-                        "element longer.",
-                        worst->line, worst->conflict_ways);
+                        "Line %d has a %s with bank conflicts, %s: let the threads of a warp go "
+                        "along the rows of the tile, or make its rows an element longer. Without "
+                        "conflicts shared memory and L1 would be busy for %s, not %s.",
+                        a->line, kind_of(a), ways_text(e->results, a),
+                        time_text(e->results, without / r->rate),
+                        time_text(e->results, r->seconds.middle));
+}
+
+/* An access that would be scattered if thread.x went along the columns of `worst`: neighbouring
+ * lanes are at neighbouring elements in it now. NULL: none of any weight, or tiles are there that
+ * each access can go along in its own way. */
+static const tw_explained_access *other_way(const tw_explanation *o,
+                                            const tw_explained_access *worst)
+{
+    for (int i = 0; i < o->access_count && o->shared_bytes == 0; i++) {
+        const tw_explained_access *a = &o->accesses[i];
+        if (!a->shared && a != worst && a->units < 1.5 * a->units_ideal &&
+            a->units >= 2 * a->requests && a->requests >= half * worst->requests)
+            return a;
+    }
+    return NULL;
 }
 
 static const char *about_coalescing(struct explain *e)
 {
     const tw_explanation *o = &e->out;
-    for (int i = 0; i < o->line_count; i++) {
-        const tw_explained_line *n = &o->lines[i];
-        if (n->sectors < 2 * n->sectors_ideal || n->sectors < 8 * n->requests ||
-            n->sectors * SECTOR_BYTES < o->traffic[TW_AT_L2].by_request / 4)
-            continue;
+    const tw_explained_access *a = worst_access(o, false, 0), *other;
+    if (!a || a->units < 1.9 * a->units_ideal || a->units < 8 * a->requests ||
+        a->units * SECTOR_BYTES < o->traffic[TW_AT_L2].by_request / 4)
+        return NULL;
+    const char *fault = arena_printf(
+        e->results,
+        "Line %d has a %s that is not coalesced: a warp's request touches %.3g sectors where %.3g "
+        "would do (%d%% of all sectors asked for)",
+        a->line, kind_of(a), a->units / a->requests, a->units_ideal / a->requests,
+        hundredths(a->units * SECTOR_BYTES / o->traffic[TW_AT_L2].by_request));
+    other = other_way(o, a);
+    if (!other)
         return arena_printf(e->results,
-                            "Line %d is not coalesced: a warp's request touches %.3g sectors where "
-                            "%.3g would do; let neighbouring threads (thread.x) take neighbouring "
-                            "columns.",
-                            n->line, n->sectors / n->requests, n->sectors_ideal / n->requests);
-    }
-    return NULL;
+                            "%s; let neighbouring threads (thread.x) take neighbouring columns.",
+                            fault);
+    return arena_printf(e->results,
+                        "%s. Turning thread.x and thread.y round would only move that to the %s of "
+                        "line %d: go through shared memory, read a tile along the rows of one "
+                        "array, and write it from there along the rows of the other.",
+                        fault, kind_of(other), other->line);
 }
 
 static const char *about_launch(const struct explain *e)
@@ -118,18 +204,22 @@ static const char *about_launch(const struct explain *e)
 static const char *about_grid(struct explain *e)
 {
     const tw_explanation *o = &e->out;
-    int places = o->resident_blocks * e->gpu->multiprocessors;
-    if (o->blocks < e->gpu->multiprocessors)
+    int all = e->gpu->multiprocessors, places = o->resident_blocks * all;
+    int idle = idle_multiprocessors(e);
+    if (idle > all / 4)
         return arena_printf(e->results,
                             "The grid is %lld block%s for %d multiprocessors: smaller tiles, or K "
-                            "split among blocks, would employ the others.",
-                            (long long)o->blocks, o->blocks == 1 ? "" : "s",
-                            e->gpu->multiprocessors);
+                            "split among blocks, would employ the other %d: at most %.3g times as "
+                            "fast.",
+                            (long long)o->blocks, o->blocks == 1 ? "" : "s", all, idle,
+                            explain_gain(o, (double)all / (double)o->blocks));
     if (o->wave_efficiency < 0.75 && o->waves > 1)
         return arena_printf(e->results,
                             "The last of %d waves of %d blocks has %lld: with tiles of another "
-                            "size, or K split among blocks, fewer places would stand idle.",
-                            (int)o->waves + 1, places, (long long)(o->blocks % places));
+                            "size, or K split among blocks, fewer places would stand idle (at most "
+                            "%.3g times as fast).",
+                            (int)o->waves + 1, places, (long long)(o->blocks % places),
+                            explain_gain(o, 1 / o->wave_efficiency));
     return NULL;
 }
 
@@ -204,7 +294,7 @@ static const char *about_traffic(struct explain *e)
 static const char *about_occupancy(struct explain *e)
 {
     const tw_explanation *o = &e->out;
-    if (!mostly_waits(o) || o->occupancy >= 0.25)
+    if (!mostly_waits(o) || o->occupancy >= 0.25 || warps_there(e) < o->resident_warps)
         return NULL;
     return arena_printf(e->results,
                         "Only %d warps a multiprocessor are there to hide latencies: a block that "

@@ -47,7 +47,7 @@ static void evict(struct lru *c)
     *at = e->chain;
     take_out(c, i);
     c->held -= e->weight;
-    c->evicted_marked += e->mark ? e->weight : 0;
+    c->evicted_marked += e->mark;
     e->chain = c->free;
     c->free = i;
 }
@@ -76,6 +76,14 @@ struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *fo
     c->held += weight;
     put_first(c, i);
     return e;
+}
+
+double lru_marked(const struct lru *c)
+{
+    double sum = 0;
+    for (uint32_t i = c->entries[0].next; i; i = c->entries[i].next)
+        sum += c->entries[i].mark;
+    return sum;
 }
 
 /* --- L1 --- */
@@ -238,8 +246,9 @@ static void touch_pieces(struct l2_run *r, const struct running *b, double now)
         }
         r->asked += x->loaded;
         r->awaited += now - e->since < 1 ? x->loaded : 0;
-        if (x->stored > 0)
-            e->mark = 1;
+        r->out->stored += x->stored;
+        if (x->stored > e->mark)
+            e->mark = (uint32_t)x->stored;
     }
 }
 
@@ -345,4 +354,6 @@ void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
     double times = (double)(blocks - r.all) / (double)(r.all - r.steady);
     go_on(&out->read, r.before.read, times);
     go_on(&out->written, r.before.written, times);
+    go_on(&out->stored, r.before.stored, times);
+    out->left = lru_marked(&r.cache);
 }

@@ -15,7 +15,7 @@ struct lru_entry {
     uint64_t key;
     uint32_t next, previous; /* in order of use; 0: none */
     uint32_t chain;          /* in its bucket */
-    uint32_t mark;           /* the user's: sectors that are there, whether it is dirty */
+    uint32_t mark;           /* the user's: sectors that are there; dirty bytes */
     double weight;
     double since; /* the user's: when it came */
 };
@@ -23,11 +23,12 @@ struct lru {
     struct lru_entry *entries; /* [0] is the list's head */
     uint32_t *buckets, bucket_count, used, free, capacity;
     double room, held;
-    double evicted_marked; /* weight of entries that left with a mark, since the start */
+    double evicted_marked; /* sum of the marks of entries that left, since the start */
 };
 void lru_init(struct lru *c, struct arena *a, double room, uint32_t most);
 /* The entry of a key, now the latest; *found: it was there. Others leave to make room. */
 struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *found);
+double lru_marked(const struct lru *c); /* sum of the marks of those that are there */
 
 /* --- L1 --- */
 
@@ -70,6 +71,8 @@ struct l2_grid {
 };
 struct l2_result {
     double read, written; /* bytes, of memory */
+    double left;          /* that are still to be written at the end */
+    double stored;        /* if each piece were written whenever it is touched */
     /* Of what blocks ask for, the share that comes from memory, or was on its way for another
      * block: they wait for it all the same. */
     double awaited;

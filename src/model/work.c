@@ -56,19 +56,20 @@ static bool is_free(const struct ptx_instruction *ins, enum sim_instruction_kind
     return kind == SIM_KIND_CONST || kind == SIM_KIND_MOVE || ins->op == PTX_CVTA;
 }
 
+/* Only shared memory's accesses are merged: of global addresses an assembler knows no alignment. */
 static void add_memory(struct work *w, const struct ptx_instruction *ins,
                        const struct sim_counts *n, const struct sim_counts *merged,
                        bool has_partners, double times)
 {
     const struct sim_counts *as = has_partners ? merged : n;
     double instructions =
-        (double)(as->shared_loads + as->shared_stores + as->shared_atomics + as->global_loads +
-                 as->global_stores + as->global_atomics + n->async_copies + n->local_accesses);
+        (double)(as->shared_loads + as->shared_stores + as->shared_atomics + n->global_loads +
+                 n->global_stores + n->global_atomics + n->async_copies + n->local_accesses);
     double written = has_partners ? (double)n->warp_instructions : instructions;
     w->load_store += instructions * times;
     add_range(&w->instructions, instructions * times, instructions * times, written * times);
-    w->requests += (double)as->global_requests * times;
-    w->sectors += (double)as->global_sectors * times;
+    w->requests += (double)n->global_requests * times;
+    w->sectors += (double)n->global_sectors * times;
     if (ptx_has(ins, MOD_CG)) /* what copies past L1 bring is written when nobody else writes */
         return;
     add_range(&w->wavefronts, (double)as->shared_wavefronts * times,

@@ -67,6 +67,17 @@ def kernel(tool, *arguments):
     return json.loads(explain(tool, *arguments, "--json"))["kernels"][0]
 
 
+def across(folder):
+    """The naive kernel with its rows along thread.x: what a warp asks of A and C is not coalesced."""
+    with open(NAIVE, encoding="utf-8") as file:
+        text = file.read()
+    turned = text.replace("block.y * T + thread.y, col = block.x * T + thread.x", "block.x * T + thread.x, col = block.y * T + thread.y")
+    expect(turned != text, text)
+    with open(f"{folder}/across.tile", "w", encoding="utf-8") as file:
+        file.write(turned.replace("grid(cdiv(n, T), cdiv(m, T))", "grid(cdiv(m, T), cdiv(n, T))"))
+    return f"{folder}/across.tile"
+
+
 def test_figures(tool):
     printed = {}
     for figure, command, pattern in FIGURES:
@@ -100,6 +111,55 @@ def test_compulsory(tool):
         expect(l2["written_by_thread"] == 4 * n * n, l2)
 
 
+def test_sums(tool, folder):
+    """Where rows are not a multiple of 16 bytes no assembler may join their elements: lines, roofs and levels are the sums of the
+    accesses, as they are at other sizes."""
+    for size in (250, 256):
+        k = kernel(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
+        accesses = k["accesses"]
+        for line in k["lines"]:
+            for name in ("requests", "sectors"):
+                total = sum(a[name] for a in accesses if a["line"] == line["line"] and a["space"] == "global")
+                expect(line[name] == total, f"{size}: {name} of line {line['line']}: {line[name]}, of its accesses {total}")
+        load_store = next(roof for roof in k["roofs"] if roof["name"] == "load/store")
+        expect(load_store["work"][1] == sum(a["requests"] for a in accesses), f"{size}: {load_store}, {accesses}")
+        l2 = next(t for t in k["traffic"] if t["level"] == "L2")
+        expect(l2["by_request"] == l2["read_by_request"] + l2["written_by_request"], f"{size}: {l2}")
+
+
+def test_advice(tool, folder):
+    """It names the worst access with the figures that the list has, finds it at all sizes, and says how much there is to gain."""
+    for size, sectors in ((1000, "31.2 sectors where 3.91"), (1023, "31.8 sectors where 4"), (1024, "32 sectors where 16")):
+        page = explain(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
+        expect(f"Line 14 has a load that is not coalesced: a warp's request touches {sectors} would do" in page, page)
+        expect("; let neighbouring threads (thread.x) take neighbouring columns." in page, page)
+    with open(f"{folder}/turned.tile", "w", encoding="utf-8") as file:
+        file.write("""kernel turned(i32 m, i32 n, const f32 *a, f32 *b) grid(cdiv(n, 32), cdiv(m, 32)) threads(32, 32)
+{
+    global f32 A[m][n] = a, B[n][m] = b;
+    i32 row = block.y * 32 + thread.y, col = block.x * 32 + thread.x;
+    if (row < m && col < n)
+        B[col][row] = A[row][col];
+}
+""")
+    page = explain(tool, f"{folder}/turned.tile", *H200)
+    expect("Line 6 has a store that is not coalesced" in page and "only move that to the load of line 6: go through shared memory" in page, page)
+    k = kernel(tool, f"{folder}/turned.tile", "--set", "m=4096,n=4096", "--device", "4090")
+    hbm = k["traffic"][-1]
+    expect(hbm["moved"][1] >= hbm["compulsory"] == 2 * 4 * 4096**2, hbm)
+    roofs = [roof["seconds"] for roof in k["roofs"]]
+    expect(k["seconds"][0] >= max(r[0] for r in roofs) and k["seconds"][2] >= max(r[2] for r in roofs), k["seconds"])
+    page = explain(tool, TRANSPOSED, *K1024, *H200, "--tune", "T=32,PAD=0")
+    found = re.search(r"Line 21 has a load with bank conflicts, 32-way \(8-way as vectors\).* busy for (\d+) µs, not 1\.23 ms", page)
+    expect(found and int(found[1]) < 400, page)
+    split = ["kernels/matmul/split_k.tile", "--set", "m=512,n=512,k=8192", "--type", "f16", *H200, "--tune"]
+    page = explain(tool, *split, "SPLIT=1")
+    expect("and 4 warps a multiprocessor mostly wait; 116 of 132 multiprocessors have no block." in page, page)
+    expect("would employ the other 116: at most 7.3 times as fast" in page, page)
+    page = explain(tool, *split, "SPLIT=8")
+    expect("4 of 132 multiprocessors have no block." in page and "would employ" not in page, page)
+
+
 def test_single_block(tool, folder):
     """A·Aᵀ of [[0, 1], [2, 3]] is [1, 3, 3, 13]."""
     a = np.array([[0, 1], [2, 3]], "f4")
@@ -115,6 +175,8 @@ def main():
     test_intervals(tool)
     test_compulsory(tool)
     with tempfile.TemporaryDirectory() as folder:
+        test_sums(tool, folder)
+        test_advice(tool, folder)
         test_single_block(tool, folder)
 
 

@@ -225,6 +225,25 @@ static void blocks_share_what_l2_holds(void **state)
     assert_true(r.read > each + 12 * each);
 }
 
+/* Bytes that were stored are written once, those that L2 still holds at the end too; loads and copies
+ * of what was read count for nothing. */
+static void what_is_stored_is_written(void **state)
+{
+    (void)state;
+    struct l2_grid g;
+    struct l2_result r;
+    const double each = 16 * TIME_SLICES, rooms[] = {1e9, 40};
+    for (int i = 0; i < 2; i++) {
+        find_grid(&g, rooms[i], 1, 1);
+        g.copies = 2;
+        for (int s = 0; s < TIME_SLICES; s++)
+            g.pieces[0][s][0].stored = g.pieces[0][s][0].loaded;
+        l2_replay(&arena, &g, &r);
+        assert_true(r.written + r.left == each && (r.written > 0) == (i == 1));
+        assert_true(r.stored == 16 * each);
+    }
+}
+
 /* Of a grid too long to be replayed whole: each row of blocks reads its part of A, and B anew. */
 static void long_grids_go_on_as_they_began(void **state)
 {
@@ -250,6 +269,7 @@ int main(void)
         TEST(the_scarcest_resource_limits), TEST(the_least_recently_used_leaves),
         TEST(warps_share_lines_of_l1),      TEST(barriers_keep_warps_in_step),
         TEST(blocks_share_what_l2_holds),   TEST(long_grids_go_on_as_they_began),
+        TEST(what_is_stored_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,7 +128,7 @@ static void edges_have_blocks_of_their_own(void **state)
     assert_string_equal(x.gpu.name, "A100 SXM 80GB");
     assert_true(x.blocks == 16 && x.flops == 2 * n * n * n && x.flops_executed == x.flops);
     assert_true(x.traffic[TW_AT_L2].by_thread == 4 * (2 * n * n * n + n * n));
-    assert_int_equal(x.sampled_blocks, 4);
+    assert_true(x.sampled_blocks >= 4 && x.sampled_blocks < x.blocks);
 }
 
 static void arrays_are_left_alone(void **state)
