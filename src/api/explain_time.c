@@ -59,19 +59,22 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
     l2_replay(a, &g, &mean);
     find_compulsory(e, &read, &written);
     /* Launches follow each other: what fits in L2 is there from the one before. */
-    c->awaited = read * g.copies + written <= g.room ? 0 : mean.awaited;
+    bool stays = read * g.copies + written <= g.room;
+    c->awaited = stays ? 0 : mean.awaited;
     t->compulsory = read + written;
+    /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
+    double all = mean.written + mean.left, again = most(0, mean.stored - all);
     t->read.low = fmin(together.read, mean.read);
     t->read.middle = mean.read;
     t->read.high = most(together.read, mean.read);
+    /* What other blocks wrote, partial sums say, may still be there, or have left to be read again. */
+    t->read.low = stays ? fmin(t->read.low, read) : t->read.low;
+    t->read.high += again;
     if (e->blocks_wait) { /* which block reads what does not follow from its place */
         t->read = (tw_range){read, read, most(mean.read, read)};
         c->awaited = 1;
     }
-    /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
-    double all = mean.written + mean.left;
-    bool stays = read * g.copies + written <= g.room;
-    t->written = (tw_range){stays ? mean.written : all, all, most(all, mean.stored)};
+    t->written = (tw_range){stays ? mean.written : all, all, all + again};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
 }
