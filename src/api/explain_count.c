@@ -339,6 +339,62 @@ static void share_steps(struct l2_grid *g)
                         g->pieces[set][s][i].step[axis] = g->pieces[0][s][i].step[axis];
 }
 
+/* What a set's blocks touch of an array in all of their slices. */
+struct whole_piece {
+    struct l2_piece all;
+    int first_load, last_store; /* slices */
+};
+
+static struct whole_piece whole_piece(const struct l2_grid *g, int set, int array)
+{
+    struct whole_piece w = {.first_load = -1};
+    for (int s = 0; s < TIME_SLICES; s++) {
+        const struct l2_piece *x = &g->pieces[set][s][array];
+        w.all.loaded += x->loaded;
+        w.all.stored += x->stored;
+        if (x->base && (!w.all.base || x->base < w.all.base))
+            w.all.base = x->base;
+        for (int axis = 0; axis < 3; axis++)
+            w.all.step[axis] = w.all.step[axis] ? w.all.step[axis] : x->step[axis];
+        w.first_load = w.first_load < 0 && x->loaded > 0 ? s : w.first_load;
+        w.last_store = x->stored > 0 ? s : w.last_store;
+    }
+    return w;
+}
+
+static void put_whole(struct l2_grid *g, int set, int array, const struct whole_piece *w)
+{
+    for (int s = 0; s < TIME_SLICES; s++) {
+        struct l2_piece *x = &g->pieces[set][s][array];
+        *x = (struct l2_piece){0};
+        if (s == w->first_load || (s == w->last_store && w->all.stored > 0))
+            *x = w->all;
+        x->loaded = s == w->first_load ? x->loaded : 0;
+        x->stored = s == w->last_store ? x->stored : 0;
+    }
+}
+
+/* What blocks pass on to others, as partial sums, each loads and stores once: one piece, though
+ * they store it in other slices than the next ones load it. */
+static void join_passed(struct l2_grid *g)
+{
+    for (int i = 0; i < MOST_ARRAYS; i++) {
+        struct l2_piece most = {0}, first = whole_piece(g, 0, i).all;
+        for (int set = 0; set < g->sets; set++) {
+            struct l2_piece all = whole_piece(g, set, i).all;
+            most.loaded = all.loaded > most.loaded ? all.loaded : most.loaded;
+            most.stored = all.stored > most.stored ? all.stored : most.stored;
+        }
+        if (most.loaded == 0 || most.stored == 0 || most.loaded > 1.5 * most.stored)
+            continue;
+        for (int set = 0; set < g->sets; set++) {
+            struct whole_piece w = whole_piece(g, set, i);
+            memcpy(w.all.step, first.step, sizeof first.step);
+            put_whole(g, set, i, &w);
+        }
+    }
+}
+
 static enum sim_end run_sample(struct counting *c)
 {
     const int64_t *extent = c->e->out.grid;
@@ -366,6 +422,7 @@ static enum sim_end run_sample(struct counting *c)
     }
     c->out->longest = sum > 0 ? most * blocks / sum : 1;
     share_steps(&c->out->l2);
+    join_passed(&c->out->l2);
     return SIM_DONE;
 }
 
