@@ -1,22 +1,19 @@
 #include "learn_judge.h"
+#include "learn_allowance.h"
 #include "learn_counters.h"
 #include "learn_words.h"
 #include "target.h"
 #include "tensor.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What memory holds that nobody has written. As f32 these are 0, 195.3, -195.3 and NaN, whole numbers
  * are large ones: a sum, a maximum or a minimum that begins with them shows in one of them. */
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
-/* A run: at most so long, and so many instructions for each of the solution's. */
-enum { RUN_SECONDS = 1, STEPS_EACH = 100, STEPS_LEAST = 200000 };
-/* All of it, the compiler too: seconds, and bytes beside those of the arrays. */
-enum { ALL_SECONDS = 10, MOST_BYTES = 256 << 20 };
+/* A run: at most so many instructions for each of the solution's. */
+enum { STEPS_EACH = 100, STEPS_LEAST = 200000 };
 
 struct judge {
     const struct judge_options *given;
@@ -30,81 +27,11 @@ struct judge {
     char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
     char *counted_answer; /* and of the answer */
     int64_t step_limit;
-    double until, all_until; /* when the run, and all, is to end, in seconds of the processor's
-                                time; until 0: there is no run */
-    size_t bytes;            /* that the library holds */
-    bool out_of_time, out_of_memory;
+    struct allowance allowance;
     bool printing;
     char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
 };
-
-/* --- the context --- */
-
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Ctrl-C ends a judgement, which then leaves no files behind. */
-static volatile sig_atomic_t stopped_by;
-
-static void note_signal(int number)
-{
-    stopped_by = number;
-}
-
-enum { SIGNALS = 3 };
-static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-
-static void watch_signals(struct sigaction before[SIGNALS])
-{
-    for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(signals[i], &(struct sigaction){.sa_handler = note_signal}, NULL);
-    }
-}
-
-static void leave_signals(const struct sigaction before[SIGNALS])
-{
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &before[i], NULL);
-    if (stopped_by)
-        raise(stopped_by);
-}
-
-/* Of the processor's time, so that a busy machine does not make an answer wrong. */
-static bool is_over(void *user)
-{
-    struct judge *j = user;
-    double now = processor_seconds();
-    j->out_of_time = j->out_of_time || now > j->all_until;
-    return stopped_by || j->out_of_time || (j->until > 0 && now > j->until);
-}
-
-/* The library's memory. There is none left when time is up, either: so a compilation ends, too. */
-static void *resize_within(void *user, void *ptr, size_t old_size, size_t size)
-{
-    struct judge *j = user;
-    if (size == 0) {
-        j->bytes -= old_size;
-        free(ptr);
-        return NULL;
-    }
-    if (size > old_size) {
-        bool fits = size - old_size <= MOST_BYTES - j->bytes;
-        j->out_of_memory = j->out_of_memory || !fits;
-        if (!fits || (is_over(j) && j->out_of_time))
-            return NULL;
-    }
-    void *new = realloc(ptr, size);
-    if (new)
-        j->bytes += size - old_size;
-    return new;
-}
 
 static void take_printed(void *user, const char *text, size_t length)
 {
@@ -135,7 +62,7 @@ static void keep_warnings(struct judge *j)
 static int our_mistake(struct judge *j, const char *what, const struct problems *p)
 {
     const struct problem *first = p ? problems_first(p) : NULL;
-    if (stopped_by) /* then nobody's */
+    if (allowance_broken_off()) /* then nobody's */
         return STATUS_USAGE;
     complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
              first ? first->text : "");
@@ -220,11 +147,6 @@ static char *set_sizes(struct judge *j, tw_launch *l)
     if (tw_launch_prepare(l) != TW_OK)
         return need_text("%s", tw_context_messages(j->ctx));
     return NULL;
-}
-
-static void limit_run(struct judge *j)
-{
-    j->until = processor_seconds() + RUN_SECONDS;
 }
 
 /* What outputs should be, by running the solution. */
@@ -421,9 +343,9 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
     struct judgement *out = j->out;
     tw_sim_result result = {0};
     case_arrays_start(&j->at.arrays, byte);
-    limit_run(j);
+    allowance_begin_run(&j->allowance);
     bool ended = answer_run(&j->answer, how, &result, &out->problems);
-    j->until = 0;
+    allowance_end_run(&j->allowance);
     if (how->watch & TW_WATCH_COUNTERS) {
         free(j->counted_answer);
         j->counted_answer = json_copy(result.counters_json);
@@ -566,25 +488,6 @@ static int judge_case(struct judge *j, int index)
     return out->problems.count ? STATUS_OK : check_limits(j);
 }
 
-/* What it broke off for says little of itself. */
-static void explain_limits(struct judge *j)
-{
-    struct problems *problems = &j->out->problems;
-    const struct problem *first = problems_first(problems);
-    if (!first || (first->reason != REASON_FAULT && first->reason != REASON_ENDLESS) ||
-        (!j->out_of_time && !j->out_of_memory))
-        return;
-    problems_free(problems);
-    if (j->out_of_memory)
-        problems_add(problems, REASON_FAULT,
-                     need_text("error: it takes more than %d MiB of memory: views without an array "
-                               "are memory of the kernel's own, as large as their extents say\n",
-                               MOST_BYTES >> 20));
-    else
-        problems_add(problems, REASON_ENDLESS,
-                     need_text("error: it takes more than %d seconds in all cases\n", ALL_SECONDS));
-}
-
 static int judge_all(struct judge *j)
 {
     struct judgement *out = j->out;
@@ -599,28 +502,29 @@ static int judge_all(struct judge *j)
     const char *stub = j->given->puzzle->stub[j->given->language];
     out->is_stub = stub && strcmp(stub, j->given->text) == 0;
     open_answer(j);
-    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK && !stopped_by;
-         i++)
+    for (int i = 0; i < out->cases && status == STATUS_OK; i++) {
+        if (out->problems.count || allowance_broken_off())
+            break;
         status = judge_case(j, i);
-    explain_limits(j);
+    }
+    allowance_explain(&j->allowance, &out->problems);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
 }
 
 int judge(const struct judge_options *o, struct judgement *out)
 {
-    struct judge j = {.given = o, .out = out, .all_until = processor_seconds() + ALL_SECONDS};
-    struct sigaction before[SIGNALS];
-    tw_config config = {.resize = resize_within,
-                        .resize_user = &j,
+    struct judge j = {.given = o, .out = out};
+    tw_config config = {.resize = allowance_resize,
+                        .resize_user = &j.allowance,
                         .threads = 1, /* time is then the processor's */
                         .print = take_printed,
                         .print_user = &j,
-                        .cancelled = is_over,
-                        .cancelled_user = &j,
+                        .cancelled = allowance_is_over,
+                        .cancelled_user = &j.allowance,
                         .colour = o->colour};
     *out = (struct judgement){.sizes = need_text("%s", "")};
-    watch_signals(before);
+    allowance_begin(&j.allowance);
     int status = STATUS_FAILED;
     if (tw_context_new(&config, &j.ctx) == TW_OK)
         status = judge_all(&j);
@@ -635,7 +539,7 @@ int judge(const struct judge_options *o, struct judgement *out)
     free(j.counted);
     free(j.counted_answer);
     tw_context_free(j.ctx);
-    leave_signals(before);
+    allowance_end(&j.allowance);
     return status;
 }
 
