@@ -14,6 +14,8 @@
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
 /* A run: at most so many instructions for each of the solution's. */
 enum { STEPS_EACH = 100, STEPS_LEAST = 200000 };
+/* One long try of the static check, and no more: what it leaves undecided, the simulator sees. */
+enum { CHECK_STEPS = 200000 };
 
 struct judge {
     const struct judge_options *given;
@@ -522,7 +524,8 @@ int judge(const struct judge_options *o, struct judgement *out)
                         .print_user = &j,
                         .cancelled = allowance_is_over,
                         .cancelled_user = &j.allowance,
-                        .colour = o->colour};
+                        .colour = o->colour,
+                        .check_steps = CHECK_STEPS};
     *out = (struct judgement){.sizes = need_text("%s", "")};
     allowance_begin(&j.allowance);
     int status = STATUS_FAILED;
