@@ -5,6 +5,7 @@
 #include "tensor.h"
 #include "toolchain.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,54 @@ static void take_said(struct answer *a, char *said, struct problems *problems)
     free(place);
 }
 
+static bool begins_word(const char *text, const char *at)
+{
+    return at == text || isspace((unsigned char)at[-1]);
+}
+
+static bool has_fence(const char *ptx)
+{
+    static const char *const fences[] = {"fence.", "membar."};
+    for (size_t i = 0; i < sizeof fences / sizeof *fences; i++)
+        for (const char *at = ptx; (at = strstr(at, fences[i])); at++)
+            if (begins_word(ptx, at))
+                return true;
+    return false;
+}
+
+/* Bytes of what makes the access at `at` strong, behind its `ld` or `st`; 0: it is none. */
+static size_t strong_length(const char *at)
+{
+    static const char *const strong[] = {".volatile.", ".relaxed.cta.", ".relaxed.cluster.",
+                                         ".relaxed.gpu.", ".relaxed.sys."};
+    if (strncmp(at, "ld", 2) != 0 && strncmp(at, "st", 2) != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
+        if (strncmp(at + 2, strong[i], strlen(strong[i])) == 0)
+            return strlen(strong[i]) - 1;
+    return 0;
+}
+
+/* Volatile and relaxed accesses are no races in PTX, and order nothing by themselves: where no
+ * fence helps them they become plain ones, whose races the simulator finds. */
+static void make_accesses_plain(char *ptx)
+{
+    char *to = ptx;
+    if (has_fence(ptx))
+        return;
+    for (const char *at = ptx; *at;) {
+        size_t strong = begins_word(ptx, at) ? strong_length(at) : 0;
+        if (strong) {
+            *to++ = *at++;
+            *to++ = *at++;
+            at += strong;
+        } else {
+            *to++ = *at++;
+        }
+    }
+    *to = '\0';
+}
+
 static int compile(struct answer *a, struct cuda_program *out, char *const *macros, int count,
                    struct problems *problems)
 {
@@ -90,6 +139,7 @@ static int compile(struct answer *a, struct cuda_program *out, char *const *macr
     else
         free(said);
     char *name = need_text("%s.ptx", a->path);
+    make_accesses_plain(ptx);
     tw_status s = tw_ptx_from_text(a->ctx, name, ptx, strlen(ptx), &out->ptx);
     if (s != TW_OK)
         problems_take_messages(problems, a->ctx, s);

@@ -398,6 +398,47 @@ def test_luck(learner):
     learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
 
 
+def test_volatile(learner):
+    """Volatile and relaxed accesses order nothing, within a warp either; where fences and atomics do, nothing is wrong."""
+    if not cuda_compiler():
+        return
+    good = learner.solution("08_shared_memory", "cu")
+    store, load = "    tile[t] = i < n ? a[i] : 0;\n    __syncthreads();\n", "tile[t] - tile[TPB - 1 - t]"
+    expect(store in good and load in good, good)
+    for kind in "volatile", "relaxed.cta":
+        rejected(learner, "asm.cu", good.replace("__syncthreads()", "").replace("    if (i", f"""    float mirror;
+    unsigned at = (unsigned) __cvta_generic_to_shared(&tile[TPB - 1 - t]);
+    __asm__("ld.{kind}.shared.f32 %0, [%1];" : "=f"(mirror) : "r"(at));
+    if (i""").replace("tile[TPB - 1 - t];\n}", "mirror;\n}"), "race", case_is="shown", puzzle="8")
+    rejected(learner, "relaxed.cu", good.replace(store, """    float mine = i < n ? a[i] : 0, mirror;
+    __atomic_store(&tile[t], &mine, __ATOMIC_RELAXED);
+    __atomic_load(&tile[TPB - 1 - t], &mirror, __ATOMIC_RELAXED);
+""").replace(load, "mine - mirror"), "race", case_is="shown", puzzle="8")
+    ordered = good.replace(store, """    float mine = i < n ? a[i] : 0, mirror;
+    __atomic_store(&tile[t], &mine, __ATOMIC_RELAXED);
+    __syncthreads();
+    __atomic_load(&tile[TPB - 1 - t], &mirror, __ATOMIC_RELAXED);
+""").replace(load, "mine - mirror")
+    learner.write("ordered.cu", ordered)
+    learner.learn("8", "ordered.cu", out="passed")
+    lock = learner.solution("01_map", "cu").replace("    out[i] = a[i] + 10;", """    __shared__ int turn, ten;
+    if (i == 0)
+        ten = turn = 0;
+    __syncthreads();
+    if (i < 2) {
+        while (*(volatile int *)&turn != i) // one thread after the other
+            ;
+        __threadfence_block();
+        ten += 5;
+        __threadfence_block();
+        *(volatile int *)&turn = i + 1;
+    }
+    __syncthreads();
+    out[i] = a[i] + 10 + 0 * ten;""")
+    learner.write("lock.cu", lock)
+    learner.learn("1", "lock.cu", out="passed")
+
+
 def test_endless(learner):
     """Loops without an end, and with a far one, are told from threads that wait for each other, with a line of theirs."""
     good = learner.solution("01_map")
