@@ -1,6 +1,7 @@
 #include "learn_cuda.h"
 #include "cuda_source.h"
 #include "learn_formula.h"
+#include "learn_mangled.h"
 #include "target.h"
 #include "tensor.h"
 #include "toolchain.h"
@@ -174,6 +175,26 @@ static void find_kernel(struct cuda_program *p, const char *name, struct problem
         problems_add(problems, REASON_SIGNATURE, no_kernel_text(p, name));
 }
 
+/* "is `double *` here, and `float *` in the stub"; NULL: they are the same, or not known. const is
+ * no difference, nor are signs. The caller frees. */
+static char *other_types(const struct cuda_program *p, int index, const tw_param *want)
+{
+    struct c_type here, there = {.bytes = tw_dtype_size(want->dtype),
+                                 .is_float = is_float_type(want->dtype),
+                                 .is_pointer = want->is_pointer};
+    there.name = c_number_name(there.bytes, there.is_float);
+    if (!mangled_param(p->kernel, index, &here) || !here.name || !there.name)
+        return NULL;
+    if (here.bytes == there.bytes && here.is_float == there.is_float &&
+        here.is_pointer == there.is_pointer)
+        return NULL;
+    char *mine = c_type_text(&here), *stub = c_type_text(&there);
+    char *text = need_text("is `%s` here, and `%s` in the stub", mine, stub);
+    free(mine);
+    free(stub);
+    return text;
+}
+
 static void check_params(const struct cuda_program *p, tw_kernel *k, struct problems *problems)
 {
     int count = tw_kernel_param_count(k), here = tw_ptx_param_count(p->ptx, p->kernel);
@@ -188,12 +209,14 @@ static void check_params(const struct cuda_program *p, tw_kernel *k, struct prob
         tw_ptx_param have;
         tw_kernel_param(k, i, &want);
         size_t bytes = want.is_pointer ? sizeof(uint64_t) : tw_dtype_size(want.dtype);
-        if (tw_ptx_param_at(p->ptx, p->kernel, i, &have) == TW_OK && have.bytes == bytes)
+        char *types = other_types(p, i, &want);
+        if (!types && tw_ptx_param_at(p->ptx, p->kernel, i, &have) == TW_OK && have.bytes == bytes)
             continue;
         problems_add(problems, REASON_SIGNATURE,
-                     need_text("error: parameter %d of `%s`, %s, has another type here than in the "
-                               "stub\n",
-                               i + 1, tw_kernel_name(k), want.name));
+                     need_text("error: parameter %d of `%s`, %s, %s\n", i + 1, tw_kernel_name(k),
+                               want.name,
+                               types ? types : "has another type here than in the stub"));
+        free(types);
         return;
     }
 }

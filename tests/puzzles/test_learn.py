@@ -505,6 +505,25 @@ def test_cuda(learner):
     rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")
     learner.learn("1", "host.cu", status=1, out="it has none; a kernel is `__global__ void map(")
     rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
+    for puzzle, of, kind, there, text in ("01_map", "out", "double *out", "float *", "parameter 1 of `map`, out, is `double *` here"), \
+            ("01_map", "a", "const double *__restrict__ a", "float *", "parameter 2 of `map`, a, is `double *` here"), \
+            ("02_zip", "b", "const int *b", "float *", "parameter 3 of `zip`, b, is `int *` here"), \
+            ("03_guards", "n", "float n", "int", "parameter 1 of `guards`, n, is `float` here"), \
+            ("03_guards", "n", "int *n", "int", "parameter 1 of `guards`, n, is `int *` here"), \
+            ("03_guards", "n", "long n", "int", "parameter 1 of `guards`, n, is `long` here"):
+        other = re.sub(rf"(const )?(float \*|int ){of}\b", kind, learner.solution(puzzle, "cu"), count=1)
+        verdict = rejected(learner, "type.cu", other if "*n" not in kind else other.replace("< n", "< *n"), "signature", puzzle=puzzle[:2])
+        expect(f"error: {text}, and `{there}` in the stub\n" == verdict["message"], verdict)
+    for kind in "unsigned n", "const int n":
+        learner.write("type.cu", learner.solution("03_guards", "cu").replace("int n", kind, 1))
+        learner.learn("3", "type.cu", out="passed")
+    learner.write("type.cu", good.replace("float *out, const float *a", "float *__restrict__ out, const volatile float *a"))
+    learner.learn("1", "type.cu", out="passed")
+    two = "struct two { float x, y; };\n__global__"
+    learner.write("type.cu", learner.solution("02_zip", "cu").replace("__global__", two).replace("const float *b", "const two *b").replace("b[i]", "((const float *)b)[i]"))
+    learner.learn("2", "type.cu", out="passed")
+    learner.write("type.cu", good.replace("__global__", 'extern "C" __global__'))
+    learner.learn("1", "type.cu", out="passed")
     rejected(learner, "input.cu", good.replace("const float *a)", "float *a)").replace("+ 10;", "+ 10;\n    a[i] = 0;"), "input")
     rejected(learner, "endless.cu", good.replace("    out[i]", "    while (*(volatile const float *)a == a[0])\n        ;\n    out[i]"), "endless")
     learner.write("warned.cu", good.replace("    int i", "#warning look here\n    int i"))
