@@ -112,7 +112,12 @@ static void open_answer(struct judge *j)
     struct problems *problems = &j->out->problems;
     answer_begin(a, j->given->language, j->given->path, need_text("%s", j->given->text), j->ctx);
     a->compiler = j->given->compiler;
-    words_check(a, &j->cases, problems);
+    if (words_empty(a->text, a->language))
+        problems_add(problems, REASON_SIGNATURE,
+                     need_text("error: %s is empty%s\n", a->path,
+                               *a->text ? ": it has blanks and comments alone" : ""));
+    else
+        words_check(a, &j->cases, problems);
     if (a->language == LANGUAGE_CUDA || problems->count)
         return;
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))

@@ -80,6 +80,17 @@ static char *bare_text(const char *text, enum language language)
     return bare;
 }
 
+bool words_empty(const char *text, enum language language)
+{
+    for (size_t i = 0; text[i];) {
+        bool begins_comment = text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*');
+        if (!begins_comment && !isspace((unsigned char)text[i]))
+            return false;
+        i += begins_comment ? length_of_aside(text, i, language) : 1;
+    }
+    return true;
+}
+
 /* --- words --- */
 
 static const char *find_word(const char *text, const char *word)

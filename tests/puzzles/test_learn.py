@@ -301,7 +301,11 @@ def test_evasions(learner):
     loop = re.sub(r"\n    for \(", lambda _: "\n    " + hidden.split(" for ")[0] + " for (", learner.solution("22_first_tile_matmul").replace("tile_matmul", "pipelined"))
     expect("pipeline(3)" in loop, loop)
     rejected(learner, "quoted.tile", loop, "word", puzzle="23")
-    rejected(learner, "empty.tile", "", "signature")
+    for ending in "tile", "cu":
+        for text in "", " ", "\n// nothing\n", "/* kernel map */\n\t// yet", "// no end", "/* no end":
+            why = ": it has blanks and comments alone" if text else ""
+            verdict = rejected(learner, f"empty.{ending}", text, "signature")
+            expect(verdict["message"] == f"error: empty.{ending} is empty{why}\n", verdict)
     expect(learner.judge("1", "empty.tile")["counters"] == [{"counter": "global_sectors", "answer": None, "solution": None}], "nothing was counted")
     rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
     rejected(learner, "nothing_else.tile", "kernel map(f32 *out, const f32 *a) grid(1) threads(4) { }", "signature")
@@ -502,6 +506,7 @@ def test_cuda(learner):
     learner.learn("1", "--", "-x.cu", status=1, out="-x.cu:10:")
     rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
     learner.learn("1", "name.cu", status=1, out="it has no kernel `map`: there is `mop`\n")
+    rejected(learner, "quoted.cu", '"// nothing"', "compile")
     rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")
     learner.learn("1", "host.cu", status=1, out="it has none; a kernel is `__global__ void map(")
     rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
