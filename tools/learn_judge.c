@@ -31,7 +31,8 @@ struct judge {
     int64_t step_limit;
     struct allowance allowance;
     bool printing;
-    char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
+    char *wrong_shown;       /* an element of the run that is shown; NULL: it is right */
+    const char *read_output; /* that decides values, and held what it likes; NULL: none */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
 };
 
@@ -242,13 +243,26 @@ static char *wrong_text(const tw_verdict *v)
     return text;
 }
 
+/* The output that is not given, and read all the same; NULL: there is none. `how` is the run on
+ * other memory that is otherwise like the first, whose arrays are shown. */
+static const char *read_output(const struct judge *j, const struct answer_run *how, int byte)
+{
+    if (how->seed || how->on_cpu != (j->answer.language == LANGUAGE_TILE))
+        return NULL;
+    for (int i = 0; i < j->out->array_count; i++)
+        if (case_array_remembers(&j->at.arrays.list[i], byte, j->out->arrays[i].array.data))
+            return j->out->arrays[i].name;
+    return NULL;
+}
+
 /* What was never written, else an element: of the run whose arrays are shown, if it is wrong there. */
-static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
+static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer_run *how, int byte)
 {
     struct judgement *out = j->out;
     if (out->wrong_values)
         return;
-    for (int i = 0; i < j->at.arrays.count; i++) {
+    j->read_output = read_output(j, how, byte);
+    for (int i = 0; i < j->at.arrays.count && !j->read_output; i++) {
         const struct case_array *a = &j->at.arrays.list[i];
         int64_t n = tensor_elements(&a->array), unwritten = case_array_unwritten(a, byte);
         if (a->param.is_const || !unwritten)
@@ -265,7 +279,7 @@ static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
 }
 
 /* Compares with the solution's `ensures`. */
-static bool compare(struct judge *j, int byte)
+static bool compare(struct judge *j, const struct answer_run *how, int byte)
 {
     tw_verdict v;
     const struct case_array *input = case_arrays_overwritten(&j->at.arrays);
@@ -278,7 +292,7 @@ static bool compare(struct judge *j, int byte)
     }
     tw_status s = tw_launch_verify(j->at.launch, &v);
     if (s == TW_WRONG_VALUES && byte != CLEAN)
-        note_wrong(j, &v, byte);
+        note_wrong(j, &v, how, byte);
     else if (s == TW_WRONG_VALUES && !j->out->ran)
         j->wrong_shown = wrong_text(&v);
     return s == TW_OK;
@@ -359,7 +373,7 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
     }
     if (!ended)
         return false;
-    bool right = compare(j, byte);
+    bool right = compare(j, how, byte);
     if (!out->ran)
         show_arrays(j);
     out->right = right && (!out->ran || out->right);
@@ -401,12 +415,16 @@ static void run_case(struct judge *j)
                                  .step_limit = j->step_limit};
         more = run_once(j, &how, bytes[i]);
     }
+    if (j->read_output && !problems_have(&j->out->problems, REASON_UNINITIALISED))
+        append_text(&j->out->wrong_values, "; %s is read before it is given a value",
+                    j->read_output);
     if (j->out->wrong_values)
         problems_add(&j->out->problems, REASON_VALUES,
                      need_text("error: %s\n", j->out->wrong_values));
     forget_first(j);
     free(j->wrong_shown);
     j->wrong_shown = NULL;
+    j->read_output = NULL;
 }
 
 /* --- limits --- */

@@ -468,6 +468,20 @@ def test_shown_values(learner):
     expect(float(shown[int(element)]) == float(value), out)
 
 
+def test_output_read(learner):
+    """Who reads an output that nobody has written is told so, where it stays as it was for some element, too."""
+    good = learner.solution("01_map")
+    for text, wrong in ("Out[i] + A[i]", "Out[0] is 0, and should be 10"), ("Out[i] + A[i] + 10", "Out[0] is 205.262741, and should be 10"):
+        words = rejected(learner, "reads.tile", good.replace("= A[i] + 10;\n\n", f"= {text};\n\n"), "values")["wrong_values"]
+        expect(words.startswith(wrong) and words.endswith("; out is read before it is given a value"), words)
+    for text, wrong in ("if (i != 1)\n        Out[i] = A[i] + 10", "1 of the 4 elements of out is never written"), ("Out[i] = A[i] + i", "Out[0] is 0, and should be 10"):
+        words = rejected(learner, "other.tile", good.replace("Out[i] = A[i] + 10;\n\n", f"{text};\n\n"), "values")["wrong_values"]
+        expect(words == wrong, words)
+    shared = learner.solution("08_shared_memory").replace("    tile[t] = ", "    if (t > 0)\n        tile[t] = ")
+    words = rejected(learner, "shared.tile", shared, "uninitialised", puzzle="8")["wrong_values"]
+    expect("out is read" not in (words or ""), words)
+
+
 def test_advice(learner):
     """A comment does not change what is said of it."""
     race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
