@@ -64,43 +64,41 @@ static enum reason reason_of_status(tw_status status)
     }
 }
 
-/* The first error among the messages. */
-static bool first_error(const tw_context *ctx, tw_message *m)
+/* The line of the other access, which a note of the synchronisation check behind the error has;
+ * 0: none has. */
+static int other_access(const tw_context *ctx, int error)
 {
-    for (int i = 0; tw_context_message(ctx, i, m); i++)
-        if (m->severity == TW_ERROR)
-            return true;
-    return false;
-}
-
-static void take_error(struct problems *all, const tw_context *ctx, enum reason reason,
-                       const tw_message *m)
-{
-    struct problem *p = add(all, reason);
-    p->text = need_text("%s", tw_context_messages(ctx));
-    p->file = m->file ? need_text("%s", m->file) : NULL;
-    p->line = m->line;
-    p->column = m->column;
-    p->in_global = strstr(m->text, "global memory");
+    static const char *const others[] = {"read here", "written here", "updated here",
+                                         "the copy begins here"};
+    tw_message m;
+    for (int i = error + 1; tw_context_message(ctx, i, &m) && m.severity == TW_NOTE; i++)
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (strncmp(m.text, others[k], strlen(others[k])) == 0)
+                return m.line;
+    return 0;
 }
 
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status)
 {
     tw_message m;
-    enum reason reason = reason_of_status(status);
-    if (first_error(ctx, &m))
-        take_error(all, ctx, reason_of_text(m.text, reason), &m);
-    else
-        problems_add(all, reason, need_text("error: %s\n", tw_status_text(status)));
-}
-
-void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum reason reason)
-{
-    tw_message m;
-    if (first_error(ctx, &m))
-        take_error(all, ctx, reason, &m);
-    else
-        problems_add(all, reason, need_text("%s", ""));
+    int error = 0;
+    while (tw_context_message(ctx, error, &m) && m.severity != TW_ERROR)
+        error++;
+    if (!tw_context_message(ctx, error, &m)) {
+        problems_add(all, reason_of_status(status),
+                     need_text("error: %s\n", tw_status_text(status)));
+        return;
+    }
+    struct problem *p = add(all, reason_of_text(m.text, reason_of_status(status)));
+    p->text = need_text("%s", tw_context_messages(ctx));
+    p->file = m.file ? need_text("%s", m.file) : NULL;
+    p->line = m.line;
+    p->column = m.column;
+    if (p->reason == REASON_RACE || p->reason == REASON_ASYNC)
+        p->other_line = other_access(ctx, error);
+    if (p->reason == REASON_RACE && !p->other_line) /* the statement races with itself */
+        p->other_line = p->line;
+    p->in_global = strstr(m.text, "global memory");
 }
 
 /* --- of the simulator --- */

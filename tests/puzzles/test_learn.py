@@ -392,6 +392,15 @@ def test_luck(learner):
     no_barrier = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
     learner.write("no_barrier.tile", no_barrier)
     learner.learn("14", "no_barrier.tile", status=1, out=["no_barrier.tile:18:20: error: `as` is read here", "Not yet: a race"])
+    verdict = learner.judge("14", "no_barrier.tile")
+    expect((verdict["line"], verdict["other_line"]) == (18, 12), f"both accesses: {verdict}")
+    early = learner.solution("08_shared_memory").replace("    sync();\n", "")
+    verdict = rejected(learner, "early.tile", early, "race", puzzle="8")
+    expect((verdict["line"], verdict["other_line"]) == (12, 10), f"both accesses: {verdict}")
+    verdict = rejected(learner, "itself.tile", early.replace("    tile[t] = ", "    tile[0] = "), "race", puzzle="8")
+    expect(verdict["other_line"] == verdict["line"] == 10, f"a statement races with itself: {verdict}")
+    verdict = rejected(learner, "copy.tile", learner.solution("20_async_copies").replace("    async_wait(0);", ""), "async", puzzle="20")
+    expect(verdict["other_line"] < verdict["line"] and verdict["other_line"], f"the copy: {verdict}")
     for wait in "async_wait()", "async_waits(0)":  # no copy is at fault
         rejected(learner, "wait.tile", learner.solution("20_async_copies").replace("async_wait(0)", wait), "compile", puzzle="20")
     if not cuda_compiler():
