@@ -25,6 +25,8 @@ struct judge {
     struct answer reference; /* solution.tile: sizes, and what is expected */
     struct answer solution;  /* in the answer's language: counters */
     struct answer answer;
+    struct answer silent; /* the answer without its prints, from when it is needed: counters */
+    bool is_silent;       /* there is such a one */
     struct case_at_hand at;
     char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
     char *counted_answer; /* and of the answer */
@@ -429,12 +431,47 @@ static void run_case(struct judge *j)
 
 /* --- limits --- */
 
+static bool open_silent(struct judge *j)
+{
+    enum language language = j->given->language;
+    struct problems problems = {0};
+    answer_begin(&j->silent, language, NULL, words_without_prints(j->given->text, language),
+                 j->ctx);
+    j->silent.simulated_only = true;
+    j->silent.compiler = j->given->compiler;
+    bool opened = language == LANGUAGE_CUDA ||
+                  answer_open(&j->silent, tw_kernel_name(j->reference.kernel), &problems);
+    problems_free(&problems);
+    return opened;
+}
+
+/* What an answer prints takes memory and instructions, and is no part of it. Where it cannot be
+ * left out, or the values are others then, all is counted. */
+static void count_silently(struct judge *j)
+{
+    struct problems problems = {0};
+    tw_sim_result result = {0};
+    struct answer_run how = {.watch = TW_WATCH_COUNTERS, .step_limit = j->step_limit};
+    if (!j->silent.text)
+        j->is_silent = open_silent(j);
+    case_arrays_start(&j->at.arrays, CLEAN);
+    j->is_silent = j->is_silent && answer_take(&j->silent, &j->at, &problems) == STATUS_OK &&
+                   !problems.count && answer_run(&j->silent, &how, &result, &problems) &&
+                   !problems.count && tw_launch_verify(j->at.launch, NULL) == TW_OK;
+    if (j->is_silent) {
+        free(j->counted_answer);
+        j->counted_answer = json_copy(result.counters_json);
+    }
+    j->out->prints_count = !j->is_silent;
+    problems_free(&problems);
+}
+
 static void beyond(struct judge *j, const struct counter_limit *l, int64_t have, double bound,
                    int64_t of_solution)
 {
-    int line = l->at_least
-                   ? 0
-                   : counter_line(j->counted_answer, l->counter, j->answer.path, j->answer.text);
+    const struct answer *counted = j->is_silent ? &j->silent : &j->answer;
+    int line =
+        l->at_least ? 0 : counter_line(j->counted_answer, l->counter, counted->path, counted->text);
     bool of_warps = strcmp(l->counter, "barriers") == 0;
     char *message = need_text(
         "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,
@@ -510,6 +547,8 @@ static int judge_case(struct judge *j, int index)
     if (out->problems.count)
         return STATUS_OK;
     run_case(j);
+    if (out->prints && !out->problems.count)
+        count_silently(j);
     return out->problems.count ? STATUS_OK : check_limits(j);
 }
 
@@ -561,6 +600,7 @@ int judge(const struct judge_options *o, struct judgement *out)
     answer_end(&j.reference);
     answer_end(&j.solution);
     answer_end(&j.answer);
+    answer_end(&j.silent);
     cases_free(&j.cases);
     free(j.counted);
     free(j.counted_answer);

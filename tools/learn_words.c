@@ -126,6 +126,46 @@ void words_check(const struct answer *a, const struct cases *cases, struct probl
     free(bare);
 }
 
+/* --- prints --- */
+
+/* Behind the parentheses that begin at `at`, or behind blanks there; NULL: none do, or they do not
+ * end. */
+static const char *behind_call(const char *at)
+{
+    int depth = 0;
+    while (isspace((unsigned char)*at))
+        at++;
+    for (; *at == '(' || (depth && *at); at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (!depth)
+            return at + 1;
+    }
+    return NULL;
+}
+
+char *words_without_prints(const char *text, enum language language)
+{
+    bool tile = language == LANGUAGE_TILE;
+    const char *word = tile ? "print" : "printf", *instead = tile ? "{}" : "0";
+    char *bare = bare_text(text, language), *kept = need_text("%s", text);
+    const char *at = bare;
+    while ((at = find_word(at, word))) {
+        const char *end = behind_call(at + strlen(word));
+        if (end && tile)
+            end += strspn(end, " \t\n") + (end[strspn(end, " \t\n")] == ';');
+        for (const char *c = at; end && c < end; c++)
+            if (*c != '\n')
+                kept[c - bare] = ' ';
+        if (end)
+            memcpy(kept + (at - bare), instead, strlen(instead));
+        at = end ? end : at + strlen(word);
+    }
+    free(bare);
+    return kept;
+}
+
+/* --- ensures --- */
+
 /* The kernel's `ensures` without blanks; "" without one. The caller frees. */
 static char *ensures_of(const char *text)
 {

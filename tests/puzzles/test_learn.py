@@ -313,12 +313,34 @@ def test_evasions(learner):
     learner.learn("1", "defaults.tile", out="passed")
     learner.write("helper.tile", good.replace("A[i] + 10", "more(A[i])").replace("kernel map", "fn f32 more(f32 x)\n{\n    return x + 10;\n}\n\nkernel map"))
     learner.learn("1", "helper.tile", out="passed")
-    learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] ="))
-    learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "take it out first"])
+
+
+def test_print(learner):
+    """What an answer prints is shown, and is not counted; what it does besides in a print is."""
+    good = learner.solution("01_map")
+    def counted(name):
+        (counter,) = learner.judge("1", name)["counters"]
+        return counter["answer"] - counter["solution"]
+    for before in 'print("i", i);', 'if (i > 0)\n        print("i", i);\n    else\n        print("i",\n              i);', 'if (i < 4) print("i;)", /* ) */ i) ;':
+        learner.write("print.tile", good.replace("    Out[i] =", f"    {before}\n    Out[i] ="))
+        learner.learn("1", "print.tile", out=["thread (3,0) i", "passed"])
+        expect(counted("print.tile") == 0, f"{before} counts")
     learner.write("print.tile", good.replace("    Out[i] =", "    if (SIZE > 7)\n        print(\"i\", i);\n    Out[i] ="))
-    learner.learn("1", "print.tile", status=1, out="take it out first")  # none in the first case
+    learner.learn("1", "print.tile", out="passed")  # none in the first case
+    expect(counted("print.tile") == 0, "it counts")
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] = 1 +"))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
+    often = "f32 all = 0;\n    for (i32 q = 0; q < SIZE; q++)\n        all += A[q];\n    print(\"i\", i);\n    Out[i] = all * 0 +"
+    verdict = rejected(learner, "often.tile", good.replace("    Out[i] =", f"    {often}"), "global_sectors", line=13)
+    expect("take it out first" not in learner.learn("1", "often.tile", status=1), verdict)
+    if not cuda_compiler():
+        return
+    good = learner.solution("01_map", "cu")
+    learner.write("print.cu", good.replace("    out[i]", '    printf("i = %d, %g\\n", i, a[i]);\n    out[i]'))
+    learner.learn("1", "print.cu", out=["i = 3, 3\n", "passed"])
+    expect(counted("print.cu") == 0, "it counts")
+    learner.write("work.cu", good.replace("out[i] = a[i] + 10", 'printf("%g", out[i] = a[i] + 0 * a[(i + 1) % SIZE] + 10)'))
+    learner.learn("1", "work.cu", status=1, out=["counted: take it out first"])
 
 
 def test_drawn(learner):
