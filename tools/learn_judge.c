@@ -1,6 +1,6 @@
 #include "learn_judge.h"
 #include "learn_allowance.h"
-#include "learn_counters.h"
+#include "learn_limits.h"
 #include "learn_words.h"
 #include "target.h"
 #include "tensor.h"
@@ -25,11 +25,8 @@ struct judge {
     struct answer reference; /* solution.tile: sizes, and what is expected */
     struct answer solution;  /* in the answer's language: counters */
     struct answer answer;
-    struct answer silent; /* the answer without its prints, from when it is needed: counters */
-    bool is_silent;       /* there is such a one */
     struct case_at_hand at;
-    char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
-    char *counted_answer; /* and of the answer */
+    struct limits limits;
     int64_t step_limit;
     struct allowance allowance;
     bool printing;
@@ -170,11 +167,6 @@ static char *run_reference(struct judge *j)
     return NULL;
 }
 
-static char *json_copy(const char *json)
-{
-    return json ? need_text("%s", json) : NULL;
-}
-
 /* Counts what the solution takes. */
 static int run_solution(struct judge *j)
 {
@@ -194,8 +186,7 @@ static int run_solution(struct judge *j)
     } else if (status == STATUS_OK && problems.count) {
         status = our_mistake(j, "its solution", &problems);
     }
-    free(j->counted);
-    j->counted = json_copy(result.counters_json);
+    limits_take(&j->limits.of_solution, result.counters_json);
     j->step_limit = STEPS_LEAST + STEPS_EACH * result.warp_instructions;
     problems_free(&problems);
     return status;
@@ -369,10 +360,8 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
     allowance_begin_run(&j->allowance);
     bool ended = answer_run(&j->answer, how, &result, &out->problems);
     allowance_end_run(&j->allowance);
-    if (how->watch & TW_WATCH_COUNTERS) {
-        free(j->counted_answer);
-        j->counted_answer = json_copy(result.counters_json);
-    }
+    if (how->watch & TW_WATCH_COUNTERS)
+        limits_take(&j->limits.of_answer, result.counters_json);
     if (!ended)
         return false;
     bool right = compare(j, how, byte);
@@ -431,87 +420,17 @@ static void run_case(struct judge *j)
 
 /* --- limits --- */
 
-static bool open_silent(struct judge *j)
-{
-    enum language language = j->given->language;
-    struct problems problems = {0};
-    answer_begin(&j->silent, language, NULL, words_without_prints(j->given->text, language),
-                 j->ctx);
-    j->silent.simulated_only = true;
-    j->silent.compiler = j->given->compiler;
-    bool opened = language == LANGUAGE_CUDA ||
-                  answer_open(&j->silent, tw_kernel_name(j->reference.kernel), &problems);
-    problems_free(&problems);
-    return opened;
-}
-
-/* What an answer prints takes memory and instructions, and is no part of it. Where it cannot be
- * left out, or the values are others then, all is counted. */
-static void count_silently(struct judge *j)
-{
-    struct problems problems = {0};
-    tw_sim_result result = {0};
-    struct answer_run how = {.watch = TW_WATCH_COUNTERS, .step_limit = j->step_limit};
-    if (!j->silent.text)
-        j->is_silent = open_silent(j);
-    case_arrays_start(&j->at.arrays, CLEAN);
-    j->is_silent = j->is_silent && answer_take(&j->silent, &j->at, &problems) == STATUS_OK &&
-                   !problems.count && answer_run(&j->silent, &how, &result, &problems) &&
-                   !problems.count && tw_launch_verify(j->at.launch, NULL) == TW_OK;
-    if (j->is_silent) {
-        free(j->counted_answer);
-        j->counted_answer = json_copy(result.counters_json);
-    }
-    j->out->prints_count = !j->is_silent;
-    problems_free(&problems);
-}
-
-static void beyond(struct judge *j, const struct counter_limit *l, int64_t have, double bound,
-                   int64_t of_solution)
-{
-    const struct answer *counted = j->is_silent ? &j->silent : &j->answer;
-    int line =
-        l->at_least ? 0 : counter_line(j->counted_answer, l->counter, counted->path, counted->text);
-    bool of_warps = strcmp(l->counter, "barriers") == 0;
-    char *message = need_text(
-        "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,
-        of_warps ? ", each counted once a warp" : "", (long long)have,
-        l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
-        l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
-    char *text = answer_message(&j->answer, line, message);
-    if (line)
-        problems_add_at(&j->out->problems, REASON_LIMIT, j->answer.path, line, text);
-    else
-        problems_add(&j->out->problems, REASON_LIMIT, text);
-    j->out->problems.list[j->out->problems.count - 1].counter = need_text("%s", l->counter);
-    free(message);
-}
-
 static int check_limits(struct judge *j)
 {
     struct judgement *out = j->out;
-    for (int i = 0; i < j->cases.limit_count && j->counted_answer && j->counted; i++) {
-        const struct counter_limit *l = &j->cases.limits[i];
-        int64_t have, of_solution;
-        double bound;
-        if (!counter_total(j->counted, l->counter, &of_solution) ||
-            !counter_total(j->counted_answer, l->counter, &have)) {
-            char *wrong = need_text("there is no counter %s", l->counter);
-            int status = our_mistake(j, wrong, NULL);
-            free(wrong);
-            return status;
-        }
-        const char *wrong = case_formula(&j->at, l->formula, (double)of_solution, &bound);
-        if (wrong)
-            return our_mistake(j, wrong, NULL);
-        if (l->at_least ? (double)have < bound : (double)have > bound)
-            beyond(j, l, have, bound, of_solution);
-        struct counted *c = &out->counters[i];
-        c->known = true;
-        c->answer = counter_joined(l->counter, c->answer, have);
-        c->solution = counter_joined(l->counter, c->solution, of_solution);
+    if (out->prints) {
+        limits_count_silently(&j->limits, &j->answer, &j->at, j->step_limit);
+        out->prints_count = !j->limits.is_silent;
     }
-    return STATUS_OK;
+    char *wrong = limits_check(&j->limits, &j->answer, &j->at, out);
+    int status = wrong ? our_mistake(j, wrong, NULL) : STATUS_OK;
+    free(wrong);
+    return status;
 }
 
 static void check_launch(struct judge *j)
@@ -547,8 +466,6 @@ static int judge_case(struct judge *j, int index)
     if (out->problems.count)
         return STATUS_OK;
     run_case(j);
-    if (out->prints && !out->problems.count)
-        count_silently(j);
     return out->problems.count ? STATUS_OK : check_limits(j);
 }
 
@@ -600,10 +517,8 @@ int judge(const struct judge_options *o, struct judgement *out)
     answer_end(&j.reference);
     answer_end(&j.solution);
     answer_end(&j.answer);
-    answer_end(&j.silent);
     cases_free(&j.cases);
-    free(j.counted);
-    free(j.counted_answer);
+    limits_free(&j.limits);
     tw_context_free(j.ctx);
     allowance_end(&j.allowance);
     return status;
