@@ -40,7 +40,6 @@ static enum reason reason_of_text(const char *text, enum reason other)
         {"of static shared memory", REASON_COMPILE},
         {"may still be under way", REASON_ASYNC},
         {"async_wait must come first", REASON_ASYNC},
-        {"here after `async_wait` but", REASON_ASYNC},
         {"other threads may still be", REASON_RACE},
         {"several threads write the same element", REASON_RACE},
         {"is outside axis", REASON_BOUNDS},
@@ -246,11 +245,9 @@ static const char *race_words(const struct problem *p)
                "Here all write the same value; let one of them write it.";
     if (p->in_global)
         return "a race: two threads use the same element of an array, one of them writes, and "
-               "nothing "
-               "says who comes first. Give each thread elements of its own.";
+               "nothing says who comes first. Give each thread elements of its own.";
     return "a race: two threads use the same memory, one of them writes, and nothing says who "
-           "comes "
-           "first. A barrier between the two would.";
+           "comes first. A barrier between the two would.";
 }
 
 const char *problem_words(const struct problem *p)
@@ -259,8 +256,7 @@ const char *problem_words(const struct problem *p)
     case REASON_COMPILE: return "it does not compile.";
     case REASON_SIGNATURE:
         return "the judge cannot run it. The kernel's name, its parameters, its views and its "
-               "tuned "
-               "values have to stay as they were in the stub.";
+               "tuned values have to stay as they were in the stub.";
     case REASON_WORD: return "it goes around what the puzzle is about.";
     case REASON_BARRIER:
         if (p->text && strstr(p->text, "have left the kernel"))
@@ -271,8 +267,7 @@ const char *problem_words(const struct problem *p)
     case REASON_LAUNCH: return "how many blocks and threads there are belongs to the puzzle.";
     case REASON_BOUNDS:
         return "it uses memory that is outside of an array. Threads without an element of their "
-               "own "
-               "need a guard, and an index must not run past the end.";
+               "own need a guard, and an index must not run past the end.";
     case REASON_ASYNC:
         return "it uses what a copy may still be bringing. The thread that started a copy has to "
                "wait for it, and then a barrier tells the others.";
@@ -280,8 +275,7 @@ const char *problem_words(const struct problem *p)
     case REASON_UNINITIALISED: return "it reads memory that nobody has written.";
     case REASON_INPUT: return "it writes to its inputs.";
     case REASON_ENDLESS:
-        return "it does not come to an end, or not before far more steps than the solution "
-               "needs.";
+        return "it does not come to an end, or not before far more steps than the solution needs.";
     case REASON_FAULT: return "the run was broken off at what stands above, which nobody can do.";
     case REASON_VALUES: return "wrong values.";
     case REASON_ORDER:
