@@ -148,6 +148,10 @@ typedef struct tw_config {
     void (*parallel)(void *user, int tasks, void (*task)(void *argument, int index),
                      void *argument);
     void *parallel_user;
+    /* Of second, longer tries of the synchronisation check, in all that the context compiles: the
+     * most steps, of which one try has up to 200,000. Kernels that would need more are undecided.
+     * 0: any number. */
+    int64_t check_steps;
 } tw_config;
 
 /* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
