@@ -329,6 +329,8 @@ static bool target_open(struct strips *s, const struct instr *in)
     if (!access_box(s->frame, a, in->loc, &t->box) ||
         !async_leaves_box(s->frame, a, &t->box, in->loc))
         return false;
+    if (s->frame->program->packed_count > 0 && a->space == SPACE_VIEW && a->rank >= 2)
+        note_tile(&s->frame->store_prefetch, a, &t->box);
     t->memory = access_base(s->frame, a);
     t->stride = access_strides(s->frame, a);
     for (int i = 0; i < a->rank; i++)
