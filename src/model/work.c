@@ -7,8 +7,7 @@ static void add_range(struct range *r, double low, double middle, double high)
     r->high += high;
 }
 
-/* mma and its like: D = A·B + C of m × n × k, by a warp (wgmma: by a quarter of a group of four).
- */
+/* mma and its like: D = A·B + C of m × n × k, by a warp (wgmma: a quarter by each of four). */
 static void add_matrix(struct work *w, const struct ptx_instruction *ins, double count)
 {
     int m, n, k;
@@ -68,7 +67,6 @@ static void add_memory(struct work *w, const struct ptx_instruction *ins,
     double written = has_partners ? (double)n->warp_instructions : instructions;
     w->load_store += instructions * times;
     add_range(&w->instructions, instructions * times, instructions * times, written * times);
-    w->requests += (double)n->global_requests * times;
     w->sectors += (double)n->global_sectors * times;
     if (ptx_has(ins, MOD_CG)) /* what copies past L1 bring is written when nobody else writes */
         return;
@@ -86,8 +84,6 @@ void work_add(struct work *w, const struct ptx_instruction *ins, const struct si
         add_arithmetic(w, ins, kind, n, times);
     if (kind == SIM_KIND_MATRIX)
         add_matrix(w, ins, warps);
-    if (kind == SIM_KIND_BARRIER && (ins->op == PTX_BAR || ins->op == PTX_BARRIER))
-        w->barriers += warps;
     if (n->shared_loads + n->shared_stores + n->shared_atomics + n->global_requests +
         n->global_atomics + n->async_copies + n->local_accesses) {
         add_memory(w, ins, n, merged, has_partners, times);

@@ -17,12 +17,11 @@ struct work {
     double load_store;       /* instructions of memory, once a warp */
     struct range wavefronts; /* of shared memory: low: accesses merged as an assembler may */
     double wavefronts_ideal;
-    double requests, sectors; /* of global memory */
+    double sectors; /* of global memory */
     /* By thread, and with what of them a matrix unit does: */
     double flops, tensor_f16, tensor_tf32, tensor_i8, tensor_fp8, tensor_f64;
     double asynchronous_tensor; /* of these flops: by wgmma */
     double register_bytes;      /* that multiply-adds read and write of registers */
-    double barriers;            /* once a warp */
 };
 
 /* Adds what one instruction was counted to do, `times` times. */
