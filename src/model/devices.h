@@ -27,7 +27,7 @@ struct gpu {
 enum { GPU_REGISTERS = 65536, GPU_MOST_REGISTERS = 255, GPU_SYSTEM_BYTES = 1024 };
 
 const struct gpu *gpu_at(int index); /* NULL past the last */
-/* By name or alias, in either case, or a driver's name that has the name in it. NULL: none. */
+/* By name or alias, without regard to case and blanks. NULL: none. */
 const struct gpu *gpu_find(const char *name);
 const struct gpu_capability *gpu_capability_of(const struct gpu *g);
 
