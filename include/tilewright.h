@@ -835,6 +835,7 @@ typedef struct tw_gpu {
      * where that is not known. */
     double tensor_clock;
     double f64, f32;                       /* operations a second, without tensor units */
+    double tensor_f64;                     /* at `clock`; 0: f64 is done without them */
     double tensor_tf32, tensor_f16;        /* f16 and bf16, sums in f32 */
     double tensor_i8, tensor_fp8;          /* sums in i32, f32 */
     double memory_bytes, memory_bandwidth; /* bytes, bytes a second: HBM or GDDR */

@@ -17,6 +17,7 @@ static void put_rates(struct json *j, const tw_gpu *g)
 {
     json_put_real(j, "f64", g->f64);
     json_put_real(j, "f32", g->f32);
+    json_put_real(j, "tensor_f64", g->tensor_f64);
     json_put_real(j, "tensor_tf32", g->tensor_tf32);
     json_put_real(j, "tensor_f16", g->tensor_f16);
     json_put_real(j, "tensor_i8", g->tensor_i8);

@@ -510,7 +510,7 @@ static tw_dtype factor_type(const struct explain_row *r)
 static double tensor_peak(const tw_gpu *g, tw_dtype t)
 {
     switch (t) {
-    case TW_F64: return 2 * g->f64;
+    case TW_F64: return g->tensor_f64 > 0 ? g->tensor_f64 : g->f64;
     case TW_F32:
     case TW_TF32: return g->tensor_tf32;
     case TW_E4M3:

@@ -30,6 +30,7 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
                     .tensor_clock = g->sustained * 1e6,
                     .f64 = g->f64 * plain,
                     .f32 = g->f32 * plain,
+                    .tensor_f64 = g->tensor_f64 * plain,
                     .tensor_tf32 = g->tf32 * tensor,
                     .tensor_f16 = g->f16 * tensor,
                     .tensor_i8 = g->i8 * tensor,

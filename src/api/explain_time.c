@@ -137,27 +137,37 @@ static double matrix_share(const struct gpu *g)
     return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
 }
 
-static double matrix_cycles(const struct gpu *g, const struct work *w)
+/* Operations a cycle and multiprocessor; in f64 without such tensor units those of the units for it. */
+static int matrix_rate(const struct gpu *g, enum matrix_unit unit)
 {
-    double own = w->flops > 0 ? w->asynchronous_tensor / w->flops : 0;
-    double share = own + (1 - own) * matrix_share(g), cycles = 0;
-    const double flops[] = {w->tensor_f16, w->tensor_tf32, w->tensor_i8, w->tensor_fp8,
-                            w->tensor_f64};
-    const int rate[] = {g->f16, g->tf32, g->i8, g->fp8, 2 * g->f64};
-    for (int i = 0; i < 5; i++)
-        cycles += rate[i] ? flops[i] / rate[i] : 0;
-    return cycles / share;
+    switch (unit) {
+    case MATRIX_F64: return g->tensor_f64 ? g->tensor_f64 : g->f64;
+    case MATRIX_TF32: return g->tf32;
+    case MATRIX_I8: return g->i8;
+    case MATRIX_FP8: return g->fp8;
+    default: return g->f16;
+    }
 }
 
-static double matrix_flops(const struct work *w)
+/* What is done on matrix units, and for how many cycles of a multiprocessor. */
+static double matrix_work(const struct gpu *g, const struct work *w, double *cycles)
 {
-    return w->tensor_f16 + w->tensor_tf32 + w->tensor_i8 + w->tensor_fp8 + w->tensor_f64;
+    double own = w->flops > 0 ? w->asynchronous_tensor / w->flops : 0, all = 0;
+    *cycles = 0;
+    for (int i = 0; i < MATRIX_COUNT; i++) {
+        int rate = matrix_rate(g, (enum matrix_unit)i);
+        *cycles += rate ? w->tensor[i] / rate : 0;
+        all += w->tensor[i];
+    }
+    *cycles /= own + (1 - own) * matrix_share(g);
+    return all;
 }
 
 /* Multiprocessor cycles a second, of all. */
 static double cycles_a_second(const struct explain *e, const struct explain_counts *c)
 {
-    int mhz = matrix_flops(&c->launch) > 0 ? e->gpu->sustained : e->gpu->clock;
+    double busy;
+    int mhz = matrix_work(e->gpu, &c->launch, &busy) > 0 ? e->gpu->sustained : e->gpu->clock;
     return e->gpu->multiprocessors * (mhz * 1e6);
 }
 
@@ -185,7 +195,7 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     add_roof(o, "fma", "the units for f32", "warp instructions", exactly(w->fma), fma * cycles);
     add_roof(o, "f64", "the units for f64", "warp instructions", exactly(w->f64),
              g->f64 / 64.0 * cycles);
-    double flops = matrix_flops(w), busy = matrix_cycles(g, w);
+    double busy, flops = matrix_work(g, w, &busy);
     add_roof(o, "tensor", "the tensor units", "FLOP", exactly(flops),
              busy > 0 ? flops / busy * cycles : 0);
 }
@@ -210,7 +220,8 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
                             .barrier = 20,
                             .copy_to_shared = 60,
                             .issue = 2};
-    l->matrix_flops = e->gpu->f16 * matrix_share(e->gpu) / 4;
+    for (int i = 0; i < MATRIX_COUNT; i++)
+        l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) * matrix_share(e->gpu) / 4;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
     l->behind_l1 = l->l2 + c->awaited * (l->memory - l->l2);

@@ -17,7 +17,8 @@ struct gpu {
     const char *name, *aliases, *target;
     int capability, multiprocessors;
     int clock, tensor_clock, sustained; /* MHz */
-    int f64, f32, tf32, f16, i8, fp8;   /* operations a cycle and multiprocessor */
+    /* Operations a cycle and multiprocessor; 0: it has no such units. */
+    int f64, f32, tensor_f64, tf32, f16, i8, fp8;
     const char *memory;
     int memory_gb, bandwidth; /* GB/s */
     int l2_mb, l2[3];         /* bytes a cycle: low, middle, high */

@@ -107,12 +107,9 @@ static double latency_of(struct pace *p, const struct ptx_instruction *ins, cons
 
 static double matrix_cycles(const struct pace *p, const struct ptx_instruction *ins)
 {
-    int m, n, k;
-    if (!ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k))
-        return 0;
-    int bits = ptx_mods[ptx_type(ins, 1)].bits;
-    double share = ins->op == PTX_WGMMA_MMA_ASYNC ? 0.25 : 1;
-    return 2.0 * m * n * k * bits / 16 * share / p->l->matrix_flops;
+    enum matrix_unit unit;
+    double flops = matrix_flops(ins, &unit);
+    return flops > 0 && p->l->matrix_rate[unit] > 0 ? flops / p->l->matrix_rate[unit] : 0;
 }
 
 static void commit(struct pace *p, double when)
