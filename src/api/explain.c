@@ -295,8 +295,8 @@ static tw_status explain_call(void *user)
     status = e->out.blocks ? explain_count(e, counts) : TW_OK;
     if (status != TW_OK)
         return status;
-    explain_time(e, counts);
     explain_accesses(e, &counts->accesses);
+    explain_time(e, counts);
     explain_words(e, counts);
     return TW_OK;
 }

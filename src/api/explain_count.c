@@ -242,12 +242,7 @@ static void take_instructions(struct counting *c, const struct streams *seen, do
 {
     for (size_t k = 0; k < seen->instructions.count; k++) {
         const struct stream_instruction *n = &seen->instructions.data[k];
-        c->out->by_thread += n->bytes * times;
         c->out->wavefronts += n->wavefronts * times;
-        struct sim_counted counted = {.ins = n->ins, .function = c->out->function};
-        tw_explained_line *line = line_of(c, &counted);
-        line->by_thread += n->bytes * times;
-        line->sectors_ideal += n->sectors_ideal * times;
         int64_t i = statement_of(c, n->ins);
         if (i < 0)
             continue;
@@ -262,7 +257,6 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     struct explain_counts *o = c->out;
     double times = s->stands_for;
     struct l1_result *l1 = arena_new(&c->simulation->arena, struct l1_result);
-    o->shared_by_thread += seen->shared_bytes * times;
     take_instructions(c, seen, times, share);
     if (!seen->first)
         return;
@@ -428,6 +422,20 @@ static enum sim_end run_sample(struct counting *c)
 
 /* --- all of it --- */
 
+static void add_accesses(struct counting *c)
+{
+    const struct accesses *all = &c->out->accesses;
+    for (size_t i = 0; i < all->list.count; i++) {
+        const struct access_of *a = &all->list.data[i];
+        struct sim_counted counted = {.ins = a->place.ins, .where = a->place.where};
+        if (a->shared)
+            continue;
+        tw_explained_line *line = line_of(c, &counted);
+        line->by_thread += a->launch.by_thread;
+        line->sectors_ideal += a->launch.ideal;
+    }
+}
+
 static void keep_lines(struct counting *c)
 {
     tw_explained_line *lines = arena_array(c->e->results, tw_explained_line, c->lines.count + 1);
@@ -464,6 +472,7 @@ static tw_status count(struct counting *c)
     enum sim_end end = run_sample(c);
     if (end != SIM_DONE)
         return failed(c, end);
+    add_accesses(c);
     keep_lines(c);
     return TW_OK;
 }

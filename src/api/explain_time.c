@@ -88,12 +88,11 @@ static void find_traffic(struct explain *e, struct explain_counts *c, double sha
         t[i].name = names[i];
     t[TW_AT_REGISTERS].by_thread = c->launch.register_bytes;
     t[TW_AT_REGISTERS].moved = exactly(c->launch.register_bytes);
-    t[TW_AT_SHARED].by_thread = c->shared_by_thread;
     t[TW_AT_SHARED].by_request = c->launch.wavefronts.middle * LINE_BYTES;
     t[TW_AT_SHARED].moved = times(of_work(c->launch.wavefronts), LINE_BYTES);
     double read = (c->missed + c->past + c->updates) * SECTOR_BYTES,
            written = (c->stores + c->updates) * SECTOR_BYTES;
-    t[TW_AT_L2].by_thread = t[TW_AT_HBM].by_thread = c->by_thread;
+    t[TW_AT_HBM].by_thread = t[TW_AT_L2].by_thread;
     t[TW_AT_L2].by_request = t[TW_AT_HBM].by_request = c->launch.sectors * SECTOR_BYTES;
     /* Requests of the two multiprocessors of a pair for the same line may be joined. */
     t[TW_AT_L2].read = (tw_range){read / 2, read, read};

@@ -69,25 +69,9 @@ static size_t add_lines(struct streams *s, struct stream *to, const struct sim_a
     return to->entries.count - first;
 }
 
-/* Lanes at the address of the lane before them ask for nothing more. */
-static double fewest_sectors(const struct sim_access *a)
-{
-    int lanes = 0;
-    uint64_t latest = UINT64_MAX;
-    for (int i = 0; i < SIM_LANES; i++)
-        if (a->mask >> i & 1 && a->address[i] != latest) {
-            latest = a->address[i];
-            lanes++;
-        }
-    return (lanes * a->bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
-}
-
 static bool see_access(void *user, const struct sim_access *a)
 {
     struct streams *s = user;
-    double bytes = (double)a->bytes * __builtin_popcount(a->mask);
-    if (a->space == SIM_SHARED)
-        s->shared_bytes += bytes;
     if (a->space != SIM_GLOBAL)
         return true;
     struct stream *to = stream_of(s, &a->at);
@@ -101,8 +85,7 @@ static bool see_access(void *user, const struct sim_access *a)
                                                             : STREAM_LOAD);
     struct stream_instruction *n = instruction_of(s, a->at.ins);
     n->lines += lines;
-    n->bytes += bytes;
-    n->sectors_ideal += fewest_sectors(a);
+    double bytes = (double)a->bytes * __builtin_popcount(a->mask);
     if (!a->past_l1)
         n->wavefronts += lines > bytes / LINE_BYTES ? lines : bytes / LINE_BYTES;
     return true;
@@ -131,5 +114,4 @@ void streams_clear(struct streams *s)
     s->first = s->last = NULL;
     s->instructions.data = NULL; /* whoever kept a copy goes on using it */
     s->instructions.count = s->instructions.capacity = s->latest = 0;
-    s->shared_bytes = 0;
 }

@@ -24,8 +24,6 @@ struct stream_instruction {
     double lines;
     /* Cycles of L1's data path: a line each, and 128 bytes to registers; 0 for what goes past. */
     double wavefronts;
-    double bytes;         /* each thread its own */
-    double sectors_ideal; /* the fewest that so many different bytes are in */
 };
 
 struct stream_block {
@@ -41,7 +39,6 @@ struct streams {
     struct stream_block *first, *last;           /* in the order in which they began */
     VEC(struct stream_instruction) instructions; /* of all blocks since they were cleared */
     size_t latest;
-    double shared_bytes; /* that threads ask of shared memory, each its own */
 };
 
 void streams_init(struct streams *s, struct arena *arena);

@@ -115,6 +115,12 @@ static void counts_follow_by_hand(void **state)
     assert_true(x.seconds.low <= x.seconds.middle && x.seconds.middle <= x.seconds.high);
     assert_true(x.roof_count > 0 && x.seconds.low >= x.roofs[0].seconds.middle);
     assert_true(strlen(x.verdict) > 0 && strlen(x.advice) > 0);
+    for (int i = 0; i < x.line_count; i++) {
+        double ideal = 0;
+        for (int k = 0; k < x.access_count; k++)
+            ideal += x.accesses[k].line == x.lines[i].line ? x.accesses[k].units_ideal : 0;
+        assert_true(ideal > 0 && x.lines[i].sectors_ideal == ideal && ideal <= x.lines[i].sectors);
+    }
 }
 
 /* Ragged sizes: what is useful is less than what blocks stand for. */
