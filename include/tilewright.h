@@ -910,9 +910,11 @@ typedef struct tw_explained_line {
  * asynchronous copy there are two, a load of global and a store of shared memory. */
 typedef struct tw_explained_access {
     const char *file;
-    int line;
+    int line, column;          /* from 1; column 0: not known */
     bool shared;               /* of shared memory; else of global memory */
     bool store;                /* or an atomic operation; else a load */
+    bool copy;                 /* that of a copy past L1 (16 bytes a thread) to shared memory: no
+                                  banks conflict, `units` are the lines of 128 bytes it goes by */
     int bytes;                 /* of a thread */
     double requests;           /* of warps */
     double units, units_ideal; /* wavefronts of shared memory, sectors of global memory; the fewest

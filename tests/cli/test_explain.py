@@ -71,6 +71,11 @@ def test_page(tool):
     expect("\nGDDR6X " in other and "   GDDR6X " in other and "HBM" not in other, other)
     expect("  * " in page and "not set" not in page, page)
     expect("m=1024,n=1024,k=1024: not set" in explain(tool, TILED, "--device", "h200").out, "assumed sizes are not said")
+    loads = explain(tool, "kernels/sgemm/naive.tile", *SMALL).out
+    for load in ("1 sector a warp   A[row][p]: sum += ", "4 sectors a warp  B[p][col]: sum += ", "4 sectors a warp  C[row][col] = sum;"):
+        expect(load in loads, loads)
+    copies = explain(tool, "kernels/matmul/async.tile", *SMALL, "--type", "f16").out
+    expect("bank conflicts: none" in copies and "16 lines a copy, 4 would do  async sa" in copies and "-way conflict" not in copies, copies)
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
 
 
