@@ -2,8 +2,6 @@
  * it is counted: whether it can be launched, occupancy, waves. */
 #include "api/explain.h"
 
-#include "base/platform.h"
-
 #include <string.h>
 
 /* --- GPUs --- */
@@ -315,12 +313,9 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
     struct explain e = {
         .launch = l, .options = options ? options : &defaults, .results = &l->explained};
     simulation_open(&e.simulation, l->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
+    e.simulation.reserves = true;
     tw_status status = context_call(l->ctx, explain_call, &e);
     simulation_close(&e.simulation);
-    for (struct explain_zeros *z = e.zeros, *next; z; z = next) {
-        next = z->next;
-        platform_unreserve(z, z->bytes);
-    }
     if (status == TW_OK)
         *out = e.out;
     return status;

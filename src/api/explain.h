@@ -9,19 +9,12 @@
 #include "model/caches.h"
 #include "model/latency.h"
 
-/* An array that is not given; the head of its memory. */
-struct explain_zeros {
-    struct explain_zeros *next;
-    size_t bytes; /* with the head */
-};
-
 struct explain {
     tw_launch *launch;
     const tw_explain_options *options;
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
     struct simulation simulation;
-    struct explain_zeros *zeros;
     bool blocks_wait; /* for others: those that were counted did not all come to their end */
     tw_explanation out;
 };

@@ -48,20 +48,6 @@ static tw_status no_memory(struct counting *c, const char *name, size_t bytes)
     return TW_UNSUPPORTED;
 }
 
-/* Zeros of the system's, not of the caller's allocator: they may be more than the machine has, as
- * only what the chosen blocks touch takes memory. 0: there is no room. */
-static uint64_t reserve(struct counting *c, size_t bytes, const char *name)
-{
-    enum { HEAD = 4096, BEHIND = 32 }; /* a wide read of the last element stays inside */
-    size_t all = HEAD + bytes + BEHIND;
-    struct explain_zeros *z = bytes < SIM_MOST_BYTES ? platform_reserve(all) : NULL;
-    if (!z)
-        return 0;
-    *z = (struct explain_zeros){c->e->zeros, all};
-    c->e->zeros = z;
-    return sim_attach(c->simulation->sim, (char *)z + HEAD, bytes, name);
-}
-
 /* What is given is read where it lies, or copied if it is written; what is not is zeros. */
 static tw_status place(struct counting *c, struct launch_param *p)
 {
@@ -75,9 +61,8 @@ static tw_status place(struct counting *c, struct launch_param *p)
         int64_t bytes = launch_array_bytes(l, p->sym->index);
         p->bytes = bytes > 0 ? (size_t)bytes : p->bytes;
     }
-    p->value = !given        ? reserve(c, p->bytes, name)
-               : !p->written ? sim_attach(sim, p->data, p->bytes, name)
-                             : sim_allocate(sim, p->bytes, p->data, name);
+    p->value = given && !p->written ? sim_attach(sim, p->data, p->bytes, name)
+                                    : sim_allocate(sim, p->bytes, given ? p->data : NULL, name);
     if (p->kind == LOWER_TICKET)
         c->ticket = p->value;
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
