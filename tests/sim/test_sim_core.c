@@ -585,6 +585,29 @@ static void wrong_launches(void **state)
 /* --- seeds --- */
 
 /* Who comes last writes last: a race, whose outcome is the seed's. */
+/* As much as ptxas 13.0 takes. */
+static void static_shared_memory_has_limits(void **state)
+{
+    static const struct {
+        const char *target;
+        int most;
+    } rows[] = {{"sm_80", 49152}, {"sm_90", 49152}, {"sm_100f", 49152}, {"sm_90a", 232448}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int more = 0; more < 2; more++) {
+            char program[512];
+            struct sim_case c;
+            snprintf(program, sizeof program,
+                     ".version 8.8\n.target %s\n.address_size 64\n.visible .entry k()\n{\n"
+                     ".shared .align 16 .b8 s[%d];\n.reg .b32 %%r<2>;\nmov.u32 %%r0, s;\n"
+                     "ld.shared.u32 %%r1, [%%r0];\nret;\n}\n",
+                     rows[i].target, rows[i].most + 16 * more);
+            sim_case_open(&c, program);
+            assert_int_equal(sim_case_run(&c, "k", 0, NULL), more ? SIM_STOPPED : SIM_DONE);
+            sim_case_close(&c);
+        }
+}
+
 static void same_seed_same_run(void **state)
 {
     (void)state;
@@ -641,6 +664,7 @@ int main(void)
         cmocka_unit_test(no_ends),
         cmocka_unit_test(stops),
         cmocka_unit_test(wrong_launches),
+        cmocka_unit_test(static_shared_memory_has_limits),
         cmocka_unit_test(same_seed_same_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
