@@ -815,7 +815,7 @@ TW_API tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, 
 /* A model of GPUs (docs/model.md): what a launch asks of each part of one, and so how long it takes
  * at least. It counts by simulation of some of the launch's blocks; no GPU is needed. */
 
-/* What cannot be known exactly: `middle` is the most likely, the true value lies in the rest. */
+/* What cannot be known exactly: `middle` is the most likely, the true value is mostly in the rest. */
 typedef struct tw_range {
     double low, middle, high;
 } tw_range;
