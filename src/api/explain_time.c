@@ -43,43 +43,47 @@ static void find_compulsory(struct explain *e, double *read, double *written)
     }
 }
 
-static void find_memory(struct explain *e, struct explain_counts *c, double share, tw_traffic *t)
+static void replay_l2(const struct explain *e, struct l2_grid *g, double share,
+                      struct l2_result *out)
 {
-    struct arena *a = &e->launch->ctx->scratch;
-    struct l2_grid g = c->l2;
-    struct l2_result together, mean;
+    g->room = e->gpu->l2_mb * 1048576.0;
+    g->copies = l2_halves(e->gpu);
+    g->multiprocessors = e->gpu->multiprocessors;
+    g->resident = e->out.resident_blocks;
+    g->share = share;
+    l2_replay(&e->launch->ctx->scratch, g, out);
+}
+
+/* together: of blocks in step; mean: as they are taken to go on. */
+static void find_memory(struct explain *e, struct explain_counts *c,
+                        const struct l2_result *together, const struct l2_result *mean,
+                        tw_traffic *t)
+{
     double read = 0, written = 0;
-    g.room = e->gpu->l2_mb * 1048576.0;
-    g.copies = l2_halves(e->gpu);
-    g.multiprocessors = e->gpu->multiprocessors;
-    g.resident = e->out.resident_blocks;
-    g.share = 1.0 / g.resident;
-    l2_replay(a, &g, &together);
-    g.share = share;
-    l2_replay(a, &g, &mean);
     find_compulsory(e, &read, &written);
     /* Launches follow each other: what fits in L2 is there from the one before. */
-    bool stays = read * g.copies + written <= g.room;
-    c->awaited = stays ? 0 : mean.awaited;
+    bool stays = read * c->l2.copies + written <= c->l2.room;
+    c->awaited = stays ? 0 : mean->awaited;
     t->compulsory = read + written;
     /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
-    double all = mean.written + mean.left, again = most(0, mean.stored - all);
-    t->read.low = fmin(together.read, mean.read);
-    t->read.middle = mean.read;
-    t->read.high = most(together.read, mean.read);
+    double all = mean->written + mean->left, again = most(0, mean->stored - all);
+    t->read.low = fmin(together->read, mean->read);
+    t->read.middle = mean->read;
+    t->read.high = most(together->read, mean->read);
     /* What other blocks wrote, partial sums say, may still be there, or have left to be read again. */
     t->read.low = stays ? fmin(t->read.low, read) : t->read.low;
     t->read.high += again;
     if (e->blocks_wait) { /* which block reads what does not follow from its place */
-        t->read = (tw_range){read, read, most(mean.read, read)};
+        t->read = (tw_range){read, read, most(mean->read, read)};
         c->awaited = 1;
     }
-    t->written = (tw_range){stays ? mean.written : all, all, all + again};
+    t->written = (tw_range){stays ? mean->written : all, all, all + again};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
 }
 
-static void find_traffic(struct explain *e, struct explain_counts *c, double share)
+static void find_traffic(struct explain *e, struct explain_counts *c,
+                         const struct l2_result *together, const struct l2_result *mean)
 {
     tw_explanation *o = &e->out;
     tw_traffic *t = o->traffic;
@@ -98,7 +102,7 @@ static void find_traffic(struct explain *e, struct explain_counts *c, double sha
     t[TW_AT_L2].read = (tw_range){read / 2, read, read};
     t[TW_AT_L2].written = exactly(written);
     t[TW_AT_L2].moved = (tw_range){read / 2 + written, read + written, read + written};
-    find_memory(e, c, share, &t[TW_AT_HBM]);
+    find_memory(e, c, together, mean, &t[TW_AT_HBM]);
     t[TW_AT_L2].compulsory = t[TW_AT_HBM].compulsory;
     o->l1_hit_rate = c->load_sectors > 0 ? 1 - c->missed / c->load_sectors : 0;
     o->l2_hit_rate = read > 0 ? 1 - fmin(1, t[TW_AT_HBM].read.middle / read) : 0;
@@ -289,7 +293,8 @@ double explain_gain(const tw_explanation *o, double times)
 void explain_time(struct explain *e, struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
-    double busy, alone;
+    double busy, alone, in_step = 1.0 / o->resident_blocks;
+    struct l2_result together, mean;
     o->flops_executed = c->launch.flops;
     o->flops = explain_flops(e->launch);
     if (o->flops == 0)
@@ -297,12 +302,16 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->shared_wavefronts = c->launch.wavefronts.middle;
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
     /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
-    find_traffic(e, c, 1.0 / o->resident_blocks);
+    replay_l2(e, &c->l2, in_step, &together);
+    find_traffic(e, c, &together, &together);
     find_roofs(e, c);
     if (!o->roof_count)
         return;
     find_pace(e, c, &busy, &alone);
-    find_traffic(e, c, most(1.0 / o->resident_blocks, busy / alone));
+    mean = together;
+    if (busy / alone > in_step)
+        replay_l2(e, &c->l2, busy / alone, &mean);
+    find_traffic(e, c, &together, &mean);
     o->roof_count = 0;
     find_roofs(e, c);
     o->bound = o->roofs[0].name;
