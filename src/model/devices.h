@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What multiprocessors of a compute capability have. */
+/* What multiprocessors of a compute capability have, besides what a target of kernels says. */
 struct gpu_capability {
     int number; /* 90 */
-    int l1_kb, shared_kb, block_kb;
-    int threads, blocks;
+    int l1_kb;  /* L1 and shared memory together */
+    int blocks; /* resident */
 };
 
 struct gpu {
@@ -25,7 +25,7 @@ struct gpu {
     const char *source;
 };
 
-enum { GPU_REGISTERS = 65536, GPU_MOST_REGISTERS = 255, GPU_SYSTEM_BYTES = 1024 };
+enum { GPU_SYSTEM_BYTES = 1024 }; /* of shared memory, that the system keeps of each block's */
 
 const struct gpu *gpu_at(int index); /* NULL past the last */
 /* By name or alias, without regard to case and blanks. NULL: none. */
