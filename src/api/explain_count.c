@@ -243,16 +243,16 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     double times = s->stands_for;
     struct l1_result *l1 = arena_new(&c->simulation->arena, struct l1_result);
     take_instructions(c, seen, times, share);
-    if (!seen->first)
+    if (!seen->block)
         return;
-    l1_replay(&c->simulation->arena, seen->first, room_of_block(c->e), l1);
+    l1_replay(&c->simulation->arena, seen->block, room_of_block(c->e), l1);
     o->missed += l1->missed * times;
     o->past += l1->past * times;
     o->stores += l1->stores * times;
     o->updates += l1->updates * times;
     o->tags += l1->tags * times;
     o->load_sectors += l1->load_sectors * times;
-    o->warps = seen->first->warps;
+    o->warps = seen->block->warps;
     take_l2(c, s->at, l1);
 }
 
