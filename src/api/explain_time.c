@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static tw_range exactly(double x)
 {
     return (tw_range){x, x, x};
@@ -66,15 +61,15 @@ static void find_memory(struct explain *e, struct explain_counts *c,
     c->awaited = stays ? 0 : mean->awaited;
     t->compulsory = read + written;
     /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
-    double all = mean->written + mean->left, again = most(0, mean->stored - all);
+    double all = mean->written + mean->left, again = fmax(0, mean->stored - all);
     t->read.low = fmin(together->read, mean->read);
     t->read.middle = mean->read;
-    t->read.high = most(together->read, mean->read);
+    t->read.high = fmax(together->read, mean->read);
     /* What other blocks wrote, partial sums say, may still be there, or have left to be read again. */
     t->read.low = stays ? fmin(t->read.low, read) : t->read.low;
     t->read.high += again;
     if (e->blocks_wait) { /* which block reads what does not follow from its place */
-        t->read = (tw_range){read, read, most(mean->read, read)};
+        t->read = (tw_range){read, read, fmax(mean->read, read)};
         c->awaited = 1;
     }
     t->written = (tw_range){stays ? mean->written : all, all, all + again};
@@ -254,7 +249,7 @@ static void find_pace(const struct explain *e, const struct explain_counts *c, d
     find_latencies(e, c, &l);
     *alone = latency_of_block(&e->launch->ctx->scratch, c->function, c->paced, &l, c->warps);
     *busy = o->roofs[0].seconds.middle * cycles_a_second(e, c) / (double)o->blocks;
-    *alone = most(*alone, *busy);
+    *alone = fmax(*alone, *busy);
 }
 
 static void find_seconds(struct explain *e, const struct explain_counts *c)
@@ -269,13 +264,13 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double pace = cycles_of_block(busy, alone - busy, beside);
     double rounds = ceil(o->waves) * beside;
     double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
-    double taken = most(pace * most(blocks, per_sm), alone * c->longest);
+    double taken = fmax(pace * fmax(blocks, per_sm), alone * c->longest);
     double middle =
-        most(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
+        fmax(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
     double low = middle * 0.75, high = middle * 1.35;
     for (int i = 0; i < o->roof_count; i++) {
-        low = most(low, o->roofs[i].seconds.low);
-        high = most(high, o->roofs[i].seconds.high + LAUNCH_NANOSECONDS * 1e-9);
+        low = fmax(low, o->roofs[i].seconds.low);
+        high = fmax(high, o->roofs[i].seconds.high + LAUNCH_NANOSECONDS * 1e-9);
     }
     o->seconds = (tw_range){low, middle, high};
     for (int i = 0; i < o->roof_count; i++)
