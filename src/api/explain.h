@@ -52,10 +52,6 @@ void explain_time(struct explain *e, struct explain_counts *c);
 double explain_gain(const tw_explanation *o, double times);
 void explain_words(struct explain *e, const struct explain_counts *c);
 
-/* Bytes from an array's first element to behind the last that a view reaches; -1: not known.
- * launch_run.c */
-int64_t launch_array_bytes(const tw_launch *l, int param);
-
 /* The GPU as the public table has it. */
 void explain_gpu(const struct gpu *g, tw_gpu *out);
 

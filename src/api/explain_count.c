@@ -68,30 +68,12 @@ static tw_status place(struct counting *c, struct launch_param *p)
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
 }
 
-static struct cpu_argument *given_arrays(const tw_launch *l)
-{
-    const struct lang_kernel *info = l->kernel->info;
-    struct cpu_argument *args =
-        arena_array(&l->ctx->scratch, struct cpu_argument, info->param_count + 1);
-    for (int p = 0; p < info->param_count; p++) {
-        args[p].scalar = l->choice.values[p];
-        if (!info->params[p].is_pointer || !l->array_set[p])
-            continue;
-        const tw_array *x = &l->arrays[p];
-        args[p].data = x->data;
-        args[p].bytes = tw_dtype_size(x->dtype);
-        for (int i = 0; i < x->rank; i++)
-            args[p].bytes *= (size_t)x->shape[i];
-    }
-    return args;
-}
-
 static tw_status set_up(struct counting *c)
 {
     tw_launch *l = c->e->launch;
     struct launch_params params;
     char why[CUDA_WHY];
-    if (!launch_params_find(l, &l->ctx->scratch, given_arrays(l), &params, why)) {
+    if (!launch_params_find(l, &l->ctx->scratch, launch_given(l), &params, why)) {
         diag_error(&l->ctx->diag, l->kernel->info->loc, "kernel `%s`: %s", l->kernel->info->name,
                    why);
         return TW_BAD_ARGUMENT;
