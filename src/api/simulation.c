@@ -6,6 +6,7 @@
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
 
+#include <assert.h>
 #include <string.h>
 
 const tw_sim_result simulation_nothing = {.report = "", .counters = "", .json = "{}"};
@@ -13,8 +14,8 @@ const tw_sim_result simulation_nothing = {.report = "", .counters = "", .json = 
 /* In front of each block; as long as the alignment needs. */
 struct simulation_block {
     struct simulation_block *next, *previous;
-    size_t size; /* with this */
-    size_t unused;
+    size_t size;   /* with this */
+    bool reserved; /* from platform_reserve; else from the caller's allocator */
 };
 
 static void link_block(struct simulation *s, struct simulation_block *b)
@@ -46,6 +47,11 @@ static void *resize(void *user, void *ptr, size_t old_size, size_t size)
         return NULL;
     if (old)
         unlink_block(s, old);
+    if (old && old->reserved) {
+        assert(!size && "zeros are never made longer");
+        platform_unreserve(old, old->size);
+        return NULL;
+    }
     b = from->resize(from->user, old, old ? old->size : 0, size ? size + sizeof *b : 0);
     if (!size)
         return NULL;
@@ -54,7 +60,7 @@ static void *resize(void *user, void *ptr, size_t old_size, size_t size)
             link_block(s, old);
         return NULL;
     }
-    b->size = size + sizeof *b;
+    *b = (struct simulation_block){.size = size + sizeof *b};
     link_block(s, b);
     return b + 1;
 }
@@ -65,10 +71,11 @@ static void *zeros(void *user, size_t size)
     struct simulation_block *b;
     if (size > SIZE_MAX - sizeof *b)
         return NULL;
-    b = allocator_zeros(&s->ctx->allocator, size + sizeof *b);
+    size += sizeof *b;
+    b = s->reserves ? platform_reserve(size) : allocator_zeros(&s->ctx->allocator, size);
     if (!b)
         return NULL;
-    b->size = size + sizeof *b;
+    *b = (struct simulation_block){.size = size, .reserved = s->reserves};
     link_block(s, b);
     return b + 1;
 }
