@@ -43,43 +43,65 @@ static uint64_t state_of(const struct sim *sim)
 
 /* --- who waits for whom --- */
 
-enum wait_for { FOR_BARRIER, FOR_LANES, FOR_MBARRIER, FOR_MEMORY };
-struct waiting {
-    enum wait_for what;
-    int id;                     /* barrier */
-    int expected, arrived;      /* threads */
-    uint32_t missing;           /* lanes */
-    unsigned long long address; /* mbarrier, memory polled */
-};
+static bool is_at_mbarrier(const struct sim_path *p)
+{
+    return p->poll && p->poll->ins &&
+           (p->poll->ins->op == PTX_MBARRIER_TEST_WAIT ||
+            p->poll->ins->op == PTX_MBARRIER_TRY_WAIT);
+}
 
-static struct waiting waiting_of(const struct sim_warp *w, const struct sim_path *p)
+/* What it reads again and again. */
+static void find_polled(struct sim_warp *w, const struct sim_path *p, struct sim_wait *wait)
+{
+    const struct sim_op *op = p->poll;
+    enum ptx_mod type = op->ins ? ptx_type(op->ins, 0) : MOD_NONE;
+    int bits = ptx_mods[type].bits;
+    uint64_t told;
+    struct sim_frame *frame = w->frame;
+    w->frame = p->frame; /* whose function is named, whose memory is local */
+    sim_place_of(w, op, &wait->at);
+    const uint8_t *host = sim_resolve(w, p->poll_lane, op->space, p->polled_at, (uint64_t)bits / 8,
+                                      &wait->space, &told);
+    w->frame = frame;
+    wait->lane = p->poll_lane;
+    wait->address = host ? told : p->polled_at;
+    bool is_number = ptx_mods[type].class != PTX_CLASS_FLOAT && bits >= 8 && bits <= 64;
+    if (host && is_number) {
+        wait->bytes = bits / 8;
+        memcpy(&wait->value, host, (size_t)wait->bytes); /* little-endian, as PTX */
+    }
+}
+
+static void find_wait(struct sim_warp *w, const struct sim_path *p, struct sim_wait *wait)
 {
     const struct sim_barrier *b = &w->block->barriers[p->barrier];
-    struct waiting wait = {.what = w->polled_mbarrier ? FOR_MBARRIER : FOR_MEMORY,
-                           .address = w->polled_at};
+    *wait = (struct sim_wait){.what = SIM_FOR_MEMORY, .mask = p->mask};
+    sim_place_of(w, p->pc, &wait->at);
     if (p->wait == SIM_WAIT_BARRIER) {
-        wait.what = FOR_BARRIER;
-        wait.id = p->barrier;
-        wait.expected = b->expected;
-        wait.arrived = b->count;
+        wait->what = SIM_FOR_BARRIER;
+        wait->id = p->barrier;
+        wait->expected = b->expected;
+        wait->arrived = b->count;
         for (int i = 0; b->expected == -1 && i < w->block->warp_count; i++)
-            wait.arrived += __builtin_popcount(b->arrived[i] & w->block->warps[i].alive);
+            wait->arrived += __builtin_popcount(b->arrived[i] & w->block->warps[i].alive);
     } else if (p->wait == SIM_WAIT_LANES) {
-        wait.what = FOR_LANES;
-        wait.missing = p->members & w->alive;
+        wait->what = SIM_FOR_LANES;
+        wait->missing = p->members & w->alive;
+    } else if (p->poll) {
+        wait->what = is_at_mbarrier(p) ? SIM_FOR_MBARRIER : SIM_FOR_MEMORY;
+        find_polled(w, p, wait);
     }
-    return wait;
 }
 
 static void describe_wait(struct text *out, const struct sim_warp *w, const struct sim_path *p,
-                          const struct waiting *wait)
+                          const struct sim_wait *wait)
 {
     text_add(out, "\n  ");
     sim_describe(out, w, p->pc);
     if (p->mask != w->lanes)
         text_printf(out, ", lanes 0x%08x", p->mask);
     switch (wait->what) {
-    case FOR_BARRIER:
+    case SIM_FOR_BARRIER:
         if (wait->expected > 0)
             text_printf(out, ": waits at barrier %d, where %d of %d threads are", wait->id,
                         wait->arrived, wait->expected);
@@ -87,9 +109,13 @@ static void describe_wait(struct text *out, const struct sim_warp *w, const stru
             text_printf(out, ": waits at barrier %d, where %d threads are, for all of the block",
                         wait->id, wait->arrived);
         break;
-    case FOR_LANES: text_printf(out, ": waits for lanes 0x%08x", wait->missing); break;
-    case FOR_MBARRIER: text_printf(out, ": waits for the mbarrier at 0x%llx", wait->address); break;
-    case FOR_MEMORY: text_printf(out, ": waits for a change at 0x%llx", wait->address); break;
+    case SIM_FOR_LANES: text_printf(out, ": waits for lanes 0x%08x", wait->missing); break;
+    case SIM_FOR_MBARRIER:
+        text_printf(out, ": waits for the mbarrier at 0x%llx", (unsigned long long)wait->address);
+        break;
+    case SIM_FOR_MEMORY:
+        text_printf(out, ": waits for a change at 0x%llx", (unsigned long long)wait->address);
+        break;
     }
 }
 
@@ -98,7 +124,7 @@ enum { MOST_SHOWN = 64 };
 void sim_deadlock(struct sim *sim, const char *what)
 {
     struct text out;
-    int count = 0;
+    VEC(struct sim_wait) waits = {0};
     if (sim->over)
         return;
     text_init(&out, sim->arena);
@@ -107,15 +133,24 @@ void sim_deadlock(struct sim *sim, const char *what)
         for (int i = 0; i < b->warp_count; i++)
             for (int k = 0; k < b->warps[i].path_count; k++) {
                 struct sim_warp *w = &b->warps[i];
-                struct waiting wait = waiting_of(w, &w->paths[k]);
-                if (count++ < MOST_SHOWN)
+                struct sim_wait wait;
+                find_wait(w, &w->paths[k], &wait);
+                vec_push(sim->arena, &waits, wait);
+                if (waits.count <= MOST_SHOWN)
                     describe_wait(&out, w, &w->paths[k], &wait);
             }
-    if (count > MOST_SHOWN)
-        text_printf(&out, "\n  and %d more", count - MOST_SHOWN);
+    if (waits.count > MOST_SHOWN)
+        text_printf(&out, "\n  and %zu more", waits.count - MOST_SHOWN);
     if (sim->next_block < sim->blocks)
         text_printf(&out, "\n  blocks from %lld on have not begun: %d run at a time",
                     (long long)sim->next_block, sim->resident_count);
+    sim->standstill = arena_new(sim->arena, struct sim_standstill);
+    *sim->standstill = (struct sim_standstill){.why = out.data,
+                                               .waits = waits.data,
+                                               .wait_count = waits.count,
+                                               .begun = sim->next_block,
+                                               .blocks = sim->blocks,
+                                               .resident = sim->resident_count};
     sim_over(sim, SIM_DEADLOCK, out.data);
 }
 
@@ -169,7 +204,7 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle)
             idle->changes = UINT64_MAX;
             return;
         }
-        sim_deadlock(sim, "all that runs looks for what nobody will change");
+        sim_deadlock(sim, "what still runs waits for memory that nobody will change");
     }
     if (idle->rounds == idle->next) {
         idle->state = state;

@@ -75,6 +75,28 @@ second:
     ret;
 }
 """
+# Thread 0 waits for a flag that thread 32 sets behind a barrier.
+FLAG = HEAD + """
+.global .u32 ready;
+.visible .entry late()
+{
+    .reg .b32 %r<4>; .reg .pred %p;
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p, %r1, 0;
+    @%p bra there;
+again:
+    ld.acquire.gpu.global.u32 %r2, [ready];
+    setp.ne.u32 %p, %r2, 1;
+    @%p bra again;
+there:
+    barrier.sync 0;
+    setp.ne.u32 %p, %r1, 32;
+    @%p bra done;
+    st.release.gpu.global.u32 [ready], 1;
+done:
+    ret;
+}
+"""
 # A struct passed to a function and back, and what vprintf, malloc and an indirect call give: all of it in memory of .param
 CALLS = HEAD + """
 .extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);
@@ -289,6 +311,39 @@ def test_ends(s):
     s.expect(["run", "stuck.ptx", "--block", "64"], 1, "error: deadlock: every thread waits")
     if s.json(["run", "stuck.ptx", "--block", "64"], 1)["ok"]:
         fail("a deadlock is ok")
+
+
+LOCK = """kernel turns(i32 n, f32 *out) grid(3) threads(64)
+{
+    global f32 Out[n] = out;
+    global i32 turn[2][2] = 0;
+    lock(turn[1][0], 0);
+    if (thread.x == 0)
+        Out[block.x] = block.x;
+    unlock(turn[1][0], block.x + 1);
+}
+"""
+
+
+def test_waits(s):
+    """Who waits in a loop for what nobody changes: the line, the element by its name, its value, and who else waits."""
+    s.write("lock.tile", LOCK)
+    said = s.expect(["run", "lock.tile", "--set", "n=3", "--fill", "zero", "--device", "sim"], 1,
+                    "lock.tile:5:5: error: deadlock: this waits for turn[1][0] to change, but it is 1, and nobody will change it",
+                    "    lock(turn[1][0], 0);", "wait by block (1,0,0) thread (0,0,0)", " (turn[1][0])\n",
+                    "1 more thread waits for memory: block (2,0,0) thread (0,0,0)\n",
+                    "126 of the others wait at barriers, as at lock.tile:5:5")
+    if "0xfffffffe" in said.err:
+        fail(f"a deadlock of locks: {said}")
+    found = s.json(["run", "lock.tile", "--set", "n=3", "--fill", "zero", "--device", "sim"], 1)
+    if "turn[1][0]" not in json.dumps(found):
+        fail(f"a deadlock of locks in JSON: {found}")
+    s.write("late.ptx", FLAG)
+    for command in ("run", "check"):
+        said = s.expect([command, "late.ptx", "--block", "64"], 1, "late.ptx:13:5: error: deadlock: this waits for element 0 of ready to change,"
+                        " but it is 0, and nobody will change it", "63 of the others wait at barriers, as at late.ptx:17:5")
+        if "barrier 0 waits" in said.err:
+            fail(f"{command}: the barrier is no cause: {said}")
 
 
 def test_calls(s):
@@ -521,6 +576,7 @@ def main():
         test_run(s)
         test_check(s)
         test_ends(s)
+        test_waits(s)
         test_calls(s)
         test_elements(s)
         test_shared_elements(s)
