@@ -61,10 +61,6 @@ double explain_gain(const tw_explanation *o, double times);
 void explain_accesses(struct explain *e, const struct accesses *accesses);
 void explain_words(struct explain *e, const struct explain_counts *c);
 
-/* Bytes from an array's first element to behind the last that a view reaches; -1: not known.
- * launch_run.c */
-int64_t launch_array_bytes(const tw_launch *l, int param);
-
 /* The GPU as the public table has it. */
 void explain_gpu(const struct gpu *g, tw_gpu *out);
 

@@ -1,5 +1,5 @@
 /* Launches: prepare, run, verify. */
-#include "api/explain.h"
+#include "api/objects.h"
 
 #include <inttypes.h>
 #include <math.h>
