@@ -93,8 +93,8 @@ static void name_tile_elements(struct simulate_call *call, uint64_t base)
     }
 }
 
-/* The PTX has one variable for all shared memory, which is among the report's memory by now; reports
- * are to name the tiles in it. */
+/* The PTX has one variable for all shared memory, which is among the report's memory by now;
+ * reports are to name the tiles in it. */
 static bool name_tiles(void *user, const struct sim_allocation_event *event)
 {
     struct simulate_call *call = user;
