@@ -23,7 +23,9 @@ struct complaints {
     tw_status status; /* of the latest */
 };
 
-/* In all of them `c` may be NULL: then nothing is kept. */
+/* In all of them `c` may be NULL: then it is kept here, for a command that ends before it has
+ * printed any JSON. */
+extern struct complaints complaints_of_nobody;
 
 /* Prints "tilewright: …" and where help is; returns STATUS_USAGE. */
 __attribute__((format(printf, 3, 4))) int
