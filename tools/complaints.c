@@ -55,6 +55,13 @@ void complain(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
+int complain_of_time(struct complaints *c, const char *kernel, double seconds)
+{
+    complain(c, "`%s` did not end within %g s (--time-limit)", kernel, seconds);
+    (c ? c : &complaints_of_nobody)->status = TW_CANCELLED;
+    return STATUS_FAILED;
+}
+
 void complain_more(struct complaints *c, const char *format, ...)
 {
     va_list args;

@@ -32,6 +32,8 @@ __attribute__((format(printf, 3, 4))) int
 usage_error(struct complaints *c, const struct command *command, const char *format, ...);
 /* Prints "tilewright: …"; for what is not the usage. */
 __attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const char *format, ...);
+/* Of a run that was ended as it took longer; returns STATUS_FAILED. */
+int complain_of_time(struct complaints *c, const char *kernel, double seconds);
 /* Prints an indented line behind a complaint. */
 __attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, const char *format,
                                                          ...);

@@ -61,6 +61,15 @@ again:
     ret;
 }
 """
+TURNS = """kernel spin(i32 n, f32 *out) grid(1) threads(32)
+{
+    global f32 Out[n] = out;
+    i32 i = 0;
+    while (i < n)
+        i = i + 1 - 1;
+    Out[0] = i;
+}
+"""
 DEADLOCK = HEAD + """
 .visible .entry stuck()
 {
@@ -303,6 +312,14 @@ def test_ends(s):
     s.expect(["run", *spin, "--step-limit", "10000"], 1, "does not end", "10000")
     s.expect(["check", *spin, "--step-limit", "10000"], 1, "does not end")
     s.expect(["check", *spin, "--time-limit", "0.3"], 1, "0.3 s", "--time-limit")
+    s.expect(["run", *spin, "--time-limit", "0.3"], 1, "`spin` did not end within 0.3 s (--time-limit)")
+    s.write("endless.tile", TURNS)
+    for device in ("cpu", "sim"):
+        late = ["run", "endless.tile", "--set", "n=3", "--device", device, "--time-limit", "0.2"]
+        s.expect(late, 1, "tilewright: `spin` did not end within 0.2 s (--time-limit)")
+        if s.json(late, 1)["status"] != "TW_CANCELLED":
+            fail(f"{late}: its status")
+    s.expect(["run", "endless.tile", "--set", "n=3", "--device", "cuda", "--time-limit", "9"], 2, "what runs on a GPU cannot be ended")
     found = s.json(["check", *spin, "--step-limit", "10000"], 1)
     where = [(a["line"], a["does"]) for f in found["findings"] for a in f["accesses"]]
     if [f["kind"] for f in found["findings"]] != ["endless"] or where != [(10, "still run")]:
