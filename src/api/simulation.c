@@ -99,14 +99,6 @@ static bool take_suppressions(struct simulation *s)
     return sim_report_suppress(&s->report, &s->suppressions, &s->ctx->diag);
 }
 
-static bool see_launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
-                       const unsigned block[3])
-{
-    (void)kernel;
-    sim_report_launch(user, grid, block);
-    return true;
-}
-
 static bool see_allocated(void *user, const struct sim_allocation_event *event)
 {
     sim_report_allocated(user, event);
@@ -116,8 +108,7 @@ static bool see_allocated(void *user, const struct sim_allocation_event *event)
 static void add_observers(struct simulation *s)
 {
     unsigned watch = s->options.watch;
-    s->names =
-        (struct sim_observer){.user = &s->report, .launch = see_launch, .allocated = see_allocated};
+    s->names = (struct sim_observer){.user = &s->report, .allocated = see_allocated};
     sim_observe(s->sim, &s->names);
     if (watch & TW_WATCH_RACES)
         sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
@@ -374,6 +365,7 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
     launch->options.cancelled = s->ctx->config.cancelled;
     launch->options.cancelled_user = s->ctx->config.cancelled_user;
+    sim_report_launch(&s->report, launch->grid, launch->block);
     int errors = s->ctx->diag.errors;
     double from = platform_seconds();
     enum sim_end end = sim_run(s->sim, launch, &s->ctx->diag);

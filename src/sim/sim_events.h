@@ -158,15 +158,18 @@ struct sim_block_event {
 };
 
 /* When nobody can go on: lanes that wait together. */
-enum sim_wait_for { SIM_FOR_BARRIER, SIM_FOR_LANES, SIM_FOR_MBARRIER, SIM_FOR_MEMORY };
+enum sim_wait_for {
+    SIM_FOR_NOTHING,
+    SIM_FOR_BARRIER,
+    SIM_FOR_LANES,
+    SIM_FOR_MBARRIER,
+    SIM_FOR_MEMORY
+};
 struct sim_wait {
     enum sim_wait_for what;
-    struct sim_place at; /* of memory: where it is read */
+    struct sim_place at; /* of mbarriers and memory: where it is read */
     uint32_t mask;
-    int id;                /* barrier */
-    int expected, arrived; /* threads there */
-    uint32_t missing;      /* lanes */
-    /* mbarrier, memory: what lane `lane` reads; bytes 0: not an integer, so without `value` */
+    /* Of these: what lane `lane` reads; bytes 0: no integer, or not known, so without `value`. */
     int lane, bytes;
     enum sim_space space;
     uint64_t address, value;

@@ -43,79 +43,60 @@ static uint64_t state_of(const struct sim *sim)
 
 /* --- who waits for whom --- */
 
-static bool is_at_mbarrier(const struct sim_path *p)
+static void find_barrier(struct text *out, const struct sim_block *block, int id)
 {
-    return p->poll && p->poll->ins &&
-           (p->poll->ins->op == PTX_MBARRIER_TEST_WAIT ||
-            p->poll->ins->op == PTX_MBARRIER_TRY_WAIT);
+    const struct sim_barrier *b = &block->barriers[id];
+    int arrived = b->count;
+    for (int i = 0; b->expected == -1 && i < block->warp_count; i++)
+        arrived += __builtin_popcount(b->arrived[i] & block->warps[i].alive);
+    text_printf(out, ": waits at barrier %d, where %d ", id, arrived);
+    if (b->expected > 0)
+        text_printf(out, "of %d threads are", b->expected);
+    else
+        text_add(out, "threads are, for all of the block");
 }
 
-/* What it reads again and again. */
-static void find_polled(struct sim_warp *w, const struct sim_path *p, struct sim_wait *wait)
+static void find_polled(struct text *out, struct sim_warp *w, const struct sim_path *p,
+                        struct sim_wait *wait)
 {
     const struct sim_op *op = p->poll;
-    enum ptx_mod type = op->ins ? ptx_type(op->ins, 0) : MOD_NONE;
-    int bits = ptx_mods[type].bits;
-    uint64_t told;
-    struct sim_frame *frame = w->frame;
-    w->frame = p->frame; /* whose function is named, whose memory is local */
+    const struct ptx_mod_info *type = &ptx_mods[ptx_type(op->ins, 0)];
+    unsigned bytes = type->bits / 8u;
+    uint64_t told = 0;
     sim_place_of(w, op, &wait->at);
-    const uint8_t *host = sim_resolve(w, p->poll_lane, op->space, p->polled_at, (uint64_t)bits / 8,
-                                      &wait->space, &told);
-    w->frame = frame;
+    const uint8_t *host =
+        sim_resolve(w, p->poll_lane, op->space, p->polled_at, bytes, &wait->space, &told);
     wait->lane = p->poll_lane;
-    wait->address = host ? told : p->polled_at;
-    bool is_number = ptx_mods[type].class != PTX_CLASS_FLOAT && bits >= 8 && bits <= 64;
-    if (host && is_number) {
-        wait->bytes = bits / 8;
-        memcpy(&wait->value, host, (size_t)wait->bytes); /* little-endian, as PTX */
+    wait->address = told;
+    if (host && bytes <= sizeof wait->value && type->class != PTX_CLASS_FLOAT) {
+        wait->bytes = (int)bytes;
+        memcpy(&wait->value, host, bytes); /* little-endian, as PTX */
     }
+    text_printf(out,
+                w->polled_mbarrier ? ": waits for the mbarrier at 0x%llx"
+                                   : ": waits for a change at 0x%llx",
+                (unsigned long long)p->polled_at);
 }
 
-static void find_wait(struct sim_warp *w, const struct sim_path *p, struct sim_wait *wait)
+static void find_wait(struct text *out, struct sim_warp *w, const struct sim_path *p,
+                      struct sim_wait *wait)
 {
-    const struct sim_barrier *b = &w->block->barriers[p->barrier];
-    *wait = (struct sim_wait){.what = SIM_FOR_MEMORY, .mask = p->mask};
+    *wait = (struct sim_wait){.mask = p->mask};
+    w->frame = p->frame; /* whose function is named, whose memory is local; nothing runs any more */
     sim_place_of(w, p->pc, &wait->at);
-    if (p->wait == SIM_WAIT_BARRIER) {
-        wait->what = SIM_FOR_BARRIER;
-        wait->id = p->barrier;
-        wait->expected = b->expected;
-        wait->arrived = b->count;
-        for (int i = 0; b->expected == -1 && i < w->block->warp_count; i++)
-            wait->arrived += __builtin_popcount(b->arrived[i] & w->block->warps[i].alive);
-    } else if (p->wait == SIM_WAIT_LANES) {
-        wait->what = SIM_FOR_LANES;
-        wait->missing = p->members & w->alive;
-    } else if (p->poll) {
-        wait->what = is_at_mbarrier(p) ? SIM_FOR_MBARRIER : SIM_FOR_MEMORY;
-        find_polled(w, p, wait);
-    }
-}
-
-static void describe_wait(struct text *out, const struct sim_warp *w, const struct sim_path *p,
-                          const struct sim_wait *wait)
-{
     text_add(out, "\n  ");
     sim_describe(out, w, p->pc);
     if (p->mask != w->lanes)
         text_printf(out, ", lanes 0x%08x", p->mask);
-    switch (wait->what) {
-    case SIM_FOR_BARRIER:
-        if (wait->expected > 0)
-            text_printf(out, ": waits at barrier %d, where %d of %d threads are", wait->id,
-                        wait->arrived, wait->expected);
-        else
-            text_printf(out, ": waits at barrier %d, where %d threads are, for all of the block",
-                        wait->id, wait->arrived);
-        break;
-    case SIM_FOR_LANES: text_printf(out, ": waits for lanes 0x%08x", wait->missing); break;
-    case SIM_FOR_MBARRIER:
-        text_printf(out, ": waits for the mbarrier at 0x%llx", (unsigned long long)wait->address);
-        break;
-    case SIM_FOR_MEMORY:
-        text_printf(out, ": waits for a change at 0x%llx", (unsigned long long)wait->address);
-        break;
+    if (p->wait == SIM_WAIT_BARRIER) {
+        wait->what = SIM_FOR_BARRIER;
+        find_barrier(out, w->block, p->barrier);
+    } else if (p->wait == SIM_WAIT_LANES) {
+        wait->what = SIM_FOR_LANES;
+        text_printf(out, ": waits for lanes 0x%08x", p->members & w->alive);
+    } else if (p->poll) {
+        wait->what = w->polled_mbarrier ? SIM_FOR_MBARRIER : SIM_FOR_MEMORY;
+        find_polled(out, w, p, wait);
     }
 }
 
@@ -123,35 +104,34 @@ enum { MOST_SHOWN = 64 };
 
 void sim_deadlock(struct sim *sim, const char *what)
 {
-    struct text out;
+    struct text shown, rest;
     VEC(struct sim_wait) waits = {0};
     if (sim->over)
         return;
-    text_init(&out, sim->arena);
-    text_add(&out, what);
+    text_init(&shown, sim->arena);
+    text_init(&rest, sim->arena);
+    text_add(&shown, what);
     for (struct sim_block *b = sim->resident; b; b = b->next)
         for (int i = 0; i < b->warp_count; i++)
             for (int k = 0; k < b->warps[i].path_count; k++) {
                 struct sim_warp *w = &b->warps[i];
                 struct sim_wait wait;
-                find_wait(w, &w->paths[k], &wait);
+                find_wait(waits.count < MOST_SHOWN ? &shown : &rest, w, &w->paths[k], &wait);
                 vec_push(sim->arena, &waits, wait);
-                if (waits.count <= MOST_SHOWN)
-                    describe_wait(&out, w, &w->paths[k], &wait);
             }
     if (waits.count > MOST_SHOWN)
-        text_printf(&out, "\n  and %zu more", waits.count - MOST_SHOWN);
+        text_printf(&shown, "\n  and %zu more", waits.count - MOST_SHOWN);
     if (sim->next_block < sim->blocks)
-        text_printf(&out, "\n  blocks from %lld on have not begun: %d run at a time",
+        text_printf(&shown, "\n  blocks from %lld on have not begun: %d run at a time",
                     (long long)sim->next_block, sim->resident_count);
     sim->standstill = arena_new(sim->arena, struct sim_standstill);
-    *sim->standstill = (struct sim_standstill){.why = out.data,
+    *sim->standstill = (struct sim_standstill){.why = shown.data,
                                                .waits = waits.data,
                                                .wait_count = waits.count,
                                                .begun = sim->next_block,
                                                .blocks = sim->blocks,
                                                .resident = sim->resident_count};
-    sim_over(sim, SIM_DEADLOCK, out.data);
+    sim_over(sim, SIM_DEADLOCK, shown.data);
 }
 
 /* --- rounds --- */
