@@ -855,7 +855,8 @@ typedef struct tw_gpu {
     int threads_of_block;
 } tw_gpu;
 TW_API bool tw_gpu_at(int index, tw_gpu *out); /* false past the last */
-/* By name or alias, without regard to case and blanks; also the name that the driver has. false: none. */
+/* By name or alias, without regard to case and blanks; also the name that the driver has. false:
+ * none. */
 TW_API bool tw_gpu_find(const char *name, tw_gpu *out);
 
 typedef struct tw_explain_options {

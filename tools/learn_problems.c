@@ -138,7 +138,7 @@ static enum reason reason_of_finding(const tw_sim_finding *x)
         {"uninitialised", REASON_UNINITIALISED},
         {"endless", REASON_ENDLESS},
     };
-    if (strstr(x->message, "looks for what nobody will change") || /* a deadlock of loops */
+    if (strstr(x->message, "nobody will change it") || /* a deadlock of loops */
         is_cut_off(x))
         return REASON_ENDLESS;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

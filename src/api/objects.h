@@ -244,8 +244,7 @@ tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
 /* What the scalar parameters of a resolved launch are. */
 struct scalar_env launch_env(const tw_launch *l);
-/* Bytes from an array's first element to behind the last that a view reaches; -1: not known.
- * launch_run.c */
+/* Bytes from an array's first element to behind the last that a view reaches; -1: not known. */
 int64_t launch_array_bytes(const tw_launch *l, int param);
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);

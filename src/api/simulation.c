@@ -106,9 +106,17 @@ static bool take_suppressions(struct simulation *s)
     return sim_report_suppress(&s->report, &s->suppressions, &s->ctx->diag);
 }
 
+static bool see_allocated(void *user, const struct sim_allocation_event *event)
+{
+    sim_report_allocated(user, event);
+    return true;
+}
+
 static void add_observers(struct simulation *s)
 {
     unsigned watch = s->options.watch;
+    s->names = (struct sim_observer){.user = &s->report, .allocated = see_allocated};
+    sim_observe(s->sim, &s->names);
     if (watch & TW_WATCH_RACES)
         sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
     if (watch & TW_WATCH_MEMORY)
@@ -318,7 +326,9 @@ static void write_result(struct simulation *s, enum sim_end end, struct arena *r
     if (end != SIM_DONE)
         result->ended = keep(results, sim_why(s->sim));
     if (end == SIM_DEADLOCK && s->barriers)
-        sim_barrier_check_deadlock(s->barriers, sim_why(s->sim));
+        sim_barrier_check_deadlock(s->barriers, sim_standstill(s->sim));
+    else if (end == SIM_DEADLOCK)
+        sim_report_polls(&s->report, sim_standstill(s->sim));
     if (end == SIM_ENDLESS)
         find_endless(s);
     keep_findings(s, end, results, result);
@@ -362,6 +372,7 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
     launch->options.cancelled = s->ctx->config.cancelled;
     launch->options.cancelled_user = s->ctx->config.cancelled_user;
+    sim_report_launch(&s->report, launch->grid, launch->block);
     int errors = s->ctx->diag.errors;
     double from = platform_seconds();
     enum sim_end end = sim_run(s->sim, launch, &s->ctx->diag);

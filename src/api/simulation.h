@@ -22,6 +22,7 @@ struct simulation {
     struct arena arena;
     struct sim *sim;
     struct sim_report report;
+    struct sim_observer names; /* for the report, whatever is watched */
     struct sim_barrier_check *barriers;
     struct sim_counters *counters;
     bool as_assembled;       /* counters as assembled are asked for too, */

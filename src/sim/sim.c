@@ -112,6 +112,10 @@ const struct sim_place *sim_stopped_at(const struct sim *sim)
 {
     return sim->stopped_at.ins ? &sim->stopped_at : NULL;
 }
+const struct sim_standstill *sim_standstill(const struct sim *sim)
+{
+    return sim->standstill;
+}
 int64_t sim_steps(const struct sim *sim)
 {
     return sim->steps;
@@ -404,6 +408,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->end = SIM_DONE;
     sim->why = NULL;
     sim->stopped_at = (struct sim_place){0};
+    sim->standstill = NULL;
     sim->steps = sim->asked_at = sim->waits_ended = 0;
     sim->copies = 0;
     text_init(&sim->output, sim->arena);

@@ -425,6 +425,18 @@ static void too_few_blocks_at_a_time(void **state)
     assert_int_equal(sim_case_run(&c, "k", 1, &out), SIM_DEADLOCK);
     assert_non_null(strstr(sim_why(c.sim), "blocks from 7 on have not begun"));
     assert_non_null(strstr(sim_why(c.sim), "waits for a change at 0x"));
+    const struct sim_standstill *still = sim_standstill(c.sim);
+    assert_int_equal(still->begun, 7);
+    assert_int_equal(still->blocks, 8);
+    int polls = 0;
+    for (size_t i = 0; i < still->wait_count; i++) {
+        const struct sim_wait *w = &still->waits[i];
+        polls += w->what == SIM_FOR_MEMORY;
+        if (w->what == SIM_FOR_MEMORY && (w->bytes != 4 || w->value != 0 || w->space != SIM_GLOBAL))
+            fail_msg("%d bytes of space %d: %llu", w->bytes, w->space,
+                     (unsigned long long)w->value);
+    }
+    assert_int_equal(polls, 7); /* the first thread of each block */
     sim_case_close(&c);
 }
 
