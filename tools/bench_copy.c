@@ -59,8 +59,8 @@ struct copier *copier_open(size_t bytes, int threads)
 {
     struct copier *c = need_memory(sizeof *c);
     *c = (struct copier){.half = bytes / 2, .threads = threads};
-    c->from = malloc(c->half + 1);
-    c->to = malloc(c->half + 1);
+    c->from = array_memory(c->half);
+    c->to = array_memory(c->half);
     c->workers = need_memory((size_t)threads * sizeof *c->workers);
     if (!c->from || !c->to) {
         free(c->from);

@@ -171,7 +171,7 @@ static bool open_peer(struct cpu_job *j, int i)
     struct peer_turn *p = &j->peers[i];
     if (!peer->handle)
         return false;
-    p->c = calloc(1, tensor_bytes(&j->c->array));
+    p->c = array_memory(tensor_bytes(&j->c->array));
     if (!p->c)
         snprintf(p->why, sizeof p->why, "no memory");
     else if (!peer_plan_open(&p->plan, peer, &j->gemm, j->a->array.data, j->b->array.data, p->c))

@@ -212,6 +212,14 @@ void *need_memory(size_t size)
     return checked(calloc(1, size ? size : 1));
 }
 
+void *array_memory(size_t size)
+{
+    enum { LINE = 64 };
+    size_t lines = size / LINE + 1;
+    void *p = aligned_alloc(LINE, lines * LINE);
+    return p ? memset(p, 0, lines * LINE) : NULL;
+}
+
 void *need_more_memory(void *old, size_t size)
 {
     return checked(realloc(old, size ? size : 1));

@@ -51,8 +51,7 @@ bool tensor_allocate(tw_array *a)
     double nothing = 0;
     if (!tensor_fits(a, &nothing))
         return false;
-    size_t size = tensor_bytes(a);
-    a->data = calloc(1, size ? size : 1);
+    a->data = array_memory(tensor_bytes(a));
     return a->data != NULL;
 }
 

@@ -48,6 +48,9 @@ char *source_path(const char *path);
 bool in_checkout(void); /* the program lies where it was built: ./dev is beside its folder */
 /* malloc and friends that end the program with a message when there is no memory. */
 void *need_memory(size_t size); /* zeroed */
+/* Zeros for an array, from the start of a cache line on, as programs that count have theirs; NULL:
+ * there is not so much. */
+void *array_memory(size_t size);
 void *need_more_memory(void *old, size_t size);
 char *need_text(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* the caller frees */
