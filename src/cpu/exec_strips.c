@@ -9,8 +9,11 @@ struct strip_target {
     struct box box;
     unsigned char *memory; /* where all indices are 0, but those along axes that are elements */
     const int64_t *stride;
-    bool stream;        /* past the caches, as it will not be there when somebody reads it */
-    unsigned char *row; /* the only row, all of whose elements lie inside, side by side; or NULL */
+    bool stream; /* past the caches, as it will not be there when somebody reads it */
+    /* The first row, where all elements lie inside, side by side, of rows `step` bytes apart; else
+     * NULL. */
+    unsigned char *first;
+    int64_t step;
 };
 
 /* Where a step is. */
@@ -323,8 +326,9 @@ static bool target_open(struct strips *s, const struct instr *in)
     struct strip_target *t = &s->target;
     t->access = a;
     t->stream = s->detail->stream && s->frame->launch->views[a->view].large;
-    t->row = s->detail->late ? row_in_view(s->frame, a) : NULL;
-    if (t->row)
+    t->first = s->detail->late ? row_in_view(s->frame, a) : NULL;
+    t->step = 0;
+    if (t->first)
         return true;
     if (!access_box(s->frame, a, in->loc, &t->box) ||
         !async_leaves_box(s->frame, a, &t->box, in->loc))
@@ -333,9 +337,18 @@ static bool target_open(struct strips *s, const struct instr *in)
         note_tile(&s->frame->store_prefetch, a, &t->box);
     t->memory = access_base(s->frame, a);
     t->stride = access_strides(s->frame, a);
-    for (int i = 0; i < a->rank; i++)
+    bool whole = s->detail->rank <= 2 && !t->box.empty;
+    for (int i = 0; i < a->rank; i++) {
         if (a->axis[i].kind == IX_ELEMENT)
             t->memory += t->box.start[i] * t->stride[i] * (int64_t)a->size;
+        whole &= t->box.high[i] - t->box.low[i] == a->axis[i].extent;
+    }
+    const uint8_t *axis = s->detail->store_axis;
+    int last = s->detail->rank - 1;
+    if (whole && t->stride[axis[last]] == 1) {
+        t->first = box_start(s->frame, a, &t->box);
+        t->step = t->stride[axis[0]] * (int64_t)a->size;
+    }
     return true;
 }
 
@@ -360,6 +373,11 @@ static bool target_row(const struct strips *s, size_t row, struct target_row *ou
 {
     const struct strip_detail *d = s->detail;
     const struct strip_target *t = &s->target;
+    if (t->first) {
+        *out = (struct target_row){t->first + (int64_t)row * t->step + s->first * d->size, 0,
+                                   (int64_t)(s->count / s->rows)};
+        return true;
+    }
     unsigned char *to = t->memory;
     for (int axis = d->rank - 2; axis >= 0; axis--) {
         if (!target_axis(t, d->store_axis[axis], (int64_t)(row % (size_t)d->extent[axis]), &to))
@@ -407,13 +425,13 @@ static void store_strip(const struct strips *s)
 static void store_late(struct strips *s, const unsigned char *from)
 {
     struct frame *f = s->frame;
-    struct target_row r = {s->target.row, 0, (int64_t)s->n};
+    struct target_row r;
     s->row = s->first = 0;
     s->rows = 1;
     s->count = s->n;
-    if (!r.to && !target_row(s, 0, &r))
+    if (!target_row(s, 0, &r))
         return;
-    bool dense = s->target.row || s->target.stride[s->detail->store_axis[0]] == 1;
+    bool dense = s->target.first || s->target.stride[s->detail->store_axis[0]] == 1;
     size_t size = s->detail->size, bytes = (size_t)(r.high - r.low) * size;
     if (!dense) {
         store_row(s, &r, from);
