@@ -926,7 +926,8 @@ typedef struct tw_explanation {
     const char *kernel;
 
     /* Whether it can be launched at all. If not, `why_not` says so in words, and of what is below
-     * only what is known without running it is filled in. */
+     * there is what does not depend on blocks that are there together: what blocks do is counted
+     * where the simulator takes them (sampled_blocks), and nothing is said of caches and time. */
     bool launches;
     const char *why_not; /* "cannot launch: 4096 threads a block, the limit is 1024" */
 

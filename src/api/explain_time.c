@@ -49,6 +49,10 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
     struct l2_grid g = c->l2;
     struct l2_result together, mean;
     double read = 0, written = 0;
+    find_compulsory(e, &read, &written);
+    t->compulsory = read + written;
+    if (!e->out.launches) /* what caches have follows from the blocks that are there together */
+        return;
     g.room = e->gpu->l2_mb * 1048576.0;
     g.copies = l2_halves(e->gpu);
     g.multiprocessors = e->gpu->multiprocessors;
@@ -57,11 +61,9 @@ static void find_memory(struct explain *e, struct explain_counts *c, double shar
     l2_replay(a, &g, &together);
     g.share = share;
     l2_replay(a, &g, &mean);
-    find_compulsory(e, &read, &written);
     /* Launches follow each other: what fits in L2 is there from the one before. */
     bool stays = read * g.copies + written <= g.room;
     c->awaited = stays ? 0 : mean.awaited;
-    t->compulsory = read + written;
     /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
     double all = mean.written + mean.left, again = most(0, mean.stored - all);
     t->read.low = fmin(together.read, mean.read);
@@ -288,7 +290,8 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
     /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
     find_traffic(e, c, 1.0 / o->resident_blocks);
-    find_roofs(e, c);
+    if (o->launches)
+        find_roofs(e, c);
     if (!o->roof_count)
         return;
     find_pace(e, c, &busy, &alone);

@@ -99,9 +99,13 @@ def test_advice(tool):
 def test_unlaunchable(tool):
     page = explain(tool, TILED, *SMALL, "--tune", "T=64").out
     expect("Verdict    cannot launch: 4096 threads a block, the limit is 1024\n" in page and "Predicted" not in page, page)
-    expect("To change  Take a smaller block, or let each thread compute several results.\n" in page, page)
+    expect("To change  Take a smaller block, or let each thread compute several results.\nCounted  " in page, page)
+    expect(re.search(r"\n  18  shared load .* no conflict ", page) and "Roofs" not in page and "Notes" not in page, page)
     k = json.loads(explain(tool, TILED, *SMALL, "--tune", "T=64", "--json").out)["kernels"][0]
     expect(not k["launches"] and k["threads"] == 4096 and k["verdict"] == k["why_not"], k)
+    expect(k["traffic"][2]["by_thread"] == 2 * 128**3 * 4 // 64 + 128**2 * 4 and k["traffic"][2]["moved"] == [0, 0, 0], k)
+    large = explain(tool, TILED, "--sweep", "T=128,256", "--device", "4090").out
+    expect(re.search(r"tiled T=128 .* 128 KiB +16384 .*\ntiled T=256 .* 512 KiB +65536 ", large), large)
     bytes_ = explain(tool, "kernels/matmul/stages.tile", *SMALL[:2], "--device", "3090", "--type", "f32", "--tune", "BK=32,STAGES=5").out
     expect(re.search(r"cannot launch: \d+ bytes of shared memory a block, the limit is 101376", bytes_), bytes_)
     expect("  1 block (1) of 128 threads (128)" in bytes_ and "a block: 128 threads of 1024, 160 KiB of 99 KiB" in bytes_, bytes_)
