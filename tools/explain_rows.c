@@ -298,6 +298,44 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     return STATUS_USAGE;
 }
 
+/* Half of the extent, or half of that, with which it can be launched; 0: it is not what is too
+ * large, as the block has no less shared memory with a smaller one. */
+static int64_t smaller_extent(struct explain *x, struct explain_row *r, const char *name,
+                              const tw_explain_options *options)
+{
+    enum { LEAST = 8 };
+    tw_launch *l = NULL;
+    tw_scalar v = {0};
+    tw_explanation e = r->e;
+    bool matters =
+        explain_launch(x, r, r->kernel, &l) == STATUS_OK && tw_launch_value(l, name, &v) == TW_OK;
+    while (matters && !e.launches && v.i >= 2 * LEAST) {
+        v.i /= 2;
+        tw_launch_set(l, name, v);
+        matters = tw_launch_explain(l, options, &e) != TW_OK || /* too much of something else */
+                  e.shared_bytes < r->e.shared_bytes;
+    }
+    tw_launch_free(l);
+    return matters && e.launches ? v.i : 0;
+}
+
+/* Of a kernel that cannot be launched: sizes that its tiles follow from. */
+static void advise_smaller(struct explain *x, struct explain_row *r,
+                           const tw_explain_options *options)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
+        int64_t extent = p.is_static && usual_extent(r->kernel, p.name)
+                             ? smaller_extent(x, r, p.name, options)
+                             : 0;
+        if (extent)
+            append_text(&r->advice, "%s Tiles grow with %s: with --set %s=%lld it can be launched.",
+                        r->advice ? "" : r->e.advice, p.name, p.name, (long long)extent);
+    }
+    if (r->advice)
+        r->e.advice = r->advice;
+}
+
 static int explain_row(struct explain *x, struct explain_row *r)
 {
     int64_t registers = 0;
@@ -308,6 +346,8 @@ static int explain_row(struct explain *x, struct explain_row *r)
         return STATUS_USAGE;
     tw_explain_options options = {.gpu = x->gpu.name, .registers = (int)registers};
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
+    if (s == TW_OK && !r->e.launches)
+        advise_smaller(x, r, &options);
     if (s != TW_OK) {
         complain_library(&x->complaints, x->ctx, s);
         if (s == TW_FAULT)
@@ -451,6 +491,7 @@ void explain_free_rows(struct explain *x)
         free(r->choice);
         free(r->arrays);
         free(r->assumed);
+        free(r->advice);
         free(r->source);
     }
     free(x->rows);

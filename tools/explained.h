@@ -17,6 +17,7 @@ struct explain_row {
     char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
     char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
     char *assumed; /* "m=1024,…": sizes that nobody set; NULL: none */
+    char *advice;  /* the explanation's own, and which size is too large; NULL: none is */
     char *source;  /* the program's text, for its lines; NULL: cannot be read */
     tw_explanation e;
     double measured; /* seconds, on the GPU that is here; 0: not measured */

@@ -108,7 +108,18 @@ def test_unlaunchable(tool):
     expect(re.search(r"tiled T=128 .* 128 KiB +16384 .*\ntiled T=256 .* 512 KiB +65536 ", large), large)
     bytes_ = explain(tool, "kernels/matmul/stages.tile", *SMALL[:2], "--device", "3090", "--type", "f32", "--tune", "BK=32,STAGES=5").out
     expect(re.search(r"cannot launch: \d+ bytes of shared memory a block, the limit is 101376", bytes_), bytes_)
+    expect("--set" not in bytes_, bytes_)
     expect("  1 block (1) of 128 threads (128)" in bytes_ and "a block: 128 threads of 1024, 160 KiB of 99 KiB" in bytes_, bytes_)
+
+
+def test_too_large(tool):
+    """Which size makes tiles too large, and with what it can be launched; nobody has to have set it."""
+    attention = ["attention", "--set", "heads=1,nq=128,nk=64,causal=0,scale=1", "--device", "h200"]
+    page = explain(tool, *attention).out
+    expect("(d=1024: not set" in page, page)
+    said = re.search(r"Verdict    cannot launch: 524288 bytes .*\nTo change  Take smaller .* Tiles grow with d: with --set d=(\d+) it can be launched\.\n", page)
+    expect(said and "Predicted" in explain(tool, *attention, "--set", f"d={said[1]}").out, page)
+    expect(f"--set d={said[1]}" in explain(tool, *attention, TILED).out, said[0])
 
 
 def test_nothing_to_do(tool, folder):
@@ -335,7 +346,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
+    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_svg_points):
         with tempfile.TemporaryDirectory() as folder:
