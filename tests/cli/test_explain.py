@@ -243,6 +243,17 @@ def test_svg(tool, folder):
     expect(os.listdir(folder) == ["roofline.svg"], os.listdir(folder))
 
 
+def test_svg_marks(tool, folder):
+    """Each of 32 kernels has a mark of its own; of more it is said that marks repeat."""
+    path = f"{folder}/marks.svg"
+    for count, head in ((32, "Kernels, speed as predicted"), (33, "Kernels, speed as predicted; marks repeat")):
+        explain(tool, "naive", "--set", "m=16,n=16", "--device", "h200", "--sweep", f"k={','.join(str(16 * i) for i in range(1, count + 1))}", "--svg", path)
+        root = xml.parse(path).getroot()
+        marks = [e.get("d") for e in root.iter(f"{SVG}path") if e.get("class") == "mark neutral"]
+        expect(len(marks) == count and len(set(marks)) == 32, f"{len(marks)} marks, {len(set(marks))} different")
+        expect(head in [e.text for e in root.iter(f"{SVG}text")], head)
+
+
 def test_quoted_name(tool, folder):
     path = os.path.join(folder, 'a "b\\.tile')
     shutil.copy(TILED, path)
@@ -348,7 +359,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_svg_points):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_svg_points):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
