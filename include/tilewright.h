@@ -839,7 +839,9 @@ typedef struct tw_gpu {
     double tensor_i8, tensor_fp8;          /* sums in i32, f32 */
     double memory_bytes, memory_bandwidth; /* bytes, bytes a second: HBM or GDDR */
     double l2_bytes;
-    tw_range l2_bandwidth;   /* bytes a second, from L2 to all multiprocessors */
+    /* Bytes a second, from L2 to all multiprocessors: in practice; `high` as designed, which its
+     * roof has. */
+    tw_range l2_bandwidth;
     double shared_bandwidth; /* bytes a second: 128 a cycle and multiprocessor */
     int l1_bytes;            /* L1 and shared memory of a multiprocessor, which divide it */
     /* Limits: shared memory of a multiprocessor and a block (of which the system has

@@ -210,6 +210,8 @@ def test_gpus(tool):
         for name in [g["name"], g["name"].lower(), g["name"].lower().replace(" ", ""), *g["aliases"].split(",")]:
             alone = json.loads(explain(tool, "--device", name, "--json").out)
             expect(alone["gpu"] == g, f"{name}: {alone['gpu']['name']}")
+        page = explain(tool, "--device", g["name"]).out
+        expect(f" {g['l2_bandwidth'][2] / 1e12:#.3g} TB/s as designed, the rate of its roof" in page, page)
         for ridge in alone["ridges"]:
             expect(abs(ridge["ridge"] * g["memory_bandwidth"] / ridge["peak"] - 1) < 0.01, ridge)
             expect(abs(ridge["of_peak"] - min(1, 0.25 / ridge["ridge"])) < 1e-9, ridge)
