@@ -149,21 +149,20 @@ class Page:
                       for n in re.findall(NUMBER, found["given"])}
         self.printed = {}  # of commands of "numbers"
 
-    def run(self, command, status=0):
+    def run(self, command, *expected):
+        """What it prints, if its status is one of those."""
         done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
                               timeout=PATIENCE)
-        if done.returncode != status:
-            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+        if done.returncode not in expected:
+            wanted = " or ".join(map(str, expected))
+            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {wanted}\n{done.stdout}{done.stderr}")
         return done
 
     def result(self, command):
         """The JSON, or the text, that a command prints. Its status may be 1: that is where findings are."""
         if command not in self.printed:
-            done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
-                                  timeout=PATIENCE)
-            if done.returncode > 1:
-                raise Wrong(f"$ {command}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
-            self.printed[command] = wrap(json.loads(done.stdout)) if "--json" in command else Text(done.stdout)
+            out = self.run(command, 0, 1).stdout
+            self.printed[command] = wrap(json.loads(out)) if "--json" in command else Text(out)
         return self.printed[command]
 
     def shown(self, asks, block):
