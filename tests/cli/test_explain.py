@@ -306,17 +306,6 @@ def test_svg_figures(tool, folder):
     expect(abs(y - (bottom + share * (top - bottom))) < 0.2, f"{y} between {bottom} and {top}: {share}")
 
 
-def test_svg_points(tool, folder):
-    """A point is at the speed that is predicted, in its interval."""
-    path = f"{folder}/point.svg"
-    k = json.loads(explain(tool, "naive", "--device", "h200", "--svg", path, "--json").out)["kernels"][0]
-    low, middle, high = map(math.log, k["flops_per_second"])
-    text = open(path).read()
-    below, above = map(float, re.search(r'class="reach r0" d="M[\d.]+ ([\d.]+) V([\d.]+)"', text).groups())
-    at = float(re.search(r'class="mark l0" transform="translate\([\d.]+ ([\d.]+)\)', text)[1])
-    expect(abs(at - below - (above - below) * (middle - low) / (high - low)) < 0.2, f"{below} {at} {above}")
-
-
 def test_svg_names(tool, folder):
     """Names that are no XML as they stand, and no UTF-8."""
     odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
@@ -361,7 +350,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_svg_points):
+    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
