@@ -1,7 +1,7 @@
 /* The plot is on the left, on the right what its lines and points are. Colours come from classes, of
- * which there is a set for light and one for dark backgrounds: the first eight of Okabe and Ito's,
- * which colour-blind readers tell apart. Text is drawn over a line of the paper's colour, so that it
- * can be read where it crosses a line. */
+ * which there is a set for light and one for dark backgrounds; those of the levels are after four of
+ * Okabe and Ito's, which colour-blind readers tell apart. Text is drawn over a line of the paper's
+ * colour, so that it can be read where it crosses a line. */
 #include "explain_chart.h"
 #include "figures.h"
 #include "tool.h"
@@ -105,6 +105,7 @@ static char *with_unit(double value, const char *unit)
 
 static void style(FILE *out)
 {
+    /* paper, text, small text, grid, levels */
     static const char *const inks[] = {
         "#ffffff", "#1b1f24", "#5b6470", "#d5dae1", "#b94b00", "#0069ad", "#007a5a", "#a8518a",
         "#14181d", "#e8ecf1", "#a3adb9", "#39424d", "#ff9352", "#62b8f5", "#3fd0a4", "#ea9bd0"};
