@@ -61,6 +61,8 @@ def bench(options, arguments, threads, *more):
         report = json.loads(done.stdout)
     except ValueError:
         raise Failed(said_of(done)) from None
+    if "rows" not in report:  # it could not begin
+        raise Failed(said_of(done))
     if options.least:
         for row in report["rows"]:
             by_least(row)

@@ -124,9 +124,10 @@ def bench(options, line):
                "--rounds", str(options.rounds), "--seconds", str(options.seconds)]
     done = run(command)
     try:
-        return {**json.loads(done.stdout), "status": done.returncode}
+        report = json.loads(done.stdout)
     except ValueError:
-        return {"failed": said_of(done)}
+        report = {}
+    return {**report, "status": done.returncode} if "rows" in report else {"failed": said_of(done)}
 
 
 def part_bench(options, lines):
@@ -215,9 +216,12 @@ def part_tune(options, lines):
         done = run([options.tool, "tune", line.pattern, "--device", "cuda", "--type", line.type, "--set", f"m={m},n={n},k={k}",
                     "--budget", options.budget, "--store", STORE, "--json"])
         try:
-            rows.append(json.loads(done.stdout))
+            report = json.loads(done.stdout)
         except ValueError:
+            report = {}
+        if "kernel" not in report:
             return {"ok": False, "failed": said_of(done)}
+        rows.append(report)
     return {"kind": "tune", "ok": True, "rows": rows}
 
 

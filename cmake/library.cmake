@@ -103,8 +103,9 @@ if(routine_sources)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
+        # conversions gain little by longer vectors, and there are many of them;
         # four doubles a vector are what the first is made for; the other is made small
-        list(FILTER routine_sources EXCLUDE REGEX "routines_(magnitude|reduce_integers)")
+        list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)

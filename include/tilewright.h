@@ -148,6 +148,10 @@ typedef struct tw_config {
     void (*parallel)(void *user, int tasks, void (*task)(void *argument, int index),
                      void *argument);
     void *parallel_user;
+    /* Of second, longer tries of the synchronisation check, in all that the context compiles: the
+     * most steps, of which one try has up to 200,000. Kernels that would need more are undecided.
+     * 0: any number. */
+    int64_t check_steps;
 } tw_config;
 
 /* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
@@ -815,7 +819,7 @@ TW_API tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, 
 /* A model of GPUs (docs/model.md): what a launch asks of each part of one, and so how long it takes
  * at least. It counts by simulation of some of the launch's blocks; no GPU is needed. */
 
-/* What cannot be known exactly: `middle` is the most likely, the true value lies in the rest. */
+/* What cannot be known exactly: `middle` is the most likely, the true value is mostly in the rest. */
 typedef struct tw_range {
     double low, middle, high;
 } tw_range;
@@ -835,6 +839,7 @@ typedef struct tw_gpu {
      * where that is not known. */
     double tensor_clock;
     double f64, f32;                       /* operations a second, without tensor units */
+    double tensor_f64;                     /* at `clock`; 0: f64 is done without them */
     double tensor_tf32, tensor_f16;        /* f16 and bf16, sums in f32 */
     double tensor_i8, tensor_fp8;          /* sums in i32, f32 */
     double memory_bytes, memory_bandwidth; /* bytes, bytes a second: HBM or GDDR */
@@ -852,7 +857,8 @@ typedef struct tw_gpu {
     int threads_of_block;
 } tw_gpu;
 TW_API bool tw_gpu_at(int index, tw_gpu *out); /* false past the last */
-/* By name or alias, without regard to case and blanks; also the name that the driver has. false: none. */
+/* By name or alias, without regard to case and blanks; also the name that the driver has. false:
+ * none. */
 TW_API bool tw_gpu_find(const char *name, tw_gpu *out);
 
 typedef struct tw_explain_options {
@@ -911,9 +917,11 @@ typedef struct tw_explained_line {
  * asynchronous copy there are two, a load of global and a store of shared memory. */
 typedef struct tw_explained_access {
     const char *file;
-    int line;
+    int line, column;          /* from 1; column 0: not known */
     bool shared;               /* of shared memory; else of global memory */
     bool store;                /* or an atomic operation; else a load */
+    bool copy;                 /* that of a copy past L1 (16 bytes a thread) to shared memory: no
+                                  banks conflict, `units` are the lines of 128 bytes it goes by */
     int bytes;                 /* of a thread */
     double requests;           /* of warps */
     double units, units_ideal; /* wavefronts of shared memory, sectors of global memory; the fewest

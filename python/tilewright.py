@@ -66,7 +66,8 @@ class _Config(ctypes.Structure):
     _fields_ = [("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int),
                 ("print", _PRINT), ("print_user", c_void_p), ("colour", c_bool),
                 ("cancelled", c_void_p), ("cancelled_user", c_void_p), ("cache", c_char_p),
-                ("device", c_int), ("parallel", c_void_p), ("parallel_user", c_void_p)]
+                ("device", c_int), ("parallel", c_void_p), ("parallel_user", c_void_p),
+                ("check_steps", c_int64)]
 
 
 class _Message(ctypes.Structure):

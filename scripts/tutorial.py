@@ -14,11 +14,13 @@ A page says what belongs there in comments, which a reader does not see:
     <!-- given: 16 32: tile sizes … --> numbers that the whole page may use: what is chosen, not found out
     <!-- numbers                        behind a text: where the numbers in it come from, up to the code or comment in front
     naive: tilewright run … --json          of it. A command, by name;
-    8.59 = naive.counters.x / 1e9           a number as it stands in the text, and what it is in Python: fields of the
-    "L2" = naive.bound                      JSON, or name.number("words {}") of other output; gpu(KERNEL, TYPE, COLUMN) and performance("words {}"), numbers in
-    true = naive.a > naive.b                docs/performance.md; said("words"), the number in front of them on this
-                                            page; words alike; what else the text claims
+    8.59 = naive.counters.x / 1e9           a number as it stands in the text, and what it is in Python (below);
+    "L2" = naive.bound                      words, the same;
+    true = naive.a > naive.b                what else the text claims
     -->
+
+In Python there are fields of the JSON, or name.number("words {}") of other output; gpu(KERNEL, TYPE, COLUMN) and
+performance("words {}"), numbers in docs/performance.md; said("words"), the number in front of them on this page.
 
 A number of the text, outside of `code`, that is neither given nor in such a comment is an error. Commands run in a folder
 that looks like a checkout and has `mine`, as docs/tutorial/README.md says; what they leave there, .gitignore must have.
@@ -149,20 +151,19 @@ class Page:
                       for n in re.findall(NUMBER, found["given"])}
         self.printed = {}  # of commands of "numbers"
 
-    def run(self, command, *expected):
-        """What it prints, if its status is one of those."""
+    def run(self, command, *statuses):
         done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
                               timeout=PATIENCE)
-        if done.returncode not in expected:
-            wanted = " or ".join(map(str, expected))
-            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {wanted}\n{done.stdout}{done.stderr}")
+        if done.returncode not in statuses:
+            expected = " or ".join(map(str, statuses))
+            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {expected}\n{done.stdout}{done.stderr}")
         return done
 
     def result(self, command):
         """The JSON, or the text, that a command prints. Its status may be 1: that is where findings are."""
         if command not in self.printed:
-            out = self.run(command, 0, 1).stdout
-            self.printed[command] = wrap(json.loads(out)) if "--json" in command else Text(out)
+            printed = self.run(command, 0, 1).stdout
+            self.printed[command] = wrap(json.loads(printed)) if "--json" in command else Text(printed)
         return self.printed[command]
 
     def shown(self, asks, block):

@@ -123,6 +123,19 @@ static int count_configurations(struct check *c)
     return count;
 }
 
+/* Warnings of passes that only kernels for GPUs go through. What is refused is told by the runs. */
+static void take_warnings(struct check *c, const char *target)
+{
+    tw_status s = tw_launch_check(c->launch);
+    if (s != TW_OK || !*tw_context_messages(c->program->ctx))
+        return;
+    char *configuration = space_text(&c->space);
+    char *where = need_text("%s%s%s", configuration, *configuration ? ", " : "", target);
+    check_take_messages(c, s, NULL, where);
+    free(where);
+    free(configuration);
+}
+
 /* The default configuration of each type in all shapes, some others in a ragged one; up to the
  * first that fails. */
 static void simulate_configurations(struct check *c, const char *target)
@@ -133,6 +146,7 @@ static void simulate_configurations(struct check *c, const char *target)
         bool all_shapes = space_is_default(&c->space);
         if ((!all_shapes && index % step != 0) || space_apply(&c->space, c->launch) != TW_OK)
             continue;
+        take_warnings(c, target);
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
             if (all_shapes || shape == CHECK_RAGGED)
                 simulate_shape(c, target, shape, all_shapes ? ORDERS : 1);

@@ -67,6 +67,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     if (status != STATUS_OK)
         return status;
     if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
+        !options_seconds(o, "time-limit", &p->time_limit) ||
         sim_options_read(&p->sim, o) != STATUS_OK)
         return STATUS_USAGE;
     struct program_config config = {.print = print,
@@ -202,6 +203,8 @@ static tw_status launch_once(struct ptx_command *p)
         assemble(&p->file, &p->given);
     p->sim.options.watch = counted ? TW_WATCH_COUNTERS : 0;
     p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
+    if (options_has(&p->given, "time-limit"))
+        p->deadline.at = seconds_now() + p->time_limit;
     return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
 }
 
@@ -215,17 +218,23 @@ static int choose_device(struct ptx_command *p)
                            p->device);
     if (!p->simulated && options_has(&p->given, "counters"))
         return usage_error(&p->complaints, p->self, "--counters is for --device sim");
+    if (!p->simulated && options_has(&p->given, "time-limit"))
+        return usage_error(&p->complaints, p->self,
+                           "--time-limit: what runs on a GPU cannot be ended");
     return STATUS_OK;
 }
 
 static int run_and_report(struct ptx_command *p)
 {
     tw_status s = launch_once(p);
+    p->deadline.at = 0;
     fflush(stdout);
+    if (s == TW_CANCELLED)
+        return complain_of_time(&p->complaints, p->file.shown, p->time_limit);
     if (s != TW_OK || *tw_context_messages(p->file.ctx))
         complain_library(&p->complaints, p->file.ctx, s);
     if (s != TW_OK && s != TW_FAULT)
-        return s == TW_CANCELLED || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+        return s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
     int status = s == TW_OK ? ptx_given_write(&p->launch, &p->complaints) : STATUS_FAILED;
     if (s == TW_OK && status != STATUS_OK)
         return status;
@@ -362,8 +371,7 @@ int check_ptx(const struct command *self, const struct options *given)
     struct ptx_command p = {.seeds = SEEDS,
                             .verbose = options_has(given, "verbose") || on_terminal(stdout)};
     int status = begin(&p, self, given, NULL);
-    if (status == STATUS_OK && (!options_integer(given, "seeds", 1, 100000, &p.seeds) ||
-                                !options_seconds(given, "time-limit", &p.time_limit)))
+    if (status == STATUS_OK && !options_integer(given, "seeds", 1, 100000, &p.seeds))
         status = STATUS_USAGE;
     return finish(&p, status == STATUS_OK ? check_and_report(&p) : status);
 }

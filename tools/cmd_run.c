@@ -35,6 +35,8 @@ struct run {
     struct given_array *arrays;
     int array_count;
     int64_t seed, repeat;
+    double time_limit; /* seconds of one run; 0: none */
+    struct deadline deadline;
     bool json, verify;
     double *seconds; /* of each run */
     tw_verdict verdict;
@@ -413,12 +415,17 @@ static int launch_once(struct run *r, int64_t turn)
             memcpy(o->array.data, o->before, bytes);
         }
     }
+    if (r->time_limit > 0)
+        r->deadline.at = seconds_now() + r->time_limit;
     tw_status s = launch_timed(r, &r->seconds[turn]);
+    r->deadline.at = 0;
     fflush(stdout);
     if (s == TW_OK)
         return STATUS_OK;
+    if (s == TW_CANCELLED)
+        return complain_of_time(&r->complaints, tw_kernel_name(r->kernel), r->time_limit);
     complain_library(&r->complaints, r->program.ctx, s);
-    bool failed = s == TW_FAULT || s == TW_NOT_ASSUMED || s == TW_NO_MEMORY || s == TW_CANCELLED;
+    bool failed = s == TW_FAULT || s == TW_NOT_ASSUMED || s == TW_NO_MEMORY;
     return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
@@ -666,6 +673,9 @@ static int choose_device(struct run *r, const char **device)
             "sm_80 and up",
             *device);
     const char *other = options_any(o, of_simulator), *sm = options_value(o, "sm");
+    if (r->time_limit > 0 && *device && names_gpu(*device))
+        return usage_error(&r->complaints, o->command,
+                           "--time-limit: what runs on a GPU cannot be ended");
     if (!r->simulated)
         return other ? usage_error(&r->complaints, o->command, "--%s is for --device sim", other)
                      : STATUS_OK;
@@ -691,13 +701,15 @@ static int open_and_run(struct run *r, const struct command *self)
                            given->word_count ? "one FILE at a time" : "which FILE?");
     if (!options_integer(given, "threads", 0, 4096, &threads) ||
         !options_integer(given, "seed", 0, INT64_MAX / 2, &r->seed) ||
-        !options_integer(given, "repeat", 1, 1000000, &r->repeat))
+        !options_integer(given, "repeat", 1, 1000000, &r->repeat) ||
+        !options_seconds(given, "time-limit", &r->time_limit))
         return STATUS_USAGE;
     r->verify = options_has(given, "verify");
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);
     struct program_config config = {.threads = (int)threads,
                                     .colour = on_terminal(stderr),
                                     .print = r->json ? stderr : stdout,
+                                    .deadline = r->time_limit > 0 ? &r->deadline : NULL,
                                     .device = options_value(given, "device"),
                                     .complaints = &r->complaints};
     int status = program_open(&r->program, given->words[0], &config);
@@ -771,6 +783,10 @@ static const struct option_spec run_options[] = {
      .help = "for rand (default 1); if given, also of the order of warps on sim"},
     {.name = "verify", .help = "compare with what `ensures` says; status 1 if values are wrong"},
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
+    {.name = "time-limit",
+     .values = 1,
+     .value = "SECONDS",
+     .help = "a run that takes longer is ended, status 1; not on a GPU (default: none is)"},
     {.name = "device",
      .values = 1,
      .value = "DEVICE",

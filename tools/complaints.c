@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct complaints complaints_of_nobody;
+
 static void keep(struct complaints *c, tw_status status, const tw_message *m)
 {
     if (!c)
-        return;
+        c = &complaints_of_nobody;
     c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
     c->list[c->count++] = (struct complaint){.severity = m->severity,
                                              .file = m->file ? need_text("%s", m->file) : NULL,
@@ -53,6 +55,13 @@ void complain(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
+int complain_of_time(struct complaints *c, const char *kernel, double seconds)
+{
+    complain(c, "`%s` did not end within %g s (--time-limit)", kernel, seconds);
+    (c ? c : &complaints_of_nobody)->status = TW_CANCELLED;
+    return STATUS_FAILED;
+}
+
 void complain_more(struct complaints *c, const char *format, ...)
 {
     va_list args;
@@ -84,8 +93,7 @@ void complain_library(struct complaints *c, const tw_context *ctx, tw_status sta
     const char *text = tw_context_messages(ctx);
     if (!*text) {
         complain(c, "%s", tw_status_text(status));
-        if (c)
-            c->status = status;
+        (c ? c : &complaints_of_nobody)->status = status;
         return;
     }
     fflush(stdout);

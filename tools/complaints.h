@@ -23,13 +23,17 @@ struct complaints {
     tw_status status; /* of the latest */
 };
 
-/* In all of them `c` may be NULL: then nothing is kept. */
+/* In all of them `c` may be NULL: then it is kept here, for a command that ends before it has
+ * printed any JSON. */
+extern struct complaints complaints_of_nobody;
 
 /* Prints "tilewright: …" and where help is; returns STATUS_USAGE. */
 __attribute__((format(printf, 3, 4))) int
 usage_error(struct complaints *c, const struct command *command, const char *format, ...);
 /* Prints "tilewright: …"; for what is not the usage. */
 __attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const char *format, ...);
+/* Of a run that was ended as it took longer; returns STATUS_FAILED. */
+int complain_of_time(struct complaints *c, const char *kernel, double seconds);
 /* Prints an indented line behind a complaint. */
 __attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, const char *format,
                                                          ...);

@@ -174,7 +174,7 @@ static char *with_given_name(char *ptx, const char *path)
     return ptx;
 }
 
-/* Whether it is the program that the compiler speaks of, and not, say, of a target that it lacks. */
+/* Whether the compiler speaks of the program, and not, say, of a target that it lacks. */
 static bool is_of_program(const struct compilation *x, const char *said)
 {
     char *place = need_text("%s:", x->path);

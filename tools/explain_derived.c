@@ -1,6 +1,7 @@
 /* What follows from an explanation, as the page, the table, the diagram and JSON all have it. */
 #include "explained.h"
 
+#include <ctype.h>
 #include <string.h>
 
 const tw_roof *explain_roof(const tw_explanation *e, const char *name)
@@ -54,7 +55,7 @@ static tw_dtype factor_type(const struct explain_row *r)
 static double tensor_peak(const tw_gpu *g, tw_dtype t)
 {
     switch (t) {
-    case TW_F64: return 2 * g->f64;
+    case TW_F64: return g->tensor_f64 > 0 ? g->tensor_f64 : g->f64;
     case TW_F32:
     case TW_TF32: return g->tensor_tf32;
     case TW_E4M3:
@@ -96,13 +97,19 @@ tw_range explain_speed(const tw_explanation *e)
                       e->flops / e->seconds.low};
 }
 
-char *explain_source_line(const struct explain_row *r, int line)
+static const char *line_start(const struct explain_row *r, int line)
 {
     const char *at = r->source;
     for (; at && line > 1; line--) {
         at = strchr(at, '\n');
         at = at ? at + 1 : NULL;
     }
+    return at;
+}
+
+char *explain_source_line(const struct explain_row *r, int line)
+{
+    const char *at = line_start(r, line);
     if (!at)
         return NULL;
     at += strspn(at, " \t");
@@ -113,4 +120,17 @@ char *explain_source_line(const struct explain_row *r, int line)
     while (length && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--;
     return need_text("%.*s", (int)length, at);
+}
+
+char *explain_source_access(const struct explain_row *r, int line, int column)
+{
+    const char *at = line_start(r, line);
+    size_t length = at ? strcspn(at, "\r\n") : 0, from = (size_t)column - 1, end = from;
+    if (column < 1 || from >= length)
+        return NULL;
+    while (end < length && (isalnum((unsigned char)at[end]) || at[end] == '_'))
+        end++;
+    for (int depth = 0; end > from && end < length && (depth || at[end] == '['); end++)
+        depth += (at[end] == '[') - (at[end] == ']');
+    return end > from ? need_text("%.*s", (int)(end - from), at + from) : NULL;
 }

@@ -9,6 +9,7 @@ bool explain_ridge_at(const tw_gpu *g, int index, struct gpu_ridge *out)
 {
     const struct gpu_ridge all[] = {
         {"f64", "", 8, g->f64, 0},
+        {"f64", "tensor", 8, g->tensor_f64, 0},
         {"f32", "", 4, g->f32, 0},
         {"tf32", "tensor", 4, g->tensor_tf32, 0},
         {"f16, bf16", "tensor", 2, g->tensor_f16, 0},

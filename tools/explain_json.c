@@ -17,6 +17,7 @@ static void put_rates(struct json *j, const tw_gpu *g)
 {
     json_put_real(j, "f64", g->f64);
     json_put_real(j, "f32", g->f32);
+    json_put_real(j, "tensor_f64", g->tensor_f64);
     json_put_real(j, "tensor_tf32", g->tensor_tf32);
     json_put_real(j, "tensor_f16", g->tensor_f16);
     json_put_real(j, "tensor_i8", g->tensor_i8);
@@ -143,8 +144,10 @@ static void put_access(struct json *j, const tw_explained_access *a)
     json_open(j, '{');
     json_put_text(j, "file", a->file);
     json_put_integer(j, "line", a->line);
+    json_put_integer(j, "column", a->column);
     json_put_text(j, "space", a->shared ? "shared" : "global");
     json_put_bool(j, "store", a->store);
+    json_put_bool(j, "copy", a->copy);
     json_put_integer(j, "bytes", a->bytes);
     json_put_real(j, "requests", a->requests);
     json_put_real(j, a->shared ? "wavefronts" : "sectors", a->units);

@@ -179,6 +179,20 @@ static struct figure conflict_text(const tw_explained_access *a)
     return f;
 }
 
+/* "16 lines a copy, 4 would do" */
+static struct figure copy_text(const tw_explained_access *a)
+{
+    struct figure f;
+    double each = a->requests > 0 ? a->units / a->requests : 0;
+    snprintf(f.text, sizeof f.text, "%.32s line%s a copy", figure_unit(each, "").text,
+             each == 1 ? "" : "s");
+    size_t length = strlen(f.text);
+    if (a->ways >= 1.005)
+        snprintf(f.text + length, sizeof f.text - length, ", %.32s would do",
+                 figure_unit(each / a->ways, "").text);
+    return f;
+}
+
 static struct figure sectors_text(const tw_explained_access *a)
 {
     struct figure f;
@@ -190,7 +204,19 @@ static struct figure sectors_text(const tw_explained_access *a)
 
 static struct figure cost_text(const tw_explained_access *a)
 {
-    return a->shared ? conflict_text(a) : sectors_text(a);
+    return a->copy ? copy_text(a) : a->shared ? conflict_text(a) : sectors_text(a);
+}
+
+/* Whether its line has another such access, elsewhere in the line. */
+static bool has_twin(const tw_explanation *e, const tw_explained_access *a)
+{
+    for (int i = 0; i < e->access_count; i++) {
+        const tw_explained_access *b = &e->accesses[i];
+        if (b->line == a->line && b->column != a->column && b->shared == a->shared &&
+            b->store == a->store)
+            return true;
+    }
+    return false;
 }
 
 static void access_row(const struct explain_row *r, const tw_explained_access *a, int width,
@@ -202,7 +228,8 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
     snprintf(number, sizeof number, "%d", a->line);
     snprintf(kind, sizeof kind, "%s %s", a->shared ? "shared" : "global",
              a->store ? "store" : "load");
-    snprintf(text, sizeof text, "%s", line ? line : "");
+    char *which = has_twin(&r->e, a) ? explain_source_access(r, a->line, a->column) : NULL;
+    snprintf(text, sizeof text, "%s%s%s", which ? which : "", which ? ": " : "", line ? line : "");
     cells_add(&c, "line", 4, false, number);
     cells_add(&c, "access", 12, true, kind);
     cells_add(&c, "bytes", 5, false, figure_unit(a->bytes, "").text);
@@ -212,6 +239,7 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
     if (first)
         cells_header(stdout, &c);
     cells_row(stdout, &c);
+    free(which);
     free(line);
 }
 

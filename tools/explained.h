@@ -69,6 +69,8 @@ tw_range explain_speed(const tw_explanation *e);
 /* Line `line` (from 1) of the program without the blanks around it and the comment behind it; NULL:
  * there is none. The caller frees. */
 char *explain_source_line(const struct explain_row *r, int line);
+/* What stands there, as "A[row][p]": a name with its indices. NULL: none does. The caller frees. */
+char *explain_source_access(const struct explain_row *r, int line, int column);
 
 /* --- explain_measure.c --- */
 

@@ -31,8 +31,16 @@ static void write_quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
+static bool begun;
+
+bool json_begun(void)
+{
+    return begun;
+}
+
 void json_open(struct json *j, char bracket)
 {
+    begun = begun || j->out == stdout;
     before_value(j);
     fputc(bracket, j->out);
     j->depth++;

@@ -34,6 +34,8 @@ void json_put_real(struct json *j, const char *key, double v);
 void json_put_bool(struct json *j, const char *key, bool v);
 /* Keys file, line, column and text; file NULL: no place. */
 void json_place(struct json *j, const char *file, int line, int column, const char *text);
+/* Whether any was printed on standard output. */
+bool json_begun(void);
 void json_end(struct json *j); /* the newline behind it all */
 
 #endif

@@ -121,6 +121,21 @@ int64_t case_array_unwritten(const struct case_array *a, int byte)
     return count;
 }
 
+bool case_array_remembers(const struct case_array *a, int byte, const void *on_zeros)
+{
+    size_t size = tw_dtype_size(a->array.dtype);
+    int64_t n = tensor_elements(&a->array);
+    unsigned char untouched[16];
+    memset(untouched, byte, sizeof untouched);
+    for (int64_t i = 0; i < n && !a->given; i++) {
+        const char *now = (char *)a->array.data + (size_t)i * size;
+        if (memcmp(now, untouched, size) != 0 &&
+            memcmp(now, (const char *)on_zeros + (size_t)i * size, size) != 0)
+            return true;
+    }
+    return false;
+}
+
 tw_status case_arrays_give(const struct case_arrays *x, tw_launch *l)
 {
     tw_status s = TW_OK;

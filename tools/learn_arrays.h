@@ -32,6 +32,9 @@ void case_arrays_expect(struct case_arrays *x);
 const struct case_array *case_arrays_overwritten(const struct case_arrays *x);
 /* How many elements of the output still hold that byte alone, and should not. */
 int64_t case_array_unwritten(const struct case_array *a, int byte);
+/* Whether what the output holds now depends on that byte, which it held before: some element is
+ * neither as it was nor what it is after a run on zeros. */
+bool case_array_remembers(const struct case_array *a, int byte, const void *on_zeros);
 /* Gives all of them to a launch; TW_OK, or the status of the first that it does not take. */
 tw_status case_arrays_give(const struct case_arrays *x, tw_launch *l);
 

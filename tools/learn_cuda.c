@@ -1,10 +1,12 @@
 #include "learn_cuda.h"
 #include "cuda_source.h"
 #include "learn_formula.h"
+#include "learn_mangled.h"
 #include "target.h"
 #include "tensor.h"
 #include "toolchain.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,54 @@ static void take_said(struct answer *a, char *said, struct problems *problems)
     free(place);
 }
 
+static bool begins_word(const char *text, const char *at)
+{
+    return at == text || isspace((unsigned char)at[-1]);
+}
+
+static bool has_fence(const char *ptx)
+{
+    static const char *const fences[] = {"fence.", "membar."};
+    for (size_t i = 0; i < sizeof fences / sizeof *fences; i++)
+        for (const char *at = ptx; (at = strstr(at, fences[i])); at++)
+            if (begins_word(ptx, at))
+                return true;
+    return false;
+}
+
+/* Bytes of what makes the access at `at` strong, behind its `ld` or `st`; 0: it is none. */
+static size_t strong_length(const char *at)
+{
+    static const char *const strong[] = {".volatile.", ".relaxed.cta.", ".relaxed.cluster.",
+                                         ".relaxed.gpu.", ".relaxed.sys."};
+    if (strncmp(at, "ld", 2) != 0 && strncmp(at, "st", 2) != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
+        if (strncmp(at + 2, strong[i], strlen(strong[i])) == 0)
+            return strlen(strong[i]) - 1;
+    return 0;
+}
+
+/* Volatile and relaxed accesses are no races in PTX, and order nothing by themselves: where no
+ * fence helps them they become plain ones, whose races the simulator finds. */
+static void make_accesses_plain(char *ptx)
+{
+    char *to = ptx;
+    if (has_fence(ptx))
+        return;
+    for (const char *at = ptx; *at;) {
+        size_t strong = begins_word(ptx, at) ? strong_length(at) : 0;
+        if (strong) {
+            *to++ = *at++;
+            *to++ = *at++;
+            at += strong;
+        } else {
+            *to++ = *at++;
+        }
+    }
+    *to = '\0';
+}
+
 static int compile(struct answer *a, struct cuda_program *out, char *const *macros, int count,
                    struct problems *problems)
 {
@@ -90,6 +140,7 @@ static int compile(struct answer *a, struct cuda_program *out, char *const *macr
     else
         free(said);
     char *name = need_text("%s.ptx", a->path);
+    make_accesses_plain(ptx);
     tw_status s = tw_ptx_from_text(a->ctx, name, ptx, strlen(ptx), &out->ptx);
     if (s != TW_OK)
         problems_take_messages(problems, a->ctx, s);
@@ -124,6 +175,26 @@ static void find_kernel(struct cuda_program *p, const char *name, struct problem
         problems_add(problems, REASON_SIGNATURE, no_kernel_text(p, name));
 }
 
+/* "is `double *` here, and `float *` in the stub"; NULL: they are the same, or not known. const is
+ * no difference, nor are signs. The caller frees. */
+static char *other_types(const struct cuda_program *p, int index, const tw_param *want)
+{
+    struct c_type here, there = {.bytes = tw_dtype_size(want->dtype),
+                                 .is_float = is_float_type(want->dtype),
+                                 .is_pointer = want->is_pointer};
+    there.name = c_number_name(there.bytes, there.is_float);
+    if (!mangled_param(p->kernel, index, &here) || !here.name || !there.name)
+        return NULL;
+    if (here.bytes == there.bytes && here.is_float == there.is_float &&
+        here.is_pointer == there.is_pointer)
+        return NULL;
+    char *mine = c_type_text(&here), *stub = c_type_text(&there);
+    char *text = need_text("is `%s` here, and `%s` in the stub", mine, stub);
+    free(mine);
+    free(stub);
+    return text;
+}
+
 static void check_params(const struct cuda_program *p, tw_kernel *k, struct problems *problems)
 {
     int count = tw_kernel_param_count(k), here = tw_ptx_param_count(p->ptx, p->kernel);
@@ -138,12 +209,14 @@ static void check_params(const struct cuda_program *p, tw_kernel *k, struct prob
         tw_ptx_param have;
         tw_kernel_param(k, i, &want);
         size_t bytes = want.is_pointer ? sizeof(uint64_t) : tw_dtype_size(want.dtype);
-        if (tw_ptx_param_at(p->ptx, p->kernel, i, &have) == TW_OK && have.bytes == bytes)
+        char *types = other_types(p, i, &want);
+        if (!types && tw_ptx_param_at(p->ptx, p->kernel, i, &have) == TW_OK && have.bytes == bytes)
             continue;
         problems_add(problems, REASON_SIGNATURE,
-                     need_text("error: parameter %d of `%s`, %s, has another type here than in the "
-                               "stub\n",
-                               i + 1, tw_kernel_name(k), want.name));
+                     need_text("error: parameter %d of `%s`, %s, %s\n", i + 1, tw_kernel_name(k),
+                               want.name,
+                               types ? types : "has another type here than in the stub"));
+        free(types);
         return;
     }
 }

@@ -1,22 +1,21 @@
 #include "learn_judge.h"
-#include "learn_counters.h"
+#include "learn_allowance.h"
+#include "learn_limits.h"
 #include "learn_words.h"
 #include "target.h"
 #include "tensor.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What memory holds that nobody has written. As f32 these are 0, 195.3, -195.3 and NaN, whole numbers
  * are large ones: a sum, a maximum or a minimum that begins with them shows in one of them. */
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
-/* A run: at most so long, and so many instructions for each of the solution's. */
-enum { RUN_SECONDS = 1, STEPS_EACH = 100, STEPS_LEAST = 200000 };
-/* All of it, the compiler too: seconds, and bytes beside those of the arrays. */
-enum { ALL_SECONDS = 10, MOST_BYTES = 256 << 20 };
+/* A run: at most so many instructions for each of the solution's. */
+enum { STEPS_EACH = 100, STEPS_LEAST = 200000 };
+/* One long try of the static check, and no more: what it leaves undecided, the simulator sees. */
+enum { CHECK_STEPS = 200000 };
 
 struct judge {
     const struct judge_options *given;
@@ -27,84 +26,14 @@ struct judge {
     struct answer solution;  /* in the answer's language: counters */
     struct answer answer;
     struct case_at_hand at;
-    char *counted;        /* of the solution, in the case at hand: JSON, or NULL */
-    char *counted_answer; /* and of the answer */
+    struct limits limits;
     int64_t step_limit;
-    double until, all_until; /* when the run, and all, is to end, in seconds of the processor's
-                                time; until 0: there is no run */
-    size_t bytes;            /* that the library holds */
-    bool out_of_time, out_of_memory;
+    struct allowance allowance;
     bool printing;
-    char *wrong_shown;     /* an element of the run that is shown; NULL: it is right */
+    char *wrong_shown;       /* an element of the run that is shown; NULL: it is right */
+    const char *read_output; /* that decides values, and held what it likes; NULL: none */
     unsigned char **first; /* what outputs were after the first simulated run that was filled so */
 };
-
-/* --- the context --- */
-
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Ctrl-C ends a judgement, which then leaves no files behind. */
-static volatile sig_atomic_t stopped_by;
-
-static void note_signal(int number)
-{
-    stopped_by = number;
-}
-
-enum { SIGNALS = 3 };
-static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-
-static void watch_signals(struct sigaction before[SIGNALS])
-{
-    for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(signals[i], &(struct sigaction){.sa_handler = note_signal}, NULL);
-    }
-}
-
-static void leave_signals(const struct sigaction before[SIGNALS])
-{
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &before[i], NULL);
-    if (stopped_by)
-        raise(stopped_by);
-}
-
-/* Of the processor's time, so that a busy machine does not make an answer wrong. */
-static bool is_over(void *user)
-{
-    struct judge *j = user;
-    double now = processor_seconds();
-    j->out_of_time = j->out_of_time || now > j->all_until;
-    return stopped_by || j->out_of_time || (j->until > 0 && now > j->until);
-}
-
-/* The library's memory. There is none left when time is up, either: so a compilation ends, too. */
-static void *resize_within(void *user, void *ptr, size_t old_size, size_t size)
-{
-    struct judge *j = user;
-    if (size == 0) {
-        j->bytes -= old_size;
-        free(ptr);
-        return NULL;
-    }
-    if (size > old_size) {
-        bool fits = size - old_size <= MOST_BYTES - j->bytes;
-        j->out_of_memory = j->out_of_memory || !fits;
-        if (!fits || (is_over(j) && j->out_of_time))
-            return NULL;
-    }
-    void *new = realloc(ptr, size);
-    if (new)
-        j->bytes += size - old_size;
-    return new;
-}
 
 static void take_printed(void *user, const char *text, size_t length)
 {
@@ -135,7 +64,7 @@ static void keep_warnings(struct judge *j)
 static int our_mistake(struct judge *j, const char *what, const struct problems *p)
 {
     const struct problem *first = p ? problems_first(p) : NULL;
-    if (stopped_by) /* then nobody's */
+    if (allowance_broken_off()) /* then nobody's */
         return STATUS_USAGE;
     complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
              first ? first->text : "");
@@ -183,7 +112,12 @@ static void open_answer(struct judge *j)
     struct problems *problems = &j->out->problems;
     answer_begin(a, j->given->language, j->given->path, need_text("%s", j->given->text), j->ctx);
     a->compiler = j->given->compiler;
-    words_check(a, &j->cases, problems);
+    if (words_empty(a->text, a->language))
+        problems_add(problems, REASON_SIGNATURE,
+                     need_text("error: %s is empty%s\n", a->path,
+                               *a->text ? ": it has blanks and comments alone" : ""));
+    else
+        words_check(a, &j->cases, problems);
     if (a->language == LANGUAGE_CUDA || problems->count)
         return;
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))
@@ -222,11 +156,6 @@ static char *set_sizes(struct judge *j, tw_launch *l)
     return NULL;
 }
 
-static void limit_run(struct judge *j)
-{
-    j->until = processor_seconds() + RUN_SECONDS;
-}
-
 /* What outputs should be, by running the solution. */
 static char *run_reference(struct judge *j)
 {
@@ -236,11 +165,6 @@ static char *run_reference(struct judge *j)
         return need_text("%s", tw_context_messages(j->ctx));
     case_arrays_expect(&j->at.arrays);
     return NULL;
-}
-
-static char *json_copy(const char *json)
-{
-    return json ? need_text("%s", json) : NULL;
 }
 
 /* Counts what the solution takes. */
@@ -262,8 +186,7 @@ static int run_solution(struct judge *j)
     } else if (status == STATUS_OK && problems.count) {
         status = our_mistake(j, "its solution", &problems);
     }
-    free(j->counted);
-    j->counted = json_copy(result.counters_json);
+    limits_take(&j->limits.of_solution, result.counters_json);
     j->step_limit = STEPS_LEAST + STEPS_EACH * result.warp_instructions;
     problems_free(&problems);
     return status;
@@ -313,13 +236,26 @@ static char *wrong_text(const tw_verdict *v)
     return text;
 }
 
+/* The output that is not given, and read all the same; NULL: there is none. `how` is the run on
+ * other memory that is otherwise like the first, whose arrays are shown. */
+static const char *read_output(const struct judge *j, const struct answer_run *how, int byte)
+{
+    if (how->seed || how->on_cpu != (j->answer.language == LANGUAGE_TILE))
+        return NULL;
+    for (int i = 0; i < j->out->array_count; i++)
+        if (case_array_remembers(&j->at.arrays.list[i], byte, j->out->arrays[i].array.data))
+            return j->out->arrays[i].name;
+    return NULL;
+}
+
 /* What was never written, else an element: of the run whose arrays are shown, if it is wrong there. */
-static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
+static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer_run *how, int byte)
 {
     struct judgement *out = j->out;
     if (out->wrong_values)
         return;
-    for (int i = 0; i < j->at.arrays.count; i++) {
+    j->read_output = read_output(j, how, byte);
+    for (int i = 0; i < j->at.arrays.count && !j->read_output; i++) {
         const struct case_array *a = &j->at.arrays.list[i];
         int64_t n = tensor_elements(&a->array), unwritten = case_array_unwritten(a, byte);
         if (a->param.is_const || !unwritten)
@@ -336,7 +272,7 @@ static void note_wrong(struct judge *j, const tw_verdict *v, int byte)
 }
 
 /* Compares with the solution's `ensures`. */
-static bool compare(struct judge *j, int byte)
+static bool compare(struct judge *j, const struct answer_run *how, int byte)
 {
     tw_verdict v;
     const struct case_array *input = case_arrays_overwritten(&j->at.arrays);
@@ -349,7 +285,7 @@ static bool compare(struct judge *j, int byte)
     }
     tw_status s = tw_launch_verify(j->at.launch, &v);
     if (s == TW_WRONG_VALUES && byte != CLEAN)
-        note_wrong(j, &v, byte);
+        note_wrong(j, &v, how, byte);
     else if (s == TW_WRONG_VALUES && !j->out->ran)
         j->wrong_shown = wrong_text(&v);
     return s == TW_OK;
@@ -421,16 +357,14 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
     struct judgement *out = j->out;
     tw_sim_result result = {0};
     case_arrays_start(&j->at.arrays, byte);
-    limit_run(j);
+    allowance_begin_run(&j->allowance);
     bool ended = answer_run(&j->answer, how, &result, &out->problems);
-    j->until = 0;
-    if (how->watch & TW_WATCH_COUNTERS) {
-        free(j->counted_answer);
-        j->counted_answer = json_copy(result.counters_json);
-    }
+    allowance_end_run(&j->allowance);
+    if (how->watch & TW_WATCH_COUNTERS)
+        limits_take(&j->limits.of_answer, result.counters_json);
     if (!ended)
         return false;
-    bool right = compare(j, byte);
+    bool right = compare(j, how, byte);
     if (!out->ran)
         show_arrays(j);
     out->right = right && (!out->ran || out->right);
@@ -472,62 +406,31 @@ static void run_case(struct judge *j)
                                  .step_limit = j->step_limit};
         more = run_once(j, &how, bytes[i]);
     }
+    if (j->read_output && !problems_have(&j->out->problems, REASON_UNINITIALISED))
+        append_text(&j->out->wrong_values, "; %s is read before it is given a value",
+                    j->read_output);
     if (j->out->wrong_values)
         problems_add(&j->out->problems, REASON_VALUES,
                      need_text("error: %s\n", j->out->wrong_values));
     forget_first(j);
     free(j->wrong_shown);
     j->wrong_shown = NULL;
+    j->read_output = NULL;
 }
 
 /* --- limits --- */
 
-static void beyond(struct judge *j, const struct counter_limit *l, int64_t have, double bound,
-                   int64_t of_solution)
-{
-    int line = l->at_least
-                   ? 0
-                   : counter_line(j->counted_answer, l->counter, j->answer.path, j->answer.text);
-    bool of_warps = strcmp(l->counter, "barriers") == 0;
-    char *message = need_text(
-        "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,
-        of_warps ? ", each counted once a warp" : "", (long long)have,
-        l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
-        l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
-    char *text = answer_message(&j->answer, line, message);
-    if (line)
-        problems_add_at(&j->out->problems, REASON_LIMIT, j->answer.path, line, text);
-    else
-        problems_add(&j->out->problems, REASON_LIMIT, text);
-    j->out->problems.list[j->out->problems.count - 1].counter = need_text("%s", l->counter);
-    free(message);
-}
-
 static int check_limits(struct judge *j)
 {
     struct judgement *out = j->out;
-    for (int i = 0; i < j->cases.limit_count && j->counted_answer && j->counted; i++) {
-        const struct counter_limit *l = &j->cases.limits[i];
-        int64_t have, of_solution;
-        double bound;
-        if (!counter_total(j->counted, l->counter, &of_solution) ||
-            !counter_total(j->counted_answer, l->counter, &have)) {
-            char *wrong = need_text("there is no counter %s", l->counter);
-            int status = our_mistake(j, wrong, NULL);
-            free(wrong);
-            return status;
-        }
-        const char *wrong = case_formula(&j->at, l->formula, (double)of_solution, &bound);
-        if (wrong)
-            return our_mistake(j, wrong, NULL);
-        if (l->at_least ? (double)have < bound : (double)have > bound)
-            beyond(j, l, have, bound, of_solution);
-        struct counted *c = &out->counters[i];
-        c->known = true;
-        c->answer = counter_joined(l->counter, c->answer, have);
-        c->solution = counter_joined(l->counter, c->solution, of_solution);
+    if (out->prints) {
+        limits_count_silently(&j->limits, &j->answer, &j->at, j->step_limit);
+        out->prints_count = !j->limits.is_silent;
     }
-    return STATUS_OK;
+    char *wrong = limits_check(&j->limits, &j->answer, &j->at, out);
+    int status = wrong ? our_mistake(j, wrong, NULL) : STATUS_OK;
+    free(wrong);
+    return status;
 }
 
 static void check_launch(struct judge *j)
@@ -566,25 +469,6 @@ static int judge_case(struct judge *j, int index)
     return out->problems.count ? STATUS_OK : check_limits(j);
 }
 
-/* What it broke off for says little of itself. */
-static void explain_limits(struct judge *j)
-{
-    struct problems *problems = &j->out->problems;
-    const struct problem *first = problems_first(problems);
-    if (!first || (first->reason != REASON_FAULT && first->reason != REASON_ENDLESS) ||
-        (!j->out_of_time && !j->out_of_memory))
-        return;
-    problems_free(problems);
-    if (j->out_of_memory)
-        problems_add(problems, REASON_FAULT,
-                     need_text("error: it takes more than %d MiB of memory: views without an array "
-                               "are memory of the kernel's own, as large as their extents say\n",
-                               MOST_BYTES >> 20));
-    else
-        problems_add(problems, REASON_ENDLESS,
-                     need_text("error: it takes more than %d seconds in all cases\n", ALL_SECONDS));
-}
-
 static int judge_all(struct judge *j)
 {
     struct judgement *out = j->out;
@@ -599,28 +483,30 @@ static int judge_all(struct judge *j)
     const char *stub = j->given->puzzle->stub[j->given->language];
     out->is_stub = stub && strcmp(stub, j->given->text) == 0;
     open_answer(j);
-    for (int i = 0; i < out->cases && !out->problems.count && status == STATUS_OK && !stopped_by;
-         i++)
+    for (int i = 0; i < out->cases && status == STATUS_OK; i++) {
+        if (out->problems.count || allowance_broken_off())
+            break;
         status = judge_case(j, i);
-    explain_limits(j);
+    }
+    allowance_explain(&j->allowance, &out->problems);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
 }
 
 int judge(const struct judge_options *o, struct judgement *out)
 {
-    struct judge j = {.given = o, .out = out, .all_until = processor_seconds() + ALL_SECONDS};
-    struct sigaction before[SIGNALS];
-    tw_config config = {.resize = resize_within,
-                        .resize_user = &j,
+    struct judge j = {.given = o, .out = out};
+    tw_config config = {.resize = allowance_resize,
+                        .resize_user = &j.allowance,
                         .threads = 1, /* time is then the processor's */
                         .print = take_printed,
                         .print_user = &j,
-                        .cancelled = is_over,
-                        .cancelled_user = &j,
-                        .colour = o->colour};
+                        .cancelled = allowance_is_over,
+                        .cancelled_user = &j.allowance,
+                        .colour = o->colour,
+                        .check_steps = CHECK_STEPS};
     *out = (struct judgement){.sizes = need_text("%s", "")};
-    watch_signals(before);
+    allowance_begin(&j.allowance);
     int status = STATUS_FAILED;
     if (tw_context_new(&config, &j.ctx) == TW_OK)
         status = judge_all(&j);
@@ -632,10 +518,9 @@ int judge(const struct judge_options *o, struct judgement *out)
     answer_end(&j.solution);
     answer_end(&j.answer);
     cases_free(&j.cases);
-    free(j.counted);
-    free(j.counted_answer);
+    limits_free(&j.limits);
     tw_context_free(j.ctx);
-    leave_signals(before);
+    allowance_end(&j.allowance);
     return status;
 }
 

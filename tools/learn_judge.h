@@ -31,6 +31,7 @@ struct judgement {
     char *warnings;           /* of the compiler; NULL: none */
     char *printed;            /* by print() in the first case; NULL: nothing */
     bool prints;              /* in any case */
+    bool prints_count;        /* towards limits: the answer could not be run without them */
     struct counted *counters; /* that have limits */
     int counter_count;
     bool is_stub;     /* nobody has changed it */

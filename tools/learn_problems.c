@@ -40,7 +40,6 @@ static enum reason reason_of_text(const char *text, enum reason other)
         {"of static shared memory", REASON_COMPILE},
         {"may still be under way", REASON_ASYNC},
         {"async_wait must come first", REASON_ASYNC},
-        {"here after `async_wait` but", REASON_ASYNC},
         {"other threads may still be", REASON_RACE},
         {"several threads write the same element", REASON_RACE},
         {"is outside axis", REASON_BOUNDS},
@@ -64,43 +63,41 @@ static enum reason reason_of_status(tw_status status)
     }
 }
 
-/* The first error among the messages. */
-static bool first_error(const tw_context *ctx, tw_message *m)
+/* The line of the other access, which a note of the synchronisation check behind the error has;
+ * 0: none has. */
+static int other_access(const tw_context *ctx, int error)
 {
-    for (int i = 0; tw_context_message(ctx, i, m); i++)
-        if (m->severity == TW_ERROR)
-            return true;
-    return false;
-}
-
-static void take_error(struct problems *all, const tw_context *ctx, enum reason reason,
-                       const tw_message *m)
-{
-    struct problem *p = add(all, reason);
-    p->text = need_text("%s", tw_context_messages(ctx));
-    p->file = m->file ? need_text("%s", m->file) : NULL;
-    p->line = m->line;
-    p->column = m->column;
-    p->in_global = strstr(m->text, "global memory");
+    static const char *const others[] = {"read here", "written here", "updated here",
+                                         "the copy begins here"};
+    tw_message m;
+    for (int i = error + 1; tw_context_message(ctx, i, &m) && m.severity == TW_NOTE; i++)
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (strncmp(m.text, others[k], strlen(others[k])) == 0)
+                return m.line;
+    return 0;
 }
 
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status)
 {
     tw_message m;
-    enum reason reason = reason_of_status(status);
-    if (first_error(ctx, &m))
-        take_error(all, ctx, reason_of_text(m.text, reason), &m);
-    else
-        problems_add(all, reason, need_text("error: %s\n", tw_status_text(status)));
-}
-
-void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum reason reason)
-{
-    tw_message m;
-    if (first_error(ctx, &m))
-        take_error(all, ctx, reason, &m);
-    else
-        problems_add(all, reason, need_text("%s", ""));
+    int error = 0;
+    while (tw_context_message(ctx, error, &m) && m.severity != TW_ERROR)
+        error++;
+    if (!tw_context_message(ctx, error, &m)) {
+        problems_add(all, reason_of_status(status),
+                     need_text("error: %s\n", tw_status_text(status)));
+        return;
+    }
+    struct problem *p = add(all, reason_of_text(m.text, reason_of_status(status)));
+    p->text = need_text("%s", tw_context_messages(ctx));
+    p->file = m.file ? need_text("%s", m.file) : NULL;
+    p->line = m.line;
+    p->column = m.column;
+    if (p->reason == REASON_RACE || p->reason == REASON_ASYNC)
+        p->other_line = other_access(ctx, error);
+    if (p->reason == REASON_RACE && !p->other_line) /* the statement races with itself */
+        p->other_line = p->line;
+    p->in_global = strstr(m.text, "global memory");
 }
 
 /* --- of the simulator --- */
@@ -141,7 +138,7 @@ static enum reason reason_of_finding(const tw_sim_finding *x)
         {"uninitialised", REASON_UNINITIALISED},
         {"endless", REASON_ENDLESS},
     };
-    if (strstr(x->message, "looks for what nobody will change") || /* a deadlock of loops */
+    if (strstr(x->message, "nobody will change it") || /* a deadlock of loops */
         is_cut_off(x))
         return REASON_ENDLESS;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -248,11 +245,9 @@ static const char *race_words(const struct problem *p)
                "Here all write the same value; let one of them write it.";
     if (p->in_global)
         return "a race: two threads use the same element of an array, one of them writes, and "
-               "nothing "
-               "says who comes first. Give each thread elements of its own.";
+               "nothing says who comes first. Give each thread elements of its own.";
     return "a race: two threads use the same memory, one of them writes, and nothing says who "
-           "comes "
-           "first. A barrier between the two would.";
+           "comes first. A barrier between the two would.";
 }
 
 const char *problem_words(const struct problem *p)
@@ -261,8 +256,7 @@ const char *problem_words(const struct problem *p)
     case REASON_COMPILE: return "it does not compile.";
     case REASON_SIGNATURE:
         return "the judge cannot run it. The kernel's name, its parameters, its views and its "
-               "tuned "
-               "values have to stay as they were in the stub.";
+               "tuned values have to stay as they were in the stub.";
     case REASON_WORD: return "it goes around what the puzzle is about.";
     case REASON_BARRIER:
         if (p->text && strstr(p->text, "have left the kernel"))
@@ -273,8 +267,7 @@ const char *problem_words(const struct problem *p)
     case REASON_LAUNCH: return "how many blocks and threads there are belongs to the puzzle.";
     case REASON_BOUNDS:
         return "it uses memory that is outside of an array. Threads without an element of their "
-               "own "
-               "need a guard, and an index must not run past the end.";
+               "own need a guard, and an index must not run past the end.";
     case REASON_ASYNC:
         return "it uses what a copy may still be bringing. The thread that started a copy has to "
                "wait for it, and then a barrier tells the others.";
@@ -282,8 +275,7 @@ const char *problem_words(const struct problem *p)
     case REASON_UNINITIALISED: return "it reads memory that nobody has written.";
     case REASON_INPUT: return "it writes to its inputs.";
     case REASON_ENDLESS:
-        return "it does not come to an end, or not before far more steps than the solution "
-               "needs.";
+        return "it does not come to an end, or not before far more steps than the solution needs.";
     case REASON_FAULT: return "the run was broken off at what stands above, which nobody can do.";
     case REASON_VALUES: return "wrong values.";
     case REASON_ORDER:

@@ -47,8 +47,6 @@ struct problems {
 
 /* What the latest call on the context said of its failure. */
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status);
-/* The same, with the reason known. */
-void problems_take_messages_as(struct problems *all, const tw_context *ctx, enum reason reason);
 /* What ended a simulated run, or was found in it; same_value: also that threads write one value to
  * one place without order. */
 void problems_take_simulated(struct problems *all, const tw_sim_result *result, bool same_value);

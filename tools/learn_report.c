@@ -82,8 +82,8 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
     else if (x->ran && x->right && p->reason < REASON_VALUES && !p->same_value &&
              p->reason != REASON_ENDLESS)
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
-    if (x->prints && p->reason == REASON_LIMIT)
-        fputs("print() uses memory, too, and is counted: take it out first.\n", out);
+    if (x->prints_count && p->reason == REASON_LIMIT)
+        fputs("What is printed uses memory, too, and is counted: take it out first.\n", out);
     if (x->is_stub)
         fputs("The file is the stub: you have not changed it yet.\n", out);
     if (p->reason == REASON_SIGNATURE)

@@ -80,6 +80,17 @@ static char *bare_text(const char *text, enum language language)
     return bare;
 }
 
+bool words_empty(const char *text, enum language language)
+{
+    for (size_t i = 0; text[i];) {
+        bool begins_comment = text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*');
+        if (!begins_comment && !isspace((unsigned char)text[i]))
+            return false;
+        i += begins_comment ? length_of_aside(text, i, language) : 1;
+    }
+    return true;
+}
+
 /* --- words --- */
 
 static const char *find_word(const char *text, const char *word)
@@ -114,6 +125,46 @@ void words_check(const struct answer *a, const struct cases *cases, struct probl
     }
     free(bare);
 }
+
+/* --- prints --- */
+
+/* Behind the parentheses that begin at `at`, or behind blanks there; NULL: none do, or they do not
+ * end. */
+static const char *behind_call(const char *at)
+{
+    int depth = 0;
+    while (isspace((unsigned char)*at))
+        at++;
+    for (; *at == '(' || (depth && *at); at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (!depth)
+            return at + 1;
+    }
+    return NULL;
+}
+
+char *words_without_prints(const char *text, enum language language)
+{
+    bool tile = language == LANGUAGE_TILE;
+    const char *word = tile ? "print" : "printf", *instead = tile ? "{}" : "0";
+    char *bare = bare_text(text, language), *kept = need_text("%s", text);
+    const char *at = bare;
+    while ((at = find_word(at, word))) {
+        const char *end = behind_call(at + strlen(word));
+        if (end && tile)
+            end += strspn(end, " \t\n") + (end[strspn(end, " \t\n")] == ';');
+        for (const char *c = at; end && c < end; c++)
+            if (*c != '\n')
+                kept[c - bare] = ' ';
+        if (end)
+            memcpy(kept + (at - bare), instead, strlen(instead));
+        at = end ? end : at + strlen(word);
+    }
+    free(bare);
+    return kept;
+}
+
+/* --- ensures --- */
 
 /* The kernel's `ensures` without blanks; "" without one. The caller frees. */
 static char *ensures_of(const char *text)

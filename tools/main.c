@@ -46,6 +46,18 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+/* Of a command that could not begin as it was asked for, and prints JSON. */
+static void report_complaints(const struct options *given)
+{
+    struct json j = {.out = stdout};
+    if (!options_has(given, "json") || json_begun() || !complaints_of_nobody.count)
+        return;
+    json_open(&j, '{');
+    complaints_json(&complaints_of_nobody, &j);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -61,8 +73,12 @@ int main(int argc, char **argv)
     }
     struct options given;
     int status = STATUS_USAGE;
-    if (options_parse(&given, c, argc - 2, argv + 2))
+    if (options_parse(&given, c, argc - 2, argv + 2)) {
         status = c->run(c, &given);
+        if (status != STATUS_OK)
+            report_complaints(&given);
+    }
+    complaints_free(&complaints_of_nobody);
     options_free(&given);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain(NULL, "standard output could not be written");

@@ -125,7 +125,7 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
     return STATUS_USAGE;
 }
 
-/* Whether `--type f16` is about anything: a type variable, or an array that is of the type anyway. */
+/* Is `--type f16` about anything: a type variable, or an array that is of the type anyway? */
 static bool type_known(tw_kernel *k, const char *type)
 {
     tw_param p;

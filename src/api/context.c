@@ -158,6 +158,8 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     ctx->allocator = allocator;
     if (config)
         ctx->config = *config;
+    if (!ctx->config.check_steps)
+        ctx->config.check_steps = INT64_MAX;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
     ctx->config.cache = NULL; /* the caller's text */
     if (!ctx->cache || !find_threads(ctx)) {

@@ -2,8 +2,6 @@
  * it is counted: whether it can be launched, occupancy, waves. */
 #include "api/explain.h"
 
-#include "base/platform.h"
-
 #include <string.h>
 
 /* --- GPUs --- */
@@ -14,9 +12,16 @@ static tw_range of_rate(const struct gpu *g, const int bytes[3])
     return (tw_range){bytes[0] * clock, bytes[1] * clock, bytes[2] * clock};
 }
 
+/* What its multiprocessors and blocks of them hold. */
+static const struct lower_target *limits_of(const struct gpu *g)
+{
+    return lower_target_find((struct ptx_target){.number = (uint8_t)g->capability});
+}
+
 void explain_gpu(const struct gpu *g, tw_gpu *out)
 {
     const struct gpu_capability *c = gpu_capability_of(g);
+    const struct lower_target *has = limits_of(g);
     double plain = g->multiprocessors * g->clock * 1e6,
            tensor = g->multiprocessors * g->tensor_clock * 1e6;
     *out = (tw_gpu){.name = g->name,
@@ -30,6 +35,7 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
                     .tensor_clock = g->sustained * 1e6,
                     .f64 = g->f64 * plain,
                     .f32 = g->f32 * plain,
+                    .tensor_f64 = g->tensor_f64 * plain,
                     .tensor_tf32 = g->tf32 * tensor,
                     .tensor_f16 = g->f16 * tensor,
                     .tensor_i8 = g->i8 * tensor,
@@ -40,13 +46,13 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
                     .l2_bandwidth = of_rate(g, g->l2),
                     .shared_bandwidth = 128 * plain,
                     .l1_bytes = c->l1_kb * 1024,
-                    .shared_of_multiprocessor = c->shared_kb * 1024,
-                    .shared_of_block = c->block_kb * 1024,
+                    .shared_of_multiprocessor = has->shared_of_sm,
+                    .shared_of_block = has->shared_bytes,
                     .system_shared_bytes = GPU_SYSTEM_BYTES,
-                    .registers = GPU_REGISTERS,
-                    .registers_of_thread = GPU_MOST_REGISTERS,
-                    .threads = c->threads,
-                    .warps = c->threads / WARP_LANES,
+                    .registers = has->registers,
+                    .registers_of_thread = has->register_limit,
+                    .threads = has->threads_of_sm,
+                    .warps = has->threads_of_sm / WARP_LANES,
                     .blocks = c->blocks,
                     .threads_of_block = MAX_THREADS};
 }
@@ -172,12 +178,12 @@ static void find_too_much(struct explain *e)
 
 static bool fits_gpu(struct explain *e)
 {
-    const struct gpu_capability *c = gpu_capability_of(e->gpu);
+    const struct lower_target *has = limits_of(e->gpu);
     const tw_explanation *o = &e->out;
-    if (o->shared_bytes > c->block_kb * 1024)
-        cannot(e, "bytes of shared memory a block", o->shared_bytes, c->block_kb * 1024);
-    else if ((int64_t)o->registers * o->threads > GPU_REGISTERS)
-        cannot(e, "registers a block", (int64_t)o->registers * o->threads, GPU_REGISTERS);
+    if (o->shared_bytes > has->shared_bytes)
+        cannot(e, "bytes of shared memory a block", o->shared_bytes, has->shared_bytes);
+    else if ((int64_t)o->registers * o->threads > has->registers)
+        cannot(e, "registers a block", (int64_t)o->registers * o->threads, has->registers);
     return !o->why_not;
 }
 
@@ -203,8 +209,8 @@ static void find_block(struct explain *e)
     o->shared_bytes = v->lowered->shared_bytes;
     o->registers_known = e->options->registers > 0;
     o->registers = o->registers_known ? e->options->registers : v->lowered->registers;
-    if (o->registers > GPU_MOST_REGISTERS)
-        o->registers = GPU_MOST_REGISTERS;
+    int most = limits_of(e->gpu)->register_limit;
+    o->registers = o->registers > most ? most : o->registers;
 }
 
 /* An assembler spares a few registers where one more block fits then. */
@@ -229,9 +235,9 @@ static void spare_registers(struct explain *e, const struct occupancy_limits *ha
 static void find_occupancy(struct explain *e)
 {
     tw_explanation *o = &e->out;
-    const struct gpu_capability *c = gpu_capability_of(e->gpu);
-    struct occupancy_limits has = {e->gpu->multiprocessors, c->shared_kb * 1024, GPU_REGISTERS,
-                                   c->threads, c->blocks};
+    const struct lower_target *t = limits_of(e->gpu);
+    struct occupancy_limits has = {e->gpu->multiprocessors, t->shared_of_sm, t->registers,
+                                   t->threads_of_sm, gpu_capability_of(e->gpu)->blocks};
     struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
     struct occupancy found;
     occupancy_find(&has, &needs, &found);
@@ -239,7 +245,7 @@ static void find_occupancy(struct explain *e)
         spare_registers(e, &has, &needs, &found);
     o->resident_blocks = found.blocks;
     o->resident_warps = found.blocks * ((o->threads + WARP_LANES - 1) / WARP_LANES);
-    o->occupancy = o->resident_warps * (double)WARP_LANES / c->threads;
+    o->occupancy = o->resident_warps * (double)WARP_LANES / t->threads_of_sm;
     o->limiter = limiters[found.limiter];
     o->blocks_by_registers = clamped(found.by[BY_REGISTERS]);
     o->blocks_by_shared = clamped(found.by[BY_SHARED]);
@@ -261,8 +267,8 @@ static tw_status find_work(struct explain *e)
     tw_status status = e->out.blocks ? explain_count(e, counts) : TW_OK;
     if (status != TW_OK)
         return status;
-    explain_time(e, counts);
     explain_accesses(e, &counts->accesses);
+    explain_time(e, counts);
     if (e->out.launches)
         explain_words(e, counts);
     return TW_OK;
@@ -326,14 +332,11 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
     struct explain e = {
         .launch = l, .options = options ? options : &defaults, .results = &l->explained};
     simulation_open(&e.simulation, l->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
+    e.simulation.reserves = true;
     tw_status status = context_call(l->ctx, explain_call, &e);
     simulation_close(&e.simulation);
     l->prepared = l->prepared && !l->choice.any_threads;
     l->choice.any_threads = false;
-    for (struct explain_zeros *z = e.zeros, *next; z; z = next) {
-        next = z->next;
-        platform_unreserve(z, z->bytes);
-    }
     if (status == TW_OK)
         *out = e.out;
     return status;

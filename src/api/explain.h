@@ -9,19 +9,12 @@
 #include "model/caches.h"
 #include "model/latency.h"
 
-/* An array that is not given; the head of its memory. */
-struct explain_zeros {
-    struct explain_zeros *next;
-    size_t bytes; /* with the head */
-};
-
 struct explain {
     tw_launch *launch;
     const tw_explain_options *options;
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
     struct simulation simulation;
-    struct explain_zeros *zeros;
     bool blocks_wait; /* for others: those that were counted did not all come to their end */
     tw_explanation out;
 };
@@ -36,11 +29,9 @@ struct explain_counts {
     /* Of the grid's first block, by instruction: what the latencies follow from. */
     const struct ptx_function *function;
     struct paced *paced; /* by statement */
-    struct l1_result l1; /* of it */
     struct l2_grid l2;
-    /* Of the whole launch: bytes */
-    double by_thread, shared_by_thread;
-    /* Sectors: of loads through L1 (not there; asked for), past it; of stores; of atomics. */
+    /* Sectors of the whole launch: of loads through L1 (not there; asked for), past it; of stores;
+     * of atomics. */
     double missed, load_sectors, past, stores, updates;
     double tags;       /* requests of a line to L2 */
     double wavefronts; /* of L1, for global memory */
@@ -53,17 +44,13 @@ struct explain_counts {
 tw_status explain_count(struct explain *e, struct explain_counts *out);
 /* Useful operations of the launch; 0: nothing says. explain_flops.c */
 double explain_flops(const tw_launch *l);
-/* Traffic, roofs, time and words from it. explain_time.c, explain_words.c */
+/* Accesses by line, and what of the traffic follows from them alone. explain_access.c */
+void explain_accesses(struct explain *e, const struct accesses *accesses);
+/* Then the rest of the traffic, roofs, time and words. explain_time.c, explain_words.c */
 void explain_time(struct explain *e, struct explain_counts *c);
 /* How many times as fast, if all but the launch itself were so many times as fast. */
 double explain_gain(const tw_explanation *o, double times);
-/* Accesses by line, and loads apart from stores in the traffic that is there. explain_access.c */
-void explain_accesses(struct explain *e, const struct accesses *accesses);
 void explain_words(struct explain *e, const struct explain_counts *c);
-
-/* Bytes from an array's first element to behind the last that a view reaches; -1: not known.
- * launch_run.c */
-int64_t launch_array_bytes(const tw_launch *l, int param);
 
 /* The GPU as the public table has it. */
 void explain_gpu(const struct gpu *g, tw_gpu *out);

@@ -7,8 +7,9 @@
 
 static bool alike(const tw_explained_access *a, const tw_explained_access *b)
 {
-    return a->line == b->line && a->shared == b->shared && a->store == b->store &&
-           a->bytes == b->bytes && fabs(a->ways - b->ways) < 0.005 &&
+    return a->line == b->line && a->column == b->column && a->copy == b->copy &&
+           a->shared == b->shared && a->store == b->store && a->bytes == b->bytes &&
+           fabs(a->ways - b->ways) < 0.005 &&
            fabs(a->units / a->requests - b->units / b->requests) < 0.005 &&
            strcmp(a->file, b->file) == 0;
 }
@@ -26,8 +27,10 @@ static tw_explained_access shown(struct explain *e, const struct access_of *a)
     const struct access_cost *c = &a->launch;
     return (tw_explained_access){.file = arena_string(e->results, file, strlen(file)),
                                  .line = (int)line,
+                                 .column = a->place.ins->line ? (int)a->place.ins->line->column : 0,
                                  .shared = a->shared,
                                  .store = a->write,
+                                 .copy = a->copy,
                                  .bytes = a->bytes,
                                  .requests = c->requests,
                                  .units = c->units,
@@ -63,7 +66,8 @@ void explain_accesses(struct explain *e, const struct accesses *accesses)
         const struct access_of *a = &accesses->list.data[i];
         tw_explained_access one = shown(e, a);
         tw_traffic *t = &e->out.traffic[a->shared ? TW_AT_SHARED : TW_AT_L2];
-        double unit = a->shared ? 128 : 32; /* bytes of a wavefront, of a sector */
+        double unit = a->shared ? LINE_BYTES : SECTOR_BYTES; /* of a wavefront, of a sector */
+        t->by_thread += a->launch.by_thread;
         *(a->write ? &t->written_by_thread : &t->read_by_thread) += a->launch.by_thread;
         *(a->write ? &t->written_by_request : &t->read_by_request) += a->launch.units * unit;
         *(a->write ? &t->written_by_element : &t->read_by_element) += a->launch.by_element * unit;

@@ -48,20 +48,6 @@ static tw_status no_memory(struct counting *c, const char *name, size_t bytes)
     return TW_UNSUPPORTED;
 }
 
-/* Zeros of the system's, not of the caller's allocator: they may be more than the machine has, as
- * only what the chosen blocks touch takes memory. 0: there is no room. */
-static uint64_t reserve(struct counting *c, size_t bytes, const char *name)
-{
-    enum { HEAD = 4096, BEHIND = 32 }; /* a wide read of the last element stays inside */
-    size_t all = HEAD + bytes + BEHIND;
-    struct explain_zeros *z = bytes < SIM_MOST_BYTES ? platform_reserve(all) : NULL;
-    if (!z)
-        return 0;
-    *z = (struct explain_zeros){c->e->zeros, all};
-    c->e->zeros = z;
-    return sim_attach(c->simulation->sim, (char *)z + HEAD, bytes, name);
-}
-
 /* What is given is read where it lies, or copied if it is written; what is not is zeros. */
 static tw_status place(struct counting *c, struct launch_param *p)
 {
@@ -75,30 +61,11 @@ static tw_status place(struct counting *c, struct launch_param *p)
         int64_t bytes = launch_array_bytes(l, p->sym->index);
         p->bytes = bytes > 0 ? (size_t)bytes : p->bytes;
     }
-    p->value = !given        ? reserve(c, p->bytes, name)
-               : !p->written ? sim_attach(sim, p->data, p->bytes, name)
-                             : sim_allocate(sim, p->bytes, p->data, name);
+    p->value = given && !p->written ? sim_attach(sim, p->data, p->bytes, name)
+                                    : sim_allocate(sim, p->bytes, given ? p->data : NULL, name);
     if (p->kind == LOWER_TICKET)
         c->ticket = p->value;
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
-}
-
-static struct cpu_argument *given_arrays(const tw_launch *l)
-{
-    const struct lang_kernel *info = l->kernel->info;
-    struct cpu_argument *args =
-        arena_array(&l->ctx->scratch, struct cpu_argument, info->param_count + 1);
-    for (int p = 0; p < info->param_count; p++) {
-        args[p].scalar = l->choice.values[p];
-        if (!info->params[p].is_pointer || !l->array_set[p])
-            continue;
-        const tw_array *x = &l->arrays[p];
-        args[p].data = x->data;
-        args[p].bytes = tw_dtype_size(x->dtype);
-        for (int i = 0; i < x->rank; i++)
-            args[p].bytes *= (size_t)x->shape[i];
-    }
-    return args;
 }
 
 static tw_status set_up(struct counting *c)
@@ -106,7 +73,7 @@ static tw_status set_up(struct counting *c)
     tw_launch *l = c->e->launch;
     struct launch_params params;
     char why[CUDA_WHY];
-    if (!launch_params_find(l, &l->ctx->scratch, given_arrays(l), &params, why)) {
+    if (!launch_params_find(l, &l->ctx->scratch, launch_given(l), &params, why)) {
         diag_error(&l->ctx->diag, l->kernel->info->loc, "kernel `%s`: %s", l->kernel->info->name,
                    why);
         return TW_BAD_ARGUMENT;
@@ -242,12 +209,7 @@ static void take_instructions(struct counting *c, const struct streams *seen, do
 {
     for (size_t k = 0; k < seen->instructions.count; k++) {
         const struct stream_instruction *n = &seen->instructions.data[k];
-        c->out->by_thread += n->bytes * times;
         c->out->wavefronts += n->wavefronts * times;
-        struct sim_counted counted = {.ins = n->ins, .function = c->out->function};
-        tw_explained_line *line = line_of(c, &counted);
-        line->by_thread += n->bytes * times;
-        line->sectors_ideal += n->sectors_ideal * times;
         int64_t i = statement_of(c, n->ins);
         if (i < 0)
             continue;
@@ -262,18 +224,17 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     struct explain_counts *o = c->out;
     double times = s->stands_for;
     struct l1_result *l1 = arena_new(&c->simulation->arena, struct l1_result);
-    o->shared_by_thread += seen->shared_bytes * times;
     take_instructions(c, seen, times, share);
-    if (!seen->first || !c->e->out.launches)
+    if (!seen->block || !c->e->out.launches)
         return;
-    l1_replay(&c->simulation->arena, seen->first, room_of_block(c->e), l1);
+    l1_replay(&c->simulation->arena, seen->block, room_of_block(c->e), l1);
     o->missed += l1->missed * times;
     o->past += l1->past * times;
     o->stores += l1->stores * times;
     o->updates += l1->updates * times;
     o->tags += l1->tags * times;
     o->load_sectors += l1->load_sectors * times;
-    o->warps = seen->first->warps;
+    o->warps = seen->block->warps;
     take_l2(c, s->at, l1);
 }
 
@@ -340,6 +301,62 @@ static void share_steps(struct l2_grid *g)
                         g->pieces[set][s][i].step[axis] = g->pieces[0][s][i].step[axis];
 }
 
+/* What a set's blocks touch of an array in all of their slices. */
+struct whole_piece {
+    struct l2_piece all;
+    int first_load, last_store; /* slices */
+};
+
+static struct whole_piece whole_piece(const struct l2_grid *g, int set, int array)
+{
+    struct whole_piece w = {.first_load = -1};
+    for (int s = 0; s < TIME_SLICES; s++) {
+        const struct l2_piece *x = &g->pieces[set][s][array];
+        w.all.loaded += x->loaded;
+        w.all.stored += x->stored;
+        if (x->base && (!w.all.base || x->base < w.all.base))
+            w.all.base = x->base;
+        for (int axis = 0; axis < 3; axis++)
+            w.all.step[axis] = w.all.step[axis] ? w.all.step[axis] : x->step[axis];
+        w.first_load = w.first_load < 0 && x->loaded > 0 ? s : w.first_load;
+        w.last_store = x->stored > 0 ? s : w.last_store;
+    }
+    return w;
+}
+
+static void put_whole(struct l2_grid *g, int set, int array, const struct whole_piece *w)
+{
+    for (int s = 0; s < TIME_SLICES; s++) {
+        struct l2_piece *x = &g->pieces[set][s][array];
+        *x = (struct l2_piece){0};
+        if (s == w->first_load || (s == w->last_store && w->all.stored > 0))
+            *x = w->all;
+        x->loaded = s == w->first_load ? x->loaded : 0;
+        x->stored = s == w->last_store ? x->stored : 0;
+    }
+}
+
+/* What blocks pass on to others, as partial sums, each loads and stores once: one piece, though
+ * they store it in other slices than the next ones load it. */
+static void join_passed(struct l2_grid *g)
+{
+    for (int i = 0; i < MOST_ARRAYS; i++) {
+        struct l2_piece most = {0}, first = whole_piece(g, 0, i).all;
+        for (int set = 0; set < g->sets; set++) {
+            struct l2_piece all = whole_piece(g, set, i).all;
+            most.loaded = all.loaded > most.loaded ? all.loaded : most.loaded;
+            most.stored = all.stored > most.stored ? all.stored : most.stored;
+        }
+        if (most.loaded == 0 || most.stored == 0 || most.loaded > 1.5 * most.stored)
+            continue;
+        for (int set = 0; set < g->sets; set++) {
+            struct whole_piece w = whole_piece(g, set, i);
+            memcpy(w.all.step, first.step, sizeof first.step);
+            put_whole(g, set, i, &w);
+        }
+    }
+}
+
 static enum sim_end run_sample(struct counting *c)
 {
     const int64_t *extent = c->e->out.grid;
@@ -367,10 +384,25 @@ static enum sim_end run_sample(struct counting *c)
     }
     c->out->longest = sum > 0 ? most * blocks / sum : 1;
     share_steps(&c->out->l2);
+    join_passed(&c->out->l2);
     return SIM_DONE;
 }
 
 /* --- all of it --- */
+
+static void add_accesses(struct counting *c)
+{
+    const struct accesses *all = &c->out->accesses;
+    for (size_t i = 0; i < all->list.count; i++) {
+        const struct access_of *a = &all->list.data[i];
+        struct sim_counted counted = {.ins = a->place.ins, .where = a->place.where};
+        if (a->shared)
+            continue;
+        tw_explained_line *line = line_of(c, &counted);
+        line->by_thread += a->launch.by_thread;
+        line->sectors_ideal += a->launch.ideal;
+    }
+}
 
 static void keep_lines(struct counting *c)
 {
@@ -408,6 +440,7 @@ static tw_status count(struct counting *c)
     enum sim_end end = run_sample(c);
     if (end != SIM_DONE)
         return failed(c, end);
+    add_accesses(c);
     keep_lines(c);
     return TW_OK;
 }

@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static tw_range exactly(double x)
 {
     return (tw_range){x, x, x};
@@ -43,45 +38,49 @@ static void find_compulsory(struct explain *e, double *read, double *written)
     }
 }
 
-static void find_memory(struct explain *e, struct explain_counts *c, double share, tw_traffic *t)
+static void replay_l2(const struct explain *e, struct l2_grid *g, double share,
+                      struct l2_result *out)
 {
-    struct arena *a = &e->launch->ctx->scratch;
-    struct l2_grid g = c->l2;
-    struct l2_result together, mean;
+    g->room = e->gpu->l2_mb * 1048576.0;
+    g->copies = l2_halves(e->gpu);
+    g->multiprocessors = e->gpu->multiprocessors;
+    g->resident = e->out.resident_blocks;
+    g->share = share;
+    l2_replay(&e->launch->ctx->scratch, g, out);
+}
+
+/* together: of blocks in step; mean: as they are taken to go on. */
+static void find_memory(struct explain *e, struct explain_counts *c,
+                        const struct l2_result *together, const struct l2_result *mean,
+                        tw_traffic *t)
+{
     double read = 0, written = 0;
     find_compulsory(e, &read, &written);
     t->compulsory = read + written;
     if (!e->out.launches) /* what caches have follows from the blocks that are there together */
         return;
-    g.room = e->gpu->l2_mb * 1048576.0;
-    g.copies = l2_halves(e->gpu);
-    g.multiprocessors = e->gpu->multiprocessors;
-    g.resident = e->out.resident_blocks;
-    g.share = 1.0 / g.resident;
-    l2_replay(a, &g, &together);
-    g.share = share;
-    l2_replay(a, &g, &mean);
     /* Launches follow each other: what fits in L2 is there from the one before. */
-    bool stays = read * g.copies + written <= g.room;
-    c->awaited = stays ? 0 : mean.awaited;
+    bool stays = read * c->l2.copies + written <= c->l2.room;
+    c->awaited = stays ? 0 : mean->awaited;
     /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
-    double all = mean.written + mean.left, again = most(0, mean.stored - all);
-    t->read.low = fmin(together.read, mean.read);
-    t->read.middle = mean.read;
-    t->read.high = most(together.read, mean.read);
+    double all = mean->written + mean->left, again = fmax(0, mean->stored - all);
+    t->read.low = fmin(together->read, mean->read);
+    t->read.middle = mean->read;
+    t->read.high = fmax(together->read, mean->read);
     /* What other blocks wrote, partial sums say, may still be there, or have left to be read again. */
     t->read.low = stays ? fmin(t->read.low, read) : t->read.low;
     t->read.high += again;
     if (e->blocks_wait) { /* which block reads what does not follow from its place */
-        t->read = (tw_range){read, read, most(mean.read, read)};
+        t->read = (tw_range){read, read, fmax(mean->read, read)};
         c->awaited = 1;
     }
-    t->written = (tw_range){stays ? mean.written : all, all, all + again};
+    t->written = (tw_range){stays ? mean->written : all, all, all + again};
     t->moved = (tw_range){t->read.low + t->written.low, t->read.middle + t->written.middle,
                           t->read.high + t->written.high};
 }
 
-static void find_traffic(struct explain *e, struct explain_counts *c, double share)
+static void find_traffic(struct explain *e, struct explain_counts *c,
+                         const struct l2_result *together, const struct l2_result *mean)
 {
     tw_explanation *o = &e->out;
     tw_traffic *t = o->traffic;
@@ -90,18 +89,17 @@ static void find_traffic(struct explain *e, struct explain_counts *c, double sha
         t[i].name = names[i];
     t[TW_AT_REGISTERS].by_thread = c->launch.register_bytes;
     t[TW_AT_REGISTERS].moved = exactly(c->launch.register_bytes);
-    t[TW_AT_SHARED].by_thread = c->shared_by_thread;
     t[TW_AT_SHARED].by_request = c->launch.wavefronts.middle * LINE_BYTES;
     t[TW_AT_SHARED].moved = times(of_work(c->launch.wavefronts), LINE_BYTES);
     double read = (c->missed + c->past + c->updates) * SECTOR_BYTES,
            written = (c->stores + c->updates) * SECTOR_BYTES;
-    t[TW_AT_L2].by_thread = t[TW_AT_HBM].by_thread = c->by_thread;
+    t[TW_AT_HBM].by_thread = t[TW_AT_L2].by_thread;
     t[TW_AT_L2].by_request = t[TW_AT_HBM].by_request = c->launch.sectors * SECTOR_BYTES;
     /* Requests of the two multiprocessors of a pair for the same line may be joined. */
     t[TW_AT_L2].read = (tw_range){read / 2, read, read};
     t[TW_AT_L2].written = exactly(written);
     t[TW_AT_L2].moved = (tw_range){read / 2 + written, read + written, read + written};
-    find_memory(e, c, share, &t[TW_AT_HBM]);
+    find_memory(e, c, together, mean, &t[TW_AT_HBM]);
     t[TW_AT_L2].compulsory = t[TW_AT_HBM].compulsory;
     o->l1_hit_rate = c->load_sectors > 0 ? 1 - c->missed / c->load_sectors : 0;
     o->l2_hit_rate = read > 0 ? 1 - fmin(1, t[TW_AT_HBM].read.middle / read) : 0;
@@ -139,27 +137,37 @@ static double matrix_share(const struct gpu *g)
     return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
 }
 
-static double matrix_cycles(const struct gpu *g, const struct work *w)
+/* Operations a cycle and multiprocessor; in f64 without such tensor units those of the units for it. */
+static int matrix_rate(const struct gpu *g, enum matrix_unit unit)
 {
-    double own = w->flops > 0 ? w->asynchronous_tensor / w->flops : 0;
-    double share = own + (1 - own) * matrix_share(g), cycles = 0;
-    const double flops[] = {w->tensor_f16, w->tensor_tf32, w->tensor_i8, w->tensor_fp8,
-                            w->tensor_f64};
-    const int rate[] = {g->f16, g->tf32, g->i8, g->fp8, 2 * g->f64};
-    for (int i = 0; i < 5; i++)
-        cycles += rate[i] ? flops[i] / rate[i] : 0;
-    return cycles / share;
+    switch (unit) {
+    case MATRIX_F64: return g->tensor_f64 ? g->tensor_f64 : g->f64;
+    case MATRIX_TF32: return g->tf32;
+    case MATRIX_I8: return g->i8;
+    case MATRIX_FP8: return g->fp8;
+    default: return g->f16;
+    }
 }
 
-static double matrix_flops(const struct work *w)
+/* What is done on matrix units, and for how many cycles of a multiprocessor. */
+static double matrix_work(const struct gpu *g, const struct work *w, double *cycles)
 {
-    return w->tensor_f16 + w->tensor_tf32 + w->tensor_i8 + w->tensor_fp8 + w->tensor_f64;
+    double own = w->flops > 0 ? w->asynchronous_tensor / w->flops : 0, all = 0;
+    *cycles = 0;
+    for (int i = 0; i < MATRIX_COUNT; i++) {
+        int rate = matrix_rate(g, (enum matrix_unit)i);
+        *cycles += rate ? w->tensor[i] / rate : 0;
+        all += w->tensor[i];
+    }
+    *cycles /= own + (1 - own) * matrix_share(g);
+    return all;
 }
 
 /* Multiprocessor cycles a second, of all. */
 static double cycles_a_second(const struct explain *e, const struct explain_counts *c)
 {
-    int mhz = matrix_flops(&c->launch) > 0 ? e->gpu->sustained : e->gpu->clock;
+    double busy;
+    int mhz = matrix_work(e->gpu, &c->launch, &busy) > 0 ? e->gpu->sustained : e->gpu->clock;
     return e->gpu->multiprocessors * (mhz * 1e6);
 }
 
@@ -187,7 +195,7 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     add_roof(o, "fma", "the units for f32", "warp instructions", exactly(w->fma), fma * cycles);
     add_roof(o, "f64", "the units for f64", "warp instructions", exactly(w->f64),
              g->f64 / 64.0 * cycles);
-    double flops = matrix_flops(w), busy = matrix_cycles(g, w);
+    double busy, flops = matrix_work(g, w, &busy);
     add_roof(o, "tensor", "the tensor units", "FLOP", exactly(flops),
              busy > 0 ? flops / busy * cycles : 0);
 }
@@ -212,7 +220,8 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
                             .barrier = 20,
                             .copy_to_shared = 60,
                             .issue = 2};
-    l->matrix_flops = e->gpu->f16 * matrix_share(e->gpu) / 4;
+    for (int i = 0; i < MATRIX_COUNT; i++)
+        l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) * matrix_share(e->gpu) / 4;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
     l->behind_l1 = l->l2 + c->awaited * (l->memory - l->l2);
@@ -242,7 +251,7 @@ static void find_pace(const struct explain *e, const struct explain_counts *c, d
     find_latencies(e, c, &l);
     *alone = latency_of_block(&e->launch->ctx->scratch, c->function, c->paced, &l, c->warps);
     *busy = o->roofs[0].seconds.middle * cycles_a_second(e, c) / (double)o->blocks;
-    *alone = most(*alone, *busy);
+    *alone = fmax(*alone, *busy);
 }
 
 static void find_seconds(struct explain *e, const struct explain_counts *c)
@@ -257,13 +266,13 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double pace = cycles_of_block(busy, alone - busy, beside);
     double rounds = ceil(o->waves) * beside;
     double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
-    double taken = most(pace * most(blocks, per_sm), alone * c->longest);
+    double taken = fmax(pace * fmax(blocks, per_sm), alone * c->longest);
     double middle =
-        most(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
+        fmax(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
     double low = middle * 0.75, high = middle * 1.35;
     for (int i = 0; i < o->roof_count; i++) {
-        low = most(low, o->roofs[i].seconds.low);
-        high = most(high, o->roofs[i].seconds.high + LAUNCH_NANOSECONDS * 1e-9);
+        low = fmax(low, o->roofs[i].seconds.low);
+        high = fmax(high, o->roofs[i].seconds.high + LAUNCH_NANOSECONDS * 1e-9);
     }
     o->seconds = (tw_range){low, middle, high};
     for (int i = 0; i < o->roof_count; i++)
@@ -281,7 +290,8 @@ double explain_gain(const tw_explanation *o, double times)
 void explain_time(struct explain *e, struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
-    double busy, alone;
+    double busy, alone, in_step = 1.0 / o->resident_blocks;
+    struct l2_result together = {0}, mean;
     o->flops_executed = c->launch.flops;
     o->flops = explain_flops(e->launch);
     if (o->flops == 0)
@@ -289,13 +299,18 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->shared_wavefronts = c->launch.wavefronts.middle;
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
     /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
-    find_traffic(e, c, 1.0 / o->resident_blocks);
+    if (o->launches)
+        replay_l2(e, &c->l2, in_step, &together);
+    find_traffic(e, c, &together, &together);
     if (o->launches)
         find_roofs(e, c);
     if (!o->roof_count)
         return;
     find_pace(e, c, &busy, &alone);
-    find_traffic(e, c, most(1.0 / o->resident_blocks, busy / alone));
+    mean = together;
+    if (busy / alone > in_step)
+        replay_l2(e, &c->l2, busy / alone, &mean);
+    find_traffic(e, c, &together, &mean);
     o->roof_count = 0;
     find_roofs(e, c);
     o->bound = o->roofs[0].name;

@@ -108,7 +108,8 @@ static const tw_explained_access *worst_access(const tw_explanation *o, bool sha
     double excess = 0;
     for (int i = 0; i < o->access_count; i++) {
         const tw_explained_access *a = &o->accesses[i];
-        if (a->shared != shared || (line && a->line != line) || a->units - a->units_ideal <= excess)
+        if (a->shared != shared || a->copy || (line && a->line != line) ||
+            a->units - a->units_ideal <= excess)
             continue;
         excess = a->units - a->units_ideal;
         worst = a;

@@ -5,24 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct scalar_env scalars_of(const tw_launch *l)
+static bool size_workspace(const tw_launch *l, const struct sym *view, struct launch_param *out)
 {
-    return (struct scalar_env){.values = l->choice.values,
-                               .known = l->choice.known,
-                               .count = l->kernel->info->param_count};
-}
-
-static bool workspace_bytes(const tw_launch *l, const struct sym *view, size_t *bytes)
-{
-    struct scalar_env env = scalars_of(l);
-    int64_t count = 1, extent;
+    struct scalar_env env = launch_env(l);
+    int64_t count = 1;
     for (int i = 0; i < view->type.rank; i++) {
-        if (!eval_int(view->dims[i], &env, &extent) || extent < 0 ||
-            (extent > 0 && count > INT64_MAX / 64 / extent))
+        int64_t *extent = &out->shape[i];
+        if (!eval_int(view->dims[i], &env, extent) || *extent < 0 ||
+            (*extent > 0 && count > INT64_MAX / 64 / *extent))
             return false;
-        count *= extent;
+        count *= *extent;
     }
-    *bytes = (size_t)count * dtype_size(view->type.dtype);
+    out->bytes = (size_t)count * dtype_size(view->type.dtype);
     return true;
 }
 
@@ -59,13 +53,13 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
     case LOWER_WORKSPACE: break;
     }
     out->zeroed = p->sym->zeroed;
-    return workspace_bytes(l, p->sym, &out->bytes);
+    return size_workspace(l, p->sym, out);
 }
 
 static bool find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
 {
     const struct kernel *ir = l->variant->ir;
-    struct scalar_env env = scalars_of(l);
+    struct scalar_env env = launch_env(l);
     for (int i = 0; i < 3; i++) {
         grid[i] = 1;
         if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i])) {

@@ -10,11 +10,12 @@ struct launch_param {
     const struct sym *sym; /* NULL for a ticket */
     /* A scalar's value, its bytes first; or an address for the caller to fill in. */
     uint64_t value;
-    void *data;     /* LOWER_POINTER: the caller's array */
-    size_t bytes;   /* behind a pointer */
-    bool zeroed;    /* must be zero before each launch */
-    bool written;   /* the kernel may write the caller's array */
-    bool on_device; /* LOWER_POINTER: `data` is an address there, or no array was given */
+    void *data;              /* LOWER_POINTER: the caller's array */
+    size_t bytes;            /* behind a pointer */
+    int64_t shape[MAX_RANK]; /* LOWER_WORKSPACE */
+    bool zeroed;             /* must be zero before each launch */
+    bool written;            /* the kernel may write the caller's array */
+    bool on_device;          /* LOWER_POINTER: `data` is an address there, or no array was given */
 };
 
 struct launch_params {

@@ -1,5 +1,5 @@
 /* Launches: prepare, run, verify. */
-#include "api/explain.h"
+#include "api/objects.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -356,6 +356,22 @@ tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 
 /* --- running --- */
 
+struct cpu_argument *launch_given(const tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct cpu_argument *args =
+        arena_array(&l->ctx->scratch, struct cpu_argument, info->param_count);
+    for (int p = 0; p < info->param_count; p++) {
+        const tw_array *x = &l->arrays[p];
+        args[p].scalar = l->choice.values[p];
+        if (!info->params[p].is_pointer || !l->array_set[p])
+            continue;
+        args[p].data = x->data;
+        args[p].bytes = (size_t)array_elements(x) * tw_dtype_size(x->dtype);
+    }
+    return args;
+}
+
 tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -363,21 +379,11 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
     tw_status status = launch_prepare(l);
     if (status != TW_OK)
         return status;
-    struct cpu_argument *args = *given =
-        arena_array(&l->ctx->scratch, struct cpu_argument, info->param_count);
-    for (int p = 0; p < info->param_count; p++) {
-        args[p].scalar = l->choice.values[p];
-        if (!info->params[p].is_pointer)
-            continue;
-        if (l->array_set[p]) {
-            args[p].data = l->arrays[p].data;
-            args[p].bytes =
-                (size_t)array_elements(&l->arrays[p]) * tw_dtype_size(l->arrays[p].dtype);
-        } else if (view_of(l->variant->ir, p)) {
+    *given = launch_given(l);
+    for (int p = 0; p < info->param_count; p++)
+        if (info->params[p].is_pointer && !l->array_set[p] && view_of(l->variant->ir, p))
             diag_error(d, LOC_NONE, "no array was given for `%s` (%s)", info->params[p].name,
                        param_text(&l->ctx->scratch, info, p));
-        }
-    }
     if (d->errors)
         launch_note_refused(l);
     return d->errors ? TW_BAD_ARGUMENT : TW_OK;

@@ -74,6 +74,7 @@ static void open_module(void *object, tw_context *ctx)
     m->ctx = ctx;
     context_arena(ctx, &m->arena);
     m->sync.arena = &m->arena;
+    m->sync.steps_left = &ctx->config.check_steps;
 }
 
 static tw_status read_module(void *object, const struct source_given *given)

@@ -245,6 +245,8 @@ tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
 /* What the scalar parameters of a resolved launch are. */
 struct scalar_env launch_env(const tw_launch *l);
+/* Bytes from an array's first element to behind the last that a view reaches; -1: not known. */
+int64_t launch_array_bytes(const tw_launch *l, int param);
 /* launch_resolve, compile, arrays against views. */
 tw_status launch_prepare(tw_launch *l);
 /* The part of it about arrays and views: of a launch with all values and a variant. */
@@ -257,7 +259,9 @@ tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal);
 tw_status launch_load(tw_launch *l);
 /* The same and all else that it needs in the stream; starts it there, if wanted. */
 tw_status launch_enqueue(tw_launch *l, void *stream, bool start);
-/* Prepares it; into *args, by parameter, what it was given. A missing array is reported. */
+/* By parameter, what a resolved launch was given, in scratch memory. */
+struct cpu_argument *launch_given(const tw_launch *l);
+/* Prepares it; into *args the same. A missing array is reported. */
 tw_status launch_arguments(tw_launch *l, struct cpu_argument **args);
 
 /* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */

@@ -93,8 +93,8 @@ static void name_tile_elements(struct simulate_call *call, uint64_t base)
     }
 }
 
-/* The PTX has one variable for all shared memory; reports are to name the tiles in it. Comes after
- * the checks, which have put the variable among the report's memory. */
+/* The PTX has one variable for all shared memory, which is among the report's memory by now;
+ * reports are to name the tiles in it. */
 static bool name_tiles(void *user, const struct sim_allocation_event *event)
 {
     struct simulate_call *call = user;
@@ -140,19 +140,26 @@ tw_status variant_read_back(tw_context *ctx, struct variant *v)
     return TW_OK;
 }
 
-/* Reports name elements of arrays, as the caller gave their shapes. */
+/* Reports name elements of arrays, as the caller gave their shapes, and of workspace. */
 static void name_elements(struct simulate_call *call, const struct launch_param *p)
 {
     const tw_launch *l = call->launch;
-    const tw_array *x = &l->arrays[p->sym->index];
+    const struct type *t = &p->sym->type;
     struct sim_report_array array = {.name = p->sym->name,
                                      .space = SIM_GLOBAL,
                                      .address = p->value,
-                                     .element = (int)tw_dtype_size(x->dtype),
-                                     .rank = x->rank,
-                                     .shape = x->shape};
-    if (p->value && l->array_set[p->sym->index])
-        sim_report_add_array(&call->simulation.report, &array);
+                                     .element = (int)dtype_size(t->dtype),
+                                     .rank = t->rank,
+                                     .shape = p->shape};
+    if (p->kind == LOWER_POINTER) {
+        const tw_array *x = &l->arrays[p->sym->index];
+        if (!l->array_set[p->sym->index])
+            return;
+        array.element = (int)tw_dtype_size(x->dtype);
+        array.rank = x->rank;
+        array.shape = x->shape;
+    }
+    sim_report_add_array(&call->simulation.report, &array);
 }
 
 /* Memory for every pointer; the caller's arrays are used in place. */
@@ -172,7 +179,6 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
         }
         if (p->kind == LOWER_POINTER) {
             p->value = sim_attach(sim, p->data, p->bytes, p->sym->name);
-            name_elements(call, p);
         } else {
             const char *name = p->sym ? p->sym->name : "ticket";
             p->value = sim_allocate(sim, p->bytes, NULL, name);
@@ -184,6 +190,8 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
                        p->sym ? p->sym->name : "ticket");
             return TW_NO_MEMORY;
         }
+        if (p->sym)
+            name_elements(call, p);
     }
     return TW_OK;
 }

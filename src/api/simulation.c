@@ -6,6 +6,7 @@
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
 
+#include <assert.h>
 #include <string.h>
 
 const tw_sim_result simulation_nothing = {.report = "", .counters = "", .json = "{}"};
@@ -13,8 +14,8 @@ const tw_sim_result simulation_nothing = {.report = "", .counters = "", .json = 
 /* In front of each block; as long as the alignment needs. */
 struct simulation_block {
     struct simulation_block *next, *previous;
-    size_t size; /* with this */
-    size_t unused;
+    size_t size;   /* with this */
+    bool reserved; /* from platform_reserve; else from the caller's allocator */
 };
 
 static void link_block(struct simulation *s, struct simulation_block *b)
@@ -46,6 +47,11 @@ static void *resize(void *user, void *ptr, size_t old_size, size_t size)
         return NULL;
     if (old)
         unlink_block(s, old);
+    if (old && old->reserved) {
+        assert(!size && "zeros are never made longer");
+        platform_unreserve(old, old->size);
+        return NULL;
+    }
     b = from->resize(from->user, old, old ? old->size : 0, size ? size + sizeof *b : 0);
     if (!size)
         return NULL;
@@ -54,7 +60,7 @@ static void *resize(void *user, void *ptr, size_t old_size, size_t size)
             link_block(s, old);
         return NULL;
     }
-    b->size = size + sizeof *b;
+    *b = (struct simulation_block){.size = size + sizeof *b};
     link_block(s, b);
     return b + 1;
 }
@@ -65,10 +71,11 @@ static void *zeros(void *user, size_t size)
     struct simulation_block *b;
     if (size > SIZE_MAX - sizeof *b)
         return NULL;
-    b = allocator_zeros(&s->ctx->allocator, size + sizeof *b);
+    size += sizeof *b;
+    b = s->reserves ? platform_reserve(size) : allocator_zeros(&s->ctx->allocator, size);
     if (!b)
         return NULL;
-    b->size = size + sizeof *b;
+    *b = (struct simulation_block){.size = size, .reserved = s->reserves};
     link_block(s, b);
     return b + 1;
 }
@@ -99,9 +106,17 @@ static bool take_suppressions(struct simulation *s)
     return sim_report_suppress(&s->report, &s->suppressions, &s->ctx->diag);
 }
 
+static bool see_allocated(void *user, const struct sim_allocation_event *event)
+{
+    sim_report_allocated(user, event);
+    return true;
+}
+
 static void add_observers(struct simulation *s)
 {
     unsigned watch = s->options.watch;
+    s->names = (struct sim_observer){.user = &s->report, .allocated = see_allocated};
+    sim_observe(s->sim, &s->names);
     if (watch & TW_WATCH_RACES)
         sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
     if (watch & TW_WATCH_MEMORY)
@@ -311,7 +326,9 @@ static void write_result(struct simulation *s, enum sim_end end, struct arena *r
     if (end != SIM_DONE)
         result->ended = keep(results, sim_why(s->sim));
     if (end == SIM_DEADLOCK && s->barriers)
-        sim_barrier_check_deadlock(s->barriers, sim_why(s->sim));
+        sim_barrier_check_deadlock(s->barriers, sim_standstill(s->sim));
+    else if (end == SIM_DEADLOCK)
+        sim_report_polls(&s->report, sim_standstill(s->sim));
     if (end == SIM_ENDLESS)
         find_endless(s);
     keep_findings(s, end, results, result);
@@ -355,6 +372,7 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
     launch->options.cancelled = s->ctx->config.cancelled;
     launch->options.cancelled_user = s->ctx->config.cancelled_user;
+    sim_report_launch(&s->report, launch->grid, launch->block);
     int errors = s->ctx->diag.errors;
     double from = platform_seconds();
     enum sim_end end = sim_run(s->sim, launch, &s->ctx->diag);

@@ -15,10 +15,14 @@ struct simulation {
     tw_context *ctx;
     struct allocator allocator; /* the caller's, and a list of what it gave */
     struct simulation_block *blocks;
+    /* The machine's memory of zeros is the system's, not the caller's: it may be more than there is,
+     * as only what is touched takes any. */
+    bool reserves;
     tw_sim_options options;
     struct arena arena;
     struct sim *sim;
     struct sim_report report;
+    struct sim_observer names; /* for the report, whatever is watched */
     struct sim_barrier_check *barriers;
     struct sim_counters *counters;
     bool as_assembled;       /* counters as assembled are asked for too, */

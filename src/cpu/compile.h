@@ -59,6 +59,8 @@ struct slot {
     bool touched;       /* a global array: some block reads, writes or changes it, */
     enum op touch;      /* ACCESS or by this atomic, the latest one seen */
     struct packed_use packed;
+    bool is_shown;       /* ST_REG, one row: it may lie in a view yet (compile_row.c), */
+    uint32_t shown_at;   /* at the address that the frame has here */
     unsigned block_axes; /* a scalar: of the grid, that its value depends on */
     /* What compile_known.c found. */
     bool is_known; /* the counter of a loop that is being unrolled */
@@ -283,6 +285,21 @@ void compile_lock(struct compiler *c, const struct expr *e);
 void compile_shared_poison(struct compiler *c, const struct expr *whole);
 /* A part of an array at a constant place: the value there. */
 bool access_alias(struct compiler *c, const struct expr *e, struct value *out);
+
+/* A row of a view, which other blocks load other rows of. */
+bool loads_row(const struct compiler *c, const struct access *a);
+/* So that other blocks' rows are fetched while one is computed; NO_SLOT: there are too many. */
+uint32_t row_prefetch_new(struct compiler *c);
+
+/* --- compile_row.c --- */
+
+/* The declaration of a register tile as a row of a view, which stays there until it is assigned to.
+ * false: s is another one. */
+bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct value *v);
+/* The variable that e names, if it is such a row now; else NULL. */
+const struct slot *shown_row(const struct compiler *c, const struct expr *e);
+/* Loads it after all, for those who do not know where it lies. */
+void compile_row_load(struct compiler *c, const struct sym *s);
 
 /* --- compile_packed.c --- */
 

@@ -157,6 +157,7 @@ bool access_alias(struct compiler *c, const struct expr *e, struct value *out)
         }
         step *= s->type.extent[i];
     }
+    compile_row_load(c, s);
     *out = slot_of(c, s)->value;
     out->at += (uint32_t)((size_t)at * out->lanes * dtype_size(out->dtype));
     out->rank = e->type.rank;
@@ -184,14 +185,19 @@ static void compile_otherwise(struct compiler *c, const struct expr *e, struct a
     }
 }
 
-/* A row of a view, which other blocks load other rows of. */
-static bool loads_row(const struct compiler *c, const struct access *a)
+bool loads_row(const struct compiler *c, const struct access *a)
 {
     int last = a->rank - 1;
     bool row = !c->plain && a->space == SPACE_VIEW && last >= 0;
     for (int i = 0; i < last; i++)
         row &= a->axis[i].kind == IX_ELEMENT;
     return row && (a->axis[last].kind == IX_SLICE || a->axis[last].kind == IX_ALL);
+}
+
+uint32_t row_prefetch_new(struct compiler *c)
+{
+    uint32_t *count = &c->program->row_prefetch_count;
+    return *count < MOST_ROW_PREFETCHES ? (*count)++ : NO_SLOT;
 }
 
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into)
@@ -211,8 +217,8 @@ struct value compile_load(struct compiler *c, const struct expr *e, const struct
     if (e->otherwise)
         compile_otherwise(c, e, a, &to);
     step_fn *step = step_load;
-    if (a->lanes == 1 && c->program->row_prefetch_count < MOST_ROW_PREFETCHES && loads_row(c, a))
-        a->prefetch = c->program->row_prefetch_count++;
+    if (a->lanes == 1 && loads_row(c, a))
+        a->prefetch = row_prefetch_new(c);
     if (a->lanes > 1)
         step = note_strided(c, a, false) ? step_load_strided : step_load_lanes;
     struct instr *in = emit_step(c, step);

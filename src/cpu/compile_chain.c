@@ -174,9 +174,10 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
 {
     struct compiler *c = ch->compiler;
     struct strip_detail *d = ch->detail;
+    const struct slot *row = shown_row(c, e);
     if (is_row_of_view(c, e))
         return view_leaf(ch, e);
-    struct value v = compile_expr(c, e, NULL);
+    struct value v = row ? row->value : compile_expr(c, e, NULL);
     if (value_elements(&v) < type_elements(ch->shape))
         v = value_convert(c, v, wanted); /* once, not for each strip */
     for (int i = 0; i < d->leaves; i++) {
@@ -186,7 +187,8 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
     }
     ch->values[d->leaves] = v;
     struct strip_leaf *leaf = &ch->leaves[d->leaves++];
-    *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch)};
+    *leaf = (struct strip_leaf){.at = row ? row->shown_at : v.at, .slot = new_slot(ch)};
+    leaf->shown = row != NULL;
     leaf->size = (uint32_t)dtype_size(v.dtype);
     leaf->fill = c->set->memory->fill[size_index(v.dtype)];
     return (struct link){leaf->slot, v.dtype, false};

@@ -500,6 +500,7 @@ static struct value compile_ref(struct compiler *c, const struct expr *e, const 
         return compile_load(c, e, into);
     if (s->storage == ST_CONST || (s->storage == ST_PARAM && s->has_value))
         return value_constant(c, e->type.dtype, s->value);
+    compile_row_load(c, s);
     struct value v = slot_of(c, s)->value;
     if (v.lanes == 0)
         compile_error(c, "%s is used before it is declared", s->name);

@@ -64,6 +64,16 @@ static void emit_reduction(struct compiler *c, const struct expr *e, struct redu
     in->a = x->at;
 }
 
+/* Of a row that may lie in a view. */
+static void emit_row_reduction(struct compiler *c, const struct expr *e, struct reduce_detail *d,
+                               const struct value *to, const struct slot *row)
+{
+    emit_reduction(c, e, d, to, &row->value);
+    struct instr *in = &c->code.data[c->code.count - 1];
+    in->step = step_reduce_row;
+    in->a = row->shown_at;
+}
+
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into)
 {
     bool scan = e->op == OP_SCAN;
@@ -88,7 +98,10 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     struct value x, to = result;
     if (computed != result.dtype)
         to = value_new(c, computed, result.rank, result.extent, result.lanes);
-    if (!reduce_takes_chain(c, e)) {
+    const struct slot *row = scan ? NULL : shown_row(c, e->args[0]);
+    if (row && row->value.dtype == computed) {
+        emit_row_reduction(c, e, d, &to, row);
+    } else if (!reduce_takes_chain(c, e)) {
         x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
         emit_reduction(c, e, d, &to, &x);
     } else {

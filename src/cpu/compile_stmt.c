@@ -143,6 +143,8 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
         return;
     bool varying = sym->type.varying && sym->storage != ST_REG;
     struct value v = value_of_type(c, &sym->type, varying ? c->lanes : 1);
+    if (compile_shown_row(c, s, &v))
+        return;
     if (s->value) {
         if (!sum_begins(c, s, &v))
             compile_into(c, s->value, &v);
@@ -214,17 +216,9 @@ static bool compile_part_in_place(struct compiler *c, const struct expr *target,
     return true;
 }
 
-static void compile_assign(struct compiler *c, const struct stmt *s)
+static void assign_variable(struct compiler *c, const struct stmt *s)
 {
     const struct expr *target = s->target;
-    if (compile_packed_fill(c, target, s->value))
-        return;
-    if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
-        target->sym->storage == ST_VIEW) {
-        if (!compile_part_in_place(c, target, s->value))
-            compile_store(c, target, s->value);
-        return;
-    }
     struct value variable = slot_of(c, target->sym)->value;
     if (variable.lanes == 0) {
         compile_error(c, "%s is assigned before it is declared", target->sym->name);
@@ -248,6 +242,21 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
     else
         value_assign(c, &variable, &v);
     c->top = top;
+}
+
+static void compile_assign(struct compiler *c, const struct stmt *s)
+{
+    const struct expr *target = s->target;
+    if (compile_packed_fill(c, target, s->value))
+        return;
+    if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
+        target->sym->storage == ST_VIEW) {
+        if (!compile_part_in_place(c, target, s->value))
+            compile_store(c, target, s->value);
+        return;
+    }
+    assign_variable(c, s);
+    slot_of(c, target->sym)->is_shown = false;
 }
 
 /* --- effects --- */

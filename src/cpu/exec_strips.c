@@ -1,10 +1,7 @@
 /* The step of a chain of elementwise operations: all of its routines over one strip of the result,
  * then over the next. A strip is a part of a long row, or several short rows. */
+#include "cpu/exec_access.h"
 #include "cpu/strips.h"
-
-/* A view of so many bytes is larger than the caches next to a core: what is stored there goes past
- * them, as it will not be there when somebody reads it. */
-#define STREAM_FROM ((int64_t)8 << 20)
 
 /* Where a strip's rows go in memory: the elements of the result that lie inside. */
 struct strip_target {
@@ -12,7 +9,8 @@ struct strip_target {
     struct box box;
     unsigned char *memory; /* where all indices are 0, but those along axes that are elements */
     const int64_t *stride;
-    bool stream;
+    bool stream;        /* past the caches, as it will not be there when somebody reads it */
+    unsigned char *row; /* the only row, all of whose elements lie inside, side by side; or NULL */
 };
 
 /* Where a step is. */
@@ -131,24 +129,69 @@ static bool target_overlaps(const struct strips *s, const unsigned char *from, s
     return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
 }
 
+/* Where a row of a view lies, if it is all there, side by side; else NULL. */
+static unsigned char *row_in_view(const struct frame *f, const struct access *a)
+{
+    const struct view_binding *view = &f->launch->views[a->view];
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++) {
+        const struct access_axis *axis = &a->axis[i];
+        int64_t start =
+            axis->kind == IX_ALL ? 0 : index_value(frame_at(f, axis->at), axis->wide, 0);
+        if (start < 0 || axis->extent <= 0 || axis->extent > view->extent[i] - start)
+            return NULL;
+        offset += start * view->stride[i];
+    }
+    return view->stride[a->rank - 1] == 1 ? view->base + offset * (int64_t)a->size : NULL;
+}
+
+void step_show_row(struct frame *f, const struct instr *in)
+{
+    const struct access *a = in->detail;
+    unsigned char **row = frame_at(f, in->a), *own = frame_at(f, in->dst), *there;
+    struct box box;
+    *row = there = row_in_view(f, a);
+    if (!there) {
+        if (!access_box(f, a, in->loc, &box))
+            return;
+        box_load(f, a, &box, own, a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+        *row = own;
+        there = box_start(f, a, &box);
+    }
+    if (a->prefetch != NO_SLOT)
+        note_row(f, a->prefetch, there, (size_t)a->elements * a->size);
+}
+
+void step_row_load(struct frame *f, const struct instr *in)
+{
+    const unsigned char **row = frame_at(f, in->a), *own = frame_at(f, in->dst);
+    if (*row != own)
+        memcpy(frame_at(f, in->dst), *row, in->n);
+    *row = own;
+}
+
 /* The row where it lies, unless its elements are not side by side, or begin outside, or a leaf that
- * is made once needs more of them than there are. false: a copy under way is in the way. */
+ * is made once needs more of them than there are. false: a fault. */
 static bool open_row(struct strips *s, int i, struct loc loc)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
     const struct access *a = leaf->load;
     struct frame *f = s->frame;
     struct box box;
-    if (!access_box(f, a, loc, &box) || !async_leaves_box(f, a, &box, loc))
+    unsigned char *from = row_in_view(f, a);
+    if (from && !target_overlaps(s, from, (size_t)a->elements * a->size)) {
+        s->base[i] = from;
+        return true;
+    }
+    if (!access_box(f, a, loc, &box))
         return false;
     size_t there = (size_t)(box.high[0] - box.low[0]);
-    unsigned char *from = access_base(f, a) + box.low[0] * (int64_t)a->size;
-    bool whole = there == (size_t)a->elements;
+    from = access_base(f, a) + box.low[0] * (int64_t)a->size;
     bool in_parts = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
-    if (access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] &&
-        (whole || in_parts) && !target_overlaps(s, from, there * a->size)) {
+    if (access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] && in_parts &&
+        !target_overlaps(s, from, there * a->size)) {
         s->base[i] = from;
-        s->valid[i] = whole ? SIZE_MAX : there;
+        s->valid[i] = there;
         return true;
     }
     box_load(f, a, &box, s->base[i], a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
@@ -158,9 +201,12 @@ static bool open_row(struct strips *s, int i, struct loc loc)
 static bool open_leaves(struct strips *s, struct loc loc)
 {
     for (int i = 0; i < s->detail->leaves; i++) {
-        s->base[i] = frame_at(s->frame, s->detail->leaf[i].at);
+        const struct strip_leaf *leaf = &s->detail->leaf[i];
+        s->base[i] = frame_at(s->frame, leaf->at);
         s->valid[i] = SIZE_MAX;
-        if (s->detail->leaf[i].load && !open_row(s, i, loc))
+        if (leaf->shown)
+            memcpy(&s->base[i], s->base[i], sizeof s->base[i]);
+        else if (leaf->load && !open_row(s, i, loc))
             return false;
     }
     return true;
@@ -186,14 +232,17 @@ void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t
     f->has_beside |= row->left > 0;
 }
 
-/* Whether something is left. */
-static bool fetch_ahead(struct frame *f, size_t bytes)
+/* The next lines; whether something is left. */
+static bool fetch_ahead(struct frame *f)
 {
     size_t left = 0;
     for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
         struct row_prefetch *row = &f->row_prefetch[i];
-        size_t part = row->left < bytes ? row->left : bytes;
-        UNROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH(row->next + at);
+        size_t part = row->left < LINES * CACHE_LINE ? row->left : LINES * CACHE_LINE;
+        if (part == LINES * CACHE_LINE)
+            UNROLLED for (int at = 0; at < LINES; at++) PREFETCH(row->next + at * CACHE_LINE);
+        else
+            ROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH(row->next + at);
         row->next += part;
         row->left -= part;
         left += row->left;
@@ -217,7 +266,7 @@ static void store_behind(struct frame *f, size_t bytes)
 
 static void move_beside(struct frame *f)
 {
-    bool fetches = fetch_ahead(f, LINES * CACHE_LINE);
+    bool fetches = fetch_ahead(f);
     store_behind(f, LINES * CACHE_LINE);
     f->has_beside = fetches || f->late_store.left > 0;
 }
@@ -246,12 +295,10 @@ static void run_parts(const struct strips *s, const struct strip_op *op)
     }
 }
 
-static void run_strip(struct strips *s)
+static void run_strip(const struct strips *s)
 {
     const struct strip_detail *d = s->detail;
     unsigned char *const *p = s->p;
-    for (int i = 0; i < d->moving; i++)
-        place_leaf(s, i);
     for (int i = 0; i < d->ops; i++) {
         const struct strip_op *op = &d->op[i];
         if (s->frame->has_beside && op->costly) {
@@ -275,20 +322,20 @@ static bool target_open(struct strips *s, const struct instr *in)
     const struct access *a = s->detail->store;
     struct strip_target *t = &s->target;
     t->access = a;
+    t->stream = s->detail->stream && s->frame->launch->views[a->view].large;
+    t->row = s->detail->late ? row_in_view(s->frame, a) : NULL;
+    if (t->row)
+        return true;
     if (!access_box(s->frame, a, in->loc, &t->box) ||
         !async_leaves_box(s->frame, a, &t->box, in->loc))
         return false;
+    if (s->frame->program->packed_count > 0 && a->space == SPACE_VIEW && a->rank >= 2)
+        note_tile(&s->frame->store_prefetch, a, &t->box);
     t->memory = access_base(s->frame, a);
     t->stride = access_strides(s->frame, a);
-    const int64_t *extent = access_extents(s->frame, a);
-    int64_t bytes = (int64_t)a->size;
-    for (int i = 0; i < a->rank; i++) {
-        bytes *= extent[i] < STREAM_FROM ? extent[i] : STREAM_FROM;
-        bytes = bytes < STREAM_FROM ? bytes : STREAM_FROM;
+    for (int i = 0; i < a->rank; i++)
         if (a->axis[i].kind == IX_ELEMENT)
             t->memory += t->box.start[i] * t->stride[i] * (int64_t)a->size;
-    }
-    t->stream = s->detail->stream && bytes == STREAM_FROM;
     return true;
 }
 
@@ -359,21 +406,28 @@ static void store_strip(const struct strips *s)
 /* The row that all strips together have made. */
 static void store_late(struct strips *s, const unsigned char *from)
 {
-    struct target_row r;
+    struct frame *f = s->frame;
+    struct target_row r = {s->target.row, 0, (int64_t)s->n};
     s->row = s->first = 0;
     s->rows = 1;
     s->count = s->n;
-    if (!target_row(s, 0, &r))
+    if (!r.to && !target_row(s, 0, &r))
         return;
-    if (!s->target.stream || s->target.stride[s->detail->store_axis[0]] != 1) {
+    bool dense = s->target.row || s->target.stride[s->detail->store_axis[0]] == 1;
+    size_t size = s->detail->size, bytes = (size_t)(r.high - r.low) * size;
+    if (!dense) {
         store_row(s, &r, from);
         return;
     }
-    frame_settle(s->frame);
-    s->frame->late_turn = !s->frame->late_turn;
-    s->frame->late_store = (struct late_store){r.to, from + r.low * (int64_t)s->detail->size,
-                                               (size_t)(r.high - r.low) * s->detail->size};
-    s->frame->has_beside = true;
+    from += r.low * (int64_t)size;
+    if (!s->target.stream) {
+        memcpy(r.to, from, bytes);
+        return;
+    }
+    frame_settle(f);
+    f->late_turn = !f->late_turn;
+    f->late_store = (struct late_store){r.to, from, bytes};
+    f->has_beside = true;
 }
 
 /* The lines that the strip goes to are fetched while it is computed; each row of a tile lies
@@ -382,7 +436,7 @@ static void fetch_target(const struct strips *s)
 {
     const struct strip_detail *d = s->detail;
     struct target_row r;
-    if (s->target.stream || s->target.stride[d->store_axis[d->rank - 1]] != 1)
+    if (s->target.stream || d->late || s->target.stride[d->store_axis[d->rank - 1]] != 1)
         return;
     for (size_t i = 0; i < s->rows; i++)
         if (target_row(s, s->row + i, &r))
@@ -425,6 +479,50 @@ static void end_strip(struct strips *s, unsigned char *to, void *part)
         reduce_strip(s, to, part);
 }
 
+static void run_placed(struct strips *s, unsigned char *to, void *part)
+{
+    s->p[0] = to + (s->row * s->n + s->first) * s->detail->size;
+    if (s->detail->store)
+        fetch_target(s);
+    run_strip(s);
+    end_strip(s, to, part);
+}
+
+/* One row, in whose order all that moves lies: little is to be looked up strip by strip. */
+static void run_row(struct strips *s, unsigned char *to, void *part)
+{
+    const struct strip_detail *d = s->detail;
+    s->row = 0;
+    s->rows = 1;
+    fill_fixed(s, 1);
+    for (s->first = 0; s->first < s->n; s->first += STRIP) {
+        size_t left = s->n - s->first;
+        s->count = left < STRIP ? left : STRIP;
+        for (int i = 0; i < d->moving; i++)
+            s->p[d->leaf[i].slot] = leaf_part(s, i, s->first);
+        run_placed(s, to, part);
+    }
+}
+
+static void run_rows(struct strips *s, unsigned char *to, void *part)
+{
+    const struct strip_detail *d = s->detail;
+    size_t all_rows = 1, most = s->n < STRIP ? STRIP / s->n : 1;
+    for (int axis = 0; axis < d->rank - 1; axis++)
+        all_rows *= (size_t)d->extent[axis];
+    fill_fixed(s, most < all_rows ? most : all_rows);
+    for (s->row = 0; s->row < all_rows; s->row += s->rows) {
+        s->rows = all_rows - s->row < most ? all_rows - s->row : most;
+        for (s->first = 0; s->first < s->n; s->first += STRIP) {
+            size_t left = s->n - s->first;
+            s->count = s->rows * (left < STRIP ? left : STRIP);
+            for (int i = 0; i < d->moving; i++)
+                place_leaf(s, i);
+            run_placed(s, to, part);
+        }
+    }
+}
+
 void step_strips(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
@@ -433,27 +531,15 @@ void step_strips(struct frame *f, const struct instr *in)
     s.detail = d;
     s.n = (size_t)d->extent[d->rank - 1];
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
-    size_t all_rows = 1, most = s.n < STRIP ? STRIP / s.n : 1;
     unsigned char *to = frame_at(f, d->late && f->late_turn ? in->a : in->dst);
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
-    for (int axis = 0; axis < d->rank - 1; axis++)
-        all_rows *= (size_t)d->extent[axis];
     for (int i = 1; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
-    fill_fixed(&s, most < all_rows ? most : all_rows);
-    for (s.row = 0; s.row < all_rows; s.row += s.rows) {
-        s.rows = all_rows - s.row < most ? all_rows - s.row : most;
-        for (s.first = 0; s.first < s.n; s.first += STRIP) {
-            size_t left = s.n - s.first;
-            s.count = s.rows * (left < STRIP ? left : STRIP);
-            s.p[0] = to + (s.row * s.n + s.first) * d->size;
-            if (d->store)
-                fetch_target(&s);
-            run_strip(&s);
-            end_strip(&s, to, part);
-        }
-    }
+    if (d->rank == 1)
+        run_row(&s, to, part);
+    else
+        run_rows(&s, to, part);
     if (d->late)
         store_late(&s, to);
 }

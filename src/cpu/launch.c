@@ -34,6 +34,9 @@ refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, struct loc loc, const 
 
 /* --- views --- */
 
+/* Bytes of a view that are more than the caches next to a core hold. */
+#define LARGE_VIEW ((int64_t)8 << 20)
+
 struct binder {
     struct arena *arena;
     const struct cpu_argument *args;
@@ -181,6 +184,7 @@ static bool bind_view(struct binder *b, const struct sym *s, struct view_binding
         return false;
     }
     v->narrow = is_narrow(v, rank, low, high);
+    v->large = high / 2 - low / 2 >= LARGE_VIEW / 2 / (int64_t)dtype_size(s->type.dtype) - 1;
     return s->base ? bind_array(b, s, v, offset, low, high) : bind_workspace(b, s, v, low, high);
 }
 

@@ -304,6 +304,7 @@ struct view_binding {
     unsigned char *base;
     int64_t extent[MAX_RANK], stride[MAX_RANK]; /* elements */
     bool narrow;                                /* every offset fits 32 bits */
+    bool large;                                 /* more than the caches next to a core hold */
 };
 
 struct launch_state {
@@ -454,8 +455,8 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 /* --- steps, by file --- */
 
 /* exec_value.c */
-step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan,
-    step_iota, step_zero, step_poison;
+step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_reduce_row,
+    step_scan, step_iota, step_zero, step_poison;
 /* exec_packed.c */
 step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 /* exec_pack.c */
@@ -470,6 +471,8 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
     step_assume, step_stuck;
 /* exec_access.c */
 step_fn step_load, step_store, step_shared_poison;
+/* exec_strips.c: instr.a is where the row's address goes, or is; instr.dst its own memory. */
+step_fn step_show_row, step_row_load;
 /* exec_lanes.c */
 step_fn step_load_lanes, step_store_lanes;
 /* exec_strided.c */

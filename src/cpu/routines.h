@@ -32,8 +32,8 @@
 /* VECTORISE: the loop that follows carries nothing from one turn to the next, though an output may
  * be an input. UNROLLED: it turns a number of times that is known, 14 at most. ROLLED: it stays a
  * loop. INLINED: a function that is made for arguments that are known. APART: one that stays whole
- * and single. OFTEN: one that long rows go through again and again: some turns of its loops are written
- * out, for which others would be too large. */
+ * and single. OFTEN: such a one whose loops are unrolled as well, which makes it larger: for what
+ * long rows go through again and again. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a loop that stays scalar is no mistake */
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")

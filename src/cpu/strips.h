@@ -17,6 +17,7 @@ enum leaf_way {
 };
 struct strip_leaf {
     uint32_t at, size; /* the value; bytes of an element */
+    bool shown;        /* `at` has its address */
     uint8_t slot;
     enum leaf_way way;
     /* A row of a view that is read where it lies if it can be, else copied to `at` before. */

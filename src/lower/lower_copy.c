@@ -26,7 +26,9 @@ void copy_to_shared(struct lower *l, const struct stmt *s, const struct expr *ta
     const struct layout *layout = plan_copy(l, target, value);
     bool plain = is_slice_of(value, ST_VIEW) && type_same_shape(&value->type, &target->type) &&
                  value->type.dtype == target->type.dtype;
-    struct regtile t = plain ? view_load(l, value, layout) : tile_eval(l, value, layout);
+    /* what several warps would hold, one writes */
+    const struct value *who = plain ? tile_is_first_warp(l, layout) : NULL;
+    struct regtile t = plain ? view_load(l, value, layout, who) : tile_eval(l, value, layout);
     lower_line(l, s->loc);
     shared_store(l, target, &t);
 }

@@ -46,7 +46,9 @@ struct element_place places_at(struct lower *l, struct places *p, int32_t reg);
 struct guard places_guard(struct lower *l, const struct element_place *e); /* that it is there */
 
 /* A slice or gather of a view as a tile in `wanted`. Zeros (or `else`) beyond the edge. */
-struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted);
+/* who: the threads that load; others have something else. NULL: all. */
+struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted,
+                         const struct value *who);
 void view_store(struct lower *l, const struct expr *access, const struct regtile *value);
 
 /* --- lower_shared.c --- */

@@ -410,7 +410,7 @@ static struct regtile eval_access(struct lower *l, const struct expr *e,
 {
     struct regtile x;
     switch (e->sym->storage) {
-    case ST_VIEW: x = view_load(l, e, layout_keep(l, plan_view(l, e, wanted, false))); break;
+    case ST_VIEW: x = view_load(l, e, layout_keep(l, plan_view(l, e, wanted, false)), NULL); break;
     case ST_SHARED: return shared_load(l, e, wanted);
     case ST_ARRAY: return eval_array(l, e, wanted);
     default: x = part_of_tile(l, e); break;

@@ -21,7 +21,8 @@ static void note(struct lower *l, const struct places *p, const struct transfer 
                                       .instructions = count * l->warps});
 }
 
-struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted)
+struct regtile view_load(struct lower *l, const struct expr *access, const struct layout *wanted,
+                         const struct value *who)
 {
     struct places *p = places_open(l, access, wanted);
     struct vector v = places_vector(l, p, VECTOR_BYTES);
@@ -34,6 +35,7 @@ struct regtile view_load(struct lower *l, const struct expr *access, const struc
         if (!transfer_moves(&t, reg))
             continue;
         struct element_place e = places_at(l, p, reg);
+        e.inside = both(l, who, e.inside);
         struct guard guard = places_guard(l, &e);
         struct ptx_operand address = {0};
         if (!guard.never)

@@ -14,8 +14,11 @@ static struct access_of *find(struct accesses *a, const struct sim_access *acces
             return x;
         }
     }
-    struct access_of new = {
-        .place = access->at, .shared = shared, .write = write, .bytes = access->bytes};
+    struct access_of new = {.place = access->at,
+                            .shared = shared,
+                            .write = write,
+                            .copy = shared && access->past_l1,
+                            .bytes = access->bytes};
     vec_push(a->arena, &a->list, new);
     a->next = a->list.count;
     return &a->list.data[a->list.count - 1];

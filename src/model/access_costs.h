@@ -19,6 +19,7 @@ struct access_cost {
 struct access_of {
     struct sim_place place; /* the instruction, and where it stands */
     bool shared, write;     /* an atomic operation is a write */
+    bool copy;              /* to shared memory, past L1 */
     int bytes;              /* of a lane */
     struct access_cost block, launch;
 };

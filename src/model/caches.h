@@ -44,8 +44,7 @@ struct l1_result {
     double missed;       /* of these, not there: sectors */
     double past;         /* of loads that go past it */
     double stores, updates;
-    double tags;       /* requests of a line to L2: of all of these */
-    double load_lines; /* lines that loads ask for: a wavefront each, at least */
+    double tags; /* requests of a line to L2: of all of these */
     struct touched touched[TIME_SLICES][MOST_ARRAYS];
 };
 /* room: bytes of L1 that the block has. */

@@ -11,28 +11,7 @@ static const struct gpu_capability capabilities[] = {
 };
 
 static const struct gpu gpus[] = {
-#define GPU(name, aliases, target, capability, multiprocessors, clock, tensor, sustained, f64,     \
-            f32, tf32, f16, i8, fp8, memory, gb, bandwidth, l2, low, middle, high, source)         \
-    {name,                                                                                         \
-     aliases,                                                                                      \
-     target,                                                                                       \
-     capability,                                                                                   \
-     multiprocessors,                                                                              \
-     clock,                                                                                        \
-     tensor,                                                                                       \
-     sustained,                                                                                    \
-     f64,                                                                                          \
-     f32,                                                                                          \
-     tf32,                                                                                         \
-     f16,                                                                                          \
-     i8,                                                                                           \
-     fp8,                                                                                          \
-     memory,                                                                                       \
-     gb,                                                                                           \
-     bandwidth,                                                                                    \
-     l2,                                                                                           \
-     {low, middle, high},                                                                          \
-     source},
+#define GPU(...) {__VA_ARGS__},
 #include "model/devices.def"
 #undef GPU
 };

@@ -6,28 +6,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What multiprocessors of a compute capability have. */
+/* What multiprocessors of a compute capability have, besides what a target of kernels says. */
 struct gpu_capability {
     int number; /* 90 */
-    int l1_kb, shared_kb, block_kb;
-    int threads, blocks;
+    int l1_kb;  /* L1 and shared memory together */
+    int blocks; /* resident */
 };
 
 struct gpu {
     const char *name, *aliases, *target;
     int capability, multiprocessors;
     int clock, tensor_clock, sustained; /* MHz */
-    int f64, f32, tf32, f16, i8, fp8;   /* operations a cycle and multiprocessor */
+    /* Operations a cycle and multiprocessor; 0: it has no such units. */
+    int f64, f32, tensor_f64, tf32, f16, i8, fp8;
     const char *memory;
     int memory_gb, bandwidth; /* GB/s */
     int l2_mb, l2[3];         /* bytes a cycle: low, middle, high */
     const char *source;
 };
 
-enum { GPU_REGISTERS = 65536, GPU_MOST_REGISTERS = 255, GPU_SYSTEM_BYTES = 1024 };
+enum { GPU_SYSTEM_BYTES = 1024 }; /* of shared memory, that the system keeps of each block's */
 
 const struct gpu *gpu_at(int index); /* NULL past the last */
-/* By name or alias, in either case, or a driver's name that has the name in it. NULL: none. */
+/* By name or alias, without regard to case and blanks. NULL: none. */
 const struct gpu *gpu_find(const char *name);
 const struct gpu_capability *gpu_capability_of(const struct gpu *g);
 

@@ -6,6 +6,8 @@
  */
 #include "model/latency.h"
 
+#include <math.h>
+
 enum { SCHEDULERS = 4, GROUPS = 64 };
 
 struct pace {
@@ -22,17 +24,12 @@ struct pace {
     double sum; /* of all pieces, as often as they are executed */
 };
 
-static double at_least(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static void end_piece(struct pace *p)
 {
-    double per_scheduler = at_least(1, p->warps / (double)SCHEDULERS);
-    double busy = at_least(p->issued * at_least(per_scheduler, p->l->issue),
-                           at_least(p->matrix * per_scheduler, p->lsu * p->warps));
-    double end = at_least(p->latest, p->start + busy);
+    double per_scheduler = fmax(1, p->warps / (double)SCHEDULERS);
+    double busy = fmax(p->issued * fmax(per_scheduler, p->l->issue),
+                       fmax(p->matrix * per_scheduler, p->lsu * p->warps));
+    double end = fmax(p->latest, p->start + busy);
     p->sum += (end - p->start) * p->executions / p->warps;
     p->start = p->latest = end;
     p->issued = p->matrix = p->lsu = p->lines = p->executions = 0;
@@ -45,7 +42,7 @@ static double operand_ready(const struct pace *p, const struct ptx_operand *o)
     if (o->kind == PTX_REGISTER || based)
         t = p->ready[o->reg];
     for (uint32_t i = 0; i < o->count; i++)
-        t = at_least(t, operand_ready(p, &o->elements[i]));
+        t = fmax(t, operand_ready(p, &o->elements[i]));
     return t;
 }
 
@@ -107,12 +104,9 @@ static double latency_of(struct pace *p, const struct ptx_instruction *ins, cons
 
 static double matrix_cycles(const struct pace *p, const struct ptx_instruction *ins)
 {
-    int m, n, k;
-    if (!ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k))
-        return 0;
-    int bits = ptx_mods[ptx_type(ins, 1)].bits;
-    double share = ins->op == PTX_WGMMA_MMA_ASYNC ? 0.25 : 1;
-    return 2.0 * m * n * k * bits / 16 * share / p->l->matrix_flops;
+    enum matrix_unit unit;
+    double flops = matrix_flops(ins, &unit);
+    return flops > 0 && p->l->matrix_rate[unit] > 0 ? flops / p->l->matrix_rate[unit] : 0;
 }
 
 static void commit(struct pace *p, double when)
@@ -133,7 +127,7 @@ static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
         return;
     double landed =
         p->committed[(p->groups - 1 - pending) % GROUPS] + p->l->copy_to_shared + p->l->behind_l1;
-    p->latest = at_least(p->latest, landed);
+    p->latest = fmax(p->latest, landed);
 }
 
 /* What holds up all that follows. */
@@ -168,17 +162,17 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
         pace_control(p, ins, n->executions);
         return;
     }
-    p->executions = at_least(p->executions, n->executions);
+    p->executions = fmax(p->executions, n->executions);
     for (int i = 0; i < ins->operand_count; i++)
         if (!writes(ins, i))
-            when = at_least(when, operand_ready(p, &ins->operands[i]));
+            when = fmax(when, operand_ready(p, &ins->operands[i]));
     if (ins->guarded)
-        when = at_least(when, p->ready[ins->guard]);
+        when = fmax(when, p->ready[ins->guard]);
     if (sim_kind_of(ins) == SIM_KIND_MATRIX) {
-        when = at_least(when, p->matrix_free);
-        p->matrix_free = when + matrix_cycles(p, ins) * at_least(1, p->warps / (double)SCHEDULERS);
+        when = fmax(when, p->matrix_free);
+        p->matrix_free = when + matrix_cycles(p, ins) * fmax(1, p->warps / (double)SCHEDULERS);
     }
-    p->latest = at_least(p->latest, when);
+    p->latest = fmax(p->latest, when);
     enum sim_instruction_kind kind = sim_kind_of(ins);
     if (kind != SIM_KIND_MOVE && kind != SIM_KIND_CONST)
         p->issued += 1;
@@ -193,7 +187,7 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
         commit(p, when);
     double latency = latency_of(p, ins, n);
     if (kind == SIM_KIND_SHARED || kind == SIM_KIND_GLOBAL) /* served in the order of asking */
-        when = at_least(when, p->start + p->lsu * p->warps);
+        when = fmax(when, p->start + p->lsu * p->warps);
     for (int i = 0; i < ins->operand_count; i++)
         if (writes(ins, i))
             set_ready(p, &ins->operands[i], when + latency);

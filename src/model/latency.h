@@ -7,12 +7,12 @@
 /* Cycles from issue to when the result can be used, and the like (docs/model.md has sources). */
 struct latencies {
     double arithmetic, special, shared, l1, l2, memory, matrix, shuffle, barrier;
-    double copy_to_shared; /* of cp.async, besides l2 or memory */
-    double issue;          /* between instructions of one warp */
-    double matrix_flops;   /* a cycle of a scheduler's unit */
-    double missed;         /* of lines that loads ask for: not in L1 */
-    double behind_l1;      /* the mean latency of those */
-    double line_interval;  /* of a multiprocessor, between lines from L2 */
+    double copy_to_shared;            /* of cp.async, besides l2 or memory */
+    double issue;                     /* between instructions of one warp */
+    double matrix_rate[MATRIX_COUNT]; /* operations a cycle of a scheduler's unit; 0: it has none */
+    double missed;                    /* of lines that loads ask for: not in L1 */
+    double behind_l1;                 /* the mean latency of those */
+    double line_interval;             /* of a multiprocessor, between lines from L2 */
 };
 
 /* What was counted of one instruction, for all of a block. */

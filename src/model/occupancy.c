@@ -6,9 +6,11 @@
  */
 #include "model/occupancy.h"
 
+#include "model/devices.h"
+
 #include <math.h>
 
-enum { WARP = 32, MOST_BLOCKS = 32, SYSTEM_BYTES = 1024, REGISTER_UNIT = 256, SCHEDULERS = 4 };
+enum { WARP = 32, MOST_BLOCKS = 32, REGISTER_UNIT = 256, SCHEDULERS = 4 };
 
 void occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
                     struct occupancy *out)
@@ -20,7 +22,7 @@ void occupancy_find(const struct occupancy_limits *has, const struct block_needs
     int64_t by_registers = of_warp ? has->registers / SCHEDULERS / of_warp * SCHEDULERS : INT32_MAX;
     warps = warps > 0 ? warps : 1;
     out->by[BY_REGISTERS] = of_warp ? by_registers / warps : INT32_MAX;
-    out->by[BY_SHARED] = has->shared / (needs->shared + SYSTEM_BYTES);
+    out->by[BY_SHARED] = has->shared / (needs->shared + GPU_SYSTEM_BYTES);
     out->by[BY_THREADS] = has->threads / (warps * WARP);
     out->by[BY_BLOCKS] = has->blocks ? has->blocks : MOST_BLOCKS;
     out->limiter = BY_THREADS; /* of equals this one: more than all threads there cannot be */

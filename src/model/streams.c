@@ -3,25 +3,10 @@
 static bool see_block(void *user, const struct sim_block_event *event)
 {
     struct streams *s = user;
-    struct stream_block *b = arena_new(s->arena, struct stream_block);
-    b->number = event->block;
-    b->warps = event->warps;
-    b->warp = arena_array(s->arena, struct stream, event->warps);
-    if (s->last)
-        s->last->next = b;
-    else
-        s->first = b;
-    s->last = b;
+    s->block = arena_new(s->arena, struct stream_block);
+    s->block->warps = event->warps;
+    s->block->warp = arena_array(s->arena, struct stream, event->warps);
     return true;
-}
-
-static struct stream *stream_of(const struct streams *s, const struct sim_place *at)
-{
-    struct stream_block *b = s->last;
-    if (b->number != at->block)
-        for (b = s->first; b && b->number != at->block;)
-            b = b->next;
-    return b ? &b->warp[at->warp] : NULL;
 }
 
 static struct stream_instruction *instruction_of(struct streams *s,
@@ -69,30 +54,12 @@ static size_t add_lines(struct streams *s, struct stream *to, const struct sim_a
     return to->entries.count - first;
 }
 
-/* Lanes at the address of the lane before them ask for nothing more. */
-static double fewest_sectors(const struct sim_access *a)
-{
-    int lanes = 0;
-    uint64_t latest = UINT64_MAX;
-    for (int i = 0; i < SIM_LANES; i++)
-        if (a->mask >> i & 1 && a->address[i] != latest) {
-            latest = a->address[i];
-            lanes++;
-        }
-    return (lanes * a->bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
-}
-
 static bool see_access(void *user, const struct sim_access *a)
 {
     struct streams *s = user;
-    double bytes = (double)a->bytes * __builtin_popcount(a->mask);
-    if (a->space == SIM_SHARED)
-        s->shared_bytes += bytes;
     if (a->space != SIM_GLOBAL)
         return true;
-    struct stream *to = stream_of(s, &a->at);
-    if (!to)
-        return true;
+    struct stream *to = &s->block->warp[a->at.warp];
     bool past = a->past_l1 || a->order != SIM_WEAK;
     double lines = (double)add_lines(s, to, a,
                                      a->kind == SIM_UPDATE  ? STREAM_UPDATE
@@ -101,8 +68,7 @@ static bool see_access(void *user, const struct sim_access *a)
                                                             : STREAM_LOAD);
     struct stream_instruction *n = instruction_of(s, a->at.ins);
     n->lines += lines;
-    n->bytes += bytes;
-    n->sectors_ideal += fewest_sectors(a);
+    double bytes = (double)a->bytes * __builtin_popcount(a->mask);
     if (!a->past_l1)
         n->wavefronts += lines > bytes / LINE_BYTES ? lines : bytes / LINE_BYTES;
     return true;
@@ -111,10 +77,9 @@ static bool see_access(void *user, const struct sim_access *a)
 static bool see_sync(void *user, const struct sim_sync_event *e)
 {
     struct streams *s = user;
-    struct stream *to = e->kind == SIM_BARRIER_ARRIVE && e->waits ? stream_of(s, &e->at) : NULL;
-    if (to && e->expected < 0) {
+    if (e->kind == SIM_BARRIER_ARRIVE && e->waits && e->expected < 0) {
         struct stream_entry barrier = {0, 0, STREAM_BARRIER};
-        vec_push(s->arena, &to->entries, barrier);
+        vec_push(s->arena, &s->block->warp[e->at.warp].entries, barrier);
     }
     return true;
 }
@@ -128,8 +93,7 @@ void streams_init(struct streams *s, struct arena *arena)
 
 void streams_clear(struct streams *s)
 {
-    s->first = s->last = NULL;
+    s->block = NULL;
     s->instructions.data = NULL; /* whoever kept a copy goes on using it */
     s->instructions.count = s->instructions.capacity = s->latest = 0;
-    s->shared_bytes = 0;
 }

@@ -1,5 +1,5 @@
-/* Streams: which lines of global memory each warp of the simulated blocks asks for, in order, with
- * the barriers between: what the model of the caches is fed with. An observer. */
+/* Streams: which lines of global memory each warp of a block asks for, in order, with the barriers
+ * between: what the model of the caches is fed with. An observer of blocks that run one by one. */
 #ifndef TW_MODEL_STREAMS_H
 #define TW_MODEL_STREAMS_H
 
@@ -24,28 +24,23 @@ struct stream_instruction {
     double lines;
     /* Cycles of L1's data path: a line each, and 128 bytes to registers; 0 for what goes past. */
     double wavefronts;
-    double bytes;         /* each thread its own */
-    double sectors_ideal; /* the fewest that so many different bytes are in */
 };
 
 struct stream_block {
-    int64_t number;
     int warps;
     struct stream *warp;
-    struct stream_block *next;
 };
 
 struct streams {
     struct arena *arena;
     struct sim_observer observer;
-    struct stream_block *first, *last;           /* in the order in which they began */
-    VEC(struct stream_instruction) instructions; /* of all blocks since they were cleared */
+    struct stream_block *block; /* the one that runs; NULL: none did since it was cleared */
+    VEC(struct stream_instruction) instructions;
     size_t latest;
-    double shared_bytes; /* that threads ask of shared memory, each its own */
 };
 
 void streams_init(struct streams *s, struct arena *arena);
-/* Forgets what was seen: the next block is the first. */
+/* Forgets what was seen, before the next block. */
 void streams_clear(struct streams *s);
 
 #endif

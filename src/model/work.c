@@ -7,28 +7,38 @@ static void add_range(struct range *r, double low, double middle, double high)
     r->high += high;
 }
 
-/* mma and its like: D = A·B + C of m × n × k, by a warp (wgmma: by a quarter of a group of four).
- */
-static void add_matrix(struct work *w, const struct ptx_instruction *ins, double count)
+/* mma and its like: D = A·B + C of m × n × k, by a warp (wgmma: a quarter by each of four). */
+double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit)
 {
     int m, n, k;
     if (!ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k))
-        return;
-    bool group = ins->op == PTX_WGMMA_MMA_ASYNC;
+        return 0;
     enum ptx_mod factor = ptx_type(ins, 1);
-    double flops = 2.0 * m * n * k * count / (group ? 4 : 1);
-    w->flops += flops;
-    if (group)
-        w->asynchronous_tensor += flops;
     int bits = ptx_mods[factor].bits;
-    double *unit = bits == 64                                 ? &w->tensor_f64
-                   : bits == 32                               ? &w->tensor_tf32
-                   : bits == 16                               ? &w->tensor_f16
-                   : factor == MOD_E4M3 || factor == MOD_E5M2 ? &w->tensor_fp8
-                                                              : &w->tensor_i8;
-    *unit += flops;
-    if (!group)
-        w->register_bytes += count * ((m * k + k * n) * bits / 8.0 + 2.0 * m * n * 4);
+    *unit = bits == 64                                 ? MATRIX_F64
+            : bits == 32                               ? MATRIX_TF32
+            : bits == 16                               ? MATRIX_F16
+            : factor == MOD_E4M3 || factor == MOD_E5M2 ? MATRIX_FP8
+                                                       : MATRIX_I8;
+    return 2.0 * m * n * k / (ins->op == PTX_WGMMA_MMA_ASYNC ? 4 : 1);
+}
+
+static void add_matrix(struct work *w, const struct ptx_instruction *ins, double count)
+{
+    int m, n, k;
+    enum matrix_unit unit;
+    double flops = matrix_flops(ins, &unit) * count;
+    if (flops == 0)
+        return;
+    w->flops += flops;
+    w->tensor[unit] += flops;
+    if (ins->op == PTX_WGMMA_MMA_ASYNC) {
+        w->asynchronous_tensor += flops;
+        return;
+    }
+    ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k);
+    int bits = ptx_mods[ptx_type(ins, 1)].bits;
+    w->register_bytes += count * ((m * k + k * n) * bits / 8.0 + 2.0 * m * n * 4);
 }
 
 static bool is_arithmetic(enum sim_instruction_kind kind)
@@ -68,7 +78,6 @@ static void add_memory(struct work *w, const struct ptx_instruction *ins,
     double written = has_partners ? (double)n->warp_instructions : instructions;
     w->load_store += instructions * times;
     add_range(&w->instructions, instructions * times, instructions * times, written * times);
-    w->requests += (double)n->global_requests * times;
     w->sectors += (double)n->global_sectors * times;
     if (ptx_has(ins, MOD_CG)) /* what copies past L1 bring is written when nobody else writes */
         return;
@@ -86,8 +95,6 @@ void work_add(struct work *w, const struct ptx_instruction *ins, const struct si
         add_arithmetic(w, ins, kind, n, times);
     if (kind == SIM_KIND_MATRIX)
         add_matrix(w, ins, warps);
-    if (kind == SIM_KIND_BARRIER && (ins->op == PTX_BAR || ins->op == PTX_BARRIER))
-        w->barriers += warps;
     if (n->shared_loads + n->shared_stores + n->shared_atomics + n->global_requests +
         n->global_atomics + n->async_copies + n->local_accesses) {
         add_memory(w, ins, n, merged, has_partners, times);

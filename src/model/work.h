@@ -9,6 +9,12 @@ struct range {
     double low, middle, high;
 };
 
+/* Matrix units, by what goes in. */
+enum matrix_unit { MATRIX_F64, MATRIX_TF32, MATRIX_F16, MATRIX_I8, MATRIX_FP8, MATRIX_COUNT };
+
+/* Operations of an instruction of theirs for one warp, and on which unit; 0: it has none. */
+double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit);
+
 /* Of all that was simulated, each block as often as it stands for others; or of one block. */
 struct work {
     struct range instructions; /* warp instructions that are issued: low: what must be */
@@ -17,12 +23,11 @@ struct work {
     double load_store;       /* instructions of memory, once a warp */
     struct range wavefronts; /* of shared memory: low: accesses merged as an assembler may */
     double wavefronts_ideal;
-    double requests, sectors; /* of global memory */
+    double sectors; /* of global memory */
     /* By thread, and with what of them a matrix unit does: */
-    double flops, tensor_f16, tensor_tf32, tensor_i8, tensor_fp8, tensor_f64;
+    double flops, tensor[MATRIX_COUNT];
     double asynchronous_tensor; /* of these flops: by wgmma */
     double register_bytes;      /* that multiply-adds read and write of registers */
-    double barriers;            /* once a warp */
 };
 
 /* Adds what one instruction was counted to do, `times` times. */

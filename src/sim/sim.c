@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of dynamic shared memory a block, on sm_90 and sm_100: CUDA C++ Programming Guide, "Technical
+/* Of shared memory a block, on sm_90 and sm_100: CUDA C++ Programming Guide, "Technical
  * Specifications per Compute Capability". */
 enum { MOST_SHARED = 227 * 1024 };
 
@@ -111,6 +111,10 @@ const char *sim_why(const struct sim *sim)
 const struct sim_place *sim_stopped_at(const struct sim *sim)
 {
     return sim->stopped_at.ins ? &sim->stopped_at : NULL;
+}
+const struct sim_standstill *sim_standstill(const struct sim *sim)
+{
+    return sim->standstill;
 }
 int64_t sim_steps(const struct sim *sim)
 {
@@ -272,16 +276,17 @@ static bool block_suits(const struct ptx_function *f, const struct sim_launch *l
 }
 
 /* What ptxas allows. More has to be dynamic: CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability". */
+ * Specifications per Compute Capability"; but ptxas 13.0 takes all that a block may have where the
+ * target is of one GPU alone, as sm_90a is. */
 static bool shared_suits(const struct sim *sim, const struct ptx_function *f, struct diag *diag)
 {
-    enum { MOST_STATIC = 48 * 1024 };
-    if (sim->program->static_shared <= MOST_STATIC)
+    int most = sim->module->target.suffix == 'a' ? MOST_SHARED : 48 * 1024;
+    if (sim->program->static_shared <= (uint64_t)most)
         return true;
     diag_error(diag, LOC_NONE,
                "%s has %llu bytes of static shared memory, and a block may have at most %d: no GPU "
                "takes it",
-               f->name, (unsigned long long)sim->program->static_shared, MOST_STATIC);
+               f->name, (unsigned long long)sim->program->static_shared, most);
     return false;
 }
 
@@ -403,6 +408,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->end = SIM_DONE;
     sim->why = NULL;
     sim->stopped_at = (struct sim_place){0};
+    sim->standstill = NULL;
     sim->steps = sim->asked_at = sim->waits_ended = 0;
     sim->copies = 0;
     text_init(&sim->output, sim->arena);

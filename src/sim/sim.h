@@ -82,6 +82,8 @@ enum sim_end {
 enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag);
 /* What ended the last launch, with the place; lives in the arena. */
 const char *sim_why(const struct sim *sim);
+/* SIM_DEADLOCK: who waits, by block and warp; NULL: it was none. */
+const struct sim_standstill *sim_standstill(const struct sim *sim);
 /* SIM_ENDLESS: where one of its warps was; NULL: not known. */
 const struct sim_place *sim_stopped_at(const struct sim *sim);
 /* Warp instructions of the last launch. */

@@ -244,7 +244,21 @@ static const char *missing_text(struct sim_barrier_check *c, const struct watche
     return named ? t.data : "all threads that have not left are there";
 }
 
-static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id)
+/* Does one that is not at the barrier wait for memory, so that this is what explains it? */
+static bool is_late_by_poll(const struct watched_block *b, const struct used_barrier *bar,
+                            const struct sim_standstill *still)
+{
+    for (size_t i = 0; still && i < still->wait_count; i++) {
+        const struct sim_wait *w = &still->waits[i];
+        if (w->what == SIM_FOR_MEMORY && w->at.block == b->of.number &&
+            w->mask & ~bar->waiting[w->at.warp])
+            return true;
+    }
+    return false;
+}
+
+static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id,
+                    const struct sim_standstill *still)
 {
     struct used_barrier *bar = &b->barrier[id];
     int waiting = 0, first = -1;
@@ -255,6 +269,8 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
     }
     if (!waiting)
         return false;
+    if (is_late_by_poll(b, bar, still))
+        return true;
     for (int w = 0; w < b->warps; w++)
         if (b->gathering[w].mask && b->gathering[w].id == id)
             lanes_apart(c, b, &b->gathering[w], NULL, 0);
@@ -276,18 +292,19 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
     return true;
 }
 
-void sim_barrier_check_deadlock(struct sim_barrier_check *c, const char *why)
+void sim_barrier_check_deadlock(struct sim_barrier_check *c, const struct sim_standstill *still)
 {
-    bool explained = false;
+    bool explained = still && sim_report_polls(c->report, still);
     for (struct watched_block *b = NULL;
          (b = sim_blocks_next(&c->blocks, b ? b->of.number : -1));) {
         for (int id = 0; id < BARRIERS; id++)
-            explained |= explain(c, b, id);
+            explained |= explain(c, b, id, still);
         explained |= sim_mbarrier_check_deadlock(&b->mbarriers);
     }
     if (explained)
         return;
-    struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = why ? why : "nobody can go on"};
+    struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK,
+                            .message = still ? still->why : "nobody can go on"};
     sim_report_add(c->report, &f);
 }
 

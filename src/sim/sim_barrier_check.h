@@ -13,8 +13,9 @@ void sim_barrier_check_free(struct sim_barrier_check *check);
  * not: since sm_70 it waits for those that are left. */
 void sim_barrier_check_exits(struct sim_barrier_check *check, bool exits);
 struct sim_observer *sim_barrier_check_observer(struct sim_barrier_check *check);
-/* After a launch that ended with SIM_DEADLOCK: makes findings of who waits at which barrier, and
- * why in vain; `why`: what the machine said, for a deadlock that no barrier explains. */
-void sim_barrier_check_deadlock(struct sim_barrier_check *check, const char *why);
+/* After a launch that ended with SIM_DEADLOCK: makes findings of what threads look at in vain, and
+ * of who waits at which barrier, and why in vain. `still`: what the machine says; NULL: nothing. */
+void sim_barrier_check_deadlock(struct sim_barrier_check *check,
+                                const struct sim_standstill *still);
 
 #endif

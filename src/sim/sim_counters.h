@@ -8,8 +8,8 @@
 #include "sim/sim_merge.h"
 #include "sim/sim_traffic.h"
 
-/* Name in JSON, and what it counts. Warp instructions are those with at least one lane. All are sums
- * but block_sectors and async_depth, which are the most of all. */
+/* Name in JSON, and what it counts. Warp instructions are those with at least one lane. All are
+ * sums but block_sectors and async_depth, which are the most of all. */
 #define SIM_COUNTERS(X)                                                                            \
     X(warp_instructions, "instructions, once a warp")                                              \
     X(thread_instructions, "instructions, once a thread")                                          \

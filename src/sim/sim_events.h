@@ -157,6 +157,31 @@ struct sim_block_event {
     int64_t shared_bytes;
 };
 
+/* When nobody can go on: lanes that wait together. */
+enum sim_wait_for {
+    SIM_FOR_NOTHING,
+    SIM_FOR_BARRIER,
+    SIM_FOR_LANES,
+    SIM_FOR_MBARRIER,
+    SIM_FOR_MEMORY
+};
+struct sim_wait {
+    enum sim_wait_for what;
+    struct sim_place at; /* of mbarriers and memory: where it is read */
+    uint32_t mask;
+    /* Of these: what lane `lane` reads; bytes 0: no integer, or not known, so without `value`. */
+    int lane, bytes;
+    enum sim_space space;
+    uint64_t address, value;
+};
+struct sim_standstill {
+    const char *why; /* all of it as text */
+    const struct sim_wait *waits;
+    size_t wait_count;
+    int64_t begun, blocks; /* of the blocks of the launch */
+    int resident;          /* of those that have begun, so many have not ended */
+};
+
 /* Anything may be NULL. A callback that returns false ends the launch (SIM_ASKED). */
 struct sim_observer {
     void *user;

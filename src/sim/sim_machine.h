@@ -201,6 +201,7 @@ struct sim {
     bool over;
     const char *why;
     struct sim_place stopped_at; /* out of steps: .ins, or NULL where it is not known */
+    struct sim_standstill *standstill;
     int64_t steps, step_limit;
     uint64_t random;
     uint64_t changes; /* of memory or barriers: anything that a poll may wait for */

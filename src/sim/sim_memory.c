@@ -393,7 +393,10 @@ void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool 
 {
     uint64_t address[SIM_LANES];
     sim_addresses(w, op, address);
+    struct sim_path *path = &w->paths[w->path];
     w->polled = true;
     w->polled_mbarrier = mbarrier;
-    w->polled_at = address[__builtin_ctz(mask)];
+    path->poll = op;
+    path->poll_lane = __builtin_ctz(mask);
+    path->polled_at = address[path->poll_lane];
 }

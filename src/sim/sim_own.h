@@ -118,6 +118,7 @@ enum sim_window {
     SIM_IN_PARAM
 };
 enum { SIM_OFFSET_BITS = 36 };
+_Static_assert(SIM_MOST_BYTES == (size_t)1 << SIM_OFFSET_BITS, "an allocation has one number");
 /* Numbers that are no allocations; those start at SIM_FIRST_ALLOCATION. */
 enum {
     SIM_NUMBER_NULL,
@@ -172,6 +173,10 @@ struct sim_path {
     uint8_t barrier;  /* SIM_WAIT_BARRIER: its number */
     uint32_t members; /* SIM_WAIT_LANES: lanes that it waits for */
     uint64_t turn;    /* when it ran last */
+    /* Its last read that may be a poll, of this lane's address; NULL: none. */
+    const struct sim_op *poll;
+    int poll_lane;
+    uint64_t polled_at;
 };
 
 enum sim_pending { SIM_WAIT_NOTHING, SIM_WAIT_LANES, SIM_WAIT_BARRIER };
@@ -193,7 +198,6 @@ struct sim_warp {
     bool favours;       /* and goes on until it polls or waits */
     bool polled_mbarrier;
     bool wait_ends;      /* the next branch backwards of a loop that polls memory is not taken */
-    uint64_t polled_at;  /* address of the last poll */
     uint64_t idle_since; /* the machine's changes when it last had to wait in a loop */
     uint8_t state;       /* enum sim_state, after a handler returned false */
     const struct sim_op *next;

@@ -140,6 +140,9 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
 /* Takes a copy; what it points to must live as long as the arena. */
 void sim_report_add(struct sim_report *r, const struct sim_finding *finding);
 
+/* Findings of what threads look at again and again in vain, one a line; false: none does. */
+bool sim_report_polls(struct sim_report *r, const struct sim_standstill *still);
+
 /* Findings that fail a check, suppressed ones left out. */
 int64_t sim_report_failures(const struct sim_report *r);
 const struct sim_finding *sim_report_find(const struct sim_report *r, enum sim_found kind);

@@ -1,8 +1,8 @@
 /* Blocks and their warps take turns.
  *
- * Blocks begin in the order of their numbers, or of a list of them. Without a seed one block runs until its warps only
- * wait; then the next one begins or goes on. With a seed all resident blocks run together: a random
- * warp for a random number of instructions.
+ * Blocks begin in the order of their numbers, or of a list of them. Without a seed one block runs
+ * until its warps only wait; then the next one begins or goes on. With a seed all resident blocks
+ * run together: a random warp for a random number of instructions.
  */
 #include "sim/sim_machine.h"
 

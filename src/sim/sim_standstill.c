@@ -43,53 +43,60 @@ static uint64_t state_of(const struct sim *sim)
 
 /* --- who waits for whom --- */
 
-enum wait_for { FOR_BARRIER, FOR_LANES, FOR_MBARRIER, FOR_MEMORY };
-struct waiting {
-    enum wait_for what;
-    int id;                     /* barrier */
-    int expected, arrived;      /* threads */
-    uint32_t missing;           /* lanes */
-    unsigned long long address; /* mbarrier, memory polled */
-};
-
-static struct waiting waiting_of(const struct sim_warp *w, const struct sim_path *p)
+static void find_barrier(struct text *out, const struct sim_block *block, int id)
 {
-    const struct sim_barrier *b = &w->block->barriers[p->barrier];
-    struct waiting wait = {.what = w->polled_mbarrier ? FOR_MBARRIER : FOR_MEMORY,
-                           .address = w->polled_at};
-    if (p->wait == SIM_WAIT_BARRIER) {
-        wait.what = FOR_BARRIER;
-        wait.id = p->barrier;
-        wait.expected = b->expected;
-        wait.arrived = b->count;
-        for (int i = 0; b->expected == -1 && i < w->block->warp_count; i++)
-            wait.arrived += __builtin_popcount(b->arrived[i] & w->block->warps[i].alive);
-    } else if (p->wait == SIM_WAIT_LANES) {
-        wait.what = FOR_LANES;
-        wait.missing = p->members & w->alive;
-    }
-    return wait;
+    const struct sim_barrier *b = &block->barriers[id];
+    int arrived = b->count;
+    for (int i = 0; b->expected == -1 && i < block->warp_count; i++)
+        arrived += __builtin_popcount(b->arrived[i] & block->warps[i].alive);
+    text_printf(out, ": waits at barrier %d, where %d ", id, arrived);
+    if (b->expected > 0)
+        text_printf(out, "of %d threads are", b->expected);
+    else
+        text_add(out, "threads are, for all of the block");
 }
 
-static void describe_wait(struct text *out, const struct sim_warp *w, const struct sim_path *p,
-                          const struct waiting *wait)
+static void find_polled(struct text *out, struct sim_warp *w, const struct sim_path *p,
+                        struct sim_wait *wait)
 {
+    const struct sim_op *op = p->poll;
+    const struct ptx_mod_info *type = &ptx_mods[ptx_type(op->ins, 0)];
+    unsigned bytes = type->bits / 8u;
+    uint64_t told = 0;
+    sim_place_of(w, op, &wait->at);
+    const uint8_t *host =
+        sim_resolve(w, p->poll_lane, op->space, p->polled_at, bytes, &wait->space, &told);
+    wait->lane = p->poll_lane;
+    wait->address = told;
+    if (host && bytes <= sizeof wait->value && type->class != PTX_CLASS_FLOAT) {
+        wait->bytes = (int)bytes;
+        memcpy(&wait->value, host, bytes); /* little-endian, as PTX */
+    }
+    text_printf(out,
+                w->polled_mbarrier ? ": waits for the mbarrier at 0x%llx"
+                                   : ": waits for a change at 0x%llx",
+                (unsigned long long)p->polled_at);
+}
+
+static void find_wait(struct text *out, struct sim_warp *w, const struct sim_path *p,
+                      struct sim_wait *wait)
+{
+    *wait = (struct sim_wait){.mask = p->mask};
+    w->frame = p->frame; /* whose function is named, whose memory is local; nothing runs any more */
+    sim_place_of(w, p->pc, &wait->at);
     text_add(out, "\n  ");
     sim_describe(out, w, p->pc);
     if (p->mask != w->lanes)
         text_printf(out, ", lanes 0x%08x", p->mask);
-    switch (wait->what) {
-    case FOR_BARRIER:
-        if (wait->expected > 0)
-            text_printf(out, ": waits at barrier %d, where %d of %d threads are", wait->id,
-                        wait->arrived, wait->expected);
-        else
-            text_printf(out, ": waits at barrier %d, where %d threads are, for all of the block",
-                        wait->id, wait->arrived);
-        break;
-    case FOR_LANES: text_printf(out, ": waits for lanes 0x%08x", wait->missing); break;
-    case FOR_MBARRIER: text_printf(out, ": waits for the mbarrier at 0x%llx", wait->address); break;
-    case FOR_MEMORY: text_printf(out, ": waits for a change at 0x%llx", wait->address); break;
+    if (p->wait == SIM_WAIT_BARRIER) {
+        wait->what = SIM_FOR_BARRIER;
+        find_barrier(out, w->block, p->barrier);
+    } else if (p->wait == SIM_WAIT_LANES) {
+        wait->what = SIM_FOR_LANES;
+        text_printf(out, ": waits for lanes 0x%08x", p->members & w->alive);
+    } else if (p->poll) {
+        wait->what = w->polled_mbarrier ? SIM_FOR_MBARRIER : SIM_FOR_MEMORY;
+        find_polled(out, w, p, wait);
     }
 }
 
@@ -97,26 +104,34 @@ enum { MOST_SHOWN = 64 };
 
 void sim_deadlock(struct sim *sim, const char *what)
 {
-    struct text out;
-    int count = 0;
+    struct text shown, rest;
+    VEC(struct sim_wait) waits = {0};
     if (sim->over)
         return;
-    text_init(&out, sim->arena);
-    text_add(&out, what);
+    text_init(&shown, sim->arena);
+    text_init(&rest, sim->arena);
+    text_add(&shown, what);
     for (struct sim_block *b = sim->resident; b; b = b->next)
         for (int i = 0; i < b->warp_count; i++)
             for (int k = 0; k < b->warps[i].path_count; k++) {
                 struct sim_warp *w = &b->warps[i];
-                struct waiting wait = waiting_of(w, &w->paths[k]);
-                if (count++ < MOST_SHOWN)
-                    describe_wait(&out, w, &w->paths[k], &wait);
+                struct sim_wait wait;
+                find_wait(waits.count < MOST_SHOWN ? &shown : &rest, w, &w->paths[k], &wait);
+                vec_push(sim->arena, &waits, wait);
             }
-    if (count > MOST_SHOWN)
-        text_printf(&out, "\n  and %d more", count - MOST_SHOWN);
+    if (waits.count > MOST_SHOWN)
+        text_printf(&shown, "\n  and %zu more", waits.count - MOST_SHOWN);
     if (sim->next_block < sim->blocks)
-        text_printf(&out, "\n  blocks from %lld on have not begun: %d run at a time",
+        text_printf(&shown, "\n  blocks from %lld on have not begun: %d run at a time",
                     (long long)sim->next_block, sim->resident_count);
-    sim_over(sim, SIM_DEADLOCK, out.data);
+    sim->standstill = arena_new(sim->arena, struct sim_standstill);
+    *sim->standstill = (struct sim_standstill){.why = shown.data,
+                                               .waits = waits.data,
+                                               .wait_count = waits.count,
+                                               .begun = sim->next_block,
+                                               .blocks = sim->blocks,
+                                               .resident = sim->resident_count};
+    sim_over(sim, SIM_DEADLOCK, shown.data);
 }
 
 /* --- rounds --- */
@@ -169,7 +184,7 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle)
             idle->changes = UINT64_MAX;
             return;
         }
-        sim_deadlock(sim, "all that runs looks for what nobody will change");
+        sim_deadlock(sim, "what still runs waits for memory that nobody will change");
     }
     if (idle->rounds == idle->next) {
         idle->state = state;

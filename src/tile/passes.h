@@ -27,7 +27,8 @@ struct sync_undecided {
 struct sync_memory {
     struct arena *arena; /* the owner's; lives as long as this */
     VEC(struct sync_undecided) undecided;
-    int explored; /* programs that it has gone through */
+    int explored;        /* programs that it has gone through */
+    int64_t *steps_left; /* for second, hasty tries, in all; NULL: any number */
 };
 
 struct pass_context {

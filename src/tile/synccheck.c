@@ -33,7 +33,11 @@ static void explore(struct sync_check *k, bool exact, bool hasty)
     k->hasty = hasty;
     k->step_limit = hasty ? STEPS_HASTY : STEPS;
     k->store_limit = BYTES;
+    if (hasty && k->steps_left && *k->steps_left < k->step_limit)
+        k->step_limit = *k->steps_left;
     sync_explore(k);
+    if (hasty && k->steps_left)
+        *k->steps_left -= k->steps;
 }
 
 static enum sync_verdict check(struct sync_check *k, const char **why)
@@ -82,6 +86,7 @@ static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
     k->kernel = c->kernel;
     k->diag = c->diag;
     k->threads = kernel_block_threads(c->kernel);
+    k->steps_left = c->sync_memory ? c->sync_memory->steps_left : NULL;
     enum sync_verdict result = check(k, why);
     report_findings(k);
     messages->out_of_memory = beside;

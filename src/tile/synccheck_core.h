@@ -257,6 +257,7 @@ struct sync_check {
     bool doubts;   /* exact: something may have happened that could not be confirmed */
     int top, zero, one;
     int64_t steps, step_limit;
+    int64_t *steps_left;        /* for hasty tries; NULL: any number */
     size_t stored, store_limit; /* bytes of states */
     const char *gave_up;        /* why, or NULL */
     int64_t *lane_scratch;

@@ -28,10 +28,36 @@ def check(tool, folder, text):
     return result, json.loads(listed.out)[0]["findings"]
 
 
+AHEAD = """kernel k(i32 m, i32 n, const f32 *a, f32 *c) grid(1) warps(1)
+{
+    global f32 A[m][n] = a, C[8] = c;
+    i32 end = n;
+    pipeline(3) for (i32 p = 0; p < end; p += 8) {
+        shared f32 s[8] = A[0][p +: 8];
+        C[0 +: 8] = s;
+        end -= 1;
+    }
+}
+"""
+
+
+def test_warnings_for_gpus(tool, folder):
+    """What only the passes for GPUs warn of is said, once for all targets, and fails nothing."""
+    result, findings = check(tool, folder, AHEAD)
+    if result.status != 0 or result.err.count("twin.tile:5:5: warning: nothing is fetched ahead in this pipeline") != 1:
+        fail(f"a warning for GPUs: {result}")
+    if [(f["severity"], f["line"], f["with"]) for f in findings] != [("warning", 5, "sm_80")]:
+        fail(f"a warning for GPUs in JSON: {findings}")
+    quiet = call([tool, "check", "twin.tile", "--no-sim"], cwd=folder)
+    if quiet.status != 0 or quiet.err:
+        fail(f"no GPU is asked: {quiet}")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     text = open("kernels/matmul/shared.tile").read()
     with tempfile.TemporaryDirectory() as folder:
+        test_warnings_for_gpus(tool, folder)
         for which in (0, 1):
             twin, _ = without(text, "sync();", which)
             result, findings = check(tool, folder, twin)

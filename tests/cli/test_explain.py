@@ -71,6 +71,11 @@ def test_page(tool):
     expect("\nGDDR6X " in other and "   GDDR6X " in other and "HBM" not in other, other)
     expect("  * " in page and "not set" not in page, page)
     expect("m=1024,n=1024,k=1024: not set" in explain(tool, TILED, "--device", "h200").out, "assumed sizes are not said")
+    loads = explain(tool, "kernels/sgemm/naive.tile", *SMALL).out
+    for load in ("1 sector a warp   A[row][p]: sum += ", "4 sectors a warp  B[p][col]: sum += ", "4 sectors a warp  C[row][col] = sum;"):
+        expect(load in loads, loads)
+    copies = explain(tool, "kernels/matmul/async.tile", *SMALL, "--type", "f16").out
+    expect("bank conflicts: none" in copies and "16 lines a copy, 4 would do  async sa" in copies and "-way conflict" not in copies, copies)
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
 
 
@@ -265,6 +270,25 @@ def test_quoted_name(tool, folder):
     expect(ptx.status == 0 and ptx.out.count('"') == 2 and "a _b_.tile" in ptx.out, ptx)
 
 
+def test_f64(tool, folder):
+    """Products in f64, in TFLOP/s: on tensor units twice as fast on an A100, on an RTX 4090 no faster than without any."""
+    with open(f"{folder}/f64.tile", "w") as out:
+        out.write("""kernel product(i32 n, const f64 *a, const f64 *b, f64 *c) grid(cdiv(n, 64), cdiv(n, 64)) warps(4)
+{
+    global f64 A[n][n] = a, B[n][n] = b, C[n][n] = c;
+    i32 i = block.y * 64, j = block.x * 64;
+    reg f64 acc[64][64] = 0;
+    for (i32 p = 0; p < n; p += 16)
+        acc += dot(A[i +: 64][p +: 16], B[p +: 16][j +: 64]);
+    C[i +: 64][j +: 64] = acc;
+}""")
+    for gpu, peak, times in (("a100", 19.5, 2), ("4090", 1.29, 1)):
+        told = json.loads(explain(tool, f"{folder}/f64.tile", "--set", "n=1024", "--device", gpu, "--json").out)
+        k = told["kernels"][0]
+        expect(k["roofs"][0]["name"] == "tensor" and abs(k["roofs"][0]["rate"] / (peak * 1e12) - 1) < 0.01, k["roofs"])
+        expect(k["peak"] == times * told["gpu"]["f64"] and told["gpu"]["tensor_f64"] == (times > 1) * k["peak"], told["gpu"])
+
+
 def test_unlike_blocks(tool):
     """Two thirds of the blocks copy, and the others, which wait for them, multiply."""
     told = json.loads(explain(tool, "kernels/matmul/ragged.tile", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--json").out)["kernels"][0]
@@ -350,7 +374,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_f64, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 

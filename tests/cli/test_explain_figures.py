@@ -120,7 +120,7 @@ def test_sums(tool, folder):
         k = kernel(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
         accesses = k["accesses"]
         for line in k["lines"]:
-            for name in ("requests", "sectors"):
+            for name in ("requests", "sectors", "sectors_ideal"):
                 total = sum(a[name] for a in accesses if a["line"] == line["line"] and a["space"] == "global")
                 expect(line[name] == total, f"{size}: {name} of line {line['line']}: {line[name]}, of its accesses {total}")
         load_store = next(roof for roof in k["roofs"] if roof["name"] == "load/store")

@@ -185,6 +185,11 @@ def test_failures_in_json(run):
             fail(f"{arguments}: {got}")
     for missing in (["no.tile"], ["programs.tile:wrong", "--in", "a=no.npy"]):
         expect(run.json("run", *missing, status=2)["status"] == "TW_NO_FILE", missing)
+    for command in ("bench", "tune", "explain"):
+        got = run.json(command, "no.tile", status=2)
+        expect(got["status"] == "TW_NO_FILE" and "no.tile" in got["messages"][0]["text"], f"{command}: {got}")
+        got = run.json(command, SHARED, "--set", "zz=3", status=2)
+        expect(got["status"] == "TW_BAD_ARGUMENT" and "zz" in got["messages"][0]["text"], f"{command}: {got}")
     got = run.json("run", "programs.tile:outside", "--set", "n=1", status=1)
     if got["messages"][0]["line"] != 26 or got["status"] != "TW_FAULT":
         fail(f"the place of a fault: {got}")

@@ -61,6 +61,15 @@ again:
     ret;
 }
 """
+TURNS = """kernel spin(i32 n, f32 *out) grid(1) threads(32)
+{
+    global f32 Out[n] = out;
+    i32 i = 0;
+    while (i < n)
+        i = i + 1 - 1;
+    Out[0] = i;
+}
+"""
 DEADLOCK = HEAD + """
 .visible .entry stuck()
 {
@@ -72,6 +81,28 @@ DEADLOCK = HEAD + """
     ret;
 second:
     barrier.sync 2, 64;
+    ret;
+}
+"""
+# Thread 0 waits for a flag that thread 32 sets behind a barrier.
+FLAG = HEAD + """
+.global .u32 ready;
+.visible .entry late()
+{
+    .reg .b32 %r<4>; .reg .pred %p;
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p, %r1, 0;
+    @%p bra there;
+again:
+    ld.acquire.gpu.global.u32 %r2, [ready];
+    setp.ne.u32 %p, %r2, 1;
+    @%p bra again;
+there:
+    barrier.sync 0;
+    setp.ne.u32 %p, %r1, 32;
+    @%p bra done;
+    st.release.gpu.global.u32 [ready], 1;
+done:
     ret;
 }
 """
@@ -281,6 +312,14 @@ def test_ends(s):
     s.expect(["run", *spin, "--step-limit", "10000"], 1, "does not end", "10000")
     s.expect(["check", *spin, "--step-limit", "10000"], 1, "does not end")
     s.expect(["check", *spin, "--time-limit", "0.3"], 1, "0.3 s", "--time-limit")
+    s.expect(["run", *spin, "--time-limit", "0.3"], 1, "`spin` did not end within 0.3 s (--time-limit)")
+    s.write("endless.tile", TURNS)
+    for device in ("cpu", "sim"):
+        late = ["run", "endless.tile", "--set", "n=3", "--device", device, "--time-limit", "0.2"]
+        s.expect(late, 1, "tilewright: `spin` did not end within 0.2 s (--time-limit)")
+        if s.json(late, 1)["status"] != "TW_CANCELLED":
+            fail(f"{late}: its status")
+    s.expect(["run", "endless.tile", "--set", "n=3", "--device", "cuda", "--time-limit", "9"], 2, "what runs on a GPU cannot be ended")
     found = s.json(["check", *spin, "--step-limit", "10000"], 1)
     where = [(a["line"], a["does"]) for f in found["findings"] for a in f["accesses"]]
     if [f["kind"] for f in found["findings"]] != ["endless"] or where != [(10, "still run")]:
@@ -289,6 +328,38 @@ def test_ends(s):
     s.expect(["run", "stuck.ptx", "--block", "64"], 1, "error: deadlock: every thread waits")
     if s.json(["run", "stuck.ptx", "--block", "64"], 1)["ok"]:
         fail("a deadlock is ok")
+
+
+LOCK = """kernel turns(i32 n, f32 *out) grid(3) threads(64)
+{
+    global f32 Out[n] = out;
+    global i32 turn[2][2] = 0;
+    lock(turn[1][0], 0);
+    if (thread.x == 0)
+        Out[block.x] = block.x;
+    unlock(turn[1][0], block.x + 1);
+}
+"""
+
+
+def test_waits(s):
+    """Who waits in a loop for what nobody changes: the line, the element by its name, its value, and who else waits."""
+    s.write("lock.tile", LOCK)
+    said = s.expect(["run", "lock.tile", "--set", "n=3", "--fill", "zero", "--device", "sim"], 1,
+                    "lock.tile:5:5: error: deadlock: this waits for turn[1][0] to change, but it is 1, and nobody will change it",
+                    "    lock(turn[1][0], 0);", "wait by block (1,0,0) thread (0,0,0)", " (turn[1][0])\n",
+                    "threads that wait for memory: 2; at barriers: 126\n")
+    if "0xfffffffe" in said.err:
+        fail(f"a deadlock of locks: {said}")
+    found = s.json(["run", "lock.tile", "--set", "n=3", "--fill", "zero", "--device", "sim"], 1)
+    if "turn[1][0]" not in json.dumps(found):
+        fail(f"a deadlock of locks in JSON: {found}")
+    s.write("late.ptx", FLAG)
+    for command in ("run", "check"):
+        said = s.expect([command, "late.ptx", "--block", "64"], 1, "late.ptx:13:5: error: deadlock: this waits for element 0 of ready to change,"
+                        " but it is 0, and nobody will change it", "threads that wait for memory: 1; at barriers: 63\n")
+        if "barrier 0 waits" in said.err:
+            fail(f"{command}: the barrier is no cause: {said}")
 
 
 def test_calls(s):
@@ -521,6 +592,7 @@ def main():
         test_run(s)
         test_check(s)
         test_ends(s)
+        test_waits(s)
         test_calls(s)
         test_elements(s)
         test_shared_elements(s)

@@ -82,7 +82,7 @@ static int judge(struct machine *m, enum sim_end end)
     int64_t failures = 0;
     if (m->barriers) {
         if (end == SIM_DEADLOCK)
-            sim_barrier_check_deadlock(m->barriers, sim_why(m->sim));
+            sim_barrier_check_deadlock(m->barriers, sim_standstill(m->sim));
         failures = sim_report_failures(&m->report);
     }
     if (failures) {

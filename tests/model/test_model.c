@@ -44,25 +44,37 @@ static int f32_of(const struct gpu *g)
 {
     return g->f32;
 }
+static int tensor_f64_of(const struct gpu *g)
+{
+    return g->tensor_f64;
+}
 
 /* Rates a cycle and clocks give what data sheets have. */
 static void rates_are_the_data_sheets(void **state)
 {
     static const struct {
         const char *name;
-        double f32, f16;
+        double f32, f16, tensor_f64; /* the last 0: it has no such units */
     } sheets[] = {
-        {"A100 SXM 80GB", 19.5, 312}, {"H100 SXM", 67, 989},  {"H100 PCIe", 51.2, 756},
-        {"H200 SXM", 67, 989},        {"B200", 75, 2250},     {"L40S", 91.6, 362},
-        {"RTX 3060 Laptop", 13, 26},  {"RTX 3090", 35.6, 71}, {"RTX 4090", 82.6, 165.2},
-        {"RTX 5090", 104.8, 209.5},
+        {"A100 SXM 80GB", 19.5, 312, 19.5},
+        {"H100 SXM", 67, 989, 67},
+        {"H100 PCIe", 51.2, 756, 51.2},
+        {"H200 SXM", 67, 989, 67},
+        {"B200", 75, 2250, 37},
+        {"L40S", 91.6, 362, 0},
+        {"RTX 3060 Laptop", 13, 26, 0},
+        {"RTX 3090", 35.6, 71, 0},
+        {"RTX 4090", 82.6, 165.2, 0},
+        {"RTX 5090", 104.8, 209.5, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof sheets / sizeof sheets[0]; i++) {
         double f32 = teraflops(sheets[i].name, f32_of, false),
-               f16 = teraflops(sheets[i].name, f16_of, true);
+               f16 = teraflops(sheets[i].name, f16_of, true),
+               f64 = teraflops(sheets[i].name, tensor_f64_of, false);
         assert_true(fabs(f32 / sheets[i].f32 - 1) < 0.02);
         assert_true(fabs(f16 / sheets[i].f16 - 1) < 0.02);
+        assert_true(fabs(f64 - sheets[i].tensor_f64) <= 0.02 * sheets[i].tensor_f64);
     }
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -300,7 +301,11 @@ def test_evasions(learner):
     loop = re.sub(r"\n    for \(", lambda _: "\n    " + hidden.split(" for ")[0] + " for (", learner.solution("22_first_tile_matmul").replace("tile_matmul", "pipelined"))
     expect("pipeline(3)" in loop, loop)
     rejected(learner, "quoted.tile", loop, "word", puzzle="23")
-    rejected(learner, "empty.tile", "", "signature")
+    for ending in "tile", "cu":
+        for text in "", " ", "\n// nothing\n", "/* kernel map */\n\t// yet", "// no end", "/* no end":
+            why = ": it has blanks and comments alone" if text else ""
+            verdict = rejected(learner, f"empty.{ending}", text, "signature")
+            expect(verdict["message"] == f"error: empty.{ending} is empty{why}\n", verdict)
     expect(learner.judge("1", "empty.tile")["counters"] == [{"counter": "global_sectors", "answer": None, "solution": None}], "nothing was counted")
     rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
     rejected(learner, "nothing_else.tile", "kernel map(f32 *out, const f32 *a) grid(1) threads(4) { }", "signature")
@@ -308,12 +313,34 @@ def test_evasions(learner):
     learner.learn("1", "defaults.tile", out="passed")
     learner.write("helper.tile", good.replace("A[i] + 10", "more(A[i])").replace("kernel map", "fn f32 more(f32 x)\n{\n    return x + 10;\n}\n\nkernel map"))
     learner.learn("1", "helper.tile", out="passed")
-    learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] ="))
-    learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "take it out first"])
+
+
+def test_print(learner):
+    """What an answer prints is shown, and is not counted; what it does besides in a print is."""
+    good = learner.solution("01_map")
+    def counted(name):
+        (counter,) = learner.judge("1", name)["counters"]
+        return counter["answer"] - counter["solution"]
+    for before in 'print("i", i);', 'if (i > 0)\n        print("i", i);\n    else\n        print("i",\n              i);', 'if (i < 4) print("i;)", /* ) */ i) ;':
+        learner.write("print.tile", good.replace("    Out[i] =", f"    {before}\n    Out[i] ="))
+        learner.learn("1", "print.tile", out=["thread (3,0) i", "passed"])
+        expect(counted("print.tile") == 0, f"{before} counts")
     learner.write("print.tile", good.replace("    Out[i] =", "    if (SIZE > 7)\n        print(\"i\", i);\n    Out[i] ="))
-    learner.learn("1", "print.tile", status=1, out="take it out first")  # none in the first case
+    learner.learn("1", "print.tile", out="passed")  # none in the first case
+    expect(counted("print.tile") == 0, "it counts")
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] = 1 +"))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
+    often = "f32 all = 0;\n    for (i32 q = 0; q < SIZE; q++)\n        all += A[q];\n    print(\"i\", i);\n    Out[i] = all * 0 +"
+    verdict = rejected(learner, "often.tile", good.replace("    Out[i] =", f"    {often}"), "global_sectors", line=13)
+    expect("take it out first" not in learner.learn("1", "often.tile", status=1), verdict)
+    if not cuda_compiler():
+        return
+    good = learner.solution("01_map", "cu")
+    learner.write("print.cu", good.replace("    out[i]", '    printf("i = %d, %g\\n", i, a[i]);\n    out[i]'))
+    learner.learn("1", "print.cu", out=["i = 3, 3\n", "passed"])
+    expect(counted("print.cu") == 0, "it counts")
+    learner.write("work.cu", good.replace("out[i] = a[i] + 10", 'printf("%g", out[i] = a[i] + 0 * a[(i + 1) % SIZE] + 10)'))
+    learner.learn("1", "work.cu", status=1, out=["counted: take it out first"])
 
 
 def test_drawn(learner):
@@ -326,6 +353,26 @@ def test_drawn(learner):
         expect(sizes[0] == sizes[1] and 7 < int(sizes[0].split(" = ")[1]) <= 300, f"{sizes}")
         drawn.add(sizes[0])
     expect(len(drawn) > 4, f"they are drawn for each answer: {drawn}")
+
+
+def test_undecided(learner):
+    """Right answers with loops that the static check cannot follow, in any of seven programs, do not take its longest time in each."""
+    good = learner.solution("10_dot")
+    steps = good[good.index("    for (i32 half"):good.index("    if (t == 0)")]
+    learner.write("tree.tile", good.replace(steps, """    i32 left = n;
+    while (left > 1) {
+        i32 half = (left + 1) / 2;
+        if (t + half < left)
+            part[t] += part[t + half];
+        sync();
+        left = half;
+    }
+"""))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    learner.learn("10", "tree.tile", out="passed")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    expect(seconds < 1 or os.environ.get("TW_SLOW"), f"{seconds} s of the processor's time")
 
 
 def test_hogs(learner):
@@ -344,7 +391,7 @@ def test_hogs(learner):
     learner.learn("1", "01.cu", "--compiler", f"{learner.folder}/clang", status=1, out="takes more than 10 seconds")
 
 
-def test_words(learner):
+def test_forbidden_words(learner):
     """Forbidden words count outside of comments and quotes, wherever those seem to end."""
     good = learner.solution("23_pipeline")
     for before in 'print("\\"", 1);', 'print("\\\\", 1);', "/* \" */", "// \"\n", 'print("//", 1);', 'print("/*", 1);':
@@ -367,6 +414,15 @@ def test_luck(learner):
     no_barrier = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
     learner.write("no_barrier.tile", no_barrier)
     learner.learn("14", "no_barrier.tile", status=1, out=["no_barrier.tile:18:20: error: `as` is read here", "Not yet: a race"])
+    verdict = learner.judge("14", "no_barrier.tile")
+    expect((verdict["line"], verdict["other_line"]) == (18, 12), f"both accesses: {verdict}")
+    early = learner.solution("08_shared_memory").replace("    sync();\n", "")
+    verdict = rejected(learner, "early.tile", early, "race", puzzle="8")
+    expect((verdict["line"], verdict["other_line"]) == (12, 10), f"both accesses: {verdict}")
+    verdict = rejected(learner, "itself.tile", early.replace("    tile[t] = ", "    tile[0] = "), "race", puzzle="8")
+    expect(verdict["other_line"] == verdict["line"] == 10, f"a statement races with itself: {verdict}")
+    verdict = rejected(learner, "copy.tile", learner.solution("20_async_copies").replace("    async_wait(0);", ""), "async", puzzle="20")
+    expect(verdict["other_line"] < verdict["line"] and verdict["other_line"], f"the copy: {verdict}")
     for wait in "async_wait()", "async_waits(0)":  # no copy is at fault
         rejected(learner, "wait.tile", learner.solution("20_async_copies").replace("async_wait(0)", wait), "compile", puzzle="20")
     if not cuda_compiler():
@@ -375,6 +431,47 @@ def test_luck(learner):
     expect("A barrier between the two would" in words["words"], f"the advice is of shared memory: {words}")
     learner.write("no_barrier.cu", learner.solution("14_single_block_matmul", "cu").replace("    __syncthreads();\n", ""))
     learner.learn("14", "no_barrier.cu", status=1, out=["no_barrier.cu:15:18: error: race", "as[i][j] = a[i * SIZE + j];", "by luck"])
+
+
+def test_volatile(learner):
+    """Volatile and relaxed accesses order nothing, within a warp either; where fences and atomics do, nothing is wrong."""
+    if not cuda_compiler():
+        return
+    good = learner.solution("08_shared_memory", "cu")
+    store, load = "    tile[t] = i < n ? a[i] : 0;\n    __syncthreads();\n", "tile[t] - tile[TPB - 1 - t]"
+    expect(store in good and load in good, good)
+    for kind in "volatile", "relaxed.cta":
+        rejected(learner, "asm.cu", good.replace("__syncthreads()", "").replace("    if (i", f"""    float mirror;
+    unsigned at = (unsigned) __cvta_generic_to_shared(&tile[TPB - 1 - t]);
+    __asm__("ld.{kind}.shared.f32 %0, [%1];" : "=f"(mirror) : "r"(at));
+    if (i""").replace("tile[TPB - 1 - t];\n}", "mirror;\n}"), "race", case_is="shown", puzzle="8")
+    rejected(learner, "relaxed.cu", good.replace(store, """    float mine = i < n ? a[i] : 0, mirror;
+    __atomic_store(&tile[t], &mine, __ATOMIC_RELAXED);
+    __atomic_load(&tile[TPB - 1 - t], &mirror, __ATOMIC_RELAXED);
+""").replace(load, "mine - mirror"), "race", case_is="shown", puzzle="8")
+    ordered = good.replace(store, """    float mine = i < n ? a[i] : 0, mirror;
+    __atomic_store(&tile[t], &mine, __ATOMIC_RELAXED);
+    __syncthreads();
+    __atomic_load(&tile[TPB - 1 - t], &mirror, __ATOMIC_RELAXED);
+""").replace(load, "mine - mirror")
+    learner.write("ordered.cu", ordered)
+    learner.learn("8", "ordered.cu", out="passed")
+    lock = learner.solution("01_map", "cu").replace("    out[i] = a[i] + 10;", """    __shared__ int turn, ten;
+    if (i == 0)
+        ten = turn = 0;
+    __syncthreads();
+    if (i < 2) {
+        while (*(volatile int *)&turn != i) // one thread after the other
+            ;
+        __threadfence_block();
+        ten += 5;
+        __threadfence_block();
+        *(volatile int *)&turn = i + 1;
+    }
+    __syncthreads();
+    out[i] = a[i] + 10 + 0 * ten;""")
+    learner.write("lock.cu", lock)
+    learner.learn("1", "lock.cu", out="passed")
 
 
 def test_endless(learner):
@@ -402,18 +499,24 @@ def test_shown_values(learner):
     expect(float(shown[int(element)]) == float(value), out)
 
 
-def test_memory(learner):
-    """An answer that asks for far more memory than there is, is refused and does not take it."""
-    hog = learner.solution("01_map").replace("    Out[i] =", "    global f32 big[3000000000] = 0;\n    big[i] = 0;\n    Out[i] =")
-    rejected(learner, "hog.tile", hog, "fault")
+def test_output_read(learner):
+    """Who reads an output that nobody has written is told so, where it stays as it was for some element, too."""
+    good = learner.solution("01_map")
+    for text, wrong in ("Out[i] + A[i]", "Out[0] is 0, and should be 10"), ("Out[i] + A[i] + 10", "Out[0] is 205.262741, and should be 10"):
+        words = rejected(learner, "reads.tile", good.replace("= A[i] + 10;\n\n", f"= {text};\n\n"), "values")["wrong_values"]
+        expect(words.startswith(wrong) and words.endswith("; out is read before it is given a value"), words)
+    for text, wrong in ("if (i != 1)\n        Out[i] = A[i] + 10", "1 of the 4 elements of out is never written"), ("Out[i] = A[i] + i", "Out[0] is 0, and should be 10"):
+        words = rejected(learner, "other.tile", good.replace("Out[i] = A[i] + 10;\n\n", f"{text};\n\n"), "values")["wrong_values"]
+        expect(words == wrong, words)
+    shared = learner.solution("08_shared_memory").replace("    tile[t] = ", "    if (t > 0)\n        tile[t] = ")
+    words = rejected(learner, "shared.tile", shared, "uninitialised", puzzle="8")["wrong_values"]
+    expect("out is read" not in (words or ""), words)
 
 
 def test_advice(learner):
-    """Neither a comment nor a missing argument changes what is said of it."""
+    """A comment does not change what is said of it."""
     race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
     expect("A barrier between" in rejected(learner, "race.tile", race, "race", puzzle="8")["words"], "advice")
-    wait = learner.solution("20_async_copies").replace("async_wait(0)", "async_wait()")
-    rejected(learner, "wait.tile", wait, "compile", puzzle="20")
     same = learner.solution("01_map").replace("    Out[i] =", "    Out[0] = 5;\n    sync();\n    Out[i] =")
     expect(rejected(learner, "same.tile", same, "race")["words"].endswith("let one of them write it."), "same value")
     expect("luck" not in learner.learn("1", "same.tile", status=1), "luck")
@@ -448,9 +551,29 @@ def test_cuda(learner):
     learner.learn("1", "--", "-x.cu", status=1, out="-x.cu:10:")
     rejected(learner, "name.cu", good.replace("void map", "void mop"), "signature")
     learner.learn("1", "name.cu", status=1, out="it has no kernel `map`: there is `mop`\n")
+    rejected(learner, "quoted.cu", '"// nothing"', "compile")
     rejected(learner, "host.cu", "void map(float *out, const float *a) { }\n", "signature")
     learner.learn("1", "host.cu", status=1, out="it has none; a kernel is `__global__ void map(")
     rejected(learner, "more.cu", good.replace("const float *a)", "const float *a, int n)"), "signature")
+    for puzzle, of, kind, there, text in ("01_map", "out", "double *out", "float *", "parameter 1 of `map`, out, is `double *` here"), \
+            ("01_map", "a", "const double *__restrict__ a", "float *", "parameter 2 of `map`, a, is `double *` here"), \
+            ("02_zip", "b", "const int *b", "float *", "parameter 3 of `zip`, b, is `int *` here"), \
+            ("03_guards", "n", "float n", "int", "parameter 1 of `guards`, n, is `float` here"), \
+            ("03_guards", "n", "int *n", "int", "parameter 1 of `guards`, n, is `int *` here"), \
+            ("03_guards", "n", "long n", "int", "parameter 1 of `guards`, n, is `long` here"):
+        other = re.sub(rf"(const )?(float \*|int ){of}\b", kind, learner.solution(puzzle, "cu"), count=1)
+        verdict = rejected(learner, "type.cu", other if "*n" not in kind else other.replace("< n", "< *n"), "signature", puzzle=puzzle[:2])
+        expect(f"error: {text}, and `{there}` in the stub\n" == verdict["message"], verdict)
+    for kind in "unsigned n", "const int n":
+        learner.write("type.cu", learner.solution("03_guards", "cu").replace("int n", kind, 1))
+        learner.learn("3", "type.cu", out="passed")
+    learner.write("type.cu", good.replace("float *out, const float *a", "float *__restrict__ out, const volatile float *a"))
+    learner.learn("1", "type.cu", out="passed")
+    two = "struct two { float x, y; };\n__global__"
+    learner.write("type.cu", learner.solution("02_zip", "cu").replace("__global__", two).replace("const float *b", "const two *b").replace("b[i]", "((const float *)b)[i]"))
+    learner.learn("2", "type.cu", out="passed")
+    learner.write("type.cu", good.replace("__global__", 'extern "C" __global__'))
+    learner.learn("1", "type.cu", out="passed")
     rejected(learner, "input.cu", good.replace("const float *a)", "float *a)").replace("+ 10;", "+ 10;\n    a[i] = 0;"), "input")
     rejected(learner, "endless.cu", good.replace("    out[i]", "    while (*(volatile const float *)a == a[0])\n        ;\n    out[i]"), "endless")
     learner.write("warned.cu", good.replace("    int i", "#warning look here\n    int i"))

@@ -425,6 +425,72 @@ static void too_few_blocks_at_a_time(void **state)
     assert_int_equal(sim_case_run(&c, "k", 1, &out), SIM_DEADLOCK);
     assert_non_null(strstr(sim_why(c.sim), "blocks from 7 on have not begun"));
     assert_non_null(strstr(sim_why(c.sim), "waits for a change at 0x"));
+    const struct sim_standstill *still = sim_standstill(c.sim);
+    assert_int_equal(still->begun, 7);
+    assert_int_equal(still->blocks, 8);
+    int polls = 0;
+    for (size_t i = 0; i < still->wait_count; i++) {
+        const struct sim_wait *w = &still->waits[i];
+        polls += w->what == SIM_FOR_MEMORY;
+        if (w->what == SIM_FOR_MEMORY && (w->bytes != 4 || w->value != 0 || w->space != SIM_GLOBAL))
+            fail_msg("%d bytes of space %d: %llu", w->bytes, w->space,
+                     (unsigned long long)w->value);
+    }
+    assert_int_equal(polls, 7); /* the first thread of each block */
+    sim_case_close(&c);
+}
+
+/* Runs some of eight blocks that go in turn, and looks at who wrote: block 7 - i its turn i. */
+static enum sim_end run_chosen(const int64_t *chosen, int count, bool waits_end, uint32_t out[8],
+                               int64_t *waits)
+{
+    static const uint32_t nobody[8] = {9, 9, 9, 9, 9, 9, 9, 9};
+    struct sim_case c;
+    sim_case_open(&c, turns);
+    uint64_t at = sim_case_buffer(&c, sizeof nobody, nobody);
+    c.launch.grid[0] = 8;
+    c.launch.block[0] = 64;
+    c.launch.options = (struct sim_options){
+        .resident_blocks = 1, .chosen = chosen, .chosen_count = count, .waits_end = waits_end};
+    enum sim_end end = sim_case_run(&c, "k", 1, &at);
+    memcpy(out, sim_case_words(&c, at, 8), sizeof nobody);
+    *waits = sim_waits_ended(c.sim);
+    sim_case_close(&c);
+    return end;
+}
+
+static void chosen_blocks_run_in_their_order(void **state)
+{
+    (void)state;
+    uint32_t out[8];
+    int64_t waits;
+    assert_int_equal(run_chosen((int64_t[]){7, 6, 5}, 3, false, out, &waits), SIM_DONE);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(out[i], i < 3 ? i : 9);
+    assert_int_equal(waits, 0);
+    assert_int_equal(run_chosen((int64_t[]){7, 5, 6}, 3, false, out, &waits), SIM_DEADLOCK);
+    assert_int_equal(out[0], 0);
+    assert_int_equal(out[1], 9);
+}
+
+/* Only those for memory: it goes on with what it read. */
+static void waits_can_end(void **state)
+{
+    (void)state;
+    uint32_t out[8];
+    int64_t waits;
+    assert_int_equal(run_chosen((int64_t[]){3}, 1, false, out, &waits), SIM_DEADLOCK);
+    assert_int_equal(run_chosen((int64_t[]){3}, 1, true, out, &waits), SIM_DONE);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(out[i], i == 4 ? 0 : 9);
+    assert_int_equal(waits, 1);
+    struct sim_case c;
+    sim_case_open(&c, KERNEL("k") "bar.sync 0, 128;\nret;\n}\n");
+    uint64_t at = sim_case_buffer(&c, 4, NULL);
+    c.launch.block[0] = 64;
+    c.launch.options.waits_end = true;
+    assert_int_equal(sim_case_run(&c, "k", 1, &at), SIM_DEADLOCK);
+    assert_int_equal(sim_waits_ended(c.sim), 0);
     sim_case_close(&c);
 }
 
@@ -531,6 +597,29 @@ static void wrong_launches(void **state)
 /* --- seeds --- */
 
 /* Who comes last writes last: a race, whose outcome is the seed's. */
+/* As much as ptxas 13.0 takes. */
+static void static_shared_memory_has_limits(void **state)
+{
+    static const struct {
+        const char *target;
+        int most;
+    } rows[] = {{"sm_80", 49152}, {"sm_90", 49152}, {"sm_100f", 49152}, {"sm_90a", 232448}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int more = 0; more < 2; more++) {
+            char program[512];
+            struct sim_case c;
+            snprintf(program, sizeof program,
+                     ".version 8.8\n.target %s\n.address_size 64\n.visible .entry k()\n{\n"
+                     ".shared .align 16 .b8 s[%d];\n.reg .b32 %%r<2>;\nmov.u32 %%r0, s;\n"
+                     "ld.shared.u32 %%r1, [%%r0];\nret;\n}\n",
+                     rows[i].target, rows[i].most + 16 * more);
+            sim_case_open(&c, program);
+            assert_int_equal(sim_case_run(&c, "k", 0, NULL), more ? SIM_STOPPED : SIM_DONE);
+            sim_case_close(&c);
+        }
+}
+
 static void same_seed_same_run(void **state)
 {
     (void)state;
@@ -580,11 +669,14 @@ int main(void)
         cmocka_unit_test(lanes_wait_for_lanes),
         cmocka_unit_test(blocks_wait_for_blocks),
         cmocka_unit_test(too_few_blocks_at_a_time),
+        cmocka_unit_test(chosen_blocks_run_in_their_order),
+        cmocka_unit_test(waits_can_end),
         cmocka_unit_test(a_lock_for_threads),
         cmocka_unit_test(deadlocks),
         cmocka_unit_test(no_ends),
         cmocka_unit_test(stops),
         cmocka_unit_test(wrong_launches),
+        cmocka_unit_test(static_shared_memory_has_limits),
         cmocka_unit_test(same_seed_same_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

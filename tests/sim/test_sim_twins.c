@@ -93,7 +93,7 @@ static struct outcome run(struct twin *t, uint64_t seed, bool late)
         .seed = seed, .async_late = late, .step_limit = MOST_STEPS, .resident_blocks = 4};
     sim_case_run(&c, "k", 3, values);
     if (c.end == SIM_DEADLOCK)
-        sim_barrier_check_deadlock(barriers, sim_why(c.sim));
+        sim_barrier_check_deadlock(barriers, sim_standstill(c.sim));
     struct outcome o = {.end = c.end};
     for (const struct sim_finding *f = report.first; f; f = f->next) {
         bool expected = strcmp(sim_found_name(f->kind), t->expect) == 0;

@@ -124,6 +124,26 @@ static void counts_follow_by_hand(void **state)
     assert_true(x.seconds.low <= x.seconds.middle && x.seconds.middle <= x.seconds.high);
     assert_true(x.roof_count > 0 && x.seconds.low >= x.roofs[0].seconds.middle);
     assert_true(strlen(x.verdict) > 0 && strlen(x.advice) > 0);
+    for (int i = 0; i < x.line_count; i++) {
+        double ideal = 0;
+        for (int k = 0; k < x.access_count; k++)
+            ideal += x.accesses[k].line == x.lines[i].line ? x.accesses[k].units_ideal : 0;
+        assert_true(ideal > 0 && x.lines[i].sectors_ideal == ideal && ideal <= x.lines[i].sectors);
+    }
+}
+
+/* Two loads of one line are told apart by where in it they stand. */
+static void accesses_have_their_place(void **state)
+{
+    struct fixture *f = *state;
+    tw_explanation x;
+    assert_int_equal(tw_launch_explain(f->launch, NULL, &x), TW_OK);
+    assert_int_equal(x.access_count, 3);
+    static const int columns[] = {20, 32, 9}; /* A[row][p], B[p][col], C[row][col] */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(x.accesses[i].column, columns[i]);
+        assert_true(!x.accesses[i].copy && x.accesses[i].store == (i == 2));
+    }
 }
 
 /* Ragged sizes: what is useful is less than what blocks stand for. */
@@ -168,9 +188,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(refuses_with_the_way_out), TEST(says_what_is_too_much),
-        TEST(counts_follow_by_hand),    TEST(edges_have_blocks_of_their_own),
-        TEST(arrays_are_left_alone),    TEST(nothing_takes_no_time),
+        TEST(refuses_with_the_way_out),       TEST(says_what_is_too_much),
+        TEST(counts_follow_by_hand),          TEST(accesses_have_their_place),
+        TEST(edges_have_blocks_of_their_own), TEST(arrays_are_left_alone),
+        TEST(nothing_takes_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,6 +251,17 @@ static void memory_runs_out(void **state)
     }
     succeed(f, s);
     succeed(f, tw_launch_verify(f->launch, NULL));
+    s = TW_NO_MEMORY;
+    failures = 0;
+    for (long at = 0; s == TW_NO_MEMORY; at++) {
+        tw_explanation x;
+        f->memory.fail_from = f->memory.calls + at;
+        s = tw_launch_explain(f->launch, NULL, &x);
+        f->memory.fail_from = -1;
+        failures += s == TW_NO_MEMORY;
+    }
+    succeed(f, s);
+    assert_true(failures > 10);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)

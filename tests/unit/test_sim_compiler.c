@@ -84,7 +84,7 @@ static const char *run_machine(struct machine *m, const struct compare_launch *f
     }
     enum sim_end end = sim_run(m->sim, &launch, diag);
     if (end == SIM_DEADLOCK)
-        sim_barrier_check_deadlock(m->barriers, sim_why(m->sim));
+        sim_barrier_check_deadlock(m->barriers, sim_standstill(m->sim));
     for (int i = 0; i < from->count; i++)
         memcpy(from->arrays[i].data, sim_host(m->sim, addresses[i], from->arrays[i].bytes),
                from->arrays[i].bytes);

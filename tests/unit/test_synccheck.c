@@ -898,6 +898,39 @@ static void undecided_programs_are_remembered(void **state)
     arena_free(&arena);
 }
 
+/* The first kernel takes what there is for second tries; the other's race is then not looked for
+ * beyond the loop's many rounds. */
+static void second_tries_share_steps(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        THREADS "for (i32 h = pow2_ceil(n); h > 0; h /= 2) {\n"
+                "if (tx < h) s[tx][ty] += s[tx + h][ty];\nsync();\n}\n}\n",
+        THREADS "for (i32 i = 0; i < 30000; i++) {\ns[tx][ty] = 1;\nsync();\n}\n"
+                "s[tx][ty] = s[ty][tx];\n}\n"};
+    enum { STEPS = 100000 };
+    struct arena arena;
+    jmp_buf out_of_memory;
+    arena_init(&arena, NULL, &out_of_memory);
+    if (setjmp(out_of_memory))
+        fail();
+    for (int first = 0; first < 2; first++) {
+        int64_t left = STEPS;
+        struct sync_memory memory = {.arena = &arena, .steps_left = &left};
+        for (int i = first; i < 2; i++) {
+            struct program p = {0};
+            program_open(&p, texts[i]);
+            assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
+            struct pass_context c = {.kernel = p.kernel, .diag = &p.diag, .sync_memory = &memory};
+            pass_synccheck(&c);
+            assert_int_equal(c.sync, first ? SYNC_RACE : SYNC_UNDECIDED);
+            program_free(&p);
+        }
+        assert_in_range(left + STEPS, first ? STEPS : 0, first ? 2 * STEPS - 1 : STEPS);
+    }
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -922,6 +955,7 @@ int main(void)
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(verdict_and_reason),
         cmocka_unit_test(undecided_programs_are_remembered),
+        cmocka_unit_test(second_tries_share_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     tw_context_free(ctx);
     good = holds("time within 25%", s.near_time, s.rows, 90) && good;
     good = holds("the busiest part", s.parts, s.rows, 90) && good;
-    good = holds("bytes of L2 within 15%", s.l2, s.rows, 95) && good;
-    good = holds("bytes of HBM within 25%, or in their range", s.hbm, s.rows, 90) && good;
+    good = holds("bytes of L2 within 15%", s.l2, s.rows, 100) && good;
+    good = holds("bytes of HBM within 25%, or in their range", s.hbm, s.rows, 100) && good;
     return good && s.rows > 0 ? 0 : 1;
 }

@@ -1,0 +1,97 @@
+#include "learn_limits.h"
+#include "learn_counters.h"
+#include "learn_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void limits_take(char **to, const char *counters_json)
+{
+    free(*to);
+    *to = counters_json ? need_text("%s", counters_json) : NULL;
+}
+
+void limits_free(struct limits *l)
+{
+    free(l->of_solution);
+    free(l->of_answer);
+    answer_end(&l->silent);
+}
+
+/* --- without prints --- */
+
+static bool open_silent(struct answer *silent, const struct answer *a, tw_kernel *solution)
+{
+    struct problems problems = {0};
+    answer_begin(silent, a->language, NULL, words_without_prints(a->text, a->language), a->ctx);
+    silent->simulated_only = true;
+    silent->compiler = a->compiler;
+    bool opened =
+        a->language == LANGUAGE_CUDA || answer_open(silent, tw_kernel_name(solution), &problems);
+    problems_free(&problems);
+    return opened;
+}
+
+void limits_count_silently(struct limits *l, const struct answer *a, struct case_at_hand *at,
+                           int64_t step_limit)
+{
+    struct problems problems = {0};
+    tw_sim_result result = {0};
+    struct answer_run how = {.watch = TW_WATCH_COUNTERS, .step_limit = step_limit};
+    if (!l->silent.text)
+        l->is_silent = open_silent(&l->silent, a, at->kernel);
+    case_arrays_start(&at->arrays, 0);
+    l->is_silent = l->is_silent && answer_take(&l->silent, at, &problems) == STATUS_OK &&
+                   !problems.count && answer_run(&l->silent, &how, &result, &problems) &&
+                   !problems.count && tw_launch_verify(at->launch, NULL) == TW_OK;
+    if (l->is_silent)
+        limits_take(&l->of_answer, result.counters_json);
+    problems_free(&problems);
+}
+
+/* --- against their bounds --- */
+
+static void beyond(const struct limits *all, const struct answer *a, const struct counter_limit *l,
+                   int64_t have, double bound, int64_t of_solution, struct problems *problems)
+{
+    const struct answer *counted = all->is_silent ? &all->silent : a;
+    int line =
+        l->at_least ? 0 : counter_line(all->of_answer, l->counter, counted->path, counted->text);
+    bool of_warps = strcmp(l->counter, "barriers") == 0;
+    char *message = need_text(
+        "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,
+        of_warps ? ", each counted once a warp" : "", (long long)have,
+        l->at_least ? "least" : "most", l->at_least ? ceil(bound) : floor(bound),
+        l->at_least ? "needed" : "allowed", (long long)of_solution, *l->why ? "; " : "", l->why);
+    char *text = answer_message(a, line, message);
+    if (line)
+        problems_add_at(problems, REASON_LIMIT, a->path, line, text);
+    else
+        problems_add(problems, REASON_LIMIT, text);
+    problems->list[problems->count - 1].counter = need_text("%s", l->counter);
+    free(message);
+}
+
+char *limits_check(const struct limits *all, const struct answer *a, const struct case_at_hand *at,
+                   struct judgement *out)
+{
+    for (int i = 0; i < at->cases->limit_count && all->of_answer && all->of_solution; i++) {
+        const struct counter_limit *l = &at->cases->limits[i];
+        int64_t have, of_solution;
+        double bound;
+        if (!counter_total(all->of_solution, l->counter, &of_solution) ||
+            !counter_total(all->of_answer, l->counter, &have))
+            return need_text("there is no counter %s", l->counter);
+        const char *wrong = case_formula(at, l->formula, (double)of_solution, &bound);
+        if (wrong)
+            return need_text("%s", wrong);
+        if (l->at_least ? (double)have < bound : (double)have > bound)
+            beyond(all, a, l, have, bound, of_solution, &out->problems);
+        struct counted *c = &out->counters[i];
+        c->known = true;
+        c->answer = counter_joined(l->counter, c->answer, have);
+        c->solution = counter_joined(l->counter, c->solution, of_solution);
+    }
+    return NULL;
+}

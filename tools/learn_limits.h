@@ -1,0 +1,25 @@
+/* The limits of a puzzle: what the hardware would count of an answer, against bounds that are made
+ * of what it counts of the solution. */
+#ifndef TW_LEARN_LIMITS_H
+#define TW_LEARN_LIMITS_H
+
+#include "learn_judge.h"
+
+struct limits {
+    char *of_solution, *of_answer; /* counted in the case at hand: JSON; NULL: nothing was */
+    struct answer silent;          /* the answer without its prints, from when it is needed */
+    bool is_silent;                /* that is what was counted */
+};
+
+/* What a run has counted; NULL: nothing. */
+void limits_take(char **to, const char *counters_json);
+/* What an answer prints takes memory and instructions, and is no part of it: counts it without, in
+ * the case at hand. Where that cannot be, or the values are others then, all stays counted. */
+void limits_count_silently(struct limits *l, const struct answer *a, struct case_at_hand *at,
+                           int64_t step_limit);
+/* Adds problems and counters to `out`. NULL, or what is wrong with the puzzle; the caller frees. */
+char *limits_check(const struct limits *l, const struct answer *a, const struct case_at_hand *at,
+                   struct judgement *out);
+void limits_free(struct limits *l);
+
+#endif
