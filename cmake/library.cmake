@@ -39,10 +39,11 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY CO
 # value that is not needed may be computed, and a loop with a choice in it vectorised. Where the first set is but for
 # machines without AVX2, which are few and old, it is made small.
 function(add_routines name sources optimise)
-    set(o3 "/(routines_(dot|magnitude)|dot_bf16|sim_access)[.]c$")
-    if(NOT name MATCHES "_v3$") # sums of doubles: a fifth faster, for 14 KB; those of f32 are written out
-        set(o3 "/(routines_(dot|magnitude|reduce)|dot_bf16|sim_access)[.]c$")
+    set(reduce "|reduce") # sums of doubles: a fifth faster, for 14 KB; those of f32 are written out
+    if(name MATCHES "_v3$")
+        set(reduce "")
     endif()
+    set(o3 "/(routines_(dot|magnitude${reduce})|dot_bf16|sim_access)[.]c$")
     foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})

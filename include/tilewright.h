@@ -844,7 +844,7 @@ typedef struct tw_gpu {
     double tensor_i8, tensor_fp8;          /* sums in i32, f32 */
     double memory_bytes, memory_bandwidth; /* bytes, bytes a second: HBM or GDDR */
     double l2_bytes;
-    tw_range l2_bandwidth;   /* bytes a second, from L2 to all multiprocessors */
+    tw_range l2_bandwidth;   /* bytes a second, to all multiprocessors; high: its roof's */
     double shared_bandwidth; /* bytes a second: 128 a cycle and multiprocessor */
     int l1_bytes;            /* L1 and shared memory of a multiprocessor, which divide it */
     /* Limits: shared memory of a multiprocessor and a block (of which the system has
@@ -933,8 +933,8 @@ typedef struct tw_explanation {
     tw_gpu gpu;
     const char *kernel;
 
-    /* Whether it can be launched at all. If not, `why_not` says so in words, and of what is below
-     * only what is known without running it is filled in. */
+    /* Whether it can be launched at all. If not, `why_not` says so in words, and below there is
+     * what a block does, if it could be simulated, and nothing of caches, roofs and time. */
     bool launches;
     const char *why_not; /* "cannot launch: 4096 threads a block, the limit is 1024" */
 

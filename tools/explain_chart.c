@@ -1,7 +1,7 @@
 /* The plot is on the left, on the right what its lines and points are. Colours come from classes, of
- * which there is a set for light and one for dark backgrounds: the first eight of Okabe and Ito's,
- * which colour-blind readers tell apart. Text is drawn over a line of the paper's colour, so that it
- * can be read where it crosses a line. */
+ * which there is a set for light and one for dark backgrounds; those of the levels are after four of
+ * Okabe and Ito's, which colour-blind readers tell apart. Text is drawn over a line of the paper's
+ * colour, so that it can be read where it crosses a line. */
 #include "explain_chart.h"
 #include "figures.h"
 #include "tool.h"
@@ -105,6 +105,7 @@ static char *with_unit(double value, const char *unit)
 
 static void style(FILE *out)
 {
+    /* paper, text, small text, grid, levels */
     static const char *const inks[] = {
         "#ffffff", "#1b1f24", "#5b6470", "#d5dae1", "#b94b00", "#0069ad", "#007a5a", "#a8518a",
         "#14181d", "#e8ecf1", "#a3adb9", "#39424d", "#ff9352", "#62b8f5", "#3fd0a4", "#ea9bd0"};
@@ -115,7 +116,8 @@ static void style(FILE *out)
         ".end { text-anchor: end }\n.grid, .roof, .ceiling, .reach, .join { fill: none }\n"
         ".roof { stroke-width: 2.5 }\n.ceiling { stroke-width: 2 }\n"
         ".join { stroke-width: 1; stroke-dasharray: 2 3 }\n.reach { stroke-width: 3 }\n"
-        ".mark { stroke-width: 1.5 }\n.measured { fill: none; stroke-width: 2 }\n"
+        ".mark { stroke-width: 1.5; fill-rule: evenodd }\n.measured { fill: none; stroke-width: 2 "
+        "}\n"
         ".halo { stroke-width: 5; stroke-linejoin: round }\n",
         out);
     for (int dark = 0; dark < 2; dark++) {
@@ -250,12 +252,19 @@ static const char *const shapes[] = {
     "M0 -7 L6.7 -2.2 L4.1 5.7 H-4.1 L-6.7 -2.2 Z",
     "M-7 0 L-3.5 -6 H3.5 L7 0 L3.5 6 H-3.5 Z",
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes };
+/* When all are taken they come again, with a hole. */
+static const char *const holes[] = {"", " M-2 0 A2 2 0 1 1 2 0 A2 2 0 1 1 -2 0 Z",
+                                    " M-3 -0.8 H3 V0.8 H-3 Z", " M-0.8 -3 V3 H0.8 V-3 Z"};
+enum {
+    SHAPES = sizeof shapes / sizeof *shapes,
+    HOLES = sizeof holes / sizeof *holes,
+    MARKS = SHAPES * HOLES
+};
 
 static void mark(FILE *out, int kernel, double x, double y, const char *class)
 {
-    fprintf(out, "<path class=\"%s\" transform=\"translate(%.1f %.1f)\" d=\"%s\"", class, x, y,
-            shapes[kernel % SHAPES]);
+    fprintf(out, "<path class=\"%s\" transform=\"translate(%.1f %.1f)\" d=\"%s%s\"", class, x, y,
+            shapes[kernel % SHAPES], holes[kernel / SHAPES % HOLES]);
 }
 
 /* One level of a kernel: the point, what was measured; what the pointer shows. */
@@ -362,7 +371,9 @@ static void legend(const struct view *v, const struct chart *c)
         free(rate);
     }
     y += 1.8 * ROW;
-    text_at(v->out, LEGEND, y, "head", "Kernels, speed as predicted");
+    text_at(v->out, LEGEND, y, "head",
+            c->kernel_count > MARKS ? "Kernels, speed as predicted; marks repeat"
+                                    : "Kernels, speed as predicted");
     y += 1.2 * ROW;
     for (int i = 0; i < c->kernel_count; i++)
         y = legend_kernel(v, c, i, y);
@@ -401,8 +412,9 @@ static void choose_view(struct view *v, const struct chart *c)
 static int chart_height(const struct chart *c)
 {
     int plot = BOTTOM + 64;
-    int beside =
-        TOP + 12 + ROW * (c->roof_count + 4) + (KERNEL_ROWS + MEASURED_ROW) * c->kernel_count;
+    int beside = TOP + 12 + ROW * (c->roof_count + 4) + KERNEL_ROWS * c->kernel_count;
+    for (int i = 0; i < c->kernel_count; i++)
+        beside += c->kernels[i].measured > 0 ? MEASURED_ROW : 0;
     return plot > beside ? plot : beside;
 }
 

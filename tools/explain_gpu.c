@@ -40,8 +40,10 @@ static void show_parts(const tw_gpu *g)
            figure_unit(g->clock, "Hz").text, g->target);
     printf("  memory     %s of %s, %s\n", memory_text(g).text, g->memory,
            figure_unit(g->memory_bandwidth, "B/s").text);
-    printf("  L2         %s, %s\n", figure_mib(g->l2_bytes).text,
-           figure_range(g->l2_bandwidth, "B/s").text);
+    printf("  L2         %s, %s as designed, the rate of its roof; in practice %s to %s\n",
+           figure_mib(g->l2_bytes).text, figure_unit(g->l2_bandwidth.high, "B/s").text,
+           figure_unit(g->l2_bandwidth.low, "B/s").text,
+           figure_unit(g->l2_bandwidth.middle, "B/s").text);
     printf("  shared     %s of a multiprocessor, %s of a block, %s in all\n",
            figure_kib(g->shared_of_multiprocessor).text, figure_kib(g->shared_of_block).text,
            figure_unit(g->shared_bandwidth, "B/s").text);

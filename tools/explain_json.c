@@ -31,6 +31,7 @@ static void put_rates(struct json *j, const tw_gpu *g)
 
 static void put_gpu(struct json *j, const tw_gpu *g)
 {
+    json_open(j, '{');
     json_put_text(j, "name", g->name);
     json_put_text(j, "aliases", g->aliases);
     json_put_text(j, "target", g->target);
@@ -51,6 +52,7 @@ static void put_gpu(struct json *j, const tw_gpu *g)
     json_put_integer(j, "warps", g->warps);
     json_put_integer(j, "blocks", g->blocks);
     json_put_integer(j, "threads_of_block", g->threads_of_block);
+    json_close(j, '}');
 }
 
 static void put_ridge(struct json *j, const struct gpu_ridge *r, double intensity)
@@ -75,9 +77,7 @@ void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked)
     struct gpu_ridge r;
     json_open(&j, '{');
     json_key(&j, "gpu");
-    json_open(&j, '{');
     put_gpu(&j, g);
-    json_close(&j, '}');
     json_put_real(&j, "intensity", asked->intensity);
     json_key(&j, "ridges");
     json_open(&j, '[');
@@ -95,11 +95,8 @@ void explain_gpu_list_json(void)
     struct json j = {.out = stdout};
     tw_gpu g;
     json_open(&j, '[');
-    for (int i = 0; tw_gpu_at(i, &g); i++) {
-        json_open(&j, '{');
+    for (int i = 0; tw_gpu_at(i, &g); i++)
         put_gpu(&j, &g);
-        json_close(&j, '}');
-    }
     json_close(&j, ']');
     json_end(&j);
 }
@@ -198,20 +195,22 @@ static void put_choice(struct json *j, const struct explain_row *r, bool tuned)
     json_close(j, '}');
 }
 
+static void put_axes(struct json *j, const char *key, int64_t x, int64_t y, int64_t z)
+{
+    json_key(j, key);
+    json_open_row(j);
+    json_integer(j, x);
+    json_integer(j, y);
+    json_integer(j, z);
+    json_close(j, ']');
+}
+
 static void put_launch(struct json *j, const tw_explanation *e)
 {
     json_put_bool(j, "launches", e->launches);
     json_put_text(j, "why_not", e->why_not);
-    json_key(j, "grid");
-    json_open_row(j);
-    for (int i = 0; i < 3; i++)
-        json_integer(j, e->grid[i]);
-    json_close(j, ']');
-    json_key(j, "block");
-    json_open_row(j);
-    for (int i = 0; i < 3; i++)
-        json_integer(j, e->block[i]);
-    json_close(j, ']');
+    put_axes(j, "grid", e->grid[0], e->grid[1], e->grid[2]);
+    put_axes(j, "block", e->block[0], e->block[1], e->block[2]);
     json_put_integer(j, "blocks", e->blocks);
     json_put_integer(j, "threads", e->threads);
     json_put_integer(j, "shared_bytes", e->shared_bytes);
@@ -300,9 +299,7 @@ void explain_json(const struct explain *x)
     json_open(&j, '{');
     complaints_json(&x->complaints, &j);
     json_key(&j, "gpu");
-    json_open(&j, '{');
     put_gpu(&j, &x->gpu);
-    json_close(&j, '}');
     if (x->measures) {
         json_put_text(&j, "measured_on", x->measured_on ? x->measured_on : x->gpu.name);
         json_put_text(&j, "not_measured", x->not_measured);

@@ -318,12 +318,15 @@ enum { LABEL = 11 };
 
 static void words(const tw_explanation *e)
 {
-    if (e->verdict)
-        table_paragraph(stdout, "Verdict", LABEL, e->verdict);
+    const char *verdict = e->launches ? e->verdict : e->why_not;
+    if (verdict)
+        table_paragraph(stdout, "Verdict", LABEL, verdict);
     if (e->advice && *e->advice)
         table_paragraph(stdout, "To change", LABEL, e->advice);
     for (int i = 0; i < e->note_count; i++)
         table_paragraph(stdout, i ? "" : "Notes", LABEL, e->notes[i]);
+    if (!e->sampled_blocks)
+        return;
     printf("Counted    by simulation of %lld of %lld blocks, %s warp instructions\n",
            (long long)e->sampled_blocks, (long long)e->blocks,
            figure_unit((double)e->sampled_instructions, "").text);
@@ -342,12 +345,6 @@ void explain_page(const struct explain *x, const struct explain_row *r)
         roofs(e);
     accesses(r);
     limits(x, e);
-    if (!e->launches) {
-        printf("\nVerdict    %s\n", e->why_not);
-        if (e->advice && *e->advice)
-            table_paragraph(stdout, "To change", LABEL, e->advice);
-        return;
-    }
     if (e->roof_count)
         predicted(x, r);
     else

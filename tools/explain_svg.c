@@ -27,7 +27,7 @@ static double bandwidth_of(const struct explain *x, int level)
     if (most > 0)
         return most;
     return level == 0   ? g->memory_bandwidth
-           : level == 1 ? g->l2_bandwidth.middle
+           : level == 1 ? g->l2_bandwidth.high
                         : g->shared_bandwidth;
 }
 

@@ -147,4 +147,6 @@ void explain_table(const struct explain *x)
     for (int i = 0; i < x->row_count; i++)
         if (x->rows[i].e.launches && x->rows[i].e.verdict)
             table_paragraph(stdout, x->rows[i].name, width + 2, x->rows[i].e.verdict);
+        else if (x->rows[i].advice)
+            table_paragraph(stdout, x->rows[i].name, width + 2, x->rows[i].advice);
 }

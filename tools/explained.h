@@ -17,6 +17,7 @@ struct explain_row {
     char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
     char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
     char *assumed; /* "m=1024,…": sizes that nobody set; NULL: none */
+    char *advice;  /* the explanation's own, and which size is too large; NULL: none is */
     char *source;  /* the program's text, for its lines; NULL: cannot be read */
     tw_explanation e;
     double measured; /* seconds, on the GPU that is here; 0: not measured */
@@ -35,6 +36,19 @@ struct explain {
     int row_count;
     struct explain_row *rows;
 };
+
+/* --- explain_rows.c --- */
+
+/* Finds all kernels that the words, --compare and --sweep ask for, and explains each. STATUS_OK, or
+ * a status after a message. */
+int explain_find_rows(struct explain *x);
+void explain_free_rows(struct explain *x);
+
+/* A launch of the kernel, which may be for another target, with all that the options, the sweep and
+ * the usual sizes say. STATUS_OK, or a status after a message. */
+int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_launch **out);
+
+/* --- explain_derived.c --- */
 
 /* The units that the kernel's products are done in, "tensor", else of "f32" and "f64" those that
  * take longer (NULL: none), and their rate by the data sheet in FLOP/s: of tensor units for the type
@@ -58,25 +72,26 @@ char *explain_source_line(const struct explain_row *r, int line);
 /* What stands there, as "A[row][p]": a name with its indices. NULL: none does. The caller frees. */
 char *explain_source_access(const struct explain_row *r, int line, int column);
 
-/* --- explain_rows.c --- */
-
-/* Finds all kernels that the words, --compare and --sweep ask for, and explains each. STATUS_OK, or
- * a status after a message. */
-int explain_find_rows(struct explain *x);
-void explain_free_rows(struct explain *x);
-
-/* A launch of the kernel, which may be for another target, with all that the options, the sweep and
- * the usual sizes say. STATUS_OK, or a status after a message. */
-int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_launch **out);
-
 /* --- explain_measure.c --- */
 
 void explain_measure(struct explain *x);
 
-/* --- explain_page.c, explain_table.c, explain_gpu.c --- */
+/* --- explain_page.c, explain_table.c --- */
 
 void explain_page(const struct explain *x, const struct explain_row *r);
 void explain_table(const struct explain *x);
+
+/* --- explain_gpu.c --- */
+
+/* A type's units on a GPU, as both show them; false past the last. Rates are of three digits, as
+ * data sheets have them, so that what follows from them can be followed by hand. */
+struct gpu_ridge {
+    const char *type, *units;
+    int bytes;          /* of an element */
+    double peak, ridge; /* FLOP/s; FLOP/B */
+};
+bool explain_ridge_at(const tw_gpu *g, int index, struct gpu_ridge *out);
+
 /* A GPU alone: what its roofline says before there is a kernel. */
 struct ridge_request {
     double intensity; /* FLOP/B, for which the share of the peak is told */
@@ -90,15 +105,6 @@ void explain_gpu_list(void);
 void explain_json(const struct explain *x);
 void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked);
 void explain_gpu_list_json(void);
-
-/* A type's units on a GPU, as both show them; false past the last. Rates are of three digits, as
- * data sheets have them, so that what follows from them can be followed by hand. */
-struct gpu_ridge {
-    const char *type, *units;
-    int bytes;          /* of an element */
-    double peak, ridge; /* FLOP/s; FLOP/B */
-};
-bool explain_ridge_at(const tw_gpu *g, int index, struct gpu_ridge *out);
 
 /* --- explain_svg.c --- */
 

@@ -54,7 +54,7 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
                     .threads = has->threads_of_sm,
                     .warps = has->threads_of_sm / WARP_LANES,
                     .blocks = c->blocks,
-                    .threads_of_block = has->threads};
+                    .threads_of_block = MAX_THREADS};
 }
 
 bool tw_gpu_at(int index, tw_gpu *out)
@@ -131,21 +131,6 @@ static void find_grid(struct explain *e, const struct kernel *ir)
     }
 }
 
-/* Shared memory and grid of a kernel whose blocks have more threads than there may be. */
-static void find_rest(struct explain *e, struct lang_choice choice)
-{
-    const tw_kernel *k = e->launch->kernel;
-    struct arena *a = &e->launch->ctx->scratch;
-    struct diag quiet;
-    diag_init(&quiet, a);
-    choice.any_threads = true;
-    struct kernel *ir = lang_check(a, &quiet, k->module->parsed, k->index, &choice);
-    if (!ir || choice_passes(k, ir, &e->launch->choice, choice.statics_known, NULL) != TW_OK)
-        return;
-    e->out.shared_bytes = ir->shared_bytes;
-    find_grid(e, ir);
-}
-
 /* Of a launch that does not compile: is it because the GPU has too little of something? */
 static void find_too_much(struct explain *e)
 {
@@ -164,16 +149,21 @@ static void find_too_much(struct explain *e)
                 total = INT64_MAX;
         }
         e->out.threads = total < INT32_MAX ? (int)total : INT32_MAX;
-        if (total > MAX_THREADS) {
+        if (total > MAX_THREADS)
             cannot(e, "threads a block", total, MAX_THREADS);
-            find_rest(e, choice);
-        }
     }
+    l->choice.any_threads = e->out.why_not != NULL;
     diag_init(&quiet, a);
-    struct kernel *ir = e->out.why_not ? NULL : choice_check(a, &quiet, k, c, c->known);
+    struct kernel *ir = choice_check(a, &quiet, k, c, c->known);
     struct lower_options options = {.target = k->device};
-    if (!ir || choice_passes(k, ir, c, c->known, NULL) != TW_OK ||
-        lower_kernel(a, ir, &options, &quiet, &lowered))
+    if (!ir || choice_passes(k, ir, c, c->known, NULL) != TW_OK)
+        return;
+    if (e->out.why_not) {
+        e->out.shared_bytes = ir->shared_bytes;
+        find_grid(e, ir);
+        return;
+    }
+    if (lower_kernel(a, ir, &options, &quiet, &lowered))
         return;
     if (lowered.excess == LOWER_MANY_BYTES) {
         int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
@@ -270,11 +260,46 @@ static void find_occupancy(struct explain *e)
 
 /* --- the public call --- */
 
+/* What its blocks do, counted; of a launch that cannot be, what does not depend on the GPU. */
+static tw_status find_work(struct explain *e)
+{
+    struct explain_counts *counts = arena_new(&e->launch->ctx->scratch, struct explain_counts);
+    tw_status status = e->out.blocks ? explain_count(e, counts) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    explain_accesses(e, &counts->accesses);
+    explain_time(e, counts);
+    if (e->out.launches)
+        explain_words(e, counts);
+    return TW_OK;
+}
+
+/* Of a launch that does not compile. */
+static tw_status explain_refused(struct explain *e)
+{
+    enum { MOST_COUNTED = 16 * MAX_THREADS };
+    tw_launch *l = e->launch;
+    find_too_much(e);
+    if (!e->out.why_not)
+        return TW_BAD_PROGRAM;
+    diag_init(&l->ctx->diag, &l->ctx->message_memory); /* why_not says it */
+    if (!l->choice.any_threads || e->out.threads > MOST_COUNTED)
+        return TW_OK;
+    tw_status status = launch_prepare(l);
+    if (status == TW_BAD_PROGRAM) { /* of shared memory too there is too little */
+        diag_init(&l->ctx->diag, &l->ctx->message_memory);
+        return TW_OK;
+    }
+    if (status != TW_OK)
+        return status;
+    find_block(e);
+    return find_work(e);
+}
+
 static tw_status explain_call(void *user)
 {
     struct explain *e = user;
     tw_launch *l = e->launch;
-    struct diag *d = &l->ctx->diag;
     arena_free(e->results);
     tw_status status = choose_gpu(e);
     if (status != TW_OK)
@@ -282,28 +307,15 @@ static tw_status explain_call(void *user)
     explain_gpu(e->gpu, &e->out.gpu);
     e->out.kernel = l->kernel->info->name;
     status = launch_prepare(l);
-    if (status == TW_BAD_PROGRAM) {
-        find_too_much(e);
-        if (!e->out.why_not)
-            return status;
-        diag_init(d, &l->ctx->message_memory); /* why_not says it */
-        return TW_OK;
-    }
+    if (status == TW_BAD_PROGRAM)
+        return explain_refused(e);
     if (status != TW_OK)
         return status;
     find_block(e);
     e->out.launches = fits_gpu(e);
-    if (!e->out.launches)
-        return TW_OK;
-    find_occupancy(e);
-    struct explain_counts *counts = arena_new(&l->ctx->scratch, struct explain_counts);
-    status = e->out.blocks ? explain_count(e, counts) : TW_OK;
-    if (status != TW_OK)
-        return status;
-    explain_accesses(e, &counts->accesses);
-    explain_time(e, counts);
-    explain_words(e, counts);
-    return TW_OK;
+    if (e->out.launches)
+        find_occupancy(e);
+    return find_work(e);
 }
 
 tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_explanation *out)
@@ -323,6 +335,8 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
     e.simulation.reserves = true;
     tw_status status = context_call(l->ctx, explain_call, &e);
     simulation_close(&e.simulation);
+    l->prepared = l->prepared && !l->choice.any_threads;
+    l->choice.any_threads = false;
     if (status == TW_OK)
         *out = e.out;
     return status;

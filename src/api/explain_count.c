@@ -225,7 +225,7 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     double times = s->stands_for;
     struct l1_result *l1 = arena_new(&c->simulation->arena, struct l1_result);
     take_instructions(c, seen, times, share);
-    if (!seen->block)
+    if (!seen->block || !c->e->out.launches)
         return;
     l1_replay(&c->simulation->arena, seen->block, room_of_block(c->e), l1);
     o->missed += l1->missed * times;
@@ -265,6 +265,7 @@ static bool run_block(void *user, struct sample *s)
                                              .chosen_count = 1,
                                              .resident_blocks = 1,
                                              .waits_end = true,
+                                             .any_threads = true,
                                              .step_limit = MOST_STEPS,
                                              .cancelled = ctx->config.cancelled,
                                              .cancelled_user = ctx->config.cancelled_user};

@@ -56,10 +56,12 @@ static void find_memory(struct explain *e, struct explain_counts *c,
 {
     double read = 0, written = 0;
     find_compulsory(e, &read, &written);
+    t->compulsory = read + written;
+    if (!e->out.launches) /* what caches have follows from the blocks that are there together */
+        return;
     /* Launches follow each other: what fits in L2 is there from the one before. */
     bool stays = read * c->l2.copies + written <= c->l2.room;
     c->awaited = stays ? 0 : mean->awaited;
-    t->compulsory = read + written;
     /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
     double all = mean->written + mean->left, again = fmax(0, mean->stored - all);
     t->read.low = fmin(together->read, mean->read);
@@ -289,7 +291,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
     double busy, alone, in_step = 1.0 / o->resident_blocks;
-    struct l2_result together, mean;
+    struct l2_result together = {0}, mean;
     o->flops_executed = c->launch.flops;
     o->flops = explain_flops(e->launch);
     if (o->flops == 0)
@@ -297,9 +299,11 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->shared_wavefronts = c->launch.wavefronts.middle;
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
     /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
-    replay_l2(e, &c->l2, in_step, &together);
+    if (o->launches)
+        replay_l2(e, &c->l2, in_step, &together);
     find_traffic(e, c, &together, &together);
-    find_roofs(e, c);
+    if (o->launches)
+        find_roofs(e, c);
     if (!o->roof_count)
         return;
     find_pace(e, c, &busy, &alone);

@@ -112,6 +112,7 @@ struct choice {
     bool *known;
     /* A fact about a run-time integer: 16 or 1; bytes that divide a pointer's address: up to 16. */
     int *divisor;
+    bool any_threads; /* as in lang_choice: to count what a block does, never to run it */
 };
 
 struct variant {

@@ -14,6 +14,8 @@ static bool same_value(struct literal a, struct literal b)
 static bool same_choice(const struct lang_kernel *info, const struct choice *a,
                         const struct choice *b)
 {
+    if (a->any_threads != b->any_threads)
+        return false;
     for (int t = 0; t < info->tune_count; t++)
         if (!same_value(a->tunes[t], b->tunes[t]))
             return false;
@@ -35,6 +37,7 @@ static struct choice choice_copy(struct arena *a, const struct lang_kernel *info
                                  const struct choice *c)
 {
     struct choice copy = choice_new(a, info);
+    copy.any_threads = c->any_threads;
     for (int t = 0; t < info->tune_count; t++)
         copy.tunes[t] = c->tunes[t];
     for (int t = 0; t < info->type_count; t++)
@@ -59,6 +62,7 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                                        .types = k->info->type_count ? c->types : NULL,
                                        .statics = c->values,
                                        .statics_known = statics_known,
+                                       .any_threads = c->any_threads,
                                    });
     return d->errors > errors ? NULL : ir;
 }

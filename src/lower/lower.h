@@ -29,7 +29,6 @@ struct lower_target {
     int32_t threads_of_sm;  /* of a multiprocessor */
     int32_t registers;      /* of a multiprocessor: 65536 */
     int32_t register_limit; /* of a thread: 255 */
-    int32_t threads;        /* of a block: 1024 */
     const char *name;       /* "sm_90a" */
 };
 /* NULL: not a target that kernels are made for (below sm_80, or not known). */

@@ -1,5 +1,6 @@
-/* What a kernel takes against what the target has: element types, threads, blocks, shared memory,
- * registers and local memory of a thread, code. What is too much is refused with what takes it. */
+/* What a kernel takes against what the target has: element types, blocks, shared memory, registers
+ * and local memory of a thread, code. What is too much is refused with what takes it. Threads of a
+ * block are the language's to refuse. */
 #include "lower/lower_limits.h"
 
 #include "lower/lower_flow.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* --- what stands in the program: types, threads, blocks --- */
+/* --- what stands in the program: types, blocks --- */
 
 enum { FIRST_WITH_BYTE_FLOATS = 89 };
 
@@ -120,9 +121,6 @@ bool limits_of_kernel(struct lower *l)
 {
     const struct kernel *k = l->kernel;
     check_target(l);
-    if (l->threads > l->target->threads)
-        lower_error(l, k->loc, "a block of %d threads: %s has %d at most", l->threads,
-                    l->target->name, l->target->threads);
     check_grid(l);
     if (!lower_has(l, FIRST_WITH_BYTE_FLOATS))
         stmt_walk(k->body, refuse_statement, l);

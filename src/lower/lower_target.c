@@ -12,7 +12,7 @@ enum { KB = 1024, REGISTERS = 65536, MOST_REGISTERS = 255 };
 #define OWN_TARGET(number, suffix, text, shared, threads)                                          \
     {                                                                                              \
         {number, suffix}, ((shared)-1) * KB, (shared)*KB, threads, REGISTERS, MOST_REGISTERS,      \
-            MAX_THREADS, "sm_" #number text                                                        \
+            "sm_" #number text                                                                     \
     }
 
 static const struct lower_target targets[] = {

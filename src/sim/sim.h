@@ -49,6 +49,7 @@ struct sim_options {
     /* Where nobody can go on, loops that wait for a change of memory end, as if a block that does
      * not run had made it. */
     bool waits_end;
+    bool any_threads; /* blocks of more threads than any GPU takes */
     /* Only these blocks of the grid run, by number, in this order; NULL: all. */
     const int64_t *chosen;
     int64_t chosen_count;

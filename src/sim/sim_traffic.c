@@ -37,14 +37,16 @@ static int busiest(const struct phase *p, uint32_t groups)
 
 static int phase_wavefronts(const struct phase *p, uint32_t groups)
 {
-    uint32_t seen = 0, rows = 0;
+    uint32_t seen = 0, again = 0, rows = 0;
     if (p->count == 0)
         return 0;
     for (int i = 0; i < p->count; i++) {
-        seen |= 1u << (p->unit[i] & (groups - 1));
+        uint32_t group = 1u << (p->unit[i] & (groups - 1));
+        again |= seen & group;
+        seen |= group;
         rows |= (p->unit[i] ^ p->unit[0]) & ~(groups - 1);
     }
-    if (rows == 0 || __builtin_popcount(seen) == p->count)
+    if (rows == 0 || again == 0)
         return 1;
     return busiest(p, groups);
 }
@@ -55,12 +57,13 @@ static int unit_shift(int bytes)
     return bytes <= 4 ? 2 : bytes <= 8 ? 3 : 4;
 }
 
-/* Units of the lanes from `first` on. */
-static void gather(const struct sim_access *a, int first, int lanes, int shift, struct phase *p)
+/* Units of those of the lanes from `first` on that the mask has. */
+static void gather(const struct sim_access *a, uint32_t mask, int first, int lanes, int shift,
+                   struct phase *p)
 {
     p->count = 0;
     for (int i = first; i < first + lanes; i++)
-        if (a->mask >> i & 1)
+        if (mask >> i & 1)
             p->unit[p->count++] = (uint32_t)(a->address[i] >> shift);
 }
 
@@ -77,36 +80,32 @@ static bool one_row(const struct sim_access *a)
 }
 
 /* Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have
- * the same address. (Read with all lanes active only.) */
-static bool paired(const struct sim_access *a)
+ * the same address. (Read with all lanes active only.) One lane of each such pair; 0: there are
+ * none. */
+static uint32_t one_of_pairs(const struct sim_access *a)
 {
     uint64_t near = 0, far = 0;
     if (a->kind != SIM_READ || a->bytes <= 4 || a->mask != UINT32_MAX || a->group)
-        return false;
+        return 0;
     if (a->address[0] != a->address[1] && a->address[0] != a->address[2])
-        return false;
+        return 0;
     for (int i = 0; i < SIM_LANES; i++) {
         near |= a->address[i] ^ a->address[i ^ 1];
         far |= a->address[i] ^ a->address[i ^ 2];
     }
-    return near == 0 || far == 0;
+    return near == 0 ? 0x55555555 : far == 0 ? 0x33333333 : 0;
 }
 
-static int lanes_of_phase(const struct sim_access *a)
-{
-    int lanes = ROW >> unit_shift(a->bytes);
-    return paired(a) ? 2 * lanes : lanes;
-}
-
-static int lanewise(const struct sim_access *a)
+static int lanewise(const struct sim_access *a, uint32_t pairs)
 {
     int shift = unit_shift(a->bytes), sum = 0;
     struct phase p;
     if (shift == 2 && one_row(a))
         return 1;
-    int lanes = lanes_of_phase(a);
+    int lanes = pairs ? 2 * ROW >> shift : ROW >> shift;
+    uint32_t mask = pairs ? pairs : a->mask;
     for (int first = 0; first < SIM_LANES; first += lanes) {
-        gather(a, first, lanes, shift, &p);
+        gather(a, mask, first, lanes, shift, &p);
         sum += phase_wavefronts(&p, ROW >> shift);
     }
     return sum;
@@ -118,7 +117,7 @@ static int rows_of_matrices(const struct sim_access *a)
     struct phase p;
     int sum = 0;
     for (int i = 0; i < a->matrices; i++) {
-        gather(a, 8 * i, 8, 4, &p);
+        gather(a, a->mask, 8 * i, 8, 4, &p);
         sum += phase_wavefronts(&p, 8);
     }
     return sum;
@@ -172,10 +171,29 @@ struct piece {
     int8_t half[2];
 };
 
+/* Whether all lanes write, each a half sector of its own: mostly they lie near each other. */
+static bool all_apart(const struct sim_access *a, const uint64_t *to)
+{
+    uint64_t bits[BITMAP / 64] = {0}, lowest = to[0];
+    if (a->mask != UINT32_MAX)
+        return false;
+    for (int i = 1; i < SIM_LANES; i++)
+        lowest = to[i] < lowest ? to[i] : lowest;
+    for (int i = 0; i < SIM_LANES; i++) {
+        uint64_t at = (to[i] - lowest) / HALF_SECTOR, bit = 1ull << at % 64;
+        if (at >= BITMAP || bits[at / 64] & bit)
+            return false;
+        bits[at / 64] |= bit;
+    }
+    return true;
+}
+
 /* Lanes whose target no later lane has too: only those are copied. */
 static uint32_t last_writers(const struct sim_access *a, const uint64_t *to)
 {
     uint32_t last = a->mask;
+    if (all_apart(a, to))
+        return last;
     for (int i = 0; i < SIM_LANES; i++)
         for (int j = i + 1; j < SIM_LANES; j++)
             if (to[i] == to[j] && (a->mask >> j & 1))
@@ -256,7 +274,7 @@ int sim_wavefronts(const struct sim_access *a)
         return rows_of_matrices(a);
     if (a->group)
         return a->past_l1 ? copy_past_l1(a) : copy_by_l1(a);
-    return lanewise(a);
+    return lanewise(a, one_of_pairs(a));
 }
 
 /* Different addresses among those of the active lanes. */
@@ -288,7 +306,8 @@ int sim_wavefronts_ideal(const struct sim_access *a)
     int lanes = a->group ? distinct(a) : __builtin_popcount(a->mask);
     int least = (lanes * unit + ROW - 1) / ROW;
     /* where pairs collide with others, what they would have saved is not held to be possible */
-    int taken = paired(a) ? sim_wavefronts(a) : least;
+    uint32_t pairs = one_of_pairs(a);
+    int taken = pairs ? lanewise(a, pairs) : least;
     return taken < least ? taken : least;
 }
 
@@ -314,10 +333,9 @@ static int near_sectors(const uint64_t *sector, int count)
         uint64_t at = sector[i] - lowest;
         if (at >= BITMAP)
             return -1;
+        sum += !(bits[at / 64] >> at % 64 & 1);
         bits[at / 64] |= 1ull << at % 64;
     }
-    for (int i = 0; i < BITMAP / 64; i++)
-        sum += __builtin_popcountll(bits[i]);
     return sum;
 }
 

@@ -40,6 +40,8 @@ FIGURES = [
     ("8 KB and 1024 threads at T = 32", [TILED, "--sweep", "T=16,32,64", *H200], r"tiled T=32 .* 8 KiB +1024 "),
     ("32 KB and 4096 threads at T = 64, which cannot launch", [TILED, "--sweep", "T=16,32,64", *H200],
      r"tiled T=64 .* 32 KiB +4096 +cannot launch: 4096 threads a block, the limit is 1024"),
+    ("134 MB and 16 FLOP/B at T = 64 all the same", [TILED, "--sweep", "T=16,32,64", *H200],
+     r"tiled T=64 .* 134 MB +-75 % +16\.0 +- +- "),
     ("ridge of an H100 SXM in f32: 20, reached by T/4 at T = 80", H100, r"f32 .* 20\.0 +160 +80 "),
     ("in bf16: 295, reached by T/2 at T = 590, with f32 operands at 1181", H100, r"f16, bf16 .* 295 +2362 +1181 +590 "),
     ("0.25 FLOP/B on a ridge of 20: 1.25 % of the peak", H100, r"f32 .* 1\.25 %"),

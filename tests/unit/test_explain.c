@@ -90,6 +90,15 @@ static void says_what_is_too_much(void **state)
     assert_false(x.launches);
     assert_string_equal(x.why_not, "cannot launch: 4096 threads a block, the limit is 1024");
     assert_string_equal(tw_context_messages(f->ctx), "");
+    /* What a block does is counted all the same, but no such block is ever run. */
+    const tw_traffic *l2 = &x.traffic[TW_AT_L2], *hbm = &x.traffic[TW_AT_HBM];
+    assert_true(x.blocks == 1 && x.sampled_blocks == 1 && x.shared_bytes == 0);
+    assert_true(x.flops == 2 * 64.0 * 64 * 64 && x.flops_executed == x.flops);
+    assert_true(l2->read_by_thread == 2 * 4 * 64.0 * 64 * 64 && l2->moved.high == 0);
+    assert_true(hbm->compulsory == 3 * 4 * 64.0 * 64 && hbm->moved.high == 0);
+    assert_true(x.access_count > 0 && x.roof_count == 0 && x.seconds.high == 0 && !x.verdict);
+    assert_int_equal(tw_launch_prepare(f->launch), TW_BAD_PROGRAM);
+    assert_non_null(strstr(tw_context_messages(f->ctx), "4096 threads a block"));
     tw_launch_tune(f->launch, "T", (tw_scalar){.i = 16});
     tw_explain_options o = {.registers = 300};
     assert_int_equal(tw_launch_explain(f->launch, &o, &x), TW_OK);
