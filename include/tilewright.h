@@ -204,6 +204,7 @@ TW_API bool tw_kernel_thread_level(const tw_kernel *k);
 typedef struct tw_param {
     const char *name;
     bool is_pointer, is_const, is_static;
+    bool is_ensured;       /* a pointer: an `ensures` speaks of what is there after a launch */
     tw_dtype dtype;        /* TW_DTYPE_NONE when `type_name` decides */
     const char *type_name; /* type variable, or NULL */
     /* Pointers: axes of the first view without strides and offset; 0: none. */
@@ -373,7 +374,10 @@ enum {
     TW_WATCH_ALL = 15,
     /* Barriers of a block that open without threads that have left the kernel, and
      * TW_WATCH_BARRIERS. Since sm_70 such a barrier waits for those that are left. */
-    TW_WATCH_EXITS = 16
+    TW_WATCH_EXITS = 16,
+    /* tw_launch_simulate: what arrays hold of which the kernel's `ensures` speaks counts as never
+     * written, for TW_WATCH_MEMORY. */
+    TW_WATCH_OUTPUTS = 32
 };
 
 typedef struct tw_sim_options {

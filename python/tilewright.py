@@ -77,8 +77,8 @@ class _Message(ctypes.Structure):
 
 class _Param(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool),
-                ("is_static", c_bool), ("dtype", c_int), ("type_name", c_char_p), ("rank", c_int),
-                ("dims", c_char_p * MAX_RANK)]
+                ("is_static", c_bool), ("is_ensured", c_bool), ("dtype", c_int),
+                ("type_name", c_char_p), ("rank", c_int), ("dims", c_char_p * MAX_RANK)]
 
 
 class _Scalar(ctypes.Structure):

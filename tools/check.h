@@ -1,5 +1,5 @@
-/* `check` of one kernel after the other: cmd_check.c has the static checks and the runs of the CPU
- * engine, check_simulate.c the runs on the simulator, check_refused.c what GPU targets do not
+/* `check` of one kernel after the other: cmd_check.c has the static checks, check_run.c the
+ * runs on the CPU engine, check_simulate.c those on the simulator, check_refused.c what GPU targets do not
  * take. */
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
@@ -41,6 +41,7 @@ struct check {
     tw_kernel *cpu_kernel; /* while another target's is at hand */
     tw_launch *cpu_launch;
     struct space space;
+    bool on_zeros; /* it is wrong, and right where outputs hold zeros before */
     int configurations, runs, simulated;
     double simulated_from; /* on the clock of seconds_now */
     char *not_run;         /* why a shape was passed over, */
@@ -64,6 +65,8 @@ void check_take_timeout(struct check *c, const char *where);
 /* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
  * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);
+/* Whether no output was given anything by --fill: then what it holds counts as never written. */
+bool check_watches_outputs(const struct check *c);
 /* Runs the launch on the CPU engine, as long as --time-limit says. */
 tw_status check_run_once(struct check *c);
 /* Compares with `ensures`. */
@@ -71,6 +74,8 @@ void check_verify(struct check *c, const char *where);
 /* Sizes that the kernel says it does not take are no finding. */
 bool check_refuses_sizes(tw_status s);
 
+/* The kernel on the CPU engine. */
+void check_runs(struct check *c);
 /* The emitted PTX of the kernel, on the simulator. */
 void check_simulated(struct check *c);
 

@@ -31,6 +31,28 @@ static void take_refusal(struct check *c, tw_status s, tw_status on_cpu, const c
         check_target_refuses(c, s == TW_BAD_ARGUMENT || has_statics(c->kernel) ? sizes : NULL);
 }
 
+/* Of "c[3][0] in global memory is read and was never written", where what is there may be the
+ * caller's to give. */
+static void note_output(struct check *c, const tw_sim_finding *f)
+{
+    tw_param p;
+    size_t length = strcspn(f->message, "[");
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        if (!is_output(&p) || strlen(p.name) != length || strncmp(f->message, p.name, length) != 0)
+            continue;
+        char *note = need_text("if the caller is to give zeros there, say --fill %s=zero", p.name);
+        findings_note(&c->findings, note);
+        free(note);
+    }
+}
+
+static void take_finding(struct check *c, const tw_sim_finding *f, const char *where)
+{
+    findings_take_simulated(&c->findings, f, c->name, where);
+    if (strcmp(f->kind, "uninitialised") == 0 && !c->on_zeros)
+        note_output(c, f);
+}
+
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
                         const char *where)
 {
@@ -38,12 +60,12 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
         check_take_timeout(c, where);
     } else if (s == TW_FAULT) {
         for (int i = 0; i < result->finding_count; i++)
-            findings_take_simulated(&c->findings, &result->findings[i], c->name, where);
+            take_finding(c, &result->findings[i], where);
         check_worse(c, STATUS_FAILED);
     } else if (s == TW_OK) {
         c->simulated++;
         check_target_takes(c);
-        if (tw_kernel_has_ensures(c->kernel))
+        if (tw_kernel_has_ensures(c->kernel) && !c->on_zeros) /* that it is wrong was said */
             check_verify(c, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
         check_take_messages(c, s, NULL, where);
@@ -54,7 +76,7 @@ static tw_status simulate_once(struct check *c, const char *target, const char *
                                uint64_t seed, bool late)
 {
     tw_sim_options options = c->sim.options;
-    options.watch = TW_WATCH_CHECKS;
+    options.watch = TW_WATCH_CHECKS | (check_watches_outputs(c) ? TW_WATCH_OUTPUTS : 0);
     options.seed = seed;
     options.late = late;
     tw_sim_result result;
@@ -153,6 +175,7 @@ static void simulate_configurations(struct check *c, const char *target)
     }
 }
 
+/* Where a kernel is right on zeros alone, the simulator may tell which access reads them. */
 void check_simulated(struct check *c)
 {
     tw_kernel *kernel = c->kernel;
@@ -161,6 +184,7 @@ void check_simulated(struct check *c)
     c->cpu_kernel = kernel;
     c->cpu_launch = launch;
     c->simulated_from = seconds_now();
+    c->status = STATUS_OK;
     for (size_t i = 0; i < sizeof targets / sizeof *targets && c->status == STATUS_OK; i++) {
         tw_status s = tw_kernel_for_target(kernel, targets[i], &c->kernel);
         if (s == TW_OK)
@@ -177,6 +201,8 @@ void check_simulated(struct check *c)
     c->kernel = kernel;
     c->launch = launch;
     c->space = space;
+    if (c->on_zeros)
+        check_worse(c, STATUS_FAILED);
     if (c->status == STATUS_OK)
         check_warn_of_refused(c);
 }

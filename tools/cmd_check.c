@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Configurations besides the default that are run, evenly chosen, without --all. */
-enum { RUNS_OF_OTHERS = 8 };
-
-const int64_t check_shapes[CHECK_SHAPES][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
-                                               {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
-
 void check_worse(struct check *c, int status)
 {
     if (status > c->status)
@@ -78,175 +72,6 @@ static void check_configurations(struct check *c)
         check_take_messages(c, tw_launch_check(c->launch), NULL, "");
         check_worse(c, STATUS_USAGE);
     }
-}
-
-/* --- running --- */
-
-static bool is_axis(tw_kernel *k, const char *name)
-{
-    tw_param p;
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        for (int d = 0; d < p.rank; d++)
-            if (p.dims[d] && strcmp(p.dims[d], name) == 0)
-                return true;
-    return false;
-}
-
-static int count_axes(tw_kernel *k)
-{
-    int count = 0;
-    tw_param p;
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        count += !p.is_pointer && is_axis(k, p.name);
-    return count;
-}
-
-/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other
- * integers 2, flags in turn, floats 0.125; then what --set says. */
-static tw_status set_scalars(struct check *c, int shape)
-{
-    int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
-    tw_param p;
-    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        tw_scalar v = {.i = 2};
-        if (p.is_pointer)
-            continue;
-        if (is_float_type(p.dtype))
-            v = (tw_scalar){.is_float = true, .f = 0.125};
-        else if (p.dtype == TW_BOOL)
-            v.i = shape & 1;
-        else if (is_axis(c->kernel, p.name))
-            v.i = axis < batches ? 1 + shape % 3 : check_shapes[shape][(axis - batches) % 3];
-        axis += is_axis(c->kernel, p.name);
-        tw_status s = tw_launch_set(c->launch, p.name, v);
-        if (s != TW_OK)
-            return s;
-    }
-    bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
-    return set ? TW_OK : TW_BAD_ARGUMENT;
-}
-
-/* "m = 3, k = 7, BM = 64": what a run is made with. */
-static char *describe_run(struct check *c)
-{
-    char *text = space_text(&c->space);
-    tw_param p;
-    tw_scalar v;
-    for (int i = tw_kernel_param_count(c->kernel); i-- > 0;) {
-        char value[32];
-        if (tw_kernel_param(c->kernel, i, &p) != TW_OK || p.is_pointer ||
-            tw_launch_value(c->launch, p.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v);
-        char *longer = need_text("%s = %s%s%s", p.name, value, *text ? ", " : "", text);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
-tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
-{
-    *arrays = (struct operands){0};
-    operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
-    tw_status s = set_scalars(c, shape);
-    *where = s == TW_OK ? describe_run(c) : space_text(&c->space);
-    return s == TW_OK ? operands_make(arrays, c->launch, c->kernel, 1, 1) : s;
-}
-
-tw_status check_run_once(struct check *c)
-{
-    c->deadline.at = seconds_now() + c->time_limit;
-    tw_status s = tw_launch_run(c->launch);
-    c->deadline.at = 0;
-    return s;
-}
-
-void check_verify(struct check *c, const char *where)
-{
-    tw_verdict v;
-    tw_status s = tw_launch_verify(c->launch, &v);
-    if (s == TW_OK)
-        return;
-    check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
-    if (s == TW_WRONG_VALUES && verdict_hint(&v))
-        findings_note(&c->findings, verdict_hint(&v));
-}
-
-void check_take_timeout(struct check *c, const char *where)
-{
-    findings_add(&c->findings, c->name, c->program->path,
-                 need_text("`%s` did not end within %g s%s%s (--time-limit)",
-                           tw_kernel_name(c->kernel), c->time_limit, *where ? " with " : "", where),
-                 NULL);
-    check_worse(c, STATUS_FAILED);
-}
-
-/* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`,
- * `require`. */
-bool check_refuses_sizes(tw_status s)
-{
-    return s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED ||
-           s == TW_NOT_ASSUMED;
-}
-
-/* Why a run was not made, if nothing else says so. What is no matter of sizes is said without
- * them. */
-static void take_not_run(struct check *c, tw_status s, const char *where)
-{
-    tw_message m = {.text = tw_status_text(s)};
-    c->unsuited = s != TW_UNSUPPORTED;
-    if (!c->unsuited)
-        where = "";
-    tw_context_message(c->program->ctx, 0, &m);
-    free(c->not_run);
-    c->not_run = need_text("%s%s%s", where, *where ? ": " : "", m.text);
-}
-
-static void run_shape(struct check *c, int shape)
-{
-    struct operands arrays;
-    char *where;
-    tw_status s = check_make_run(c, shape, &arrays, &where);
-    if (s == TW_OK)
-        s = check_run_once(c);
-    if (s == TW_CANCELLED) {
-        check_take_timeout(c, where);
-    } else if (s == TW_OK) {
-        c->runs++;
-        if (tw_kernel_has_ensures(c->kernel))
-            check_verify(c, where);
-    } else if (check_refuses_sizes(s)) {
-        take_not_run(c, s, where);
-    } else {
-        check_take_messages(c, s, NULL, where);
-    }
-    operands_free(&arrays);
-    free(where);
-}
-
-/* The default configuration of each type in all shapes, others in a ragged one; up to the first
- * that fails. */
-static void run_configurations(struct check *c)
-{
-    int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
-    for (bool more = space_next(&c->space, true);
-         more && index < c->configurations && c->status == STATUS_OK;
-         more = space_next(&c->space, false), index++) {
-        bool is_default = space_is_default(&c->space);
-        if (!is_default && index % step != 0)
-            continue;
-        if (space_apply(&c->space, c->launch) != TW_OK)
-            continue;
-        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
-            progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
-            if (is_default || index == 0 || shape == CHECK_RAGGED)
-                run_shape(c, shape);
-        }
-    }
-    if (!c->runs && c->not_run && !c->to_json)
-        complain(NULL, "%s is not run%s: %s", tw_kernel_name(c->kernel),
-                 c->unsuited ? ", no sizes tried suit it (--set gives others)" : "", c->not_run);
 }
 
 /* --- one kernel, one file --- */
@@ -324,6 +149,7 @@ static void report_kernel(struct check *c, bool clean)
 static void check_kernel(struct check *c)
 {
     c->configurations = c->runs = c->simulated = 0;
+    c->on_zeros = false;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
@@ -334,8 +160,8 @@ static void check_kernel(struct check *c)
         apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK) {
         check_configurations(c);
         if (c->status == STATUS_OK && !c->no_run)
-            run_configurations(c);
-        if (c->status == STATUS_OK && !c->no_sim)
+            check_runs(c);
+        if ((c->status == STATUS_OK || c->on_zeros) && !c->no_sim)
             check_simulated(c);
         progress_clear(&c->progress);
         report_kernel(c, c->status == STATUS_OK);
@@ -487,6 +313,11 @@ static const struct option_spec check_options[] = {
      .values = 1,
      .value = "SECONDS",
      .help = "a run that takes longer is ended and reported (default 10)"},
+    {.name = "fill",
+     .values = 1,
+     .value = "NAME=KIND",
+     .help = "what the caller gives in an array: rand, zero, iota or ones. Else inputs are\n"
+             "random, and what `ensures` speaks of holds what nobody has written"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

@@ -11,6 +11,7 @@
 enum { SEEDS = 4, ROUNDS_OF_TIME = 3 };
 
 struct ptx_command {
+    FILE *print; /* of kernels */
     const struct command *self;
     struct options given;
     struct complaints complaints;
@@ -60,6 +61,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     p->to_json = options_has(given, "json");
     p->time_limit = 10;
     p->seed = 1;
+    p->print = print;
     const struct options *o = &p->given;
     if (o->word_count != 1)
         return usage_error(&p->complaints, self, "one FILE at a time, where one is PTX or CUDA C");
@@ -70,7 +72,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
         !options_seconds(o, "time-limit", &p->time_limit) ||
         sim_options_read(&p->sim, o) != STATUS_OK)
         return STATUS_USAGE;
-    struct program_config config = {.print = print,
+    struct program_config config = {.print = &p->print,
                                     .colour = on_terminal(stderr),
                                     .deadline = &p->deadline,
                                     .device = options_value(o, "device"),

@@ -22,8 +22,10 @@ struct given_array {
     tw_array array;
     char *in, *out; /* files, or NULL */
     enum fill fill;
-    void *before; /* what it held before the first run, when the kernel may write it */
+    void *before, *after; /* what it held before the first run and after the last, when the kernel
+                             may write it */
     bool is_given;
+    bool unwritten; /* nobody has said what it starts with, and `ensures` says what it ends with */
 };
 
 struct run {
@@ -45,8 +47,11 @@ struct run {
     char *view;  /* the verdict's, kept */
     bool reported;
     bool simulated;
+    bool again; /* it was right once, on outputs that held zeros */
     struct sim_options sim;
     tw_sim_result found;
+    char *counters, *found_json; /* of the run that is reported, kept */
+    FILE *print;                 /* of kernels; NULL: dropped */
 };
 
 static struct given_array *array_by_name(struct run *r, const char *name)
@@ -376,6 +381,7 @@ static int make_arrays(struct run *r)
         struct given_array *o = &r->arrays[i];
         if (o->is_given)
             continue;
+        o->unwritten = is_output(&o->param) && o->fill == FILL_NONE;
         if (o->fill != FILL_NONE)
             tensor_fill(&o->array, &(struct fill_options){.kind = o->fill,
                                                           .seed = (uint64_t)(r->seed + i),
@@ -388,7 +394,7 @@ static int make_arrays(struct run *r)
     return STATUS_OK;
 }
 
-static tw_status launch_timed(struct run *r, double *seconds)
+static tw_status launch(struct run *r, double *seconds)
 {
     if (r->simulated) {
         tw_status s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
@@ -401,11 +407,31 @@ static tw_status launch_timed(struct run *r, double *seconds)
     return s;
 }
 
+/* As long as --time-limit says. */
+static tw_status launch_timed(struct run *r, double *seconds)
+{
+    if (r->time_limit > 0)
+        r->deadline.at = seconds_now() + r->time_limit;
+    tw_status s = launch(r, seconds);
+    r->deadline.at = 0;
+    return s;
+}
+
+/* A status other than TW_OK. */
+static int say_failed(struct run *r, tw_status s)
+{
+    if (s == TW_CANCELLED)
+        return complain_of_time(&r->complaints, tw_kernel_name(r->kernel), r->time_limit);
+    complain_library(&r->complaints, r->program.ctx, s);
+    bool failed = s == TW_FAULT || s == TW_NOT_ASSUMED || s == TW_NO_MEMORY;
+    return failed ? STATUS_FAILED : STATUS_USAGE;
+}
+
 static int launch_once(struct run *r, int64_t turn)
 {
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
-        if (o->param.is_const || r->repeat == 1)
+        if (o->param.is_const || (r->repeat == 1 && !r->verify))
             continue;
         size_t bytes = tensor_bytes(&o->array);
         if (turn == 0) {
@@ -415,18 +441,9 @@ static int launch_once(struct run *r, int64_t turn)
             memcpy(o->array.data, o->before, bytes);
         }
     }
-    if (r->time_limit > 0)
-        r->deadline.at = seconds_now() + r->time_limit;
     tw_status s = launch_timed(r, &r->seconds[turn]);
-    r->deadline.at = 0;
     fflush(stdout);
-    if (s == TW_OK)
-        return STATUS_OK;
-    if (s == TW_CANCELLED)
-        return complain_of_time(&r->complaints, tw_kernel_name(r->kernel), r->time_limit);
-    complain_library(&r->complaints, r->program.ctx, s);
-    bool failed = s == TW_FAULT || s == TW_NOT_ASSUMED || s == TW_NO_MEMORY;
-    return failed ? STATUS_FAILED : STATUS_USAGE;
+    return s == TW_OK ? STATUS_OK : say_failed(r, s);
 }
 
 static int write_outputs(struct run *r)
@@ -481,20 +498,102 @@ static void report_wrong(struct run *r)
     const char *hint = verdict_hint(&r->verdict);
     char *where = describe_run(r);
     complain_more(&r->complaints, "wrong values %s", where);
-    if (hint)
+    if (hint && !r->again)
         complain_more(&r->complaints, "%s", hint);
     free(where);
 }
 
 static void verify(struct run *r)
 {
-    r->verified = tw_launch_verify(r->launch, &r->verdict);
+    tw_verdict v = {0};
+    r->verified = tw_launch_verify(r->launch, &v);
+    if (r->verified == TW_OK && r->again) /* the first verdict is that on what is printed */
+        return;
+    r->verdict = v;
+    free(r->view);
+    r->view = NULL;
     if (r->verified == TW_OK || r->verified == TW_WRONG_VALUES)
         r->verdict.view = r->view = need_text("%s", r->verdict.view ? r->verdict.view : "");
     if (r->verified == TW_WRONG_VALUES)
         report_wrong(r);
     else if (r->verified != TW_OK)
         complain_library(&r->complaints, r->program.ctx, r->verified);
+}
+
+/* What outputs hold, aside: true; back from there. */
+static void keep_outputs(struct run *r, bool aside)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (o->param.is_const)
+            continue;
+        size_t bytes = tensor_bytes(&o->array);
+        if (aside)
+            o->after = need_memory(bytes);
+        memcpy(aside ? o->after : o->array.data, aside ? o->array.data : o->after, bytes);
+    }
+}
+
+static bool outputs_as_kept(const struct run *r)
+{
+    bool same = true;
+    for (int i = 0; i < r->array_count && same; i++) {
+        const struct given_array *o = &r->arrays[i];
+        same = !o->unwritten || memcmp(o->array.data, o->after, tensor_bytes(&o->array)) == 0;
+    }
+    return same;
+}
+
+/* A simulation forgets what the one before it found. */
+static void keep_found(struct run *r)
+{
+    if (!r->simulated)
+        return;
+    r->found.counters = r->counters = need_text("%s", r->found.counters);
+    r->found.json = r->found_json = need_text("%s", r->found.json);
+}
+
+/* Every array as it was before the first run, but those of which nothing was said as memory is that
+ * nobody has written. */
+static void start_unwritten(struct run *r)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (o->unwritten)
+            tensor_fill_unwritten(&o->array, 0);
+        else if (!o->param.is_const)
+            memcpy(o->array.data, o->before, tensor_bytes(&o->array));
+    }
+}
+
+/* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
+ * it leaves unwritten, or reads before it writes it, shows. */
+static void verify_unwritten(struct run *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->array_count; i++)
+        any = any || r->arrays[i].unwritten;
+    if (!any || r->verified != TW_OK)
+        return;
+    double seconds;
+    keep_found(r);
+    tw_sim_result found = r->found;
+    keep_outputs(r, true);
+    start_unwritten(r);
+    r->print = NULL;
+    r->again = true;
+    tw_status s = launch_timed(r, &seconds);
+    r->found = found;
+    if (s != TW_OK)
+        say_failed(r, r->verified = s);
+    else if (!outputs_as_kept(r))
+        verify(r);
+    if (r->verified != TW_OK) {
+        char *hint = output_hint(r->kernel);
+        complain_more(&r->complaints, "%s", hint);
+        free(hint);
+    }
+    keep_outputs(r, false);
 }
 
 static void json_array(struct json *j, const struct given_array *o)
@@ -646,8 +745,10 @@ static int run_steps(struct run *r)
         status = launch_once(r, turn);
     if (status != STATUS_OK)
         return status;
-    if (r->verify)
+    if (r->verify) {
         verify(r);
+        verify_unwritten(r);
+    }
     status = write_outputs(r);
     return status == STATUS_OK ? report(r) : status;
 }
@@ -705,10 +806,11 @@ static int open_and_run(struct run *r, const struct command *self)
         !options_seconds(given, "time-limit", &r->time_limit))
         return STATUS_USAGE;
     r->verify = options_has(given, "verify");
+    r->print = r->json ? stderr : stdout;
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);
     struct program_config config = {.threads = (int)threads,
                                     .colour = on_terminal(stderr),
-                                    .print = r->json ? stderr : stdout,
+                                    .print = &r->print,
                                     .deadline = r->time_limit > 0 ? &r->deadline : NULL,
                                     .device = options_value(given, "device"),
                                     .complaints = &r->complaints};
@@ -747,6 +849,7 @@ static int run_run(const struct command *self, const struct options *given)
     for (int i = 0; i < r.array_count; i++) {
         free(r.arrays[i].array.data);
         free(r.arrays[i].before);
+        free(r.arrays[i].after);
         free(r.arrays[i].in);
         free(r.arrays[i].out);
     }
@@ -754,6 +857,8 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.seconds);
     free(r.view);
     free(r.taken);
+    free(r.counters);
+    free(r.found_json);
     sim_options_free(&r.sim);
     program_close(&r.program);
     complaints_free(&r.complaints);
@@ -781,7 +886,9 @@ static const struct option_spec run_options[] = {
      .values = 1,
      .value = "N",
      .help = "for rand (default 1); if given, also of the order of warps on sim"},
-    {.name = "verify", .help = "compare with what `ensures` says; status 1 if values are wrong"},
+    {.name = "verify",
+     .help = "compare with what `ensures` says, once more with other values in the\narrays that it "
+             "speaks of and --fill does not; status 1 if values are wrong"},
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
     {.name = "time-limit",
      .values = 1,

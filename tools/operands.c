@@ -68,6 +68,32 @@ void operands_reset(struct operands *x)
             memset(x->list[i].array.data, 0, tensor_bytes(&x->list[i].array));
 }
 
+bool is_output(const tw_param *p)
+{
+    return p->is_ensured && !p->is_const;
+}
+
+char *output_hint(tw_kernel *k)
+{
+    char *names = need_text("%s", ""), *options = need_text("%s", "");
+    tw_param p;
+    int count = 0;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
+        if (!is_output(&p))
+            continue;
+        append_text(&names, "%s`%s`", count ? ", " : "", p.name);
+        append_text(&options, "%s--fill %s=zero", count ? " " : "", p.name);
+        count++;
+    }
+    char *text =
+        need_text("it is right where %s hold%s zeros before the launch: an element is never "
+                  "written, or is read before it is; if the caller is to give zeros there, say %s",
+                  names, count == 1 ? "s" : "", options);
+    free(names);
+    free(options);
+    return text;
+}
+
 void operands_free(struct operands *x)
 {
     for (int i = 0; i < x->count; i++)

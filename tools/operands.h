@@ -20,6 +20,12 @@ tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t
                         double scale);
 /* What the kernel writes, back to zero. */
 void operands_reset(struct operands *x);
+/* Whether `ensures` says what the kernel leaves in the array, so that it is right only if it is so
+ * whatever the array held before. */
+bool is_output(const tw_param *p);
+/* "it is right where `a` and `b` hold zeros before the launch: …" for a kernel that is wrong where
+ * its outputs hold something else, and the option that says that they do. The caller frees. */
+char *output_hint(tw_kernel *k);
 void operands_free(struct operands *x);
 double operands_bytes(const struct operands *x);
 /* Random integers may be used as indices: kept below the smallest extent, and below 8. */

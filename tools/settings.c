@@ -1,4 +1,5 @@
 #include "settings.h"
+#include "tensor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ const char *setting_at(tw_kernel *k, const char *option, int index)
     if (strcmp(option, "type") == 0)
         return tw_kernel_type(k, index, &type) == TW_OK ? type.name : NULL;
     for (int i = 0; tw_kernel_param(k, i, &param) == TW_OK; i++)
-        if (!param.is_pointer && index-- == 0)
+        if (param.is_pointer == (strcmp(option, "fill") == 0) && index-- == 0)
             return param.name;
     return NULL;
 }
@@ -73,12 +74,14 @@ static char *constant_value(tw_kernel *k, const char *name)
     return value;
 }
 
-static const char *const nouns[][2] = {
-    {"set", "scalar parameter"}, {"tune", "tuned value"}, {"type", "type variable"}};
+static const char *const nouns[][2] = {{"set", "scalar parameter"},
+                                       {"tune", "tuned value"},
+                                       {"type", "type variable"},
+                                       {"fill", "array"}};
 
 static const char *noun_of(const char *option)
 {
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof nouns / sizeof *nouns; i++)
         if (strcmp(nouns[i][0], option) == 0)
             return nouns[i][1];
     return option;
@@ -144,13 +147,18 @@ static int say_no_types(const struct known_kernel *list, int count, const struct
                        who, count == 1 ? "no" : "a");
 }
 
+static int bad_fill(const struct options *o, const char *text)
+{
+    return usage_error(NULL, o->command, "--fill %s: expected NAME=rand, zero, iota or ones", text);
+}
+
 int settings_known(const struct known_kernel *list, int count, const struct options *o)
 {
     for (int u = 0; u < o->use_count && count > 0; u++) {
         const char *option = o->uses[u].spec->name, *at = o->uses[u].values[0];
         struct assignment a;
         bool bad;
-        if (!is_setting(option))
+        if (!is_setting(option) && strcmp(option, "fill") != 0)
             continue;
         if (strcmp(option, "type") == 0 && !strchr(at, '=')) {
             bool found = false;
@@ -170,7 +178,11 @@ int settings_known(const struct known_kernel *list, int count, const struct opti
             if (strcmp(option, "tune") == 0 && !parse_scalar(a.value, &v))
                 return usage_error(NULL, o->command, "--tune %s=%s: expected a number", a.name,
                                    a.value);
+            if (strcmp(option, "fill") == 0 && fill_from_name(a.value) == FILL_NONE)
+                return bad_fill(o, o->uses[u].values[0]);
         }
+        if (bad && strcmp(option, "fill") == 0)
+            return bad_fill(o, o->uses[u].values[0]);
     }
     return STATUS_OK;
 }

@@ -9,7 +9,9 @@
 
 static void print_to_file(void *user, const char *text, size_t length)
 {
-    fwrite(text, 1, length, user);
+    FILE **out = user;
+    if (*out)
+        fwrite(text, 1, length, *out);
 }
 
 /* "FILE:KERNEL": the last colon, when what follows is a name and no file is called like the

@@ -19,7 +19,7 @@ struct deadline {
 };
 
 struct program_config {
-    FILE *print;                   /* what print() of kernels says; NULL: dropped */
+    FILE **print;                  /* what print() of kernels says; NULL, or to NULL: dropped */
     int threads;                   /* 0: one a core */
     bool colour;                   /* in messages */
     const char *device;            /* "cuda:1": the context's GPU; other names, NULL: the first */

@@ -25,6 +25,10 @@ struct fill_options {
     int64_t limit;
 };
 void tensor_fill(tw_array *a, const struct fill_options *o);
+/* What memory may hold that nobody has written: NaN, large and far below zero in turn, so that a
+ * sum, a product, a maximum or a minimum that begins with it shows in one element of three; integers
+ * as the same bytes. turn: which comes first. */
+void tensor_fill_unwritten(tw_array *a, int turn);
 /* A copy with other elements; false: no memory. */
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
 /* As npy_write; a type that NumPy does not have as f32. */

@@ -332,6 +332,7 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
         .is_pointer = p->is_pointer,
         .is_const = p->is_const,
         .is_static = p->is_static,
+        .is_ensured = p->is_ensured,
         .dtype = p->type_variable >= 0 ? TW_DTYPE_NONE : (tw_dtype)p->dtype,
         .type_name = p->type_variable >= 0 ? k->info->types[p->type_variable].name : NULL,
         .rank = p->rank,

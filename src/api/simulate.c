@@ -162,6 +162,13 @@ static void name_elements(struct simulate_call *call, const struct launch_param 
     sim_report_add_array(&call->simulation.report, &array);
 }
 
+/* TW_WATCH_OUTPUTS */
+static bool counts_as_unwritten(const struct simulate_call *call, const struct launch_param *p)
+{
+    return call->simulation.options.watch & TW_WATCH_OUTPUTS &&
+           call->launch->kernel->info->params[p->sym->index].is_ensured;
+}
+
 /* Memory for every pointer; the caller's arrays are used in place. */
 static tw_status place_params(struct simulate_call *call, struct launch_params *params)
 {
@@ -179,6 +186,8 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
         }
         if (p->kind == LOWER_POINTER) {
             p->value = sim_attach(sim, p->data, p->bytes, p->sym->name);
+            if (p->value && counts_as_unwritten(call, p))
+                sim_forget(sim, p->value);
         } else {
             const char *name = p->sym ? p->sym->name : "ticket";
             p->value = sim_allocate(sim, p->bytes, NULL, name);

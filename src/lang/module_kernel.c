@@ -29,27 +29,40 @@ static int param_index(const struct node *kernel, const char *name)
     return -1;
 }
 
-/* The first whole view of a pointer, anywhere in the body: not shifted and without strides. */
+/* The name at the root of `a[i]`, `a[i][j +: n]`, `a + offset`. */
+static bool is_rooted_in(const struct node *n, const char *name)
+{
+    while (n->kind != N_NAME && n->a)
+        n = n->a;
+    return n->kind == N_NAME && strcmp(n->text, name) == 0;
+}
+
+/* Of the views of a pointer, anywhere in the body: the first whole one, not shifted and without
+ * strides; and whether an `ensures` speaks of one. */
 struct view_search {
+    const struct node *kernel;
     const char *pointer;
     const struct node *found;
+    bool is_ensured;
 };
 
 static void find_view(void *user, const struct node *n)
 {
     struct view_search *s = user;
-    if (s->found)
-        return;
-    if (n->kind == N_DECL && n->i == DECL_GLOBAL && !n->strides && n->init &&
-        n->init->kind == N_NAME && strcmp(n->init->text, s->pointer) == 0)
-        s->found = n;
+    if (n->kind == N_DECL && n->i == DECL_GLOBAL && n->init && is_rooted_in(n->init, s->pointer)) {
+        if (!s->found && !n->strides && n->init->kind == N_NAME)
+            s->found = n;
+        for (const struct node *e = s->kernel->body->body; e; e = e->next)
+            s->is_ensured |= e->kind == N_ENSURES && is_rooted_in(e->a, n->text);
+    }
     visit_children(n, find_view, user);
 }
 
 static void describe_view(struct arena *a, const struct node *kernel, struct lang_param *p)
 {
-    struct view_search search = {.pointer = p->name};
+    struct view_search search = {.kernel = kernel, .pointer = p->name};
     visit_children(kernel->body, find_view, &search);
+    p->is_ensured = search.is_ensured;
     for (const struct node *d = search.found ? search.found->dims : NULL; d && p->rank < MAX_RANK;
          d = d->next) {
         int param = d->kind == N_NAME ? param_index(kernel, d->text) : -1;

@@ -65,6 +65,11 @@ void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes)
     memcpy(a->host, data, bytes);
 }
 
+void sim_forget(struct sim *sim, uint64_t address)
+{
+    sim->allocations.data[sim_number_of(address)].initialised = false;
+}
+
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
 {
     struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};

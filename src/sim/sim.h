@@ -28,6 +28,8 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
 /* What memory of sim_allocate happens to hold: it still counts as never written. */
 void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes);
+/* What it holds counts as never written. */
+void sim_forget(struct sim *sim, uint64_t address);
 /* Gives memory of sim_allocate back: an access of it is a fault from now on. */
 void sim_release(struct sim *sim, uint64_t address);
 /* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing.

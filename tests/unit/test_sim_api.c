@@ -201,6 +201,40 @@ static void tiles_run(void **state)
     refused(f, tw_launch_simulate(f->launch, NULL, &r), TW_BAD_ARGUMENT, "no PTX");
 }
 
+/* c is ensured, n is not: what the caller has counted goes on. */
+static const char sums[] = "kernel sums(const f32 *a, f32 *c, i32 *n) grid(1) threads(32)\n{\n"
+                           "    global f32 A[32] = a, C[32] = c;\n    global i32 N[32] = n;\n"
+                           "    i32 i = thread.x;\n    N[i] += 1;\n    C[i] += A[i];\n    ensures "
+                           "C[0 +: 8] == A[0 +: 8];\n}\n";
+
+static void outputs_count_as_unwritten(void **state)
+{
+    struct fixture *f = *state;
+    tw_sim_options o = {.watch = TW_WATCH_CHECKS};
+    tw_sim_result r;
+    tw_param p;
+    tw_kernel *k;
+    float a[32] = {1}, c[32] = {0};
+    int32_t n[32] = {0};
+    succeed(f, tw_module_from_text(f->ctx, "sums.tile", sums, strlen(sums), &f->module));
+    succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), "sm_80", &k));
+    for (int i = 0; i < 3; i++) {
+        succeed(f, tw_kernel_param(k, i, &p));
+        assert_int_equal(p.is_ensured, i == 1);
+    }
+    succeed(f, tw_launch_new(k, &f->launch));
+    succeed(f, tw_launch_array(f->launch, "a", &(tw_array){a, TW_F32, 1, {32}, TW_ON_HOST}));
+    succeed(f, tw_launch_array(f->launch, "c", &(tw_array){c, TW_F32, 1, {32}, TW_ON_HOST}));
+    succeed(f, tw_launch_array(f->launch, "n", &(tw_array){n, TW_I32, 1, {32}, TW_ON_HOST}));
+    succeed(f, tw_launch_simulate(f->launch, &o, &r));
+    o.watch |= TW_WATCH_OUTPUTS;
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
+    assert_int_equal(r.finding_count, 1);
+    assert_string_equal(r.findings[0].kind, "uninitialised");
+    assert_int_equal(r.findings[0].line, 7);
+    assert_true(c[0] == 2 && n[31] == 2);
+}
+
 static bool always(void *user)
 {
     (void)user;
@@ -269,8 +303,14 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ptx_runs),  TEST(findings_come_back),  TEST(ends_are_told),   TEST(wrong_launches),
-        TEST(tiles_run), TEST(it_can_be_cancelled), TEST(memory_runs_out),
+        TEST(ptx_runs),
+        TEST(findings_come_back),
+        TEST(ends_are_told),
+        TEST(wrong_launches),
+        TEST(outputs_count_as_unwritten),
+        TEST(tiles_run),
+        TEST(it_can_be_cancelled),
+        TEST(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

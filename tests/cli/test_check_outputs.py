@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""`check` and `run --verify` of kernels that are right only where their outputs hold zeros before the launch."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+HEAD = """kernel f(i32 n, const f32 *a, f32 *o{more}) grid(cdiv(n, 64)) threads(64)
+{{
+    global f32 A[n] = a, O[n] = o;{view}
+    i32 i = block.x * 64 + thread.x;
+    if (i < n)
+        {body}
+    ensures O == {value};
+}}
+"""
+
+
+def kernel(body, value="A", more="", view=""):
+    return HEAD.format(body=body, value=value, more=more, view=view)
+
+
+ADDS = kernel("O[i] += A[i];")
+LEAVES = kernel("if (A[i] > 0) O[i] = A[i];", "max(A, 0)")
+GREATEST = kernel("O[i] = max(O[i], A[i] + 1);", "A + 1")
+ATOMIC = kernel("atomic_add(O[i], A[i]);")
+HINT = "it is right where `o` holds zeros before the launch"
+# Read, and of no consequence: nothing but the simulator sees it.
+IDLE = kernel("{ f32 v = O[i]; O[i] = A[i] + (v == 12345.0 ? 1.0 : 0.0); }")
+# What no `ensures` speaks of is the caller's to give: a count that goes on.
+COUNTS = kernel("{ O[i] = A[i]; N[i] += 1; }", more=", i32 *count", view="\n    global i32 N[n] = count;")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(text, *arguments, status):
+            with open(f"{folder}/k.tile", "w") as out:
+                out.write(text)
+            result = call([tool, arguments[0], "k.tile", *arguments[1:]], cwd=folder)
+            if result.status != status:
+                fail(f"{arguments}: status {result.status}, not {status}: {result}\n{text}")
+            return result
+
+        verify = ["run", "--set", "n=70", "--fill", "rand", "--verify"]
+        for text in (ADDS, LEAVES, GREATEST, ATOMIC):
+            for arguments in (["check", "--no-sim"], ["check"], verify, [*verify, "--device", "sim"]):
+                result = run(text, *arguments, status=1)
+                if HINT not in result.err or "--fill o=zero" not in result.err:
+                    fail(f"{arguments}: no word of zeros: {result}\n{text}")
+            run(text, "check", "--fill", "o=zero", status=0)
+            run(text, *verify, "--fill", "o=zero", status=0)
+        if "read and was never written" not in run(ADDS, "check", status=1).err:
+            fail("not said which access reads it")
+        found = json.loads(run(ADDS, "check", "--json", status=1).out)[0]["findings"]
+        if [f["kind"] for f in found] != ["wrong values", "uninitialised"] or found[1]["line"] != 6:
+            fail(f"in JSON: {found}")
+        # values and files are those of the run on zeros
+        with_values = json.loads(run(LEAVES, *verify, "--json", "--set", "n=5", status=1).out)
+        values = with_values["arrays"]["o"]["values"]
+        if with_values["verified"] or not all(v >= 0 for v in values):
+            fail(f"values of a run that is wrong: {with_values}")
+        result = run(IDLE, "check", status=1)
+        if "k.tile:6:" not in result.err or "say --fill o=zero" not in result.err:
+            fail(f"a read of no consequence: {result}")
+        run(COUNTS, "check", status=0)
+        run(COUNTS, *verify, status=0)
+        # neither prints twice nor forgets what was counted
+        result = run(kernel("{ O[i] = A[i]; print(i); }"), *verify, "--set", "n=2", status=0)
+        if result.out.count("i = ") != 2:
+            fail(f"printed: {result}")
+        result = run(kernel("O[i] = A[i];"), *verify, "--device", "sim", "--counters", status=0)
+        if "warp_instructions" not in result.out or "verified: 70 elements" not in result.out:
+            fail(f"counters: {result}")
+        for wrong in ("o", "o=0", "zero"):
+            run(ADDS, "check", "--fill", wrong, status=2)
+        if "`p`" in run(ADDS, "check", "--fill", "p=zero", status=2).err:
+            fail("an array that is not there")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+/* Small runs of a kernel on the CPU engine, on sizes that cover edges, compared with its `ensures`. */
+#include "check.h"
+#include "tensor.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Configurations besides the default that are run, evenly chosen, without --all. */
+enum { RUNS_OF_OTHERS = 8 };
+
+const int64_t check_shapes[CHECK_SHAPES][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
+                                               {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
+
+static bool is_axis(tw_kernel *k, const char *name)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        for (int d = 0; d < p.rank; d++)
+            if (p.dims[d] && strcmp(p.dims[d], name) == 0)
+                return true;
+    return false;
+}
+
+static int count_axes(tw_kernel *k)
+{
+    int count = 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        count += !p.is_pointer && is_axis(k, p.name);
+    return count;
+}
+
+/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other
+ * integers 2, flags in turn, floats 0.125; then what --set says. */
+static tw_status set_scalars(struct check *c, int shape)
+{
+    int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        tw_scalar v = {.i = 2};
+        if (p.is_pointer)
+            continue;
+        if (is_float_type(p.dtype))
+            v = (tw_scalar){.is_float = true, .f = 0.125};
+        else if (p.dtype == TW_BOOL)
+            v.i = shape & 1;
+        else if (is_axis(c->kernel, p.name))
+            v.i = axis < batches ? 1 + shape % 3 : check_shapes[shape][(axis - batches) % 3];
+        axis += is_axis(c->kernel, p.name);
+        tw_status s = tw_launch_set(c->launch, p.name, v);
+        if (s != TW_OK)
+            return s;
+    }
+    bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
+    return set ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+/* "m = 3, k = 7, BM = 64": what a run is made with. */
+static char *describe_run(struct check *c)
+{
+    char *text = space_text(&c->space);
+    tw_param p;
+    tw_scalar v;
+    for (int i = tw_kernel_param_count(c->kernel); i-- > 0;) {
+        char value[32];
+        if (tw_kernel_param(c->kernel, i, &p) != TW_OK || p.is_pointer ||
+            tw_launch_value(c->launch, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        char *longer = need_text("%s = %s%s%s", p.name, value, *text ? ", " : "", text);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* What --fill says of the array; FILL_NONE: nothing. */
+static enum fill fill_given(const struct check *c, const char *name)
+{
+    enum fill kind = FILL_NONE;
+    for (const struct option_use *u = NULL; (u = options_next(c->given, "fill", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        while (next_assignment(&at, &a, &bad))
+            if (strcmp(a.name, name) == 0)
+                kind = fill_from_name(a.value);
+    }
+    return kind;
+}
+
+/* An output may hold anything before the launch, unless --fill says what. */
+static bool may_hold_anything(const struct check *c, const tw_param *p)
+{
+    return is_output(p) && fill_given(c, p->name) == FILL_NONE;
+}
+
+/* Outputs as nobody has written them, or as zeros; the others as --fill says. */
+static void fill_arrays(struct check *c, struct operands *arrays, int shape, bool zeros)
+{
+    for (int i = 0; i < arrays->count; i++) {
+        struct operand *o = &arrays->list[i];
+        enum fill kind = fill_given(c, o->param.name);
+        struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
+        fill.limit = index_limit(&o->array, fill.limit);
+        if (kind != FILL_NONE)
+            tensor_fill(&o->array, &fill);
+        else if (is_output(&o->param) && !zeros)
+            tensor_fill_unwritten(&o->array, shape);
+        else if (!o->param.is_const)
+            memset(o->array.data, 0, tensor_bytes(&o->array));
+    }
+}
+
+bool check_watches_outputs(const struct check *c)
+{
+    tw_param p;
+    int outputs = 0, free_ones = 0;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        outputs += is_output(&p);
+        free_ones += may_hold_anything(c, &p);
+    }
+    return outputs > 0 && free_ones == outputs;
+}
+
+tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
+{
+    *arrays = (struct operands){0};
+    operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
+    tw_status s = set_scalars(c, shape);
+    *where = s == TW_OK ? describe_run(c) : space_text(&c->space);
+    if (s == TW_OK)
+        s = operands_make(arrays, c->launch, c->kernel, 1, 1);
+    if (s == TW_OK)
+        fill_arrays(c, arrays, shape, false);
+    return s;
+}
+
+tw_status check_run_once(struct check *c)
+{
+    c->deadline.at = seconds_now() + c->time_limit;
+    tw_status s = tw_launch_run(c->launch);
+    c->deadline.at = 0;
+    return s;
+}
+
+static void take_verified(struct check *c, tw_status s, const tw_verdict *v, const char *where)
+{
+    if (s == TW_OK)
+        return;
+    check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
+    if (s == TW_WRONG_VALUES && verdict_hint(v) && !c->on_zeros)
+        findings_note(&c->findings, verdict_hint(v));
+}
+
+void check_verify(struct check *c, const char *where)
+{
+    tw_verdict v;
+    take_verified(c, tw_launch_verify(c->launch, &v), &v, where);
+}
+
+void check_take_timeout(struct check *c, const char *where)
+{
+    findings_add(&c->findings, c->name, c->program->path,
+                 need_text("`%s` did not end within %g s%s%s (--time-limit)",
+                           tw_kernel_name(c->kernel), c->time_limit, *where ? " with " : "", where),
+                 NULL);
+    check_worse(c, STATUS_FAILED);
+}
+
+/* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`,
+ * `require`. */
+bool check_refuses_sizes(tw_status s)
+{
+    return s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED ||
+           s == TW_NOT_ASSUMED;
+}
+
+/* Why a run was not made, if nothing else says so. What is no matter of sizes is said without
+ * them. */
+static void take_not_run(struct check *c, tw_status s, const char *where)
+{
+    tw_message m = {.text = tw_status_text(s)};
+    c->unsuited = s != TW_UNSUPPORTED;
+    if (!c->unsuited)
+        where = "";
+    tw_context_message(c->program->ctx, 0, &m);
+    free(c->not_run);
+    c->not_run = need_text("%s%s%s", where, *where ? ": " : "", m.text);
+}
+
+struct attempt {
+    tw_status ran, verified;
+    tw_verdict verdict;
+};
+
+static bool is_right(const struct attempt *a)
+{
+    return a->ran == TW_OK && a->verified == TW_OK;
+}
+
+/* Its messages are the context's until the next call. */
+static struct attempt attempt(struct check *c)
+{
+    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK};
+    if (a.ran == TW_OK && tw_kernel_has_ensures(c->kernel))
+        a.verified = tw_launch_verify(c->launch, &a.verdict);
+    return a;
+}
+
+/* After an attempt that went wrong, whether it goes right where outputs hold zeros. Then the attempt
+ * is made once more, for its messages; else that on zeros is the one that counts. What an `assume`
+ * says of an output holds, too, where it holds for zeros. */
+static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shape,
+                              struct attempt *a)
+{
+    if (!tw_kernel_has_ensures(c->kernel))
+        return false;
+    fill_arrays(c, arrays, shape, true);
+    struct attempt zeros = attempt(c);
+    if (!is_right(&zeros) || a->ran == TW_NOT_ASSUMED) {
+        *a = zeros;
+        return false;
+    }
+    fill_arrays(c, arrays, shape, false);
+    *a = attempt(c);
+    return !is_right(a);
+}
+
+static void take_attempt(struct check *c, const struct attempt *a, const char *where)
+{
+    if (a->ran == TW_CANCELLED) {
+        check_take_timeout(c, where);
+    } else if (a->ran == TW_OK) {
+        c->runs++;
+        take_verified(c, a->verified, &a->verdict, where);
+    } else if (check_refuses_sizes(a->ran)) {
+        take_not_run(c, a->ran, where);
+    } else {
+        check_take_messages(c, a->ran, NULL, where);
+    }
+}
+
+static void run_shape(struct check *c, int shape)
+{
+    struct operands arrays;
+    char *where;
+    struct attempt a = {.ran = check_make_run(c, shape, &arrays, &where)};
+    bool made = a.ran == TW_OK;
+    if (made)
+        a = attempt(c);
+    if (made && !is_right(&a))
+        c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
+    take_attempt(c, &a, where);
+    if (c->on_zeros) {
+        char *hint = output_hint(c->kernel);
+        findings_note(&c->findings, hint);
+        free(hint);
+    }
+    operands_free(&arrays);
+    free(where);
+}
+
+/* The default configuration of each type in all shapes, others in a ragged one; up to the first
+ * that fails. */
+void check_runs(struct check *c)
+{
+    int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
+    for (bool more = space_next(&c->space, true);
+         more && index < c->configurations && c->status == STATUS_OK;
+         more = space_next(&c->space, false), index++) {
+        bool is_default = space_is_default(&c->space);
+        if (!is_default && index % step != 0)
+            continue;
+        if (space_apply(&c->space, c->launch) != TW_OK)
+            continue;
+        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
+            progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
+            if (is_default || index == 0 || shape == CHECK_RAGGED)
+                run_shape(c, shape);
+        }
+    }
+    if (!c->runs && c->not_run && !c->to_json)
+        complain(NULL, "%s is not run%s: %s", tw_kernel_name(c->kernel),
+                 c->unsuited ? ", no sizes tried suit it (--set gives others)" : "", c->not_run);
+}
