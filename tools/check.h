@@ -53,10 +53,10 @@ struct check {
     int status;
 };
 
-/* Sizes for the runs: tiny, ragged, a row or a column, past one tile, and multiples that most
- * `assume`s are content with. Parameters that are axes take them in turn. */
-enum { CHECK_SHAPES = 6, CHECK_RAGGED = 4 };
-extern const int64_t check_shapes[CHECK_SHAPES][3];
+/* Sizes for the runs, by number; parameters that are axes take them in turn. The simulator runs the
+ * first CHECK_SIMULATED, other configurations than the default the ragged one, on the CPU engine also
+ * those from CHECK_PAST on. */
+enum { CHECK_SHAPES = 10, CHECK_SIMULATED = 6, CHECK_RAGGED = 4, CHECK_PAST = 7 };
 
 void check_worse(struct check *c, int status);
 /* Messages of a call that went wrong (or only warned) become findings. */

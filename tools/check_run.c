@@ -9,8 +9,43 @@
 /* Configurations besides the default that are run, evenly chosen, without --all. */
 enum { RUNS_OF_OTHERS = 8 };
 
-const int64_t check_shapes[CHECK_SHAPES][3] = {{1, 1, 1},    {3, 5, 7},     {64, 1, 300},
-                                               {16, 16, 16}, {130, 67, 75}, {64, 128, 64}};
+/* A size past the tiles, and one more. */
+enum { PAST = -1, PAST_ONE = -2 };
+
+/* Tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content
+ * with; then, for the CPU engine alone, a third of a tile's blocks along each axis in turn. */
+static const int64_t shapes[CHECK_SHAPES][3] = {
+    {1, 1, 1},     {3, 5, 7}, {64, 1, 300},  {16, 16, 16},      {130, 67, 75},
+    {64, 128, 64}, {5, 3, 1}, {9, 10, PAST}, {PAST_ONE, 10, 9}, {9, PAST_ONE, 10}};
+
+/* Which tuned value is a tile's side along which axis is not known. So one more than a multiple of
+ * all that may be, and than twice the largest: three blocks, and a last step of one. 128 stands for
+ * what is not tuned. */
+static int64_t past_tiles(const struct space *s)
+{
+    enum { LEAST = 8, MOST = 512, MOST_MULTIPLE = 1024 };
+    int64_t multiple = 128, largest = 128, size = 0;
+    for (int i = 0; i < s->tune_count; i++) {
+        int64_t v = s->tuned[i].i, least = multiple;
+        if (s->tuned[i].is_float || v < LEAST || v > MOST)
+            continue;
+        while (least % v != 0)
+            least += multiple;
+        multiple = least <= MOST_MULTIPLE ? least : multiple;
+        largest = v > largest ? v : largest;
+    }
+    while (size < 2 * largest)
+        size += multiple;
+    return size + 1;
+}
+
+static int64_t axis_size(const struct check *c, int shape, int axis)
+{
+    int64_t size = shapes[shape][axis % 3];
+    return size == PAST       ? past_tiles(&c->space)
+           : size == PAST_ONE ? past_tiles(&c->space) + 1
+                              : size;
+}
 
 static bool is_axis(tw_kernel *k, const char *name)
 {
@@ -46,7 +81,7 @@ static tw_status set_scalars(struct check *c, int shape)
         else if (p.dtype == TW_BOOL)
             v.i = shape & 1;
         else if (is_axis(c->kernel, p.name))
-            v.i = axis < batches ? 1 + shape % 3 : check_shapes[shape][(axis - batches) % 3];
+            v.i = axis < batches ? 1 + shape % 3 : axis_size(c, shape, axis - batches);
         axis += is_axis(c->kernel, p.name);
         tw_status s = tw_launch_set(c->launch, p.name, v);
         if (s != TW_OK)
@@ -262,8 +297,8 @@ static void run_shape(struct check *c, int shape)
     free(where);
 }
 
-/* The default configuration of each type in all shapes, others in a ragged one; up to the first
- * that fails. */
+/* The default configuration of each type in all shapes, others in a ragged one and past their tiles;
+ * up to the first that fails. */
 void check_runs(struct check *c)
 {
     int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
@@ -277,7 +312,7 @@ void check_runs(struct check *c)
             continue;
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
             progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
-            if (is_default || index == 0 || shape == CHECK_RAGGED)
+            if (is_default || index == 0 || shape == CHECK_RAGGED || shape >= CHECK_PAST)
                 run_shape(c, shape);
         }
     }

@@ -53,6 +53,27 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
         note_output(c, f);
 }
 
+/* Threads of one block may write one value; of two blocks that is most often a wrong index. */
+static bool is_of_two_blocks(const tw_sim_finding *f)
+{
+    static const char key[] = "\"block\": ";
+    const char *first = strstr(f->json, key), *second = first ? strstr(first + 1, key) : NULL;
+    return second &&
+           strtoll(first + strlen(key), NULL, 10) != strtoll(second + strlen(key), NULL, 10);
+}
+
+static void take_same_values(struct check *c, const tw_sim_result *result, const char *where)
+{
+    for (int i = 0; i < result->finding_count; i++) {
+        const tw_sim_finding *f = &result->findings[i];
+        if (f->suppressed || strcmp(f->kind, "same-value") != 0 || !is_of_two_blocks(f))
+            continue;
+        findings_take_simulated(&c->findings, f, c->name, where);
+        findings_note(&c->findings, "two blocks write the same elements: is the index right? If it "
+                                    "is, each could have elements of its own");
+    }
+}
+
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
                         const char *where)
 {
@@ -65,6 +86,7 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
     } else if (s == TW_OK) {
         c->simulated++;
         check_target_takes(c);
+        take_same_values(c, result, where);
         if (tw_kernel_has_ensures(c->kernel) && !c->on_zeros) /* that it is wrong was said */
             check_verify(c, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
@@ -169,7 +191,7 @@ static void simulate_configurations(struct check *c, const char *target)
         if ((!all_shapes && index % step != 0) || space_apply(&c->space, c->launch) != TW_OK)
             continue;
         take_warnings(c, target);
-        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
+        for (int shape = 0; shape < CHECK_SIMULATED && c->status == STATUS_OK; shape++)
             if (all_shapes || shape == CHECK_RAGGED)
                 simulate_shape(c, target, shape, all_shapes ? ORDERS : 1);
     }

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Mistakes that show at few sizes: `check` finds them by sizes of its own."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+# A product with a bias, so that a step of K that is left out shows; tiles of 128 are not the default.
+LINEAR = """tune (BM, BN) = {{(64, 64), (32, 32), (128, 64)}};
+tune BK = {{16, 32}};
+
+kernel linear(i32 m, i32 n, i32 k, const f32 *x, const f32 *w, const f32 *bias, f32 *y)
+    grid(cdiv(m, BM), cdiv(n, BN)) warps(4)
+{{
+    global f32 X[m][k] = x, W[k][n] = w, Bias[n] = bias, Y[m][n] = y;
+    shared f32 sx[BM][BK], sw[BK][BN];
+    i32 i = block.x * {stride}, j = block.y * BN;
+    reg f32 acc[BM][BN] = 0;
+    for (i32 p = 0; p < {end}; p += BK) {{
+        sx = X[i +: BM][p +: BK];
+        sw = W[p +: BK][j +: BN];
+        sync();
+        acc += dot(sx, sw);
+        sync();
+    }}
+    acc += Bias[j +: BN];
+    Y[i +: BM][j +: BN] = max(acc, 0);
+    ensures Y == max(dot(X, W) + Bias, 0);
+}}
+"""
+# Two blocks copy the same rows, and the last one what is then missing.
+OVERLAP = """kernel rows(i32 m, const f32 *a, f32 *c) grid(cdiv(m, 128)) warps(4)
+{
+    global f32 A[m][16] = a, C[m][16] = c;
+    i32 i = block.x * 64;
+    C[i +: 128][0 +: 16] = A[i +: 128][0 +: 16];
+    if (block.x == grid.x - 1)
+        C[i + 128 +: 512][0 +: 16] = A[i + 128 +: 512][0 +: 16];
+    ensures C == A;
+}
+"""
+# Threads of one block may write one value.
+ONE_BLOCK = """kernel same(i32 n, f32 *c) grid(1) threads(64)
+{
+    global f32 C[1] = c;
+    C[0] = (f32) n;
+    ensures C[0] == (f32) n;
+}
+"""
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+
+        def check(text, *more, status):
+            with open(f"{folder}/k.tile", "w") as out:
+                out.write(text)
+            result = call([tool, "check", "k.tile", "--json", *more], cwd=folder)
+            if result.status != status:
+                fail(f"{more}: status {result.status}, not {status}: {result}\n{text}")
+            return json.loads(result.out)[0]
+
+        check(LINEAR.format(stride="BM", end="k"), status=0)
+        for end in ("k - 1", "k - 2", "k - 4"):
+            check(LINEAR.format(stride="BM", end=end), status=1)
+        # a last step alone, where K of one element is right by chance
+        for end in ("k == 1 ? 1 : k - 1", "k < 16 ? k : k - 1"):
+            found = check(LINEAR.format(stride="BM", end=f"({end})"), status=1)["findings"]
+            if "k = 257" not in found[0]["with"]:
+                fail(f"{end}: {found}")
+        for more in ([], ["--tune", "BM=128,BN=64"]):
+            found = check(LINEAR.format(stride="BN", end="k"), *more, status=1)["findings"]
+            if "m = 258" not in found[0]["with"]:
+                fail(f"a third block: {found}")
+        found = check(OVERLAP, status=0)["findings"]
+        if [f["kind"] for f in found] != ["same-value"] or found[0]["severity"] != "warning":
+            fail(f"the same rows by two blocks: {found}")
+        if "two blocks write the same elements" not in found[0]["notes"][-1]["text"]:
+            fail(f"what to do: {found}")
+        if check(ONE_BLOCK, status=0)["findings"]:
+            fail("threads of one block")
+
+
+if __name__ == "__main__":
+    main()
