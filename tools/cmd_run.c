@@ -12,6 +12,7 @@
 #include "verdict.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -596,6 +597,46 @@ static void verify_unwritten(struct run *r)
     keep_outputs(r, false);
 }
 
+/* Half the gap between 1 and the next element: 2^-24 of f32. */
+static double roundoff(tw_dtype t)
+{
+    double unit = 1, store = 0;
+    do {
+        unit /= 2;
+        tw_dtype_store(t, &store, 1 + unit);
+    } while (tw_dtype_load(t, &store) > 1);
+    return unit;
+}
+
+/* The error that is allowed at the worst element over the size of the outputs; 0 where it is no
+ * more than a few roundings of their type, or a hundredth. A wrong value may be in it: where many
+ * terms are added up, a term is less than the sum's rounding. */
+static double wide_tolerance(const struct run *r)
+{
+    double size = fabs(r->verdict.want), least = 0.01;
+    for (int i = 0; i < r->array_count; i++) {
+        const struct given_array *o = &r->arrays[i];
+        if (!is_output(&o->param) || !is_float_type(o->array.dtype))
+            continue;
+        size = fmax(size, tensor_root_mean_square(&o->array));
+        least = fmax(least, 8 * roundoff(o->array.dtype));
+    }
+    return r->verdict.tolerance > least * size && size > 0 ? r->verdict.tolerance / size : 0;
+}
+
+static void report_verified(const struct run *r)
+{
+    char *text = verdict_text(&r->verdict);
+    double wide = wide_tolerance(r);
+    printf("verified: %s\n", text);
+    if (wide > 0)
+        printf("          the tolerance is %.2g%% of the values, as so many roundings add up: an "
+               "error "
+               "below it goes unseen; verify smaller sizes, too\n",
+               100 * wide);
+    free(text);
+}
+
 static void json_array(struct json *j, const struct given_array *o)
 {
     json_key(j, o->param.name);
@@ -672,6 +713,10 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    if (r->verify && wide_tolerance(r) > 0) {
+        json_key(&j, "wide_tolerance");
+        json_real(&j, wide_tolerance(r));
+    }
     if (r->simulated) {
         json_key(&j, "target");
         json_string(&j, tw_kernel_target(r->kernel));
@@ -713,11 +758,8 @@ static int report(struct run *r)
         if (r->repeat > 1)
             printf("time: %.4g ms, median of %lld runs\n",
                    1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
-        if (r->verify && r->verdict.ok) {
-            char *text = verdict_text(&r->verdict);
-            printf("verified: %s\n", text);
-            free(text);
-        }
+        if (r->verify && r->verdict.ok)
+            report_verified(r);
         if (r->simulated && *r->found.counters)
             printf("\n%s", r->found.counters);
     }

@@ -103,6 +103,18 @@ void tensor_fill_unwritten(tw_array *a, int turn)
     }
 }
 
+double tensor_root_mean_square(const tw_array *a)
+{
+    int64_t n = tensor_elements(a), finite = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double v = tw_dtype_load(a->dtype, element(a, i));
+        finite += isfinite(v);
+        squares += isfinite(v) ? v * v : 0;
+    }
+    return finite ? sqrt(squares / (double)finite) : 0;
+}
+
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out)
 {
     *out = *from;

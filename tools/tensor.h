@@ -29,6 +29,8 @@ void tensor_fill(tw_array *a, const struct fill_options *o);
  * sum, a product, a maximum or a minimum that begins with it shows in one element of three; integers
  * as the same bytes. turn: which comes first. */
 void tensor_fill_unwritten(tw_array *a, int turn);
+/* The root of the mean square of the elements that are finite; 0: there is none. */
+double tensor_root_mean_square(const tw_array *a);
 /* A copy with other elements; false: no memory. */
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
 /* As npy_write; a type that NumPy does not have as f32. */

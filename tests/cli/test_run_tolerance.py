@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""`run --verify` says where the tolerance is large beside the values, and nowhere else."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+# The last element is left out.
+SUM = """kernel total(i32 n, const f32 *a, f32 *out) grid(1) threads(256)
+{
+    global f32 A[n] = a, Out[1] = out;
+    shared f32 s[256];
+    i32 t = thread.x;
+    f32 v = 0;
+    for (i32 i = t; i < n - 1; i += 256)
+        v += A[i];
+    s[t] = v;
+    sync();
+    for (i32 d = 128; d > 0; d /= 2) {
+        if (t < d)
+            s[t] += s[t + d];
+        sync();
+    }
+    if (t == 0)
+        Out[0] = s[0];
+    ensures Out == reshape(sum(A), 1);
+}
+"""
+WORD = "% of the values"
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    root = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/sum.tile", "w") as out:
+            out.write(SUM)
+
+        def run(file, *arguments, status=0):
+            result = call([tool, "run", file, "--fill", "rand", "--verify", *arguments], cwd=folder)
+            if result.status != status:
+                fail(f"{file} {arguments}: status {result.status}: {result}")
+            return result
+
+        if WORD in run("sum.tile", "--set", "n=10000", status=1).out:
+            fail("a word where the values are wrong")
+        if "the tolerance is 1.8% of the values" not in run("sum.tile", "--set", "n=100000").out:
+            fail("no word of a tolerance that hides a term")
+        result = json.loads(run("sum.tile", "--set", "n=100000", "--json").out)
+        if not 0.017 < result["wide_tolerance"] < 0.02:
+            fail(f"in JSON: {result}")
+        product = f"{root}/kernels/matmul/tuned.tile"
+        for kind in ("f32", "f16", "bf16"):
+            for sizes in ("m=30,n=40,k=4096", "m=1,n=1,k=1"):
+                result = run(product, "--set", sizes, "--type", kind)
+                if WORD in result.out or "verified: " not in result.out:
+                    fail(f"{kind}, {sizes}: {result}")
+        if "wide_tolerance" in run(product, "--set", "m=3,n=4,k=5", "--json").out:
+            fail("in JSON without need")
+
+
+if __name__ == "__main__":
+    main()
