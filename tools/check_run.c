@@ -110,25 +110,10 @@ static char *describe_run(struct check *c)
     return text;
 }
 
-/* What --fill says of the array; FILL_NONE: nothing. */
-static enum fill fill_given(const struct check *c, const char *name)
-{
-    enum fill kind = FILL_NONE;
-    for (const struct option_use *u = NULL; (u = options_next(c->given, "fill", u));) {
-        const char *at = u->values[0];
-        struct assignment a;
-        bool bad;
-        while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, name) == 0)
-                kind = fill_from_name(a.value);
-    }
-    return kind;
-}
-
 /* An output may hold anything before the launch, unless --fill says what. */
 static bool may_hold_anything(const struct check *c, const tw_param *p)
 {
-    return is_output(p) && fill_given(c, p->name) == FILL_NONE;
+    return is_output(p) && settings_fill(c->given, p->name) == FILL_NONE;
 }
 
 /* Outputs as nobody has written them, or as zeros; the others as --fill says. */
@@ -136,7 +121,7 @@ static void fill_arrays(struct check *c, struct operands *arrays, int shape, boo
 {
     for (int i = 0; i < arrays->count; i++) {
         struct operand *o = &arrays->list[i];
-        enum fill kind = fill_given(c, o->param.name);
+        enum fill kind = settings_fill(c->given, o->param.name);
         struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
         fill.limit = index_limit(&o->array, fill.limit);
         if (kind != FILL_NONE)
@@ -289,7 +274,7 @@ static void run_shape(struct check *c, int shape)
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
     take_attempt(c, &a, where);
     if (c->on_zeros) {
-        char *hint = output_hint(c->kernel);
+        char *hint = output_hint(c->kernel, c->given);
         findings_note(&c->findings, hint);
         free(hint);
     }

@@ -316,8 +316,9 @@ static const struct option_spec check_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "NAME=KIND",
-     .help = "what the caller gives in an array: rand, zero, iota or ones. Else inputs are\n"
-             "random, and what `ensures` speaks of holds what nobody has written"},
+     .help = "what the caller gives in an array: rand, zero, iota or ones;\n"
+             "else inputs are random, and what `ensures` speaks of holds what\n"
+             "nobody has written"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

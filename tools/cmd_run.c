@@ -590,7 +590,7 @@ static void verify_unwritten(struct run *r)
     else if (!outputs_as_kept(r))
         verify(r);
     if (r->verified != TW_OK) {
-        char *hint = output_hint(r->kernel);
+        char *hint = output_hint(r->kernel, r->given);
         complain_more(&r->complaints, "%s", hint);
         free(hint);
     }

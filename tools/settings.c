@@ -1,5 +1,4 @@
 #include "settings.h"
-#include "tensor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +31,20 @@ bool setting_named(tw_kernel *k, const char *option, const char *name)
         if (strcmp(known, name) == 0)
             return true;
     return false;
+}
+
+enum fill settings_fill(const struct options *o, const char *name)
+{
+    enum fill kind = FILL_NONE;
+    for (const struct option_use *u = NULL; (u = options_next(o, "fill", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        while (next_assignment(&at, &a, &bad))
+            if (strcmp(a.name, name) == 0)
+                kind = fill_from_name(a.value);
+    }
+    return kind;
 }
 
 bool settings_set(const struct options *o, const char *name)

@@ -3,6 +3,7 @@
 #define TW_SETTINGS_H
 
 #include "target.h"
+#include "tensor.h"
 
 /* Gives the launch what --set, --tune and --type say, a later one for the same name over an
  * earlier. With `others_too`, names that this kernel does not have are passed over (several kernels
@@ -26,6 +27,8 @@ struct known_kernel {
 };
 int settings_known(const struct known_kernel *list, int count, const struct options *o);
 
+/* What --fill says of the array by name; FILL_NONE: nothing. */
+enum fill settings_fill(const struct options *o, const char *name);
 /* Whether --set gives the name. */
 bool settings_set(const struct options *o, const char *name);
 

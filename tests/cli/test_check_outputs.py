@@ -75,6 +75,14 @@ def main():
         result = run(kernel("O[i] = A[i];"), *verify, "--device", "sim", "--counters", status=0)
         if "warp_instructions" not in result.out or "verified: 70 elements" not in result.out:
             fail(f"counters: {result}")
+        # of two outputs, one is given
+        both = kernel("{ O[i] += A[i]; P[i] += A[i]; }", "A;\n    ensures P == A", more=", f32 *p", view="\n    global f32 P[n] = p;")
+        for arguments in (["check"], verify):
+            if "where `o`, `p` hold zeros" not in run(both, *arguments, status=1).err:
+                fail(f"{arguments}: two outputs")
+            if "where `p` holds zeros" not in run(both, *arguments, "--fill", "o=zero", status=1).err:
+                fail(f"{arguments}: one of two outputs")
+            run(both, *arguments, "--fill", "o=zero", "--fill", "p=zero", status=0)
         for wrong in ("o", "o=0", "zero"):
             run(ADDS, "check", "--fill", wrong, status=2)
         if "`p`" in run(ADDS, "check", "--fill", "p=zero", status=2).err:
