@@ -216,6 +216,12 @@ def test_names(run):
         fail("check --json of a file without kernels")
 
 
+def test_sizes(run):
+    said = run("run", SHARED, "--set", "m=-1,n=4,k=4", "--fill", "rand", status=2, err="error: axis 0 of `A`, `m`, is -1 elements long\n").err
+    if said.count("error:") != 1:
+        fail(f"one size, one error: {said}")
+
+
 def test_files(run):
     np.save(f"{run.folder}/A.npy", np.ones((2, 3), "f4"))
     np.save(f"{run.folder}/B.npy", np.ones((3, 2), "f4"))
@@ -293,7 +299,7 @@ def main():
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
         run = Program(tool, folder)
-        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check, test_warnings, test_refused):
+        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_sizes, test_files, test_check, test_warnings, test_refused):
             test(run)
 
 
