@@ -412,6 +412,16 @@ def test_example_without_pytorch(folder):
         fail(f"matmul.py without PyTorch: {done}")
 
 
+def test_example_without_numpy(folder):
+    with open(f"{folder}/numpy.py", "w") as out:
+        out.write("raise ModuleNotFoundError('there is none')\n")
+    done = subprocess.run([sys.executable, "examples/python/matmul.py"], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=f"{folder}:python"))
+    os.remove(f"{folder}/numpy.py")
+    if done.returncode != 1 or not done.stderr.startswith(f"matmul.py needs NumPy, which {sys.executable} does not have"):
+        fail(f"matmul.py without NumPy: {done}")
+
+
 def test_document():
     """The first program of docs/python.md, and the error that it shows; what it says a verdict has."""
     text = open("docs/python.md").read()
@@ -445,6 +455,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_structs(folder)
         test_example_without_pytorch(folder)
+        test_example_without_numpy(folder)
     test_library(library)
     run(VALUES, ended="18446744073709551615")
     run(ERRORS)
