@@ -10,6 +10,9 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
     const char *name =
         f->name ? arena_printf(a, "'%s'", ptx_plain_name(a, f->name)) : "an allocation";
     unsigned long long size = f->size;
+    if (f->space == SIM_SHARED && !size)
+        return arena_printf(a, "%s is as long as the launch says, and it says 0 (--shared BYTES)",
+                            name);
     if (f->offset < 0)
         return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
                             -(long long)f->offset, name, size);

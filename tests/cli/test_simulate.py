@@ -298,6 +298,10 @@ def test_check(s):
         fail(f"check --json out of bounds: {found}")
     s.expect(["check", "mirror.ptx", "--block", "128", "--arg", "f32[100]:none", "--arg", "f32[100]:none", "--arg", "i32:100"], 1,
              "uninitialised")
+    s.write("dynamic.ptx", CLEAN.replace(".visible", ".extern .shared .align 4 .b8 tile[];\n.visible", 1).replace("    .shared .align 4 .b8 tile[512];\n", ""))
+    s.expect(["check", "dynamic.ptx", *arguments(), "--shared", "512"], 0)
+    for command in ("run", "check"):
+        s.expect([command, "dynamic.ptx", *arguments()], 1, "'tile' is as long as the launch says, and it says 0 (--shared BYTES)")
     s.write("pass.txt", "# known\nrace racy.ptx:*\nuninitialised mirror # read too early\n")
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "pass.txt"], 0)
     s.write("pass.txt", "raec\n")
