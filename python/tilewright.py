@@ -342,15 +342,35 @@ def _dtype_of_typestr(typestr: str, x: Any) -> int:
     return _DTYPES.index(name)
 
 
-def _need_compact(shape: Sequence[int], strides: Optional[Sequence[int]], unit: int, way: str) -> None:
+class _Scattered(ArgumentError):
+    """Not row-major without gaps. The way out depends on who writes the array: what goes into a
+    copy of it is lost to the caller."""
+
+    def __init__(self, shape: Sequence[int], strides: Sequence[int], ways: tuple, unit: str = ""):
+        self.fact = (f"is not row-major and contiguous: shape {tuple(shape)} has strides "
+                     f"{tuple(strides)}{unit}")
+        self.copy, self.copy_back = ways
+        super().__init__(f"{self.fact}; pass {self.copy}")
+
+    def when_written(self, by: str) -> ArgumentError:
+        return ArgumentError(f"{self.fact}, and {by} it: pass t = {self.copy}, and copy that back "
+                             f"afterwards{self.copy_back}")
+
+
+_OF_NUMPY = "numpy.ascontiguousarray(…)", ", …[...] = t"
+_OF_TORCH = "it.contiguous()", ", it.copy_(t)"
+_OF_OTHERS = "a contiguous copy", ""
+
+
+def _need_compact(shape: Sequence[int], strides: Optional[Sequence[int]], unit: int,
+                  ways: tuple = _OF_OTHERS) -> None:
     """Row-major without gaps; axes of one element may have any stride."""
     expected = unit
     if strides is None or 0 in shape:
         return
     for extent, stride in zip(reversed(shape), reversed(strides)):
         if extent != 1 and stride != expected:
-            raise ArgumentError(f"is not row-major and contiguous: shape {tuple(shape)} has strides "
-                                f"{tuple(strides)}; pass {way}")
+            raise _Scattered(shape, strides, ways)
         expected *= extent
 
 
@@ -359,7 +379,7 @@ def _from_interface(x: Any) -> _Array:
     shape = got["shape"]
     dtype = _dtype_of_typestr(got["typestr"], x)
     if got.get("strides") is not None:
-        _need_compact(shape, got["strides"], _SIZES[dtype], "numpy.ascontiguousarray(…)")
+        _need_compact(shape, got["strides"], _SIZES[dtype], _OF_NUMPY)
     address, readonly = got["data"]
     return address, dtype, shape, -1, not readonly, None
 
@@ -385,7 +405,7 @@ def _from_cuda_interface(x: Any) -> _Array:
     got = x.__cuda_array_interface__
     shape = tuple(got["shape"])
     dtype = _dtype_of_typestr(got["typestr"], x)
-    _need_compact(shape, got.get("strides"), _SIZES[dtype], "a contiguous copy")
+    _need_compact(shape, got.get("strides"), _SIZES[dtype])
     if got.get("mask") is not None:
         raise ArgumentError("is masked; pass the plain array")
     address, readonly = got["data"]
@@ -397,8 +417,7 @@ def _from_cuda_interface(x: Any) -> _Array:
 
 def _from_torch(x: Any) -> _Array:
     if not x.is_contiguous():
-        raise ArgumentError(f"is not row-major and contiguous: shape {tuple(x.shape)} has strides "
-                            f"{tuple(x.stride())} (in elements); pass it.contiguous()")
+        raise _Scattered(x.shape, x.stride(), _OF_TORCH, " (in elements)")
     dtype = _torch_dtypes.get(x.dtype)
     if dtype is None:
         name = _LONG_NAMES.get(str(x.dtype).rpartition(".")[2])
@@ -478,7 +497,7 @@ def _from_dlpack(x: Any) -> _Array:
                             f"{tensor.lanes} lanes: there is no such element type here")
     shape = tuple(tensor.shape[:tensor.rank])
     if tensor.strides:
-        _need_compact(shape, tensor.strides[:tensor.rank], 1, "a contiguous copy")
+        _need_compact(shape, tensor.strides[:tensor.rank], 1)
     address = (tensor.data or 0) + tensor.byte_offset
     return (address, _DTYPES.index(name), shape, device if on_gpu else -1, writable,
             _LEGACY_STREAM if on_gpu else None)
@@ -495,7 +514,7 @@ def _from_buffer(x: Any) -> _Array:
     name = _FORMATS.get(seen.format.lstrip("@=" + _NATIVE))
     if not name:
         raise ArgumentError(f"has elements of format '{seen.format}', which there is none of here")
-    _need_compact(seen.shape, seen.strides, seen.itemsize, "a contiguous copy")
+    _need_compact(seen.shape, seen.strides, seen.itemsize)
     if seen.readonly:
         raise ArgumentError("is read-only memory without an address to be had; pass a bytearray, or "
                             "a NumPy array")
@@ -534,8 +553,16 @@ def _describe(x: Any) -> _Array:
     return reader(x)
 
 
+def _describe_target(x: Any, by: str) -> _Array:
+    """An array that will be written, by what is named."""
+    try:
+        return _describe(x)
+    except _Scattered as error:
+        raise error.when_written(by) from None
+
+
 def _describe_writable(x: Any) -> _Array:
-    array = _describe(x)
+    array = _describe_target(x, "the kernel may write")
     if not array[_WRITABLE]:
         raise ArgumentError("is read-only, and the kernel may write it")
     return array
@@ -1005,9 +1032,15 @@ class Kernel:
         return found
 
     def _wrong_count(self, args: Sequence[Any]) -> TypeError:
-        names = ", ".join(self.params[i].name for i in self._free)
-        return TypeError(f"kernel {self.name} takes {len(self._free)} arguments ({names}); "
-                         f"{len(args)} were given")
+        free = [self.params[i] for i in self._free]
+        names = ", ".join(p.name for p in free)
+        arrays = [p.name for p in free if p.is_array]
+        axes = {axis for p in self.params for axis in p.shape}
+        text = f"kernel {self.name} takes {len(free)} arguments ({names}); {len(args)} were given"
+        if len(args) == len(arrays) and all(p.is_array or p.name in axes for p in free):
+            text += (f". Arrays given by name have the sizes with them: {self.name}("
+                     f"{', '.join(f'{name}=…' for name in arrays)})")
+        return TypeError(text)
 
     def _taker(self, param: Param) -> Callable[[Any], Any]:
         """What reads arguments for a parameter: an array as a tuple, or a number."""
@@ -1039,7 +1072,8 @@ class Kernel:
             axes = "".join(f"[{d}]" for d in param.shape) or " *" * param.is_array
             what = f"argument {i + 1} of {self.name}, `{param.name}` ({param.type}{axes})"
             if param.is_array:
-                raise type(error)(f"{what}, {error}") from None
+                kind = ArgumentError if isinstance(error, _Scattered) else type(error)
+                raise kind(f"{what}, {error}") from None
             raise type(error)(f"{what}, is {value!r}, expected a number that fits") from None
 
     def _prepare(self, args: Sequence[Any], names: dict) -> tuple:
@@ -1303,7 +1337,7 @@ class DeviceArray:
                 "data": (self.address, False), "version": 3, "stream": _LEGACY_STREAM}
 
     def _copy(self, function: str, host: Any, needs_writing: bool) -> None:
-        array = _describe(host)
+        array = _describe_target(host, "the copy writes") if needs_writing else _describe(host)
         if (array[_DEVICE] >= 0 or array[_SHAPE] != self.shape or
                 _SIZES[array[_DTYPE]] != _SIZES[self._type]):
             raise ArgumentError(f"a copy needs an array on the host with shape {self.shape} and elements "

@@ -26,6 +26,7 @@ A number of the text, outside of `code`, that is neither given nor in such a com
 that looks like a checkout and has `mine`, as docs/tutorial/README.md says; what they leave there, .gitignore must have.
 Not run: what tests/python/run_documents.py does not run either (./dev, git, …), where its output is not shown.
 """
+import argparse
 import glob
 import json
 import os
@@ -308,11 +309,15 @@ def first_difference(old, new):
 
 
 def main():
-    check = "--check" in sys.argv
-    arguments = [a for a in sys.argv[1:] if a != "--check"]
-    tool = os.path.abspath(arguments[0] if arguments else os.path.join(ROOT, "build", "tilewright"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("tool", nargs="?", default=os.path.join(ROOT, "build", "tilewright"), metavar="TILEWRIGHT")
+    parser.add_argument("pages", nargs="*", metavar="FILE.md")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    given = parser.parse_intermixed_args()
+    check, tool = given.check, os.path.abspath(given.tool)
+    pages = given.pages or sorted(glob.glob(os.path.join(ROOT, "docs", "tutorial", "*.md")))
     failed = False
-    for path in arguments[1:] or sorted(glob.glob(os.path.join(ROOT, "docs", "tutorial", "*.md"))):
+    for path in pages:
         with open(path) as file:
             text = file.read()
         with tempfile.TemporaryDirectory() as folder:
@@ -334,6 +339,8 @@ def main():
         for error in wrong:
             print(f"{os.path.relpath(path, ROOT)}: {error}")
         failed = failed or bool(wrong)
+    if check and not failed:
+        print(f"{len(pages)} page{'s say' if len(pages) > 1 else ' says'} what the program does")
     return int(failed)
 
 

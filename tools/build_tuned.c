@@ -268,6 +268,9 @@ static void put_multiples_first(struct tuned *t)
     }
 }
 
+/* SQLite's files (sqlite.org/fileformat.html, 1.3.1), which stores are. */
+#define STORE_BEGINS "SQLite format 3"
+
 int tuned_read(struct tuned *t, const char *path)
 {
     *t = (struct tuned){.path = path};
@@ -276,6 +279,14 @@ int tuned_read(struct tuned *t, const char *path)
     if (path && !text) {
         complain(NULL, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;
+    }
+    if (text && strncmp(text, STORE_BEGINS, strlen(STORE_BEGINS)) == 0) {
+        complain(
+            NULL,
+            "--tuned %s: a store, not lines of JSON: `tilewright tune --export json --store %s "
+            "> tuned.jsonl` writes what is in it as lines",
+            path, path);
+        status = STATUS_USAGE;
     }
     for (int number = 1; rest && *rest && status == STATUS_OK; number++) {
         char *line = rest;

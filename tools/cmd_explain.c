@@ -3,6 +3,7 @@
 #include "explained.h"
 #include "npy.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +27,46 @@ static bool gpu_called(const char *name, tw_gpu *out)
     return false;
 }
 
+static void lower_case(char *text)
+{
+    for (; *text; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
+/* For a message: the GPU that has a name like this one, in whatever case, or all of them. */
+static char *gpu_hint(const char *name)
+{
+    enum { MOST = 64 };
+    char *known[MOST] = {0}, *wanted = need_text("%s", name);
+    const char *names[MOST] = {0}, *owners[MOST];
+    int count = 0;
+    tw_gpu g;
+    lower_case(wanted);
+    for (int i = 0; count < MOST - 1 && tw_gpu_at(i, &g); i++) {
+        char *all = known[count] = need_text("%s,%s", g.name, g.aliases);
+        lower_case(all);
+        for (char *one; count < MOST - 1 && (one = strtok_r(all, ",", &all)); count++) {
+            names[count] = one;
+            owners[count] = g.name;
+        }
+    }
+    const char *near = closest_name(wanted, names);
+    int found = 0;
+    while (near && names[found] != near)
+        found++;
+    const char *all[MOST] = {0};
+    for (int i = 0; i < MOST - 1 && tw_gpu_at(i, &g); i++)
+        all[i] = g.name;
+    char *hint = near ? need_text("; did you mean '%s'?", owners[found]) : name_hint(wanted, all);
+    for (int i = 0; i < MOST; i++)
+        free(known[i]);
+    free(wanted);
+    return hint;
+}
+
 static int find_gpu(struct explain *x)
 {
     const char *name = options_value(x->given, "device");
-    tw_gpu g;
     const struct option_use *first = options_next(x->given, "device", NULL);
     if (first && options_next(x->given, "device", first))
         return usage_error(&x->complaints, x->command,
@@ -42,10 +79,7 @@ static int find_gpu(struct explain *x)
         return usage_error(&x->complaints, x->command,
                            "--device cuda: no GPU is here that the model knows; `tilewright "
                            "explain --devices` lists those it knows");
-    const char *names[64] = {0};
-    for (int i = 0; i < 63 && tw_gpu_at(i, &g); i++)
-        names[i] = g.name;
-    char *hint = name_hint(name ? name : usual_gpu, names);
+    char *hint = gpu_hint(name ? name : usual_gpu);
     usage_error(&x->complaints, x->command,
                 "--device %s: the model knows no such GPU%s; "
                 "`tilewright explain --devices` has their short names",

@@ -328,14 +328,7 @@ static int prepare(struct run *r)
 
 static int say_no_memory(struct run *r, const struct given_array *o, double all)
 {
-    char type[128];
-    double own = 0;
-    tensor_fits(&o->array, &own);
-    format_array_type(type, sizeof type, &o->array);
-    complain(&r->complaints, "no memory for `%s`: %s takes %.4g GB", o->param.name, type,
-             own * 1e-9);
-    if (all > own)
-        complain_more(&r->complaints, "the arrays ahead of it take %.4g GB", (all - own) * 1e-9);
+    tensor_say_no_memory(&o->array, o->param.name, all, &r->complaints);
     r->complaints.status = TW_NO_MEMORY;
     return STATUS_USAGE;
 }

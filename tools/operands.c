@@ -62,6 +62,19 @@ tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t
     return s;
 }
 
+bool operands_say_no_memory(const struct operands *x, struct complaints *c)
+{
+    double all = 0;
+    for (int i = 0; i < x->count; i++) {
+        tensor_fits(&x->list[i].array, &all);
+        if (!x->list[i].array.data) {
+            tensor_say_no_memory(&x->list[i].array, x->list[i].param.name, all, c);
+            return true;
+        }
+    }
+    return false;
+}
+
 void operands_reset(struct operands *x)
 {
     for (int i = 0; i < x->count; i++)

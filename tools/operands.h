@@ -18,6 +18,8 @@ void operands_forget(tw_launch *l, tw_kernel *k);
  * in ±scale/2. */
 tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t seed,
                         double scale);
+/* After TW_NO_MEMORY of that: the message, with the array; false: it was not for an array. */
+bool operands_say_no_memory(const struct operands *x, struct complaints *c);
 /* What the kernel writes, back to zero. */
 void operands_reset(struct operands *x);
 /* Whether `ensures` says what the kernel leaves in the array, so that it is right only if it is so

@@ -1,5 +1,6 @@
 /* Opening files, choosing the kernel, texts of values. */
 #include "target.h"
+#include "ptx_file.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -73,11 +74,31 @@ int context_open(tw_context **ctx, const struct program_config *config)
     return STATUS_FAILED;
 }
 
+/* What files in another language are called. As tile kernels they would get a page of messages. */
+static const char *other_language(const char *path)
+{
+    static const char *const endings[][2] = {
+        {".ptx", "PTX"}, {".cu", "CUDA C"}, {".cuh", "CUDA C"}, {".c", "C"},     {".h", "C"},
+        {".cc", "C++"},  {".cpp", "C++"},   {".cxx", "C++"},    {".hpp", "C++"}, {".py", "Python"}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i][0]) == 0)
+            return endings[i][1];
+    return NULL;
+}
+
 /* Splits FILE:KERNEL. */
 static int program_find(struct program *p, const char *target, struct complaints *complaints)
 {
     *p = (struct program){.complaints = complaints};
     split_target(p, target);
+    const char *language = other_language(p->path);
+    if (language) {
+        complain(p->complaints, "%s is %s by its name, and tile kernels are wanted here%s", p->path,
+                 language,
+                 is_ptx_file(p->path) ? "; `tilewright run` and `tilewright check` take it" : "");
+        return STATUS_USAGE;
+    }
     if (is_text(p->path))
         return STATUS_OK;
     complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);

@@ -46,6 +46,17 @@ bool tensor_fits(const tw_array *a, double *others)
     return *others <= memory_bytes();
 }
 
+void tensor_say_no_memory(const tw_array *a, const char *name, double all, struct complaints *c)
+{
+    char type[128];
+    double own = 0;
+    tensor_fits(a, &own);
+    format_array_type(type, sizeof type, a);
+    complain(c, "no memory for `%s`: %s takes %.4g GB", name, type, own * 1e-9);
+    if (all > own)
+        complain_more(c, "the arrays ahead of it take %.4g GB", (all - own) * 1e-9);
+}
+
 bool tensor_allocate(tw_array *a)
 {
     double nothing = 0;

@@ -2,6 +2,7 @@
 #ifndef TW_TENSOR_H
 #define TW_TENSOR_H
 
+#include "complaints.h"
 #include "json.h"
 #include "tilewright.h"
 
@@ -15,6 +16,8 @@ int64_t tensor_elements(const tw_array *a);
 size_t tensor_bytes(const tw_array *a);
 /* Whether it fits into the machine's memory beside *others bytes, to which its own are added. */
 bool tensor_fits(const tw_array *a, double *others);
+/* The message that it does not; all: bytes of the arrays up to it. */
+void tensor_say_no_memory(const tw_array *a, const char *name, double all, struct complaints *c);
 /* a->data for its type and shape, zeroed; false: no memory. */
 bool tensor_allocate(tw_array *a);
 /* FILL_RAND: floats uniform in ±scale/2, integers 0 … limit-1, the same for the same seed. */

@@ -133,6 +133,9 @@ static void print_report(const struct tuning *t, const int *order, int measured)
         "%.1f s\n",
         count_state(t, CANDIDATE_FAILED, false), count_state(t, CANDIDATE_SAME, false),
         count_state(t, CANDIDATE_REFUSED, false), unmeasured, seconds_now() - t->started);
+    if (tw_kernel_tune_count(t->kernel) == 0)
+        printf("%s has no tuned values (`tune BM = {64, 128};`), so there is nothing to choose\n",
+               t->key.kernel);
     if (t->candidates.forbidden > 0)
         printf("%d more do not meet a `require`\n", t->candidates.forbidden);
     print_some(t, CANDIDATE_FAILED, "failed");

@@ -102,11 +102,9 @@ static int make_operands(struct tuning *t, tw_launch *l, struct operands *x)
     tw_status s = operands_make(x, l, t->kernel, 1, 1);
     if (s == TW_OK)
         return STATUS_OK;
-    if (s == TW_NO_MEMORY)
-        complain(NULL, "no memory for the arrays of %s", tw_kernel_name(t->kernel));
-    else
+    if (s != TW_NO_MEMORY || !operands_say_no_memory(x, NULL))
         complain_library(NULL, t->program.ctx, s);
-    return s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+    return STATUS_USAGE;
 }
 
 static int share_operands(struct tuning *t)

@@ -50,7 +50,7 @@ int main(void)
     if (tw_module_from_text(ctx, "count", text, strlen(text), &module) != TW_OK)
         return fputs(tw_context_messages(ctx), stderr), 1;
     tw_launch_new(tw_module_kernel_at(module, 0), &l);
-    tw_launch_array(l, "y", &(tw_array){y, TW_I32, 1, {N}});
+    tw_launch_array(l, "y", &(tw_array){y, TW_I32, 1, {N}, TW_ON_HOST});
     tw_status status = tw_launch_run(l);
     printf("%s; the library holds %s\n", tw_status_text(status), host.bytes ? "memory" : "nothing");
     tw_context_free(ctx);

@@ -25,12 +25,13 @@ static double seconds(void)
 static tw_status run(tw_launch *l)
 {
     tw_launch_set(l, "alpha", (tw_scalar){.is_float = true, .f = 0.5});
-    tw_launch_array(l, "x", &(tw_array){x[0], TW_F32, 1, {N}});
-    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}});
+    tw_launch_array(l, "x", &(tw_array){x[0], TW_F32, 1, {N}, TW_ON_HOST});
+    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}, TW_ON_HOST});
     tw_status status = tw_launch_prepare(l); /* compiles: later runs need not */
     double from = seconds();
     for (int i = 0; i < TIMES && status == TW_OK; i++) {
-        tw_launch_array(l, "x", &(tw_array){x[i % 2], TW_F32, 1, {N}}); /* what changes */
+        /* what changes */
+        tw_launch_array(l, "x", &(tw_array){x[i % 2], TW_F32, 1, {N}, TW_ON_HOST});
         status = tw_launch_run(l);
     }
     printf("%.2f microseconds a launch\n", (seconds() - from) / TIMES * 1e6);

@@ -42,8 +42,8 @@ int main(void)
     for (int i = 0; i < N * M; i++)
         x[i / M][i % M] = (float)(i / M);
     tw_launch_new(tw_module_kernel_at(module, 0), &l);
-    tw_launch_array(l, "x", &(tw_array){x, TW_F32, 2, {N, M}});
-    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}});
+    tw_launch_array(l, "x", &(tw_array){x, TW_F32, 2, {N, M}, TW_ON_HOST});
+    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}, TW_ON_HOST});
     report(ctx, l, false);
     report(ctx, l, true);
     tw_context_free(ctx);

@@ -18,7 +18,10 @@ FILES = {"matmul_v0": "registers.tile", "matmul_v1": "shared.tile", "matmul_v2":
 def arrays(device, m, n, k):
     """a, b, two results, and what the library has to compute one of them."""
     if device == "cpu":
-        import numpy as np
+        try:
+            import numpy as np
+        except ModuleNotFoundError:
+            sys.exit(f"matmul.py needs NumPy, which {sys.executable} does not have (python3 -m pip install numpy)")
         a = ((np.random.rand(m, k) - 0.5) / math.sqrt(k)).astype(np.float32)
         b = ((np.random.rand(k, n) - 0.5) / math.sqrt(k)).astype(np.float32)
         c_actual, c_expect = np.empty((m, n), np.float32), np.empty((m, n), np.float32)

@@ -199,13 +199,20 @@ static bool same_function(const struct aot_function *f, const struct aot_given *
            strcmp(f->types, g->types) == 0;
 }
 
+/* `of`: the function that has the name, NULL: the header itself has it. */
 static bool report_name(const struct aot_build *b, const struct aot_given *g, const char *name,
-                        const char *other, struct diag *diag)
+                        const struct aot_function *of, struct diag *diag)
 {
+    const char *other = "a name of the header itself";
+    if (of)
+        other = arena_printf(b->arena, "one for `%s` of %s", of->kernel, of->file);
     diag_error(diag, g->kernel->loc, "the function for kernel `%s` would be called `%s`, as %s is",
                g->kernel->name, name, other);
-    diag_note(diag, LOC_NONE, "give what is built another name than `%s`, or build them apart",
-              b->name);
+    if (of && strcmp(of->kernel, g->kernel->name) == 0)
+        diag_note(diag, LOC_NONE, "build them apart, or give one kernel another name");
+    else
+        diag_note(diag, LOC_NONE, "give what is built another name than `%s`, or build them apart",
+                  b->name);
     return false;
 }
 
@@ -213,13 +220,12 @@ static bool name_is_free(const struct aot_build *b, const struct aot_given *g, c
                          struct diag *diag)
 {
     if (is_own(b, name))
-        return report_name(b, g, name, "a name of the header itself", diag);
+        return report_name(b, g, name, NULL, diag);
     for (size_t i = 0; i < b->functions.count; i++) {
         const struct aot_function *f = &b->functions.data[i];
         const char *workspace = arena_printf(b->arena, "%s_workspace", f->name);
         if (strcmp(f->name, name) == 0 || (f->rooms && strcmp(workspace, name) == 0))
-            return report_name(
-                b, g, name, arena_printf(b->arena, "one for `%s` of %s", f->kernel, f->file), diag);
+            return report_name(b, g, name, f, diag);
     }
     return true;
 }

@@ -19,11 +19,6 @@ struct fit {
     int tries, looks; /* combinations compiled, and looked at */
 };
 
-static bool same(struct literal a, struct literal b)
-{
-    return a.is_float == b.is_float && (a.is_float ? a.f == b.f : a.i == b.i);
-}
-
 /* The next combination; names of one group step together, the last group fastest. False after the
  * last. */
 static bool next_combination(struct fit *f)
@@ -52,7 +47,7 @@ static int take_combination(struct fit *f)
     int changed = 0;
     for (int t = 0; t < info->tune_count; t++) {
         f->tried.tunes[t] = info->tunes[t].values[f->row[t]];
-        changed += !same(f->tried.tunes[t], f->wanted->tunes[t]);
+        changed += !same_literal(f->tried.tunes[t], f->wanted->tunes[t]);
     }
     return changed;
 }
@@ -112,7 +107,7 @@ static void say(const struct fit *f)
         const char *between = i ? "; " : "";
         for (int t = 0; t < info->tune_count; t++) {
             struct literal v = f->best[i].tunes[t];
-            if (same(v, f->wanted->tunes[t]))
+            if (same_literal(v, f->wanted->tunes[t]))
                 continue;
             text_printf(&out, "%s%s = ", between, info->tunes[t].name);
             between = ", ";

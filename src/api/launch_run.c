@@ -135,15 +135,21 @@ static void check_length(tw_launch *l, int p, const struct sym *view)
                view->name, (long long)reach);
 }
 
-static void check_extents(tw_launch *l, const struct sym *view)
+/* The first says it: other views often have the same axis. */
+static bool check_extents(tw_launch *l, const struct sym *view)
 {
     int64_t shape[MAX_RANK];
+    int i = 0;
     if (!view_shape(l, view, shape))
-        return;
-    for (int i = 0; i < view->type.rank; i++)
-        if (shape[i] < 0)
-            diag_error(&l->ctx->diag, view->loc, "axis %d of `%s` is %lld elements long", i,
-                       view->name, (long long)shape[i]);
+        return true;
+    while (i < view->type.rank && shape[i] >= 0)
+        i++;
+    if (i == view->type.rank)
+        return true;
+    struct loc at = view->dims[i]->loc;
+    diag_error(&l->ctx->diag, at, "axis %d of `%s`, `%.*s`, is %lld elements long", i, view->name,
+               (int)at.length, at.source->text + at.offset, (long long)shape[i]);
+    return false;
 }
 
 /* What a launch is made of does not wrap. */
@@ -168,12 +174,13 @@ static bool check_view_overflow(tw_launch *l, const struct sym *view)
 tw_status launch_check_sizes(tw_launch *l)
 {
     const struct kernel *ir = l->variant->ir;
+    bool extents = true;
     for (int i = 0; i < 3; i++)
         check_overflow(l, ir->grid[i]);
     for (const struct sym *view = ir->symbols; view; view = view->next) {
         if (view->storage != ST_VIEW || !check_view_overflow(l, view))
             continue;
-        check_extents(l, view);
+        extents = extents && check_extents(l, view);
         int p = view->base ? view->base->index : -1;
         if (p < 0 || !l->array_set[p])
             continue;

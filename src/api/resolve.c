@@ -82,7 +82,7 @@ struct tune_group {
 
 enum { COMBINATIONS_TRIED = 1 << 20, PROBE_PERIOD = 256 };
 
-static bool same_literal(struct literal a, struct literal b)
+bool same_literal(struct literal a, struct literal b)
 {
     if (a.is_float != b.is_float)
         return false;

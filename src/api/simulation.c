@@ -3,6 +3,7 @@
 #include "base/platform.h"
 #include "sim/sim_assembled.h"
 #include "sim/sim_barrier_check.h"
+#include "sim/sim_faults.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
 
@@ -121,6 +122,8 @@ static void add_observers(struct simulation *s)
         sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
     if (watch & TW_WATCH_MEMORY)
         sim_observe(s->sim, sim_memcheck_observer(sim_memcheck_new(&s->arena, &s->report)));
+    else
+        sim_faults_observe(s->sim, &s->report);
     if (watch & (TW_WATCH_BARRIERS | TW_WATCH_EXITS)) {
         s->barriers = sim_barrier_check_new(&s->arena, &s->report);
         sim_barrier_check_exits(s->barriers, watch & TW_WATCH_EXITS);

@@ -51,6 +51,25 @@ static struct choice choice_copy(struct arena *a, const struct lang_kernel *info
     return copy;
 }
 
+/* Values by hand may be any: what an error says of the program may come from them. */
+static void note_unlisted(struct arena *a, struct diag *d, const struct lang_kernel *info,
+                          const struct choice *c)
+{
+    for (int t = 0; t < info->tune_count; t++) {
+        const struct lang_tune *tune = &info->tunes[t];
+        struct text value;
+        int listed = 0;
+        while (listed < tune->count && !same_literal(tune->values[listed], c->tunes[t]))
+            listed++;
+        if (listed < tune->count)
+            continue;
+        text_init(&value, a);
+        add_literal(&value, c->tunes[t]);
+        diag_note(d, tune->loc, "`%s` was set to %s, which is not in its list", tune->name,
+                  value.data);
+    }
+}
+
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                             const struct choice *c, const bool *statics_known)
 {
@@ -64,7 +83,10 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                                        .statics_known = statics_known,
                                        .any_threads = c->any_threads,
                                    });
-    return d->errors > errors ? NULL : ir;
+    if (d->errors == errors)
+        return ir;
+    note_unlisted(a, d, k->info, c);
+    return NULL;
 }
 
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,

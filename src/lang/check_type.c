@@ -75,8 +75,8 @@ bool check_extents(struct checker *c, const struct node *dims, const char *name,
         if (!constant_int(c, d, "an extent", &extent)) {
             good = false;
         } else if (extent < 1 || extent > MAX_ELEMENTS) {
-            diag_error(c->diag, d->loc, "`%s` has an axis of %lld elements; 1 to 2^31 are allowed",
-                       name, (long long)extent);
+            diag_error(c->diag, d->loc, "`%s` has an axis of %lld elements; it must be 1 to %lld",
+                       name, (long long)extent, (long long)MAX_ELEMENTS);
             good = false;
         }
         t->extent[t->rank++] = extent;

@@ -171,25 +171,41 @@ enum { MOST_WORDS = 4096, MOST_PRODUCTS = 16384, WORD_BYTES = 4 };
 
 struct code {
     struct lower *l;
-    bool own; /* the statement's tiles: each thread has all of their elements */
+    bool own;                /* the statement's tiles: each thread has all of their elements */
+    const struct sym *array; /* at tile level: the small array that it sets, or NULL */
 };
 
-static void refuse_elements(struct lower *l, const struct type *t, struct loc loc, int64_t each,
-                            int64_t most)
+/* `reg` forgotten, more often than an array of a thread meant. Whether that was said. */
+static bool note_no_reg(const struct code *x)
 {
+    if (x->array)
+        diag_note(x->l->diag, x->array->loc,
+                  "`%s` is an array, which every thread has for itself: `reg` in front makes it a "
+                  "tile, spread over the block's threads",
+                  x->array->name);
+    return x->array;
+}
+
+static void refuse_elements(const struct code *x, const struct type *t, struct loc loc,
+                            int64_t each, int64_t most)
+{
+    struct lower *l = x->l;
     bool all = each == type_elements(t);
     l->out->excess = LOWER_MUCH_CODE;
     lower_error(l, loc,
                 "%s is %lld elements for each of %d threads, with code for each element: %lld are "
                 "the most",
                 type_text(l->arena, t), (long long)each, l->threads, (long long)most);
+    if (note_no_reg(x))
+        return;
     diag_note(l->diag, loc,
               all ? "take the elements one at a time, in a loop"
                   : "take the tile in slices, in a loop; with more threads each has fewer");
 }
 
-static void check_elements(struct lower *l, const struct type *t, struct loc loc, bool own)
+static void check_elements(const struct code *x, const struct type *t, struct loc loc, bool own)
 {
+    struct lower *l = x->l;
     int64_t bytes = t->dtype == DT_BOOL ? WORD_BYTES : (int64_t)dtype_size(t->dtype);
     int64_t each = type_elements(t), most = MOST_WORDS * WORD_BYTES / bytes;
     if (t->rank == 0 || l->failed || (!own && lower_ragged_block(l)))
@@ -197,12 +213,13 @@ static void check_elements(struct lower *l, const struct type *t, struct loc loc
     if (!own)
         each = (each + l->threads - 1) / l->threads;
     if (each > most)
-        refuse_elements(l, t, loc, each, most);
+        refuse_elements(x, t, loc, each, most);
 }
 
-static void refuse_products(struct lower *l, const struct expr *e, int64_t count, const char *what,
-                            bool own)
+static void refuse_products(const struct code *x, const struct expr *e, int64_t count,
+                            const char *what)
 {
+    struct lower *l = x->l;
     const struct expr *a = e->args[0], *b = e->args[1];
     l->out->excess = LOWER_MUCH_CODE;
     lower_error(l, e->loc,
@@ -210,9 +227,11 @@ static void refuse_products(struct lower *l, const struct expr *e, int64_t count
                 "most",
                 type_text(l->arena, &a->type), type_text(l->arena, &b->type), (long long)count,
                 what, l->threads, MOST_PRODUCTS);
+    if (note_no_reg(x))
+        return;
     diag_note(l->diag, e->loc, "take k = %lld in slices, in a loop that adds up their products%s",
               (long long)a->type.extent[a->type.rank - 1],
-              own ? "" : "; with more threads each has fewer");
+              x->own ? "" : "; with more threads each has fewer");
 }
 
 /* The sum is held from the first product to the last. */
@@ -229,8 +248,9 @@ static void check_sum(struct lower *l, const struct expr *e, int64_t sums)
     diag_note(l->diag, e->loc, "take smaller tiles, or more warps: each then holds less of it");
 }
 
-static void check_product(struct lower *l, const struct expr *e)
+static void check_product(const struct code *x, const struct expr *e)
 {
+    struct lower *l = x->l;
     const struct dot_plan *p = plan_dot(l, e);
     if (!p || l->failed)
         return;
@@ -241,7 +261,7 @@ static void check_product(struct lower *l, const struct expr *e)
     int64_t count = mma ? sums * WARP_LANES / (s->m * s->n) * (p->k / s->k)
                         : sums * (p->chunk ? p->chunk : p->k);
     if (count > MOST_PRODUCTS)
-        refuse_products(l, e, count, mma ? "matrix instructions" : "multiply-adds", false);
+        refuse_products(x, e, count, mma ? "matrix instructions" : "multiply-adds");
 }
 
 static void check_node(void *user, struct expr **at)
@@ -251,29 +271,32 @@ static void check_node(void *user, struct expr **at)
     struct lower *l = x->l;
     if (e->type.rank == 0) {
         if (op_table[e->op].class == CLASS_REDUCE && expr_of_thread(l, e->args[0]))
-            check_elements(l, &e->args[0]->type, e->args[0]->loc, true);
+            check_elements(x, &e->args[0]->type, e->args[0]->loc, true);
         return;
     }
-    check_elements(l, &e->type, e->loc, x->own);
+    check_elements(x, &e->type, e->loc, x->own);
     if (e->op != OP_DOT || l->failed)
         return;
     int64_t own = type_elements(&e->type) * e->args[0]->type.extent[e->args[0]->type.rank - 1];
     if (!x->own)
-        check_product(l, e);
+        check_product(x, e);
     else if (own > MOST_PRODUCTS)
-        refuse_products(l, e, own, "multiply-adds", true);
+        refuse_products(x, e, own, "multiply-adds");
 }
 
 static void check_statement(void *user, struct stmt *s)
 {
-    struct code x = {user, false};
+    struct code x = {.l = user};
     bool array = s->sym && s->sym->storage == ST_ARRAY;
     if (s->kind == STMT_ENSURES || x.l->failed)
         return;
     x.own = array || (s->target && expr_is_own(x.l, s->target)) ||
             (s->value && kernel_thread_level(x.l->kernel) && expr_is_own(x.l, s->value));
+    const struct sym *set = s->sym ? s->sym : s->target ? s->target->sym : NULL;
+    if (set && set->storage == ST_ARRAY && !kernel_thread_level(x.l->kernel))
+        x.array = set;
     if (array && s->value)
-        check_elements(x.l, &s->sym->type, s->loc, true);
+        check_elements(&x, &s->sym->type, s->loc, true);
     statement_expressions(s, check_node, &x);
 }
 

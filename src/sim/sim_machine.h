@@ -296,5 +296,7 @@ void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_o
 __attribute__((format(printf, 4, 5)))
 #endif
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...);
+/* A fault of memory, its place and what is near filled in. Whether the launch goes on. */
+bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault);
 
 #endif

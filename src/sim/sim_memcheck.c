@@ -4,6 +4,7 @@
 #include "sim/sim_memcheck.h"
 
 #include "sim/sim_blocks.h"
+#include "sim/sim_faults.h"
 #include "sim/sim_heap.h"
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
@@ -341,60 +342,11 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
     return true;
 }
 
-/* "4 bytes past the end of 'a' (4096 bytes)" */
-static const char *where_is(struct arena *a, const struct sim_fault *f)
-{
-    if (!f->name && !f->size)
-        return "there is no memory near it";
-    const char *name =
-        f->name ? arena_printf(a, "'%s'", ptx_plain_name(a, f->name)) : "an allocation";
-    unsigned long long size = f->size;
-    if (f->offset < 0)
-        return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
-                            -(long long)f->offset, name, size);
-    int64_t past = f->offset + f->bytes - (int64_t)f->size;
-    if (f->offset >= (int64_t)f->size)
-        return arena_printf(a, "%lld bytes behind the end of %s (%llu bytes)",
-                            (long long)f->offset - (long long)f->size, name, size);
-    if (past > 0)
-        return arena_printf(a, "its last %lld bytes are behind the end of %s (%llu bytes)",
-                            (long long)past, name, size);
-    return arena_printf(a, "offset %lld of %s (%llu bytes)", (long long)f->offset, name, size);
-}
-
 static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
 {
-    static const enum sim_found kinds[] = {SIM_FOUND_OUTSIDE, SIM_FOUND_MISALIGNED,
-                                           SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP};
-    struct sim_memcheck *c = user;
-    enum sim_found kind = kinds[fault->kind];
+    const struct sim_memcheck *c = user;
     *go_on = fault->kind != SIM_TRAP;
-    if (sim_report_again(c->report, kind, &fault->at, NULL))
-        return true;
-    struct sim_finding f = {.kind = kind, .access_count = 1};
-    const char *does = fault->write ? "write" : "read", *where = where_is(c->arena, fault);
-    if (kind == SIM_FOUND_OUTSIDE)
-        f.message =
-            arena_printf(c->arena, "%s of %d bytes outside memory: %s", does, fault->bytes, where);
-    else if (kind == SIM_FOUND_MISALIGNED)
-        f.message = arena_printf(c->arena,
-                                 "address 0x%llx is not a multiple of the %d bytes of the "
-                                 "%s: %s",
-                                 (unsigned long long)fault->address, fault->bytes, does, where);
-    else if (kind == SIM_FOUND_READ_ONLY)
-        f.message = arena_printf(c->arena, "write to memory that cannot be written: %s", where);
-    else
-        f.message = fault->why;
-    f.access[0] = (struct sim_finding_access){
-        .at = fault->at,
-        .lane = fault->lane,
-        .does = kind == SIM_FOUND_TRAP ? "trap" : does,
-        .memory = kind != SIM_FOUND_TRAP,
-        .space = fault->space,
-        .address = fault->address,
-        .bytes = fault->bytes,
-        .memory_name = fault->name ? ptx_plain_name(c->arena, fault->name) : NULL};
-    sim_report_add(c->report, &f);
+    sim_fault_report(c->report, fault);
     return true;
 }
 

@@ -93,112 +93,6 @@ const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address)
     return NULL;
 }
 
-/* --- faults --- */
-
-/* Behind the start of one allocation, or nearer in front of the next. */
-static void name_allocation(const struct sim *sim, struct sim_fault *fault)
-{
-    uint64_t number = sim_number_of(fault->address), offset = sim_offset_of(fault->address);
-    const struct sim_allocation *all = sim->allocations.data, *a = NULL;
-    if (number >= SIM_FIRST_ALLOCATION && number < sim->allocations.count) {
-        a = &all[number];
-        fault->offset = (int64_t)offset;
-    }
-    if (number + 1 >= SIM_FIRST_ALLOCATION && number + 1 < sim->allocations.count &&
-        offset >> (SIM_OFFSET_BITS - 1)) {
-        a = &all[number + 1];
-        fault->offset = (int64_t)(fault->address - sim_address_of(number + 1, 0));
-    }
-    if (a) {
-        fault->space = a->constant ? SIM_CONST : SIM_GLOBAL;
-        fault->name = a->name;
-        fault->size = a->size;
-    }
-}
-
-static void name_shared(const struct sim *sim, struct sim_fault *fault)
-{
-    const struct sim_program *p = sim->program;
-    fault->name = "shared memory";
-    fault->size = sim->shared_bytes;
-    fault->offset = (int64_t)fault->address;
-    for (size_t i = 0; i < p->shared.count; i++) {
-        const struct sim_shared *s = &p->shared.data[i];
-        uint64_t size = ptx_variable_size(s->variable);
-        if (fault->address < s->offset)
-            continue;
-        fault->name = s->variable->name;
-        fault->size = size ? size : sim->shared_bytes - s->offset;
-        fault->offset = (int64_t)(fault->address - s->offset);
-    }
-}
-
-static void fault_text(struct text *out, const struct sim_fault *f)
-{
-    static const char *const spaces[] = {"global", "shared", "local", "constant", "parameter"};
-    static const char *const kinds[] = {"outside any allocation", "misaligned", "read-only",
-                                        "trap"};
-    text_printf(out, "%s of %d bytes of %s memory at 0x%llx: %s", f->write ? "write" : "read",
-                f->bytes, spaces[f->space], (unsigned long long)f->address, kinds[f->kind]);
-    if (f->name && f->offset < 0)
-        text_printf(out, ", %lld bytes in front of `%s`", -(long long)f->offset, f->name);
-    else if (f->name)
-        text_printf(out, ", %lld bytes behind the start of `%s`, which has %llu",
-                    (long long)f->offset, f->name, (unsigned long long)f->size);
-}
-
-static bool pardoned(struct sim *sim, const struct sim_fault *fault)
-{
-    bool go_on = false;
-    for (struct sim_observer *o = sim->observers; o; o = o->next)
-        if (o->fault && !o->fault(o->user, fault, &go_on)) {
-            sim_over(sim, SIM_ASKED, "an observer asked to stop");
-            return false;
-        }
-    return go_on;
-}
-
-static void end_with(struct sim_warp *w, const struct sim_op *op, int lane, struct text *out)
-{
-    text_printf(out, " (");
-    sim_describe(out, w, op);
-    text_printf(out, ", thread %d)", w->number * SIM_LANES + lane);
-    sim_over(w->sim, SIM_FAULT, out->data);
-    w->state = SIM_CHOOSES;
-}
-
-static bool fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault)
-{
-    sim_place_of(w, op, &fault->at);
-    if (fault->space == SIM_GLOBAL || fault->space == SIM_CONST)
-        name_allocation(w->sim, fault);
-    else if (fault->space == SIM_SHARED)
-        name_shared(w->sim, fault);
-    if (pardoned(w->sim, fault))
-        return true;
-    struct text out;
-    text_init(&out, w->sim->arena);
-    fault_text(&out, fault);
-    end_with(w, op, fault->lane, &out);
-    return false;
-}
-
-bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
-{
-    struct sim_fault fault = {.kind = SIM_TRAP, .lane = lane};
-    struct text out;
-    text_init(&out, w->sim->arena);
-    va_list args;
-    va_start(args, format);
-    text_vprintf(&out, format, args);
-    va_end(args);
-    sim_place_of(w, op, &fault.at);
-    fault.why = arena_string(w->sim->arena, out.data, out.length);
-    pardoned(w->sim, &fault); /* told; there is nothing to go on with */
-    end_with(w, op, lane, &out);
-    return false;
-}
-
 /* --- telling --- */
 
 /* Each observer that asked for such events. */
@@ -360,7 +254,7 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
         fault.kind = !host[lane]                                    ? SIM_OUTSIDE
                      : told[lane] & ((uint64_t)want->alignment - 1) ? SIM_MISALIGNED
                                                                     : SIM_READ_ONLY;
-        if (!fault_at(w, op, &fault))
+        if (!sim_fault_at(w, op, &fault))
             return false;
         memset(w->sim->nowhere, 0, sizeof w->sim->nowhere);
         host[lane] = w->sim->nowhere;

@@ -65,8 +65,8 @@ static uint64_t distance_to(const struct sim_allocation_event *m, uint64_t addre
     return address - m->address < m->bytes ? 0 : address - m->address - m->bytes + 1;
 }
 
-static const struct sim_allocation_event *nearest_memory(const struct sim_report *r,
-                                                         enum sim_space space, uint64_t address)
+const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
+                                                     enum sim_space space, uint64_t address)
 {
     const struct sim_allocation_event *nearest = NULL;
     for (size_t i = 0; i < r->memory.count; i++) {
@@ -81,7 +81,7 @@ static const struct sim_allocation_event *nearest_memory(const struct sim_report
 const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
                                    uint64_t address)
 {
-    const struct sim_allocation_event *m = nearest_memory(r, space, address);
+    const struct sim_allocation_event *m = sim_report_memory(r, space, address);
     return m && m->name ? ptx_plain_name(r->arena, m->name) : NULL;
 }
 
@@ -120,7 +120,7 @@ int sim_value_bytes(const struct ptx_instruction *ins)
 static const char *value_of_memory(const struct sim_report *r, enum sim_space space,
                                    uint64_t address, int unit)
 {
-    const struct sim_allocation_event *m = nearest_memory(r, space, address);
+    const struct sim_allocation_event *m = sim_report_memory(r, space, address);
     bool of_compiler = m && m->name && m->name[0] == '$'; /* room for several arrays */
     if (!r->plain || unit <= 0 || !m || !m->name || of_compiler || distance_to(m, address))
         return NULL;

@@ -119,6 +119,9 @@ void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsig
 
 /* An observer hook for `allocated`; twice does no harm. */
 void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event);
+/* The memory that has the address, or else is nearest; NULL: none of the space is known. */
+const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
+                                                     enum sim_space space, uint64_t address);
 /* The name of the memory that has the address, or else is nearest, as CUDA C has it; NULL: it has
  * none, or none of the space is known. */
 const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,

@@ -236,6 +236,11 @@ def test_tuned(tool, folder):
                        ('{"kernel": "matmul_auto", "target": "sm_80", "tune": {"BM": 2048}}', "with the tuned values of")):
         open(path, "w").write(line + "\n")
         refused(tool, build, text)
+    import sqlite3
+    store = sqlite3.connect(f"{folder}/kept.db")
+    store.execute("create table t (x)")
+    store.commit()
+    refused(tool, [*build[:-1], f"{folder}/kept.db"], f"kept.db: a store, not lines of JSON: `tilewright tune --export json --store {folder}/kept.db > tuned.jsonl`")
     refused(tool, [*build, "--tuned", "/nowhere"], "cannot read `/nowhere`: No such file")
 
 
@@ -307,6 +312,10 @@ def test_refused(tool, folder):
     for kernels in ([""], [":sums", ":sums_workspace"]):  # in the file's order, in the other
         files = [f"tests/aot/same_workspace.tile{kernel}" for kernel in kernels]
         refused(tool, [*files, "--name", "x"], "would be called `x_sums_workspace`, as one for `sums")
+    again = f"{folder}/again.tile"
+    shutil.copy("kernels/sgemm/tiled.tile", again)
+    refused(tool, ["kernels/sgemm/tiled.tile", again, "--name", "two"], "as one for `sgemm_tiled` of kernels/sgemm/tiled.tile",
+            "note: build them apart, or give one kernel another name")
     refused(tool, ["tests/aot/odd.tile:names", "kernels/sgemm/tiled.tile", "--name", "names", "--set", "workspace=16", "--tune", "Q=1"],
             "none of the kernels has a tuned value 'Q'")
 

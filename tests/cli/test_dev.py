@@ -37,10 +37,10 @@ def dev(folder, *words, **variables):
                           timeout=PATIENCE, stdin=subprocess.DEVNULL)
 
 
-def test(folder, release, debug, *options):
+def test(folder, release, debug, *options, **variables):
     write(f"{folder}/build/CTestTestfile.cmake", release)
     write(f"{folder}/build-debug/CTestTestfile.cmake", debug)
-    return dev(folder, "test", *options)
+    return dev(folder, "test", *options, **variables)
 
 
 def test_refused(folder):
@@ -55,10 +55,32 @@ def test_refused(folder):
     expect(not os.path.exists(f"{folder}/bin/calls"), "something was called")
 
 
+def test_demo(folder):
+    """Libraries are timed on one thread: more of them spin where others use the cores, and the table would be of that."""
+    write(f"{folder}/build/tilewright", '#!/bin/sh\necho "$*"\n[ "$1" != check ]\n', 0o755)
+    write(f"{folder}/kernels/matmul/shared.tile", "    sync();\n    sync();\n")
+    done = dev(folder, "demo", TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
+    expect(done.returncode == 0 and "\nbench -s 256 --dims 127 131 129 --threads 1 " in done.stdout and "\ncheck shared.tile\n" in done.stdout, done)
+    expect(done.stdout.endswith("Next: docs/tutorial; puzzles: build/tilewright learn\n"), done)
+
+
+def test_python(folder):
+    """Which python3 is used is said, where it is not the first."""
+    write(f"{folder}/bin/python3", "#!/bin/sh\nexit 1\n", 0o755)
+    done = test(folder, PASSES.format("a"), PASSES.format("b"), PYTHON="")
+    os.remove(f"{folder}/bin/python3")
+    said = f"python3 is {folder}/bin/python3, which has no numpy; used here: "
+    missing = "numpy" in done.stderr and done.returncode == 2  # no other has it here
+    expect(missing or re.search("^" + re.escape(said) + r"/.*/python3\n", done.stderr, re.M), done)
+    expect("which has no numpy" not in test(folder, PASSES.format("a"), PASSES.format("b")).stderr, "the one that is given")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         make(folder)
         test_refused(folder)
+        test_python(folder)
+        test_demo(folder)
         plain = PASSES.format("a") + PASSES.format("b")
         done = test(folder, plain, PASSES.format("c"))
         expect(done.returncode == 0 and done.stdout.endswith("\n3 passed, 0 failed\n"), done)

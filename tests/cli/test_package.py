@@ -116,12 +116,12 @@ def test_examples(prefix, library, folder, environment):
     environment = dict(environment, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     if shutil.which("pkg-config"):
         where = dict(environment, PKG_CONFIG_PATH=f"{library}/pkgconfig", LD_LIBRARY_PATH=library)
-        line = f"{compiler} {flags} -std=c11 -Wall -Werror {source}/matmul.c $(pkg-config --cflags --libs tilewright) -o {folder}/matmul"
+        line = f"{compiler} {flags} -std=c11 -Wall -Wextra -Werror {source}/matmul.c $(pkg-config --cflags --libs tilewright) -o {folder}/matmul"
         run(["sh", "-c", line], env=where)
         if not re.fullmatch(EXAMPLES["matmul"], run([f"{folder}/matmul"], env=where)):
             fail("matmul by pkg-config")
     run(["cmake", "-S", source, "-B", f"{folder}/examples", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={compiler}",
-         f"-DCMAKE_C_FLAGS=-Wall -Werror {flags}"], env=environment)
+         f"-DCMAKE_C_FLAGS=-Wall -Wextra -Werror {flags}"], env=environment)
     run(["cmake", "--build", f"{folder}/examples", "-j2"], env=environment)
     for name, expected in EXAMPLES.items():
         out = run([f"{folder}/examples/{name}"], env=environment)

@@ -103,6 +103,7 @@ try:
     shared(40, 48, 33, *h)
     need(tw.allclose(h[2], h[0].float() @ h[1].float(), rtol=1e-2))
     refused(ValueError, "argument 4 of matmul_v1, `a` (T[m][k]), is not row-major", lambda: shared(33, 48, 40, t[0].T, t[1], t[2]))
+    refused(tw.ArgumentError, "the kernel may write it: pass t = it.contiguous(), and copy that back afterwards, it.copy_(t)", lambda: shared(40, 48, 33, t[0], t[1], t[2].T.contiguous().T))
 except ImportError:
     pass
 """
@@ -116,6 +117,9 @@ steps = np.lib.stride_tricks.as_strided
 for kind, expected, call in [
     (ValueError, "argument 4 of matmul_v1, `a` (T[m][k]), is not row-major and contiguous: shape (40, 33) has strides (4, 160); pass numpy.ascontiguousarray", of_a(np.asfortranarray(a))),
     (ValueError, "`a`", of_a(np.zeros((80, 33), "f4")[::2])),
+    (tw.ArgumentError, "argument 6 of matmul_v1, `c` (T[m][n]), is not row-major and contiguous: shape (40, 48) has strides (196, 4), and the kernel may write it: "
+     "pass t = numpy.ascontiguousarray(…), and copy that back afterwards, …[...] = t", lambda: shared(40, 48, 33, a, b, np.zeros((40, 49), "f4")[:, :48])),
+    (ValueError, "strides (4, 160), and the kernel may write it: pass t = a contiguous copy, and copy that back afterwards", lambda: shared(40, 48, 33, a, b, memoryview(np.zeros((48, 40), "f4").T))),
     (tw.ArgumentError, "argument 4 of matmul_v1, `a` (T[m][k]), has the other byte order (>f4)", of_a(a.astype(">f4"))),
     (ValueError, "`a` (T[m][k]), has elements of type complex64, which there is none of here", of_a(a.astype("c8"))),
     (ValueError, "`a` is f64, but T = {f32, f16, bf16}", of_a(a.astype("f8"))),
@@ -131,6 +135,8 @@ for kind, expected, call in [
     (ValueError, "`m` = 4294967296 does not fit i32", lambda: shared(2**32, 48, 33, a, b, c)),
     (ValueError, "argument 1 of matmul_v1, `m` (i32), is 18446744073709551616, expected a number that fits", lambda: shared(2**64, 48, 33, a, b, c)),
     (TypeError, "takes 6 arguments (m, n, k, a, b, c); 5 were given", lambda: shared(40, 48, 33, a, b)),
+    (TypeError, "3 were given. Arrays given by name have the sizes with them: matmul_v1(a=…, b=…, c=…)", lambda: shared(a, b, c)),
+    (TypeError, "takes 5 arguments (m, n, a, b, c); 3 were given. Arrays given by name have the sizes with them: matmul_v1(a=…, b=…, c=…)", lambda: shared.with_(k=33)(a, b, c)),
     (TypeError, "is given `a` twice", lambda: shared(40, 48, 33, a, b, c, a=a)),
     (TypeError, "has no parameter, tuned value or type `BQ`; there are m, n, k, a, b, c, T", lambda: shared(40, 48, 33, a, b, c, BQ=1)),
     (ValueError, "no array was given for `c`", lambda: shared(a=a, b=b)),
@@ -142,6 +148,7 @@ for kind, expected, call in [
     (ValueError, "tuned value `BM` of matmul_v2 is 18446744073709551680, expected a number", lambda: tuned.with_(BM=2**64 + 64)),
     (TypeError, "load: `path` is 5, expected the path of a .tile file", lambda: tw.load(5)),
     (TypeError, "compile: `text` is a list, expected the text of a program; load(path) reads a file", lambda: tw.compile(["x"])),
+    (tw.CompileError, "note: `BM` was set to 0, which is not in its list", lambda: tuned(40, 48, 33, a, b, c, BM=0)),
     (ValueError, "there is no device 'gpu'", lambda: shared.with_(device="gpu")),
     (ValueError, "`stream` is for a GPU", lambda: shared(40, 48, 33, a, b, c, stream=1)),
     (ValueError, "elements of 4 bytes cannot be taken as bf16", lambda: tw.view(a, "bf16")),
@@ -318,6 +325,7 @@ for kind, text, call in [
     (ValueError, "`a` is on cuda, `b` is on cuda:1", lambda: shared(40, 48, 33, da, tw.to_device(b, "cuda:1"), dc)),
     (ValueError, "a copy needs an array on the host with shape (40, 33)", lambda: da.copy_to(c)),
     (ValueError, "`a` (T[m][k]), is not row-major", lambda: shared(40, 48, 33, Interface(da, strides=(4, 160)), db, dc)),
+    (ValueError, "strides (4, 160), and the copy writes it: pass t = numpy.ascontiguousarray(…), and copy that back", lambda: da.copy_to(np.zeros((40, 33), "f4", "F"))),
     (ValueError, "`c` (T[m][n]), is read-only", lambda: shared(40, 48, 33, da, db, Interface(dc, data=(dc.address, True)))),
     (ValueError, "`c` (T[m][n]), is masked", lambda: shared(40, 48, 33, da, db, Interface(dc, mask=dc))),
 ]:
@@ -404,6 +412,16 @@ def test_example_without_pytorch(folder):
         fail(f"matmul.py without PyTorch: {done}")
 
 
+def test_example_without_numpy(folder):
+    with open(f"{folder}/numpy.py", "w") as out:
+        out.write("raise ModuleNotFoundError('there is none')\n")
+    done = subprocess.run([sys.executable, "examples/python/matmul.py"], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=f"{folder}:python"))
+    os.remove(f"{folder}/numpy.py")
+    if done.returncode != 1 or not done.stderr.startswith(f"matmul.py needs NumPy, which {sys.executable} does not have"):
+        fail(f"matmul.py without NumPy: {done}")
+
+
 def test_document():
     """The first program of docs/python.md, and the error that it shows; what it says a verdict has."""
     text = open("docs/python.md").read()
@@ -437,6 +455,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_structs(folder)
         test_example_without_pytorch(folder)
+        test_example_without_numpy(folder)
     test_library(library)
     run(VALUES, ended="18446744073709551615")
     run(ERRORS)

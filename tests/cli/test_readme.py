@@ -42,7 +42,7 @@ def test_installed(text, build):
             out.write(PROGRAM.search(text).group(1))
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
         compiler = " ".join([os.environ.get("CC", "cc"), os.environ.get("CFLAGS", "")])
-        command = compiler + PKG_CONFIG.search(text).group(1)[2:]
+        command = compiler + " -Wall -Wextra -Werror" + PKG_CONFIG.search(text).group(1)[2:]
         environment = dict(os.environ, PKG_CONFIG_PATH=found[0], LD_LIBRARY_PATH=libraries)
         run(["sh", "-c", command], cwd=folder, env=environment)
         out = run(["./example"], cwd=folder, env=environment)

@@ -207,8 +207,19 @@ def test_names(run):
     for command in ("run", "check", "bench", "show"):
         run(command, SHARED, "--tune", "BM=32", status=2, err="`BM` is a constant of kernels/matmul/shared.tile, 64")
         run(command, "binary.tile", status=2, err="binary.tile is no program")
+        run(command, "main.c", status=2, err="main.c is C by its name, and tile kernels are wanted here\n")
+    for command in ("tune", "bench", "show", "build"):
+        said = run(command, "kernels/cuda/transpose.cu", status=2, err="is CUDA C by its name, and tile kernels are wanted here; `tilewright run` and `tilewright check` take it\n")
+        if said.err.count("\n") > 2:
+            fail(f"more than is of use: {said}")
     if "has no kernel" not in run.json("check", "none.tile", status=2)[0]["findings"][-1]["text"]:
         fail("check --json of a file without kernels")
+
+
+def test_sizes(run):
+    said = run("run", SHARED, "--set", "m=-1,n=4,k=4", "--fill", "rand", status=2, err="error: axis 0 of `A`, `m`, is -1 elements long\n").err
+    if said.count("error:") != 1:
+        fail(f"one size, one error: {said}")
 
 
 def test_files(run):
@@ -288,7 +299,7 @@ def main():
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
         run = Program(tool, folder)
-        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_files, test_check, test_warnings, test_refused):
+        for test in (test_bench_sizes, test_numbers, test_verdicts, test_failures_in_json, test_names, test_sizes, test_files, test_check, test_warnings, test_refused):
             test(run)
 
 

@@ -298,6 +298,10 @@ def test_check(s):
         fail(f"check --json out of bounds: {found}")
     s.expect(["check", "mirror.ptx", "--block", "128", "--arg", "f32[100]:none", "--arg", "f32[100]:none", "--arg", "i32:100"], 1,
              "uninitialised")
+    s.write("dynamic.ptx", CLEAN.replace(".visible", ".extern .shared .align 4 .b8 tile[];\n.visible", 1).replace("    .shared .align 4 .b8 tile[512];\n", ""))
+    s.expect(["check", "dynamic.ptx", *arguments(), "--shared", "512"], 0)
+    for command in ("run", "check"):
+        s.expect([command, "dynamic.ptx", *arguments()], 1, "'tile' is as long as the launch says, and it says 0 (--shared BYTES)")
     s.write("pass.txt", "# known\nrace racy.ptx:*\nuninitialised mirror # read too early\n")
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "pass.txt"], 0)
     s.write("pass.txt", "raec\n")
@@ -380,7 +384,7 @@ def test_calls(s):
         fail(f"what no call wrote: {found}")
     s.write("asserts.ptx", ASSERTS)
     s.expect(["check", "asserts.ptx", "--block", "2"], 0)
-    s.expect(["run", "asserts.ptx", "--block", "3"], 1, "assertion `threadIdx.x < 2` failed (a.cu:7, a.cu)", "thread 2")
+    s.expect(["run", "asserts.ptx", "--block", "3"], 1, "assertion `threadIdx.x < 2` failed (a.cu:7, a.cu)", "asserts.ptx:18:5: error: trap", "thread (2,0,0)")
     s.expect(["check", "asserts.ptx", "--block", "3"], 1, "trap: assertion `threadIdx.x < 2` failed (a.cu:7, a.cu)")
 
 
@@ -388,6 +392,16 @@ def entry(name):
     return (f".visible .entry {name}(.param .u64 {name}_param_0, .param .u32 {name}_param_1)\n"
             "{\n    ret;\n}\n")
 
+
+HISTOGRAM = """kernel hist(i32 n, const i32 *a) grid(1) threads(256)
+{
+    global i32 A[n] = a;
+    shared i32 s[16];
+    i32 i = thread.x;
+    if (i < n)
+        atomic_add(s[A[i]], 1);
+}
+"""
 
 TOTAL = """kernel total(i32 n, const f32 *x, f32 *out) grid(cdiv(n, 64)) warps(1)
 {
@@ -542,6 +556,11 @@ def test_tile(s, kernels):
     s.expect(["run", tile, "--set", "m=1,n=1,k=1", "--fill", "rand", "--counters"], 2, "--counters is for --device sim")
     s.expect(["run", tile, *sizes, "--grid", "2"], 2, "--grid is for PTX")
     s.expect(["run", tile, *sizes, "--sm", "sm_75"], 2, "sm_75")
+    # a fault of the plain run has its line, and the tile that the one variable of the PTX holds there
+    s.write("hist.tile", HISTOGRAM)
+    s.expect(["run", "hist.tile", "--set", "n=200", "--fill", "iota", "--device", "sim"], 1,
+             "hist.tile:7:9: error: out-of-bounds: write of 4 bytes outside memory: 0 bytes behind the end of 's' (64 bytes)",
+             "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'")
     # the static check cannot tell which elements these are; the simulator sees the race
     racy = """kernel hop(f32 *out, const f32 *a, const i32 *to) grid(1) threads(64)
 {

@@ -126,6 +126,11 @@ def check_space(t):
     missing = t.command(2, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--type", "f16", "--fill", "rand", program="run")
     expect("no tuned values are stored" in missing.err and "tilewright tune" in missing.err, missing)
     expect("of best" in t.command(0, *TUNED).out, "a table")
+    alone = t.command(0, "kernels/matmul/shared.tile", "--set", "m=16,n=16,k=16", "--no-store").out
+    expect("matmul_v1 has no tuned values" in alone and "nothing to choose" in alone and "to choose" not in t.command(0, *TUNED).out, alone)
+    # on any machine: 8 petabytes
+    huge = t.command(2, "kernels/matmul/shared.tile", "--set", "m=2000000000,n=4,k=1000000", "--no-store").err
+    expect(huge.startswith("tilewright: no memory for `a`: f32[2000000000][1000000] takes 8e+06 GB\n"), huge)
     batch = t.command(0, "kernels/matmul/batched.tile", "--set", "batch=2,m=16,n=16,k=16", "--tune", "BM=64,BN=64,BK=16,STAGES=3", "--type",
                       "f32", "--no-store").out.splitlines()
     row = next(line.split() for line in batch if line.strip().startswith("1 "))

@@ -101,6 +101,12 @@ def main():
         status, said = run(tool, path, "--check")
         if status != 0:
             fail(f"the page should pass:\n{said}")
+        if said != "1 page says what the program does\n":
+            fail(f"what is said of a right page: {said}")
+        write(PAGE.replace("{32, 16, 8}", "{32, 16}"))
+        run(tool, path, "--help")
+        if open(path).read() != PAGE.replace("{32, 16, 8}", "{32, 16}"):
+            fail("--help writes")
         for old, new, reason in TWINS:
             if PAGE.count(old) < 1:
                 fail(f"the page has no {old}")

@@ -1,0 +1,104 @@
+#include "sim/sim_faults.h"
+
+#include "ptx/ptx.h"
+
+/* "4 bytes past the end of 'a' (4096 bytes)" */
+static const char *where_is(struct arena *a, const struct sim_fault *f)
+{
+    if (!f->name && !f->size)
+        return "there is no memory near it";
+    const char *name =
+        f->name ? arena_printf(a, "'%s'", ptx_plain_name(a, f->name)) : "an allocation";
+    unsigned long long size = f->size;
+    if (f->space == SIM_SHARED && !size)
+        return arena_printf(a, "%s is as long as the launch says, and it says 0 (--shared BYTES)",
+                            name);
+    if (f->offset < 0)
+        return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
+                            -(long long)f->offset, name, size);
+    int64_t past = f->offset + f->bytes - (int64_t)f->size;
+    if (f->offset >= (int64_t)f->size)
+        return arena_printf(a, "%lld bytes behind the end of %s (%llu bytes)",
+                            (long long)f->offset - (long long)f->size, name, size);
+    if (past > 0)
+        return arena_printf(a, "its last %lld bytes are behind the end of %s (%llu bytes)",
+                            (long long)past, name, size);
+    return arena_printf(a, "offset %lld of %s (%llu bytes)", (long long)f->offset, name, size);
+}
+
+/* The nearest of what is in shared memory, which may be a part of one variable. */
+static void name_in_shared(const struct sim_report *r, struct sim_fault *f)
+{
+    const struct sim_allocation_event *m = sim_report_memory(r, SIM_SHARED, f->address);
+    if (f->space != SIM_SHARED || !m || !m->bytes || !m->name)
+        return;
+    f->name = m->name;
+    f->size = m->bytes;
+    f->offset = (int64_t)(f->address - m->address);
+}
+
+void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
+{
+    static const enum sim_found kinds[] = {SIM_FOUND_OUTSIDE, SIM_FOUND_MISALIGNED,
+                                           SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP};
+    struct sim_fault named = *told, *fault = &named;
+    enum sim_found kind = kinds[fault->kind];
+    if (sim_report_again(r, kind, &fault->at, NULL))
+        return;
+    name_in_shared(r, fault);
+    struct sim_finding f = {.kind = kind, .access_count = 1};
+    const char *does = fault->write ? "write" : "read", *where = where_is(r->arena, fault);
+    if (kind == SIM_FOUND_OUTSIDE)
+        f.message =
+            arena_printf(r->arena, "%s of %d bytes outside memory: %s", does, fault->bytes, where);
+    else if (kind == SIM_FOUND_MISALIGNED)
+        f.message = arena_printf(r->arena,
+                                 "address 0x%llx is not a multiple of the %d bytes of the "
+                                 "%s: %s",
+                                 (unsigned long long)fault->address, fault->bytes, does, where);
+    else if (kind == SIM_FOUND_READ_ONLY)
+        f.message = arena_printf(r->arena, "write to memory that cannot be written: %s", where);
+    else
+        f.message = fault->why;
+    f.access[0] = (struct sim_finding_access){
+        .at = fault->at,
+        .lane = fault->lane,
+        .does = kind == SIM_FOUND_TRAP ? "trap" : does,
+        .memory = kind != SIM_FOUND_TRAP,
+        .space = fault->space,
+        .address = fault->address,
+        .bytes = fault->bytes,
+        .memory_name = fault->name ? ptx_plain_name(r->arena, fault->name) : NULL};
+    sim_report_add(r, &f);
+}
+
+/* --- as an observer of its own --- */
+
+static bool launch_told(void *user, const struct ptx_function *kernel, const unsigned grid[3],
+                        const unsigned block[3])
+{
+    (void)kernel;
+    sim_report_launch(user, grid, block);
+    return true;
+}
+
+static bool allocated(void *user, const struct sim_allocation_event *e)
+{
+    sim_report_allocated(user, e);
+    return true;
+}
+
+static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
+{
+    (void)go_on; /* stays false */
+    sim_fault_report(user, fault);
+    return true;
+}
+
+void sim_faults_observe(struct sim *sim, struct sim_report *r)
+{
+    struct sim_observer *o = arena_new(r->arena, struct sim_observer);
+    *o = (struct sim_observer){
+        .user = r, .launch = launch_told, .allocated = allocated, .fault = fault_told};
+    sim_observe(sim, o);
+}
