@@ -175,6 +175,10 @@ static const char *const texts[] = {
         "    y = y + 1;\n    x = x * 2;\n    O[0 +: 300] = x + y;\n"),
     KERNEL("    reg f32 x[300] = L[1][0 +: 300];\n    f32 some = sum(x[7 +: 16]);\n"
            "    x = x * some;\n    O[0 +: 300] = x;\n"),
+    /* rows of nothing, one after another */
+    KERNEL("    global f32 N[9][n - 80] = a strides(4, 1);\n    for (i32 r = 0; r < 3; r++) {\n"
+           "        reg f32 v[1024] = N[2 - r][0 +: 1024] else 1;\n        v = exp(v) + v;\n"
+           "        O[r * 1024 +: 1024] = v;\n    }\n"),
     /* more operands than a chain has slots for */
     KERNEL("    reg f32 x[9][70] = A[0 +: 9][0 +: 70];\n"
            "    x = x * 1.01 + (x * 2.02 - (x * 3.03 + (x * 4.04 - (x * 5.05 + (x * 6.06 - (x * "
