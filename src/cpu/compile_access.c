@@ -33,6 +33,7 @@ static void access_memory(struct compiler *c, struct access *a, const struct sym
         a->at = slot->shared_at;
         dense(a, s->type.extent, s->type.rank);
     } else {
+        compile_row_load(c, s);
         a->space = SPACE_LOCAL;
         a->at = slot->value.at;
         a->local_lanes = slot->value.lanes;

@@ -68,6 +68,8 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
     in->detail = a;
     in->dst = v->at;
     in->a = slot->shown_at;
+    if (e->loc.source)
+        in->loc = e->loc; /* as a load's */
     c->top = top;
     slot->value = *v;
     slot->mask = c->mask;

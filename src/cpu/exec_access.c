@@ -399,7 +399,7 @@ void step_load(struct frame *f, const struct instr *in)
         return;
     box_load(f, a, &box, frame_at(f, in->dst),
              a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
-    if (a->prefetch != NO_SLOT)
+    if (a->prefetch != NO_SLOT && !box.empty)
         note_row(f, a->prefetch, box_start(f, a, &box), (size_t)a->elements * a->size);
 }
 

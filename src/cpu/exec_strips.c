@@ -159,9 +159,9 @@ void step_show_row(struct frame *f, const struct instr *in)
             return;
         box_load(f, a, &box, own, a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
         *row = own;
-        there = box_start(f, a, &box);
+        there = box.empty ? NULL : box_start(f, a, &box);
     }
-    if (a->prefetch != NO_SLOT)
+    if (a->prefetch != NO_SLOT && there)
         note_row(f, a->prefetch, there, (size_t)a->elements * a->size);
 }
 
