@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char first_line[] = "# tilewright learn: puzzle, then what was done with it\n";
+/* A file begins with the first line, which tells it from files of others. */
+#define OURS "# tilewright learn"
+static const char first_line[] = OURS ": puzzle, then what was done with it\n";
 
 static char *path_of(void)
 {
@@ -61,25 +63,31 @@ static void read_line(struct learnt *l, char *line)
     }
 }
 
-/* Whether it was read, or is not there. */
-static bool read_steps(struct learnt *l, const char *path)
+/* Why it cannot be read; NULL: it was, or is not there. */
+static const char *read_steps(struct learnt *l, const char *path)
 {
     struct stat found;
     if (!path || stat(path, &found) != 0 || !S_ISREG(found.st_mode)) /* a pipe would wait */
-        return true;
+        return NULL;
     char *text = read_whole_file(path, NULL), *rest;
-    for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
+    if (!text)
+        return strerror(errno);
+    bool ours = found.st_size == 0 || strncmp(text, OURS, strlen(OURS)) == 0;
+    for (char *line = ours ? strtok_r(text, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest))
         read_line(l, line);
     free(text);
-    return text;
+    return ours ? NULL
+                : "it is no file of progress, which begins with `" OURS "`: name another, or move "
+                  "it away";
 }
 
 void learnt_read(struct learnt *l)
 {
     *l = (struct learnt){.path = path_of(), .lock = -1};
-    if (!read_steps(l, l->path))
-        complain(NULL, "progress cannot be read: %s: %s", l->path, strerror(errno));
+    const char *why = read_steps(l, l->path);
+    if (why)
+        complain(NULL, "progress cannot be read: %s: %s", l->path, why);
 }
 
 void learnt_forget(struct learnt *l, const char *puzzle)
@@ -189,7 +197,8 @@ bool learnt_lock(struct learnt *l)
     if (!lock_target(l))
         return not_kept(l, strerror(errno));
     learnt_forget(l, NULL);
-    return read_steps(l, l->target) || not_kept(l, strerror(errno));
+    const char *why = read_steps(l, l->target);
+    return !why || not_kept(l, why);
 }
 
 /* A name of its own is not needed: who writes has the lock. What someone left who was killed is

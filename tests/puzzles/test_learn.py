@@ -15,6 +15,7 @@ from tile_runner import call, cuda_compiler, expect, fail
 
 MAP, PRODUCT = "01_map.tile", "14_single_block_matmul.tile"
 LINE = "    // Yours: one line."
+FIRST = "# tilewright learn: puzzle, then what was done with it\n"  # of a file of progress
 
 
 class Learner:
@@ -166,14 +167,31 @@ def test_progress(learner):
         learner.learn("1", "mine.tile", out="passed", err="progress cannot be read", TILEWRIGHT_LEARN=elsewhere)
         os.chmod(elsewhere, 0o600)
     learner.learn("1", "--hint", out=["Hint 1", "`tilewright learn 1 --hint 2` gives the second"], TILEWRIGHT_LEARN="/dev/null")
-    for text in "", "\0\0\0", "01_map\n", "01_map passed tries=x hints=-7\n\n\n# 14\n 14 15\n" + "x" * 100000 + "\n":
-        os.makedirs(os.path.dirname(learner.progress), exist_ok=True)
+    os.makedirs(os.path.dirname(learner.progress), exist_ok=True)
+    for text in "\0\0\0", "01_map\n", "01_map passed tries=x hints=-7\n\n\n# 14\n 14 15\n" + "x" * 100000 + "\n":
         with open(learner.progress, "w") as file:
-            file.write(text)
+            file.write(FIRST + text)
         learner.learn(out=" of ")
         learner.learn("1", "--hint", out="Hint")
         learner.learn("1", "mine.tile", out="passed")
+    with open(learner.progress, "w"):
+        pass
+    learner.learn("1", "mine.tile", out="passed")
+    expect("01_map passed" in learner.read("data/tilewright/learn"), "an empty file is none of others")
     learner.learn("--reset")
+
+
+def test_progress_of_others(learner):
+    """What is no file of progress, as that of an array named by mistake, is not written over, and said."""
+    learner.write("mine.tile", learner.solution("01_map"))
+    for text in "\0\0\0", "01_map passed\n", "\x93NUMPY\1\0v\0{'descr': '<f4'", "\n" + FIRST:
+        learner.write("theirs", text)
+        theirs = {"TILEWRIGHT_LEARN": f"{learner.folder}/theirs"}
+        learner.learn(out="0 of ", err="it is no file of progress, which begins with `# tilewright learn`", **theirs)
+        learner.learn("1", "mine.tile", out="passed", err="progress is not kept: ", **theirs)
+        learner.learn("1", "--hint", out="Hint 1", err="move it away", **theirs)
+        learner.learn("--reset", status=1, err="move it away", **theirs)
+        expect(learner.read("theirs") == text, f"theirs: {learner.read('theirs')!r}")
 
 
 def test_progress_at_once(learner):
@@ -204,7 +222,7 @@ def test_progress_elsewhere(learner):
         link = f"{learner.folder}/link_{target}"
         os.symlink(target, link)
         if target == "there":
-            learner.write(target, "02_zip passed tries=1 hints=0\n")
+            learner.write(target, FIRST + "02_zip passed tries=1 hints=0\n")
             os.chmod(f"{learner.folder}/{target}", 0o640)
         learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=link)
         expect(os.path.islink(link) and "01_map passed tries=1" in learner.read(target), f"{link}: {learner.read(target)}")
