@@ -91,8 +91,7 @@ enum { TW_MAX_RANK = 6 };
  * tw_device_allocate or cudaMalloc gives). */
 typedef enum tw_place { TW_ON_HOST, TW_ON_DEVICE } tw_place;
 
-/* An array of the caller's, row-major and contiguous. The library never keeps it past the launch it
- * was given to. */
+/* An array of the caller's, row-major and contiguous, not kept past the launch it was given to. */
 typedef struct tw_array {
     void *data;
     tw_dtype dtype;
@@ -179,8 +178,7 @@ TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out
 TW_API tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text,
                                      size_t length, tw_module **out);
 TW_API tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out);
-/* The module's memory goes when its last launch has been freed too. Kernels belong to their module.
- */
+/* Its memory goes when its last launch has been freed too. Kernels belong to their module. */
 TW_API void tw_module_free(tw_module *m);
 TW_API int tw_module_kernel_count(const tw_module *m);
 TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the last */
@@ -407,8 +405,7 @@ typedef struct tw_sim_finding {
     const char *json; /* one object: kind, fails, count, message, accesses, steps */
 } tw_sim_finding;
 
-/* Its texts are valid until the launch or program that was simulated is freed or simulated
- * again. */
+/* Texts are valid until the launch or program that was simulated is freed or simulated again. */
 typedef struct tw_sim_result {
     int64_t failures; /* findings that fail */
     int finding_count;
@@ -437,8 +434,7 @@ TW_API tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options,
 
 /* A PTX program, of any compiler. */
 typedef struct tw_ptx tw_ptx;
-/* Reads and verifies it. On TW_BAD_PROGRAM the messages say why and *out is NULL. The text is
- * copied. */
+/* Reads, verifies and copies it. On TW_BAD_PROGRAM the messages say why and *out is NULL. */
 TW_API tw_status tw_ptx_from_text(tw_context *ctx, const char *name, const char *text,
                                   size_t length, tw_ptx **out);
 TW_API tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **out);
@@ -448,8 +444,7 @@ TW_API const char *tw_ptx_kernel_at(const tw_ptx *p, int index); /* its name; NU
 /* What C++ called it, in no namespace or in any: "sum" of _Z3sumPfi and of _ZN2ns3sumIfEEvPT_i; of
  * other names the whole. Kernels may share one. NULL past the last. */
 TW_API const char *tw_ptx_kernel_called(const tw_ptx *p, int index);
-/* Threads of a block that the kernel asks for (.reqntid, or .maxntid as a limit); false: it does
- * not say. */
+/* Threads of a block that it asks for (.reqntid, or .maxntid as a limit); false: it asks for none. */
 TW_API bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3]);
 
 typedef struct tw_ptx_param {
@@ -713,8 +708,7 @@ typedef struct tw_build_when {
  * to be freed. */
 TW_API tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when);
 
-/* What an assembler may be given: PTX of what was added, each text once. Valid until something is
- * added. */
+/* For an assembler: PTX of what was added, each text once. Valid until something is added. */
 typedef struct tw_build_image {
     const char *ptx;
     const char *target; /* "sm_90" */
@@ -823,7 +817,7 @@ TW_API tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, 
 /* A model of GPUs (docs/model.md): what a launch asks of each part of one, and so how long it takes
  * at least. It counts by simulation of some of the launch's blocks; no GPU is needed. */
 
-/* What cannot be known exactly: `middle` is the most likely, the true value is mostly in the rest. */
+/* What is not known exactly: `middle` is the most likely, the true value is mostly in the rest. */
 typedef struct tw_range {
     double low, middle, high;
 } tw_range;
@@ -859,8 +853,7 @@ typedef struct tw_gpu {
     int threads_of_block;
 } tw_gpu;
 TW_API bool tw_gpu_at(int index, tw_gpu *out); /* false past the last */
-/* By name or alias, without regard to case and blanks; also the name that the driver has. false:
- * none. */
+/* By name, alias or the driver's name, without regard to case and blanks. false: there is none. */
 TW_API bool tw_gpu_find(const char *name, tw_gpu *out);
 
 typedef struct tw_explain_options {

@@ -1,5 +1,5 @@
-/* `check` of one kernel after the other: cmd_check.c has the static checks, check_run.c the
- * runs on the CPU engine, check_simulate.c those on the simulator, check_refused.c what GPU targets do not
+/* `check` of one kernel after the other: cmd_check.c has the static checks, check_run.c the runs on
+ * the CPU engine, check_simulate.c those on the simulator, check_refused.c what GPU targets do not
  * take. */
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
@@ -54,8 +54,8 @@ struct check {
 };
 
 /* Sizes for the runs, by number; parameters that are axes take them in turn. The simulator runs the
- * first CHECK_SIMULATED, other configurations than the default the ragged one, on the CPU engine also
- * those from CHECK_PAST on. */
+ * first CHECK_SIMULATED, other configurations than the default the ragged one, on the CPU engine
+ * also those from CHECK_PAST on. */
 enum { CHECK_SHAPES = 10, CHECK_SIMULATED = 6, CHECK_RAGGED = 4, CHECK_PAST = 7 };
 
 void check_worse(struct check *c, int status);

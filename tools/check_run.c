@@ -1,4 +1,4 @@
-/* Small runs of a kernel on the CPU engine, on sizes that cover edges, compared with its `ensures`. */
+/* Small runs of a kernel on the CPU engine, on sizes that cover edges, compared with `ensures`. */
 #include "check.h"
 #include "tensor.h"
 #include "verdict.h"
@@ -229,9 +229,9 @@ static struct attempt attempt(struct check *c)
     return a;
 }
 
-/* After an attempt that went wrong, whether it goes right where outputs hold zeros. Then the attempt
- * is made once more, for its messages; else that on zeros is the one that counts. What an `assume`
- * says of an output holds, too, where it holds for zeros. */
+/* After an attempt that went wrong, whether it goes right where outputs hold zeros. Then the
+ * attempt is made once more, for its messages; else that on zeros is the one that counts. What an
+ * `assume` says of an output holds, too, where it holds for zeros. */
 static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shape,
                               struct attempt *a)
 {
@@ -282,8 +282,8 @@ static void run_shape(struct check *c, int shape)
     free(where);
 }
 
-/* The default configuration of each type in all shapes, others in a ragged one and past their tiles;
- * up to the first that fails. */
+/* The default configuration of each type in all shapes, others in a ragged one and past their
+ * tiles; up to the first that fails. */
 void check_runs(struct check *c)
 {
     int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;

@@ -624,8 +624,7 @@ static void report_verified(const struct run *r)
     printf("verified: %s\n", text);
     if (wide > 0)
         printf("          the tolerance is %.2g%% of the values, as so many roundings add up: an "
-               "error "
-               "below it goes unseen; verify smaller sizes, too\n",
+               "error below it goes unseen; verify smaller sizes, too\n",
                100 * wide);
     free(text);
 }

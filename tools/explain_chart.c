@@ -1,7 +1,7 @@
-/* The plot is on the left, on the right what its lines and points are. Colours come from classes, of
- * which there is a set for light and one for dark backgrounds; those of the levels are after four of
- * Okabe and Ito's, which colour-blind readers tell apart. Text is drawn over a line of the paper's
- * colour, so that it can be read where it crosses a line. */
+/* The plot is on the left, on the right what its lines and points are. Colours come from classes,
+ * of which there is a set for light and one for dark backgrounds; those of the levels are after
+ * four of Okabe and Ito's, which colour-blind readers tell apart. Text is drawn over a line of the
+ * paper's colour, so that it can be read where it crosses a line. */
 #include "explain_chart.h"
 #include "figures.h"
 #include "tool.h"

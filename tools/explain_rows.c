@@ -1,4 +1,4 @@
-/* Which kernels `explain` is asked for: words, --compare and --sweep, and each of them explained. */
+/* Which kernels `explain` is asked for, by words, --compare and --sweep, and each explained. */
 #include "explained.h"
 #include "ptx_file.h"
 

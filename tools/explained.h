@@ -51,8 +51,8 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 /* --- explain_derived.c --- */
 
 /* The units that the kernel's products are done in, "tensor", else of "f32" and "f64" those that
- * take longer (NULL: none), and their rate by the data sheet in FLOP/s: of tensor units for the type
- * of the first array that is read. */
+ * take longer (NULL: none), and their rate by the data sheet in FLOP/s: of tensor units for the
+ * type of the first array that is read. */
 const char *explain_units(const struct explain_row *r, double *peak);
 double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */

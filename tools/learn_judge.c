@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What memory holds that nobody has written. As f32 these are 0, 195.3, -195.3 and NaN, whole numbers
- * are large ones: a sum, a maximum or a minimum that begins with them shows in one of them. */
+/* What memory holds that nobody has written. As f32 these are 0, 195.3, -391.5 and NaN, whole
+ * numbers are large ones: a sum, a maximum or a minimum that begins with them shows in one. */
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
 /* A run: at most so many instructions for each of the solution's. */
 enum { STEPS_EACH = 100, STEPS_LEAST = 200000 };
@@ -248,7 +248,7 @@ static const char *read_output(const struct judge *j, const struct answer_run *h
     return NULL;
 }
 
-/* What was never written, else an element: of the run whose arrays are shown, if it is wrong there. */
+/* What was never written, else an element: of the run whose arrays are shown, if wrong there. */
 static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer_run *how, int byte)
 {
     struct judgement *out = j->out;

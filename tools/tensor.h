@@ -29,8 +29,8 @@ struct fill_options {
 };
 void tensor_fill(tw_array *a, const struct fill_options *o);
 /* What memory may hold that nobody has written: NaN, large and far below zero in turn, so that a
- * sum, a product, a maximum or a minimum that begins with it shows in one element of three; integers
- * as the same bytes. turn: which comes first. */
+ * sum, a product, a maximum or a minimum that begins with it shows in one element of three;
+ * integers as the same bytes. turn: which comes first. */
 void tensor_fill_unwritten(tw_array *a, int turn);
 /* The root of the mean square of the elements that are finite; 0: there is none. */
 double tensor_root_mean_square(const tw_array *a);

@@ -67,7 +67,7 @@ static void find_memory(struct explain *e, struct explain_counts *c,
     t->read.low = fmin(together->read, mean->read);
     t->read.middle = mean->read;
     t->read.high = fmax(together->read, mean->read);
-    /* What other blocks wrote, partial sums say, may still be there, or have left to be read again. */
+    /* What other blocks wrote, as partial sums, may still be there, or have left to be read again. */
     t->read.low = stays ? fmin(t->read.low, read) : t->read.low;
     t->read.high += again;
     if (e->blocks_wait) { /* which block reads what does not follow from its place */
@@ -130,14 +130,14 @@ static void add_roof(tw_explanation *o, const char *name, const char *title, con
 }
 
 /* Of the rate at which matrix units work, what instructions of one warp reach: on GH100 an m16n8k16
- * of f16 takes 6 cycles, as read on an H200, where 4 would be all; Luo et al. (below) found about as
- * much. Only wgmma reaches all. Of GB100 half is assumed. */
+ * of f16 takes 6 cycles, as read on an H200, where 4 would be all; Luo et al. (below) found about
+ * as much. Only wgmma reaches all. Of GB100 half is assumed. */
 static double matrix_share(const struct gpu *g)
 {
     return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
 }
 
-/* Operations a cycle and multiprocessor; in f64 without such tensor units those of the units for it. */
+/* Operations a cycle and multiprocessor; in f64 without such tensor units those of its own units. */
 static int matrix_rate(const struct gpu *g, enum matrix_unit unit)
 {
     switch (unit) {
@@ -204,8 +204,8 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 
 /* Cycles, of GH100; those of others are near. Luo et al., "Benchmarking and Dissecting the Nvidia
  * Hopper GPU Architecture" (2024), have shared memory, L1, L2 and mma when nothing else is under
- * way; memory is as an H200 has it under the load of blocks that read at the same time (without: about
- * 480). A warp is issued from every second cycle: its units for f32 have 16 lanes each. */
+ * way; memory is as an H200 has it under the load of blocks that read at the same time (without:
+ * about 480). A warp is issued from every second cycle: its units for f32 have 16 lanes each. */
 static void find_latencies(const struct explain *e, const struct explain_counts *c,
                            struct latencies *l)
 {

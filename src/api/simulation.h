@@ -15,8 +15,8 @@ struct simulation {
     tw_context *ctx;
     struct allocator allocator; /* the caller's, and a list of what it gave */
     struct simulation_block *blocks;
-    /* The machine's memory of zeros is the system's, not the caller's: it may be more than there is,
-     * as only what is touched takes any. */
+    /* The machine's memory of zeros is the system's, not the caller's: it may be more than there
+     * is, as only what is touched takes any. */
     bool reserves;
     tw_sim_options options;
     struct arena arena;

@@ -309,11 +309,11 @@ void packed_survey(struct compiler *c);
 const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e);
 /* Whether the product, of rank 2, adds pairs of steps of k (packed.h). */
 bool dot_pairs(const struct expr *dot);
-/* The fill of a packed tile; index values stay on the stack. */
-/* Do all left operands move with block.x alone, and all right ones with block.y? Then blocks along y
- * read the same left operand, which the second cache keeps for them, since its rows may be far
+/* Do all left operands move with block.x alone, and all right ones with block.y? Then blocks along
+ * y read the same left operand, which the second cache keeps for them, since its rows may be far
  * apart; the right one's panels follow on in memory. */
 bool packed_by_columns(const struct compiler *c);
+/* The fill of a packed tile; index values stay on the stack. */
 struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *target,
                                     const struct expr *value);
 /* target = value; the declaration. false: the target is no packed tile. */

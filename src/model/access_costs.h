@@ -1,5 +1,5 @@
-/* Accesses: what each load, store and atomic operation of the simulated blocks asks of shared and of
- * global memory, as the program has it. An observer. */
+/* Accesses: what each load, store and atomic operation of the simulated blocks asks of shared and
+ * of global memory, as the program has it. An observer. */
 #ifndef TW_MODEL_ACCESS_COSTS_H
 #define TW_MODEL_ACCESS_COSTS_H
 

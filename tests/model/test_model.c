@@ -237,8 +237,8 @@ static void blocks_share_what_l2_holds(void **state)
     assert_true(r.read > each + 12 * each);
 }
 
-/* Bytes that were stored are written once, those that L2 still holds at the end too; loads and copies
- * of what was read count for nothing. */
+/* Bytes that were stored are written once, those that L2 still holds at the end too; loads and
+ * copies of what was read count for nothing. */
 static void what_is_stored_is_written(void **state)
 {
     (void)state;

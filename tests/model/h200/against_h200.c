@@ -2,8 +2,8 @@
  *
  *     against_h200 READINGS KERNELS    (tests/model/h200/readings_h200.csv, kernels)
  *
- * Prints a row for each reading; exits with 1 where too many are too far off. Registers are given as
- * ptxas made them, since the readings are of its code.
+ * Prints a row for each reading; exits with 1 where too many are too far off. Registers are given
+ * as ptxas made them, since the readings are of its code.
  */
 #include "tilewright.h"
 
