@@ -179,30 +179,27 @@ static void check_kernel(struct check *c)
     check_worse(c, before);
 }
 
-/* What was said of a file as a whole, in JSON: it does not compile, has nothing to check, or has a
- * warning that is of no kernel. */
-static void report_file(struct check *c, const struct complaints *said, bool ok)
+/* What was said of a file as a whole, in JSON: it does not compile, has nothing to check, cannot be
+ * checked as it was asked for, or has a warning that is of no kernel. */
+static void report_file(struct check *c, const struct complaints *said)
 {
+    if (!c->to_json)
+        return;
     json_open(&c->json, '{');
     json_key(&c->json, "file");
     json_string(&c->json, c->program->path);
     json_key(&c->json, "kernel");
     json_string(&c->json, NULL);
     json_key(&c->json, "ok");
-    json_bool(&c->json, ok);
+    json_bool(&c->json, said->status == TW_OK);
     findings_take_complaints(&c->findings, said, c->program->path);
     findings_json(&c->findings, &c->json, NULL);
     json_close(&c->json, '}');
     findings_free(&c->findings);
 }
 
-static void check_program(struct check *c, int index)
+static void check_program(struct check *c)
 {
-    c->program = &c->programs[index];
-    if (c->to_json && c->said[index].count)
-        report_file(c, &c->said[index], c->opened[index] == STATUS_OK);
-    if (c->opened[index] != STATUS_OK)
-        return;
     if (c->program->kernel) {
         c->kernel = program_kernel(c->program, c->self);
         if (c->kernel)
@@ -215,12 +212,12 @@ static void check_program(struct check *c, int index)
     }
 }
 
-/* Opens every FILE; then names that --set, --tune and --type give can be told from misspelt
- * ones. */
-static int open_programs(struct check *c)
+/* Opens every FILE; then names that --set, --tune, --type and --fill give can be told from
+ * misspelt ones, with which nothing is checked. */
+static void open_programs(struct check *c)
 {
     struct known_kernel *known = NULL;
-    int count = c->given->word_count, kernels = 0, status = STATUS_OK;
+    int count = c->given->word_count, kernels = 0;
     c->programs = need_memory((size_t)count * sizeof *c->programs);
     c->opened = need_memory((size_t)count * sizeof *c->opened);
     c->said = need_memory((size_t)count * sizeof *c->said);
@@ -243,17 +240,30 @@ static int open_programs(struct check *c)
         }
     }
     if (c->status == STATUS_OK)
-        status = settings_known(known, kernels, c->given);
+        check_worse(c, settings_known(known, kernels, c->given));
+    else
+        kernels = 0;
+    for (int i = 0; i < count && kernels && c->status != STATUS_OK; i++)
+        c->opened[i] = c->status;
     free(known);
-    return status;
 }
 
 static void check_all(struct check *c)
 {
     if (c->to_json)
         json_open(&c->json, '[');
-    for (int i = 0; i < c->given->word_count; i++)
-        check_program(c, i);
+    for (int i = 0; i < c->given->word_count; i++) {
+        struct complaints opening = c->said[i];
+        c->program = &c->programs[i];
+        if (opening.count)
+            report_file(c, &opening);
+        if (c->opened[i] == STATUS_OK)
+            check_program(c);
+        if (c->said[i].count > opening.count)
+            report_file(c, &(struct complaints){.list = c->said[i].list + opening.count,
+                                                .count = c->said[i].count - opening.count,
+                                                .status = c->said[i].status});
+    }
     if (c->to_json) {
         json_close(&c->json, ']');
         json_end(&c->json);
@@ -286,10 +296,10 @@ static int check_run(const struct command *self, const struct options *given)
     if (!options_seconds(given, "time-limit", &c.time_limit))
         return STATUS_USAGE;
     int status = sim_options_read(&c.sim, given);
-    if (status == STATUS_OK)
-        status = open_programs(&c);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        open_programs(&c);
         check_all(&c);
+    }
     for (int i = 0; c.programs && i < given->word_count; i++) {
         program_close(&c.programs[i]);
         complaints_free(&c.said[i]);

@@ -160,13 +160,14 @@ static int say_no_types(const struct known_kernel *list, int count, const struct
                        who, count == 1 ? "no" : "a");
 }
 
-static int bad_fill(const struct options *o, const char *text)
+static int bad_fill(struct complaints *c, const struct options *o, const char *text)
 {
-    return usage_error(NULL, o->command, "--fill %s: expected NAME=rand, zero, iota or ones", text);
+    return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota or ones", text);
 }
 
 int settings_known(const struct known_kernel *list, int count, const struct options *o)
 {
+    struct complaints *said = count > 0 ? list[0].program->complaints : NULL;
     for (int u = 0; u < o->use_count && count > 0; u++) {
         const char *option = o->uses[u].spec->name, *at = o->uses[u].values[0];
         struct assignment a;
@@ -189,13 +190,15 @@ int settings_known(const struct known_kernel *list, int count, const struct opti
                 return say_unknown(list, count, o, option, a.name);
             tw_scalar v;
             if (strcmp(option, "tune") == 0 && !parse_scalar(a.value, &v))
-                return usage_error(NULL, o->command, "--tune %s=%s: expected a number", a.name,
+                return usage_error(said, o->command, "--tune %s=%s: expected a number", a.name,
                                    a.value);
             if (strcmp(option, "fill") == 0 && fill_from_name(a.value) == FILL_NONE)
-                return bad_fill(o, o->uses[u].values[0]);
+                return bad_fill(said, o, o->uses[u].values[0]);
         }
         if (bad && strcmp(option, "fill") == 0)
-            return bad_fill(o, o->uses[u].values[0]);
+            return bad_fill(said, o, o->uses[u].values[0]);
+        if (bad && strcmp(option, "type") != 0)
+            return usage_error(said, o->command, "--%s %s: expected NAME=VALUE", option, at);
     }
     return STATUS_OK;
 }

@@ -190,6 +190,11 @@ def test_failures_in_json(run):
         expect(got["status"] == "TW_NO_FILE" and "no.tile" in got["messages"][0]["text"], f"{command}: {got}")
         got = run.json(command, SHARED, "--set", "zz=3", status=2)
         expect(got["status"] == "TW_BAD_ARGUMENT" and "zz" in got["messages"][0]["text"], f"{command}: {got}")
+    for wrong in "--set zz=3", "--set m=x", "--set m", "--set m=1.5", "--tune X", "--tune X=1", "--type Q=f32", "--fill c=x", "--fill zz=zero":
+        got = run.json("check", SHARED, *wrong.split(), status=2)
+        expect(len(got) == 1 and not got[0]["ok"] and wrong.split()[1].split("=")[0] in got[0]["findings"][0]["text"], f"{wrong}: {got}")
+    got = run.json("check", f"{SHARED}:nobody", status=2)
+    expect(not got[0]["ok"] and "no kernel `nobody`" in got[0]["findings"][0]["text"], got)
     got = run.json("run", "programs.tile:outside", "--set", "n=1", status=1)
     if got["messages"][0]["line"] != 26 or got["status"] != "TW_FAULT":
         fail(f"the place of a fault: {got}")
