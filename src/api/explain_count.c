@@ -8,6 +8,7 @@
 
 #include "base/platform.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Of the third axis all blocks run, if there are no more than these. Warp instructions: of one
@@ -172,12 +173,24 @@ static void take_counts(struct counting *c, const struct seen *seen, double time
 
 /* --- blocks --- */
 
-static double room_of_block(const struct explain *e)
+static uint32_t common_arrays(const struct sampling *s)
+{
+    uint32_t common = s->all.count > 1 ? UINT32_MAX : 0;
+    const struct seen *first = s->all.data[0]->seen;
+    for (size_t i = 1; i < s->all.count && common; i++) {
+        const struct seen *other = s->all.data[i]->seen;
+        bool both = first->streams.block && other->streams.block;
+        common &= both ? l1_common(first->streams.block, other->streams.block) : 0;
+    }
+    return common;
+}
+
+static struct l1_share share_of_block(const struct explain *e, const struct sampling *s)
 {
     const struct gpu_capability *g = gpu_capability_of(e->gpu);
     int resident = e->out.resident_blocks;
     double shared = (double)resident * (double)(e->out.shared_bytes + GPU_SYSTEM_BYTES);
-    return (g->l1_kb * 1024 - shared) / resident;
+    return (struct l1_share){(g->l1_kb * 1024 - shared) / resident, resident, common_arrays(s)};
 }
 
 /* Which set of pieces the block is of, and how it stands to the first of that set. */
@@ -219,7 +232,7 @@ static void take_instructions(struct counting *c, const struct streams *seen, do
 }
 
 static void take_streams(struct counting *c, const struct sample *s, const struct streams *seen,
-                         double share)
+                         double share, const struct l1_share *l1_share)
 {
     struct explain_counts *o = c->out;
     double times = s->stands_for;
@@ -227,12 +240,13 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     take_instructions(c, seen, times, share);
     if (!seen->block || !c->e->out.launches)
         return;
-    l1_replay(&c->simulation->arena, seen->block, room_of_block(c->e), l1);
-    o->missed += l1->missed * times;
+    l1_replay(&c->simulation->arena, seen->block, l1_share, l1);
+    double first = fmin(1, c->e->gpu->multiprocessors / (double)c->e->out.blocks);
+    o->missed += (l1->missed + l1->common * first) * times;
     o->past += l1->past * times;
     o->stores += l1->stores * times;
     o->updates += l1->updates * times;
-    o->tags += l1->tags * times;
+    o->tags += (l1->tags + l1->common * first * SECTOR_BYTES / LINE_BYTES) * times;
     o->load_sectors += l1->load_sectors * times;
     o->warps = seen->block->warps;
     take_l2(c, s->at, l1);
@@ -371,12 +385,15 @@ static enum sim_end run_sample(struct counting *c)
     if (!sample_grid(&s))
         return c->end;
     double most = 0, sum = 0;
+    struct l1_share l1 = {0};
+    if (c->e->out.launches)
+        l1 = share_of_block(c->e, &s);
     for (size_t i = 0; i < s.all.count; i++) {
         struct sample *x = s.all.data[i];
         sum += x->sum * x->stands_for;
         most = x->sum > most ? x->sum : most;
         const struct seen *seen = x->seen;
-        take_streams(c, x, &seen->streams, x->stands_for / blocks);
+        take_streams(c, x, &seen->streams, x->stands_for / blocks, &l1);
         if (x->stands_for == 0)
             continue;
         take_counts(c, seen, x->stands_for, x->stands_for / blocks);

@@ -38,15 +38,28 @@ static void find_compulsory(struct explain *e, double *read, double *written)
     }
 }
 
-static void replay_l2(const struct explain *e, struct l2_grid *g, double share,
+static void replay_l2(const struct explain *e, struct l2_grid *g, double share, int copies,
                       struct l2_result *out)
 {
     g->room = e->gpu->l2_mb * 1048576.0;
-    g->copies = l2_halves(e->gpu);
+    g->copies = copies;
     g->multiprocessors = e->gpu->multiprocessors;
     g->resident = e->out.resident_blocks;
     g->share = share;
     l2_replay(&e->launch->ctx->scratch, g, out);
+}
+
+/* What is read of memory if L2 holds no line twice; `mean`: if each half has its own. What it does
+ * where the one fits and the other does not is not known. */
+static double read_if_held_once(const struct explain *e, const struct explain_counts *c,
+                                const struct l2_result *mean, double share, double compulsory)
+{
+    struct l2_grid g = c->l2;
+    struct l2_result once;
+    if (g.copies == 1 || mean->read < 1.05 * compulsory)
+        return mean->read;
+    replay_l2(e, &g, share, 1, &once);
+    return once.read;
 }
 
 /* together: of blocks in step; mean: as they are taken to go on. */
@@ -64,7 +77,8 @@ static void find_memory(struct explain *e, struct explain_counts *c,
     c->awaited = stays ? 0 : mean->awaited;
     /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
     double all = mean->written + mean->left, again = fmax(0, mean->stored - all);
-    t->read.low = fmin(together->read, mean->read);
+    double once = read_if_held_once(e, c, mean, c->l2.share, read);
+    t->read.low = fmin(fmin(together->read, mean->read), once);
     t->read.middle = mean->read;
     t->read.high = fmax(together->read, mean->read);
     /* What other blocks wrote, as partial sums, may still be there, or have left to be read again. */
@@ -300,7 +314,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
     /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
     if (o->launches)
-        replay_l2(e, &c->l2, in_step, &together);
+        replay_l2(e, &c->l2, in_step, l2_halves(e->gpu), &together);
     find_traffic(e, c, &together, &together);
     if (o->launches)
         find_roofs(e, c);
@@ -309,7 +323,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     find_pace(e, c, &busy, &alone);
     mean = together;
     if (busy / alone > in_step)
-        replay_l2(e, &c->l2, busy / alone, &mean);
+        replay_l2(e, &c->l2, busy / alone, l2_halves(e->gpu), &mean);
     find_traffic(e, c, &together, &mean);
     o->roof_count = 0;
     find_roofs(e, c);

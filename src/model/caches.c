@@ -90,17 +90,33 @@ double lru_marked(const struct lru *c)
 
 struct replay {
     struct lru l1;
+    const struct l1_share *share;
     struct l1_result *out;
     const struct stream_block *block;
     size_t *at;      /* by warp: its next entry */
     struct lru seen; /* sectors of a slice, never evicted: what was counted as touched */
 };
 
+static unsigned array_of(uint64_t line)
+{
+    return (unsigned)(line * LINE_BYTES >> SIM_OFFSET_BITS) % MOST_ARRAYS;
+}
+
+/* Its sectors that are there; these are now. */
+static unsigned touch_line(struct replay *r, const struct stream_entry *e)
+{
+    bool found, common = r->share->common >> array_of(e->line) & 1;
+    double weight = common ? (double)LINE_BYTES / r->share->resident : LINE_BYTES;
+    struct lru_entry *line = lru_touch(&r->l1, e->line, weight, &found);
+    unsigned there = line->mark;
+    line->mark |= e->sectors;
+    return there;
+}
+
 static void touch_slice(struct replay *r, const struct stream_entry *e, unsigned sectors, int slice)
 {
     uint64_t sector = e->line * 4;
-    uint64_t array = e->line * LINE_BYTES >> SIM_OFFSET_BITS;
-    struct touched *t = &r->out->touched[slice][array % MOST_ARRAYS];
+    struct touched *t = &r->out->touched[slice][array_of(e->line)];
     bool found;
     struct lru_entry *line =
         lru_touch(&r->seen, e->line * TIME_SLICES + (uint64_t)slice, 1, &found);
@@ -118,11 +134,8 @@ static void replay_entry(struct replay *r, const struct stream_entry *e, int sli
     struct l1_result *o = r->out;
     unsigned sectors = e->sectors, through = sectors;
     int count = __builtin_popcount(sectors);
-    bool found;
     if (e->kind == STREAM_LOAD) {
-        struct lru_entry *line = lru_touch(&r->l1, e->line, LINE_BYTES, &found);
-        through &= ~line->mark;
-        line->mark |= sectors;
+        through &= ~touch_line(r, e);
         o->load_sectors += count;
         o->missed += __builtin_popcount(through);
     } else if (e->kind == STREAM_PAST_L1) {
@@ -159,11 +172,31 @@ static size_t lines_of(const struct stream_block *b)
     return sum;
 }
 
-void l1_replay(struct arena *a, const struct stream_block *b, double room, struct l1_result *out)
+/* What blocks before this one have left of what all load. */
+static void load_common(struct replay *r)
 {
-    struct replay r = {.out = out, .block = b, .at = arena_array(a, size_t, b->warps)};
+    for (int w = 0; w < r->block->warps; w++) {
+        const struct stream *s = &r->block->warp[w];
+        for (size_t i = 0; i < s->entries.count; i++)
+            if (s->entries.data[i].kind == STREAM_LOAD &&
+                r->share->common >> array_of(s->entries.data[i].line) & 1) {
+                unsigned new = s->entries.data[i].sectors & ~touch_line(r, &s->entries.data[i]);
+                r->out->common += __builtin_popcount(new);
+            }
+    }
+}
+
+void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_share *share,
+               struct l1_result *out)
+{
+    struct replay r = {
+        .share = share, .out = out, .block = b, .at = arena_array(a, size_t, b->warps)};
+    double room = share->room > LINE_BYTES ? share->room : LINE_BYTES;
     *out = (struct l1_result){0};
-    lru_init(&r.l1, a, room > LINE_BYTES ? room : LINE_BYTES, (uint32_t)(room / LINE_BYTES) + 2);
+    lru_init(&r.l1, a, room,
+             (uint32_t)(room / LINE_BYTES) * (share->common ? (uint32_t)share->resident : 1) + 2);
+    if (share->common)
+        load_common(&r);
     size_t lines = lines_of(b);
     lru_init(&r.seen, a, 1e18, (uint32_t)(lines < 1u << 18 ? lines + 1 : 1u << 18));
     for (bool waiting = true; waiting;) {
@@ -180,6 +213,43 @@ void l1_replay(struct arena *a, const struct stream_block *b, double room, struc
                 waiting = true;
             }
     }
+}
+
+/* What a block loads of each array. */
+struct loaded {
+    uint64_t first, last;
+    size_t count;
+    bool stored;
+};
+
+static void find_loaded(const struct stream_block *b, struct loaded *of)
+{
+    for (int w = 0; w < b->warps; w++)
+        for (size_t i = 0; i < b->warp[w].entries.count; i++) {
+            const struct stream_entry *e = &b->warp[w].entries.data[i];
+            struct loaded *x = &of[array_of(e->line)];
+            x->stored |= e->kind == STREAM_STORE || e->kind == STREAM_UPDATE;
+            if (e->kind != STREAM_LOAD)
+                continue;
+            x->first = x->count == 0 || e->line < x->first ? e->line : x->first;
+            x->last = e->line > x->last ? e->line : x->last;
+            x->count++;
+        }
+}
+
+uint32_t l1_common(const struct stream_block *x, const struct stream_block *y)
+{
+    struct loaded of[2][MOST_ARRAYS] = {0};
+    uint32_t common = 0;
+    find_loaded(x, of[0]);
+    find_loaded(y, of[1]);
+    for (int i = 0; i < MOST_ARRAYS; i++) {
+        const struct loaded *a = &of[0][i], *b = &of[1][i];
+        if (a->count > 0 && a->count == b->count && a->first == b->first && a->last == b->last &&
+            !a->stored && !b->stored)
+            common |= 1u << i;
+    }
+    return common;
 }
 
 /* --- L2 --- */

@@ -42,13 +42,23 @@ struct touched {
 struct l1_result {
     double load_sectors; /* that loads through L1 ask for */
     double missed;       /* of these, not there: sectors */
+    double common;       /* sectors of common arrays, which a multiprocessor's first block misses */
     double past;         /* of loads that go past it */
     double stores, updates;
     double tags; /* requests of a line to L2: of all of these */
     struct touched touched[TIME_SLICES][MOST_ARRAYS];
 };
-/* room: bytes of L1 that the block has. */
-void l1_replay(struct arena *a, const struct stream_block *b, double room, struct l1_result *out);
+/* What a block has of L1: `room` bytes. Lines of the arrays `common` (bits), which all blocks load,
+ * are there before it begins, and lie there once for the `resident` blocks of the multiprocessor. */
+struct l1_share {
+    double room;
+    int resident;
+    uint32_t common;
+};
+void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_share *share,
+               struct l1_result *out);
+/* Bits of the arrays of which both blocks load the same lines, and store none. */
+uint32_t l1_common(const struct stream_block *x, const struct stream_block *y);
 
 /* --- L2 --- */
 

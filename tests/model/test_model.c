@@ -177,12 +177,41 @@ static void warps_share_lines_of_l1(void **state)
         add(b, w, line_of(2), 3, STREAM_PAST_L1);
         add(b, w, line_of(3 + (uint64_t)w), 15, STREAM_STORE);
     }
-    l1_replay(&arena, b, 1 << 16, r);
+    l1_replay(&arena, b, &(struct l1_share){1 << 16, 1, 0}, r);
     assert_true(r->load_sectors == 10 && r->missed == 5);
     assert_true(r->past == 4 && r->stores == 8);
     assert_true(r->tags == 6);
-    l1_replay(&arena, b, 0, r);  /* no room for two lines */
+    l1_replay(&arena, b, &(struct l1_share){0, 1, 0}, r); /* no room for two lines */
     assert_true(r->missed == 5); /* in step, both ask for the same at a time */
+}
+
+/* A vector that all blocks load, array 16, beside a row of the block's own, array 17. */
+static void what_all_blocks_load_stays_in_l1(void **state)
+{
+    enum { LINES = 8 };
+    (void)state;
+    struct l1_result *r = arena_new(&arena, struct l1_result);
+    struct stream_block *blocks[2];
+    uint64_t other = (UINT64_C(1) << 36) / LINE_BYTES;
+    for (int i = 0; i < 2; i++) {
+        blocks[i] = new_block();
+        for (uint64_t n = 0; n < LINES; n++) {
+            add(blocks[i], 0, line_of(n), 15, STREAM_LOAD);
+            add(blocks[i], 0, line_of(n + (uint64_t)i * LINES) + other, 15, STREAM_LOAD);
+            add(blocks[i], 0, line_of(n) + 2 * other, 15, STREAM_STORE);
+        }
+    }
+    uint32_t common = l1_common(blocks[0], blocks[1]);
+    assert_int_equal(common, 1);
+    l1_replay(&arena, blocks[0], &(struct l1_share){(LINES + LINES / 4) * LINE_BYTES, 4, 0}, r);
+    assert_true(r->missed == 2 * LINES * 4);
+    l1_replay(&arena, blocks[0], &(struct l1_share){(LINES + LINES / 4) * LINE_BYTES, 4, common},
+              r);
+    assert_true(r->missed == LINES * 4 && r->common == LINES * 4);
+    l1_replay(&arena, blocks[0], &(struct l1_share){LINE_BYTES, 1, common}, r); /* no room */
+    assert_true(r->missed == 2 * LINES * 4);
+    add(blocks[1], 0, line_of(0), 1, STREAM_STORE);
+    assert_int_equal(l1_common(blocks[0], blocks[1]), 0);
 }
 
 static void barriers_keep_warps_in_step(void **state)
@@ -196,7 +225,7 @@ static void barriers_keep_warps_in_step(void **state)
             if (step % 2 == w)
                 add(b, w, line_of((uint64_t)step / 2), 15, STREAM_LOAD);
         }
-    l1_replay(&arena, b, LINE_BYTES, r);
+    l1_replay(&arena, b, &(struct l1_share){LINE_BYTES, 1, 0}, r);
     assert_true(r->load_sectors == 32 && r->missed == 16);
 }
 
@@ -277,11 +306,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(rates_are_the_data_sheets),    TEST(gpus_are_found_by_name),
-        TEST(the_scarcest_resource_limits), TEST(the_least_recently_used_leaves),
-        TEST(warps_share_lines_of_l1),      TEST(barriers_keep_warps_in_step),
-        TEST(blocks_share_what_l2_holds),   TEST(long_grids_go_on_as_they_began),
-        TEST(what_is_stored_is_written),
+        TEST(rates_are_the_data_sheets),        TEST(gpus_are_found_by_name),
+        TEST(the_scarcest_resource_limits),     TEST(the_least_recently_used_leaves),
+        TEST(warps_share_lines_of_l1),          TEST(barriers_keep_warps_in_step),
+        TEST(what_all_blocks_load_stays_in_l1), TEST(blocks_share_what_l2_holds),
+        TEST(long_grids_go_on_as_they_began),   TEST(what_is_stored_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
