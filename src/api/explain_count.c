@@ -351,21 +351,25 @@ static void put_whole(struct l2_grid *g, int set, int array, const struct whole_
 }
 
 /* What blocks pass on to others, as partial sums, each loads and stores once: one piece, though
- * they store it in other slices than the next ones load it. */
+ * they store it in other slices than the next ones load it. Who loads it waits until it is stored. */
 static void join_passed(struct l2_grid *g)
 {
     for (int i = 0; i < MOST_ARRAYS; i++) {
         struct l2_piece most = {0}, first = whole_piece(g, 0, i).all;
+        int last_store = 0;
         for (int set = 0; set < g->sets; set++) {
-            struct l2_piece all = whole_piece(g, set, i).all;
-            most.loaded = all.loaded > most.loaded ? all.loaded : most.loaded;
-            most.stored = all.stored > most.stored ? all.stored : most.stored;
+            struct whole_piece w = whole_piece(g, set, i);
+            most.loaded = fmax(w.all.loaded, most.loaded);
+            most.stored = fmax(w.all.stored, most.stored);
+            last_store = w.last_store > last_store ? w.last_store : last_store;
         }
         if (most.loaded == 0 || most.stored == 0 || most.loaded > 1.5 * most.stored)
             continue;
         for (int set = 0; set < g->sets; set++) {
             struct whole_piece w = whole_piece(g, set, i);
             memcpy(w.all.step, first.step, sizeof first.step);
+            if (w.first_load >= 0 && w.first_load < last_store)
+                w.first_load = last_store;
             put_whole(g, set, i, &w);
         }
     }
