@@ -421,11 +421,20 @@ static int say_failed(struct run *r, tw_status s)
     return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
+static bool any_unwritten(const struct run *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->array_count; i++)
+        any = any || r->arrays[i].unwritten;
+    return any;
+}
+
 static int launch_once(struct run *r, int64_t turn)
 {
+    bool again = r->verify && any_unwritten(r);
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
-        if (o->param.is_const || (r->repeat == 1 && !r->verify))
+        if (o->param.is_const || (r->repeat == 1 && !again))
             continue;
         size_t bytes = tensor_bytes(&o->array);
         if (turn == 0) {
@@ -560,14 +569,24 @@ static void start_unwritten(struct run *r)
     }
 }
 
+static void say_on_zeros(struct run *r)
+{
+    const char **outputs = need_memory((size_t)r->array_count * sizeof *outputs);
+    int count = 0;
+    for (int i = 0; i < r->array_count; i++)
+        if (r->arrays[i].unwritten)
+            outputs[count++] = r->arrays[i].param.name;
+    char *hint = output_hint(outputs, count);
+    complain_more(&r->complaints, "%s", hint);
+    free(hint);
+    free(outputs);
+}
+
 /* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
  * it leaves unwritten, or reads before it writes it, shows. */
 static void verify_unwritten(struct run *r)
 {
-    bool any = false;
-    for (int i = 0; i < r->array_count; i++)
-        any = any || r->arrays[i].unwritten;
-    if (!any || r->verified != TW_OK)
+    if (!any_unwritten(r) || r->verified != TW_OK)
         return;
     double seconds;
     keep_found(r);
@@ -582,11 +601,8 @@ static void verify_unwritten(struct run *r)
         say_failed(r, r->verified = s);
     else if (!outputs_as_kept(r))
         verify(r);
-    if (r->verified != TW_OK) {
-        char *hint = output_hint(r->kernel, r->given);
-        complain_more(&r->complaints, "%s", hint);
-        free(hint);
-    }
+    if (r->verified != TW_OK)
+        say_on_zeros(r);
     keep_outputs(r, false);
 }
 
@@ -914,8 +930,8 @@ static const struct option_spec run_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "[NAME=]KIND",
-     .help = "for arrays without --in: rand (uniform in ±0.5, integers 0 to 7),\nzero, iota (0, 1, "
-             "2, …) or ones"},
+     .help = "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
+             "integers 0 to 7), zero, iota (0, 1, 2, …) or ones"},
     {.name = "seed",
      .values = 1,
      .value = "N",
