@@ -262,6 +262,19 @@ static void take_attempt(struct check *c, const struct attempt *a, const char *w
     }
 }
 
+static void note_zeros(struct check *c, const struct operands *arrays)
+{
+    const char **outputs = need_memory((size_t)arrays->count * sizeof *outputs);
+    int count = 0;
+    for (int i = 0; i < arrays->count; i++)
+        if (may_hold_anything(c, &arrays->list[i].param))
+            outputs[count++] = arrays->list[i].param.name;
+    char *hint = output_hint(outputs, count);
+    findings_note(&c->findings, hint);
+    free(hint);
+    free(outputs);
+}
+
 static void run_shape(struct check *c, int shape)
 {
     struct operands arrays;
@@ -273,11 +286,8 @@ static void run_shape(struct check *c, int shape)
     if (made && !is_right(&a))
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
     take_attempt(c, &a, where);
-    if (c->on_zeros) {
-        char *hint = output_hint(c->kernel, c->given);
-        findings_note(&c->findings, hint);
-        free(hint);
-    }
+    if (c->on_zeros)
+        note_zeros(c, &arrays);
     operands_free(&arrays);
     free(where);
 }

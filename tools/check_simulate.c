@@ -48,29 +48,21 @@ static void note_output(struct check *c, const tw_sim_finding *f)
 
 static void take_finding(struct check *c, const tw_sim_finding *f, const char *where)
 {
-    findings_take_simulated(&c->findings, f, c->name, where);
-    if (strcmp(f->kind, "uninitialised") == 0 && !c->on_zeros)
+    bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
+    if (is_new && strcmp(f->kind, "uninitialised") == 0 && !c->on_zeros)
         note_output(c, f);
-}
-
-/* Threads of one block may write one value; of two blocks that is most often a wrong index. */
-static bool is_of_two_blocks(const tw_sim_finding *f)
-{
-    static const char key[] = "\"block\": ";
-    const char *first = strstr(f->json, key), *second = first ? strstr(first + 1, key) : NULL;
-    return second &&
-           strtoll(first + strlen(key), NULL, 10) != strtoll(second + strlen(key), NULL, 10);
 }
 
 static void take_same_values(struct check *c, const tw_sim_result *result, const char *where)
 {
     for (int i = 0; i < result->finding_count; i++) {
         const tw_sim_finding *f = &result->findings[i];
-        if (f->suppressed || strcmp(f->kind, "same-value") != 0 || !is_of_two_blocks(f))
+        if (strcmp(f->kind, "same-value") != 0 || !finding_of_two_blocks(f))
             continue;
-        findings_take_simulated(&c->findings, f, c->name, where);
-        findings_note(&c->findings, "two blocks write the same elements: is the index right? If it "
-                                    "is, each could have elements of its own");
+        if (findings_take_simulated(&c->findings, f, c->name, where))
+            findings_note(&c->findings,
+                          "two blocks write the same elements: is the index right? If it "
+                          "is, each could have elements of its own");
     }
 }
 

@@ -3,315 +3,13 @@
 #include "cmd_ptx.h"
 #include "ptx_launch.h"
 #include "json.h"
-#include "npy.h"
-#include "operands.h"
+#include "run.h"
 #include "settings.h"
-#include "sim_options.h"
-#include "tensor.h"
 #include "tuned.h"
 #include "verdict.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* One pointer parameter of the kernel. */
-struct given_array {
-    tw_param param;
-    tw_array array;
-    char *in, *out; /* files, or NULL */
-    enum fill fill;
-    void *before, *after; /* what it held before the first run and after the last, when the kernel
-                             may write it */
-    bool is_given;
-    bool unwritten; /* nobody has said what it starts with, and `ensures` says what it ends with */
-};
-
-struct run {
-    const struct options *given;
-    struct complaints complaints;
-    struct program program;
-    tw_kernel *kernel;
-    tw_launch *launch;
-    struct given_array *arrays;
-    int array_count;
-    int64_t seed, repeat;
-    double time_limit; /* seconds of one run; 0: none */
-    struct deadline deadline;
-    bool json, verify;
-    double *seconds; /* of each run */
-    tw_verdict verdict;
-    tw_status verified;
-    char *taken; /* by --tuned, in words */
-    char *view;  /* the verdict's, kept */
-    bool reported;
-    bool simulated;
-    bool again; /* it was right once, on outputs that held zeros */
-    struct sim_options sim;
-    tw_sim_result found;
-    char *counters, *found_json; /* of the run that is reported, kept */
-    FILE *print;                 /* of kernels; NULL: dropped */
-};
-
-static struct given_array *array_by_name(struct run *r, const char *name)
-{
-    tw_param param;
-    for (int i = 0; i < r->array_count; i++)
-        if (strcmp(r->arrays[i].param.name, name) == 0)
-            return &r->arrays[i];
-    if (find_param(&r->program, r->kernel, name, true, &param) >= 0)
-        complain(&r->complaints, "`%s` is no array; give it with --set %s=VALUE", name, name);
-    return NULL;
-}
-
-/* The comma in "a=A.npy,b=B.npy", or the end: a comma is one of the file's name unless NAME=
- * follows. */
-static const char *end_of_file(const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        if (*c != ',' || (!isalpha((unsigned char)c[1]) && c[1] != '_'))
-            continue;
-        const char *name = c + 1;
-        while (isalnum((unsigned char)*name) || *name == '_')
-            name++;
-        if (*name == '=')
-            return c;
-    }
-    return text + strlen(text);
-}
-
-/* "a=FILE" of --in and --out. `file` is taken. */
-static int take_file(struct run *r, const char *option, const char *name, char *file)
-{
-    bool is_in = option[0] == 'i';
-    char why[256];
-    const char *wrong;
-    struct given_array *o = array_by_name(r, name);
-    char **place = o ? is_in ? &o->in : &o->out : NULL;
-    int status = STATUS_OK;
-    if (!o)
-        status = STATUS_USAGE;
-    else if (strcmp(file, "-") == 0)
-        status = usage_error(&r->complaints, r->given->command,
-                             "--%s %s=-: arrays are files here, not standard %s", option, name,
-                             is_in ? "input" : "output");
-    else if (!is_in && o->param.is_const)
-        status = usage_error(&r->complaints, r->given->command,
-                             "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
-                             name);
-    else if (!is_in && (wrong = npy_may_write(file, why))) {
-        complain(&r->complaints, "%s", wrong);
-        status = STATUS_USAGE;
-    }
-    if (status != STATUS_OK) {
-        free(file);
-        return status;
-    }
-    free(*place);
-    *place = file;
-    return STATUS_OK;
-}
-
-/* "a=FILE,b=FILE" of --in and --out. */
-static int take_files(struct run *r, const struct option_use *use)
-{
-    int status = STATUS_OK;
-    for (const char *text = use->values[0]; *text && status == STATUS_OK;) {
-        const char *equals = strchr(text, '=');
-        const char *end = end_of_file(text);
-        if (!equals || equals == text || equals + 1 >= end)
-            return usage_error(&r->complaints, r->given->command, "--%s %s: expected NAME=FILE",
-                               use->spec->name, text);
-        char *name = need_text("%.*s", (int)(equals - text), text);
-        char *file = need_text("%.*s", (int)(end - equals - 1), equals + 1);
-        status = take_file(r, use->spec->name, name, file);
-        free(name);
-        text = *end ? end + 1 : end;
-    }
-    return status;
-}
-
-/* "rand" for every array that is given no other way, "a=iota" for one. */
-static int take_fill(struct run *r, const struct option_use *use)
-{
-    const char *text = use->values[0];
-    const char *equals = strchr(text, '=');
-    enum fill kind = fill_from_name(equals ? equals + 1 : text);
-    if (kind == FILL_NONE)
-        return usage_error(&r->complaints, r->given->command,
-                           "--fill %s: expected [NAME=]rand, zero, iota or ones", text);
-    if (equals) {
-        char *name = need_text("%.*s", (int)(equals - text), text);
-        struct given_array *o = array_by_name(r, name);
-        free(name);
-        if (!o)
-            return STATUS_USAGE;
-        o->fill = kind;
-        return STATUS_OK;
-    }
-    for (int i = 0; i < r->array_count; i++)
-        if (r->arrays[i].param.is_const)
-            r->arrays[i].fill = kind;
-    return STATUS_OK;
-}
-
-static int gather_arrays(struct run *r)
-{
-    int count = tw_kernel_param_count(r->kernel);
-    r->arrays = need_memory((size_t)count * sizeof *r->arrays);
-    for (int i = 0; i < count; i++) {
-        struct given_array *o = &r->arrays[r->array_count];
-        tw_kernel_param(r->kernel, i, &o->param);
-        r->array_count += o->param.is_pointer;
-    }
-    int status = STATUS_OK;
-    const struct options *given = r->given;
-    for (int i = 0; i < given->use_count && status == STATUS_OK; i++) {
-        const char *name = given->uses[i].spec->name;
-        if (strcmp(name, "in") == 0 || strcmp(name, "out") == 0)
-            status = take_files(r, &given->uses[i]);
-    }
-    /* one array's own --fill counts over the general one, else a later over an earlier */
-    for (int named = 0; named <= 1; named++)
-        for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
-            if (strcmp(given->uses[i].spec->name, "fill") == 0 &&
-                (strchr(given->uses[i].values[0], '=') != NULL) == named)
-                status = take_fill(r, &given->uses[i]);
-    return status;
-}
-
-/* The type that `--type` chose for a variable, or none. */
-static tw_dtype chosen_type(const struct run *r, const char *variable)
-{
-    tw_dtype t = TW_DTYPE_NONE;
-    for (const struct option_use *u = NULL; (u = options_next(r->given, "type", u));) {
-        const char *at = u->values[0];
-        struct assignment a;
-        bool bad;
-        if (!strchr(at, '='))
-            t = tw_dtype_from_name(at);
-        while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, variable) == 0)
-                t = tw_dtype_from_name(a.value);
-    }
-    return t;
-}
-
-/* Whether the variable may stand for the type; text: "T = {f32, f16}". */
-static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
-                      size_t size)
-{
-    tw_type type;
-    bool found = false;
-    for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++) {
-        if (strcmp(type.name, variable) != 0)
-            continue;
-        int at = snprintf(text, size, "%s = {", variable);
-        for (int c = 0; c < type.count && (size_t)at < size; c++) {
-            at += snprintf(text + at, size - (size_t)at, "%s%s", c ? ", " : "",
-                           tw_dtype_name(type.choices[c]));
-            found |= type.choices[c] == t;
-        }
-        if ((size_t)at < size)
-            snprintf(text + at, size - (size_t)at, "}");
-    }
-    return found;
-}
-
-/* What the parameter takes instead of the array's type; TW_DTYPE_NONE: nothing, it fits. `text`
- * says all that it takes. */
-static tw_dtype type_wanted(const struct run *r, const struct given_array *o, char *text,
-                            size_t size)
-{
-    tw_dtype wanted = o->param.dtype;
-    const char *variable = o->param.type_name;
-    tw_type type;
-    text[0] = '\0';
-    if (wanted == TW_DTYPE_NONE && variable)
-        wanted = chosen_type(r, variable);
-    if (wanted != TW_DTYPE_NONE) {
-        snprintf(text, size, "%s", tw_dtype_name(wanted));
-        return wanted == o->array.dtype ? TW_DTYPE_NONE : wanted;
-    }
-    if (!variable || is_choice(r, variable, o->array.dtype, text, size))
-        return TW_DTYPE_NONE;
-    if (is_choice(r, variable, TW_F32, text, size)) /* what most arrays are meant to be */
-        return TW_F32;
-    for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++)
-        if (strcmp(type.name, variable) == 0)
-            wanted = type.choices[0];
-    return wanted;
-}
-
-/* NumPy has no bf16, tf32, e4m3, e5m2: where the kernel takes one, f32 files are converted. Any
- * other difference is the caller's to mend. */
-static int fit_type(struct run *r, struct given_array *o)
-{
-    char taken[128];
-    tw_dtype wanted = type_wanted(r, o, taken, sizeof taken);
-    if (wanted == TW_DTYPE_NONE)
-        return STATUS_OK;
-    bool in_numpy = *tw_dtype_numpy(wanted);
-    if (!in_numpy && o->array.dtype == TW_F32) {
-        tw_array converted;
-        bool ok = tensor_convert(&o->array, wanted, &converted);
-        free(o->array.data);
-        o->array = converted;
-        if (!ok)
-            complain(&r->complaints, "%s: no memory to convert it", o->in);
-        return ok ? STATUS_OK : STATUS_FAILED;
-    }
-    complain(&r->complaints, "%s holds %s, but `%s` of %s takes %s", o->in,
-             tw_dtype_name(o->array.dtype), o->param.name, tw_kernel_name(r->kernel), taken);
-    complain_more(&r->complaints, "numpy.save(\"%s\", %s.astype(\"%s\")) writes what it takes",
-                  o->in, o->param.name, in_numpy ? tw_dtype_numpy(wanted) : "f4");
-    return STATUS_USAGE;
-}
-
-static int give_array(struct run *r, struct given_array *o)
-{
-    o->is_given = true;
-    tw_status s = tw_launch_array(r->launch, o->param.name, &o->array);
-    if (s == TW_OK)
-        return STATUS_OK;
-    if (o->in) {
-        char type[128];
-        format_array_type(type, sizeof type, &o->array);
-        complain(&r->complaints, "%s (%s) does not fit `%s`:", o->in, type, o->param.name);
-    }
-    complain_library(&r->complaints, r->program.ctx, s);
-    return STATUS_USAGE;
-}
-
-static int read_inputs(struct run *r)
-{
-    char why[256];
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (!o->in) {
-            if (o->param.is_const && o->fill == FILL_NONE)
-                return usage_error(&r->complaints, r->given->command,
-                                   "`%s` is not given: --in %s=FILE.npy, or --fill rand",
-                                   o->param.name, o->param.name);
-            continue;
-        }
-        const char *wrong = npy_read(o->in, &o->array, why);
-        if (wrong) {
-            complain(&r->complaints, "%s", wrong);
-            if (access(o->in, F_OK) != 0)
-                r->complaints.status = TW_NO_FILE;
-            return STATUS_USAGE;
-        }
-        int status = fit_type(r, o);
-        if (status == STATUS_OK)
-            status = give_array(r, o);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
 
 static int prepare(struct run *r)
 {
@@ -324,68 +22,6 @@ static int prepare(struct run *r)
         complain_more(&r->complaints, "give it with --set %s", missing);
     free(missing);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
-}
-
-static int say_no_memory(struct run *r, const struct given_array *o, double all)
-{
-    tensor_say_no_memory(&o->array, o->param.name, all, &r->complaints);
-    r->complaints.status = TW_NO_MEMORY;
-    return STATUS_USAGE;
-}
-
-static int find_shapes(struct run *r, int64_t *limit)
-{
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        tw_status s = o->is_given ? TW_OK : tw_launch_shape(r->launch, o->param.name, &o->array);
-        if (s != TW_OK) {
-            complain_library(&r->complaints, r->program.ctx, s);
-            if (s == TW_UNSUPPORTED)
-                complain_more(&r->complaints, "--in %s=FILE.npy gives it", o->param.name);
-            return STATUS_USAGE;
-        }
-        *limit = index_limit(&o->array, *limit);
-    }
-    return STATUS_OK;
-}
-
-/* Memory for all of them, before any is touched. */
-static int allocate_arrays(struct run *r)
-{
-    double bytes = 0;
-    for (int i = 0; i < r->array_count; i++)
-        if (!tensor_fits(&r->arrays[i].array, &bytes))
-            return say_no_memory(r, &r->arrays[i], bytes);
-    for (int i = 0; i < r->array_count; i++)
-        if (!r->arrays[i].is_given && !tensor_allocate(&r->arrays[i].array))
-            return say_no_memory(r, &r->arrays[i], bytes);
-    return STATUS_OK;
-}
-
-/* Arrays that no file gives, once the sizes are known. */
-static int make_arrays(struct run *r)
-{
-    int64_t limit = 8;
-    int found = find_shapes(r, &limit);
-    if (found == STATUS_OK)
-        found = allocate_arrays(r);
-    if (found != STATUS_OK)
-        return found;
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (o->is_given)
-            continue;
-        o->unwritten = is_output(&o->param) && o->fill == FILL_NONE;
-        if (o->fill != FILL_NONE)
-            tensor_fill(&o->array, &(struct fill_options){.kind = o->fill,
-                                                          .seed = (uint64_t)(r->seed + i),
-                                                          .scale = 1,
-                                                          .limit = limit});
-        int status = give_array(r, o);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
 }
 
 static tw_status launch(struct run *r, double *seconds)
@@ -401,8 +37,7 @@ static tw_status launch(struct run *r, double *seconds)
     return s;
 }
 
-/* As long as --time-limit says. */
-static tw_status launch_timed(struct run *r, double *seconds)
+tw_status run_launch(struct run *r, double *seconds)
 {
     if (r->time_limit > 0)
         r->deadline.at = seconds_now() + r->time_limit;
@@ -411,8 +46,7 @@ static tw_status launch_timed(struct run *r, double *seconds)
     return s;
 }
 
-/* A status other than TW_OK. */
-static int say_failed(struct run *r, tw_status s)
+int run_say_failed(struct run *r, tw_status s)
 {
     if (s == TW_CANCELLED)
         return complain_of_time(&r->complaints, tw_kernel_name(r->kernel), r->time_limit);
@@ -423,9 +57,10 @@ static int say_failed(struct run *r, tw_status s)
 
 static int launch_once(struct run *r, int64_t turn)
 {
+    bool again = r->verify && run_any_unwritten(r);
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
-        if (o->param.is_const || (r->repeat == 1 && !r->verify))
+        if (o->param.is_const || (r->repeat == 1 && !again))
             continue;
         size_t bytes = tensor_bytes(&o->array);
         if (turn == 0) {
@@ -435,23 +70,9 @@ static int launch_once(struct run *r, int64_t turn)
             memcpy(o->array.data, o->before, bytes);
         }
     }
-    tw_status s = launch_timed(r, &r->seconds[turn]);
+    tw_status s = run_launch(r, &r->seconds[turn]);
     fflush(stdout);
-    return s == TW_OK ? STATUS_OK : say_failed(r, s);
-}
-
-static int write_outputs(struct run *r)
-{
-    char why[256];
-    for (int i = 0; i < r->array_count; i++) {
-        const struct given_array *o = &r->arrays[i];
-        const char *wrong = o->out ? tensor_write(&o->array, o->out, why) : NULL;
-        if (wrong) {
-            complain(&r->complaints, "%s", wrong);
-            return STATUS_FAILED;
-        }
-    }
-    return STATUS_OK;
+    return s == TW_OK ? STATUS_OK : run_say_failed(r, s);
 }
 
 /* --- results --- */
@@ -465,168 +86,6 @@ static void report_arrays(const struct run *r)
         printf("%s: ", o->param.name);
         tensor_report(&o->array, o->param.name);
     }
-}
-
-/* Where the kernel ran: "in matmul_v1 with m = 3, n = 4". The caller frees. */
-static char *describe_run(const struct run *r)
-{
-    char *text = need_text("in %s", tw_kernel_name(r->kernel));
-    tw_param p;
-    tw_scalar v;
-    const char *between = " with ";
-    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
-        char value[32];
-        if (p.is_pointer || tw_launch_value(r->launch, p.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v);
-        append_text(&text, "%s%s = %s", between, p.name, value);
-        between = ", ";
-    }
-    return text;
-}
-
-/* Right behind the comparison: the library's message goes with the next call. */
-static void report_wrong(struct run *r)
-{
-    complain_library(&r->complaints, r->program.ctx, r->verified);
-    const char *hint = verdict_hint(&r->verdict);
-    char *where = describe_run(r);
-    complain_more(&r->complaints, "wrong values %s", where);
-    if (hint && !r->again)
-        complain_more(&r->complaints, "%s", hint);
-    free(where);
-}
-
-static void verify(struct run *r)
-{
-    tw_verdict v = {0};
-    r->verified = tw_launch_verify(r->launch, &v);
-    if (r->verified == TW_OK && r->again) /* the first verdict is that on what is printed */
-        return;
-    r->verdict = v;
-    free(r->view);
-    r->view = NULL;
-    if (r->verified == TW_OK || r->verified == TW_WRONG_VALUES)
-        r->verdict.view = r->view = need_text("%s", r->verdict.view ? r->verdict.view : "");
-    if (r->verified == TW_WRONG_VALUES)
-        report_wrong(r);
-    else if (r->verified != TW_OK)
-        complain_library(&r->complaints, r->program.ctx, r->verified);
-}
-
-/* What outputs hold, aside: true; back from there. */
-static void keep_outputs(struct run *r, bool aside)
-{
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (o->param.is_const)
-            continue;
-        size_t bytes = tensor_bytes(&o->array);
-        if (aside)
-            o->after = need_memory(bytes);
-        memcpy(aside ? o->after : o->array.data, aside ? o->array.data : o->after, bytes);
-    }
-}
-
-static bool outputs_as_kept(const struct run *r)
-{
-    bool same = true;
-    for (int i = 0; i < r->array_count && same; i++) {
-        const struct given_array *o = &r->arrays[i];
-        same = !o->unwritten || memcmp(o->array.data, o->after, tensor_bytes(&o->array)) == 0;
-    }
-    return same;
-}
-
-/* A simulation forgets what the one before it found. */
-static void keep_found(struct run *r)
-{
-    if (!r->simulated)
-        return;
-    r->found.counters = r->counters = need_text("%s", r->found.counters);
-    r->found.json = r->found_json = need_text("%s", r->found.json);
-}
-
-/* Every array as it was before the first run, but those of which nothing was said as memory is that
- * nobody has written. */
-static void start_unwritten(struct run *r)
-{
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (o->unwritten)
-            tensor_fill_unwritten(&o->array, 0);
-        else if (!o->param.is_const)
-            memcpy(o->array.data, o->before, tensor_bytes(&o->array));
-    }
-}
-
-/* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
- * it leaves unwritten, or reads before it writes it, shows. */
-static void verify_unwritten(struct run *r)
-{
-    bool any = false;
-    for (int i = 0; i < r->array_count; i++)
-        any = any || r->arrays[i].unwritten;
-    if (!any || r->verified != TW_OK)
-        return;
-    double seconds;
-    keep_found(r);
-    tw_sim_result found = r->found;
-    keep_outputs(r, true);
-    start_unwritten(r);
-    r->print = NULL;
-    r->again = true;
-    tw_status s = launch_timed(r, &seconds);
-    r->found = found;
-    if (s != TW_OK)
-        say_failed(r, r->verified = s);
-    else if (!outputs_as_kept(r))
-        verify(r);
-    if (r->verified != TW_OK) {
-        char *hint = output_hint(r->kernel, r->given);
-        complain_more(&r->complaints, "%s", hint);
-        free(hint);
-    }
-    keep_outputs(r, false);
-}
-
-/* Half the gap between 1 and the next element: 2^-24 of f32. */
-static double roundoff(tw_dtype t)
-{
-    double unit = 1, store = 0;
-    do {
-        unit /= 2;
-        tw_dtype_store(t, &store, 1 + unit);
-    } while (tw_dtype_load(t, &store) > 1);
-    return unit;
-}
-
-/* The error that is allowed at the worst element over the size of the outputs; 0 where it is no
- * more than a few roundings of their type, or a hundredth. A wrong value may be in it: where many
- * terms are added up, a term is less than the sum's rounding. */
-static double wide_tolerance(const struct run *r)
-{
-    double size = fabs(r->verdict.want), least = 0.01;
-    for (int i = 0; i < r->array_count; i++) {
-        const struct given_array *o = &r->arrays[i];
-        if (!is_output(&o->param) || !is_float_type(o->array.dtype))
-            continue;
-        size = fmax(size, tensor_root_mean_square(&o->array));
-        least = fmax(least, 8 * roundoff(o->array.dtype));
-    }
-    return r->verdict.tolerance > least * size && size > 0 ? r->verdict.tolerance / size : 0;
-}
-
-static void report_verified(const struct run *r)
-{
-    char *text = verdict_text(&r->verdict);
-    double wide = wide_tolerance(r);
-    printf("verified: %s\n", text);
-    if (wide > 0)
-        printf("          the tolerance is %.2g%% of the values, as so many roundings add up: an "
-               "error below it goes unseen; verify smaller sizes, too\n",
-               100 * wide);
-    free(text);
 }
 
 static void json_array(struct json *j, const struct given_array *o)
@@ -705,9 +164,9 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
-    if (r->verify && wide_tolerance(r) > 0) {
+    if (r->verify && run_wide_tolerance(r) > 0) {
         json_key(&j, "wide_tolerance");
-        json_real(&j, wide_tolerance(r));
+        json_real(&j, run_wide_tolerance(r));
     }
     if (r->simulated) {
         json_key(&j, "target");
@@ -751,7 +210,7 @@ static int report(struct run *r)
             printf("time: %.4g ms, median of %lld runs\n",
                    1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
         if (r->verify && r->verdict.ok)
-            report_verified(r);
+            run_report_verified(r);
         if (r->simulated && *r->found.counters)
             printf("\n%s", r->found.counters);
     }
@@ -762,11 +221,11 @@ static int report(struct run *r)
 
 static int run_steps(struct run *r)
 {
-    int status = gather_arrays(r);
+    int status = run_gather(r);
     if (status == STATUS_OK)
         status = apply_settings(r->launch, r->kernel, &r->program, r->given, false);
     if (status == STATUS_OK)
-        status = read_inputs(r);
+        status = run_read_inputs(r);
     if (status == STATUS_OK)
         status = tuned_take(&r->program, r->launch, r->given, &r->taken);
     if (r->taken && !r->json)
@@ -774,16 +233,14 @@ static int run_steps(struct run *r)
     if (status == STATUS_OK)
         status = prepare(r);
     if (status == STATUS_OK)
-        status = make_arrays(r);
+        status = run_make_arrays(r);
     for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK; turn++)
         status = launch_once(r, turn);
     if (status != STATUS_OK)
         return status;
-    if (r->verify) {
-        verify(r);
-        verify_unwritten(r);
-    }
-    status = write_outputs(r);
+    if (r->verify)
+        run_verify(r);
+    status = run_write_outputs(r);
     return status == STATUS_OK ? report(r) : status;
 }
 
@@ -914,8 +371,8 @@ static const struct option_spec run_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "[NAME=]KIND",
-     .help = "for arrays without --in: rand (uniform in ±0.5, integers 0 to 7),\nzero, iota (0, 1, "
-             "2, …) or ones"},
+     .help = "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
+             "integers 0 to 7), zero, iota (0, 1, 2, …) or ones"},
     {.name = "seed",
      .values = 1,
      .value = "N",

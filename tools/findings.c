@@ -218,18 +218,26 @@ static char *key_of(const tw_sim_finding *x)
     return key;
 }
 
-void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
+bool finding_of_two_blocks(const tw_sim_finding *found)
+{
+    static const char key[] = "\"block\": ";
+    const char *first = strstr(found->json, key), *second = first ? strstr(first + 1, key) : NULL;
+    return second &&
+           strtoll(first + strlen(key), NULL, 10) != strtoll(second + strlen(key), NULL, 10);
+}
+
+bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where)
 {
     if (found->suppressed)
-        return;
+        return false;
     char *key = key_of(found);
     for (int i = 0; i < f->count; i++) {
         struct finding *x = &f->list[i];
         if (x->key && x->kernel == kernel && strcmp(x->key, key) == 0) {
             x->seen++;
             free(key);
-            return;
+            return false;
         }
     }
     struct finding *x = add_finding(f);
@@ -243,6 +251,7 @@ void findings_take_simulated(struct findings *f, const tw_sim_finding *found, co
     x->json = copy_text(found->json);
     x->key = key;
     x->where = copy_text(where);
+    return true;
 }
 
 void findings_note(struct findings *f, const char *text)

@@ -43,9 +43,12 @@ void findings_add(struct findings *f, const char *kernel, const char *file, char
 /* An error of another list as a warning, with text in front of its own. */
 void findings_warn(struct findings *f, const struct finding *error, const char *before);
 /* One of the simulator's, unless it is suppressed; the same kind with the same two places is the
- * same. */
-void findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
+ * same. Whether it is new, and so the latest. */
+bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
+/* Whether its two accesses are of different blocks: of writes of one value, which threads of one
+ * block may mean, that is most often a wrong index. */
+bool finding_of_two_blocks(const tw_sim_finding *found);
 void findings_note(struct findings *f, const char *text); /* behind the latest */
 void findings_print(const struct findings *f, FILE *out);
 void findings_json(const struct findings *f, struct json *j, const char *kernel);

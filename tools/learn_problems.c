@@ -1,4 +1,5 @@
 #include "learn_problems.h"
+#include "findings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,7 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
         p->other_line = x->other_line;
         p->in_global = strstr(x->json, "\"space\": \"global\"") != NULL;
         p->same_value = strcmp(x->kind, "same-value") == 0;
+        p->two_blocks = finding_of_two_blocks(x);
     }
 }
 
@@ -240,6 +242,10 @@ const char *problem_reason(const struct problem *p)
 /* A barrier is no help between blocks. */
 static const char *race_words(const struct problem *p)
 {
+    if (p->same_value && p->two_blocks)
+        return "a race: two blocks write the same element, and nothing says who comes last. Here "
+               "both write the same value, and more often than not the index is wrong: which "
+               "elements are this block's?";
     if (p->same_value)
         return "a race: several threads write the same element, and nothing says who comes last. "
                "Here all write the same value; let one of them write it.";

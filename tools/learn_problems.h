@@ -37,6 +37,7 @@ struct problem {
     int line, column, other_line; /* other_line: of the second access, 0: none */
     bool in_global;               /* a race there */
     bool same_value;              /* a race whose outcome is the same in any order */
+    bool two_blocks;              /* a race between threads of different blocks */
     char *text;                   /* lines as the library shows them, with the source */
 };
 

@@ -1,5 +1,4 @@
 #include "operands.h"
-#include "settings.h"
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -87,17 +86,12 @@ bool is_output(const tw_param *p)
     return p->is_ensured && !p->is_const;
 }
 
-char *output_hint(tw_kernel *k, const struct options *o)
+char *output_hint(const char *const *outputs, int count)
 {
     char *names = need_text("%s", ""), *options = need_text("%s", "");
-    tw_param p;
-    int count = 0;
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (!is_output(&p) || settings_fill(o, p.name) != FILL_NONE)
-            continue;
-        append_text(&names, "%s`%s`", count ? ", " : "", p.name);
-        append_text(&options, "%s--fill %s=zero", count ? " " : "", p.name);
-        count++;
+    for (int i = 0; i < count; i++) {
+        append_text(&names, "%s`%s`", i ? ", " : "", outputs[i]);
+        append_text(&options, "%s--fill %s=zero", i ? " " : "", outputs[i]);
     }
     char *text =
         need_text("it is right where %s hold%s zeros before the launch: an element is never "

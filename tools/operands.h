@@ -25,10 +25,10 @@ void operands_reset(struct operands *x);
 /* Whether `ensures` says what the kernel leaves in the array, so that it is right only if it is so
  * whatever the array held before. */
 bool is_output(const tw_param *p);
-/* "it is right where `a` and `b` hold zeros before the launch: …" for a kernel that is wrong where
- * its outputs hold something else, and the option that says that they do; of those that --fill says
- * nothing of. The caller frees. */
-char *output_hint(tw_kernel *k, const struct options *o);
+/* "it is right where `a`, `b` hold zeros before the launch: …" for a kernel that is wrong where these
+ * outputs, of which nobody has said what they hold, hold something else; and the option that says
+ * it. The caller frees. */
+char *output_hint(const char *const *outputs, int count);
 void operands_free(struct operands *x);
 double operands_bytes(const struct operands *x);
 /* Random integers may be used as indices: kept below the smallest extent, and below 8. */

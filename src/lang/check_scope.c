@@ -252,6 +252,9 @@ struct help {
 };
 
 static const struct help value_help[] = {
+    {"thread", "a thread's numbers are `thread.x`, `thread.y`, `thread.z`"},
+    {"block", "a block's numbers are `block.x`, `block.y`, `block.z`"},
+    {"grid", "the extents of the grid are `grid.x`, `grid.y`, `grid.z`"},
     {"threadIdx", "the thread of a block is `thread.x`, `thread.y`, `thread.z`"},
     {"blockIdx", "the block of a grid is `block.x`, `block.y`, `block.z`"},
     {"blockDim", "the extents of a block are the numbers in `threads(…)`: name them with `const`"},

@@ -270,6 +270,20 @@ static void add_int(struct scanner *s, uint32_t start, uint32_t digits, unsigned
     t->above_i64 = value > INT64_MAX;
 }
 
+/* What C means by a suffix. */
+static const char *type_of_suffix(char letter)
+{
+    switch (letter) {
+    case 'f':
+    case 'F': return "f32";
+    case 'u':
+    case 'U': return "u32";
+    case 'l':
+    case 'L': return "i64";
+    default: return "f16";
+    }
+}
+
 /* Letters that stick to a number: 1.5f, 10u, 0b11, 12ab. */
 static void scan_stuck(struct scanner *s, uint32_t start)
 {
@@ -280,14 +294,14 @@ static void scan_stuck(struct scanner *s, uint32_t start)
     for (uint32_t i = suffix; i < s->pos; i++)
         only_suffix = only_suffix && strchr("fFhHuUlL", s->text[i]) != NULL;
     int shown = s->pos - start < 40 ? (int)(s->pos - start) : 40;
+    int number = suffix - start < 40 ? (int)(suffix - start) : 40;
     if (only_suffix)
-        problem(
-            s, suffix, s->pos - suffix, "numbers have no suffix",
-            arena_printf(s->arena,
-                         "write `%.*s`: a literal takes the type of what it meets, or "
-                         "`(f16) %.*s`",
-                         (int)(suffix - start) < 40 ? (int)(suffix - start) : 40, s->text + start,
-                         (int)(suffix - start) < 40 ? (int)(suffix - start) : 40, s->text + start));
+        problem(s, suffix, s->pos - suffix, "numbers have no suffix",
+                arena_printf(s->arena,
+                             "write `%.*s`: a literal takes the type of what it meets, or "
+                             "`(%s) %.*s`",
+                             number, s->text + start, type_of_suffix(s->text[suffix]), number,
+                             s->text + start));
     else
         problem(s, start, s->pos - start,
                 arena_printf(s->arena, "'%.*s' is not a number", shown, s->text + start),

@@ -83,6 +83,9 @@ def main():
             if "where `p` holds zeros" not in run(both, *arguments, "--fill", "o=zero", status=1).err:
                 fail(f"{arguments}: one of two outputs")
             run(both, *arguments, "--fill", "o=zero", "--fill", "p=zero", status=0)
+        run("kernel g(i32 n, f32 *o) grid(1) threads(1) { global f32 O[n] = o; O[0] = 0; }", "run", "--set", "n=70", "--out", "o=o.npy", status=0)
+        if "where `p` holds zeros" not in run(both, *verify, "--in", "o=o.npy", status=1).err:
+            fail("one of two outputs is given")
         for wrong in ("o", "o=0", "zero"):
             run(ADDS, "check", "--fill", wrong, status=2)
         if "`p`" in run(ADDS, "check", "--fill", "p=zero", status=2).err:

@@ -538,6 +538,9 @@ def test_advice(learner):
     same = learner.solution("01_map").replace("    Out[i] =", "    Out[0] = 5;\n    sync();\n    Out[i] =")
     expect(rejected(learner, "same.tile", same, "race")["words"].endswith("let one of them write it."), "same value")
     expect("luck" not in learner.learn("1", "same.tile", status=1), "luck")
+    for index in "thread.x", "block.x + thread.x":
+        blocks = learner.solution("06_blocks").replace("block.x * TPB + thread.x", index)
+        expect("which elements are this block's?" in rejected(learner, "blocks.tile", blocks, "race", puzzle="6")["words"], index)
 
 
 def test_words(learner):

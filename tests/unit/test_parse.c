@@ -469,9 +469,15 @@ static void test_slips(void **state)
         "x = A[i:j] + A[:4];",
         "2:8 a slice has a start and an extent | write `A[i +: n]`: n elements from i on\n"
         "2:16 a slice has a start and an extent | write `A[i +: n]`: n elements from i on\n");
-    check_body_messages("x = 1.5f;",
+    check_body_messages("x = 1.5f; y = 2u; z = 3LL; w = 4.0h;",
                         "2:8 numbers have no suffix | write `1.5`: a literal takes the type of "
-                        "what it meets, or `(f16) 1.5`\n");
+                        "what it meets, or `(f32) 1.5`\n"
+                        "2:16 numbers have no suffix | write `2`: a literal takes the type of "
+                        "what it meets, or `(u32) 2`\n"
+                        "2:24 numbers have no suffix | write `3`: a literal takes the type of "
+                        "what it meets, or `(i64) 3`\n"
+                        "2:35 numbers have no suffix | write `4.0`: a literal takes the type of "
+                        "what it meets, or `(f16) 4.0`\n");
     check_body_messages("int x; unsigned long y; half z[4];",
                         "2:1 `int` is not a type here | write `i32`\n"
                         "2:8 `unsigned long` is not a type here | write `u64`\n"

@@ -1,0 +1,75 @@
+/* `run` of one kernel: run_arrays.c has its arrays, from files or made here; run_verify.c the
+ * comparison with `ensures`; cmd_run.c the rest. */
+#ifndef TW_RUN_H
+#define TW_RUN_H
+
+#include "sim_options.h"
+#include "target.h"
+#include "tensor.h"
+
+/* One pointer parameter of the kernel. */
+struct given_array {
+    tw_param param;
+    tw_array array;
+    char *in, *out; /* files, or NULL */
+    enum fill fill;
+    void *before, *after; /* what it held before the first run and after the last, when the kernel
+                             may write it */
+    bool is_given;
+    bool unwritten; /* nobody has said what it starts with, and `ensures` says what it ends with */
+};
+
+struct run {
+    const struct options *given;
+    struct complaints complaints;
+    struct program program;
+    tw_kernel *kernel;
+    tw_launch *launch;
+    struct given_array *arrays;
+    int array_count;
+    int64_t seed, repeat;
+    double time_limit; /* seconds of one run; 0: none */
+    struct deadline deadline;
+    bool json, verify;
+    double *seconds; /* of each run */
+    tw_verdict verdict;
+    tw_status verified;
+    char *taken; /* by --tuned, in words */
+    char *view;  /* the verdict's, kept */
+    bool reported;
+    bool simulated;
+    bool again; /* it was right once, on outputs that held zeros */
+    struct sim_options sim;
+    tw_sim_result found;
+    char *counters, *found_json; /* of the run that is reported, kept */
+    FILE *print;                 /* of kernels; NULL: dropped */
+};
+
+/* --- run_arrays.c --- */
+
+/* The kernel's pointer parameters, with what --in, --out and --fill say of them. */
+int run_gather(struct run *r);
+int run_read_inputs(struct run *r);
+/* Arrays that no file gives, once the sizes are known. */
+int run_make_arrays(struct run *r);
+int run_write_outputs(struct run *r);
+bool run_any_unwritten(const struct run *r);
+
+/* --- cmd_run.c --- */
+
+/* As long as --time-limit says. */
+tw_status run_launch(struct run *r, double *seconds);
+/* A status other than TW_OK. */
+int run_say_failed(struct run *r, tw_status s);
+
+/* --- run_verify.c --- */
+
+/* What the last run left; what is wrong is said. */
+void run_verify(struct run *r);
+/* The error that is allowed at the worst element over the size of the outputs; 0 where it is no
+ * more than a few roundings of their type, or a hundredth. A wrong value may be in it: where many
+ * terms are added up, a term is less than the sum's rounding. */
+double run_wide_tolerance(const struct run *r);
+void run_report_verified(const struct run *r);
+
+#endif

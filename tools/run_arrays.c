@@ -1,0 +1,351 @@
+/* The arrays of a run: read from .npy files, or made and filled; what is kept of them. */
+#include "npy.h"
+#include "operands.h"
+#include "run.h"
+#include "settings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct given_array *array_by_name(struct run *r, const char *name)
+{
+    tw_param param;
+    for (int i = 0; i < r->array_count; i++)
+        if (strcmp(r->arrays[i].param.name, name) == 0)
+            return &r->arrays[i];
+    if (find_param(&r->program, r->kernel, name, true, &param) >= 0)
+        complain(&r->complaints, "`%s` is no array; give it with --set %s=VALUE", name, name);
+    return NULL;
+}
+
+/* The comma in "a=A.npy,b=B.npy", or the end: a comma is one of the file's name unless NAME=
+ * follows. */
+static const char *end_of_file(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c != ',' || (!isalpha((unsigned char)c[1]) && c[1] != '_'))
+            continue;
+        const char *name = c + 1;
+        while (isalnum((unsigned char)*name) || *name == '_')
+            name++;
+        if (*name == '=')
+            return c;
+    }
+    return text + strlen(text);
+}
+
+/* "a=FILE" of --in and --out. `file` is taken. */
+static int take_file(struct run *r, const char *option, const char *name, char *file)
+{
+    bool is_in = option[0] == 'i';
+    char why[256];
+    const char *wrong;
+    struct given_array *o = array_by_name(r, name);
+    char **place = o ? is_in ? &o->in : &o->out : NULL;
+    int status = STATUS_OK;
+    if (!o)
+        status = STATUS_USAGE;
+    else if (strcmp(file, "-") == 0)
+        status = usage_error(&r->complaints, r->given->command,
+                             "--%s %s=-: arrays are files here, not standard %s", option, name,
+                             is_in ? "input" : "output");
+    else if (!is_in && o->param.is_const)
+        status = usage_error(&r->complaints, r->given->command,
+                             "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
+                             name);
+    else if (!is_in && (wrong = npy_may_write(file, why))) {
+        complain(&r->complaints, "%s", wrong);
+        status = STATUS_USAGE;
+    }
+    if (status != STATUS_OK) {
+        free(file);
+        return status;
+    }
+    free(*place);
+    *place = file;
+    return STATUS_OK;
+}
+
+/* "a=FILE,b=FILE" of --in and --out. */
+static int take_files(struct run *r, const struct option_use *use)
+{
+    int status = STATUS_OK;
+    for (const char *text = use->values[0]; *text && status == STATUS_OK;) {
+        const char *equals = strchr(text, '=');
+        const char *end = end_of_file(text);
+        if (!equals || equals == text || equals + 1 >= end)
+            return usage_error(&r->complaints, r->given->command, "--%s %s: expected NAME=FILE",
+                               use->spec->name, text);
+        char *name = need_text("%.*s", (int)(equals - text), text);
+        char *file = need_text("%.*s", (int)(end - equals - 1), equals + 1);
+        status = take_file(r, use->spec->name, name, file);
+        free(name);
+        text = *end ? end + 1 : end;
+    }
+    return status;
+}
+
+/* "rand" for every array that is given no other way, "a=iota" for one. */
+static int take_fill(struct run *r, const struct option_use *use)
+{
+    const char *text = use->values[0];
+    const char *equals = strchr(text, '=');
+    enum fill kind = fill_from_name(equals ? equals + 1 : text);
+    if (kind == FILL_NONE)
+        return usage_error(&r->complaints, r->given->command,
+                           "--fill %s: expected [NAME=]rand, zero, iota or ones", text);
+    if (equals) {
+        char *name = need_text("%.*s", (int)(equals - text), text);
+        struct given_array *o = array_by_name(r, name);
+        free(name);
+        if (!o)
+            return STATUS_USAGE;
+        o->fill = kind;
+        return STATUS_OK;
+    }
+    for (int i = 0; i < r->array_count; i++)
+        if (r->arrays[i].param.is_const)
+            r->arrays[i].fill = kind;
+    return STATUS_OK;
+}
+
+int run_gather(struct run *r)
+{
+    int count = tw_kernel_param_count(r->kernel);
+    r->arrays = need_memory((size_t)count * sizeof *r->arrays);
+    for (int i = 0; i < count; i++) {
+        struct given_array *o = &r->arrays[r->array_count];
+        tw_kernel_param(r->kernel, i, &o->param);
+        r->array_count += o->param.is_pointer;
+    }
+    int status = STATUS_OK;
+    const struct options *given = r->given;
+    for (int i = 0; i < given->use_count && status == STATUS_OK; i++) {
+        const char *name = given->uses[i].spec->name;
+        if (strcmp(name, "in") == 0 || strcmp(name, "out") == 0)
+            status = take_files(r, &given->uses[i]);
+    }
+    /* one array's own --fill counts over the general one, else a later over an earlier */
+    for (int named = 0; named <= 1; named++)
+        for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
+            if (strcmp(given->uses[i].spec->name, "fill") == 0 &&
+                (strchr(given->uses[i].values[0], '=') != NULL) == named)
+                status = take_fill(r, &given->uses[i]);
+    return status;
+}
+
+/* The type that `--type` chose for a variable, or none. */
+static tw_dtype chosen_type(const struct run *r, const char *variable)
+{
+    tw_dtype t = TW_DTYPE_NONE;
+    for (const struct option_use *u = NULL; (u = options_next(r->given, "type", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        if (!strchr(at, '='))
+            t = tw_dtype_from_name(at);
+        while (next_assignment(&at, &a, &bad))
+            if (strcmp(a.name, variable) == 0)
+                t = tw_dtype_from_name(a.value);
+    }
+    return t;
+}
+
+/* Whether the variable may stand for the type; text: "T = {f32, f16}". */
+static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
+                      size_t size)
+{
+    tw_type type;
+    bool found = false;
+    for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++) {
+        if (strcmp(type.name, variable) != 0)
+            continue;
+        int at = snprintf(text, size, "%s = {", variable);
+        for (int c = 0; c < type.count && (size_t)at < size; c++) {
+            at += snprintf(text + at, size - (size_t)at, "%s%s", c ? ", " : "",
+                           tw_dtype_name(type.choices[c]));
+            found |= type.choices[c] == t;
+        }
+        if ((size_t)at < size)
+            snprintf(text + at, size - (size_t)at, "}");
+    }
+    return found;
+}
+
+/* What the parameter takes instead of the array's type; TW_DTYPE_NONE: nothing, it fits. `text`
+ * says all that it takes. */
+static tw_dtype type_wanted(const struct run *r, const struct given_array *o, char *text,
+                            size_t size)
+{
+    tw_dtype wanted = o->param.dtype;
+    const char *variable = o->param.type_name;
+    tw_type type;
+    text[0] = '\0';
+    if (wanted == TW_DTYPE_NONE && variable)
+        wanted = chosen_type(r, variable);
+    if (wanted != TW_DTYPE_NONE) {
+        snprintf(text, size, "%s", tw_dtype_name(wanted));
+        return wanted == o->array.dtype ? TW_DTYPE_NONE : wanted;
+    }
+    if (!variable || is_choice(r, variable, o->array.dtype, text, size))
+        return TW_DTYPE_NONE;
+    if (is_choice(r, variable, TW_F32, text, size)) /* what most arrays are meant to be */
+        return TW_F32;
+    for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++)
+        if (strcmp(type.name, variable) == 0)
+            wanted = type.choices[0];
+    return wanted;
+}
+
+/* NumPy has no bf16, tf32, e4m3, e5m2: where the kernel takes one, f32 files are converted. Any
+ * other difference is the caller's to mend. */
+static int fit_type(struct run *r, struct given_array *o)
+{
+    char taken[128];
+    tw_dtype wanted = type_wanted(r, o, taken, sizeof taken);
+    if (wanted == TW_DTYPE_NONE)
+        return STATUS_OK;
+    bool in_numpy = *tw_dtype_numpy(wanted);
+    if (!in_numpy && o->array.dtype == TW_F32) {
+        tw_array converted;
+        bool ok = tensor_convert(&o->array, wanted, &converted);
+        free(o->array.data);
+        o->array = converted;
+        if (!ok)
+            complain(&r->complaints, "%s: no memory to convert it", o->in);
+        return ok ? STATUS_OK : STATUS_FAILED;
+    }
+    complain(&r->complaints, "%s holds %s, but `%s` of %s takes %s", o->in,
+             tw_dtype_name(o->array.dtype), o->param.name, tw_kernel_name(r->kernel), taken);
+    complain_more(&r->complaints, "numpy.save(\"%s\", %s.astype(\"%s\")) writes what it takes",
+                  o->in, o->param.name, in_numpy ? tw_dtype_numpy(wanted) : "f4");
+    return STATUS_USAGE;
+}
+
+static int give_array(struct run *r, struct given_array *o)
+{
+    o->is_given = true;
+    tw_status s = tw_launch_array(r->launch, o->param.name, &o->array);
+    if (s == TW_OK)
+        return STATUS_OK;
+    if (o->in) {
+        char type[128];
+        format_array_type(type, sizeof type, &o->array);
+        complain(&r->complaints, "%s (%s) does not fit `%s`:", o->in, type, o->param.name);
+    }
+    complain_library(&r->complaints, r->program.ctx, s);
+    return STATUS_USAGE;
+}
+
+int run_read_inputs(struct run *r)
+{
+    char why[256];
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (!o->in) {
+            if (o->param.is_const && o->fill == FILL_NONE)
+                return usage_error(&r->complaints, r->given->command,
+                                   "`%s` is not given: --in %s=FILE.npy, or --fill rand",
+                                   o->param.name, o->param.name);
+            continue;
+        }
+        const char *wrong = npy_read(o->in, &o->array, why);
+        if (wrong) {
+            complain(&r->complaints, "%s", wrong);
+            if (access(o->in, F_OK) != 0)
+                r->complaints.status = TW_NO_FILE;
+            return STATUS_USAGE;
+        }
+        int status = fit_type(r, o);
+        if (status == STATUS_OK)
+            status = give_array(r, o);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static int say_no_memory(struct run *r, const struct given_array *o, double all)
+{
+    tensor_say_no_memory(&o->array, o->param.name, all, &r->complaints);
+    r->complaints.status = TW_NO_MEMORY;
+    return STATUS_USAGE;
+}
+
+static int find_shapes(struct run *r, int64_t *limit)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        tw_status s = o->is_given ? TW_OK : tw_launch_shape(r->launch, o->param.name, &o->array);
+        if (s != TW_OK) {
+            complain_library(&r->complaints, r->program.ctx, s);
+            if (s == TW_UNSUPPORTED)
+                complain_more(&r->complaints, "--in %s=FILE.npy gives it", o->param.name);
+            return STATUS_USAGE;
+        }
+        *limit = index_limit(&o->array, *limit);
+    }
+    return STATUS_OK;
+}
+
+/* Memory for all of them, before any is touched. */
+static int allocate_arrays(struct run *r)
+{
+    double bytes = 0;
+    for (int i = 0; i < r->array_count; i++)
+        if (!tensor_fits(&r->arrays[i].array, &bytes))
+            return say_no_memory(r, &r->arrays[i], bytes);
+    for (int i = 0; i < r->array_count; i++)
+        if (!r->arrays[i].is_given && !tensor_allocate(&r->arrays[i].array))
+            return say_no_memory(r, &r->arrays[i], bytes);
+    return STATUS_OK;
+}
+
+int run_make_arrays(struct run *r)
+{
+    int64_t limit = 8;
+    int found = find_shapes(r, &limit);
+    if (found == STATUS_OK)
+        found = allocate_arrays(r);
+    if (found != STATUS_OK)
+        return found;
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (o->is_given)
+            continue;
+        o->unwritten = is_output(&o->param) && o->fill == FILL_NONE;
+        if (o->fill != FILL_NONE)
+            tensor_fill(&o->array, &(struct fill_options){.kind = o->fill,
+                                                          .seed = (uint64_t)(r->seed + i),
+                                                          .scale = 1,
+                                                          .limit = limit});
+        int status = give_array(r, o);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+int run_write_outputs(struct run *r)
+{
+    char why[256];
+    for (int i = 0; i < r->array_count; i++) {
+        const struct given_array *o = &r->arrays[i];
+        const char *wrong = o->out ? tensor_write(&o->array, o->out, why) : NULL;
+        if (wrong) {
+            complain(&r->complaints, "%s", wrong);
+            return STATUS_FAILED;
+        }
+    }
+    return STATUS_OK;
+}
+
+bool run_any_unwritten(const struct run *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->array_count; i++)
+        any = any || r->arrays[i].unwritten;
+    return any;
+}

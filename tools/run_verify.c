@@ -1,0 +1,183 @@
+/* Values of a run, compared with what `ensures` says: as it was made, and once more on outputs that
+ * hold what nobody has written. */
+#include "operands.h"
+#include "run.h"
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the kernel ran: "in matmul_v1 with m = 3, n = 4". The caller frees. */
+static char *describe_run(const struct run *r)
+{
+    char *text = need_text("in %s", tw_kernel_name(r->kernel));
+    tw_param p;
+    tw_scalar v;
+    const char *between = " with ";
+    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
+        char value[32];
+        if (p.is_pointer || tw_launch_value(r->launch, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        append_text(&text, "%s%s = %s", between, p.name, value);
+        between = ", ";
+    }
+    return text;
+}
+
+/* Right behind the comparison: the library's message goes with the next call. */
+static void report_wrong(struct run *r)
+{
+    complain_library(&r->complaints, r->program.ctx, r->verified);
+    const char *hint = verdict_hint(&r->verdict);
+    char *where = describe_run(r);
+    complain_more(&r->complaints, "wrong values %s", where);
+    if (hint && !r->again)
+        complain_more(&r->complaints, "%s", hint);
+    free(where);
+}
+
+static void verify(struct run *r)
+{
+    tw_verdict v = {0};
+    r->verified = tw_launch_verify(r->launch, &v);
+    if (r->verified == TW_OK && r->again) /* the first verdict is that on what is printed */
+        return;
+    r->verdict = v;
+    free(r->view);
+    r->view = NULL;
+    if (r->verified == TW_OK || r->verified == TW_WRONG_VALUES)
+        r->verdict.view = r->view = need_text("%s", r->verdict.view ? r->verdict.view : "");
+    if (r->verified == TW_WRONG_VALUES)
+        report_wrong(r);
+    else if (r->verified != TW_OK)
+        complain_library(&r->complaints, r->program.ctx, r->verified);
+}
+
+/* What outputs hold, aside: true; back from there. */
+static void keep_outputs(struct run *r, bool aside)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (o->param.is_const)
+            continue;
+        size_t bytes = tensor_bytes(&o->array);
+        if (aside)
+            o->after = need_memory(bytes);
+        memcpy(aside ? o->after : o->array.data, aside ? o->array.data : o->after, bytes);
+    }
+}
+
+static bool outputs_as_kept(const struct run *r)
+{
+    bool same = true;
+    for (int i = 0; i < r->array_count && same; i++) {
+        const struct given_array *o = &r->arrays[i];
+        same = !o->unwritten || memcmp(o->array.data, o->after, tensor_bytes(&o->array)) == 0;
+    }
+    return same;
+}
+
+/* A simulation forgets what the one before it found. */
+static void keep_found(struct run *r)
+{
+    if (!r->simulated)
+        return;
+    r->found.counters = r->counters = need_text("%s", r->found.counters);
+    r->found.json = r->found_json = need_text("%s", r->found.json);
+}
+
+/* Every array as it was before the first run, but those of which nothing was said as memory is that
+ * nobody has written. */
+static void start_unwritten(struct run *r)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (o->unwritten)
+            tensor_fill_unwritten(&o->array, 0);
+        else if (!o->param.is_const)
+            memcpy(o->array.data, o->before, tensor_bytes(&o->array));
+    }
+}
+
+static void say_on_zeros(struct run *r)
+{
+    const char **outputs = need_memory((size_t)r->array_count * sizeof *outputs);
+    int count = 0;
+    for (int i = 0; i < r->array_count; i++)
+        if (r->arrays[i].unwritten)
+            outputs[count++] = r->arrays[i].param.name;
+    char *hint = output_hint(outputs, count);
+    complain_more(&r->complaints, "%s", hint);
+    free(hint);
+    free(outputs);
+}
+
+/* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
+ * it leaves unwritten, or reads before it writes it, shows. */
+static void verify_unwritten(struct run *r)
+{
+    if (!run_any_unwritten(r) || r->verified != TW_OK)
+        return;
+    double seconds;
+    keep_found(r);
+    tw_sim_result found = r->found;
+    keep_outputs(r, true);
+    start_unwritten(r);
+    r->print = NULL;
+    r->again = true;
+    tw_status s = run_launch(r, &seconds);
+    r->found = found;
+    if (s != TW_OK)
+        run_say_failed(r, r->verified = s);
+    else if (!outputs_as_kept(r))
+        verify(r);
+    if (r->verified != TW_OK)
+        say_on_zeros(r);
+    keep_outputs(r, false);
+}
+
+void run_verify(struct run *r)
+{
+    verify(r);
+    verify_unwritten(r);
+}
+
+/* --- wide tolerances --- */
+
+/* Half the gap between 1 and the next element: 2^-24 of f32. */
+static double roundoff(tw_dtype t)
+{
+    double unit = 1, store = 0;
+    do {
+        unit /= 2;
+        tw_dtype_store(t, &store, 1 + unit);
+    } while (tw_dtype_load(t, &store) > 1);
+    return unit;
+}
+
+double run_wide_tolerance(const struct run *r)
+{
+    double size = fabs(r->verdict.want), least = 0.01;
+    for (int i = 0; i < r->array_count; i++) {
+        const struct given_array *o = &r->arrays[i];
+        if (!is_output(&o->param) || !is_float_type(o->array.dtype))
+            continue;
+        size = fmax(size, tensor_root_mean_square(&o->array));
+        least = fmax(least, 8 * roundoff(o->array.dtype));
+    }
+    return r->verdict.tolerance > least * size && size > 0 ? r->verdict.tolerance / size : 0;
+}
+
+void run_report_verified(const struct run *r)
+{
+    char *text = verdict_text(&r->verdict);
+    double wide = run_wide_tolerance(r);
+    printf("verified: %s\n", text);
+    if (wide > 0)
+        printf("          the tolerance is %.2g%% of the values, as so many roundings add up: an "
+               "error below it goes unseen; verify smaller sizes, too\n",
+               100 * wide);
+    free(text);
+}
