@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Configurations besides the default that are run, evenly chosen, without --all. */
-enum { RUNS_OF_OTHERS = 8 };
+/* Without --all: configurations besides the default that are run past their tiles, evenly chosen;
+ * and up to how many there are each is run. */
+enum { RUNS_OF_OTHERS = 8, EACH = 64 };
 
 /* A size past the tiles, and one more. */
 enum { PAST = -1, PAST_ONE = -2 };
@@ -292,8 +293,8 @@ static void run_shape(struct check *c, int shape)
     free(where);
 }
 
-/* The default configuration of each type in all shapes, others in a ragged one and past their
- * tiles; up to the first that fails. */
+/* The default configuration of each type in all shapes, all in a ragged one, up to EACH of them,
+ * and a choice of them past their tiles; up to the first that fails. */
 void check_runs(struct check *c)
 {
     int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
@@ -301,13 +302,15 @@ void check_runs(struct check *c)
          more && index < c->configurations && c->status == STATUS_OK;
          more = space_next(&c->space, false), index++) {
         bool is_default = space_is_default(&c->space);
-        if (!is_default && index % step != 0)
+        bool chosen = is_default || index % step == 0;
+        if (!chosen && c->configurations > EACH)
             continue;
         if (space_apply(&c->space, c->launch) != TW_OK)
             continue;
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
             progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
-            if (is_default || index == 0 || shape == CHECK_RAGGED || shape >= CHECK_PAST)
+            if (is_default || index == 0 || shape == CHECK_RAGGED ||
+                (chosen && shape >= CHECK_PAST))
                 run_shape(c, shape);
         }
     }

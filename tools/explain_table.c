@@ -4,6 +4,7 @@
 #include "figures.h"
 #include "table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,9 +46,21 @@ static int name_width(const struct explain *x)
     return width;
 }
 
-/* Of FLOPs a second; of kernels that have none, of bytes a second. */
+/* Those that are executed, which another configuration need not execute. */
+static bool are_flops_executed(const tw_explanation *e)
+{
+    return e->flops == e->flops_executed;
+}
+
+/* Of FLOPs a second; of kernels that have none, of bytes a second; on as many bytes of arrays, of
+ * launches, where no FLOPs are named but those executed. */
 static struct figure speed_change(const tw_explanation *now, const tw_explanation *then)
 {
+    double bytes[] = {now->traffic[TW_AT_HBM].compulsory, then->traffic[TW_AT_HBM].compulsory};
+    bool alike = fabs(bytes[0] - bytes[1]) <= 0.01 * fmax(bytes[0], bytes[1]);
+    if (alike && now->launches && then->launches &&
+        (are_flops_executed(now) || are_flops_executed(then)))
+        return change(then->seconds.middle, now->seconds.middle);
     if (!now->launches || !then->launches || (now->flops > 0) != (then->flops > 0))
         return (struct figure){""};
     return now->flops > 0 ? change(now->flops_per_second, then->flops_per_second)

@@ -188,7 +188,8 @@ static uint32_t common_arrays(const struct sampling *s)
 static struct l1_share share_of_block(const struct explain *e, const struct sampling *s)
 {
     const struct gpu_capability *g = gpu_capability_of(e->gpu);
-    int resident = e->out.resident_blocks;
+    int64_t each = (e->out.blocks - 1) / e->gpu->multiprocessors + 1;
+    int resident = each < e->out.resident_blocks ? (int)each : e->out.resident_blocks;
     double shared = (double)resident * (double)(e->out.shared_bytes + GPU_SYSTEM_BYTES);
     return (struct l1_share){(g->l1_kb * 1024 - shared) / resident, resident, common_arrays(s)};
 }

@@ -80,6 +80,12 @@ def main():
             fail(f"the same rows by two blocks: {found}")
         if "two blocks write the same elements" not in found[0]["notes"][-1]["text"]:
             fail(f"what to do: {found}")
+        # each configuration is run: one of twelve is wrong
+        pairs = [(bm, bn) for bm in (128, 64, 32) for bn in (64, 32)]
+        many = LINEAR.replace("(64, 64), (32, 32), (128, 64)", ", ".join(map(str, pairs)))
+        for bm, bn in pairs:
+            end = f"(BM == {bm} && BN == {bn} && BK == 32 ? k - 16 : k)"
+            check(many.format(stride="BM", end=end), status=1)
         if check(ONE_BLOCK, status=0)["findings"]:
             fail("threads of one block")
 
