@@ -182,12 +182,26 @@ static void print_settled(struct text *t, const struct expr *e, int prec, int wa
     print_expr(t, e, prec, is_pliable(e) ? want : WANT_DEFAULT);
 }
 
+/* An integer divisor that is 0 only since a size was given as that: written as such it would be a
+ * mistake of the text, though nothing may ever divide by it. */
+static bool print_zero_divisor(struct text *t, const struct expr *e, int i)
+{
+    const struct expr *x = e->args[i];
+    if (!op_divides(e->op) || i != 1 || e->args[0]->op == OP_LITERAL || x->op != OP_LITERAL ||
+        dtype_is_float(x->type.dtype) || x->literal.i != 0)
+        return false;
+    text_printf(t, x->type.dtype == DT_I32 ? "(grid.x & 0)" : "(%s)(grid.x & 0)",
+                dtype_table[x->type.dtype].name);
+    return true;
+}
+
 static void print_operands(struct text *t, const struct expr *e, int want)
 {
     for (int i = 0; i < e->count; i++) {
         if (i > 0)
             text_add(t, ", ");
-        print_expr(t, e->args[i], PREC_ANY, operand_want(e, i, want));
+        if (!print_zero_divisor(t, e, i))
+            print_expr(t, e->args[i], PREC_ANY, operand_want(e, i, want));
     }
 }
 
@@ -313,7 +327,8 @@ static void print_infix(struct text *t, const struct expr *e, int want)
     int prec = op_precedence(e->op);
     print_expr(t, e->args[0], prec, operand_want(e, 0, want));
     text_printf(t, " %s ", op_table[e->op].text);
-    print_expr(t, e->args[1], prec + 1, operand_want(e, 1, want));
+    if (!print_zero_divisor(t, e, 1))
+        print_expr(t, e->args[1], prec + 1, operand_want(e, 1, want));
 }
 
 static void print_prefix(struct text *t, const struct expr *e, int want)

@@ -180,6 +180,13 @@ def test_settings(tool):
         fail("another seed gives the same values")
     expect(tool, ["show", SHARED, "--set", "n=16,k=16", "--type", "f16"], 0, out="f16")
     expect(tool, ["show", "--passes"], 0, out="plan")
+    # what divides by a size that is 0 compiles again all the same
+    with tempfile.TemporaryDirectory() as folder:
+        printed = expect(tool, ["show", "kernels/matmul/stream_k.tile", "--set", "n=3,k=0"], 0, out="/ (grid.x & 0)").out
+        with open(f"{folder}/printed.tile", "w") as out:
+            out.write(printed)
+        if expect(tool, ["show", f"{folder}/printed.tile"], 0).out != printed:
+            fail("a printed program is printed in another way")
 
 
 def test_target_types(tool):

@@ -18,6 +18,7 @@ enum { TUNES_MOST = 12 };
 /* One kernel for one choice, with its plan. */
 struct planned {
     struct arena arena;
+    char *text; /* of a file */
     jmp_buf failed;
     struct diag diag;
     struct source source;
@@ -142,6 +143,7 @@ static void make_plan(struct planned *p)
 static void close_plan(struct planned *p)
 {
     arena_free(&p->arena);
+    free(p->text);
 }
 
 /* --- Looking --- */
@@ -314,7 +316,9 @@ static void shipped_kernels_have_no_conflicts(void **state)
 
 static void open_file(struct planned *p, const char *name, enum dtype t)
 {
-    open_text(p, file_text(name)); /* the text lives as long as the process */
+    char *text = file_text(name);
+    open_text(p, text);
+    p->text = text;
     if (p->kernel->type_count > 0)
         p->types[0] = t;
 }
