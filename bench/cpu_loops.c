@@ -163,5 +163,12 @@ int main(int argc, char **argv)
         report(i < LOOPS ? "C" : "kernel", files[i < LOOPS ? i : i - LOOPS], n, least[i]);
     if (status)
         fprintf(stderr, "a kernel's values are wrong\n");
+    for (int i = 0; i < KERNELS; i++)
+        tw_launch_free(launch[i]);
+    tw_context_free(ctx);
+    free((void *)(uintptr_t)x.a);
+    free((void *)(uintptr_t)x.b);
+    free(x.c);
+    free(y.c);
     return status;
 }

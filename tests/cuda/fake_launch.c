@@ -19,6 +19,8 @@ struct machine {
     const struct fake_module *loaded;
     struct sim_report report;
     struct sim_barrier_check *barriers; /* NULL: nothing is checked */
+    struct sim_races *races;
+    struct sim_memcheck *memory;
 };
 static struct machine machines[FAKE_DEVICES];
 
@@ -31,8 +33,10 @@ static void add_checks(struct machine *m)
 {
     sim_report_init(&m->report, &m->arena, NULL);
     m->barriers = sim_barrier_check_new(&m->arena, &m->report);
-    sim_observe(m->sim, sim_races_observer(sim_races_new(&m->arena, &m->report)));
-    sim_observe(m->sim, sim_memcheck_observer(sim_memcheck_new(&m->arena, &m->report)));
+    m->races = sim_races_new(&m->arena, &m->report);
+    sim_observe(m->sim, sim_races_observer(m->races));
+    m->memory = sim_memcheck_new(&m->arena, &m->report);
+    sim_observe(m->sim, sim_memcheck_observer(m->memory));
     sim_observe(m->sim, sim_barrier_check_observer(m->barriers));
 }
 
@@ -54,6 +58,11 @@ __attribute__((destructor)) static void finish(void)
 {
     for (int i = 0; i < FAKE_DEVICES; i++)
         if (machines[i].sim) {
+            if (machines[i].barriers) {
+                sim_races_free(machines[i].races);
+                sim_memcheck_free(machines[i].memory);
+                sim_barrier_check_free(machines[i].barriers);
+            }
             sim_free(machines[i].sim);
             arena_free(&machines[i].arena);
         }
