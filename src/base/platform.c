@@ -457,6 +457,19 @@ void platform_unreserve(void *at, size_t bytes)
     munmap(at, bytes);
 }
 
+void platform_prefer_large_pages(void *at, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    uintptr_t low = ((uintptr_t)at + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE,
+              high = ((uintptr_t)at + bytes) / LARGE_PAGE * LARGE_PAGE;
+    if (low < high)
+        (void)madvise((void *)low, high - low, MADV_HUGEPAGE);
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}
+
 /* --- shared libraries --- */
 
 void *platform_library(const char *name)

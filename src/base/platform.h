@@ -121,6 +121,10 @@ bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed);
  * more than the machine has. NULL: there is none. */
 void *platform_reserve(size_t bytes);
 void platform_unreserve(void *at, size_t bytes);
+/* The whole large pages within it are given as such, where the system can: fewer of them are looked
+ * up, and what lies in one never falls into the same few sets of a cache. */
+enum { LARGE_PAGE = 2 << 20 };
+void platform_prefer_large_pages(void *at, size_t bytes);
 
 void *platform_library(const char *name); /* dlopen; NULL if absent */
 const char *platform_library_error(void); /* of the latest that was NULL, in this thread */

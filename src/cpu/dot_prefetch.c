@@ -3,18 +3,28 @@
 
 /* --- rows of memory --- */
 
+static void add_item(struct prefetch_list *list, const struct dot_prefetch *item)
+{
+    struct dot_prefetch *p = &list->item[list->count++];
+    *p = *item;
+    if (list->last)
+        list->last->next = p;
+    else
+        list->first = p;
+    list->last = p;
+}
+
 static void add_rows(struct prefetch_list *list, const unsigned char *from, int64_t rows,
                      int64_t bytes, int64_t apart)
 {
     int64_t misses = (int64_t)((uintptr_t)from % CACHE_LINE);
     if (list->count == MOST_PREFETCHES || rows <= 0 || bytes <= 0)
         return;
-    struct dot_prefetch *p = &list->item[list->count++];
-    *p = (struct dot_prefetch){from - misses, (size_t)rows,
-                               (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
-                               (size_t)apart, NULL};
-    if (list->count > 1)
-        list->item[list->count - 2].next = p;
+    add_item(list,
+             &(struct dot_prefetch){.from = from - misses,
+                                    .rows = (size_t)rows,
+                                    .lines = (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
+                                    .apart = (size_t)apart});
 }
 
 /* A part of a view, a matrix along two of its axes. */
@@ -50,6 +60,38 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
         add_rows(list, from + j / width * cache->step * size, 1, depth * width * size, 0);
 }
 
+/* What an access shows that begins at `start`, inside. */
+static struct box box_from(const struct access *a, const struct view_binding *view,
+                           const int64_t *start)
+{
+    struct box box = {.empty = false};
+    for (int i = 0; i < a->rank; i++) {
+        int64_t inside = view->extent[i] - start[i], extent = a->axis[i].extent;
+        box.start[i] = box.low[i] = start[i];
+        box.high[i] = start[i] + (inside < extent ? inside : extent);
+    }
+    return box;
+}
+
+/* A part that nobody has packed yet is packed beside the product, if lines of it are all there is to
+ * copy. */
+static bool add_packing(struct prefetch_list *list, const struct frame *f,
+                        const struct packed_fill *fill, const struct packed_part *part)
+{
+    const struct packed_cache *cache = &f->launch->packed[fill->cache];
+    struct dot_prefetch lines;
+    if (list->packed_count == sizeof list->packed / sizeof *list->packed ||
+        list->count + 2 > MOST_PREFETCHES ||
+        !pack_beside(f, fill, &part->box, part->depth, part->to, cache->step, &lines) ||
+        !packed_part_take(part))
+        return false;
+    add_rows(list, lines.from, (int64_t)lines.copy.rows_ahead, (int64_t)lines.lines * CACHE_LINE,
+             (int64_t)lines.apart);
+    add_item(list, &lines);
+    list->packed[list->packed_count++] = part->done;
+    return true;
+}
+
 /* What a product reads that begins at `start`, as this one's `state` does. */
 static void add_tiles(struct prefetch_list *list, const struct frame *f,
                       const struct packed_state *state, const int64_t *start)
@@ -65,12 +107,14 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
     if (state->cached) {
         if (!packed_cache_line(cache, plan, a, start, &line, &first))
             return;
-        int64_t part = first / cache->part_depth, rest = cache->depth - first;
-        depth = rest < cache->part_depth ? rest : cache->part_depth;
-        add_packed(list, cache, plan, line, first, depth);
-        if (atomic_load_explicit(&cache->done[line * cache->parts + part], memory_order_acquire) ==
-            PACKED_READY)
+        const struct box box = box_from(a, view, start);
+        const struct packed_part part = packed_cache_part(f, state->fill, &box, line, first);
+        if (add_packing(list, f, state->fill, &part))
             return;
+        add_packed(list, cache, plan, line, first, part.first + part.depth - first);
+        if (atomic_load_explicit(part.done, memory_order_acquire) == PACKED_READY)
+            return;
+        depth = part.first + part.depth - first;
     }
     add_box(list, view, size, start, a->rank, (int[2]){plan->lines_axis, plan->depth_axis},
             (int64_t[2]){plan->form.lines, depth});
@@ -125,6 +169,20 @@ static void start_in_next(const struct frame *f, const struct packed_state *stat
     (void)__builtin_add_overflow(start[plan->lines_axis], lines, &start[plan->lines_axis]);
 }
 
+/* Whether the product under way reads what begins at `start`, and nothing before it. */
+static bool reads_now(const struct prefetch_list *list, const struct packed_state *state,
+                      const struct packed_plan *plan, const int64_t *start)
+{
+    for (int i = 0; i < state->fill->from->rank; i++) {
+        int64_t first = state->box.start[i];
+        if (i == plan->depth_axis)
+            first += plan->form.depth - list->depth;
+        if (first != start[i])
+            return false;
+    }
+    return true;
+}
+
 /* The tiles with which the next block begins, where this one has its last; unless that shows
  * something else by now, or nothing. */
 static void add_next(struct prefetch_list *list, struct frame *f, const struct packed_state *state)
@@ -143,10 +201,25 @@ static void add_next(struct prefetch_list *list, struct frame *f, const struct p
         return;
     }
     start[plan->depth_axis] = 0;
-    add_tiles(list, f, state, start);
+    if (!reads_now(list, state, plan, start))
+        add_tiles(list, f, state, start);
 }
 
-static void add_store(struct prefetch_list *list, const struct frame *f, const struct box *box)
+bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
+                     const struct packed_state *const states[2])
+{
+    bool left = add_beyond(list, f, states[0]), right = add_beyond(list, f, states[1]);
+    return left || right;
+}
+
+void prefetch_next(struct prefetch_list *list, struct frame *f,
+                   const struct packed_state *const states[2])
+{
+    for (int i = 0; i < 2; i++)
+        add_next(list, f, states[i]);
+}
+
+void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box)
 {
     const struct tile_prefetch *tile = &f->store_prefetch;
     const struct access *a = tile->access;
@@ -164,19 +237,4 @@ static void add_store(struct prefetch_list *list, const struct frame *f, const s
             return;
     add_box(list, view, (int64_t)a->size, start, a->rank, axis,
             (int64_t[2]){a->axis[axis[0]].extent, a->axis[axis[1]].extent});
-}
-
-bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
-                     const struct packed_state *const states[2])
-{
-    bool left = add_beyond(list, f, states[0]), right = add_beyond(list, f, states[1]);
-    return left || right;
-}
-
-void prefetch_next(struct prefetch_list *list, struct frame *f,
-                   const struct packed_state *const states[2], const struct box *box)
-{
-    add_store(list, f, box);
-    for (int i = 0; i < 2; i++)
-        add_next(list, f, states[i]);
 }

@@ -53,13 +53,15 @@ static void add_product(void *sum, const struct dot_detail *d, struct dot_deferr
                             .a = p->a_step / pair,
                             .b = row,
                             .panel = p->b_step / pair,
-                            .prefetch = list && list->count > 0 ? list->item : NULL,
+                            .prefetch = list ? list->first : NULL,
                             .fresh = p->fresh,
                             .settled = p->ragged,
                             .out = out.to,
                             .out_step = out.step,
                             .most_rows = p->a_step * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0};
     d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, &s);
+    for (size_t i = 0; list && i < list->packed_count; i++)
+        packed_part_done(list->packed[i]);
     p->fresh = p->ragged = false;
     p->depth = 0;
 }
@@ -155,7 +157,8 @@ void step_dot_store(struct frame *f, const struct instr *in)
     note_tile(&f->store_prefetch, d->to, &box);
     if (!box.empty && takes_sums(f, d->dot, p, d->to, &box, &out)) {
         struct prefetch_list list = {.depth = (int64_t)p->depth};
-        prefetch_next(&list, f, p->states, &box);
+        prefetch_store(&list, f, &box);
+        prefetch_next(&list, f, p->states);
         add_product(sum, d->dot, p, &list, out);
         return;
     }
@@ -180,8 +183,10 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
     if (p->depth + d->k <= DOT_MOST_DEPTH)
         return;
     if (prefetch_beyond(&list, f, p->states) || !d->stored) {
-        if (list.count == 0)
-            prefetch_next(&list, f, p->states, NULL);
+        if (list.count == 0) {
+            prefetch_store(&list, f, NULL);
+            prefetch_next(&list, f, p->states);
+        }
         add_product(frame_at(f, in->dst), d, p, &list, stored_sum(f, d));
     }
 }

@@ -174,8 +174,9 @@ static void pack_right(const struct packing *w)
         pair_rows(w, w->to + j / width * panel);
 }
 
-void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-              int64_t depth, unsigned char *to, int64_t step)
+static struct packing packing_of(const struct frame *f, const struct packed_fill *fill,
+                                 const struct box *box, int64_t depth, unsigned char *to,
+                                 int64_t step)
 {
     const struct access *a = fill->from;
     const struct packed_form *form = &fill->tile->form;
@@ -194,10 +195,49 @@ void pack_box(const struct frame *f, const struct packed_fill *fill, const struc
     w.line = view->stride[axis[0]];
     w.deep = view->stride[axis[1]];
     w.from = box->empty ? NULL : box_start(f, a, box);
-    if (form->side == PACKED_LEFT)
+    return w;
+}
+
+void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+              int64_t depth, unsigned char *to, int64_t step)
+{
+    struct packing w = packing_of(f, fill, box, depth, to, step);
+    if (w.form->side == PACKED_LEFT)
         pack_left(&w);
     else
         pack_right(&w);
+}
+
+enum { LINES_AHEAD = 48 }; /* as many as keep memory busy */
+
+bool pack_beside(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+                 int64_t depth, unsigned char *to, int64_t step, struct dot_prefetch *lines)
+{
+    const struct packing w = packing_of(f, fill, box, depth, to, step);
+    const struct packed_form *form = w.form;
+    const bool left = form->side == PACKED_LEFT;
+    const int64_t rows = left ? form->lines : depth, bytes = (left ? depth : form->lines) * w.size,
+                  panel = w.width * w.size;
+    if (w.convert || form->paired || (left ? w.deep : w.line) != 1 || bytes % (2 * CACHE_LINE) != 0)
+        return false;
+    if (w.low[0] != 0 || w.low[1] != 0 || w.high[0] != form->lines || w.high[1] != depth)
+        return false;
+    if (!left && (form->lines % w.width != 0 || (panel != CACHE_LINE && panel != 2 * CACHE_LINE)))
+        return false;
+    *lines = (struct dot_prefetch){.from = w.from,
+                                   .rows = (size_t)rows,
+                                   .lines = (size_t)bytes / CACHE_LINE,
+                                   .apart = (size_t)((left ? w.line : w.deep) * w.size)};
+    lines->copy = (struct dot_copy){.to = to, .second = CACHE_LINE, .two = 2 * CACHE_LINE};
+    lines->copy.row = (size_t)(left ? step * w.size : panel);
+    lines->copy.rows_ahead = (LINES_AHEAD + lines->lines - 1) / lines->lines;
+    if (!left && panel == CACHE_LINE) {
+        lines->copy.second = (size_t)(step * w.size);
+        lines->copy.two = 2 * lines->copy.second;
+    } else if (!left) {
+        lines->copy.two = (size_t)(step * w.size);
+    }
+    return true;
 }
 
 /* --- dense values --- */

@@ -31,6 +31,22 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
  * panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
+/* The same as lines that a product copies beside (routines.h); false: it takes more than that. */
+bool pack_beside(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+                 int64_t depth, unsigned char *to, int64_t step, struct dot_prefetch *lines);
+
+/* packed_cache.c: the part `first` is in, of a row of parts. */
+struct packed_part {
+    _Atomic unsigned char *done;
+    int64_t first, depth;
+    struct box box;
+    unsigned char *to;
+};
+struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
+                                     const struct box *box, int64_t line, int64_t first);
+/* false: somebody has it, or had. */
+bool packed_part_take(const struct packed_part *part);
+void packed_part_done(_Atomic unsigned char *done);
 
 /* packed_cache.c: found in the launch's cache, or put there; false: it is none of that, or another
  * block is at it right now. */
@@ -48,15 +64,21 @@ enum { MOST_PREFETCHES = 32 };
 struct prefetch_list {
     struct dot_prefetch item[MOST_PREFETCHES];
     size_t count;
-    int64_t depth; /* of the product under way */
+    struct dot_prefetch *first, *last; /* as they are asked for */
+    int64_t depth;                     /* of the product under way */
+    /* Parts of caches that are packed beside it. */
+    _Atomic unsigned char *packed[2];
+    size_t packed_count;
 };
 /* The tiles beyond these along the depth, as many as are multiplied at once; false: there are
  * none. */
 bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
                      const struct packed_state *const states[2]);
-/* Behind a block's last tiles: where the block stores (`box` of the latest store noted; NULL: as
- * far from there as that is from the one before), and what the next block begins with. */
+/* Behind a block's last tiles: what the next block begins with. */
 void prefetch_next(struct prefetch_list *list, struct frame *f,
-                   const struct packed_state *const states[2], const struct box *box);
+                   const struct packed_state *const states[2]);
+/* Where the block stores: `box` of the latest store noted; NULL: as far from there as that is from
+ * the one before. */
+void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box);
 
 #endif

@@ -1,5 +1,6 @@
 /* Memory that launches leave for later ones: that of frames and of caches, which a system gives
  * page by page at a price that short launches would notice. */
+#include "base/platform.h"
 #include "cpu/program.h"
 
 /* More than this is given back at once. */
@@ -43,8 +44,11 @@ struct kept_block kept_take(const struct launch_state *l, size_t bytes)
         }
         unlock(kept);
     }
-    if (!block.memory)
+    if (!block.memory) {
         block.memory = frame_resize(l, NULL, 0, bytes);
+        if (block.memory && l->allocator->resize == allocator_libc.resize)
+            platform_prefer_large_pages(block.memory, bytes);
+    }
     return block;
 }
 

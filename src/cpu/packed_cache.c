@@ -1,6 +1,8 @@
 /* The caches of a launch (packed.h): parts of views, packed once for all blocks that read them. */
 #include "cpu/exec_packed.h"
 
+#include "base/platform.h"
+
 /* All caches of a launch at most; what does not fit is packed by each block for itself. */
 #define MOST_CACHE_BYTES ((size_t)1 << 30)
 
@@ -34,21 +36,37 @@ unsigned char *packed_cache_at(const struct packed_cache *cache, const struct pa
     return cache->memory + (line * panels * cache->step + depth * width) * size;
 }
 
-/* Packs a whole part: the tile that the box is, and those beside it along the depth. */
-static void pack_part(const struct frame *f, const struct packed_state *state, int64_t line,
-                      int64_t part)
+/* The tile that the box is, and those beside it along the depth. */
+struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
+                                     const struct box *box, int64_t line, int64_t first)
 {
-    const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
-    const struct packed_plan *plan = &f->program->packed[state->fill->cache];
+    const struct packed_cache *cache = &f->launch->packed[fill->cache];
+    const struct packed_plan *plan = &f->program->packed[fill->cache];
     int axis = plan->depth_axis;
-    struct box box = state->box;
     int64_t extent = f->launch->views[plan->access->view].extent[axis];
-    int64_t first = part * cache->part_depth, depth = cache->depth - first;
-    if (depth > cache->part_depth)
-        depth = cache->part_depth;
-    box.start[axis] = box.low[axis] = first;
-    box.high[axis] = first + depth < extent ? first + depth : extent;
-    pack_box(f, state->fill, &box, depth, packed_cache_at(cache, plan, line, first), cache->step);
+    int64_t part = first / cache->part_depth;
+    struct packed_part out = {.done = &cache->done[line * cache->parts + part],
+                              .first = part * cache->part_depth,
+                              .box = *box};
+    out.depth = cache->depth - out.first;
+    if (out.depth > cache->part_depth)
+        out.depth = cache->part_depth;
+    out.box.start[axis] = out.box.low[axis] = out.first;
+    out.box.high[axis] = out.first + out.depth < extent ? out.first + out.depth : extent;
+    out.to = packed_cache_at(cache, plan, line, out.first);
+    return out;
+}
+
+bool packed_part_take(const struct packed_part *part)
+{
+    unsigned char done = PACKED_EMPTY;
+    return atomic_load_explicit(part->done, memory_order_relaxed) == PACKED_EMPTY &&
+           atomic_compare_exchange_strong(part->done, &done, PACKED_BUSY);
+}
+
+void packed_part_done(_Atomic unsigned char *done)
+{
+    atomic_store_explicit(done, PACKED_READY, memory_order_release);
 }
 
 bool packed_cache_find(const struct frame *f, struct packed_state *state)
@@ -59,16 +77,13 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state)
     if (!cache->usable ||
         !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth))
         return false;
-    int64_t part = depth / cache->part_depth;
-    _Atomic unsigned char *at = &cache->done[line * cache->parts + part];
-    unsigned char done = atomic_load_explicit(at, memory_order_acquire);
-    if (done == PACKED_EMPTY && atomic_compare_exchange_strong(at, &done, PACKED_BUSY)) {
-        pack_part(f, state, line, part);
-        atomic_store_explicit(at, PACKED_READY, memory_order_release);
-        done = PACKED_READY;
-    }
-    if (done != PACKED_READY)
+    struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
+    if (packed_part_take(&part)) {
+        pack_box(f, state->fill, &part.box, part.depth, part.to, cache->step);
+        packed_part_done(part.done);
+    } else if (atomic_load_explicit(part.done, memory_order_acquire) != PACKED_READY) {
         return false;
+    }
     state->kind = PACKED_SHARED;
     state->cached = true;
     state->line = line;
@@ -135,7 +150,12 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
         int64_t rows, elements;
         if (!is_shared(l, plan) || !plan_shape(l, plan, cache, &rows, &elements))
             continue;
-        size_t bytes = (size_t)elements * dtype_size(plan->form.to) + SLOT_ALIGNMENT;
+        size_t bytes = (size_t)elements * dtype_size(plan->form.to), alignment = SLOT_ALIGNMENT;
+        if (bytes >= LARGE_PAGE / 2) {
+            alignment = LARGE_PAGE;
+            bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+        }
+        bytes += alignment;
         if (bytes > left)
             continue;
         cache->done = arena_alloc(a, (size_t)(rows * cache->parts));
@@ -143,7 +163,7 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
         if (!cache->block.memory)
             continue; /* each block packs for itself */
         left -= bytes;
-        size_t skip = SLOT_ALIGNMENT - (uintptr_t)cache->block.memory % SLOT_ALIGNMENT;
+        size_t skip = alignment - (uintptr_t)cache->block.memory % alignment;
         cache->memory = (unsigned char *)cache->block.memory + skip;
         cache->usable = true;
     }

@@ -70,6 +70,16 @@
 #define PREFETCH_TO_WRITE(at) (void)(at)
 #endif
 
+/* A line of the cache, to be moved at once. */
+enum { CACHE_LINE = 64 };
+#if defined(__GNUC__)
+typedef unsigned char cache_line __attribute__((vector_size(64), aligned(1), may_alias));
+#else
+typedef struct {
+    unsigned char bytes[CACHE_LINE];
+} cache_line;
+#endif
+
 /* The types that arithmetic is done in. f16 and bf16 go through f32, the small integers through 32
  * bits. */
 enum compute {
@@ -111,12 +121,19 @@ struct dot_strides {
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
- * k. */
-enum { CACHE_LINE = 64, DOT_LINE_STEPS = 4 };
+ * k. With `copy` they are copied as well, which is done when the product is: a line is asked for
+ * `rows_ahead` before. */
+enum { DOT_LINE_STEPS = 4 };
+struct dot_copy {
+    void *to;                /* the first line; the second one of two lies */
+    size_t second, two, row; /* so many bytes behind; the next two; those of the next row */
+    size_t rows_ahead;
+};
 struct dot_prefetch {
     const void *from;
     size_t rows, lines, apart;
     const struct dot_prefetch *next;
+    struct dot_copy copy; /* to == NULL: none; else `lines` is even */
 };
 /* c[m][n] += a[m][k] · b[k][n]. Floats: for each element of c one fma a step of k, in order. */
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,

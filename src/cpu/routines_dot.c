@@ -6,7 +6,7 @@
  * "BLIS", 2015): 6 rows with 16 registers, 14 with 32. With NEON it is 6 rows by 4 vectors, and a
  * vector of each row of a, whose elements need no register of their own each.
  */
-#include "cpu/routines.h"
+#include "cpu/routines_dot_lines.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +35,9 @@ enum { PLAIN_WIDTH = 16 };
     {                                                                                              \
         T *out = s->out ? s->out : c;                                                              \
         const size_t to_row = s->out ? s->out_step : s->c;                                         \
+        struct dot_lines lines;                                                                    \
+        lines_open(&lines, s->prefetch);                                                           \
+        lines_finish(&lines);                                                                      \
         for (size_t i = 0; i < m; i++)                                                             \
             if (s->fresh)                                                                          \
                 memset(out + i * to_row, 0, n * sizeof(T));                                        \
@@ -51,7 +54,6 @@ enum { PLAIN_WIDTH = 16 };
 
 #if (defined(__FMA__) && defined(__AVX2__)) || defined(ROUTINES_NEON)
 #define IN_BLOCKS 1
-#include "cpu/routines_dot_lines.h"
 
 #if defined(ROUTINES_NEON)
 

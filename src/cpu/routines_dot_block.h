@@ -113,8 +113,10 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     size_t p = 0;
     for (; whole && p + DOT_LINE_STEPS <= k;
          p += DOT_LINE_STEPS, a += DOT_LINE_STEPS, b += DOT_LINE_STEPS * ldb) {
-        __builtin_prefetch(at, 0, 2);
-        __builtin_prefetch(at + CACHE_LINE, 0, 2);
+        __builtin_prefetch(at + lines->ahead, 0, 2);
+        __builtin_prefetch(at + lines->ahead + CACHE_LINE, 0, 2);
+        if (lines->to)
+            lines_copy(lines, at);
         at += step;
         if (at >= end) {
             lines_next_row(lines);
@@ -227,6 +229,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
                 NAME(settle)(to, to_row, rows, columns);
             at += rows;
         }
+    lines_finish(&lines);
 }
 
 #undef T

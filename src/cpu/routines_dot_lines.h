@@ -6,30 +6,39 @@
 
 #if defined(ROUTINES_NEON)
 #include <arm_neon.h>
-#else
+#elif defined(__FMA__)
 #include <immintrin.h>
 #endif
 
-/* Where blocks are in what they ask for: row by row, as a page of memory is looked up for each row,
- * two lines at a time. */
+/* Where blocks are in what they ask for and copy: row by row, as a page of memory is looked up for
+ * each row, two lines at a time. */
 struct dot_lines {
     const char *at, *end; /* of the row */
     size_t step;          /* bytes; 0: there is nothing left */
     const char *row;
     size_t rows; /* left, this one included */
     const struct dot_prefetch *item;
+    size_t ahead; /* bytes from what is copied to what is asked for */
+    char *to;     /* NULL: nothing is copied */
+    size_t second, two, to_ahead;
+    char *to_row;
 };
 
 static INLINED void lines_open(struct dot_lines *l, const struct dot_prefetch *item)
 {
     static const char nothing[2 * CACHE_LINE];
-    *l = (struct dot_lines){nothing, nothing + 1, 0, nothing, 0, NULL};
+    *l = (struct dot_lines){.at = nothing, .end = nothing + 1, .row = nothing};
     if (item) {
         l->at = l->row = item->from;
         l->end = l->row + item->lines * CACHE_LINE;
         l->step = 2 * CACHE_LINE;
         l->rows = item->rows;
         l->item = item;
+        l->to = l->to_row = item->copy.to;
+        l->second = item->copy.second;
+        l->two = item->copy.two;
+        l->ahead = item->copy.rows_ahead * item->apart;
+        l->to_ahead = item->copy.rows_ahead * item->copy.row;
     }
 }
 
@@ -41,6 +50,35 @@ static INLINED void lines_next_row(struct dot_lines *l)
     }
     l->at = l->row += l->item->apart;
     l->end = l->row + l->item->lines * CACHE_LINE;
+    if (l->to)
+        l->to = l->to_row += l->item->copy.row;
+}
+
+static INLINED void lines_copy(struct dot_lines *l, const char *at)
+{
+    char *to = l->to;
+    PREFETCH_TO_WRITE(to + l->to_ahead);
+    PREFETCH_TO_WRITE(to + l->to_ahead + l->second);
+    *(cache_line *)(void *)to = *(const cache_line *)(const void *)at;
+    *(cache_line *)(void *)(to + l->second) = *(const cache_line *)(const void *)(at + CACHE_LINE);
+    l->to = to + l->two;
+}
+
+/* What is to be copied yet. */
+static INLINED void lines_finish(struct dot_lines *l)
+{
+    while (l->item) {
+        if (!l->to) {
+            lines_open(l, l->item->next);
+            continue;
+        }
+        for (; l->at < l->end; l->at += l->step) {
+            PREFETCH(l->at + l->ahead);
+            PREFETCH(l->at + l->ahead + CACHE_LINE);
+            lines_copy(l, l->at);
+        }
+        lines_next_row(l);
+    }
 }
 
 /* VECTORS: what a row of a block has. EDGE_ROWS: the most rows of one at the right edge, where few
@@ -63,7 +101,7 @@ static inline __mmask16 f32_mask(size_t columns)
     return (__mmask16)((1u << columns) - 1);
 }
 
-#else
+#elif defined(__FMA__)
 enum { ROWS = 6, EDGE_ROWS = ROWS, VECTORS = 2 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define EACH_EDGE_ROWS EACH_ROWS

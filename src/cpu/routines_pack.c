@@ -4,15 +4,7 @@
 
 #include <string.h>
 
-#if defined(__GNUC__)
-typedef unsigned char line __attribute__((vector_size(64), aligned(1), may_alias));
-#else
-typedef struct {
-    unsigned char bytes[64];
-} line;
-#endif
-
-enum { LINE = 64, LINES_AHEAD = 48 };
+enum { LINES_AHEAD = 48 };
 
 /* `pieces` of a row, `piece` bytes each, to places `apart` bytes apart. */
 static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
@@ -20,10 +12,10 @@ static inline void copy_row(unsigned char *to, const unsigned char *from, size_t
 {
     for (size_t i = 0; i < pieces; i++, to += apart, from += piece) {
         size_t b = 0;
-        for (; b + LINE <= piece; b += LINE) {
+        for (; b + CACHE_LINE <= piece; b += CACHE_LINE) {
             PREFETCH(from + b + ahead);
             PREFETCH_TO_WRITE(to + b + to_ahead);
-            *(line *)(to + b) = *(const line *)(from + b);
+            *(cache_line *)(to + b) = *(const cache_line *)(from + b);
         }
         if (b < piece)
             memcpy(to + b, from + b, piece - b);
@@ -35,7 +27,7 @@ static void pack_rows(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *f
 {
     unsigned char *out = to;
     const unsigned char *in = from;
-    size_t lines = pieces * piece / LINE + 1;
+    size_t lines = pieces * piece / CACHE_LINE + 1;
     ptrdiff_t ahead = (ptrdiff_t)((LINES_AHEAD + lines - 1) / lines);
     for (size_t i = 0; i < rows; i++, out += to_row, in += from_row)
         copy_row(out, in, pieces, piece, apart, ahead * from_row, ahead * to_row);

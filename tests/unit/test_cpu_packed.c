@@ -413,6 +413,39 @@ static void sums_may_go_where_operands_came_from(void **state)
         }
 }
 
+#define GRID(m, n, rows, columns, depth, t)                                                        \
+    "kernel k(i32 n, const " t " *a, const " t " *b, " t " *c) grid(cdiv(" m ", " rows "), "       \
+    "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
+    "global " t " A[" m "][n] = a, B[n][" n "] = b, C[" m "][" n "] = c;\n"                        \
+    "i32 i = block.x * " rows ", j = block.y * " columns ";\n"                                     \
+    "reg " t " acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += " depth ") {\n"        \
+    "reg " t " ra[" rows "][" depth "] = A[i +: " rows "][p +: " depth "];\n"                      \
+    "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
+    "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
+
+/* What the next product reads is packed while this one is under way, where whole lines are all there
+ * is to copy: beyond along the depth, in the next block, up to an edge. */
+static void next_tiles_are_packed_beside(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t depth;
+    } cases[] = {
+        {GRID("32", "32", "8", "32", "64", "f32"), 1024},  /* rows 4096 bytes apart: both */
+        {GRID("24", "192", "12", "64", "32", "f32"), 160}, /* one part a column of blocks */
+        {GRID("84", "192", "84", "64", "32", "f32"), 160}, /* done before the product is */
+        {GRID("26", "180", "12", "64", "32", "f32"), 150}, /* edges */
+        {GRID("24", "31", "8", "16", "64", "f32"), 1030},  /* no row begins with a line */
+        {GRID("30", "32", "3", "16", "32", "f64"), 512},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t packed;
+        expect_same(cases[i].text, cases[i].depth, &packed);
+        assert_int_equal(packed, 2);
+    }
+}
+
 /* --- random ones --- */
 
 struct shape {
@@ -488,6 +521,7 @@ int main(void)
         cmocka_unit_test(sums_are_stored_as_written),
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
+        cmocka_unit_test(next_tiles_are_packed_beside),
         cmocka_unit_test(random_products_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

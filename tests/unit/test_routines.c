@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -359,6 +360,56 @@ static void dot_is_an_fma_a_step(void **state)
                 }
 }
 
+/* Lines are copied beside a product, whether or not it goes on for long enough: here two items, of
+ * which the second one's lines lie in pairs of places, with another that is only asked for between
+ * them. */
+static void dot_copies_lines(enum dtype t, size_t m, size_t k)
+{
+    enum { ROWS = 5, LINES = 4, ROW = 300, TO_ROW = LINES * CACHE_LINE + 8, N = 40 };
+    static unsigned char from[ROWS * ROW + 1], to[ROWS * TO_ROW + 1], pairs[ROWS * TO_ROW];
+    unsigned char *a = calloc(m * k, 8), *b = calloc(k * N, 8), *c = calloc(m * N, 8);
+    struct dot_prefetch item[3] = {
+        {from + 1, ROWS, LINES, ROW, &item[1], {to + 1, CACHE_LINE, 2 * CACHE_LINE, TO_ROW, 2}},
+        {.from = from, .rows = ROWS, .lines = 1, .apart = ROW, .next = &item[2]},
+        {from, ROWS, LINES, ROW, NULL, {pairs, 2 * CACHE_LINE, CACHE_LINE, TO_ROW, 1}}};
+    enum compute compute = compute_of(t);
+    assert_true(a && b && c);
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 7 + i / 256);
+    for (int s = 0; routine_set_at(s); s++) {
+        const struct dot_routines *r = routine_set_at(s)->dot;
+        memset(to, 0x55, sizeof to);
+        memset(pairs, 0x55, sizeof pairs);
+        r->dot[compute](c, a, b, m, N, k,
+                        &(struct dot_strides){
+                            .c = N, .a = k, .b = N, .panel = r->width[compute], .prefetch = item});
+        for (size_t i = 0; i < sizeof to; i++) {
+            size_t row = i > 0 ? (i - 1) / TO_ROW : 0, byte = i > 0 ? (i - 1) % TO_ROW : TO_ROW - 1;
+            bool is_gap = byte >= LINES * CACHE_LINE;
+            assert_int_equal(to[i], is_gap ? 0x55 : from[1 + row * ROW + byte]);
+        }
+        for (size_t row = 0; row < ROWS; row++)
+            for (size_t line = 0; line < LINES; line++) {
+                size_t place = line % 2 * 2 + line / 2;
+                assert_memory_equal(pairs + row * TO_ROW + place * CACHE_LINE,
+                                    from + row * ROW + line * CACHE_LINE, CACHE_LINE);
+            }
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
+static void dot_copies_beside(void **state)
+{
+    static const enum dtype types[] = {DT_F32, DT_F64, DT_I32, DT_U64};
+    (void)state;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t m = 1; m <= 29; m += 14)
+            for (size_t k = 1; k <= 65; k += 16)
+                dot_copies_lines(types[t], m, k);
+}
+
 /* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
 static uint32_t greater_bits(uint32_t a, uint32_t b)
 {
@@ -667,6 +718,7 @@ int main(void)
         cmocka_unit_test(conversions_agree_with_the_table),
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
+        cmocka_unit_test(dot_copies_beside),
         cmocka_unit_test(greatest_of_zeros_and_nans),
         cmocka_unit_test(greatest_and_least_of_rows),
         cmocka_unit_test(functions_are_as_exact_as_said),
