@@ -128,16 +128,23 @@ BY_ONE(f32_divide_one, float, x / y)
 #if defined(FP_FAST_FMAF)
 enum { QUOTIENTS = 256 }; /* at a time */
 
-/* Are the magnitudes of all of them from 2^-100 to 2^100, or 0? */
-static inline bool are_medium(const float *x, size_t n)
+/* The least magnitude but for 0, less one as bits, and the greatest. */
+struct magnitudes {
+    uint32_t least, most;
+};
+
+/* All from 2^-100 to 2^100, or 0. */
+static inline bool are_medium(struct magnitudes m)
 {
-    uint32_t least = UINT32_MAX, most = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
-        least = magnitude - 1 < least ? magnitude - 1 : least; /* 0 becomes the greatest */
-        most = magnitude > most ? magnitude : most;
-    }
-    return least >= (27u << 23) - 1 && most <= 227u << 23;
+    return m.least >= (27u << 23) - 1 && m.most <= 227u << 23;
+}
+
+static inline struct magnitudes magnitudes_with(struct magnitudes m, float x)
+{
+    uint32_t magnitude = f32_bits(x) & 0x7fffffffu;
+    m.least = magnitude - 1 < m.least ? magnitude - 1 : m.least; /* 0 becomes the greatest */
+    m.most = magnitude > m.most ? magnitude : m.most;
+    return m;
 }
 
 /* x / y, correctly rounded, from 1 / y: what x y' lacks of the quotient is known exactly, and is
@@ -145,22 +152,32 @@ static inline bool are_medium(const float *x, size_t n)
  * error of x y' is below 1.5 units, so the sum could round wrongly only where x / y is within 4
  * units of 2^-48 of the middle between two numbers; all such x and y were tried. What is so large
  * or small that a step could lose bits is divided. */
+static inline float quotient_by(float x, float y, float inverse)
+{
+    float q = x * inverse;
+    return fmaf(fmaf(q, y, -x), -inverse, q); /* of -0 it is -0 */
+}
+
 static void f32_div_one(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
-    const float *x = a, y = *(const float *)b, inverse = 1 / y;
-    float *out = dst;
-    size_t i = 0, count;
-    for (; i < n; i += count) {
+    const float y = *(const float *)b, inverse = 1 / y;
+    const bool medium = y >= 0x1p-24f && y <= 0x1p24f;
+    float kept[QUOTIENTS];
+    for (size_t i = 0, count; i < n; i += count) {
+        const float *x = (const float *)a + i;
+        float *out = (float *)dst + i;
+        struct magnitudes m = {UINT32_MAX, 0};
         count = n - i < QUOTIENTS ? n - i : QUOTIENTS;
-        if (!(y >= 0x1p-24f && y <= 0x1p24f) || !are_medium(x + i, count)) {
-            f32_divide_one(out + i, x + i, b, c, count);
-            continue;
-        }
-        VECTORISE for (size_t j = i; j < i + count; j++)
-        {
-            float q = x[j] * inverse;
-            out[j] = fmaf(fmaf(q, y, -x[j]), -inverse, q); /* of -0 it is -0 */
-        }
+        if (medium && x == out)
+            x = memcpy(kept, x, count * sizeof *x);
+        if (medium)
+            VECTORISE for (size_t j = 0; j < count; j++)
+            {
+                m = magnitudes_with(m, x[j]);
+                out[j] = quotient_by(x[j], y, inverse);
+            }
+        if (!medium || !are_medium(m))
+            f32_divide_one(out, x, b, c, count);
     }
 }
 #else
