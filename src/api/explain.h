@@ -15,7 +15,8 @@ struct explain {
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
     struct simulation simulation;
-    bool blocks_wait; /* for others: those that were counted did not all come to their end */
+    bool blocks_wait;  /* for others: those that were counted did not all come to their end */
+    double waves_gain; /* how many times as long waves take as if all places had blocks, >= 1 */
     tw_explanation out;
 };
 

@@ -268,21 +268,32 @@ static void find_pace(const struct explain *e, const struct explain_counts *c, d
     *alone = fmax(*alone, *busy);
 }
 
+/* Cycles of a multiprocessor for all of its blocks. Where waves are few, the last one's blocks are
+ * spread over all multiprocessors, and wait for few others. */
+static double cycles_of_waves(struct explain *e, double busy, double alone)
+{
+    const tw_explanation *o = &e->out;
+    double per_sm = (double)o->blocks / e->gpu->multiprocessors, full = floor(o->waves), taken;
+    int beside = per_sm < o->resident_blocks ? (int)ceil(per_sm) : o->resident_blocks;
+    int rest = (int)ceil((o->waves - full) * o->resident_blocks - 1e-9);
+    double pace = cycles_of_block(busy, alone - busy, beside);
+    if (o->waves > 8)
+        taken = pace * (per_sm + beside / 2.0);
+    else
+        taken =
+            full * beside * pace + (rest ? rest * cycles_of_block(busy, alone - busy, rest) : 0);
+    e->waves_gain = fmax(1, taken / (pace * per_sm));
+    return fmax(taken, pace * per_sm);
+}
+
 static void find_seconds(struct explain *e, const struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
-    double busy, alone, cycles = cycles_a_second(e, c), floor = o->roofs[0].seconds.middle;
+    double busy, alone, cycles = cycles_a_second(e, c), least = o->roofs[0].seconds.middle;
     find_pace(e, c, &busy, &alone);
-    int beside = o->resident_blocks;
-    double per_sm = (double)o->blocks / e->gpu->multiprocessors;
-    if (per_sm < beside)
-        beside = per_sm > 1 ? (int)ceil(per_sm) : 1;
-    double pace = cycles_of_block(busy, alone - busy, beside);
-    double rounds = ceil(o->waves) * beside;
-    double blocks = o->waves > 8 ? per_sm + beside / 2.0 : rounds;
-    double taken = fmax(pace * fmax(blocks, per_sm), alone * c->longest);
+    double taken = fmax(cycles_of_waves(e, busy, alone), alone * c->longest);
     double middle =
-        fmax(floor, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
+        fmax(least, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
     double low = middle * 0.75, high = middle * 1.35;
     for (int i = 0; i < o->roof_count; i++) {
         low = fmax(low, o->roofs[i].seconds.low);

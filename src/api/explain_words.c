@@ -214,13 +214,13 @@ static const char *about_grid(struct explain *e)
                             "fast.",
                             (long long)o->blocks, o->blocks == 1 ? "" : "s", all, idle,
                             explain_gain(o, (double)all / (double)o->blocks));
-    if (o->wave_efficiency < 0.75 && o->waves > 1)
+    if (o->wave_efficiency < 0.75 && o->waves > 1 && e->waves_gain > 1.05)
         return arena_printf(e->results,
                             "The last of %d waves of %d blocks has %lld: with tiles of another "
                             "size, or K split among blocks, fewer places would stand idle (at most "
                             "%.3g times as fast).",
                             (int)o->waves + 1, places, (long long)(o->blocks % places),
-                            explain_gain(o, 1 / o->wave_efficiency));
+                            explain_gain(o, e->waves_gain));
     return NULL;
 }
 
