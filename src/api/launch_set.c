@@ -24,6 +24,7 @@ static tw_status launch_make(void *user)
     l->values = arena_array(a, tw_scalar, info->param_count);
     l->array_set = arena_array(a, bool, info->param_count);
     l->array_refused = arena_array(a, bool, info->param_count);
+    l->refused = arena_array(a, tw_array, info->param_count);
     l->arrays = arena_array(a, tw_array, info->param_count);
     l->tune_set = arena_array(a, bool, info->tune_count);
     l->tunes = arena_array(a, struct literal, info->tune_count);
@@ -318,59 +319,58 @@ const char *array_fault(const tw_array *x)
     return NULL;
 }
 
+/* Why an array cannot be given for a parameter, in scratch memory; NULL: it can. */
+static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
+{
+    struct arena *a = &l->ctx->scratch;
+    const struct lang_kernel *info = l->kernel->info;
+    const struct lang_param *param = &info->params[p];
+    const char *expected = param_text(a, info, p), *fault = array_fault(x);
+    if (fault)
+        return arena_printf(a, "the array given for `%s` (%s) %s", param->name, expected, fault);
+    bool rank_fits = param->rank == 0 || param->rank == x->rank;
+    bool type_fits = param->type_variable >= 0 || (int)param->dtype == (int)x->dtype;
+    if (!rank_fits || !type_fits)
+        return arena_printf(a, "`%s` is %s, expected %s", param->name,
+                            array_text(a, (enum dtype)x->dtype, x->rank, x->shape), expected);
+    if (x->place == TW_ON_DEVICE && !l->kernel->device)
+        return arena_printf(a,
+                            "`%s` is on a GPU, but kernel `%s` is for the host: ask "
+                            "tw_kernel_for_target for \"cuda\"",
+                            param->name, info->name);
+    return NULL;
+}
+
 static tw_status set_array(void *user)
 {
     struct set_call *call = user;
     tw_launch *l = call->launch;
-    const struct lang_kernel *info = l->kernel->info;
-    struct diag *d = &l->ctx->diag;
     int p = param_find(l, call->name);
-    if (p < 0 || !info->params[p].is_pointer) {
+    if (p < 0 || !l->kernel->info->params[p].is_pointer) {
         int count;
         const char *const *names = param_names(l, true, &count);
         return wrong_name(l, call->name, "an array", names, count);
     }
     const tw_array *x = call->array;
     l->prepared = false;
-    l->array_set[p] = false;
-    l->array_refused[p] = x != NULL; /* until it is taken */
+    l->array_set[p] = l->array_refused[p] = false;
     if (!x)
         return TW_OK;
-    const struct lang_param *param = &info->params[p];
-    const char *expected = param_text(&l->ctx->scratch, info, p);
-    const char *fault = array_fault(x);
-    if (fault) {
-        diag_error(d, LOC_NONE, "the array given for `%s` (%s) %s", param->name, expected, fault);
-        return TW_BAD_ARGUMENT;
-    }
-    bool rank_fits = param->rank == 0 || param->rank == x->rank;
-    bool type_fits = param->type_variable >= 0 || (int)param->dtype == (int)x->dtype;
-    if (!rank_fits || !type_fits) {
-        diag_error(d, LOC_NONE, "`%s` is %s, expected %s", param->name,
-                   array_text(&l->ctx->scratch, (enum dtype)x->dtype, x->rank, x->shape), expected);
-        return TW_BAD_ARGUMENT;
-    }
-    if (x->place == TW_ON_DEVICE && !l->kernel->device) {
-        diag_error(d, LOC_NONE,
-                   "`%s` is on a GPU, but kernel `%s` is for the host: ask tw_kernel_for_target "
-                   "for \"cuda\"",
-                   param->name, info->name);
-        return TW_BAD_ARGUMENT;
-    }
-    l->arrays[p] = *x;
-    l->array_set[p] = true;
-    l->array_refused[p] = false;
-    return TW_OK;
+    const char *refusal = array_refusal(l, p, x);
+    *(refusal ? &l->refused[p] : &l->arrays[p]) = *x;
+    l->array_set[p] = !refusal;
+    l->array_refused[p] = refusal;
+    if (refusal)
+        diag_error(&l->ctx->diag, LOC_NONE, "%s", refusal);
+    return refusal ? TW_BAD_ARGUMENT : TW_OK;
 }
 
 void launch_note_refused(tw_launch *l)
 {
-    const struct lang_kernel *info = l->kernel->info;
-    for (int p = 0; p < info->param_count; p++)
+    for (int p = 0; p < l->kernel->info->param_count; p++)
         if (l->array_refused[p])
-            diag_note(&l->ctx->diag, LOC_NONE,
-                      "an array was given for `%s` (%s), but tw_launch_array refused it",
-                      info->params[p].name, param_text(&l->ctx->scratch, info, p));
+            diag_note(&l->ctx->diag, LOC_NONE, "tw_launch_array refused one: %s",
+                      array_refusal(l, p, &l->refused[p]));
 }
 
 tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array)

@@ -180,11 +180,11 @@ struct tw_launch {
     struct arena explained; /* result of the latest tw_launch_explain */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
-    bool *array_refused; /* the one given last, so that none is set */
+    bool *array_refused; /* the one given last, which stands in `refused`; none is set */
     tw_scalar *values;   /* by parameter */
     struct literal *tunes;
     enum dtype *types;
-    tw_array *arrays; /* by parameter */
+    tw_array *arrays, *refused; /* by parameter */
     /* worked out */
     struct choice choice;
     bool prepared;
@@ -207,7 +207,8 @@ bool same_literal(struct literal a, struct literal b);
  * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
 
-/* Notes, behind an error that something was not given, which arrays were, and refused. */
+/* Notes, behind an error that something was not given, which arrays were, and why they were
+ * refused. */
 void launch_note_refused(tw_launch *l);
 
 /* Whether parameter p of type t can be v; reports if not. */
