@@ -446,6 +446,42 @@ static void next_tiles_are_packed_beside(void **state)
     }
 }
 
+#define VIEWED(t, a, a_place, b, b_place)                                                          \
+    "kernel k(i32 n, const " t " *a, const " t " *b, " t " *c) grid(3, 3, 2) warps(1)\n{\n"        \
+    "global " t " A" a ", B" b ", C[2][20][96] = c;\n"                                             \
+    "i32 i = block.x * 8, j = block.y * 32, z = block.z;\nreg " t " acc[8][32] = 0;\n"             \
+    "for (i32 p = 0; p < n; p += 64) {\n"                                                          \
+    "reg " t " ra[8][64] = A" a_place "[p +: 64], rb[64][32] = B" b_place "[j +: 32];\n"           \
+    "acc += dot(ra, rb);\n}\nC[z][i +: 8][j +: 32] = acc;\n}\n"
+
+/* Views whose rows lie backwards, in one place, over each other or apart, and batches. */
+static void views_are_read_as_they_lie(void **state)
+{
+    static const char *const texts[] = {
+        VIEWED("f32", "[20][n] = a + 19 * n + 1 strides(-n, 1)", "[i +: 8]",
+               "[n][96] = b + (n - 1) * 40 strides(-40, 1)", "[p +: 64]"),
+        VIEWED("f32", "[20][n] = a + 3 strides(0, 1)", "[i +: 8]", "[n][96] = b + 5 strides(0, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[20][n] = a + 1 strides(7, 1)", "[i +: 8]", "[n][96] = b + 2 strides(13, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[20][n] = a strides(1024, 1)", "[i +: 8]", "[n][96] = b + 1 strides(49, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[2][20][n] = a + 20 * n strides(-n, n, 1)", "[z][i +: 8]",
+               "[n][2][96] = b strides(48, 17, 1)", "[p +: 64][z]"),
+        VIEWED("f32", "[20][n] = a + (n - 1) strides(n, -1)", "[i +: 8]",
+               "[n][96] = b + 95 strides(48, -1)", "[p +: 64]"),
+        VIEWED("f64", "[20][n] = a + 19 * 512 strides(-512, 1)", "[i +: 8]",
+               "[n][96] = b + (n - 1) * 20 + 1 strides(-20, 1)", "[p +: 64]"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int64_t n = 128; n <= 600; n += 236) {
+            uint32_t packed;
+            assert_int_equal(expect_same(texts[i], n, &packed).kind, CPU_OK);
+            assert_int_equal(packed, 2);
+        }
+}
+
 /* --- random ones --- */
 
 struct shape {
@@ -522,6 +558,7 @@ int main(void)
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(next_tiles_are_packed_beside),
+        cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
