@@ -176,7 +176,7 @@ static bool reads_now(const struct prefetch_list *list, const struct packed_stat
     for (int i = 0; i < state->fill->from->rank; i++) {
         int64_t first = state->box.start[i];
         if (i == plan->depth_axis)
-            first += plan->form.depth - list->depth;
+            first -= (list->depth - 1) / plan->form.depth * plan->form.depth;
         if (first != start[i])
             return false;
     }
