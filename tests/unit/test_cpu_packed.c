@@ -454,6 +454,23 @@ static void next_tiles_are_packed_beside(void **state)
     "reg " t " ra[8][64] = A" a_place "[p +: 64], rb[64][32] = B" b_place "[j +: 32];\n"           \
     "acc += dot(ra, rb);\n}\nC[z][i +: 8][j +: 32] = acc;\n}\n"
 
+/* Packed tiles that take more than half of a large page, for which their memory begins with one; of
+ * an array that is far smaller, as its view's rows lie over each other. */
+static void many_tiles_are_the_same(void **state)
+{
+    static const char text[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2, cdiv(n, 64)) warps(1)\n{\n"
+        "global f32 A[16][n] = a, B[n][n] = b strides(3, 1), C[16][n] = c;\n"
+        "i32 i = block.x * 8, j = block.y * 64;\nreg f32 acc[8][64] = 0;\n"
+        "for (i32 p = 0; p < n; p += 64) {\n"
+        "reg f32 ra[8][64] = A[i +: 8][p +: 64], rb[64][64] = B[p +: 64][j +: 64];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 8][j +: 64] = acc;\n}\n";
+    uint32_t packed;
+    (void)state;
+    assert_int_equal(expect_same(text, 530, &packed).kind, CPU_OK);
+    assert_int_equal(packed, 2);
+}
+
 /* Views whose rows lie backwards, in one place, over each other or apart, and batches. */
 static void views_are_read_as_they_lie(void **state)
 {
@@ -558,6 +575,7 @@ int main(void)
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(next_tiles_are_packed_beside),
+        cmocka_unit_test(many_tiles_are_the_same),
         cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),
     };
