@@ -413,12 +413,12 @@ static void sums_may_go_where_operands_came_from(void **state)
         }
 }
 
-#define GRID(m, n, rows, columns, depth, t)                                                        \
-    "kernel k(i32 n, const " t " *a, const " t " *b, " t " *c) grid(cdiv(" m ", " rows "), "       \
+#define GRID(m, n, rows, columns, depth, t, sum)                                                   \
+    "kernel k(i32 n, const " t " *a, const " t " *b, " sum " *c) grid(cdiv(" m ", " rows "), "     \
     "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
-    "global " t " A[" m "][n] = a, B[n][" n "] = b, C[" m "][" n "] = c;\n"                        \
+    "global " t " A[" m "][n] = a, B[n][" n "] = b;\nglobal " sum " C[" m "][" n "] = c;\n"        \
     "i32 i = block.x * " rows ", j = block.y * " columns ";\n"                                     \
-    "reg " t " acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += " depth ") {\n"        \
+    "reg " sum " acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += " depth ") {\n"      \
     "reg " t " ra[" rows "][" depth "] = A[i +: " rows "][p +: " depth "];\n"                      \
     "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
@@ -431,12 +431,15 @@ static void next_tiles_are_packed_beside(void **state)
         const char *text;
         int64_t depth;
     } cases[] = {
-        {GRID("32", "32", "8", "32", "64", "f32"), 1024},  /* rows 4096 bytes apart: both */
-        {GRID("24", "192", "12", "64", "32", "f32"), 160}, /* one part a column of blocks */
-        {GRID("84", "192", "84", "64", "32", "f32"), 160}, /* done before the product is */
-        {GRID("26", "180", "12", "64", "32", "f32"), 150}, /* edges */
-        {GRID("24", "31", "8", "16", "64", "f32"), 1030},  /* no row begins with a line */
-        {GRID("30", "32", "3", "16", "32", "f64"), 512},
+        {GRID("32", "32", "8", "32", "64", "f32", "f32"), 1024},  /* rows 4096 bytes apart: both */
+        {GRID("24", "192", "12", "64", "32", "f32", "f32"), 160}, /* one part a column of blocks */
+        {GRID("84", "192", "84", "64", "32", "f32", "f32"), 160}, /* done before the product is */
+        {GRID("26", "180", "12", "64", "32", "f32", "f32"), 150}, /* edges */
+        {GRID("24", "31", "8", "16", "64", "f32", "f32"), 1030},  /* no row begins with a line */
+        {GRID("30", "32", "3", "16", "32", "f64", "f64"), 512},
+        {GRID("24", "48", "8", "16", "32", "f32", "f32"), 160},   /* an odd number of lines */
+        {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* not the same elements */
+        {GRID("24", "192", "12", "64", "32", "bf16", "f32"), 160},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -487,6 +490,11 @@ static void views_are_read_as_they_lie(void **state)
                "[n][2][96] = b strides(48, 17, 1)", "[p +: 64][z]"),
         VIEWED("f32", "[20][n] = a + (n - 1) strides(n, -1)", "[i +: 8]",
                "[n][96] = b + 95 strides(48, -1)", "[p +: 64]"),
+        /* zeros follow: below, on the right, beyond along the depth */
+        VIEWED("f32", "[18][n] = a strides(1024, 1)", "[i +: 8]", "[n - 30][90] = b strides(48, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[20][n - 30] = a strides(1024, 1)", "[i +: 8]", "[n][70] = b strides(48, 1)",
+               "[p +: 64]"),
         VIEWED("f64", "[20][n] = a + 19 * 512 strides(-512, 1)", "[i +: 8]",
                "[n][96] = b + (n - 1) * 20 + 1 strides(-20, 1)", "[p +: 64]"),
     };
