@@ -24,7 +24,7 @@ static void add_rows(struct prefetch_list *list, const unsigned char *from, int6
              &(struct dot_prefetch){.from = from - misses,
                                     .rows = (size_t)rows,
                                     .lines = (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
-                                    .apart = (size_t)apart});
+                                    .apart = (ptrdiff_t)apart});
 }
 
 /* A part of a view, a matrix along two of its axes. */
@@ -86,7 +86,7 @@ static bool add_packing(struct prefetch_list *list, const struct frame *f,
         !packed_part_take(part))
         return false;
     add_rows(list, lines.from, (int64_t)lines.copy.rows_ahead, (int64_t)lines.lines * CACHE_LINE,
-             (int64_t)lines.apart);
+             lines.apart);
     add_item(list, &lines);
     list->packed[list->packed_count++] = part->done;
     return true;
@@ -176,7 +176,7 @@ static bool reads_now(const struct prefetch_list *list, const struct packed_stat
     for (int i = 0; i < state->fill->from->rank; i++) {
         int64_t first = state->box.start[i];
         if (i == plan->depth_axis)
-            first += plan->form.depth - list->depth;
+            first -= (list->depth - 1) / plan->form.depth * plan->form.depth;
         if (first != start[i])
             return false;
     }

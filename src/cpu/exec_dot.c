@@ -179,9 +179,9 @@ static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
 static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p)
 {
     const struct dot_detail *d = in->detail;
-    struct prefetch_list list = {.depth = (int64_t)p->depth};
     if (p->depth + d->k <= DOT_MOST_DEPTH)
         return;
+    struct prefetch_list list = {.depth = (int64_t)p->depth};
     if (prefetch_beyond(&list, f, p->states) || !d->stored) {
         if (list.count == 0) {
             prefetch_store(&list, f, NULL);

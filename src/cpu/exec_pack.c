@@ -208,8 +208,6 @@ void pack_box(const struct frame *f, const struct packed_fill *fill, const struc
         pack_right(&w);
 }
 
-enum { LINES_AHEAD = 48 }; /* as many as keep memory busy */
-
 bool pack_beside(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                  int64_t depth, unsigned char *to, int64_t step, struct dot_prefetch *lines)
 {
@@ -227,15 +225,15 @@ bool pack_beside(const struct frame *f, const struct packed_fill *fill, const st
     *lines = (struct dot_prefetch){.from = w.from,
                                    .rows = (size_t)rows,
                                    .lines = (size_t)bytes / CACHE_LINE,
-                                   .apart = (size_t)((left ? w.line : w.deep) * w.size)};
+                                   .apart = (ptrdiff_t)((left ? w.line : w.deep) * w.size)};
     lines->copy = (struct dot_copy){.to = to, .second = CACHE_LINE, .two = 2 * CACHE_LINE};
-    lines->copy.row = (size_t)(left ? step * w.size : panel);
+    lines->copy.row = (ptrdiff_t)(left ? step * w.size : panel);
     lines->copy.rows_ahead = (LINES_AHEAD + lines->lines - 1) / lines->lines;
     if (!left && panel == CACHE_LINE) {
-        lines->copy.second = (size_t)(step * w.size);
+        lines->copy.second = (ptrdiff_t)(step * w.size);
         lines->copy.two = 2 * lines->copy.second;
     } else if (!left) {
-        lines->copy.two = (size_t)(step * w.size);
+        lines->copy.two = (ptrdiff_t)(step * w.size);
     }
     return true;
 }

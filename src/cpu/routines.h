@@ -70,8 +70,8 @@
 #define PREFETCH_TO_WRITE(at) (void)(at)
 #endif
 
-/* A line of the cache, to be moved at once. */
-enum { CACHE_LINE = 64 };
+/* A line of the cache, to be moved at once; so many are asked for ahead, which keeps memory busy. */
+enum { CACHE_LINE = 64, LINES_AHEAD = 48 };
 #if defined(__GNUC__)
 typedef unsigned char cache_line __attribute__((vector_size(64), aligned(1), may_alias));
 #else
@@ -121,17 +121,20 @@ struct dot_strides {
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
- * k. With `copy` they are copied as well, which is done when the product is: a line is asked for
- * `rows_ahead` before. */
+ * k. With `copy` they are copied as well, all of them by the end of the product; then it is the
+ * lines `rows_ahead` rows further on that are asked for. */
 enum { DOT_LINE_STEPS = 4 };
 struct dot_copy {
-    void *to;                /* the first line; the second one of two lies */
-    size_t second, two, row; /* so many bytes behind; the next two; those of the next row */
+    void *to; /* where the first line of the first row goes */
+    /* Bytes from there to where a row's second line goes, to its third one (and so on, two by two),
+     * and to the next row's first one. */
+    ptrdiff_t second, two, row;
     size_t rows_ahead;
 };
 struct dot_prefetch {
     const void *from;
-    size_t rows, lines, apart;
+    size_t rows, lines;
+    ptrdiff_t apart;
     const struct dot_prefetch *next;
     struct dot_copy copy; /* to == NULL: none; else `lines` is even */
 };
@@ -209,8 +212,8 @@ struct reduce_routines {
 struct elementwise_row {
     enum op op;
     elementwise_fn *of[COMPUTE_COUNT];
-    /* Of f32 where b is one value; functions of one operand: of what a is more than that value.
-     * NULL: there is none. */
+    /* Of f32 where b is one value, which is not in dst; functions of one operand: of what a is more
+     * than that value. NULL: there is none. */
     elementwise_fn *f32_by_one;
 };
 struct elementwise_routines {

@@ -107,7 +107,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
 {
     const size_t ldout = s->out ? s->out_step : s->c, lda = s->a, ldb = s->b;
     const char *at = lines->at, *end = lines->end;
-    size_t step = lines->step;
+    ptrdiff_t step = lines->step;
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, vectors, whole, sum, c, s, mask);
     size_t p = 0;

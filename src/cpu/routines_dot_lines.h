@@ -14,13 +14,13 @@
  * each row, two lines at a time. */
 struct dot_lines {
     const char *at, *end; /* of the row */
-    size_t step;          /* bytes; 0: there is nothing left */
+    ptrdiff_t step;       /* bytes; 0: there is nothing left */
     const char *row;
     size_t rows; /* left, this one included */
     const struct dot_prefetch *item;
-    size_t ahead; /* bytes from what is copied to what is asked for */
-    char *to;     /* NULL: nothing is copied */
-    size_t second, two, to_ahead;
+    ptrdiff_t ahead; /* bytes from what is copied to what is asked for */
+    char *to;        /* NULL: nothing is copied */
+    ptrdiff_t second, two, to_ahead;
     char *to_row;
 };
 
@@ -37,8 +37,8 @@ static INLINED void lines_open(struct dot_lines *l, const struct dot_prefetch *i
         l->to = l->to_row = item->copy.to;
         l->second = item->copy.second;
         l->two = item->copy.two;
-        l->ahead = item->copy.rows_ahead * item->apart;
-        l->to_ahead = item->copy.rows_ahead * item->copy.row;
+        l->ahead = (ptrdiff_t)item->copy.rows_ahead * item->apart;
+        l->to_ahead = (ptrdiff_t)item->copy.rows_ahead * item->copy.row;
     }
 }
 
@@ -64,7 +64,7 @@ static INLINED void lines_copy(struct dot_lines *l, const char *at)
     l->to = to + l->two;
 }
 
-/* What is to be copied yet. */
+/* What is to be copied yet; what is only asked for may stay so. */
 static INLINED void lines_finish(struct dot_lines *l)
 {
     while (l->item) {

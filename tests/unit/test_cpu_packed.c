@@ -413,12 +413,12 @@ static void sums_may_go_where_operands_came_from(void **state)
         }
 }
 
-#define GRID(m, n, rows, columns, depth, t)                                                        \
-    "kernel k(i32 n, const " t " *a, const " t " *b, " t " *c) grid(cdiv(" m ", " rows "), "       \
+#define GRID(m, n, rows, columns, depth, t, sum)                                                   \
+    "kernel k(i32 n, const " t " *a, const " t " *b, " sum " *c) grid(cdiv(" m ", " rows "), "     \
     "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
-    "global " t " A[" m "][n] = a, B[n][" n "] = b, C[" m "][" n "] = c;\n"                        \
+    "global " t " A[" m "][n] = a, B[n][" n "] = b;\nglobal " sum " C[" m "][" n "] = c;\n"        \
     "i32 i = block.x * " rows ", j = block.y * " columns ";\n"                                     \
-    "reg " t " acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += " depth ") {\n"        \
+    "reg " sum " acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += " depth ") {\n"      \
     "reg " t " ra[" rows "][" depth "] = A[i +: " rows "][p +: " depth "];\n"                      \
     "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
@@ -431,12 +431,15 @@ static void next_tiles_are_packed_beside(void **state)
         const char *text;
         int64_t depth;
     } cases[] = {
-        {GRID("32", "32", "8", "32", "64", "f32"), 1024},  /* rows 4096 bytes apart: both */
-        {GRID("24", "192", "12", "64", "32", "f32"), 160}, /* one part a column of blocks */
-        {GRID("84", "192", "84", "64", "32", "f32"), 160}, /* done before the product is */
-        {GRID("26", "180", "12", "64", "32", "f32"), 150}, /* edges */
-        {GRID("24", "31", "8", "16", "64", "f32"), 1030},  /* no row begins with a line */
-        {GRID("30", "32", "3", "16", "32", "f64"), 512},
+        {GRID("32", "32", "8", "32", "64", "f32", "f32"), 1024},  /* rows 4096 bytes apart: both */
+        {GRID("24", "192", "12", "64", "32", "f32", "f32"), 160}, /* one part a column of blocks */
+        {GRID("84", "192", "84", "64", "32", "f32", "f32"), 160}, /* done before the product is */
+        {GRID("26", "180", "12", "64", "32", "f32", "f32"), 150}, /* edges */
+        {GRID("24", "31", "8", "16", "64", "f32", "f32"), 1030},  /* no row begins with a line */
+        {GRID("30", "32", "3", "16", "32", "f64", "f64"), 512},
+        {GRID("24", "48", "8", "16", "32", "f32", "f32"), 160},   /* an odd number of lines */
+        {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* not the same elements */
+        {GRID("24", "192", "12", "64", "32", "bf16", "f32"), 160},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -444,6 +447,64 @@ static void next_tiles_are_packed_beside(void **state)
         expect_same(cases[i].text, cases[i].depth, &packed);
         assert_int_equal(packed, 2);
     }
+}
+
+#define VIEWED(t, a, a_place, b, b_place)                                                          \
+    "kernel k(i32 n, const " t " *a, const " t " *b, " t " *c) grid(3, 3, 2) warps(1)\n{\n"        \
+    "global " t " A" a ", B" b ", C[2][20][96] = c;\n"                                             \
+    "i32 i = block.x * 8, j = block.y * 32, z = block.z;\nreg " t " acc[8][32] = 0;\n"             \
+    "for (i32 p = 0; p < n; p += 64) {\n"                                                          \
+    "reg " t " ra[8][64] = A" a_place "[p +: 64], rb[64][32] = B" b_place "[j +: 32];\n"           \
+    "acc += dot(ra, rb);\n}\nC[z][i +: 8][j +: 32] = acc;\n}\n"
+
+/* Packed tiles that take more than half of a large page, for which their memory begins with one; of
+ * an array that is far smaller, as its view's rows lie over each other. */
+static void many_tiles_are_the_same(void **state)
+{
+    static const char text[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2, cdiv(n, 64)) warps(1)\n{\n"
+        "global f32 A[16][n] = a, B[n][n] = b strides(3, 1), C[16][n] = c;\n"
+        "i32 i = block.x * 8, j = block.y * 64;\nreg f32 acc[8][64] = 0;\n"
+        "for (i32 p = 0; p < n; p += 64) {\n"
+        "reg f32 ra[8][64] = A[i +: 8][p +: 64], rb[64][64] = B[p +: 64][j +: 64];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 8][j +: 64] = acc;\n}\n";
+    uint32_t packed;
+    (void)state;
+    assert_int_equal(expect_same(text, 530, &packed).kind, CPU_OK);
+    assert_int_equal(packed, 2);
+}
+
+/* Views whose rows lie backwards, in one place, over each other or apart, and batches. */
+static void views_are_read_as_they_lie(void **state)
+{
+    static const char *const texts[] = {
+        VIEWED("f32", "[20][n] = a + 19 * n + 1 strides(-n, 1)", "[i +: 8]",
+               "[n][96] = b + (n - 1) * 40 strides(-40, 1)", "[p +: 64]"),
+        VIEWED("f32", "[20][n] = a + 3 strides(0, 1)", "[i +: 8]", "[n][96] = b + 5 strides(0, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[20][n] = a + 1 strides(7, 1)", "[i +: 8]", "[n][96] = b + 2 strides(13, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[20][n] = a strides(1024, 1)", "[i +: 8]", "[n][96] = b + 1 strides(49, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[2][20][n] = a + 20 * n strides(-n, n, 1)", "[z][i +: 8]",
+               "[n][2][96] = b strides(48, 17, 1)", "[p +: 64][z]"),
+        VIEWED("f32", "[20][n] = a + (n - 1) strides(n, -1)", "[i +: 8]",
+               "[n][96] = b + 95 strides(48, -1)", "[p +: 64]"),
+        /* zeros follow: below, on the right, beyond along the depth */
+        VIEWED("f32", "[18][n] = a strides(1024, 1)", "[i +: 8]", "[n - 30][90] = b strides(48, 1)",
+               "[p +: 64]"),
+        VIEWED("f32", "[20][n - 30] = a strides(1024, 1)", "[i +: 8]", "[n][70] = b strides(48, 1)",
+               "[p +: 64]"),
+        VIEWED("f64", "[20][n] = a + 19 * 512 strides(-512, 1)", "[i +: 8]",
+               "[n][96] = b + (n - 1) * 20 + 1 strides(-20, 1)", "[p +: 64]"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int64_t n = 128; n <= 600; n += 236) {
+            uint32_t packed;
+            assert_int_equal(expect_same(texts[i], n, &packed).kind, CPU_OK);
+            assert_int_equal(packed, 2);
+        }
 }
 
 /* --- random ones --- */
@@ -522,6 +583,8 @@ int main(void)
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(next_tiles_are_packed_beside),
+        cmocka_unit_test(many_tiles_are_the_same),
+        cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

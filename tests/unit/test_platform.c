@@ -421,6 +421,24 @@ static void a_path_is_never_without_a_file(void **state)
 }
 #endif
 
+/* Whatever the place and size, which need not hold a whole one: the memory keeps what it has. */
+static void large_pages_change_nothing(void **state)
+{
+    static const size_t sizes[] = {0, 1, 5000, LARGE_PAGE - 1, LARGE_PAGE, 2 * LARGE_PAGE + 1};
+    enum { FIRST = 4097 };
+    unsigned char *memory = malloc(3 * LARGE_PAGE);
+    (void)state;
+    assert_non_null(memory);
+    for (size_t i = 0; i < 3 * LARGE_PAGE; i++)
+        memory[i] = (unsigned char)(i / 7);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        platform_prefer_large_pages(memory + FIRST, sizes[s]);
+    for (size_t i = 0; i < 3 * LARGE_PAGE; i++)
+        if (memory[i] != (unsigned char)(i / 7))
+            fail_msg("byte %zu", i);
+    free(memory);
+}
+
 static void libraries(void **state)
 {
     (void)state;
@@ -450,6 +468,7 @@ int main(void)
 #ifdef __linux__
         cmocka_unit_test_setup_teardown(a_path_is_never_without_a_file, set_up, tear_down),
 #endif
+        cmocka_unit_test(large_pages_change_nothing),
         cmocka_unit_test(libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

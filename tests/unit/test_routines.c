@@ -583,6 +583,7 @@ static float hard_dividend(uint32_t y, int32_t rest)
     return m % 2 == 1 && m >> 24 == 1 && x >> 23 == 1 ? (float)x : 1;
 }
 
+/* In place, and beside x. */
 static void check_by_one(const struct elementwise_row *row, const float *x, float y,
                          const char *set)
 {
@@ -594,10 +595,12 @@ static void check_by_one(const struct elementwise_row *row, const float *x, floa
     row->of[COMPUTE_F32](want, binary ? x : one, one, NULL, COUNT);
     memcpy(got, x, sizeof got);
     row->f32_by_one(got, got, &y, NULL, COUNT);
+    row->f32_by_one(one, x, &y, NULL, COUNT);
     for (int i = 0; i < COUNT; i++)
-        if (!same_bits_or_nan(DT_F32, &want[i], &got[i]))
-            fail_msg("%s with %s: %a and %a give %a, not %a", op_table[row->op].id, set,
-                     (double)x[i], (double)y, (double)got[i], (double)want[i]);
+        if (!same_bits_or_nan(DT_F32, &want[i], &got[i]) ||
+            !same_bits_or_nan(DT_F32, &want[i], &one[i]))
+            fail_msg("%s with %s: %a and %a give %a or %a, not %a", op_table[row->op].id, set,
+                     (double)x[i], (double)y, (double)got[i], (double)one[i], (double)want[i]);
 }
 
 static void check_family_by_one(const struct elementwise_routines *r, const float *x, float y,
