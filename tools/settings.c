@@ -33,31 +33,34 @@ bool setting_named(tw_kernel *k, const char *option, const char *name)
     return false;
 }
 
-enum fill settings_fill(const struct options *o, const char *name)
+/* The latest NAME=VALUE of an option for the name; false: there is none. */
+static bool latest_assignment(const struct options *o, const char *option, const char *name,
+                              struct assignment *out)
 {
-    enum fill kind = FILL_NONE;
-    for (const struct option_use *u = NULL; (u = options_next(o, "fill", u));) {
+    bool found = false;
+    for (const struct option_use *u = NULL; (u = options_next(o, option, u));) {
         const char *at = u->values[0];
         struct assignment a;
         bool bad;
         while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, name) == 0)
-                kind = fill_from_name(a.value);
+            if (strcmp(a.name, name) == 0) {
+                *out = a;
+                found = true;
+            }
     }
-    return kind;
+    return found;
+}
+
+enum fill settings_fill(const struct options *o, const char *name)
+{
+    struct assignment a;
+    return latest_assignment(o, "fill", name, &a) ? fill_from_name(a.value) : FILL_NONE;
 }
 
 bool settings_set(const struct options *o, const char *name)
 {
-    for (const struct option_use *u = NULL; (u = options_next(o, "set", u));) {
-        const char *at = u->values[0];
-        struct assignment a;
-        bool bad;
-        while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, name) == 0)
-                return true;
-    }
-    return false;
+    struct assignment a;
+    return latest_assignment(o, "set", name, &a);
 }
 
 /* --- names that no kernel has --- */
