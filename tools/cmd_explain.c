@@ -37,29 +37,23 @@ static void lower_case(char *text)
 static char *gpu_hint(const char *name)
 {
     enum { MOST = 64 };
-    char *known[MOST] = {0}, *wanted = need_text("%s", name);
-    const char *names[MOST] = {0}, *owners[MOST];
+    char *wanted = need_text("%s", name), *aliases = NULL, *rest;
+    const char *proper[MOST] = {0}, *all[MOST] = {0};
     int count = 0;
     tw_gpu g;
-    lower_case(wanted);
-    for (int i = 0; count < MOST - 1 && tw_gpu_at(i, &g); i++) {
-        char *all = known[count] = need_text("%s,%s", g.name, g.aliases);
-        lower_case(all);
-        for (char *one; count < MOST - 1 && (one = strtok_r(all, ",", &all)); count++) {
-            names[count] = one;
-            owners[count] = g.name;
-        }
+    for (int i = 0; i < MOST - 1 && tw_gpu_at(i, &g); i++) {
+        proper[i] = g.name;
+        append_text(&aliases, "%s,%s,", g.name, g.aliases);
     }
-    const char *near = closest_name(wanted, names);
-    int found = 0;
-    while (near && names[found] != near)
-        found++;
-    const char *all[MOST] = {0};
-    for (int i = 0; i < MOST - 1 && tw_gpu_at(i, &g); i++)
-        all[i] = g.name;
-    char *hint = near ? need_text("; did you mean '%s'?", owners[found]) : name_hint(wanted, all);
-    for (int i = 0; i < MOST; i++)
-        free(known[i]);
+    lower_case(wanted);
+    lower_case(aliases);
+    for (char *one = strtok_r(aliases, ",", &rest); one && count < MOST - 1;
+         one = strtok_r(NULL, ",", &rest))
+        all[count++] = one;
+    const char *near = closest_name(wanted, all);
+    char *hint = near && tw_gpu_find(near, &g) ? need_text("; did you mean '%s'?", g.name)
+                                               : name_hint(wanted, proper);
+    free(aliases);
     free(wanted);
     return hint;
 }

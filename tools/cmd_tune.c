@@ -53,20 +53,6 @@ static int read_options(struct tuning *t)
     return good ? STATUS_OK : STATUS_USAGE;
 }
 
-/* --tune lists candidates; only the rest goes to a launch. */
-int tune_settings(const struct tuning *t, tw_launch *l)
-{
-    struct options some = *t->given;
-    some.uses = need_memory((size_t)(some.use_count + 1) * sizeof *some.uses);
-    some.use_count = 0;
-    for (int i = 0; i < t->given->use_count; i++)
-        if (strcmp(t->given->uses[i].spec->name, "tune") != 0)
-            some.uses[some.use_count++] = t->given->uses[i];
-    int status = apply_settings(l, t->kernel, &t->program, &some, false);
-    free(some.uses);
-    return status;
-}
-
 /* --- the device --- */
 
 /* What a child that opens the GPU says of it. */

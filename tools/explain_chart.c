@@ -308,7 +308,6 @@ static void draw_reach(const struct view *v, const struct chart *c, int index)
                     at_x(v, k->intensity[i]), at_y(v, k->speed.low), at_y(v, k->speed.high));
 }
 
-/* The points lie over all labels, these over all lines. */
 static void draw_points(const struct view *v, const struct chart *c, int index)
 {
     for (int i = 0; i < c->roof_count; i++)
@@ -418,6 +417,25 @@ static int chart_height(const struct chart *c)
     return plot > beside ? plot : beside;
 }
 
+static void draw_each(const struct view *v, const struct chart *c, int count,
+                      void (*draw)(const struct view *, const struct chart *, int index))
+{
+    for (int i = 0; i < count; i++)
+        draw(v, c, i);
+}
+
+/* What comes later lies above: points over labels, these over all lines. */
+static void draw_plot(const struct view *v, const struct chart *c)
+{
+    axes(v);
+    draw_each(v, c, c->roof_count, draw_roof);
+    draw_each(v, c, c->ceiling_count, draw_ceiling);
+    draw_each(v, c, c->kernel_count, draw_reach);
+    draw_each(v, c, c->roof_count, label_roof);
+    draw_each(v, c, c->ceiling_count, label_ceiling);
+    draw_each(v, c, c->kernel_count, draw_points);
+}
+
 void chart_draw(FILE *out, const struct chart *c)
 {
     struct view v = {.out = out};
@@ -439,19 +457,7 @@ void chart_draw(FILE *out, const struct chart *c)
     text_at(out, 24, 58, "small", subtitle);
     free(subtitle);
     free(title);
-    axes(&v);
-    for (int i = 0; i < c->roof_count; i++)
-        draw_roof(&v, c, i);
-    for (int i = 0; i < c->ceiling_count; i++)
-        draw_ceiling(&v, c, i);
-    for (int i = 0; i < c->kernel_count; i++)
-        draw_reach(&v, c, i);
-    for (int i = 0; i < c->roof_count; i++)
-        label_roof(&v, c, i);
-    for (int i = 0; i < c->ceiling_count; i++)
-        label_ceiling(&v, c, i);
-    for (int i = 0; i < c->kernel_count; i++)
-        draw_points(&v, c, i);
+    draw_plot(&v, c);
     legend(&v, c);
     fputs("</svg>\n", out);
 }

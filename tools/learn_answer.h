@@ -78,6 +78,8 @@ bool answer_launch(struct answer *a, int64_t *blocks, int *threads);
 /* "FILE:LINE: error: MESSAGE" and the source line; line 0: without a place. The caller frees. */
 char *answer_message(const struct answer *a, int line, const char *message);
 
+/* --- learn_sizes.c --- */
+
 /* "n = 67, TPB = 32": the sizes, tuned values and types that cases give, and of hidden
  * ones data that is listed. The caller frees. */
 char *case_sizes(const struct case_at_hand *c);

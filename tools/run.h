@@ -1,5 +1,5 @@
-/* `run` of one kernel: run_arrays.c has its arrays, from files or made here; run_verify.c the
- * comparison with `ensures`; cmd_run.c the rest. */
+/* `run` of one kernel: run_arrays.c has its arrays, from files or made here; run_launch.c its
+ * launches; run_verify.c the comparison with `ensures`; cmd_run.c the command and what it reports. */
 #ifndef TW_RUN_H
 #define TW_RUN_H
 
@@ -55,10 +55,12 @@ int run_make_arrays(struct run *r);
 int run_write_outputs(struct run *r);
 bool run_any_unwritten(const struct run *r);
 
-/* --- cmd_run.c --- */
+/* --- run_launch.c --- */
 
 /* As long as --time-limit says. */
 tw_status run_launch(struct run *r, double *seconds);
+/* The launch with that number, from 0: of all that are made each begins on the same arrays. */
+int run_turn(struct run *r, int64_t turn);
 /* A status other than TW_OK. */
 int run_say_failed(struct run *r, tw_status s);
 

@@ -33,31 +33,34 @@ bool setting_named(tw_kernel *k, const char *option, const char *name)
     return false;
 }
 
-enum fill settings_fill(const struct options *o, const char *name)
+/* The latest NAME=VALUE of an option for the name; false: there is none. */
+static bool latest_assignment(const struct options *o, const char *option, const char *name,
+                              struct assignment *out)
 {
-    enum fill kind = FILL_NONE;
-    for (const struct option_use *u = NULL; (u = options_next(o, "fill", u));) {
+    bool found = false;
+    for (const struct option_use *u = NULL; (u = options_next(o, option, u));) {
         const char *at = u->values[0];
         struct assignment a;
         bool bad;
         while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, name) == 0)
-                kind = fill_from_name(a.value);
+            if (strcmp(a.name, name) == 0) {
+                *out = a;
+                found = true;
+            }
     }
-    return kind;
+    return found;
+}
+
+enum fill settings_fill(const struct options *o, const char *name)
+{
+    struct assignment a;
+    return latest_assignment(o, "fill", name, &a) ? fill_from_name(a.value) : FILL_NONE;
 }
 
 bool settings_set(const struct options *o, const char *name)
 {
-    for (const struct option_use *u = NULL; (u = options_next(o, "set", u));) {
-        const char *at = u->values[0];
-        struct assignment a;
-        bool bad;
-        while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, name) == 0)
-                return true;
-    }
-    return false;
+    struct assignment a;
+    return latest_assignment(o, "set", name, &a);
 }
 
 /* --- names that no kernel has --- */
@@ -165,42 +168,60 @@ static int bad_fill(struct complaints *c, const struct options *o, const char *t
     return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota or ones", text);
 }
 
+static bool any_named(const struct known_kernel *list, int count, const char *option,
+                      const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < count && !found; i++)
+        found = setting_named(list[i].kernel, option, name);
+    return found;
+}
+
+/* "f16" of --type, for all of a kernel's type variables. */
+static int every_type_known(const struct known_kernel *list, int count, const struct options *o,
+                            const char *type)
+{
+    bool found = false;
+    for (int i = 0; i < count && !found; i++)
+        found = type_known(list[i].kernel, type);
+    return found ? STATUS_OK : say_no_types(list, count, o, type);
+}
+
+static int use_known(const struct known_kernel *list, int count, const struct options *o,
+                     const struct option_use *use)
+{
+    struct complaints *said = list[0].program->complaints;
+    const char *option = use->spec->name, *at = use->values[0];
+    bool is_type = strcmp(option, "type") == 0, is_fill = strcmp(option, "fill") == 0, bad;
+    struct assignment a;
+    tw_scalar v;
+    if (is_type && !strchr(at, '='))
+        return every_type_known(list, count, o, at);
+    while (next_assignment(&at, &a, &bad)) {
+        if (!any_named(list, count, option, a.name))
+            return say_unknown(list, count, o, option, a.name);
+        if (strcmp(option, "tune") == 0 && !parse_scalar(a.value, &v))
+            return usage_error(said, o->command, "--tune %s=%s: expected a number", a.name,
+                               a.value);
+        if (is_fill && fill_from_name(a.value) == FILL_NONE)
+            return bad_fill(said, o, use->values[0]);
+    }
+    if (bad && is_fill)
+        return bad_fill(said, o, use->values[0]);
+    if (bad && !is_type)
+        return usage_error(said, o->command, "--%s %s: expected NAME=VALUE", option, at);
+    return STATUS_OK;
+}
+
 int settings_known(const struct known_kernel *list, int count, const struct options *o)
 {
-    struct complaints *said = count > 0 ? list[0].program->complaints : NULL;
-    for (int u = 0; u < o->use_count && count > 0; u++) {
-        const char *option = o->uses[u].spec->name, *at = o->uses[u].values[0];
-        struct assignment a;
-        bool bad;
-        if (!is_setting(option) && strcmp(option, "fill") != 0)
-            continue;
-        if (strcmp(option, "type") == 0 && !strchr(at, '=')) {
-            bool found = false;
-            for (int i = 0; i < count && !found; i++)
-                found = type_known(list[i].kernel, at);
-            if (!found)
-                return say_no_types(list, count, o, at);
-            continue;
-        }
-        while (next_assignment(&at, &a, &bad)) {
-            bool found = false;
-            for (int i = 0; i < count && !found; i++)
-                found = setting_named(list[i].kernel, option, a.name);
-            if (!found)
-                return say_unknown(list, count, o, option, a.name);
-            tw_scalar v;
-            if (strcmp(option, "tune") == 0 && !parse_scalar(a.value, &v))
-                return usage_error(said, o->command, "--tune %s=%s: expected a number", a.name,
-                                   a.value);
-            if (strcmp(option, "fill") == 0 && fill_from_name(a.value) == FILL_NONE)
-                return bad_fill(said, o, o->uses[u].values[0]);
-        }
-        if (bad && strcmp(option, "fill") == 0)
-            return bad_fill(said, o, o->uses[u].values[0]);
-        if (bad && strcmp(option, "type") != 0)
-            return usage_error(said, o->command, "--%s %s: expected NAME=VALUE", option, at);
+    int status = STATUS_OK;
+    for (int u = 0; u < o->use_count && count > 0 && status == STATUS_OK; u++) {
+        const char *option = o->uses[u].spec->name;
+        if (is_setting(option) || strcmp(option, "fill") == 0)
+            status = use_known(list, count, o, &o->uses[u]);
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* --- giving them --- */

@@ -1,6 +1,5 @@
 /* Opening files, choosing the kernel, texts of values. */
 #include "target.h"
-#include "ptx_file.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -75,15 +74,22 @@ int context_open(tw_context **ctx, const struct program_config *config)
 }
 
 /* What files in another language are called. As tile kernels they would get a page of messages. */
-static const char *other_language(const char *path)
+struct other_language {
+    const char *ending, *name;
+    bool is_run; /* by `run` and `check` */
+};
+static const struct other_language languages[] = {
+    {".ptx", "PTX", true},   {".cu", "CUDA C", true}, {".cuh", "CUDA C", false},
+    {".c", "C", false},      {".h", "C", false},      {".cc", "C++", false},
+    {".cpp", "C++", false},  {".cxx", "C++", false},  {".hpp", "C++", false},
+    {".py", "Python", false}};
+
+static const struct other_language *other_language(const char *path)
 {
-    static const char *const endings[][2] = {
-        {".ptx", "PTX"}, {".cu", "CUDA C"}, {".cuh", "CUDA C"}, {".c", "C"},     {".h", "C"},
-        {".cc", "C++"},  {".cpp", "C++"},   {".cxx", "C++"},    {".hpp", "C++"}, {".py", "Python"}};
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (strcmp(dot, endings[i][0]) == 0)
-            return endings[i][1];
+    for (size_t i = 0; dot && i < sizeof languages / sizeof *languages; i++)
+        if (strcmp(dot, languages[i].ending) == 0)
+            return &languages[i];
     return NULL;
 }
 
@@ -92,11 +98,11 @@ static int program_find(struct program *p, const char *target, struct complaints
 {
     *p = (struct program){.complaints = complaints};
     split_target(p, target);
-    const char *language = other_language(p->path);
-    if (language) {
+    const struct other_language *other = other_language(p->path);
+    if (other) {
         complain(p->complaints, "%s is %s by its name, and tile kernels are wanted here%s", p->path,
-                 language,
-                 is_ptx_file(p->path) ? "; `tilewright run` and `tilewright check` take it" : "");
+                 other->name,
+                 other->is_run ? "; `tilewright run` and `tilewright check` take it" : "");
         return STATUS_USAGE;
     }
     if (is_text(p->path))

@@ -5,6 +5,7 @@
  * run-time sizes that are axes of arrays are made smaller: the program judged is the same, since
  * only statics and whether 16 divides a size are compiled in.
  */
+#include "settings.h"
 #include "tune.h"
 
 #include <stdlib.h>
@@ -75,6 +76,20 @@ static bool shrink(tw_launch *l, tw_kernel *k)
 static bool is_large(tw_launch *l, tw_kernel *k)
 {
     return work(l, k) > most_work || results(l, k) > most_results;
+}
+
+/* --tune lists candidates; only the rest goes to a launch. */
+int tune_settings(const struct tuning *t, tw_launch *l)
+{
+    struct options some = *t->given;
+    some.uses = need_memory((size_t)(some.use_count + 1) * sizeof *some.uses);
+    some.use_count = 0;
+    for (int i = 0; i < t->given->use_count; i++)
+        if (strcmp(t->given->uses[i].spec->name, "tune") != 0)
+            some.uses[some.use_count++] = t->given->uses[i];
+    int status = apply_settings(l, t->kernel, &t->program, &some, false);
+    free(some.uses);
+    return status;
 }
 
 /* t->judged: a launch at the sizes to verify at. *smaller: these are not the ones to tune for. */

@@ -336,16 +336,11 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
 
 /* --- rows --- */
 
-static bool same_value(struct literal x, struct literal y)
-{
-    return x.is_float ? memcmp(&x.f, &y.f, sizeof x.f) == 0 : x.i == y.i;
-}
-
 static bool same_values(const struct aot_function *f, const struct aot_row *x,
                         const struct aot_row *y)
 {
     for (int i = 0; i < f->param_count; i++)
-        if (f->params[i].is_static && !same_value(x->values[i], y->values[i]))
+        if (f->params[i].is_static && !literal_same(x->values[i], y->values[i]))
             return false;
     return true;
 }

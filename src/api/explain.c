@@ -131,49 +131,68 @@ static void find_grid(struct explain *e, const struct kernel *ir)
     }
 }
 
+static int clamped(int64_t n)
+{
+    return n < INT32_MAX ? (int)n : INT32_MAX;
+}
+
+static void find_many_threads(struct explain *e)
+{
+    const tw_launch *l = e->launch;
+    const struct choice *c = &l->choice;
+    struct lang_choice choice = {l->kernel->target, c->tunes, c->types, c->values, c->known, false};
+    int64_t threads[3], total = 1;
+    if (!lang_block_threads(&l->ctx->scratch, l->kernel->module->parsed, l->kernel->index, &choice,
+                            threads))
+        return;
+    for (int i = 0; i < 3; i++) {
+        e->out.block[i] = (int)threads[i];
+        if (__builtin_mul_overflow(total, threads[i], &total))
+            total = INT64_MAX;
+    }
+    e->out.threads = clamped(total);
+    if (total > MAX_THREADS)
+        cannot(e, "threads a block", total, MAX_THREADS);
+}
+
+static void find_many_bytes(struct explain *e, struct kernel *ir)
+{
+    const tw_kernel *k = e->launch->kernel;
+    struct arena *a = &e->launch->ctx->scratch;
+    struct lower_options options = {.target = k->device};
+    struct lowered lowered = {0};
+    struct diag quiet;
+    diag_init(&quiet, a);
+    if (lower_kernel(a, ir, &options, &quiet, &lowered) || lowered.excess != LOWER_MANY_BYTES)
+        return;
+    int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
+    e->out.shared_bytes = bytes;
+    e->out.threads = kernel_block_threads(ir);
+    for (int i = 0; i < 3; i++)
+        e->out.block[i] = ir->warps ? i ? 1 : e->out.threads : ir->threads[i];
+    find_grid(e, ir);
+    cannot(e, "bytes of shared memory a block", bytes, k->device->shared_bytes);
+}
+
 /* Of a launch that does not compile: is it because the GPU has too little of something? */
 static void find_too_much(struct explain *e)
 {
     tw_launch *l = e->launch;
-    struct arena *a = &l->ctx->scratch;
-    const tw_kernel *k = l->kernel;
     const struct choice *c = &l->choice;
-    struct lang_choice choice = {k->target, c->tunes, c->types, c->values, c->known, false};
-    int64_t threads[3], total = 1;
+    struct arena *a = &l->ctx->scratch;
     struct diag quiet;
-    struct lowered lowered = {0};
-    if (lang_block_threads(a, k->module->parsed, k->index, &choice, threads)) {
-        for (int i = 0; i < 3; i++) {
-            e->out.block[i] = (int)threads[i];
-            if (__builtin_mul_overflow(total, threads[i], &total))
-                total = INT64_MAX;
-        }
-        e->out.threads = total < INT32_MAX ? (int)total : INT32_MAX;
-        if (total > MAX_THREADS)
-            cannot(e, "threads a block", total, MAX_THREADS);
-    }
+    find_many_threads(e);
     l->choice.any_threads = e->out.why_not != NULL;
     diag_init(&quiet, a);
-    struct kernel *ir = choice_check(a, &quiet, k, c, c->known);
-    struct lower_options options = {.target = k->device};
-    if (!ir || choice_passes(k, ir, c, c->known, NULL) != TW_OK)
+    struct kernel *ir = choice_check(a, &quiet, l->kernel, c, c->known);
+    if (!ir || choice_passes(l->kernel, ir, c, c->known, NULL) != TW_OK)
         return;
-    if (e->out.why_not) {
-        e->out.shared_bytes = ir->shared_bytes;
-        find_grid(e, ir);
+    if (!e->out.why_not) {
+        find_many_bytes(e, ir);
         return;
     }
-    if (lower_kernel(a, ir, &options, &quiet, &lowered))
-        return;
-    if (lowered.excess == LOWER_MANY_BYTES) {
-        int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
-        e->out.shared_bytes = bytes;
-        e->out.threads = kernel_block_threads(ir);
-        for (int i = 0; i < 3; i++)
-            e->out.block[i] = ir->warps ? i ? 1 : e->out.threads : ir->threads[i];
-        find_grid(e, ir);
-        cannot(e, "bytes of shared memory a block", bytes, k->device->shared_bytes);
-    }
+    e->out.shared_bytes = ir->shared_bytes;
+    find_grid(e, ir);
 }
 
 static bool fits_gpu(struct explain *e)
@@ -190,11 +209,6 @@ static bool fits_gpu(struct explain *e)
 /* --- occupancy and waves --- */
 
 static const char *const limiters[] = {"registers", "shared memory", "threads", "blocks"};
-
-static int clamped(int64_t n)
-{
-    return n < INT32_MAX ? (int)n : INT32_MAX;
-}
 
 static void find_block(struct explain *e)
 {

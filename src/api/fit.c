@@ -47,7 +47,7 @@ static int take_combination(struct fit *f)
     int changed = 0;
     for (int t = 0; t < info->tune_count; t++) {
         f->tried.tunes[t] = info->tunes[t].values[f->row[t]];
-        changed += !same_literal(f->tried.tunes[t], f->wanted->tunes[t]);
+        changed += !literal_same(f->tried.tunes[t], f->wanted->tunes[t]);
     }
     return changed;
 }
@@ -107,7 +107,7 @@ static void say(const struct fit *f)
         const char *between = i ? "; " : "";
         for (int t = 0; t < info->tune_count; t++) {
             struct literal v = f->best[i].tunes[t];
-            if (same_literal(v, f->wanted->tunes[t]))
+            if (literal_same(v, f->wanted->tunes[t]))
                 continue;
             text_printf(&out, "%s%s = ", between, info->tunes[t].name);
             between = ", ";

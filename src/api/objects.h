@@ -201,7 +201,6 @@ const char *param_text(struct arena *a, const struct lang_kernel *info, int para
 /* "BM = 128, BN = 64" of a resolved launch, in scratch memory; only_set: those that were set. */
 const char *tunes_text(const tw_launch *l, bool only_set);
 void add_literal(struct text *out, struct literal v);
-bool same_literal(struct literal a, struct literal b);
 
 /* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported;
  * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */

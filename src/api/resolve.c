@@ -8,7 +8,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* --- types --- */
 
@@ -82,20 +81,13 @@ struct tune_group {
 
 enum { COMBINATIONS_TRIED = 1 << 20, PROBE_PERIOD = 256 };
 
-bool same_literal(struct literal a, struct literal b)
-{
-    if (a.is_float != b.is_float)
-        return false;
-    return a.is_float ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
-}
-
 /* Whether the row has what was set by hand. */
 static bool row_matches(const tw_launch *l, int group, int row)
 {
     const struct lang_kernel *info = l->kernel->info;
     for (int t = 0; t < info->tune_count; t++)
         if (info->tunes[t].group == group && l->tune_set[t] &&
-            !same_literal(info->tunes[t].values[row], l->tunes[t]))
+            !literal_same(info->tunes[t].values[row], l->tunes[t]))
             return false;
     return true;
 }

@@ -2,22 +2,13 @@
  * facts about sizes. The kernel keeps the most recently used. */
 #include "api/objects.h"
 
-#include <string.h>
-
-static bool same_value(struct literal a, struct literal b)
-{
-    if (a.is_float != b.is_float)
-        return false;
-    return a.is_float ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
-}
-
 static bool same_choice(const struct lang_kernel *info, const struct choice *a,
                         const struct choice *b)
 {
     if (a->any_threads != b->any_threads)
         return false;
     for (int t = 0; t < info->tune_count; t++)
-        if (!same_value(a->tunes[t], b->tunes[t]))
+        if (!literal_same(a->tunes[t], b->tunes[t]))
             return false;
     for (int t = 0; t < info->type_count; t++)
         if (a->types[t] != b->types[t])
@@ -27,7 +18,8 @@ static bool same_choice(const struct lang_kernel *info, const struct choice *a,
             return false;
         if (!info->params[p].is_static)
             continue;
-        if (a->known[p] != b->known[p] || (a->known[p] && !same_value(a->values[p], b->values[p])))
+        if (a->known[p] != b->known[p] ||
+            (a->known[p] && !literal_same(a->values[p], b->values[p])))
             return false;
     }
     return true;
@@ -59,7 +51,7 @@ static void note_unlisted(struct arena *a, struct diag *d, const struct lang_ker
         const struct lang_tune *tune = &info->tunes[t];
         struct text value;
         int listed = 0;
-        while (listed < tune->count && !same_literal(tune->values[listed], c->tunes[t]))
+        while (listed < tune->count && !literal_same(tune->values[listed], c->tunes[t]))
             listed++;
         if (listed < tune->count)
             continue;

@@ -5,7 +5,6 @@
 #include "base/arena.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,20 +186,26 @@ char *arena_string(struct arena *a, const char *text, size_t length)
     return copy;
 }
 
-char *arena_printf(struct arena *a, const char *format, ...)
+char *arena_vprintf(struct arena *a, const char *format, va_list args)
 {
-    va_list args;
+    va_list again;
     int length = -1;
-    if (format) { /* always; sanitizers that go on behind a NULL make the compiler doubt it */
-        va_start(args, format);
+    va_copy(again, args);
+    if (format) /* always; sanitizers that go on behind a NULL make the compiler doubt it */
         length = vsnprintf(NULL, 0, format, args);
-        va_end(args);
-    }
     if (length < 0)
         fail(a);
     char *text = arena_alloc(a, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+    va_list args;
     va_start(args, format);
-    vsnprintf(text, (size_t)length + 1, format, args);
+    char *text = arena_vprintf(a, format, args);
     va_end(args);
     return text;
 }

@@ -8,6 +8,7 @@
 #define TW_ARENA_H
 
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,7 @@ __attribute__((format(printf, 2, 3)))
 #endif
 char *
 arena_printf(struct arena *a, const char *format, ...);
+char *arena_vprintf(struct arena *a, const char *format, va_list args);
 
 /* Growable arrays of any element type: struct { T *data; size_t count, capacity; } — `vec_push(a,
  * &v, value)`. */

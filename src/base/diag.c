@@ -37,14 +37,6 @@ static struct diagnostic *make(struct diag *d, enum severity severity, struct lo
     return one;
 }
 
-static const char *format_message(struct diag *d, const char *format, va_list args)
-{
-    struct text text;
-    text_init(&text, d->arena);
-    text_vprintf(&text, format, args);
-    return text.data;
-}
-
 static void add(struct diag *d, enum severity severity, struct loc at, const char *message)
 {
     d->current = NULL; /* the notes of one that is not kept are not kept either */
@@ -69,7 +61,7 @@ void diag_error(struct diag *d, struct loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *message = format_message(d, format, args);
+    const char *message = arena_vprintf(d->arena, format, args);
     va_end(args);
     add(d, SEV_ERROR, at, message);
 }
@@ -78,7 +70,7 @@ void diag_warning(struct diag *d, struct loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *message = format_message(d, format, args);
+    const char *message = arena_vprintf(d->arena, format, args);
     va_end(args);
     add(d, SEV_WARNING, at, message);
 }
@@ -89,7 +81,7 @@ void diag_note(struct diag *d, struct loc at, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    const char *message = format_message(d, format, args);
+    const char *message = arena_vprintf(d->arena, format, args);
     va_end(args);
     if (find(d->current->notes, SEV_NOTE, at, message))
         return;

@@ -132,10 +132,7 @@ static bool complain_v(struct parser *p, struct loc where, const char *format, v
     bool echo = p->error_pos == p->pos || p->tokens[p->pos].kind == TOK_BAD;
     if (p->panic || p->stopped || echo)
         return false;
-    struct text t;
-    text_init(&t, p->arena);
-    text_vprintf(&t, format, args);
-    diag_error(p->diag, where, "%s", t.data);
+    diag_error(p->diag, where, "%s", arena_vprintf(p->arena, format, args));
     p->error_pos = p->pos;
     p->stopped = diag_full(p->diag);
     return true;
@@ -163,12 +160,9 @@ bool fail(struct parser *p, struct loc where, const char *format, ...)
 void note(struct parser *p, struct loc where, const char *format, ...)
 {
     va_list args;
-    struct text t;
-    text_init(&t, p->arena);
     va_start(args, format);
-    text_vprintf(&t, format, args);
+    diag_note(p->diag, where, "%s", arena_vprintf(p->arena, format, args));
     va_end(args);
-    diag_note(p->diag, where, "%s", t.data);
 }
 
 bool fail_expected(struct parser *p, const char *what)

@@ -5,13 +5,10 @@
 
 void lower_error(struct lower *l, struct loc loc, const char *format, ...)
 {
-    struct text t;
     va_list args;
-    text_init(&t, l->arena);
     va_start(args, format);
-    text_vprintf(&t, format, args);
+    diag_error(l->diag, loc, "%s", arena_vprintf(l->arena, format, args));
     va_end(args);
-    diag_error(l->diag, loc, "%s", t.data);
     l->failed = true;
 }
 

@@ -78,6 +78,11 @@ struct l2_grid {
     int sets;
     struct l2_piece (*pieces)[TIME_SLICES][MOST_ARRAYS];
 };
+/* A block that was run: the first of its set, then others, which say how its pieces move. Behind the
+ * last, finish. l2_pieces.c */
+void l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_result *l1);
+void l2_pieces_finish(struct l2_grid *g);
+
 struct l2_result {
     double read, written; /* bytes, of memory */
     double left;          /* that are still to be written at the end */

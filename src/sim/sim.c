@@ -200,14 +200,13 @@ bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, .
     w->state = SIM_CHOOSES;
     if (w->sim->over)
         return false;
-    struct text out;
-    text_init(&out, w->sim->arena);
     va_list args;
     va_start(args, format);
-    text_vprintf(&out, format, args);
+    const char *what = arena_vprintf(w->sim->arena, format, args), *ins = describe_ins(w, op);
     va_end(args);
-    const char *ins = describe_ins(w, op);
-    text_printf(&out, "%s%s (", *ins ? ": " : "", ins);
+    struct text out;
+    text_init(&out, w->sim->arena);
+    text_printf(&out, "%s%s%s (", what, *ins ? ": " : "", ins);
     sim_describe(&out, w, op);
     text_add(&out, ")");
     sim_over(w->sim, SIM_STOPPED, out.data);

@@ -74,20 +74,6 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
 
 /* --- as an observer of its own --- */
 
-static bool launch_told(void *user, const struct ptx_function *kernel, const unsigned grid[3],
-                        const unsigned block[3])
-{
-    (void)kernel;
-    sim_report_launch(user, grid, block);
-    return true;
-}
-
-static bool allocated(void *user, const struct sim_allocation_event *e)
-{
-    sim_report_allocated(user, e);
-    return true;
-}
-
 static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
 {
     (void)go_on; /* stays false */
@@ -98,7 +84,6 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
 void sim_faults_observe(struct sim *sim, struct sim_report *r)
 {
     struct sim_observer *o = arena_new(r->arena, struct sim_observer);
-    *o = (struct sim_observer){
-        .user = r, .launch = launch_told, .allocated = allocated, .fault = fault_told};
+    *o = (struct sim_observer){.user = r, .fault = fault_told};
     sim_observe(sim, o);
 }

@@ -7,8 +7,6 @@
  */
 #include "sim/sim_mbarrier.h"
 
-#include "base/text.h"
-
 #include <stdarg.h>
 #include <string.h>
 
@@ -98,15 +96,13 @@ __attribute__((format(printf, 2, 3)))
 static bool
 broken(const struct visit *v, const char *format, ...)
 {
-    struct text why;
     va_list args;
-    text_init(&why, v->w->sim->arena);
     va_start(args, format);
-    text_vprintf(&why, format, args);
+    const char *why = arena_vprintf(v->w->sim->arena, format, args);
     va_end(args);
-    if (!tell(v, (struct sim_sync_event){.kind = SIM_MBARRIER_BROKEN, .why = why.data}))
+    if (!tell(v, (struct sim_sync_event){.kind = SIM_MBARRIER_BROKEN, .why = why}))
         return false;
-    return sim_stop(v->w, v->op, "%s", why.data);
+    return sim_stop(v->w, v->op, "%s", why);
 }
 
 static bool load(const struct visit *v, uint64_t *value)

@@ -92,15 +92,15 @@ bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault 
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
 {
     struct sim_fault fault = {.kind = SIM_TRAP, .lane = lane};
-    struct text out;
-    text_init(&out, w->sim->arena);
     va_list args;
     va_start(args, format);
-    text_vprintf(&out, format, args);
+    fault.why = arena_vprintf(w->sim->arena, format, args);
     va_end(args);
     sim_place_of(w, op, &fault.at);
-    fault.why = arena_string(w->sim->arena, out.data, out.length);
     pardoned(w->sim, &fault); /* told; there is nothing to go on with */
+    struct text out;
+    text_init(&out, w->sim->arena);
+    text_add(&out, fault.why);
     end_with(w, op, lane, &out);
     return false;
 }

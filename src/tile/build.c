@@ -212,12 +212,11 @@ struct expr *expr_copy(struct kernel *k, const struct expr *x)
     return copy;
 }
 
-static bool same_literal(const struct literal *a, const struct literal *b)
+bool literal_same(struct literal a, struct literal b)
 {
-    if (a->is_float != b->is_float)
+    if (a.is_float != b.is_float)
         return false;
-    /* Bits, not values: NaN is itself, and -0 is not 0. */
-    return a->is_float ? memcmp(&a->f, &b->f, sizeof a->f) == 0 : a->i == b->i;
+    return a.is_float ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
 }
 
 static bool same_index(const struct index *a, const struct index *b)
@@ -231,7 +230,7 @@ static bool same_node(const struct expr *a, const struct expr *b)
     if (a->op != b->op || a->type.dtype != b->type.dtype || !type_same_shape(&a->type, &b->type) ||
         a->count != b->count || a->indices != b->indices || a->sym != b->sym || a->axis != b->axis)
         return false;
-    if (a->op == OP_LITERAL && !same_literal(&a->literal, &b->literal))
+    if (a->op == OP_LITERAL && !literal_same(a->literal, b->literal))
         return false;
     if (a->op == OP_SCAN && (a->scan_op != b->scan_op || a->exclusive != b->exclusive))
         return false;

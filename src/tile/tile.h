@@ -47,6 +47,8 @@ struct literal {
     int64_t i; /* integers and bool */
     double f;
 };
+/* Bits, not values: NaN is itself, and -0 is not 0. build.c */
+bool literal_same(struct literal a, struct literal b);
 
 struct sym {
     const char *name;

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call_on, fail
 
 HEAD = """kernel f(i32 n, const f32 *a, f32 *o{more}) grid(cdiv(n, 64)) threads(64)
 {{
@@ -38,12 +38,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
 
         def run(text, *arguments, status):
-            with open(f"{folder}/k.tile", "w") as out:
-                out.write(text)
-            result = call([tool, arguments[0], "k.tile", *arguments[1:]], cwd=folder)
-            if result.status != status:
-                fail(f"{arguments}: status {result.status}, not {status}: {result}\n{text}")
-            return result
+            return call_on(folder, text, [tool, arguments[0], "k.tile", *arguments[1:]], status)
 
         verify = ["run", "--set", "n=70", "--fill", "rand", "--verify"]
         for text in (ADDS, LEAVES, GREATEST, ATOMIC):

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call_on, fail
 
 # A product with a bias, so that a step of K that is left out shows; tiles of 128 are not the default.
 LINEAR = """tune (BM, BN) = {{(64, 64), (32, 32), (128, 64)}};
@@ -56,11 +56,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
 
         def check(text, *more, status):
-            with open(f"{folder}/k.tile", "w") as out:
-                out.write(text)
-            result = call([tool, "check", "k.tile", "--json", *more], cwd=folder)
-            if result.status != status:
-                fail(f"{more}: status {result.status}, not {status}: {result}\n{text}")
+            result = call_on(folder, text, [tool, "check", "k.tile", "--json", *more], status)
             return json.loads(result.out)[0]
 
         check(LINEAR.format(stride="BM", end="k"), status=0)

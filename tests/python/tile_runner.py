@@ -26,6 +26,16 @@ def call(command, cwd=None, env=None, timeout=PATIENCE):
     return result
 
 
+def call_on(folder, text, command, status):
+    """The result of a command on k.tile in the folder, which gets the text; it has to have that status."""
+    with open(f"{folder}/k.tile", "w") as out:
+        out.write(text)
+    result = call(command, cwd=folder)
+    if result.status != status:
+        fail(f"{command[1:]}: status {result.status}, not {status}: {result}\n{text}")
+    return result
+
+
 # As tools/cuda_source.c looks for them.
 CUDA_COMPILERS = {"nvcc": ["nvcc", "/usr/local/cuda/bin/nvcc"], "clang": ["clang", *[f"clang-{n}" for n in range(20, 13, -1)]]}
 

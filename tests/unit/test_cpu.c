@@ -646,49 +646,34 @@ static void floats_are_printed_plainly(void **state)
 /* Along each axis, up and down. */
 static void a_fault_says_the_way_out(void **state)
 {
-    struct cpu_run r;
+    static const struct {
+        const char *text, *way_out;
+    } cases[] = {
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
+         "    i32 row = thread.x;\n    C[row][0] = 1;\n}\n",
+         "guard it: `if (row < m)`; or is it the wrong index?"},
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
+         "    C[0][thread.x - 1] = 1;\n}\n",
+         "guard it: `if (thread.x - 1 >= 0)`; or is it the wrong index?"},
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    shared f32 s[8];\n"
+         "    s[thread.x] = 1;\n}\n",
+         "guard it: `if (thread.x < 8)`; or is it the wrong index?"},
+        {"tune B = {4};\nkernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n"
+         "    shared f32 s[2][2 * B];\n    s[0][2 * B - thread.x] = 1;\n}\n",
+         "guard it: `if (2 * B - thread.x < 2 * B)`; or is it the wrong index?"},
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m] = c;\n"
+         "    C[m] = 1;\n}\n",
+         "is it the wrong index? The last one is `m - 1`"},
+    };
     (void)state;
-    cpu_open(&r,
-             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
-             "    i32 row = thread.x;\n    C[row][0] = 1;\n}\n",
-             GIVEN({"m", 20}));
-    cpu_array(&r, "c", 20 * 8 * 4);
-    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
-    assert_string_equal(r.fault.way_out, "guard it: `if (row < m)`; or is it the wrong index?");
-    cpu_close(&r);
-    cpu_open(&r,
-             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
-             "    C[0][thread.x - 1] = 1;\n}\n",
-             GIVEN({"m", 20}));
-    cpu_array(&r, "c", 20 * 8 * 4);
-    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
-    assert_string_equal(r.fault.way_out,
-                        "guard it: `if (thread.x - 1 >= 0)`; or is it the wrong index?");
-    cpu_close(&r);
-    cpu_open(&r,
-             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    shared f32 s[8];\n"
-             "    s[thread.x] = 1;\n}\n",
-             NULL);
-    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
-    assert_string_equal(r.fault.way_out,
-                        "guard it: `if (thread.x < 8)`; or is it the wrong index?");
-    cpu_close(&r);
-    cpu_open(&r,
-             "tune B = {4};\nkernel k(i32 m) grid(1) threads(32)\n{\n"
-             "    shared f32 s[2][2 * B];\n    s[0][2 * B - thread.x] = 1;\n}\n",
-             NULL);
-    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
-    assert_string_equal(r.fault.way_out,
-                        "guard it: `if (2 * B - thread.x < 2 * B)`; or is it the wrong index?");
-    cpu_close(&r);
-    cpu_open(&r,
-             "kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m] = c;\n"
-             "    C[m] = 1;\n}\n",
-             GIVEN({"m", 20}));
-    cpu_array(&r, "c", 20 * 4);
-    assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
-    assert_string_equal(r.fault.way_out, "is it the wrong index? The last one is `m - 1`");
-    cpu_close(&r);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cpu_run r;
+        cpu_open(&r, cases[i].text, GIVEN({"m", 20}));
+        cpu_array(&r, "c", 20 * 8 * 4);
+        assert_int_equal(cpu_go(&r, 1), CPU_BOUNDS);
+        assert_string_equal(r.fault.way_out, cases[i].way_out);
+        cpu_close(&r);
+    }
 }
 
 static void extents_do_not_wrap(void **state)

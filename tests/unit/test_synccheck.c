@@ -839,22 +839,29 @@ static void any_allocation_may_fail(void **state)
 
 /* --- what is kept for others --- */
 
+/* A program and what the pass leaves of it; the caller frees the program. */
+static struct pass_context pass_of(struct program *p, const char *text, struct sync_memory *memory)
+{
+    *p = (struct program){0};
+    program_open(p, text);
+    assert_true(program_check(p, 0) && program_passes(p, "variance"));
+    struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .sync_memory = memory};
+    pass_synccheck(&c);
+    return c;
+}
+
 static void verdict_and_reason(void **state)
 {
     (void)state;
-    struct program p = {0};
-    program_open(&p, TILES "s[F[0]] = 0;\nif (x * x + x > 2.0) sync();\n"
-                           "if (x * x + x > 3.0) r = s;\n}\n");
-    assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
-    struct pass_context c = {.kernel = p.kernel, .diag = &p.diag};
-    pass_synccheck(&c);
+    struct program p;
+    struct pass_context c = pass_of(&p,
+                                    TILES "s[F[0]] = 0;\nif (x * x + x > 2.0) sync();\n"
+                                          "if (x * x + x > 3.0) r = s;\n}\n",
+                                    NULL);
     assert_int_equal(c.sync, SYNC_UNDECIDED);
     assert_string_equal(c.sync_undecided, "it depends on values that are not known here");
     program_free(&p);
-    program_open(&p, TILES "s = 0;\nsync();\nr = s;\n}\n");
-    assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
-    c = (struct pass_context){.kernel = p.kernel, .diag = &p.diag};
-    pass_synccheck(&c);
+    c = pass_of(&p, TILES "s = 0;\nsync();\nr = s;\n}\n", NULL);
     assert_int_equal(c.sync, SYNC_CLEAN);
     assert_null(c.sync_undecided);
     program_free(&p);
@@ -881,11 +888,8 @@ static void undecided_programs_are_remembered(void **state)
     struct sync_memory memory = {.arena = &arena};
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 4; i++) {
-            struct program p = {0};
-            program_open(&p, texts[i]);
-            assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
-            struct pass_context c = {.kernel = p.kernel, .diag = &p.diag, .sync_memory = &memory};
-            pass_synccheck(&c);
+            struct program p;
+            struct pass_context c = pass_of(&p, texts[i], &memory);
             assert_int_equal(c.sync, verdicts[i]);
             assert_int_equal(p.diag.errors, verdicts[i] == SYNC_RACE);
             if (c.sync == SYNC_UNDECIDED)
@@ -918,11 +922,8 @@ static void second_tries_share_steps(void **state)
         int64_t left = STEPS;
         struct sync_memory memory = {.arena = &arena, .steps_left = &left};
         for (int i = first; i < 2; i++) {
-            struct program p = {0};
-            program_open(&p, texts[i]);
-            assert_true(program_check(&p, 0) && program_passes(&p, "variance"));
-            struct pass_context c = {.kernel = p.kernel, .diag = &p.diag, .sync_memory = &memory};
-            pass_synccheck(&c);
+            struct program p;
+            struct pass_context c = pass_of(&p, texts[i], &memory);
             assert_int_equal(c.sync, first ? SYNC_RACE : SYNC_UNDECIDED);
             program_free(&p);
         }

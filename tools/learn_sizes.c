@@ -1,0 +1,65 @@
+/* What a case's sizes are, in words and in expressions over them. */
+#include "learn_answer.h"
+#include "learn_formula.h"
+#include "target.h"
+
+#include <string.h>
+
+static void append_size(char **text, const char *name, const char *value)
+{
+    append_text(text, "%s%s = %s", *text ? ", " : "", name, value);
+}
+
+char *case_sizes(const struct case_at_hand *c)
+{
+    char *text = NULL, number[64];
+    tw_param p;
+    tw_tune t;
+    tw_type type;
+    tw_scalar v;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
+        if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK) {
+            format_scalar(number, sizeof number, v);
+            append_size(&text, p.name, number);
+        }
+    for (int i = 0; tw_kernel_tune(c->kernel, i, &t) == TW_OK; i++)
+        if (cases_bind(c->cases, t.name) && tw_launch_value(c->launch, t.name, &v) == TW_OK) {
+            format_scalar(number, sizeof number, v);
+            append_size(&text, t.name, number);
+        }
+    for (int i = 0; tw_kernel_type(c->kernel, i, &type) == TW_OK; i++)
+        if (case_value(c->at, type.name))
+            append_size(&text, type.name, case_value(c->at, type.name));
+    for (int i = 0; i < c->at->count && !c->at->shown; i++) /* whose arrays nobody sees */
+        if (c->at->list[i].text[0] == '[')
+            append_size(&text, c->at->list[i].name, c->at->list[i].text);
+    return text ? text : need_text("%s", "");
+}
+
+struct formula_of_case {
+    const struct case_at_hand *at;
+    double solution;
+};
+
+static bool name_value(void *user, const char *name, double *out)
+{
+    const struct formula_of_case *f = user;
+    tw_scalar v;
+    if (strcmp(name, "solution") == 0) {
+        *out = f->solution;
+        return f->solution >= 0;
+    }
+    if (tw_launch_value(f->at->launch, name, &v) != TW_OK)
+        return false;
+    *out = v.is_float ? v.f : (double)v.i;
+    return true;
+}
+
+const char *case_formula(const struct case_at_hand *c, const char *text, double solution,
+                         double *out)
+{
+    struct formula_of_case f = {c, solution};
+    struct formula_names names = {name_value, &f};
+    const char *wrong = formula_value(&text, &names, out);
+    return !wrong && *text ? "there is something behind the expression" : wrong;
+}

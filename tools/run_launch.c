@@ -1,0 +1,55 @@
+/* One launch of a run after the other, within the time limit. */
+#include "run.h"
+
+#include <string.h>
+
+static tw_status launch(struct run *r, double *seconds)
+{
+    if (r->simulated) {
+        tw_status s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
+        *seconds = r->found.seconds;
+        return s;
+    }
+    double milliseconds;
+    tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
+    *seconds = 1e-3 * milliseconds;
+    return s;
+}
+
+tw_status run_launch(struct run *r, double *seconds)
+{
+    if (r->time_limit > 0)
+        r->deadline.at = seconds_now() + r->time_limit;
+    tw_status s = launch(r, seconds);
+    r->deadline.at = 0;
+    return s;
+}
+
+int run_say_failed(struct run *r, tw_status s)
+{
+    if (s == TW_CANCELLED)
+        return complain_of_time(&r->complaints, tw_kernel_name(r->kernel), r->time_limit);
+    complain_library(&r->complaints, r->program.ctx, s);
+    bool failed = s == TW_FAULT || s == TW_NOT_ASSUMED || s == TW_NO_MEMORY;
+    return failed ? STATUS_FAILED : STATUS_USAGE;
+}
+
+int run_turn(struct run *r, int64_t turn)
+{
+    bool again = r->verify && run_any_unwritten(r);
+    for (int i = 0; i < r->array_count; i++) {
+        struct given_array *o = &r->arrays[i];
+        if (o->param.is_const || (r->repeat == 1 && !again))
+            continue;
+        size_t bytes = tensor_bytes(&o->array);
+        if (turn == 0) {
+            o->before = need_memory(bytes);
+            memcpy(o->before, o->array.data, bytes);
+        } else {
+            memcpy(o->array.data, o->before, bytes);
+        }
+    }
+    tw_status s = run_launch(r, &r->seconds[turn]);
+    fflush(stdout);
+    return s == TW_OK ? STATUS_OK : run_say_failed(r, s);
+}
