@@ -419,21 +419,40 @@ void unknown_base(struct checker *c, const char *name, struct loc loc)
         diag_note(c->diag, loc, "what has x, y and z are `block`, `grid` and `thread`");
 }
 
-void unknown_call(struct checker *c, const char *name, struct loc loc)
+/* T(x) and T x[4] of a type variable that is not declared begin as calls and types do. */
+static void note_near_or_type(struct checker *c, const char *name, const name_list *names,
+                              struct loc loc)
 {
-    const char *help = find_help(call_help, name);
+    const char *near = nearest_name(name, names->data, names->count);
+    if (near)
+        diag_note(c->diag, loc, "did you mean `%s`?", near);
+    else if (name[0] >= 'A' && name[0] <= 'Z')
+        diag_note(c->diag, loc,
+                  "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
+}
+
+/* Of a name that is known, but as no function: reports it. */
+static bool is_other_than_function(struct checker *c, const char *name, struct loc loc)
+{
     const struct entry *e = module_entry(c->module, name);
     if (e && e->kind == ENTRY_KERNEL) {
         diag_error(c->diag, loc, "`%s` is a kernel: it is launched, not called", name);
-        return;
+        return true;
     }
     const struct binding *b = lookup_name(c, name);
-    if (b && b->sym && !b->sym->is_pointer && b->sym->type.rank > 0) {
-        diag_error(c->diag, loc, "`%s` is no function: it has elements", name);
-        diag_note(c->diag, loc, "indices stand in brackets: `%s[%s]`", name,
-                  b->sym->type.rank > 1 ? "i][j" : "i");
+    if (!b || !b->sym || b->sym->is_pointer || b->sym->type.rank == 0)
+        return false;
+    diag_error(c->diag, loc, "`%s` is no function: it has elements", name);
+    diag_note(c->diag, loc, "indices stand in brackets: `%s[%s]`", name,
+              b->sym->type.rank > 1 ? "i][j" : "i");
+    return true;
+}
+
+void unknown_call(struct checker *c, const char *name, struct loc loc)
+{
+    if (is_other_than_function(c, name, loc))
         return;
-    }
+    const char *help = find_help(call_help, name);
     diag_error(c->diag, loc, "there is no function `%s`", name);
     if (help) {
         diag_note(c->diag, loc, "%s", help);
@@ -445,12 +464,7 @@ void unknown_call(struct checker *c, const char *name, struct loc loc)
         if (op_table[op].form == FORM_CALL)
             vec_push(c->arena, &names, op_table[op].text);
     vec_push(c->arena, &names, "bytes");
-    const char *near = nearest_name(name, names.data, names.count);
-    if (near)
-        diag_note(c->diag, loc, "did you mean `%s`?", near);
-    else if (name[0] >= 'A' && name[0] <= 'Z')
-        diag_note(c->diag, loc,
-                  "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
+    note_near_or_type(c, name, &names, loc);
 }
 
 void unknown_type(struct checker *c, const char *name, struct loc loc)
@@ -460,10 +474,5 @@ void unknown_type(struct checker *c, const char *name, struct loc loc)
     known_names(c, &names, false, 1u << ENTRY_TYPE);
     for (int t = 0; t < DT_COUNT; t++)
         vec_push(c->arena, &names, dtype_table[t].name);
-    const char *near = nearest_name(name, names.data, names.count);
-    if (near)
-        diag_note(c->diag, loc, "did you mean `%s`?", near);
-    else if (name[0] >= 'A' && name[0] <= 'Z')
-        diag_note(c->diag, loc,
-                  "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
+    note_near_or_type(c, name, &names, loc);
 }
