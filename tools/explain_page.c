@@ -179,32 +179,35 @@ static struct figure conflict_text(const tw_explained_access *a)
     return f;
 }
 
-/* "16 lines a copy, 4 would do" */
-static struct figure copy_text(const tw_explained_access *a)
+static double units_each(const tw_explained_access *a)
+{
+    return a->requests > 0 ? a->units / a->requests : 0;
+}
+
+/* "16 sectors a warp" */
+static struct figure units_text(const tw_explained_access *a, const char *unit, const char *of)
 {
     struct figure f;
-    double each = a->requests > 0 ? a->units / a->requests : 0;
-    snprintf(f.text, sizeof f.text, "%.32s line%s a copy", figure_unit(each, "").text,
-             each == 1 ? "" : "s");
-    size_t length = strlen(f.text);
-    if (a->ways >= 1.005)
-        snprintf(f.text + length, sizeof f.text - length, ", %.32s would do",
-                 figure_unit(each / a->ways, "").text);
+    double each = units_each(a);
+    snprintf(f.text, sizeof f.text, "%.32s %s%s a %s", figure_unit(each, "").text, unit,
+             each == 1 ? "" : "s", of);
     return f;
 }
 
-static struct figure sectors_text(const tw_explained_access *a)
+/* "16 lines a copy, 4 would do" */
+static struct figure copy_text(const tw_explained_access *a)
 {
-    struct figure f;
-    double each = a->requests > 0 ? a->units / a->requests : 0;
-    snprintf(f.text, sizeof f.text, "%.32s sector%s a warp", figure_unit(each, "").text,
-             each == 1 ? "" : "s");
+    struct figure f = units_text(a, "line", "copy");
+    size_t length = strlen(f.text);
+    if (a->ways >= 1.005)
+        snprintf(f.text + length, sizeof f.text - length, ", %.32s would do",
+                 figure_unit(units_each(a) / a->ways, "").text);
     return f;
 }
 
 static struct figure cost_text(const tw_explained_access *a)
 {
-    return a->copy ? copy_text(a) : a->shared ? conflict_text(a) : sectors_text(a);
+    return a->copy ? copy_text(a) : a->shared ? conflict_text(a) : units_text(a, "sector", "warp");
 }
 
 /* Whether its line has another such access, elsewhere in the line. */
