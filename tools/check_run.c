@@ -10,11 +10,12 @@
  * and up to how many there are each is run. */
 enum { RUNS_OF_OTHERS = 8, EACH = 64 };
 
-/* A size past the tiles, and one more. */
-enum { PAST = -1, PAST_ONE = -2 };
+/* A size past the tiles, and one more; up to what it grows for a grid. */
+enum { PAST = -1, PAST_ONE = -2, MOST_PAST = 2 * 1024 + 1 };
 
 /* Tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content
- * with; then, for the CPU engine alone, a third of a tile's blocks along each axis in turn. */
+ * with; a row, for the CPU engine alone; then past the tiles, a third block, along each axis in
+ * turn. */
 static const int64_t shapes[CHECK_SHAPES][3] = {
     {1, 1, 1},     {3, 5, 7}, {64, 1, 300},  {16, 16, 16},      {130, 67, 75},
     {64, 128, 64}, {5, 3, 1}, {9, 10, PAST}, {PAST_ONE, 10, 9}, {9, PAST_ONE, 10}};
@@ -43,9 +44,7 @@ static int64_t past_tiles(const struct space *s)
 static int64_t axis_size(const struct check *c, int shape, int axis)
 {
     int64_t size = shapes[shape][axis % 3];
-    return size == PAST       ? past_tiles(&c->space)
-           : size == PAST_ONE ? past_tiles(&c->space) + 1
-                              : size;
+    return size == PAST ? c->past : size == PAST_ONE ? c->past + 1 : size;
 }
 
 static bool is_axis(tw_kernel *k, const char *name)
@@ -90,6 +89,25 @@ static tw_status set_scalars(struct check *c, int shape)
     }
     bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
     return set ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+static int64_t count_blocks(struct check *c, int shape, int64_t past)
+{
+    tw_estimate e = {0};
+    c->past = past;
+    return set_scalars(c, shape) == TW_OK && tw_launch_estimate(c->launch, 0, &e) == TW_OK
+               ? e.blocks
+               : 0;
+}
+
+/* Blocks may be larger than what the tuned values tell: the least size with three of them where
+ * one element has one; where none does, the grid does not depend on the axis. */
+static void find_past(struct check *c, int shape)
+{
+    int64_t tiles = past_tiles(&c->space), one = count_blocks(c, shape, 1), size = tiles;
+    while (one > 0 && size <= MOST_PAST && count_blocks(c, shape, size) < 3 * one)
+        size = 2 * size - 1;
+    c->past = size <= MOST_PAST ? size : tiles;
 }
 
 /* "m = 3, k = 7, BM = 64": what a run is made with. */
@@ -145,10 +163,24 @@ bool check_watches_outputs(const struct check *c)
     return outputs > 0 && free_ones == outputs;
 }
 
+bool check_needs_past(struct check *c, int shape)
+{
+    int64_t largest = 0;
+    for (int axis = 0; axis < 3; axis++)
+        for (int i = 0; i < CHECK_SIMULATED && shapes[shape][axis] < 0; i++)
+            largest = shapes[i][axis] > largest ? shapes[i][axis] : largest;
+    operands_forget(c->launch, c->kernel);
+    find_past(c, shape);
+    int64_t past = count_blocks(c, shape, c->past), one = count_blocks(c, shape, 1);
+    return past > one && count_blocks(c, shape, largest) == one;
+}
+
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
 {
     *arrays = (struct operands){0};
     operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
+    if (shape >= CHECK_PAST)
+        find_past(c, shape);
     tw_status s = set_scalars(c, shape);
     *where = s == TW_OK ? describe_run(c) : space_text(&c->space);
     if (s == TW_OK)
