@@ -10,15 +10,17 @@
  * and up to how many there are each is run. */
 enum { RUNS_OF_OTHERS = 8, EACH = 64 };
 
-/* A size past the tiles, and one more; up to what it grows for a grid. */
-enum { PAST = -1, PAST_ONE = -2, MOST_PAST = 2 * 1024 + 1 };
+/* A size past the tiles, one more, a multiple of 128; up to what it grows for a grid. */
+enum { PAST = -1, PAST_ONE = -2, PAST_EVEN = -3, MOST_PAST = 2 * 1024 + 1 };
 
 /* Tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content
  * with; a row, for the CPU engine alone; then past the tiles, a third block, along each axis in
- * turn. */
+ * turn, twice. */
 static const int64_t shapes[CHECK_SHAPES][3] = {
-    {1, 1, 1},     {3, 5, 7}, {64, 1, 300},  {16, 16, 16},      {130, 67, 75},
-    {64, 128, 64}, {5, 3, 1}, {9, 10, PAST}, {PAST_ONE, 10, 9}, {9, PAST_ONE, 10}};
+    {1, 1, 1},          {3, 5, 7},         {64, 1, 300},        {16, 16, 16},
+    {130, 67, 75},      {64, 128, 64},     {5, 3, 1},           {9, 10, PAST},
+    {PAST_ONE, 10, 9},  {9, PAST_ONE, 10}, {64, 64, PAST_EVEN}, {PAST_EVEN, 64, 64},
+    {64, PAST_EVEN, 64}};
 
 /* Which tuned value is a tile's side along which axis is not known. So one more than a multiple of
  * all that may be, and than twice the largest: three blocks, and a last step of one. 128 stands for
@@ -44,7 +46,10 @@ static int64_t past_tiles(const struct space *s)
 static int64_t axis_size(const struct check *c, int shape, int axis)
 {
     int64_t size = shapes[shape][axis % 3];
-    return size == PAST ? c->past : size == PAST_ONE ? c->past + 1 : size;
+    return size == PAST        ? c->past
+           : size == PAST_ONE  ? c->past + 1
+           : size == PAST_EVEN ? (c->past + 127) / 128 * 128
+                               : size;
 }
 
 static bool is_axis(tw_kernel *k, const char *name)
@@ -318,6 +323,7 @@ static void run_shape(struct check *c, int shape)
         a = attempt(c);
     if (made && !is_right(&a))
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
+    c->not_past = c->not_past || (shape >= CHECK_PAST && a.ran == TW_NOT_ASSUMED);
     take_attempt(c, &a, where);
     if (c->on_zeros)
         note_zeros(c, &arrays);
@@ -329,6 +335,7 @@ static void run_shape(struct check *c, int shape)
  * and a choice of them past their tiles; up to the first that fails. */
 void check_runs(struct check *c)
 {
+    c->not_past = false;
     int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
     for (bool more = space_next(&c->space, true);
          more && index < c->configurations && c->status == STATUS_OK;
@@ -339,7 +346,8 @@ void check_runs(struct check *c)
             continue;
         if (space_apply(&c->space, c->launch) != TW_OK)
             continue;
-        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
+        for (int shape = 0;
+             shape < (c->not_past ? CHECK_SHAPES : CHECK_EVEN) && c->status == STATUS_OK; shape++) {
             progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
             if (is_default || index == 0 || shape == CHECK_RAGGED ||
                 (chosen && shape >= CHECK_PAST))

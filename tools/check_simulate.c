@@ -187,6 +187,8 @@ static void take_warnings(struct check *c, const char *target)
 /* How many orders of warps; 0: it is for the CPU engine alone. */
 static int orders_of(struct check *c, int shape)
 {
+    if (shape >= CHECK_EVEN && !c->not_past)
+        return 0;
     if (shape >= CHECK_PAST)
         return space_is_default(&c->space) && check_needs_past(c, shape);
     if (shape < CHECK_SIMULATED && space_is_default(&c->space))

@@ -98,13 +98,19 @@ def main():
             fail(f"the same rows by two blocks: {found}")
         if "two blocks write the same elements" not in found[0]["notes"][-1]["text"]:
             fail(f"what to do: {found}")
+        assumes = "{{\n    assume(n % 32 == 0);"
         for tile in (256, 1024):
+            check(STRIDE.replace("{{", assumes).format(tile=tile, stride=tile), status=0)
+            check(STRIDE.replace("{{", assumes).format(tile=tile, stride=tile // 2), status=1)
             check(STRIDE.format(tile=tile, stride=tile), status=0)
             check(STRIDE.format(tile=tile, stride=tile // 2), status=1)
         check(FIRST.format(add="atomic_add(C[block.x], A[block.x][i])"), status=0)
         found = check(FIRST.format(add="C[block.x] += A[block.x][i]"), status=1)["findings"]
         if found[0]["kind"] != "race" or found[0]["line"] != 6:
             fail(f"several blocks add: {found}")
+        found = check(FIRST.replace("{{", assumes).format(add="C[block.x] += A[block.x][i]"), status=1)["findings"]
+        if found[0]["kind"] != "race" or "n = 640" not in found[0]["with"]:
+            fail(f"several blocks add, multiples of 32: {found}")
         # each configuration is run: one of twelve is wrong
         pairs = [(bm, bn) for bm in (128, 64, 32) for bn in (64, 32)]
         many = LINEAR.replace("(64, 64), (32, 32), (128, 64)", ", ".join(map(str, pairs)))
