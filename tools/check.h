@@ -42,6 +42,8 @@ struct check {
     tw_launch *cpu_launch;
     struct space space;
     bool on_zeros; /* it is wrong, and right where outputs hold zeros before */
+    int64_t past;  /* a size of several blocks, */
+    bool not_past; /* for which an `assume` does not hold */
     int configurations, runs, simulated;
     double simulated_from; /* on the clock of seconds_now */
     char *not_run;         /* why a shape was passed over, */
@@ -54,9 +56,10 @@ struct check {
 };
 
 /* Sizes for the runs, by number; parameters that are axes take them in turn. The simulator runs the
- * first CHECK_SIMULATED, other configurations than the default the ragged one, on the CPU engine
- * also those from CHECK_PAST on. */
-enum { CHECK_SHAPES = 10, CHECK_SIMULATED = 6, CHECK_RAGGED = 4, CHECK_PAST = 7 };
+ * first CHECK_SIMULATED, and of those from CHECK_PAST on the ones with blocks that these do not
+ * have; other configurations than the default the ragged one, on the CPU engine also those from
+ * CHECK_PAST on; those from CHECK_EVEN on where an `assume` does not hold for these. */
+enum { CHECK_SHAPES = 13, CHECK_SIMULATED = 6, CHECK_RAGGED = 4, CHECK_PAST = 7, CHECK_EVEN = 10 };
 
 void check_worse(struct check *c, int status);
 /* Messages of a call that went wrong (or only warned) become findings. */
@@ -65,6 +68,8 @@ void check_take_timeout(struct check *c, const char *where);
 /* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
  * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);
+/* Of a shape past the tiles: whether the first CHECK_SIMULATED have one block along its axis. */
+bool check_needs_past(struct check *c, int shape);
 /* Whether no output was given anything by --fill: then what it holds counts as never written. */
 bool check_watches_outputs(const struct check *c);
 /* Runs the launch on the CPU engine, as long as --time-limit says. */

@@ -10,14 +10,17 @@
  * and up to how many there are each is run. */
 enum { RUNS_OF_OTHERS = 8, EACH = 64 };
 
-/* A size past the tiles, and one more. */
-enum { PAST = -1, PAST_ONE = -2 };
+/* A size past the tiles, one more, a multiple of 128; up to what it grows for a grid. */
+enum { PAST = -1, PAST_ONE = -2, PAST_EVEN = -3, MOST_PAST = 2 * 1024 + 1 };
 
 /* Tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content
- * with; then, for the CPU engine alone, a third of a tile's blocks along each axis in turn. */
+ * with; a row, for the CPU engine alone; then past the tiles, a third block, along each axis in
+ * turn, twice. */
 static const int64_t shapes[CHECK_SHAPES][3] = {
-    {1, 1, 1},     {3, 5, 7}, {64, 1, 300},  {16, 16, 16},      {130, 67, 75},
-    {64, 128, 64}, {5, 3, 1}, {9, 10, PAST}, {PAST_ONE, 10, 9}, {9, PAST_ONE, 10}};
+    {1, 1, 1},          {3, 5, 7},         {64, 1, 300},        {16, 16, 16},
+    {130, 67, 75},      {64, 128, 64},     {5, 3, 1},           {9, 10, PAST},
+    {PAST_ONE, 10, 9},  {9, PAST_ONE, 10}, {64, 64, PAST_EVEN}, {PAST_EVEN, 64, 64},
+    {64, PAST_EVEN, 64}};
 
 /* Which tuned value is a tile's side along which axis is not known. So one more than a multiple of
  * all that may be, and than twice the largest: three blocks, and a last step of one. 128 stands for
@@ -43,9 +46,10 @@ static int64_t past_tiles(const struct space *s)
 static int64_t axis_size(const struct check *c, int shape, int axis)
 {
     int64_t size = shapes[shape][axis % 3];
-    return size == PAST       ? past_tiles(&c->space)
-           : size == PAST_ONE ? past_tiles(&c->space) + 1
-                              : size;
+    return size == PAST        ? c->past
+           : size == PAST_ONE  ? c->past + 1
+           : size == PAST_EVEN ? (c->past + 127) / 128 * 128
+                               : size;
 }
 
 static bool is_axis(tw_kernel *k, const char *name)
@@ -90,6 +94,25 @@ static tw_status set_scalars(struct check *c, int shape)
     }
     bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
     return set ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+static int64_t count_blocks(struct check *c, int shape, int64_t past)
+{
+    tw_estimate e = {0};
+    c->past = past;
+    return set_scalars(c, shape) == TW_OK && tw_launch_estimate(c->launch, 0, &e) == TW_OK
+               ? e.blocks
+               : 0;
+}
+
+/* Blocks may be larger than what the tuned values tell: the least size with three of them where
+ * one element has one; where none does, the grid does not depend on the axis. */
+static void find_past(struct check *c, int shape)
+{
+    int64_t tiles = past_tiles(&c->space), one = count_blocks(c, shape, 1), size = tiles;
+    while (one > 0 && size <= MOST_PAST && count_blocks(c, shape, size) < 3 * one)
+        size = 2 * size - 1;
+    c->past = size <= MOST_PAST ? size : tiles;
 }
 
 /* "m = 3, k = 7, BM = 64": what a run is made with. */
@@ -145,10 +168,24 @@ bool check_watches_outputs(const struct check *c)
     return outputs > 0 && free_ones == outputs;
 }
 
+bool check_needs_past(struct check *c, int shape)
+{
+    int64_t largest = 0;
+    for (int axis = 0; axis < 3; axis++)
+        for (int i = 0; i < CHECK_SIMULATED && shapes[shape][axis] < 0; i++)
+            largest = shapes[i][axis] > largest ? shapes[i][axis] : largest;
+    operands_forget(c->launch, c->kernel);
+    find_past(c, shape);
+    int64_t past = count_blocks(c, shape, c->past), one = count_blocks(c, shape, 1);
+    return past > one && count_blocks(c, shape, largest) == one;
+}
+
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
 {
     *arrays = (struct operands){0};
     operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
+    if (shape >= CHECK_PAST)
+        find_past(c, shape);
     tw_status s = set_scalars(c, shape);
     *where = s == TW_OK ? describe_run(c) : space_text(&c->space);
     if (s == TW_OK)
@@ -286,6 +323,7 @@ static void run_shape(struct check *c, int shape)
         a = attempt(c);
     if (made && !is_right(&a))
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
+    c->not_past = c->not_past || (shape >= CHECK_PAST && a.ran == TW_NOT_ASSUMED);
     take_attempt(c, &a, where);
     if (c->on_zeros)
         note_zeros(c, &arrays);
@@ -297,6 +335,7 @@ static void run_shape(struct check *c, int shape)
  * and a choice of them past their tiles; up to the first that fails. */
 void check_runs(struct check *c)
 {
+    c->not_past = false;
     int index = 0, step = c->all ? 1 : c->configurations / RUNS_OF_OTHERS + 1;
     for (bool more = space_next(&c->space, true);
          more && index < c->configurations && c->status == STATUS_OK;
@@ -307,7 +346,8 @@ void check_runs(struct check *c)
             continue;
         if (space_apply(&c->space, c->launch) != TW_OK)
             continue;
-        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
+        for (int shape = 0;
+             shape < (c->not_past ? CHECK_SHAPES : CHECK_EVEN) && c->status == STATUS_OK; shape++) {
             progress_step(&c->progress, "%s: run %d", tw_kernel_name(c->kernel), c->runs + 1);
             if (is_default || index == 0 || shape == CHECK_RAGGED ||
                 (chosen && shape >= CHECK_PAST))

@@ -3,14 +3,16 @@
  * random orders, and asynchronous copies landing at once or at the last moment. Values are compared
  * with `ensures`. */
 #include "check.h"
+#include "tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    OTHERS = 4,  /* configurations besides the default, in a ragged shape */
-    ORDERS = 3,  /* of warps, for the default configuration, */
-    PATIENCE = 4 /* for that many seconds; from then on it is the last alone */
+    OTHERS = 4,     /* configurations besides the default, in a ragged shape */
+    ORDERS = 3,     /* of warps, for the default configuration, */
+    PATIENCE = 4,   /* for that many seconds; from then on it is the last alone */
+    SMALL = 1 << 18 /* bytes of all arrays of a run past its tiles */
 };
 
 static const char *const targets[] = {"sm_80", "sm_90"};
@@ -127,10 +129,20 @@ static tw_status run_on_cpu(struct check *c, int shape)
     return s;
 }
 
+static bool too_large(int shape, const struct operands *arrays)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < arrays->count; i++)
+        bytes += tensor_bytes(&arrays->list[i].array);
+    return shape >= CHECK_PAST && bytes > SMALL;
+}
+
 /* In turn and at random with copies at once, then at random with copies late; fewer than that: the
  * last ones. */
 static void simulate_shape(struct check *c, const char *target, int shape, int orders)
 {
+    if (!orders)
+        return;
     if (seconds_now() - c->simulated_from > PATIENCE)
         orders = 1;
     tw_status on_cpu = run_on_cpu(c, shape);
@@ -140,7 +152,7 @@ static void simulate_shape(struct check *c, const char *target, int shape, int o
         struct operands arrays;
         char *sizes;
         tw_status s = check_make_run(c, shape, &arrays, &sizes);
-        if (s == TW_OK)
+        if (s == TW_OK && !too_large(shape, &arrays))
             s = simulate_once(c, target, sizes, turn ? (uint64_t)(turn + ORDERS * shape) : 0,
                               turn == ORDERS - 1);
         take_refusal(c, s, on_cpu, sizes);
@@ -172,6 +184,18 @@ static void take_warnings(struct check *c, const char *target)
     free(configuration);
 }
 
+/* How many orders of warps; 0: it is for the CPU engine alone. */
+static int orders_of(struct check *c, int shape)
+{
+    if (shape >= CHECK_EVEN && !c->not_past)
+        return 0;
+    if (shape >= CHECK_PAST)
+        return space_is_default(&c->space) && check_needs_past(c, shape);
+    if (shape < CHECK_SIMULATED && space_is_default(&c->space))
+        return ORDERS;
+    return shape == CHECK_RAGGED;
+}
+
 /* The default configuration of each type in all shapes, some others in a ragged one; up to the
  * first that fails. */
 static void simulate_configurations(struct check *c, const char *target)
@@ -179,13 +203,12 @@ static void simulate_configurations(struct check *c, const char *target)
     int step = c->all ? 1 : count_configurations(c) / OTHERS + 1, index = 0;
     for (bool more = space_next(&c->space, true); more && c->status == STATUS_OK;
          more = space_next(&c->space, false), index++) {
-        bool all_shapes = space_is_default(&c->space);
-        if ((!all_shapes && index % step != 0) || space_apply(&c->space, c->launch) != TW_OK)
+        if ((!space_is_default(&c->space) && index % step != 0) ||
+            space_apply(&c->space, c->launch) != TW_OK)
             continue;
         take_warnings(c, target);
-        for (int shape = 0; shape < CHECK_SIMULATED && c->status == STATUS_OK; shape++)
-            if (all_shapes || shape == CHECK_RAGGED)
-                simulate_shape(c, target, shape, all_shapes ? ORDERS : 1);
+        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
+            simulate_shape(c, target, shape, orders_of(c, shape));
     }
 }
 

@@ -139,13 +139,16 @@ static void levels(const tw_explanation *e)
 
 static void roofs(const tw_explanation *e)
 {
+    bool binds = false; /* else all parts wait */
     printf("\nRoofs: how long each part takes at least\n");
     for (int i = 0; i < e->roof_count; i++) {
         const tw_roof *r = &e->roofs[i];
         struct cells c = {0};
         char rate[140];
+        bool this_one = strcmp(r->name, e->bound) == 0;
+        binds = binds || this_one;
         snprintf(rate, sizeof rate, "%s/s", figure_unit(r->rate, "").text);
-        cells_add(&c, "", 1, true, strcmp(r->name, e->bound) == 0 ? "*" : " ");
+        cells_add(&c, "", 1, true, this_one ? "*" : " ");
         cells_add(&c, "part", 11, true, explain_roof_name(&e->gpu, r->name));
         cells_add(&c, "work", 8, false, figure_unit(r->work.middle, "").text);
         cells_add(&c, "of", 17, true, r->unit);
@@ -158,7 +161,7 @@ static void roofs(const tw_explanation *e)
             cells_header(stdout, &c);
         cells_row(stdout, &c);
     }
-    printf("  * binds: %s\n", e->bound_title);
+    printf("  %sbinds: %s\n", binds ? "* " : "", e->bound_title);
 }
 
 /* --- accesses by line --- */

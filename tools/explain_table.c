@@ -67,6 +67,25 @@ static struct figure speed_change(const tw_explanation *now, const tw_explanatio
                           : change(explain_bandwidth(now), explain_bandwidth(then));
 }
 
+/* Of its speed in GFLOP/s: "30498 to 54896", or "-". */
+static struct figure speed_range(const struct explain_row *r)
+{
+    struct figure f = {"-"};
+    tw_range speed = explain_speed(&r->e);
+    if (r->e.launches && r->e.flops > 0)
+        snprintf(f.text, sizeof f.text, "%.0f to %.0f", speed.low / 1e9, speed.high / 1e9);
+    return f;
+}
+
+static int range_width(const struct explain *x)
+{
+    int width = 14;
+    for (int i = 0; i < x->row_count; i++)
+        if ((int)strlen(speed_range(&x->rows[i]).text) > width)
+            width = (int)strlen(speed_range(&x->rows[i]).text);
+    return width;
+}
+
 static bool some_without_flops(const struct explain *x)
 {
     for (int i = 0; i < x->row_count; i++)
@@ -79,18 +98,15 @@ static void add_speed(struct cells *c, const struct explain *x, const struct exp
                       const struct explain_row *first)
 {
     bool runs = r->e.launches && r->e.flops > 0;
-    tw_range speed = explain_speed(&r->e);
-    char ends[48] = "-", measured[48];
-    if (runs)
-        snprintf(ends, sizeof ends, "%.0f to %.0f", speed.low / 1e9, speed.high / 1e9);
+    char measured[48];
     cells_add(c, "time", 7, false,
               or_dash(r->e.seconds.middle > 0, figure_seconds(r->e.seconds.middle)).text);
     if (some_without_flops(x)) {
         double rate = explain_bandwidth(&r->e);
         cells_add_number(c, "GB/s", 5, rate < 10e9, rate / 1e9);
     }
-    cells_add_number(c, "GFLOP/s", 7, 0, runs ? speed.middle / 1e9 : 0);
-    cells_add(c, "from … to", 14, false, ends);
+    cells_add_number(c, "GFLOP/s", 7, 0, runs ? explain_speed(&r->e).middle / 1e9 : 0);
+    cells_add(c, "from … to", range_width(x), false, speed_range(r).text);
     cells_add(c, "speed", 8, false, first && r != first ? speed_change(&r->e, &first->e).text : "");
     if (!x->measures)
         return;

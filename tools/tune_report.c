@@ -104,7 +104,8 @@ static void print_some(const struct tuning *t, enum candidate_state state, const
     printf("%d %s:\n", count, what);
     for (int i = 0; i < t->candidates.count && shown < REASONS; i++)
         if (t->candidates.list[i].state == state) {
-            printf("  %s: %s\n", t->candidates.list[i].text, t->candidates.list[i].why);
+            const char *values = t->candidates.list[i].text;
+            printf("  %s%s%s\n", values, *values ? ": " : "", t->candidates.list[i].why);
             shown++;
         }
     if (count > shown)

@@ -193,10 +193,11 @@ static void print_sizes(const struct store_command *c, int first)
     const tw_tuned *best = row_at(c, first);
     print_heading(best);
     if (best->status == TW_OK)
-        printf("  %.4g ms  %s  (%d measured, %d failed)\n", best->milliseconds, best->tune, right,
-               failed);
+        printf("  %.4g ms  %s%s(%d measured, %d failed)\n", best->milliseconds, best->tune,
+               *best->tune ? "  " : "", right, failed);
     else
-        printf("  none is right (%d failed, %s: %s)\n", failed, best->tune, best->why);
+        printf("  none is right (%d failed, %s%s%s)\n", failed, best->tune, *best->tune ? ": " : "",
+               best->why);
 }
 
 static int list(struct store_command *c)
@@ -394,7 +395,7 @@ static void c_winner(const tw_tuned *row)
     fputs("    {", stdout);
     for (int i = 0; i < 4; i++) {
         c_string(texts[i]);
-        fputs(", ", stdout);
+        fputs(i < 3 ? ", " : ",", stdout);
     }
     fputs("\n     {", stdout);
     for (const char *at = row->shape; tw_shape_next(&at, name, &low, &high, &divisor);)

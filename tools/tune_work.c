@@ -25,7 +25,10 @@ static void say(struct worker *w, tw_status status)
     tw_message m = {.text = tw_status_text(status)};
     tw_context_message(ctx, 0, &m);
     w->answer.status = status;
-    snprintf(w->answer.why, sizeof w->answer.why, "%s", m.text);
+    if (m.file)
+        snprintf(w->answer.why, sizeof w->answer.why, "%s:%d: %s", m.file, m.line, m.text);
+    else
+        snprintf(w->answer.why, sizeof w->answer.why, "%s", m.text);
 }
 
 static bool apply(struct worker *w, tw_launch *l)

@@ -79,8 +79,8 @@ static const char *verdict(struct explain *e)
         return arena_printf(a,
                             "There is little to do: of the %s, %s are any launch's own; nothing is "
                             "busy for more than %d%% (%s).",
-                            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9), hundredths(r->share),
-                            r->title);
+                            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9),
+                            hundredths(r->share > 0.01 ? r->share : 0.01), r->title);
     int idle = idle_multiprocessors(e), warps = warps_there(e);
     const char *others = idle ? arena_printf(a, "; %d of %d multiprocessors have no block", idle,
                                              e->gpu->multiprocessors)

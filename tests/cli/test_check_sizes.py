@@ -49,6 +49,24 @@ ONE_BLOCK = """kernel same(i32 n, f32 *c) grid(1) threads(64)
     ensures C[0] == (f32) n;
 }
 """
+# Blocks of 256 elements and more: the sizes are those of several blocks.
+STRIDE = """kernel twice(i32 n, const f32 *a, f32 *c) grid(cdiv(n, {tile})) warps(2)
+{{
+    global f32 A[n] = a, C[n] = c;
+    i32 i = block.x * {stride};
+    C[i +: {tile}] = A[i +: {tile}] * 2;
+    ensures C == A * 2;
+}}
+"""
+# The first thread of each block adds to an element of its row.
+FIRST = """kernel first(i32 rows, i32 n, const f32 *a, f32 *c) grid(rows, cdiv(n, 256)) threads(256)
+{{
+    global f32 A[rows][n] = a, C[rows] = c;
+    i32 i = block.y * 256;
+    if (thread.x == 0 && i < n)
+        {add};
+}}
+"""
 
 
 def main():
@@ -76,6 +94,19 @@ def main():
             fail(f"the same rows by two blocks: {found}")
         if "two blocks write the same elements" not in found[0]["notes"][-1]["text"]:
             fail(f"what to do: {found}")
+        assumes = "{{\n    assume(n % 32 == 0);"
+        for tile in (256, 1024):
+            check(STRIDE.replace("{{", assumes).format(tile=tile, stride=tile), status=0)
+            check(STRIDE.replace("{{", assumes).format(tile=tile, stride=tile // 2), status=1)
+            check(STRIDE.format(tile=tile, stride=tile), status=0)
+            check(STRIDE.format(tile=tile, stride=tile // 2), status=1)
+        check(FIRST.format(add="atomic_add(C[block.x], A[block.x][i])"), status=0)
+        found = check(FIRST.format(add="C[block.x] += A[block.x][i]"), status=1)["findings"]
+        if found[0]["kind"] != "race" or found[0]["line"] != 6:
+            fail(f"several blocks add: {found}")
+        found = check(FIRST.replace("{{", assumes).format(add="C[block.x] += A[block.x][i]"), status=1)["findings"]
+        if found[0]["kind"] != "race" or "n = 640" not in found[0]["with"]:
+            fail(f"several blocks add, multiples of 32: {found}")
         # each configuration is run: one of twelve is wrong
         pairs = [(bm, bn) for bm in (128, 64, 32) for bn in (64, 32)]
         many = LINEAR.replace("(64, 64), (32, 32), (128, 64)", ", ".join(map(str, pairs)))

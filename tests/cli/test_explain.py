@@ -72,7 +72,7 @@ def test_page(tool):
     expect("(null)" not in page and "nan" not in page and "inf" not in page, page)
     other = explain(tool, TILED, *SMALL[:2], "--device", "4090").out
     expect("\nGDDR6X " in other and "   GDDR6X " in other and "HBM" not in other, other)
-    expect("  * " in page and "not set" not in page, page)
+    expect("\n  binds: latency\n" in page and not re.search(r"^\*", page, re.M) and "not set" not in page, page)
     expect("m=1024,n=1024,k=1024: not set" in explain(tool, TILED, "--device", "h200").out, "assumed sizes are not said")
     loads = explain(tool, "kernels/sgemm/naive.tile", *SMALL).out
     for load in ("1 sector a warp   A[row][p]: sum += ", "4 sectors a warp  B[p][col]: sum += ", "4 sectors a warp  C[row][col] = sum;"):
@@ -86,6 +86,7 @@ def test_verdicts(tool):
     """Of a short launch; of a last wave."""
     page = explain(tool, "softmax", "--device", "h200").out
     words = " ".join(page.split())
+    expect("busy for more than 1% " in explain(tool, "softmax", "--set", "rows=1,cols=32", "--device", "h200").out, "0% is not more")
     expect("3 µs are any launch's own" in words and "Give a launch more to do" in words and "asynchronously" not in words, page)
     words = " ".join(explain(tool, "auto", "--device", "3060").out.split())
     expect("The last of 2 waves of 60 blocks has 4:" in words, words)
@@ -151,6 +152,9 @@ def test_table(tool):
     first, second = (float(g) for g in re.findall(r"naive m=\d+ +[\d.]+ .s +(\d+)", table)[:2])
     told = re.search(r"naive m=1024 .* to \d+ +([+−-]\d+) ?%", table)
     expect(told and abs(float(told[1].replace("−", "-")) - 100 * (second / first - 1)) < 1, table)
+    wide = explain(tool, "auto", "--sweep", "T=f16,f32", "--set", "m=2048,n=2048,k=2048", "--device", "h200").out
+    lines = [line for line in wide.splitlines() if re.match(r"kernel |auto T=.* \d+ to \d+ ", line)]
+    expect(len(lines) == 3 and len({re.search("(threads| 128) ", line).end() for line in lines}) == 1, wide)
     types = json.loads(explain(tool, "registers", "--sweep", "T=f16,f32", *SMALL, "--json").out)["kernels"]
     expect(types[1]["traffic"][2]["read_by_thread"] == 2 * types[0]["traffic"][2]["read_by_thread"], types)
     files = explain(tool, TILED, "kernels/sgemm/naive.tile", *SMALL).out

@@ -43,6 +43,15 @@ kernel slow(i32 m, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1)
     ensures C == max(A, -A);
 }
 """ % ", ".join(str(5000 + i) for i in range(60))
+RACY = """kernel racy(i32 m, const f32 *a, f32 *c) grid(1) warps(4)
+{
+    global f32 A[m] = a, C[m] = c;
+    shared f32 s[64];
+    s = A[0 +: 64];
+    C[0 +: 64] = s;
+    ensures C == A;
+}
+"""
 READER = r"""
 #include <stdio.h>
 #include "winners.h"
@@ -319,7 +328,9 @@ def check_exports(t):
     expect({line["types"]["T"] for line in lines} == {"f16", "f32"}, lines)
     expect(t.command(0, "--export", "json", "--device", "cpu").out.count("\n") == 3, "the host's")
     t.command(1, "--export", "json", "--device", "Another GPU")
-    t.write("winners.h", t.command(0, "--export", "c").out)
+    winners = t.command(0, "--export", "c").out
+    expect(" \n" not in winners, winners)
+    t.write("winners.h", winners)
     reader, program = t.write("reader.c", READER), os.path.join(t.folder, "reader")
     subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Werror", "-o", program, reader], check=True)
     read = call([program]).out.splitlines()
@@ -415,6 +426,16 @@ def check_gpu(t):
     expect(len(of_result(report, "measured")) == 1 and len(of_result(report, "failed")) == 2, report)
 
 
+def check_refused(t):
+    """What does not compile, of a kernel without tuned values: the line, and why."""
+    path = t.write("racy.tile", RACY)
+    said = t.command(1, path, "--set", "m=64").out
+    expect(f"1 failed:\n  {path}:6: `s` is read here while" in said, said)
+    wrong = t.write("wrong.tile", RACY.replace("s = A[0 +: 64];", "s = A[0 +: 64] * 2; sync();"))
+    t.command(1, wrong, "--set", "m=64")
+    expect(f"(1 failed, {wrong}:7: C[" in t.command(0, "--list").out, "of the store")
+
+
 def check_usage(t):
     said = t.command(2, "kernels/matmul/tuned.tile").err
     expect("--set m=…,n=…,k=…" in said, said)
@@ -432,7 +453,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_space, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_usage):
+    for check in (check_space, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_refused, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 
