@@ -69,8 +69,8 @@ tw_status check_make_run(struct check *c, int shape, struct operands *arrays, ch
 bool check_watches_outputs(const struct check *c);
 /* Runs the launch on the CPU engine, as long as --time-limit says. */
 tw_status check_run_once(struct check *c);
-/* Compares with `ensures`. */
-void check_verify(struct check *c, const char *where);
+/* Compares with `ensures` what a simulation left of such a run. */
+void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where);
 /* Sizes that the kernel says it does not take are no finding. */
 bool check_refuses_sizes(tw_status s);
 

@@ -166,19 +166,57 @@ tw_status check_run_once(struct check *c)
     return s;
 }
 
-static void take_verified(struct check *c, tw_status s, const tw_verdict *v, const char *where)
+/* How much is wrong, with the arrays as they were compared. */
+static void take_wrong(struct check *c, const struct untouched *u)
 {
+    struct wrong_values w = {0};
+    wrong_values_take(&w, c->launch, u);
+    findings_wrong(&c->findings, &w, c->on_zeros);
+    wrong_values_free(&w);
+}
+
+static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
+                          const struct untouched *u, const char *where)
+{
+    int before = c->findings.count;
     if (s == TW_OK)
         return;
     check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
-    if (s == TW_WRONG_VALUES && verdict_hint(v) && !c->on_zeros)
+    if (s != TW_WRONG_VALUES || c->findings.count == before)
+        return;
+    take_wrong(c, u);
+    if (verdict_hint(v) && !c->on_zeros)
         findings_note(&c->findings, verdict_hint(v));
 }
 
-void check_verify(struct check *c, const char *where)
+/* What outputs held before the run; alone: it is the only one. */
+enum before { ZEROS, UNWRITTEN, UNWRITTEN_ALONE };
+
+/* Those that hold it still. Of a type of a byte, one run does not tell. */
+static void take_untouched(const struct check *c, struct untouched *u,
+                           const struct operands *arrays, int shape, enum before before)
+{
+    for (int i = 0; i < arrays->count; i++) {
+        const struct operand *o = &arrays->list[i];
+        if (!may_hold_anything(c, &o->param) ||
+            (before == UNWRITTEN_ALONE && tw_dtype_size(o->array.dtype) == 1))
+            continue;
+        if (before == ZEROS)
+            untouched_take_zeros(u, o->param.name, &o->array);
+        else
+            untouched_take_unwritten(u, o->param.name, &o->array, shape);
+    }
+}
+
+void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where)
 {
     tw_verdict v;
-    take_verified(c, tw_launch_verify(c->launch, &v), &v, where);
+    struct untouched u = {0};
+    tw_status s = tw_launch_verify(c->launch, &v);
+    if (s == TW_WRONG_VALUES)
+        take_untouched(c, &u, arrays, shape, UNWRITTEN_ALONE);
+    take_verified(c, s, &v, &u, where);
+    untouched_free(&u);
 }
 
 void check_take_timeout(struct check *c, const char *where)
@@ -214,6 +252,7 @@ static void take_not_run(struct check *c, tw_status s, const char *where)
 struct attempt {
     tw_status ran, verified;
     tw_verdict verdict;
+    struct untouched untouched; /* by it and by those before it; freed by the caller */
 };
 
 static bool is_right(const struct attempt *a)
@@ -238,15 +277,19 @@ static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shap
 {
     if (!tw_kernel_has_ensures(c->kernel))
         return false;
+    struct untouched untouched = {0};
+    if (a->ran == TW_OK)
+        take_untouched(c, &untouched, arrays, shape, UNWRITTEN);
     fill_arrays(c, arrays, shape, true);
     struct attempt zeros = attempt(c);
-    if (!is_right(&zeros) || a->ran == TW_NOT_ASSUMED) {
-        *a = zeros;
-        return false;
-    }
-    fill_arrays(c, arrays, shape, false);
-    *a = attempt(c);
-    return !is_right(a);
+    if (a->ran == TW_OK && zeros.ran == TW_OK)
+        take_untouched(c, &untouched, arrays, shape, ZEROS);
+    bool counts = !is_right(&zeros) || a->ran == TW_NOT_ASSUMED;
+    if (!counts)
+        fill_arrays(c, arrays, shape, false);
+    *a = counts ? zeros : attempt(c);
+    a->untouched = untouched;
+    return !counts && !is_right(a);
 }
 
 static void take_attempt(struct check *c, const struct attempt *a, const char *where)
@@ -255,7 +298,7 @@ static void take_attempt(struct check *c, const struct attempt *a, const char *w
         check_take_timeout(c, where);
     } else if (a->ran == TW_OK) {
         c->runs++;
-        take_verified(c, a->verified, &a->verdict, where);
+        take_verified(c, a->verified, &a->verdict, &a->untouched, where);
     } else if (check_refuses_sizes(a->ran)) {
         take_not_run(c, a->ran, where);
     } else {
@@ -289,6 +332,7 @@ static void run_shape(struct check *c, int shape)
     take_attempt(c, &a, where);
     if (c->on_zeros)
         note_zeros(c, &arrays);
+    untouched_free(&a.untouched);
     operands_free(&arrays);
     free(where);
 }

@@ -66,8 +66,17 @@ static void take_same_values(struct check *c, const tw_sim_result *result, const
     }
 }
 
+struct simulated_run {
+    const char *target;
+    struct operands *arrays;
+    const char *sizes; /* as text */
+    int shape;
+    uint64_t seed;
+    bool late;
+};
+
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
-                        const char *where)
+                        const struct simulated_run *run, const char *where)
 {
     if (s == TW_CANCELLED) {
         check_take_timeout(c, where);
@@ -80,27 +89,26 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
         check_target_takes(c);
         take_same_values(c, result, where);
         if (tw_kernel_has_ensures(c->kernel) && !c->on_zeros) /* that it is wrong was said */
-            check_verify(c, where);
+            check_verify(c, run->arrays, run->shape, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
         check_take_messages(c, s, NULL, where);
     }
 }
 
-static tw_status simulate_once(struct check *c, const char *target, const char *sizes,
-                               uint64_t seed, bool late)
+static tw_status simulate_once(struct check *c, const struct simulated_run *run)
 {
     tw_sim_options options = c->sim.options;
     options.watch = TW_WATCH_CHECKS | (check_watches_outputs(c) ? TW_WATCH_OUTPUTS : 0);
-    options.seed = seed;
-    options.late = late;
+    options.seed = run->seed;
+    options.late = run->late;
     tw_sim_result result;
-    char *where = need_text("%s%s%s, seed %d, copies %s", sizes, *sizes ? ", " : "", target,
-                            (int)seed, late ? "late" : "early");
-    progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, target);
+    char *where = need_text("%s%s%s, seed %d, copies %s", run->sizes, *run->sizes ? ", " : "",
+                            run->target, (int)run->seed, run->late ? "late" : "early");
+    progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, run->target);
     c->deadline.at = seconds_now() + c->time_limit;
     tw_status s = tw_launch_simulate(c->launch, &options, &result);
     c->deadline.at = 0;
-    take_result(c, s, &result, where);
+    take_result(c, s, &result, run, where);
     free(where);
     return s;
 }
@@ -141,8 +149,13 @@ static void simulate_shape(struct check *c, const char *target, int shape, int o
         char *sizes;
         tw_status s = check_make_run(c, shape, &arrays, &sizes);
         if (s == TW_OK)
-            s = simulate_once(c, target, sizes, turn ? (uint64_t)(turn + ORDERS * shape) : 0,
-                              turn == ORDERS - 1);
+            s = simulate_once(
+                c, &(struct simulated_run){.target = target,
+                                           .arrays = &arrays,
+                                           .sizes = sizes,
+                                           .shape = shape,
+                                           .seed = turn ? (uint64_t)(turn + ORDERS * shape) : 0,
+                                           .late = turn == ORDERS - 1});
         take_refusal(c, s, on_cpu, sizes);
         operands_free(&arrays);
         free(sizes);

@@ -164,6 +164,10 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    if (r->verify && r->wrong.count) {
+        json_key(&j, "wrong");
+        wrong_values_json(&r->wrong, &j);
+    }
     if (r->verify && run_wide_tolerance(r) > 0) {
         json_key(&j, "wide_tolerance");
         json_real(&j, run_wide_tolerance(r));
@@ -347,6 +351,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.arrays);
     free(r.seconds);
     free(r.view);
+    wrong_values_free(&r.wrong);
     free(r.taken);
     free(r.counters);
     free(r.found_json);
