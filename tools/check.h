@@ -41,7 +41,8 @@ struct check {
     tw_kernel *cpu_kernel; /* while another target's is at hand */
     tw_launch *cpu_launch;
     struct space space;
-    bool on_zeros; /* it is wrong, and right where outputs hold zeros before */
+    bool wrong;    /* its values on the CPU are */
+    bool on_zeros; /* they are, and right where outputs hold zeros before */
     int configurations, runs, simulated;
     double simulated_from; /* on the clock of seconds_now */
     char *not_run;         /* why a shape was passed over, */

@@ -298,6 +298,7 @@ static void take_attempt(struct check *c, const struct attempt *a, const char *w
         check_take_timeout(c, where);
     } else if (a->ran == TW_OK) {
         c->runs++;
+        c->wrong = a->verified == TW_WRONG_VALUES;
         take_verified(c, a->verified, &a->verdict, &a->untouched, where);
     } else if (check_refuses_sizes(a->ran)) {
         take_not_run(c, a->ran, where);
@@ -330,6 +331,7 @@ static void run_shape(struct check *c, int shape)
     if (made && !is_right(&a))
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
     take_attempt(c, &a, where);
+    c->wrong = c->wrong || c->on_zeros;
     if (c->on_zeros)
         note_zeros(c, &arrays);
     untouched_free(&a.untouched);

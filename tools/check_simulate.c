@@ -49,6 +49,8 @@ static void note_output(struct check *c, const tw_sim_finding *f)
 static void take_finding(struct check *c, const tw_sim_finding *f, const char *where)
 {
     bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
+    if (is_new && c->wrong && !c->on_zeros)
+        findings_note(&c->findings, "the wrong values may come of this");
     if (is_new && strcmp(f->kind, "uninitialised") == 0 && !c->on_zeros)
         note_output(c, f);
 }
@@ -88,7 +90,7 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
         c->simulated++;
         check_target_takes(c);
         take_same_values(c, result, where);
-        if (tw_kernel_has_ensures(c->kernel) && !c->on_zeros) /* that it is wrong was said */
+        if (tw_kernel_has_ensures(c->kernel) && !c->wrong) /* that they are wrong was said */
             check_verify(c, run->arrays, run->shape, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
         check_take_messages(c, s, NULL, where);
@@ -139,7 +141,7 @@ static tw_status run_on_cpu(struct check *c, int shape)
  * last ones. */
 static void simulate_shape(struct check *c, const char *target, int shape, int orders)
 {
-    if (seconds_now() - c->simulated_from > PATIENCE)
+    if (seconds_now() - c->simulated_from > PATIENCE || (c->wrong && !c->on_zeros))
         orders = 1;
     tw_status on_cpu = run_on_cpu(c, shape);
     if (on_cpu == TW_NOT_ASSUMED)
@@ -202,7 +204,8 @@ static void simulate_configurations(struct check *c, const char *target)
     }
 }
 
-/* Where a kernel is right on zeros alone, the simulator may tell which access reads them. */
+/* Where values are wrong on the CPU, the simulator may tell why: what races, or two blocks that write
+ * the same elements; and where they are right on zeros alone, which access reads these. */
 void check_simulated(struct check *c)
 {
     tw_kernel *kernel = c->kernel;
@@ -228,7 +231,7 @@ void check_simulated(struct check *c)
     c->kernel = kernel;
     c->launch = launch;
     c->space = space;
-    if (c->on_zeros)
+    if (c->wrong)
         check_worse(c, STATUS_FAILED);
     if (c->status == STATUS_OK)
         check_warn_of_refused(c);

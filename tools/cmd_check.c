@@ -149,7 +149,7 @@ static void report_kernel(struct check *c, bool clean)
 static void check_kernel(struct check *c)
 {
     c->configurations = c->runs = c->simulated = 0;
-    c->on_zeros = false;
+    c->wrong = c->on_zeros = false;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
@@ -161,7 +161,7 @@ static void check_kernel(struct check *c)
         check_configurations(c);
         if (c->status == STATUS_OK && !c->no_run)
             check_runs(c);
-        if ((c->status == STATUS_OK || c->on_zeros) && !c->no_sim)
+        if ((c->status == STATUS_OK || c->wrong) && !c->no_sim)
             check_simulated(c);
         progress_clear(&c->progress);
         report_kernel(c, c->status == STATUS_OK);

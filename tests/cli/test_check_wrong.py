@@ -34,6 +34,17 @@ BATCHES = """kernel f(i32 b, i32 m, i32 n, const f32 *a, f32 *o) grid(b) warps(4
     ensures O == A;
 }
 """
+RACES = """kernel total(i32 n, const f32 *a, f32 *o) grid(cdiv(n, 64)) threads(64)
+{
+    global f32 A[n] = a, O[1] = o;
+    i32 i = block.x * 64 + thread.x;
+    if (i == 0)
+        O[0] = 0;
+    if (i < n)
+        O[0] += A[i];
+    ensures O == reshape(sum(A), 1);
+}
+"""
 ADVICE = "are there enough blocks in `grid`"
 
 
@@ -98,6 +109,15 @@ def main():
         found = json.loads(run(some, "run", "--set", "m=127,n=1", "--fill", "rand", "--verify", "--json").out)["wrong"][0]
         if (found["wrong"], found["never_written"], found["wrong_region"]["low"]) != (95, 63, [32, 0]):
             fail(f"run --json: {found}")
+        # what is wrong on the CPU is simulated: what races is told, and two blocks that write the same; no wrong value twice
+        raced = run(RACES, "check").err
+        if raced.count("wrong values in total") != 1 or "error: race: " not in raced or "the wrong values may come of this" not in raced:
+            fail(f"a race behind wrong values: {raced}")
+        both = run(rows(stride=32, tile=64), "check").err
+        if "same-value" not in both or "two blocks write the same elements" not in both or "may come of this" in both:
+            fail(f"blocks that overlap: {both}")
+        if "race" in run(RACES, "check", "--no-sim").err:
+            fail("simulated all the same")
 
 
 if __name__ == "__main__":
