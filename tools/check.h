@@ -41,6 +41,7 @@ struct check {
     tw_kernel *cpu_kernel; /* while another target's is at hand */
     tw_launch *cpu_launch;
     struct space space;
+    bool wide;     /* the inputs of the run at hand are */
     bool wrong;    /* its values on the CPU are */
     bool on_zeros; /* they are, and right where outputs hold zeros before */
     int configurations, runs, simulated;

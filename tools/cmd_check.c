@@ -328,7 +328,7 @@ static const struct option_spec check_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "NAME=KIND",
-     .help = "what the caller gives in an array: rand, zero, iota or ones;\n"
+     .help = "what the caller gives in an array: rand, zero, iota, ones or wide;\n"
              "else inputs are random, and what `ensures` speaks of holds what\n"
              "nobody has written"},
     OPTION_SET,
@@ -360,7 +360,9 @@ const struct command command_check = {
         "choices):\n"
         "barriers and waits between accesses to shared memory, bounds, memory used. What is "
         "clean is then\n"
-        "run on tiny and ragged sizes with random data and compared with its `ensures`; then the "
+        "run on tiny and ragged sizes with random data, small and once large, and compared with "
+        "its "
+        "`ensures`; then the "
         "PTX that\n"
         "sm_80 and sm_90 would get is simulated on such sizes, in several orders of warps, "
         "asynchronous\n"

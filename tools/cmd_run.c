@@ -377,7 +377,8 @@ static const struct option_spec run_options[] = {
      .values = 1,
      .value = "[NAME=]KIND",
      .help = "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
-             "integers 0 to 7), zero, iota (0, 1, 2, …) or ones"},
+             "integers 0 to 7), zero, iota (0, 1, 2, …), ones, or wide (floats up to\n±100, each "
+             "second row close to 100; i8 of all its values)"},
     {.name = "seed",
      .values = 1,
      .value = "N",

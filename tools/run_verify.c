@@ -200,17 +200,6 @@ void run_verify(struct run *r)
 
 /* --- wide tolerances --- */
 
-/* Half the gap between 1 and the next element: 2^-24 of f32. */
-static double roundoff(tw_dtype t)
-{
-    double unit = 1, store = 0;
-    do {
-        unit /= 2;
-        tw_dtype_store(t, &store, 1 + unit);
-    } while (tw_dtype_load(t, &store) > 1);
-    return unit;
-}
-
 double run_wide_tolerance(const struct run *r)
 {
     double size = fabs(r->verdict.want), least = 0.01;
@@ -219,7 +208,7 @@ double run_wide_tolerance(const struct run *r)
         if (!is_output(&o->param) || !is_float_type(o->array.dtype))
             continue;
         size = fmax(size, tensor_root_mean_square(&o->array));
-        least = fmax(least, 8 * roundoff(o->array.dtype));
+        least = fmax(least, 8 * type_roundoff(o->array.dtype));
     }
     return r->verdict.tolerance > least * size && size > 0 ? r->verdict.tolerance / size : 0;
 }

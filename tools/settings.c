@@ -162,7 +162,8 @@ static int say_no_types(const struct known_kernel *list, int count, const struct
 
 static int bad_fill(struct complaints *c, const struct options *o, const char *text)
 {
-    return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota or ones", text);
+    return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota, ones or wide",
+                       text);
 }
 
 int settings_known(const struct known_kernel *list, int count, const struct options *o)

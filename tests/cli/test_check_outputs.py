@@ -24,7 +24,7 @@ def kernel(body, value="A", more="", view=""):
 
 ADDS = kernel("O[i] += A[i];")
 LEAVES = kernel("if (A[i] > 0) O[i] = A[i];", "max(A, 0)")
-GREATEST = kernel("O[i] = max(O[i], A[i] + 1);", "A + 1")
+GREATEST = kernel("O[i] = max(O[i], abs(A[i]));", "abs(A)")
 ATOMIC = kernel("atomic_add(O[i], A[i]);")
 HINT = "it is right where `o` holds zeros before the launch"
 # Read, and of no consequence: nothing but the simulator sees it.
