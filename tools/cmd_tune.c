@@ -285,6 +285,8 @@ static int tune_kernel(struct tuning *t)
     if (status == STATUS_OK)
         status = open_kernel(t);
     if (status == STATUS_OK)
+        status = settings_fills_known(&(struct known_kernel){&t->program, t->kernel}, t->given);
+    if (status == STATUS_OK)
         status = open_launch(t);
     if (status != STATUS_OK)
         return status;
@@ -320,6 +322,7 @@ static const struct option_spec tune_options[] = {
      .value = "NAME=V,V",
      .help = "values to try for a name instead of its list, e.g. BM=64,128"},
     OPTION_TYPE,
+    OPTION_FILL,
     {.name = "device",
      .values = 1,
      .value = "DEVICE",

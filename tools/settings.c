@@ -352,3 +352,16 @@ int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const st
     }
     return STATUS_OK;
 }
+
+int settings_fills_known(const struct known_kernel *k, const struct options *o)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < o->use_count && status == STATUS_OK; i++) {
+        struct options one = *o;
+        one.uses = &o->uses[i];
+        one.use_count = 1;
+        if (strcmp(o->uses[i].spec->name, "fill") == 0)
+            status = settings_known(k, 1, &one);
+    }
+    return status;
+}
