@@ -560,7 +560,8 @@ def test_tile(s, kernels):
     s.write("hist.tile", HISTOGRAM)
     s.expect(["run", "hist.tile", "--set", "n=200", "--fill", "iota", "--device", "sim"], 1,
              "hist.tile:7:9: error: out-of-bounds: write of 4 bytes outside memory: 0 bytes behind the end of 's' (64 bytes)",
-             "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'")
+             "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'",
+             "note: is the index right for every thread of the block, or the array too small?")
     # the static check cannot tell which elements these are; the simulator sees the race
     racy = """kernel hop(f32 *out, const f32 *a, const i32 *to) grid(1) threads(64)
 {
