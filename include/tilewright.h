@@ -319,6 +319,19 @@ typedef struct tw_verdict {
  * NULL. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
 
+/* One element that is not what `ensures` says. */
+typedef struct tw_wrong {
+    const char *view, *param; /* which view, of which array */
+    int rank;
+    int64_t extent[TW_MAX_RANK], at[TW_MAX_RANK]; /* of the view, and where in it */
+    int64_t element;                              /* its number in the array */
+    double got, want;
+} tw_wrong;
+/* As tw_launch_verify; calls `each` for every element that is wrong. What it is given lives until
+ * it returns; it must not call into the context. */
+TW_API tw_status tw_launch_each_wrong(tw_launch *l, void (*each)(void *user, const tw_wrong *w),
+                                      void *user);
+
 /* Static checks of one variant (the launch's tuned values, types and statics; arrays are not
  * needed; statics that extents need and that were not set get a small value, named in a note behind
  * an error). TW_OK when clean; TW_UNSYNCHRONISED when it compiles but the synchronisation check has

@@ -128,13 +128,16 @@ tw_status bench_arrays_give_host(const struct bench_arrays *x, tw_launch *l)
     return s;
 }
 
-tw_status bench_arrays_clear(struct bench_arrays *x, struct gpu *g)
+tw_status bench_arrays_start(struct bench_arrays *x, struct gpu *g, const struct options *given)
 {
     tw_status s = TW_OK;
     for (int i = 0; i < x->count && s == TW_OK; i++) {
         struct bench_array *a = &x->list[i];
-        if (!a->param.is_const)
-            s = tw_device_fill(g->ctx, a->device.base, 0, tensor_bytes(&a->host), g->stream);
+        if (a->param.is_const)
+            continue;
+        operand_start(&a->param, &a->host, 1, given);
+        s = tw_device_copy_in(g->ctx, a->device.base, a->host.data, tensor_bytes(&a->host),
+                              g->stream);
     }
     return s;
 }

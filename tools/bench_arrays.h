@@ -3,6 +3,7 @@
 #define TW_BENCH_ARRAYS_H
 
 #include "bench_rounds.h"
+#include "options.h"
 
 struct slab {
     char *base;    /* device memory */
@@ -33,8 +34,9 @@ void *slab_at(const struct slab *s, int copy);
 /* Room for `copies` times `bytes`; each filled with `data`, or 0 if that is NULL. */
 bool slab_open(struct slab *s, struct gpu *g, int copies, const void *data, size_t bytes);
 void slab_close(struct slab *s, struct gpu *g);
-/* The outputs of the first copy: to zero; or to the host, after all that was started is done. */
-tw_status bench_arrays_clear(struct bench_arrays *x, struct gpu *g);
+/* The outputs of the first copy: as operands_start leaves them; or to the host, after all that was
+ * started is done. */
+tw_status bench_arrays_start(struct bench_arrays *x, struct gpu *g, const struct options *given);
 tw_status bench_arrays_fetch(struct bench_arrays *x, struct gpu *g);
 
 #endif

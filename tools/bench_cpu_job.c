@@ -223,10 +223,10 @@ static void add_turns(struct turns *x, struct cpu_job *jobs, struct cpu_job *j)
 
 /* --- values --- */
 
-/* One more run on clean outputs: kernels that add to them are judged by one run. */
+/* One more run, on outputs that nobody has written: kernels that add to them are judged by one. */
 static bool run_clean(struct cpu_job *j)
 {
-    operands_reset(&j->arrays);
+    operands_start(&j->arrays, j->bench->rest);
     if (run_ours(&j->ours))
         return true;
     judge_failure(j, j->status);
@@ -246,6 +246,8 @@ static void check_ours(struct cpu_job *j)
     if (!alone || work <= ensures_most || j->bench->all_ensures) {
         tw_status s = tw_launch_verify(j->launch, &v);
         bench_take_verdict(r, j->entry->program->ctx, s, &v);
+        if (s == TW_WRONG_VALUES)
+            operands_right_on_zeros(&j->arrays, j->launch, j->bench->rest, r->why, sizeof r->why);
         return;
     }
     struct value_check c =

@@ -263,11 +263,11 @@ static double multiply_adds(const struct shape *s)
     return (double)s->m * (double)s->n * (double)s->k * (double)s->batch;
 }
 
-/* One more run on clean outputs: kernels that add to them are judged by one run. */
+/* One more run, on outputs that nobody has written: kernels that add to them are judged by one. */
 static bool run_once(struct job *j)
 {
     struct bench_row *r = &j->row->common;
-    tw_status s = bench_arrays_clear(&j->arrays, &j->b->gpu);
+    tw_status s = bench_arrays_start(&j->arrays, &j->b->gpu, j->b->rest);
     if (s == TW_OK && !start_ours(&j->ours, 0))
         s = TW_FAULT;
     if (s == TW_OK)

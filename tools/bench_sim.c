@@ -76,6 +76,8 @@ static int prepare(struct simulated *b, const struct command *self, const struct
     s = tw_launch_prepare(b->launch);
     if (s == TW_OK)
         s = operands_make(&b->arrays, b->launch, b->kernel, 1, 1);
+    if (s == TW_OK)
+        operands_start(&b->arrays, given);
     return s == TW_OK ? STATUS_OK : complain_of(b, s);
 }
 

@@ -41,7 +41,9 @@ struct check {
     tw_kernel *cpu_kernel; /* while another target's is at hand */
     tw_launch *cpu_launch;
     struct space space;
-    bool on_zeros; /* it is wrong, and right where outputs hold zeros before */
+    bool wide;     /* the inputs of the run at hand are */
+    bool wrong;    /* its values on the CPU are */
+    bool on_zeros; /* they are, and right where outputs hold zeros before */
     int64_t past;  /* a size of several blocks, */
     bool not_past; /* for which an `assume` does not hold */
     int configurations, runs, simulated;
@@ -74,8 +76,8 @@ bool check_needs_past(struct check *c, int shape);
 bool check_watches_outputs(const struct check *c);
 /* Runs the launch on the CPU engine, as long as --time-limit says. */
 tw_status check_run_once(struct check *c);
-/* Compares with `ensures`. */
-void check_verify(struct check *c, const char *where);
+/* Compares with `ensures` what a simulation left of such a run. */
+void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where);
 /* Sizes that the kernel says it does not take are no finding. */
 bool check_refuses_sizes(tw_status s);
 

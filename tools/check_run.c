@@ -3,6 +3,7 @@
 #include "tensor.h"
 #include "verdict.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,13 @@ static bool may_hold_anything(const struct check *c, const tw_param *p)
     return is_output(p) && settings_fill(c->given, p->name) == FILL_NONE;
 }
 
+/* Other integers than i8 may be indices. */
+static bool may_be_wide(const struct check *c, const struct operand *o)
+{
+    return o->param.is_const && settings_fill(c->given, o->param.name) == FILL_NONE &&
+           (is_float_type(o->array.dtype) || o->array.dtype == TW_I8);
+}
+
 /* Outputs as nobody has written them, or as zeros; the others as --fill says. */
 static void fill_arrays(struct check *c, struct operands *arrays, int shape, bool zeros)
 {
@@ -148,7 +156,9 @@ static void fill_arrays(struct check *c, struct operands *arrays, int shape, boo
         enum fill kind = settings_fill(c->given, o->param.name);
         struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
         fill.limit = index_limit(&o->array, fill.limit);
-        if (kind != FILL_NONE)
+        if (c->wide && may_be_wide(c, o))
+            fill.kind = FILL_WIDE;
+        if (fill.kind != FILL_NONE)
             tensor_fill(&o->array, &fill);
         else if (is_output(&o->param) && !zeros)
             tensor_fill_unwritten(&o->array, shape);
@@ -203,19 +213,57 @@ tw_status check_run_once(struct check *c)
     return s;
 }
 
-static void take_verified(struct check *c, tw_status s, const tw_verdict *v, const char *where)
+/* How much is wrong, with the arrays as they were compared. */
+static void take_wrong(struct check *c, const struct untouched *u)
 {
+    struct wrong_values w = {0};
+    wrong_values_take(&w, c->launch, u);
+    findings_wrong(&c->findings, &w, c->on_zeros);
+    wrong_values_free(&w);
+}
+
+static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
+                          const struct untouched *u, const char *where)
+{
+    int before = c->findings.count;
     if (s == TW_OK)
         return;
     check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
-    if (s == TW_WRONG_VALUES && verdict_hint(v) && !c->on_zeros)
+    if (s != TW_WRONG_VALUES || c->findings.count == before)
+        return;
+    take_wrong(c, u);
+    if (verdict_hint(v) && !c->on_zeros && !c->wide)
         findings_note(&c->findings, verdict_hint(v));
 }
 
-void check_verify(struct check *c, const char *where)
+/* What outputs held before the run; alone: it is the only one. */
+enum before { ZEROS, UNWRITTEN, UNWRITTEN_ALONE };
+
+/* Those that hold it still. Of a type of a byte, one run does not tell. */
+static void take_untouched(const struct check *c, struct untouched *u,
+                           const struct operands *arrays, int shape, enum before before)
+{
+    for (int i = 0; i < arrays->count; i++) {
+        const struct operand *o = &arrays->list[i];
+        if (!may_hold_anything(c, &o->param) ||
+            (before == UNWRITTEN_ALONE && tw_dtype_size(o->array.dtype) == 1))
+            continue;
+        if (before == ZEROS)
+            untouched_take_zeros(u, o->param.name, &o->array);
+        else
+            untouched_take_unwritten(u, o->param.name, &o->array, shape);
+    }
+}
+
+void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where)
 {
     tw_verdict v;
-    take_verified(c, tw_launch_verify(c->launch, &v), &v, where);
+    struct untouched u = {0};
+    tw_status s = tw_launch_verify(c->launch, &v);
+    if (s == TW_WRONG_VALUES)
+        take_untouched(c, &u, arrays, shape, UNWRITTEN_ALONE);
+    take_verified(c, s, &v, &u, where);
+    untouched_free(&u);
 }
 
 void check_take_timeout(struct check *c, const char *where)
@@ -251,6 +299,7 @@ static void take_not_run(struct check *c, tw_status s, const char *where)
 struct attempt {
     tw_status ran, verified;
     tw_verdict verdict;
+    struct untouched untouched; /* by it and by those before it; freed by the caller */
 };
 
 static bool is_right(const struct attempt *a)
@@ -275,15 +324,19 @@ static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shap
 {
     if (!tw_kernel_has_ensures(c->kernel))
         return false;
+    struct untouched untouched = {0};
+    if (a->ran == TW_OK)
+        take_untouched(c, &untouched, arrays, shape, UNWRITTEN);
     fill_arrays(c, arrays, shape, true);
     struct attempt zeros = attempt(c);
-    if (!is_right(&zeros) || a->ran == TW_NOT_ASSUMED) {
-        *a = zeros;
-        return false;
-    }
-    fill_arrays(c, arrays, shape, false);
-    *a = attempt(c);
-    return !is_right(a);
+    if (a->ran == TW_OK && zeros.ran == TW_OK)
+        take_untouched(c, &untouched, arrays, shape, ZEROS);
+    bool counts = !is_right(&zeros) || a->ran == TW_NOT_ASSUMED;
+    if (!counts)
+        fill_arrays(c, arrays, shape, false);
+    *a = counts ? zeros : attempt(c);
+    a->untouched = untouched;
+    return !counts && !is_right(a);
 }
 
 static void take_attempt(struct check *c, const struct attempt *a, const char *where)
@@ -292,7 +345,8 @@ static void take_attempt(struct check *c, const struct attempt *a, const char *w
         check_take_timeout(c, where);
     } else if (a->ran == TW_OK) {
         c->runs++;
-        take_verified(c, a->verified, &a->verdict, where);
+        c->wrong = a->verified == TW_WRONG_VALUES;
+        take_verified(c, a->verified, &a->verdict, &a->untouched, where);
     } else if (check_refuses_sizes(a->ran)) {
         take_not_run(c, a->ran, where);
     } else {
@@ -325,10 +379,106 @@ static void run_shape(struct check *c, int shape)
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
     c->not_past = c->not_past || (shape >= CHECK_PAST && a.ran == TW_NOT_ASSUMED);
     take_attempt(c, &a, where);
+    c->wrong = c->wrong || c->on_zeros;
     if (c->on_zeros)
         note_zeros(c, &arrays);
+    untouched_free(&a.untouched);
     operands_free(&arrays);
     free(where);
+}
+
+static bool any_wide(const struct check *c, const struct operands *arrays)
+{
+    bool any = false;
+    for (int i = 0; i < arrays->count; i++)
+        any = any || may_be_wide(c, &arrays->list[i]);
+    return any;
+}
+
+static void note_wide(struct check *c, const struct operands *arrays)
+{
+    char *fills = need_text("%s", "");
+    for (int i = 0; i < arrays->count; i++)
+        if (may_be_wide(c, &arrays->list[i]))
+            append_text(&fills, " --fill %s=rand", arrays->list[i].param.name);
+    char *inputs = need_text("wide inputs (`run --fill wide`): floats up to ±%d, each second row "
+                             "close to %d; i8 of all its values",
+                             WIDEST, WIDEST);
+    char *advice = need_text("with small ones its values are right: does something overflow, or "
+                             "lose what is small beside it? If there are none so large, say%s",
+                             fills);
+    findings_note(&c->findings, inputs);
+    findings_note(&c->findings, advice);
+    free(inputs);
+    free(advice);
+    free(fills);
+}
+
+struct far_off {
+    const struct operands *arrays;
+    double *size; /* of what each array holds */
+    bool any;
+};
+
+/* The part of what is wanted, or of what the array holds, that is passed over. */
+static double part_passed(tw_dtype t)
+{
+    return is_float_type(t) ? fmax(0.001, 8 * type_roundoff(t)) : 0;
+}
+
+static void take_far_off(void *user, const tw_wrong *w)
+{
+    struct far_off *f = user;
+    for (int i = 0; i < f->arrays->count && isfinite(w->want) && !f->any; i++) {
+        const struct operand *o = &f->arrays->list[i];
+        double size = fmax(fabs(w->want), f->size[i]);
+        f->any = strcmp(o->param.name, w->param) == 0 &&
+                 !(fabs(w->got - w->want) <= part_passed(o->array.dtype) * size);
+    }
+}
+
+/* Of larger inputs a formula that is right otherwise may lose more digits than that of `ensures`.
+ * Only what is off by a good part of the outputs' size counts, where it is known what is wanted and
+ * that is finite. */
+static bool is_far_off(struct check *c, const struct operands *arrays)
+{
+    struct far_off f = {.arrays = arrays,
+                        .size = need_memory((size_t)arrays->count * sizeof(double))};
+    for (int i = 0; i < arrays->count; i++)
+        f.size[i] = tensor_root_mean_square(&arrays->list[i].array);
+    tw_launch_each_wrong(c->launch, take_far_off, &f);
+    free(f.size);
+    return f.any;
+}
+
+/* A run with larger inputs: what overflows on the way, or drowns, shows. False: these sizes do not
+ * suit the kernel. */
+static bool run_wide(struct check *c, int shape)
+{
+    struct operands arrays;
+    char *where;
+    c->wide = true;
+    struct attempt a = {.ran = check_make_run(c, shape, &arrays, &where)};
+    if (a.ran == TW_OK && any_wide(c, &arrays))
+        a = attempt(c);
+    if (a.ran == TW_OK && a.verified == TW_WRONG_VALUES && is_far_off(c, &arrays)) {
+        append_text(&where, ", wide inputs");
+        take_attempt(c, &a, where);
+        note_wide(c, &arrays);
+    }
+    c->wide = false;
+    operands_free(&arrays);
+    free(where);
+    return a.ran == TW_OK;
+}
+
+/* On the first sizes that suit. */
+static void run_wide_inputs(struct check *c)
+{
+    static const int suited[] = {CHECK_RAGGED, 5, 3, 2};
+    bool done = !tw_kernel_has_ensures(c->kernel);
+    for (size_t i = 0; i < sizeof suited / sizeof *suited && !done; i++)
+        done = run_wide(c, suited[i]);
 }
 
 /* The default configuration of each type in all shapes, all in a ragged one, up to EACH of them,
@@ -353,6 +503,8 @@ void check_runs(struct check *c)
                 (chosen && shape >= CHECK_PAST))
                 run_shape(c, shape);
         }
+        if (is_default && c->status == STATUS_OK)
+            run_wide_inputs(c);
     }
     if (!c->runs && c->not_run && !c->to_json)
         complain(NULL, "%s is not run%s: %s", tw_kernel_name(c->kernel),

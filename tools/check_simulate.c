@@ -51,6 +51,8 @@ static void note_output(struct check *c, const tw_sim_finding *f)
 static void take_finding(struct check *c, const tw_sim_finding *f, const char *where)
 {
     bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
+    if (is_new && c->wrong && !c->on_zeros)
+        findings_note(&c->findings, "the wrong values may come of this");
     if (is_new && strcmp(f->kind, "uninitialised") == 0 && !c->on_zeros)
         note_output(c, f);
 }
@@ -68,8 +70,17 @@ static void take_same_values(struct check *c, const tw_sim_result *result, const
     }
 }
 
+struct simulated_run {
+    const char *target;
+    struct operands *arrays;
+    const char *sizes; /* as text */
+    int shape;
+    uint64_t seed;
+    bool late;
+};
+
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
-                        const char *where)
+                        const struct simulated_run *run, const char *where)
 {
     if (s == TW_CANCELLED) {
         check_take_timeout(c, where);
@@ -81,28 +92,27 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
         c->simulated++;
         check_target_takes(c);
         take_same_values(c, result, where);
-        if (tw_kernel_has_ensures(c->kernel) && !c->on_zeros) /* that it is wrong was said */
-            check_verify(c, where);
+        if (tw_kernel_has_ensures(c->kernel) && !c->wrong) /* that they are wrong was said */
+            check_verify(c, run->arrays, run->shape, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
         check_take_messages(c, s, NULL, where);
     }
 }
 
-static tw_status simulate_once(struct check *c, const char *target, const char *sizes,
-                               uint64_t seed, bool late)
+static tw_status simulate_once(struct check *c, const struct simulated_run *run)
 {
     tw_sim_options options = c->sim.options;
     options.watch = TW_WATCH_CHECKS | (check_watches_outputs(c) ? TW_WATCH_OUTPUTS : 0);
-    options.seed = seed;
-    options.late = late;
+    options.seed = run->seed;
+    options.late = run->late;
     tw_sim_result result;
-    char *where = need_text("%s%s%s, seed %d, copies %s", sizes, *sizes ? ", " : "", target,
-                            (int)seed, late ? "late" : "early");
-    progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, target);
+    char *where = need_text("%s%s%s, seed %d, copies %s", run->sizes, *run->sizes ? ", " : "",
+                            run->target, (int)run->seed, run->late ? "late" : "early");
+    progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, run->target);
     c->deadline.at = seconds_now() + c->time_limit;
     tw_status s = tw_launch_simulate(c->launch, &options, &result);
     c->deadline.at = 0;
-    take_result(c, s, &result, where);
+    take_result(c, s, &result, run, where);
     free(where);
     return s;
 }
@@ -143,7 +153,7 @@ static void simulate_shape(struct check *c, const char *target, int shape, int o
 {
     if (!orders)
         return;
-    if (seconds_now() - c->simulated_from > PATIENCE)
+    if (seconds_now() - c->simulated_from > PATIENCE || (c->wrong && !c->on_zeros))
         orders = 1;
     tw_status on_cpu = run_on_cpu(c, shape);
     if (on_cpu == TW_NOT_ASSUMED)
@@ -153,8 +163,13 @@ static void simulate_shape(struct check *c, const char *target, int shape, int o
         char *sizes;
         tw_status s = check_make_run(c, shape, &arrays, &sizes);
         if (s == TW_OK && !too_large(shape, &arrays))
-            s = simulate_once(c, target, sizes, turn ? (uint64_t)(turn + ORDERS * shape) : 0,
-                              turn == ORDERS - 1);
+            s = simulate_once(
+                c, &(struct simulated_run){.target = target,
+                                           .arrays = &arrays,
+                                           .sizes = sizes,
+                                           .shape = shape,
+                                           .seed = turn ? (uint64_t)(turn + ORDERS * shape) : 0,
+                                           .late = turn == ORDERS - 1});
         take_refusal(c, s, on_cpu, sizes);
         operands_free(&arrays);
         free(sizes);
@@ -212,7 +227,8 @@ static void simulate_configurations(struct check *c, const char *target)
     }
 }
 
-/* Where a kernel is right on zeros alone, the simulator may tell which access reads them. */
+/* Where values are wrong on the CPU, the simulator may tell why: what races, or two blocks that write
+ * the same elements; and where they are right on zeros alone, which access reads these. */
 void check_simulated(struct check *c)
 {
     tw_kernel *kernel = c->kernel;
@@ -238,7 +254,7 @@ void check_simulated(struct check *c)
     c->kernel = kernel;
     c->launch = launch;
     c->space = space;
-    if (c->on_zeros)
+    if (c->wrong)
         check_worse(c, STATUS_FAILED);
     if (c->status == STATUS_OK)
         check_warn_of_refused(c);

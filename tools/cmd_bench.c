@@ -93,6 +93,7 @@ static const struct option_spec bench_options[] = {
     OPTION_TUNED,
     OPTION_STORE,
     OPTION_TYPE,
+    OPTION_FILL,
     OPTION_THREADS,
     OPTION_JSON,
     OPTION_END,

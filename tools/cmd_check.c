@@ -149,7 +149,7 @@ static void report_kernel(struct check *c, bool clean)
 static void check_kernel(struct check *c)
 {
     c->configurations = c->runs = c->simulated = 0;
-    c->on_zeros = false;
+    c->wrong = c->on_zeros = false;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
@@ -161,7 +161,7 @@ static void check_kernel(struct check *c)
         check_configurations(c);
         if (c->status == STATUS_OK && !c->no_run)
             check_runs(c);
-        if ((c->status == STATUS_OK || c->on_zeros) && !c->no_sim)
+        if ((c->status == STATUS_OK || c->wrong) && !c->no_sim)
             check_simulated(c);
         progress_clear(&c->progress);
         report_kernel(c, c->status == STATUS_OK);
@@ -328,7 +328,7 @@ static const struct option_spec check_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "NAME=KIND",
-     .help = "what the caller gives in an array: rand, zero, iota or ones;\n"
+     .help = "what the caller gives in an array: rand, zero, iota, ones or wide;\n"
              "else inputs are random, and what `ensures` speaks of holds what\n"
              "nobody has written"},
     OPTION_SET,
@@ -360,7 +360,9 @@ const struct command command_check = {
         "choices):\n"
         "barriers and waits between accesses to shared memory, bounds, memory used. What is "
         "clean is then\n"
-        "run on tiny and ragged sizes with random data and compared with its `ensures`; then the "
+        "run on tiny and ragged sizes with random data, small and once large, and compared with "
+        "its "
+        "`ensures`; then the "
         "PTX that\n"
         "sm_80 and sm_90 would get is simulated on such sizes, in several orders of warps, "
         "asynchronous\n"

@@ -113,6 +113,10 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    if (r->verify && r->wrong.count) {
+        json_key(&j, "wrong");
+        wrong_values_json(&r->wrong, &j);
+    }
     if (r->verify && run_wide_tolerance(r) > 0) {
         json_key(&j, "wide_tolerance");
         json_real(&j, run_wide_tolerance(r));
@@ -296,6 +300,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.arrays);
     free(r.seconds);
     free(r.view);
+    wrong_values_free(&r.wrong);
     free(r.taken);
     free(r.counters);
     free(r.found_json);
@@ -321,7 +326,8 @@ static const struct option_spec run_options[] = {
      .values = 1,
      .value = "[NAME=]KIND",
      .help = "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
-             "integers 0 to 7), zero, iota (0, 1, 2, …) or ones"},
+             "integers 0 to 7), zero, iota (0, 1, 2, …), ones, or wide (floats up to\n±100, each "
+             "second row close to 100; i8 of all its values)"},
     {.name = "seed",
      .values = 1,
      .value = "N",

@@ -271,6 +271,8 @@ static int tune_kernel(struct tuning *t)
     if (status == STATUS_OK)
         status = open_kernel(t);
     if (status == STATUS_OK)
+        status = settings_fills_known(&(struct known_kernel){&t->program, t->kernel}, t->given);
+    if (status == STATUS_OK)
         status = open_launch(t);
     if (status != STATUS_OK)
         return status;
@@ -306,6 +308,7 @@ static const struct option_spec tune_options[] = {
      .value = "NAME=V,V",
      .help = "values to try for a name instead of its list, e.g. BM=64,128"},
     OPTION_TYPE,
+    OPTION_FILL,
     {.name = "device",
      .values = 1,
      .value = "DEVICE",

@@ -268,6 +268,19 @@ void findings_note(struct findings *f, const char *text)
                 length && x->rendered[length - 1] != '\n' ? "\n" : "", text);
 }
 
+void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_only)
+{
+    char *text = wrong_values_text(w, unwritten_only);
+    for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n"))
+        findings_note(f, line);
+    free(text);
+    if (f->count) {
+        wrong_values_free(&f->list[f->count - 1].wrong);
+        f->list[f->count - 1].wrong = *w;
+        *w = (struct wrong_values){0};
+    }
+}
+
 void findings_print(const struct findings *f, FILE *out)
 {
     for (int i = 0; i < f->count; i++) {
@@ -311,6 +324,10 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
             json_members(j, x->json);
         else
             json_plain(j, x);
+        if (x->wrong.count) {
+            json_key(j, "wrong");
+            wrong_values_json(&x->wrong, j);
+        }
         json_key(j, "with");
         json_string(j, x->where);
         json_key(j, "configurations");
@@ -343,6 +360,7 @@ void findings_free(struct findings *f)
         free(x->json);
         free(x->key);
         free(x->where);
+        wrong_values_free(&x->wrong);
     }
     free(f->list);
     *f = (struct findings){0};

@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "tool.h"
+#include "wrong_values.h"
 
 struct note {
     char *file, *text;
@@ -23,6 +24,7 @@ struct finding {
     int seen;    /* configurations */
     struct note *notes;
     int note_count;
+    struct wrong_values wrong; /* of a comparison with `ensures` */
 };
 
 struct findings {
@@ -50,6 +52,8 @@ bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, co
  * block may mean, that is most often a wrong index. */
 bool finding_of_two_blocks(const tw_sim_finding *found);
 void findings_note(struct findings *f, const char *text); /* behind the latest */
+/* How much is wrong, of the latest; w is taken. */
+void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_only);
 void findings_print(const struct findings *f, FILE *out);
 void findings_json(const struct findings *f, struct json *j, const char *kernel);
 void findings_free(struct findings *f);

@@ -56,7 +56,7 @@ static const struct {
     {"explain:device", NULL, model_word}, {"device", NULL, device_word},
     {"target", NULL, tw_target_at},       {"sm", NULL, gpu_word},
     {"type", NULL, dtype_word},           {"after", NULL, tw_pass_name},
-    {"stage", "tile layout ptx", NULL},   {"fill", "rand zero iota ones", NULL},
+    {"stage", "tile layout ptx", NULL},   {"fill", "rand zero iota ones wide", NULL},
     {"copies", "early late", NULL},       {"export", "c json", NULL},
     {"compiler", "nvcc clang", NULL},     {"as", NULL, form_word},
 };

@@ -1,4 +1,5 @@
 #include "operands.h"
+#include "settings.h"
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -74,11 +75,46 @@ bool operands_say_no_memory(const struct operands *x, struct complaints *c)
     return false;
 }
 
-void operands_reset(struct operands *x)
+void operand_start(const tw_param *p, tw_array *a, uint64_t seed, const struct options *given)
+{
+    if (p->is_const)
+        return;
+    enum fill kind = settings_fill(given, p->name);
+    struct fill_options fill = {.kind = kind, .seed = seed, .scale = 1, .limit = index_limit(a, 8)};
+    if (kind != FILL_NONE)
+        tensor_fill(a, &fill);
+    else if (is_output(p))
+        tensor_fill_unwritten(a, 0);
+    else
+        memset(a->data, 0, tensor_bytes(a));
+}
+
+void operands_start(struct operands *x, const struct options *given)
 {
     for (int i = 0; i < x->count; i++)
-        if (!x->list[i].param.is_const)
-            memset(x->list[i].array.data, 0, tensor_bytes(&x->list[i].array));
+        operand_start(&x->list[i].param, &x->list[i].array, 1 + (uint64_t)i, given);
+}
+
+bool operands_right_on_zeros(struct operands *x, tw_launch *l, const struct options *given,
+                             char *why, size_t size)
+{
+    char *options = need_text("%s", "");
+    operands_start(x, given);
+    for (int i = 0; i < x->count; i++) {
+        struct operand *o = &x->list[i];
+        if (!is_output(&o->param) || settings_fill(given, o->param.name) != FILL_NONE)
+            continue;
+        memset(o->array.data, 0, tensor_bytes(&o->array));
+        append_text(&options, " --fill %s=zero", o->param.name);
+    }
+    bool right = *options && tw_launch_run(l) == TW_OK && tw_launch_verify(l, NULL) == TW_OK;
+    if (right) {
+        size_t at = strlen(why);
+        snprintf(why + at, size - at, "; right with%s, if the caller is to give zeros there",
+                 options);
+    }
+    free(options);
+    return right;
 }
 
 bool is_output(const tw_param *p)

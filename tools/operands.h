@@ -20,8 +20,16 @@ tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t
                         double scale);
 /* After TW_NO_MEMORY of that: the message, with the array; false: it was not for an array. */
 bool operands_say_no_memory(const struct operands *x, struct complaints *c);
-/* What the kernel writes, back to zero. */
-void operands_reset(struct operands *x);
+/* What the kernel writes, as before a launch that is to be verified: as --fill says; else outputs
+ * hold what nobody has written, and the others zeros. */
+void operands_start(struct operands *x, const struct options *given);
+/* The same of one array; seed: of --fill rand. */
+void operand_start(const tw_param *p, tw_array *a, uint64_t seed, const struct options *given);
+/* After a verification that gave TW_WRONG_VALUES: whether it is right where outputs that --fill does
+ * not name hold zeros before. Then *why, with room for size characters, says so behind what is
+ * there. */
+bool operands_right_on_zeros(struct operands *x, tw_launch *l, const struct options *given,
+                             char *why, size_t size);
 /* Whether `ensures` says what the kernel leaves in the array, so that it is right only if it is so
  * whatever the array held before. */
 bool is_output(const tw_param *p);

@@ -177,7 +177,7 @@ static const char *fill_array(const char *text, struct ptx_argument *a, uint64_t
     a->uninitialised = strcmp(text, "none") == 0;
     a->changes = kind == FILL_ZERO || a->uninitialised;
     if (kind == FILL_NONE && !a->uninitialised && *text != '=')
-        return "expected rand, zero, iota, ones, none, =VALUE or @FILE.npy behind ':'";
+        return "expected rand, zero, iota, ones, wide, none, =VALUE or @FILE.npy behind ':'";
     if (!tensor_allocate(&a->array))
         return "no memory for it";
     if (*text == '=')

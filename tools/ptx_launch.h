@@ -56,7 +56,7 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
     {                                                                                              \
         .name = "arg", .values = 1, .value = "ARGUMENT",                                           \
         .help = "one for each parameter, in order: a value, i32:64; an array,\n"                   \
-                "f32[4096]:rand (zero, iota, ones, none: never written, =2.5) or\n"                \
+                "f32[4096]:rand (zero, iota, ones, wide, none: never written, =2.5) or\n"          \
                 "f32[64][64]:@FILE.npy; @FILE.npy alone has its type and shape"                    \
     }
 

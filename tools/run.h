@@ -6,6 +6,7 @@
 #include "sim_options.h"
 #include "target.h"
 #include "tensor.h"
+#include "wrong_values.h"
 
 /* One pointer parameter of the kernel. */
 struct given_array {
@@ -33,6 +34,7 @@ struct run {
     bool json, verify;
     double *seconds; /* of each run */
     tw_verdict verdict;
+    struct wrong_values wrong;
     tw_status verified;
     char *taken; /* by --tuned, in words */
     char *view;  /* the verdict's, kept */

@@ -88,6 +88,20 @@ static void keep_found(struct run *r)
     r->found.json = r->found_json = need_text("%s", r->found.json);
 }
 
+/* Those arrays, of which nothing was said, that hold what the run began with. */
+static void take_untouched(const struct run *r, struct untouched *u)
+{
+    for (int i = 0; i < r->array_count; i++) {
+        const struct given_array *o = &r->arrays[i];
+        if (!o->unwritten)
+            continue;
+        if (r->again)
+            untouched_take_unwritten(u, o->param.name, &o->array, 0);
+        else
+            untouched_take_zeros(u, o->param.name, &o->array);
+    }
+}
+
 /* Every array as it was before the first run, but those of which nothing was said as memory is that
  * nobody has written. */
 static void start_unwritten(struct run *r)
@@ -114,12 +128,8 @@ static void say_on_zeros(struct run *r)
     free(outputs);
 }
 
-/* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
- * it leaves unwritten, or reads before it writes it, shows. */
-static void verify_unwritten(struct run *r)
+static tw_status run_unwritten(struct run *r)
 {
-    if (!run_any_unwritten(r) || r->verified != TW_OK)
-        return;
     double seconds;
     keep_found(r);
     tw_sim_result found = r->found;
@@ -129,33 +139,66 @@ static void verify_unwritten(struct run *r)
     r->again = true;
     tw_status s = run_launch(r, &seconds);
     r->found = found;
-    if (s != TW_OK)
+    return s;
+}
+
+static void report_how_much(struct run *r, const struct untouched *u, bool unwritten_only)
+{
+    wrong_values_take(&r->wrong, r->launch, u);
+    char *text = wrong_values_text(&r->wrong, unwritten_only);
+    for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n"))
+        complain_more(&r->complaints, "%s", line);
+    free(text);
+}
+
+/* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
+ * it leaves unwritten, or reads before it writes it, shows. */
+static void verify_unwritten(struct run *r)
+{
+    struct untouched u = {0};
+    take_untouched(r, &u);
+    tw_status s = run_unwritten(r);
+    if (s != TW_OK) {
         run_say_failed(r, r->verified = s);
-    else if (!outputs_as_kept(r))
+    } else if (!outputs_as_kept(r)) {
         verify(r);
+        take_untouched(r, &u);
+        if (r->verified == TW_WRONG_VALUES)
+            report_how_much(r, &u, true);
+    }
     if (r->verified != TW_OK)
         say_on_zeros(r);
     keep_outputs(r, false);
+    untouched_free(&u);
+}
+
+/* What is wrong, and by another run on outputs that hold something else, what of it was never
+ * written. */
+static void count_wrong(struct run *r)
+{
+    struct untouched u = {0};
+    bool ran = run_any_unwritten(r);
+    if (ran) {
+        take_untouched(r, &u);
+        ran = run_unwritten(r) == TW_OK;
+        if (ran)
+            take_untouched(r, &u);
+        keep_outputs(r, false);
+    }
+    report_how_much(r, ran ? &u : NULL, false);
+    untouched_free(&u);
 }
 
 void run_verify(struct run *r)
 {
     verify(r);
-    verify_unwritten(r);
+    if (r->verified == TW_WRONG_VALUES)
+        count_wrong(r);
+    else if (r->verified == TW_OK && run_any_unwritten(r))
+        verify_unwritten(r);
 }
 
 /* --- wide tolerances --- */
-
-/* Half the gap between 1 and the next element: 2^-24 of f32. */
-static double roundoff(tw_dtype t)
-{
-    double unit = 1, store = 0;
-    do {
-        unit /= 2;
-        tw_dtype_store(t, &store, 1 + unit);
-    } while (tw_dtype_load(t, &store) > 1);
-    return unit;
-}
 
 double run_wide_tolerance(const struct run *r)
 {
@@ -165,7 +208,7 @@ double run_wide_tolerance(const struct run *r)
         if (!is_output(&o->param) || !is_float_type(o->array.dtype))
             continue;
         size = fmax(size, tensor_root_mean_square(&o->array));
-        least = fmax(least, 8 * roundoff(o->array.dtype));
+        least = fmax(least, 8 * type_roundoff(o->array.dtype));
     }
     return r->verdict.tolerance > least * size && size > 0 ? r->verdict.tolerance / size : 0;
 }

@@ -165,7 +165,8 @@ static int say_no_types(const struct known_kernel *list, int count, const struct
 
 static int bad_fill(struct complaints *c, const struct options *o, const char *text)
 {
-    return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota or ones", text);
+    return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota, ones or wide",
+                       text);
 }
 
 static bool any_named(const struct known_kernel *list, int count, const char *option,
@@ -371,4 +372,17 @@ int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const st
             return STATUS_USAGE;
     }
     return STATUS_OK;
+}
+
+int settings_fills_known(const struct known_kernel *k, const struct options *o)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < o->use_count && status == STATUS_OK; i++) {
+        struct options one = *o;
+        one.uses = &o->uses[i];
+        one.use_count = 1;
+        if (strcmp(o->uses[i].spec->name, "fill") == 0)
+            status = settings_known(k, 1, &one);
+    }
+    return status;
 }

@@ -29,6 +29,9 @@ int settings_known(const struct known_kernel *list, int count, const struct opti
 
 /* What --fill says of the array by name; FILL_NONE: nothing. */
 enum fill settings_fill(const struct options *o, const char *name);
+/* settings_known of --fill alone, for a kernel by itself: the others are found wrong as they are
+ * given to it. */
+int settings_fills_known(const struct known_kernel *k, const struct options *o);
 /* Whether --set gives the name. */
 bool settings_set(const struct options *o, const char *name);
 

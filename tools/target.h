@@ -76,6 +76,13 @@ bool is_float_type(tw_dtype t);
         .name = "type", .values = 1, .value = "[NAME=]TYPE",                                       \
         .help = "what a type variable stands for, e.g. T=f16; without a name, all of them"         \
     }
+#define OPTION_FILL                                                                                \
+    {                                                                                              \
+        .name = "fill", .values = 1, .value = "NAME=KIND",                                         \
+        .help = "what the caller gives in an array that the kernel writes: zero, ones,\n"          \
+                "iota, rand or wide; else, where values are verified, outputs hold what\n"         \
+                "nobody has written"                                                               \
+    }
 #define OPTION_THREADS                                                                             \
     {                                                                                              \
         .name = "threads", .values = 1, .value = "N",                                              \

@@ -10,8 +10,8 @@
 
 enum fill fill_from_name(const char *name)
 {
-    static const char *const names[] = {"rand", "zero", "iota", "ones"};
-    for (int i = 0; i < 4; i++)
+    static const char *const names[] = {"rand", "zero", "iota", "ones", "wide"};
+    for (int i = 0; i < 5; i++)
         if (strcmp(name, names[i]) == 0)
             return (enum fill)(FILL_RAND + i);
     return FILL_NONE;
@@ -90,12 +90,24 @@ static double random_value(tw_dtype t, const struct fill_options *o, uint64_t *s
     return (double)(bits % (uint64_t)(o->limit > 0 ? o->limit : 1));
 }
 
+/* Of an element in an even row, or in an odd one. */
+static double wide_value(tw_dtype t, const struct fill_options *o, bool odd, uint64_t *state)
+{
+    struct fill_options wide = *o;
+    wide.scale = odd ? o->scale : 2 * WIDEST;
+    wide.limit = t == TW_I8 ? 256 : o->limit;
+    double v = random_value(t, &wide, state);
+    return t == TW_I8 ? v - 128 : is_float_type(t) && odd ? WIDEST + v : v;
+}
+
 void tensor_fill(tw_array *a, const struct fill_options *o)
 {
+    enum { PIECE = 64 }; /* an array of one axis has rows of so many */
     uint64_t state = o->seed;
-    int64_t n = tensor_elements(a);
+    int64_t n = tensor_elements(a), row = a->rank > 1 ? a->shape[a->rank - 1] : PIECE;
     for (int64_t i = 0; i < n; i++) {
         double v = o->kind == FILL_RAND   ? random_value(a->dtype, o, &state)
+                   : o->kind == FILL_WIDE ? wide_value(a->dtype, o, i / row % 2, &state)
                    : o->kind == FILL_IOTA ? (double)i
                    : o->kind == FILL_ONES ? 1
                                           : 0;
@@ -124,6 +136,16 @@ double tensor_root_mean_square(const tw_array *a)
         squares += isfinite(v) ? v * v : 0;
     }
     return finite ? sqrt(squares / (double)finite) : 0;
+}
+
+double type_roundoff(tw_dtype t)
+{
+    double unit = 1, store = 0;
+    do {
+        unit /= 2;
+        tw_dtype_store(t, &store, 1 + unit);
+    } while (tw_dtype_load(t, &store) > 1);
+    return unit;
 }
 
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out)

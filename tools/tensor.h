@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum fill { FILL_NONE, FILL_RAND, FILL_ZERO, FILL_IOTA, FILL_ONES };
+enum fill { FILL_NONE, FILL_RAND, FILL_ZERO, FILL_IOTA, FILL_ONES, FILL_WIDE };
 /* FILL_NONE when there is no such word. */
 enum fill fill_from_name(const char *name);
 
@@ -20,7 +20,11 @@ bool tensor_fits(const tw_array *a, double *others);
 void tensor_say_no_memory(const tw_array *a, const char *name, double all, struct complaints *c);
 /* a->data for its type and shape, zeroed; false: no memory. */
 bool tensor_allocate(tw_array *a);
-/* FILL_RAND: floats uniform in ±scale/2, integers 0 … limit-1, the same for the same seed. */
+/* FILL_RAND: floats uniform in ±scale/2, integers 0 … limit-1, the same for the same seed.
+ * FILL_WIDE: floats that overflow exp, or that lie close together and far from zero: in one row
+ * uniform in ±WIDEST, in the next WIDEST and as FILL_RAND from there; i8 of all its values; other
+ * integers, which may be indices, as FILL_RAND. */
+enum { WIDEST = 100 };
 struct fill_options {
     enum fill kind;
     uint64_t seed;
@@ -34,6 +38,8 @@ void tensor_fill(tw_array *a, const struct fill_options *o);
 void tensor_fill_unwritten(tw_array *a, int turn);
 /* The root of the mean square of the elements that are finite; 0: there is none. */
 double tensor_root_mean_square(const tw_array *a);
+/* Half the gap between 1 and the next element: 2^-24 of f32; of floats alone. */
+double type_roundoff(tw_dtype t);
 /* A copy with other elements; false: no memory. */
 bool tensor_convert(const tw_array *from, tw_dtype to, tw_array *out);
 /* As npy_write; a type that NumPy does not have as f32. */

@@ -71,7 +71,8 @@ struct answer {
     tw_occupancy occupancy;
     double samples[8];
     int sample_count;
-    bool leaves; /* the process ends: a fault took its device with it */
+    bool on_zeros; /* wrong, and right where outputs hold zeros before: --fill decides */
+    bool leaves;   /* the process ends: a fault took its device with it */
     char why[300];
 };
 

@@ -97,15 +97,15 @@ static void find_best(struct search *s)
     }
 }
 
-static void fail_candidate(struct search *s, int index, tw_status status, const char *why)
+static void fail_candidate(struct search *s, const struct answer *a)
 {
-    struct candidate *c = candidate_at(s, index);
-    c->state = status == TW_BAD_PROGRAM ? CANDIDATE_REFUSED : CANDIDATE_FAILED;
-    c->status = status;
+    struct candidate *c = candidate_at(s, a->job.index);
+    c->state = a->status == TW_BAD_PROGRAM ? CANDIDATE_REFUSED : CANDIDATE_FAILED;
+    c->status = a->status;
     free(c->why);
-    c->why = need_text("%s", why);
+    c->why = need_text("%s", a->why);
     s->failed += c->state == CANDIDATE_FAILED;
-    if (is_worth_storing(status))
+    if (is_worth_storing(a->status) && !a->on_zeros)
         store(s, c);
     find_best(s);
 }
@@ -116,7 +116,7 @@ static void take_answer(struct search *s, const struct answer *a)
     s->estimated += a->job.kind == JOB_ESTIMATE;
     s->compiled += a->job.kind == JOB_COMPILE;
     if (a->status != TW_OK) {
-        fail_candidate(s, a->job.index, a->status, a->why);
+        fail_candidate(s, a);
         return;
     }
     switch (a->job.kind) {

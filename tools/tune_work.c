@@ -63,12 +63,15 @@ static bool verify(struct worker *w)
     struct operands x = t->judged_arrays.count ? t->judged_arrays : t->arrays;
     if (!apply(w, t->judged))
         return false;
-    operands_reset(&x);
+    operands_start(&x, t->given);
     tw_status s = tw_launch_run(t->judged);
     if (s == TW_OK && t->expected)
         s = tw_launch_verify_by(t->judged, t->expected, NULL);
     if (s != TW_OK)
         say(w, s);
+    if (s == TW_WRONG_VALUES)
+        w->answer.on_zeros =
+            operands_right_on_zeros(&x, t->judged, t->given, w->answer.why, sizeof w->answer.why);
     return s == TW_OK;
 }
 

@@ -256,6 +256,8 @@ struct value_call {
     tw_array array;
     tw_verdict *verdict;
     struct ensures_kept *kept; /* NULL: none */
+    void (*each)(void *user, const tw_wrong *w);
+    void *user;
 };
 
 static tw_status value_call(void *user)
@@ -487,6 +489,22 @@ static void note_overlaps(tw_launch *l)
         }
 }
 
+static void take_wrong(void *user, const struct ensures_wrong *w)
+{
+    const struct value_call *call = user;
+    tw_wrong given = {.view = w->view,
+                      .rank = w->rank,
+                      .param = w->param,
+                      .element = w->element,
+                      .got = w->got,
+                      .want = w->want};
+    for (int i = 0; i < w->rank; i++) {
+        given.extent[i] = w->extent[i];
+        given.at[i] = w->at[i];
+    }
+    call->each(call->user, &given);
+}
+
 static tw_status verify_call(void *user)
 {
     struct value_call *call = user;
@@ -504,8 +522,9 @@ static tw_status verify_call(void *user)
         return status;
     context_settle(l->ctx);
     struct ensures_report r = {.ok = false};
-    if (!ensures_check_kept(&l->ctx->scratch, l->variant->ir, args, l->ctx->parallel, call->kept,
-                            &r)) {
+    struct ensures_listener listener = {.wrong = take_wrong, .user = call};
+    if (!ensures_check_with(&l->ctx->scratch, l->variant->ir, args, l->ctx->parallel, call->kept,
+                            call->each ? &listener : NULL, &r)) {
         diag_error(d, r.loc, "`ensures` cannot be evaluated: %s", r.message);
         return TW_UNSUPPORTED;
     }
@@ -537,4 +556,16 @@ tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *ver
 tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict)
 {
     return l ? launch_verify(l, NULL, verdict) : TW_BAD_ARGUMENT;
+}
+
+tw_status tw_launch_each_wrong(tw_launch *l, void (*each)(void *user, const tw_wrong *w),
+                               void *user)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!each)
+        return context_refuse(l->ctx, "tw_launch_each_wrong: `each` is NULL");
+    tw_verdict ignored;
+    struct value_call call = {.launch = l, .verdict = &ignored, .each = each, .user = user};
+    return context_call(l->ctx, verify_call, &call);
 }

@@ -88,6 +88,20 @@ struct cpu_options {
 enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_argument *args,
                                const struct cpu_options *o, struct cpu_fault *fault);
 
+/* An element that is not what `ensures` says. */
+struct ensures_wrong {
+    const char *view; /* its name, axes and extents */
+    int rank;
+    int64_t extent[MAX_RANK], at[MAX_RANK]; /* in the view */
+    const char *param;                      /* the array, and which of its elements it is */
+    int64_t element;
+    double got, want;
+};
+struct ensures_listener {
+    void (*wrong)(void *user, const struct ensures_wrong *w);
+    void *user;
+};
+
 /* Evaluates every `ensures` of k on the arrays as they are after a launch (inputs must be what they
  * were before). */
 struct ensures_report {
@@ -112,9 +126,10 @@ bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_arg
 struct ensures_kept;
 struct ensures_kept *ensures_kept_new(struct arena *a); /* lives there with all that it keeps */
 /* As ensures_check. The first that is evaluated fills `kept`; later ones use it where their
- * statements are the same. The inputs must be, too: that is the caller's to see to. */
-bool ensures_check_kept(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
+ * statements are the same. The inputs must be, too: that is the caller's to see to. kept, listener:
+ * NULL where there is none. */
+bool ensures_check_with(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
                         struct parallel parallel, struct ensures_kept *kept,
-                        struct ensures_report *report);
+                        const struct ensures_listener *listener, struct ensures_report *report);
 
 #endif

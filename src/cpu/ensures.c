@@ -148,6 +148,25 @@ static void keep_worst(struct comparison *c, const struct judgement *j, const st
     }
 }
 
+static void tell_wrong(struct oracle *o, const struct judgement *j, const struct access *target,
+                       const int64_t *at)
+{
+    const struct sym *base = target->view->base;
+    struct ensures_wrong w = {.view = target->view->name,
+                              .rank = target->axes,
+                              .param = base->name,
+                              .got = j->got,
+                              .want = j->want};
+    const char *start = o->args[base->index].data;
+    w.element = (target->data - start) / (int64_t)dtype_size(target->dtype);
+    for (int i = 0; i < target->axes; i++) {
+        w.extent[i] = target->axis[i].extent;
+        w.at[i] = at[i];
+        w.element += at[i] * target->axis[i].stride;
+    }
+    o->listener->wrong(o->listener->user, &w);
+}
+
 /* --- values kept --- */
 
 struct ensures_kept *ensures_kept_new(struct arena *a)
@@ -228,6 +247,8 @@ static bool compare(struct comparison *c)
         c->checked++;
         c->undecided += j.undecided;
         keep_worst(c, &j, &target, at);
+        if (o->listener && !j.right)
+            tell_wrong(o, &j, &target, at);
     }
     tile_free(o, &got);
     if (!o->instead)
@@ -315,16 +336,20 @@ static bool check_all(struct oracle *o)
 bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
                    struct parallel parallel, struct ensures_report *report)
 {
-    return ensures_check_kept(a, k, args, parallel, NULL, report);
+    return ensures_check_with(a, k, args, parallel, NULL, NULL, report);
 }
 
-bool ensures_check_kept(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
+bool ensures_check_with(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
                         struct parallel parallel, struct ensures_kept *kept,
-                        struct ensures_report *report)
+                        const struct ensures_listener *listener, struct ensures_report *report)
 {
     *report = (struct ensures_report){.ok = true};
-    struct oracle o = {
-        .arena = a, .kernel = k, .args = args, .parallel = parallel, .report = report};
+    struct oracle o = {.arena = a,
+                       .kernel = k,
+                       .args = args,
+                       .parallel = parallel,
+                       .report = report,
+                       .listener = listener};
     set_environment(&o);
     const char *text = kept ? statements_text(a, k) : NULL;
     if (kept && !kept->text) {

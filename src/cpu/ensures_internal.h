@@ -68,7 +68,8 @@ struct oracle {
     int64_t over[MAX_RANK];       /* values of statement->over */
     struct twin *twins;
     int twin_count;
-    struct piece *pieces; /* memory to be used again */
+    struct piece *pieces;                    /* memory to be used again */
+    const struct ensures_listener *listener; /* NULL: nobody is told */
 };
 
 #if defined(__GNUC__)

@@ -26,6 +26,23 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
     return arena_printf(a, "offset %lld of %s (%llu bytes)", (long long)f->offset, name, size);
 }
 
+/* What to do of an access outside memory; NULL: the message says it. */
+static const char *way_out(const struct sim_fault *f)
+{
+    if (!f->name && !f->size)
+        return "is the pointer one of the launch, and is the index computed in 64 bits?";
+    if (f->space == SIM_SHARED)
+        return f->size ? "is the index right for every thread of the block, or the array too small?"
+                       : NULL;
+    if (f->offset < 0)
+        return "guard it: `if (i >= 0)`, or clip the index; or is it the wrong index?";
+    if (f->offset < (int64_t)f->size)
+        return "it begins inside: is the size no multiple of what is accessed at once? The rest "
+               "takes accesses of one element";
+    return "guard it: `if (i < n)`, or clip the index; or is it the wrong index, or the grid too "
+           "large?";
+}
+
 /* The nearest of what is in shared memory, which may be a part of one variable. */
 static void name_in_shared(const struct sim_report *r, struct sim_fault *f)
 {
@@ -48,6 +65,9 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
     name_in_shared(r, fault);
     struct sim_finding f = {.kind = kind, .access_count = 1};
     const char *does = fault->write ? "write" : "read", *where = where_is(r->arena, fault);
+    const char *out = kind == SIM_FOUND_OUTSIDE ? way_out(fault) : NULL;
+    if (out)
+        f.steps[f.step_count++] = out;
     if (kind == SIM_FOUND_OUTSIDE)
         f.message =
             arena_printf(r->arena, "%s of %d bytes outside memory: %s", does, fault->bytes, where);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`check` and `run --verify` of kernels that are right only where their outputs hold zeros before the launch."""
+"""`check`, `run --verify`, `bench` and `tune` of kernels that are right only where their outputs hold zeros before the launch."""
 import json
 import os
 import sys
@@ -24,7 +24,7 @@ def kernel(body, value="A", more="", view=""):
 
 ADDS = kernel("O[i] += A[i];")
 LEAVES = kernel("if (A[i] > 0) O[i] = A[i];", "max(A, 0)")
-GREATEST = kernel("O[i] = max(O[i], A[i] + 1);", "A + 1")
+GREATEST = kernel("O[i] = max(O[i], abs(A[i]));", "abs(A)")
 ATOMIC = kernel("atomic_add(O[i], A[i]);")
 HINT = "it is right where `o` holds zeros before the launch"
 # Read, and of no consequence: nothing but the simulator sees it.
@@ -81,6 +81,18 @@ def main():
         run("kernel g(i32 n, f32 *o) grid(1) threads(1) { global f32 O[n] = o; O[0] = 0; }", "run", "--set", "n=70", "--out", "o=o.npy", status=0)
         if "where `p` holds zeros" not in run(both, *verify, "--in", "o=o.npy", status=1).err:
             fail("one of two outputs is given")
+        # what is timed is verified so, too
+        sizes = ["--set", "n=5000"]
+        for text in (ADDS, LEAVES):
+            for arguments in (["bench", *sizes], ["tune", *sizes, "--store", "s.db"]):
+                result = run(text, *arguments, status=1)
+                if "right with --fill o=zero" not in result.out + result.err:
+                    fail(f"{arguments}: no word of zeros: {result}\n{text}")
+                run(text, *arguments, "--fill", "o=zero", status=0)
+                os.path.exists(f"{folder}/s.db") and os.remove(f"{folder}/s.db")
+                if "`p`" in run(text, *arguments, "--fill", "p=zero", status=2).err:
+                    fail(f"{arguments}: an array that is not there")
+        run(kernel("O[i] = A[i];"), "bench", *sizes, status=0)
         for wrong in ("o", "o=0", "zero"):
             run(ADDS, "check", "--fill", wrong, status=2)
         if "`p`" in run(ADDS, "check", "--fill", "p=zero", status=2).err:

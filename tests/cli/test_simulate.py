@@ -495,7 +495,7 @@ def test_refused(s):
             (run(*good[2:6], "--arg", "f32[4]:zero"), "argument 2", "the address of an array"),
             (run("--arg", "i32:1", *good[4:]), "argument 0", "`in` has 8 bytes"),
             (one("f33[4]:zero"), "--arg f33[4]:zero: there is no such type"),
-            (one("f32[4]:zer"), "expected rand, zero, iota, ones, none"),
+            (one("f32[4]:zer"), "expected rand, zero, iota, ones, wide, none"),
             (one("f32[4"), "--arg f32[4: expected TYPE:VALUE"),
             (one("f32[4:zero"), "expected TYPE[ELEMENTS]"),
             (one("f32[-4]:zero"), "expected TYPE[ELEMENTS]"),
@@ -560,7 +560,8 @@ def test_tile(s, kernels):
     s.write("hist.tile", HISTOGRAM)
     s.expect(["run", "hist.tile", "--set", "n=200", "--fill", "iota", "--device", "sim"], 1,
              "hist.tile:7:9: error: out-of-bounds: write of 4 bytes outside memory: 0 bytes behind the end of 's' (64 bytes)",
-             "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'")
+             "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'",
+             "note: is the index right for every thread of the block, or the array too small?")
     # the static check cannot tell which elements these are; the simulator sees the race
     racy = """kernel hop(f32 *out, const f32 *a, const i32 *to) grid(1) threads(64)
 {

@@ -74,7 +74,7 @@ def test_bench_options(tool):
             expect(tool, ["bench", *given, "--device", "cuda"], 2, out="", err=f"--{name} is not for --device cuda")
         else:
             both.add(name)
-    if both != {"size", "dims", "all-sizes", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "tune", "tuned", "store", "type", "json"}:
+    if both != {"size", "dims", "all-sizes", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "tune", "tuned", "store", "type", "fill", "json"}:
         fail(f"neither marked as CPU nor as GPU: {both}")
 
 

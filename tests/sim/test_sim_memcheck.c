@@ -109,6 +109,8 @@ static void faults_name_the_memory(void **state)
     assert_string_equal(report.first->message,
                         "write of 4 bytes outside memory: 0 bytes behind the "
                         "end of 'c' (4096 bytes)");
+    assert_int_equal(report.first->step_count, 1);
+    assert_non_null(strstr(report.first->steps[0], "guard it: `if (i < n)`, or clip the index"));
 }
 
 static void copies_must_be_waited_for(void **state)

@@ -147,6 +147,34 @@ static void test_module_outlives_its_free(void **state)
 
 /* --- running --- */
 
+struct wrong_seen {
+    int count;
+    tw_wrong last;
+    bool named; /* by view and parameter */
+};
+
+static void see_wrong(void *user, const tw_wrong *w)
+{
+    struct wrong_seen *seen = user;
+    seen->count++;
+    seen->last = *w;
+    seen->named = strcmp(w->view, "C") == 0 && strcmp(w->param, "c") == 0;
+}
+
+static void check_each_wrong(struct fixture *f)
+{
+    struct wrong_seen seen = {0};
+    refused(f, tw_launch_each_wrong(f->launch, see_wrong, &seen), TW_WRONG_VALUES, "C[2][5]");
+    assert_int_equal(seen.count, 2);
+    assert_true(seen.named);
+    assert_int_equal(seen.last.rank, 2);
+    assert_int_equal(seen.last.extent[0], M);
+    assert_int_equal(seen.last.extent[1], N);
+    assert_int_equal(seen.last.at[0] * N + seen.last.at[1], seen.last.element);
+    assert_true(fabs(seen.last.got - (double)f->c[seen.last.element]) == 0);
+    refused(f, tw_launch_each_wrong(f->launch, NULL, NULL), TW_BAD_ARGUMENT, "`each` is NULL");
+}
+
 static void test_run_and_verify(void **state)
 {
     struct fixture *f = *state;
@@ -169,6 +197,9 @@ static void test_run_and_verify(void **state)
     assert_false(v.ok);
     assert_string_equal(v.view, "C");
     assert_int_equal(v.at[1], 5);
+    f->c[0] += 0.5f;
+    check_each_wrong(f);
+    f->c[2 * N + 5] = 0;
 }
 
 /* Inputs that were written over: the values are wrong, whatever the kernel did, and it is said. */

@@ -160,6 +160,17 @@ static tw_status verify(struct story *s)
     return tw_launch_verify(s->host, NULL);
 }
 
+static void see_wrong(void *user, const tw_wrong *w)
+{
+    (void)user;
+    (void)w;
+}
+
+static tw_status verify_each(struct story *s)
+{
+    return tw_launch_each_wrong(s->host, see_wrong, NULL);
+}
+
 static tw_status begin_and_wait(struct story *s)
 {
     tw_status status = tw_launch_begin(s->host, NULL, NULL);
@@ -459,16 +470,17 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    STEP(open_context),    STEP(load_text),      STEP(load_file),      STEP(describe),
-    STEP(new_host),        STEP(set_host),       STEP(prepare),        STEP(run),
-    STEP(run_timed),       STEP(verify),         STEP(begin_and_wait), STEP(show),
-    STEP(take_dlpack),     STEP(open_entry),     STEP(start_entry),    STEP(expect_values),
-    STEP(estimate),        STEP(open_store),     STEP(keep_result),    STEP(look_at_store),
-    STEP(for_target),      STEP(new_device),     STEP(simulate),       STEP(show_ptx),
-    STEP(read_ptx),        STEP(read_ptx_file),  STEP(launch_ptx),     STEP(give_sources),
-    STEP(open_build),      STEP(fill_build),     STEP(device_memory),  STEP(streams),
-    STEP(start),           STEP(look_at_device), STEP(explain_device), STEP(assemble),
-    STEP(start_on_device), STEP(give_away),      STEP(close_device),   STEP(close_host),
+    STEP(open_context),  STEP(load_text),       STEP(load_file),      STEP(describe),
+    STEP(new_host),      STEP(set_host),        STEP(prepare),        STEP(run),
+    STEP(run_timed),     STEP(verify),          STEP(verify_each),    STEP(begin_and_wait),
+    STEP(show),          STEP(take_dlpack),     STEP(open_entry),     STEP(start_entry),
+    STEP(expect_values), STEP(estimate),        STEP(open_store),     STEP(keep_result),
+    STEP(look_at_store), STEP(for_target),      STEP(new_device),     STEP(simulate),
+    STEP(show_ptx),      STEP(read_ptx),        STEP(read_ptx_file),  STEP(launch_ptx),
+    STEP(give_sources),  STEP(open_build),      STEP(fill_build),     STEP(device_memory),
+    STEP(streams),       STEP(start),           STEP(look_at_device), STEP(explain_device),
+    STEP(assemble),      STEP(start_on_device), STEP(give_away),      STEP(close_device),
+    STEP(close_host),
 #undef STEP
 };
 
