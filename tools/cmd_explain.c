@@ -194,6 +194,8 @@ static int explain_run(const struct command *self, const struct options *given)
     if (options_has(given, "json") && !x.reported && x.complaints.status != TW_OK)
         report_failure(&x);
     explain_free_rows(&x);
+    free(x.measured_on);
+    free(x.not_measured);
     tw_context_free(x.ctx);
     complaints_free(&x.complaints);
     return status;
