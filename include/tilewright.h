@@ -182,7 +182,8 @@ TW_API tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_modul
 TW_API void tw_module_free(tw_module *m);
 TW_API int tw_module_kernel_count(const tw_module *m);
 TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the last */
-/* NULL and a message with the nearest name when there is none. */
+/* NULL and a message with the nearest name when there is none. What is asked of NULL below is NULL,
+ * 0 or false, or refused. */
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
 /* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …

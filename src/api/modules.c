@@ -187,7 +187,7 @@ const char *tw_target_at(int index)
 
 const char *tw_kernel_target(const tw_kernel *k)
 {
-    return k->target;
+    return k ? k->target : NULL;
 }
 
 struct target_call {
@@ -301,22 +301,22 @@ tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out
 
 const char *tw_kernel_name(const tw_kernel *k)
 {
-    return k->info->name;
+    return k ? k->info->name : NULL;
 }
 
 bool tw_kernel_has_ensures(const tw_kernel *k)
 {
-    return k->info->has_ensures;
+    return k ? k->info->has_ensures : false;
 }
 
 bool tw_kernel_thread_level(const tw_kernel *k)
 {
-    return k->info->thread_level;
+    return k ? k->info->thread_level : false;
 }
 
 int tw_kernel_param_count(const tw_kernel *k)
 {
-    return k->info->param_count;
+    return k ? k->info->param_count : 0;
 }
 
 tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
@@ -344,7 +344,7 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
 
 int tw_kernel_tune_count(const tw_kernel *k)
 {
-    return k->info->tune_count;
+    return k ? k->info->tune_count : 0;
 }
 
 tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out)
@@ -362,7 +362,7 @@ tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out)
 
 int tw_kernel_type_count(const tw_kernel *k)
 {
-    return k->info->type_count;
+    return k ? k->info->type_count : 0;
 }
 
 tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)

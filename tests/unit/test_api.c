@@ -351,6 +351,23 @@ static void test_arrays_by_themselves(void **state)
     refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "element type");
 }
 
+/* What tw_module_kernel gives where there is no such kernel, asked about. */
+static void test_no_kernel(void **state)
+{
+    struct fixture *f = *state;
+    tw_param param;
+    load(f, matmul_text);
+    tw_kernel *none = tw_module_kernel(f->module, "nothing");
+    assert_null(none);
+    assert_null(tw_kernel_name(none));
+    assert_null(tw_kernel_target(none));
+    assert_false(tw_kernel_has_ensures(none) || tw_kernel_thread_level(none));
+    assert_int_equal(tw_kernel_param_count(none), 0);
+    assert_int_equal(tw_kernel_tune_count(none), 0);
+    assert_int_equal(tw_kernel_type_count(none), 0);
+    assert_int_equal(tw_kernel_param(none, 0, &param), TW_BAD_ARGUMENT);
+}
+
 static void test_unknown_names(void **state)
 {
     struct fixture *f = *state;
@@ -891,6 +908,7 @@ int main(void)
         TEST(test_unlisted_type),
         TEST(test_a_refused_array_is_not_called_missing),
         TEST(test_arrays_by_themselves),
+        TEST(test_no_kernel),
         TEST(test_unknown_names),
         TEST(test_scalars_fit_their_type),
         TEST(test_computed_axes),
