@@ -44,7 +44,7 @@ static int list_puzzles(struct learn *l)
         json_put_integer(&j, "puzzle", p->number);
         json_put_text(&j, "name", p->name);
         json_put_text(&j, "title", p->title);
-        json_put_bool(&j, "cuda", p->stub[LANGUAGE_CUDA] != NULL);
+        json_put_bool(&j, "cuda", p->starter[LANGUAGE_CUDA] != NULL);
         json_put_bool(&j, "passed", s->passed);
         json_put_integer(&j, "tries", s->tries);
         json_put_integer(&j, "hints", p->hint_count);
@@ -144,7 +144,7 @@ static char *path_in_folder(const struct learn *l, const struct puzzle *p, enum 
     return paths[*language];
 }
 
-/* Writes the stub where there is no file. STATUS_OK, or a status after a message. */
+/* Writes the starter where there is no file. STATUS_OK, or a status after a message. */
 static int begin_file(const struct puzzle *p, enum language language, const char *path,
                       bool *written)
 {
@@ -153,7 +153,7 @@ static int begin_file(const struct puzzle *p, enum language language, const char
     if (folder && *folder)
         mkdir(folder, 0777); /* where there is one already, or none can be, the file shows it */
     free(folder);
-    enum file_written done = file_write_new(path, p->stub[language]);
+    enum file_written done = file_write_new(path, p->starter[language]);
     *written = done == FILE_WRITTEN;
     if (done != FILE_FAILED)
         return STATUS_OK;
@@ -215,7 +215,7 @@ static void keep_result(struct learn *l, const struct puzzle *p, const struct ju
     bool kept = learnt_lock(&l->learnt);
     struct step *s = learnt_step(&l->learnt, p->folder);
     s->passed = s->passed || x->passed;
-    s->tries += !x->is_stub;
+    s->tries += !x->is_starter;
     if (kept)
         learnt_write(&l->learnt);
 }
@@ -275,11 +275,11 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
     } else {
         path = path_in_folder(l, p, &language);
     }
-    if (!p->stub[language])
+    if (!p->starter[language])
         status = no_cuda(l, p);
     else if (l->given->word_count < 2)
         status = begin_file(p, language, path, &written);
-    bool begins = written || (status != STATUS_OK && p->stub[language]); /* or cannot be written */
+    bool begins = written || (status != STATUS_OK && p->starter[language]); /* or cannot be written */
     if (!l->to_json && (begins || options_has(l->given, "text")))
         print_statement(p);
     if (status == STATUS_OK && !l->to_json && written) {

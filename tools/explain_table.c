@@ -80,9 +80,10 @@ static struct figure speed_range(const struct explain_row *r)
 static int range_width(const struct explain *x)
 {
     int width = 14;
-    for (int i = 0; i < x->row_count; i++)
-        if ((int)strlen(speed_range(&x->rows[i]).text) > width)
-            width = (int)strlen(speed_range(&x->rows[i]).text);
+    for (int i = 0; i < x->row_count; i++) {
+        int own = (int)strlen(speed_range(&x->rows[i]).text);
+        width = own > width ? own : width;
+    }
     return width;
 }
 

@@ -88,7 +88,7 @@ static bool same_params(const struct answer *a, tw_kernel *other, struct problem
     int count = tw_kernel_param_count(other);
     if (tw_kernel_param_count(a->kernel) != count) {
         problems_add(problems, REASON_SIGNATURE,
-                     need_text("error: `%s` has %d parameters here, and %d in the stub\n",
+                     need_text("error: `%s` has %d parameters here, and %d in the starter\n",
                                tw_kernel_name(other), tw_kernel_param_count(a->kernel), count));
         return false;
     }
@@ -100,7 +100,7 @@ static bool same_params(const struct answer *a, tw_kernel *other, struct problem
         if (!same)
             problems_add(problems, REASON_SIGNATURE,
                          need_text("error: parameter %d of `%s` is `%s` here, and `%s` in the "
-                                   "stub\n",
+                                   "starter\n",
                                    i + 1, tw_kernel_name(other), here, there));
         free(here);
         free(there);
@@ -119,7 +119,7 @@ bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *c
         return false;
     if (tw_kernel_thread_level(a->kernel) != by_thread) {
         problems_add(problems, REASON_SIGNATURE,
-                     need_text("error: `%s` has `%s` here, and `%s` in the stub\n",
+                     need_text("error: `%s` has `%s` here, and `%s` in the starter\n",
                                tw_kernel_name(other), by_thread ? "warps" : "threads",
                                by_thread ? "threads" : "warps"));
         return false;

@@ -1,4 +1,4 @@
-/* A program that answers a puzzle, a learner's or ours: opened, held against the stub's signature,
+/* A program that answers a puzzle, a learner's or ours: opened, held against the starter's signature,
  * run on a case. */
 #ifndef TW_LEARN_ANSWER_H
 #define TW_LEARN_ANSWER_H

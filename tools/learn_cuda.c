@@ -175,7 +175,7 @@ static void find_kernel(struct cuda_program *p, const char *name, struct problem
         problems_add(problems, REASON_SIGNATURE, no_kernel_text(p, name));
 }
 
-/* "is `double *` here, and `float *` in the stub"; NULL: they are the same, or not known. const is
+/* "is `double *` here, and `float *` in the starter"; NULL: they are the same, or not known. const is
  * no difference, nor are signs. The caller frees. */
 static char *other_types(const struct cuda_program *p, int index, const tw_param *want)
 {
@@ -188,10 +188,10 @@ static char *other_types(const struct cuda_program *p, int index, const tw_param
     if (here.bytes == there.bytes && here.is_float == there.is_float &&
         here.is_pointer == there.is_pointer)
         return NULL;
-    char *mine = c_type_text(&here), *stub = c_type_text(&there);
-    char *text = need_text("is `%s` here, and `%s` in the stub", mine, stub);
+    char *mine = c_type_text(&here), *starter = c_type_text(&there);
+    char *text = need_text("is `%s` here, and `%s` in the starter", mine, starter);
     free(mine);
-    free(stub);
+    free(starter);
     return text;
 }
 
@@ -200,7 +200,7 @@ static void check_params(const struct cuda_program *p, tw_kernel *k, struct prob
     int count = tw_kernel_param_count(k), here = tw_ptx_param_count(p->ptx, p->kernel);
     if (here != count) {
         problems_add(problems, REASON_SIGNATURE,
-                     need_text("error: `%s` has %d parameters here, and %d in the stub\n",
+                     need_text("error: `%s` has %d parameters here, and %d in the starter\n",
                                tw_kernel_name(k), here, count));
         return;
     }
@@ -215,7 +215,7 @@ static void check_params(const struct cuda_program *p, tw_kernel *k, struct prob
         problems_add(problems, REASON_SIGNATURE,
                      need_text("error: parameter %d of `%s`, %s, %s\n", i + 1, tw_kernel_name(k),
                                want.name,
-                               types ? types : "has another type here than in the stub"));
+                               types ? types : "has another type here than in the starter"));
         free(types);
         return;
     }

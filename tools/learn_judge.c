@@ -48,8 +48,8 @@ static void take_printed(void *user, const char *text, size_t length)
 
 static void look_at_ensures(struct judge *j)
 {
-    const char *stub = j->given->puzzle->stub[LANGUAGE_TILE];
-    j->out->own_ensures = words_ensures_differ(j->answer.text, stub ? stub : "");
+    const char *starter = j->given->puzzle->starter[LANGUAGE_TILE];
+    j->out->own_ensures = words_ensures_differ(j->answer.text, starter ? starter : "");
 }
 
 static void keep_warnings(struct judge *j)
@@ -480,8 +480,8 @@ static int judge_all(struct judge *j)
     out->counters = need_memory((size_t)out->counter_count * sizeof *out->counters);
     for (int i = 0; i < out->counter_count; i++)
         out->counters[i].counter = need_text("%s", j->cases.limits[i].counter);
-    const char *stub = j->given->puzzle->stub[j->given->language];
-    out->is_stub = stub && strcmp(stub, j->given->text) == 0;
+    const char *starter = j->given->puzzle->starter[j->given->language];
+    out->is_starter = starter && strcmp(starter, j->given->text) == 0;
     open_answer(j);
     for (int i = 0; i < out->cases && status == STATUS_OK; i++) {
         if (out->problems.count || allowance_broken_off())

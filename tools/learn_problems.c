@@ -262,7 +262,7 @@ const char *problem_words(const struct problem *p)
     case REASON_COMPILE: return "it does not compile.";
     case REASON_SIGNATURE:
         return "the judge cannot run it. The kernel's name, its parameters, its views and its "
-               "tuned values have to stay as they were in the stub.";
+               "tuned values have to stay as they were in the starter.";
     case REASON_WORD: return "it goes around what the puzzle is about.";
     case REASON_BARRIER:
         if (p->text && strstr(p->text, "have left the kernel"))

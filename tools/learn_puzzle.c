@@ -82,13 +82,13 @@ static void take_file(struct puzzle *p, const char *file, const char *text)
     else if (strcmp(file, "cases") == 0)
         p->cases = text;
     for (int i = 0; i < LANGUAGES; i++) {
-        char *stub = need_text("stub%s", language_endings[i]);
+        char *starter = need_text("starter%s", language_endings[i]);
         char *answer = need_text("solution%s", language_endings[i]);
-        if (strcmp(file, stub) == 0)
-            p->stub[i] = text;
+        if (strcmp(file, starter) == 0)
+            p->starter[i] = text;
         else if (strcmp(file, answer) == 0)
             p->answer[i] = text;
-        free(stub);
+        free(starter);
         free(answer);
     }
 }

@@ -14,7 +14,7 @@ struct puzzle {
     char *title, *statement, *solution; /* of puzzle.md; `solution` explains */
     char **hints;
     int hint_count;
-    const char *stub[LANGUAGES], *answer[LANGUAGES]; /* NULL: none in that language */
+    const char *starter[LANGUAGES], *answer[LANGUAGES]; /* NULL: none in that language */
     const char *cases;
 };
 

@@ -84,11 +84,11 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
     if (x->prints_count && p->reason == REASON_LIMIT)
         fputs("What is printed uses memory, too, and is counted: take it out first.\n", out);
-    if (x->is_stub)
-        fputs("The file is the stub: you have not changed it yet.\n", out);
+    if (x->is_starter)
+        fputs("The file is the starter: you have not changed it yet.\n", out);
     if (p->reason == REASON_SIGNATURE)
         fprintf(out,
-                "To begin again, move the file away: `tilewright learn %d` then writes the stub.\n",
+                "To begin again, move the file away: `tilewright learn %d` then writes the starter.\n",
                 r->puzzle->number);
     if (r->hints_left)
         fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d%s).\n",
@@ -108,7 +108,7 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     fprintf(out, "puzzle %d, %s: passed. Right in all %d case%s, in every order that was tried.\n",
             r->puzzle->number, r->path, x->cases, plural(x->cases));
     if (x->own_ensures)
-        fputs("Your `ensures` is not the stub's; the values were held against the puzzle's own.\n",
+        fputs("Your `ensures` is not the starter's; the values were held against the puzzle's own.\n",
               out);
     if (width)
         fprintf(out, "\n%-*s  %10s  %10s\n", width, "in all cases", "yours", "solution's");
@@ -196,7 +196,7 @@ void report_judgement_json(const struct report_of *r, const struct judgement *x,
     json_put_text(&j, "language", r->language == LANGUAGE_CUDA ? "cuda" : "tile");
     json_put_bool(&j, "written", r->written);
     json_put_bool(&j, "passed", x->passed);
-    json_put_bool(&j, "is_stub", x->is_stub);
+    json_put_bool(&j, "is_starter", x->is_starter);
     json_put_integer(&j, "cases", x->cases);
     json_put_integer(&j, "case", x->tried);
     json_put_text(&j, "case_is", !x->tried ? NULL : x->shown ? "shown" : "hidden");

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call_on, fail
 
 # Without the maximum, exp overflows.
 SOFTMAX = """type T = {{f32, f16, bf16}};
@@ -72,12 +72,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
 
         def run(text, *arguments, status):
-            with open(f"{folder}/k.tile", "w") as out:
-                out.write(text)
-            result = call([tool, arguments[0], "k.tile", *arguments[1:]], cwd=folder)
-            if result.status != status:
-                fail(f"{arguments}: status {result.status}, not {status}: {result}\n{text}")
-            return result
+            return call_on(folder, text, [tool, arguments[0], "k.tile", *arguments[1:]], status)
 
         overflows = SOFTMAX.format(v="v")
         for right in (SOFTMAX.format(v="v - max(v)"), TWO_PASSES, SILU, GATHER):

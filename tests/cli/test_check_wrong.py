@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from tile_runner import call, fail
+from tile_runner import call_on, fail
 
 ROWS = """kernel rows(i32 m, i32 n, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(4)
 {{
@@ -61,12 +61,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
 
         def run(text, *arguments, status=1):
-            with open(f"{folder}/k.tile", "w") as out:
-                out.write(text)
-            result = call([tool, arguments[0], "k.tile", *arguments[1:]], cwd=folder)
-            if result.status != status:
-                fail(f"{arguments}: status {result.status}, not {status}: {result}\n{text}")
-            return result
+            return call_on(folder, text, [tool, arguments[0], "k.tile", *arguments[1:]], status)
 
         def says(text, lines, sizes=None, advice=False):
             """Of `run --verify` on the CPU and the simulator, or of `check`."""

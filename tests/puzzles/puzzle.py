@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A puzzle against its judge: the solution passes, the stub does not, every wrong answer is rejected for the reason it states, all of
+"""A puzzle against its judge: the solution passes, the starter does not, every wrong answer is rejected for the reason it states, all of
 it in less than two seconds of the processor's time an answer.
 
     puzzle.py TOOL puzzles/NN_name
@@ -77,16 +77,16 @@ def main():
                 print("no compiler of CUDA C here: the .cu files are left out")
                 continue
             expect(ending == "cu" or len(answers) >= WRONG_LEAST, f"{folder} has {len(answers)} wrong answers, and needs {WRONG_LEAST}")
-            for path in [f"{folder}/solution.{ending}", f"{folder}/stub.{ending}", *sorted(answers)]:
+            for path in [f"{folder}/solution.{ending}", f"{folder}/starter.{ending}", *sorted(answers)]:
                 verdict, seconds = judge(tool, number, path, environment)
                 if seconds > SECONDS and not slow:
                     wrong.append(f"{path}: judged in {seconds:.1f} s")
                 if path.startswith(f"{folder}/solution."):
                     if not verdict["passed"]:
                         wrong.append(f"{path}: {json.dumps(shown(verdict), indent=4)}")
-                elif path.startswith(f"{folder}/stub."):
-                    if verdict["passed"] or not verdict["is_stub"] or verdict["reason"] in ("compile", "signature"):
-                        wrong.append(f"{path}: the stub {json.dumps(shown(verdict), indent=4)}")
+                elif path.startswith(f"{folder}/starter."):
+                    if verdict["passed"] or not verdict["is_starter"] or verdict["reason"] in ("compile", "signature"):
+                        wrong.append(f"{path}: the starter {json.dumps(shown(verdict), indent=4)}")
                 else:
                     check_wrong(path, verdict, wrong)
     if wrong:

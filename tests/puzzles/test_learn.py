@@ -152,7 +152,7 @@ def test_usage(learner):
     learner.learn("1", "--hint", out="Hint 1")
     learner.learn("1", status=1, out="gives a hint (there is 1 more).\n")
     learner.write(MAP, "")
-    learner.learn("1", status=1, out=["move the file away: `tilewright learn 1` then writes the stub"])
+    learner.learn("1", status=1, out=["move the file away: `tilewright learn 1` then writes the starter"])
 
 
 def test_progress(learner):
@@ -291,9 +291,9 @@ def test_evasions(learner):
     wrong = good.replace("    Out[i] = A[i] + 10;", "    Out[i] = 0;")
     rejected(learner, "ensures.tile", wrong.replace("ensures Out == A + 10", "ensures Out == A * 0"), "values")
     learner.write("own.tile", good.replace("ensures Out == A + 10", "ensures Out == A + 10 + 0"))
-    learner.learn("1", "own.tile", out=["passed", "Your `ensures` is not the stub's"])
+    learner.learn("1", "own.tile", out=["passed", "Your `ensures` is not the starter's"])
     learner.write("own.tile", good.replace("ensures Out == A + 10", "ensures Out  ==\nA + 10 /* ten */"))
-    expect("Your `ensures`" not in learner.learn("1", "own.tile", out="passed"), "it is the stub's")
+    expect("Your `ensures`" not in learner.learn("1", "own.tile", out="passed"), "it is the starter's")
     rejected(learner, "no_ensures.tile", wrong.replace("    ensures Out == A + 10;\n", ""), "values")
     rejected(learner, "size.tile", good.replace("tune SIZE = {4};", "const i32 SIZE = 4;"), "signature")
     rejected(learner, "shape.tile", good.replace("A[SIZE] = a, Out[SIZE]", "A[2] = a, Out[2]").replace("Out[i] =", "if (i < 2) Out[i] ="), "signature")
@@ -584,7 +584,7 @@ def test_cuda(learner):
             ("03_guards", "n", "long n", "int", "parameter 1 of `guards`, n, is `long` here"):
         other = re.sub(rf"(const )?(float \*|int ){of}\b", kind, learner.solution(puzzle, "cu"), count=1)
         verdict = rejected(learner, "type.cu", other if "*n" not in kind else other.replace("< n", "< *n"), "signature", puzzle=puzzle[:2])
-        expect(f"error: {text}, and `{there}` in the stub\n" == verdict["message"], verdict)
+        expect(f"error: {text}, and `{there}` in the starter\n" == verdict["message"], verdict)
     for kind in "unsigned n", "const int n":
         learner.write("type.cu", learner.solution("03_guards", "cu").replace("int n", kind, 1))
         learner.learn("3", "type.cu", out="passed")
