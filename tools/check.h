@@ -1,6 +1,6 @@
-/* `check` of one kernel after the other: cmd_check.c has the static checks, check_run.c the runs on
- * the CPU engine, check_simulate.c those on the simulator, check_refused.c what GPU targets do not
- * take. */
+/* `check` of one kernel after the other: cmd_check.c has the static checks, check_sizes.c what is
+ * run, check_run.c the runs on the CPU engine, check_simulate.c those on the simulator,
+ * check_refused.c what GPU targets do not take, check_found.c what came of it. */
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
 
@@ -70,6 +70,12 @@ void check_take_timeout(struct check *c, const char *where);
 /* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
  * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);
+/* Outputs as nobody has written them, or as zeros; the others as --fill says. */
+void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros);
+/* An output may hold anything before the launch, unless --fill says what. */
+bool check_may_hold_anything(const struct check *c, const tw_param *p);
+/* An input of floats or of i8, unless --fill says what; other integers may be indices. */
+bool check_may_be_wide(const struct check *c, const struct operand *o);
 /* Of a shape past the tiles: whether the first CHECK_SIMULATED have one block along its axis. */
 bool check_needs_past(struct check *c, int shape);
 /* Whether no output was given anything by --fill: then what it holds counts as never written. */

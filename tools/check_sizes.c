@@ -1,0 +1,197 @@
+/* What a kernel is run with: sizes that cover edges, and what its arrays hold before. */
+#include "check.h"
+#include "tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A size past the tiles, one more, a multiple of 128; up to what it grows for a grid. */
+enum { PAST = -1, PAST_ONE = -2, PAST_EVEN = -3, MOST_PAST = 2 * 1024 + 1 };
+
+/* Tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content
+ * with; a row, for the CPU engine alone; then past the tiles, a third block, along each axis in
+ * turn, twice. */
+static const int64_t shapes[CHECK_SHAPES][3] = {
+    {1, 1, 1},          {3, 5, 7},         {64, 1, 300},        {16, 16, 16},
+    {130, 67, 75},      {64, 128, 64},     {5, 3, 1},           {9, 10, PAST},
+    {PAST_ONE, 10, 9},  {9, PAST_ONE, 10}, {64, 64, PAST_EVEN}, {PAST_EVEN, 64, 64},
+    {64, PAST_EVEN, 64}};
+
+/* Which tuned value is a tile's side along which axis is not known. So one more than a multiple of
+ * all that may be, and than twice the largest: three blocks, and a last step of one. 128 stands for
+ * what is not tuned. */
+static int64_t past_tiles(const struct space *s)
+{
+    enum { LEAST = 8, MOST = 512, MOST_MULTIPLE = 1024 };
+    int64_t multiple = 128, largest = 128, size = 0;
+    for (int i = 0; i < s->tune_count; i++) {
+        int64_t v = s->tuned[i].i, least = multiple;
+        if (s->tuned[i].is_float || v < LEAST || v > MOST)
+            continue;
+        while (least % v != 0)
+            least += multiple;
+        multiple = least <= MOST_MULTIPLE ? least : multiple;
+        largest = v > largest ? v : largest;
+    }
+    while (size < 2 * largest)
+        size += multiple;
+    return size + 1;
+}
+
+static int64_t axis_size(const struct check *c, int shape, int axis)
+{
+    int64_t size = shapes[shape][axis % 3];
+    return size == PAST        ? c->past
+           : size == PAST_ONE  ? c->past + 1
+           : size == PAST_EVEN ? (c->past + 127) / 128 * 128
+                               : size;
+}
+
+static bool is_axis(tw_kernel *k, const char *name)
+{
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        for (int d = 0; d < p.rank; d++)
+            if (p.dims[d] && strcmp(p.dims[d], name) == 0)
+                return true;
+    return false;
+}
+
+static int count_axes(tw_kernel *k)
+{
+    int count = 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        count += !p.is_pointer && is_axis(k, p.name);
+    return count;
+}
+
+/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other
+ * integers 2, flags in turn, floats 0.125; then what --set says. */
+static tw_status set_scalars(struct check *c, int shape)
+{
+    int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        tw_scalar v = {.i = 2};
+        if (p.is_pointer)
+            continue;
+        if (is_float_type(p.dtype))
+            v = (tw_scalar){.is_float = true, .f = 0.125};
+        else if (p.dtype == TW_BOOL)
+            v.i = shape & 1;
+        else if (is_axis(c->kernel, p.name))
+            v.i = axis < batches ? 1 + shape % 3 : axis_size(c, shape, axis - batches);
+        axis += is_axis(c->kernel, p.name);
+        tw_status s = tw_launch_set(c->launch, p.name, v);
+        if (s != TW_OK)
+            return s;
+    }
+    bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
+    return set ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+static int64_t count_blocks(struct check *c, int shape, int64_t past)
+{
+    tw_estimate e = {0};
+    c->past = past;
+    return set_scalars(c, shape) == TW_OK && tw_launch_estimate(c->launch, 0, &e) == TW_OK
+               ? e.blocks
+               : 0;
+}
+
+/* Blocks may be larger than what the tuned values tell: the least size with three of them where
+ * one element has one; where none does, the grid does not depend on the axis. */
+static void find_past(struct check *c, int shape)
+{
+    int64_t tiles = past_tiles(&c->space), one = count_blocks(c, shape, 1), size = tiles;
+    while (one > 0 && size <= MOST_PAST && count_blocks(c, shape, size) < 3 * one)
+        size = 2 * size - 1;
+    c->past = size <= MOST_PAST ? size : tiles;
+}
+
+/* "m = 3, k = 7, BM = 64": what a run is made with. */
+static char *describe_run(struct check *c)
+{
+    char *text = space_text(&c->space);
+    tw_param p;
+    tw_scalar v;
+    for (int i = tw_kernel_param_count(c->kernel); i-- > 0;) {
+        char value[32];
+        if (tw_kernel_param(c->kernel, i, &p) != TW_OK || p.is_pointer ||
+            tw_launch_value(c->launch, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v);
+        char *longer = need_text("%s = %s%s%s", p.name, value, *text ? ", " : "", text);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+bool check_may_hold_anything(const struct check *c, const tw_param *p)
+{
+    return is_output(p) && settings_fill(c->given, p->name) == FILL_NONE;
+}
+
+bool check_may_be_wide(const struct check *c, const struct operand *o)
+{
+    return o->param.is_const && settings_fill(c->given, o->param.name) == FILL_NONE &&
+           (is_float_type(o->array.dtype) || o->array.dtype == TW_I8);
+}
+
+void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
+{
+    for (int i = 0; i < arrays->count; i++) {
+        struct operand *o = &arrays->list[i];
+        enum fill kind = settings_fill(c->given, o->param.name);
+        struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
+        fill.limit = index_limit(&o->array, fill.limit);
+        if (c->wide && check_may_be_wide(c, o))
+            fill.kind = FILL_WIDE;
+        if (fill.kind != FILL_NONE)
+            tensor_fill(&o->array, &fill);
+        else if (is_output(&o->param) && !zeros)
+            tensor_fill_unwritten(&o->array, shape);
+        else if (!o->param.is_const)
+            memset(o->array.data, 0, tensor_bytes(&o->array));
+    }
+}
+
+bool check_watches_outputs(const struct check *c)
+{
+    tw_param p;
+    int outputs = 0, free_ones = 0;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        outputs += is_output(&p);
+        free_ones += check_may_hold_anything(c, &p);
+    }
+    return outputs > 0 && free_ones == outputs;
+}
+
+bool check_needs_past(struct check *c, int shape)
+{
+    int64_t largest = 0;
+    for (int axis = 0; axis < 3; axis++)
+        for (int i = 0; i < CHECK_SIMULATED && shapes[shape][axis] < 0; i++)
+            largest = shapes[i][axis] > largest ? shapes[i][axis] : largest;
+    operands_forget(c->launch, c->kernel);
+    find_past(c, shape);
+    int64_t past = count_blocks(c, shape, c->past), one = count_blocks(c, shape, 1);
+    return past > one && count_blocks(c, shape, largest) == one;
+}
+
+tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
+{
+    *arrays = (struct operands){0};
+    operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
+    if (shape >= CHECK_PAST)
+        find_past(c, shape);
+    tw_status s = set_scalars(c, shape);
+    *where = s == TW_OK ? describe_run(c) : space_text(&c->space);
+    if (s == TW_OK)
+        s = operands_make(arrays, c->launch, c->kernel, 1, 1);
+    if (s == TW_OK)
+        check_fill(c, arrays, shape, false);
+    return s;
+}
