@@ -279,7 +279,8 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
         status = no_cuda(l, p);
     else if (l->given->word_count < 2)
         status = begin_file(p, language, path, &written);
-    bool begins = written || (status != STATUS_OK && p->starter[language]); /* or cannot be written */
+    bool begins =
+        written || (status != STATUS_OK && p->starter[language]); /* or cannot be written */
     if (!l->to_json && (begins || options_has(l->given, "text")))
         print_statement(p);
     if (status == STATUS_OK && !l->to_json && written) {

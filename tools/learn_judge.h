@@ -34,7 +34,7 @@ struct judgement {
     bool prints_count;        /* towards limits: the answer could not be run without them */
     struct counted *counters; /* that have limits */
     int counter_count;
-    bool is_starter;     /* nobody has changed it */
+    bool is_starter;  /* nobody has changed it */
     bool own_ensures; /* its `ensures` is not the starter's, and was not asked */
 };
 

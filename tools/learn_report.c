@@ -87,9 +87,10 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
     if (x->is_starter)
         fputs("The file is the starter: you have not changed it yet.\n", out);
     if (p->reason == REASON_SIGNATURE)
-        fprintf(out,
-                "To begin again, move the file away: `tilewright learn %d` then writes the starter.\n",
-                r->puzzle->number);
+        fprintf(
+            out,
+            "To begin again, move the file away: `tilewright learn %d` then writes the starter.\n",
+            r->puzzle->number);
     if (r->hints_left)
         fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d%s).\n",
                 r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left,
@@ -108,8 +109,9 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     fprintf(out, "puzzle %d, %s: passed. Right in all %d case%s, in every order that was tried.\n",
             r->puzzle->number, r->path, x->cases, plural(x->cases));
     if (x->own_ensures)
-        fputs("Your `ensures` is not the starter's; the values were held against the puzzle's own.\n",
-              out);
+        fputs(
+            "Your `ensures` is not the starter's; the values were held against the puzzle's own.\n",
+            out);
     if (width)
         fprintf(out, "\n%-*s  %10s  %10s\n", width, "in all cases", "yours", "solution's");
     for (int i = 0; i < x->counter_count; i++)
