@@ -4,7 +4,6 @@
 #include "commands.h"
 #include "cmd_ptx.h"
 #include "ptx_launch.h"
-#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
