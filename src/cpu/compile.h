@@ -112,7 +112,7 @@ struct compiler {
     int64_t split; /* thread.x of blocks of one axis is taken apart by this; 0: it is not */
     uint32_t async_buffer;
     const struct expr *late_target; /* of a store that may end after the block; NULL: none */
-    uint32_t late_at[2];            /* its row: one leaves while the other is made */
+    uint32_t late_at;               /* its row, until it is stored */
     bool plain;                     /* no short cuts */
     bool first_lane;   /* what is compiled now is the value in the first lane, uniform */
     int unrolling;     /* loops around */

@@ -378,9 +378,52 @@ static void place_leaves(struct chain *ch)
                     : short_rows                      ? LEAF_COPIED
                                                       : LEAF_ROW;
         bool direct = leaf->way == LEAF_ONE || leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
-        if (!direct || leaf->load)
-            d->at[leaf->slot] = memory_new(ch->compiler, strip_bytes(leaf->size));
+        d->at[leaf->slot] =
+            !direct || leaf->load ? memory_new(ch->compiler, strip_bytes(leaf->size)) : leaf->at;
     }
+}
+
+/* So is x * s * y + z with one value s. */
+static void join_scaled(struct chain *ch)
+{
+    const struct elementwise_routines *r = ch->compiler->set->elementwise;
+    elementwise_fn *fma = routine_row(r, OP_FMA)->of[COMPUTE_F32];
+    elementwise_fn *scale = routine_row(r, OP_MUL)->f32_by_one;
+    int kept = 0;
+    for (int i = 0; i < ch->detail->ops; i++) {
+        struct strip_op op = ch->ops[i], before = {0};
+        if (kept > 0)
+            before = ch->ops[kept - 1];
+        bool first = before.dst == op.x[0];
+        if (op.kernel == fma && before.kernel == scale && before.dst != op.x[2] &&
+            first != (before.dst == op.x[1])) {
+            op.kernel = NULL;
+            op.scaled = r->f32_scaled_fma;
+            op.x[1] = op.x[first];
+            op.x[0] = before.x[0];
+            op.by = before.x[1];
+            kept--;
+        }
+        ch->ops[kept++] = op;
+    }
+    ch->detail->ops = kept;
+}
+
+/* A product that is the chain's last operation is made in the reduction, of long rows. */
+static void take_product(struct chain *ch)
+{
+    struct strip_detail *d = ch->detail;
+    const struct routine_set *set = ch->compiler->set;
+    const struct strip_op *last = &ch->ops[d->ops - 1];
+    if (d->ops == 0 || d->extent[d->rank - 1] < STRIP || last->dst != d->last ||
+        d->reduce_add != set->reduce->add[REDUCTION_SUM][COMPUTE_F32] ||
+        last->kernel != routine_row(set->elementwise, OP_MUL)->of[COMPUTE_F32])
+        return;
+    d->products = set->reduce->f32_products;
+    d->multiply = last->kernel;
+    d->last = last->x[0];
+    d->last_by = last->x[1];
+    d->ops--;
 }
 
 /* Is the leaf elsewhere in another strip? */
@@ -394,18 +437,38 @@ static bool is_moving(const struct strip_detail *d, const struct strip_leaf *lea
     return false;
 }
 
+static bool is_of_view(const struct strip_leaf *leaf)
+{
+    return leaf->shown || leaf->load;
+}
+
 static void keep_leaves(struct chain *ch)
 {
     struct strip_detail *d = ch->detail;
     struct strip_leaf *to = arena_array(ch->compiler->arena, struct strip_leaf, d->leaves);
     d->leaf = to;
     for (int i = 0; i < d->leaves; i++)
-        if (is_moving(d, &ch->leaves[i]))
+        if (is_moving(d, &ch->leaves[i]) && is_of_view(&ch->leaves[i]))
+            to[d->rows++] = ch->leaves[i];
+    d->moving = d->rows;
+    for (int i = 0; i < d->leaves; i++)
+        if (is_moving(d, &ch->leaves[i]) && !is_of_view(&ch->leaves[i]))
             to[d->moving++] = ch->leaves[i];
     to += d->moving;
     for (int i = 0; i < d->leaves; i++)
         if (!is_moving(d, &ch->leaves[i]))
             *to++ = ch->leaves[i];
+}
+
+/* Is it a chain over one row, whose rows of views all move, and that ends in the frame? */
+static bool is_row(const struct strip_detail *d)
+{
+    if (d->rank > 1 || (d->store && !d->late))
+        return false;
+    for (int i = d->moving; i < d->leaves; i++)
+        if (is_of_view(&d->leaf[i]))
+            return false;
+    return true;
 }
 
 /* --- the whole --- */
@@ -436,11 +499,13 @@ static struct instr *chain_end(struct chain *ch)
     struct strip_detail *d = ch->detail;
     place_leaves(ch);
     join_differences(ch);
+    join_scaled(ch);
+    take_product(ch);
     keep_leaves(ch);
     struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
     memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
     d->op = ops;
-    struct instr *in = emit_step(ch->compiler, step_strips);
+    struct instr *in = emit_step(ch->compiler, is_row(d) ? step_row : step_strips);
     in->detail = d;
     return in;
 }
@@ -506,8 +571,7 @@ void note_late_store(struct compiler *c)
         !store_takes_chain(c, target, last->value))
         return;
     c->late_target = target;
-    for (int i = 0; i < 2; i++)
-        c->late_at[i] = memory_new(c, bytes);
+    c->late_at = memory_new(c, bytes);
 }
 
 /* The chain's last operation makes its value at instr.dst. */
@@ -539,10 +603,8 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
         end_in_row(&ch);
     lay_loops(&ch, AXES_KEEP);
     struct instr *in = chain_end(&ch);
-    if (d->late) {
-        in->dst = c->late_at[0];
-        in->a = c->late_at[1];
-    }
+    if (d->late)
+        in->dst = c->late_at;
     c->top = top;
     return true;
 }

@@ -132,47 +132,6 @@ static bool target_overlaps(const struct strips *s, const unsigned char *from, s
     return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
 }
 
-/* Where a row of a view lies, if it is all there, side by side; else NULL. */
-static unsigned char *row_in_view(const struct frame *f, const struct access *a)
-{
-    const struct view_binding *view = &f->launch->views[a->view];
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++) {
-        const struct access_axis *axis = &a->axis[i];
-        int64_t start =
-            axis->kind == IX_ALL ? 0 : index_value(frame_at(f, axis->at), axis->wide, 0);
-        if (start < 0 || axis->extent <= 0 || axis->extent > view->extent[i] - start)
-            return NULL;
-        offset += start * view->stride[i];
-    }
-    return view->stride[a->rank - 1] == 1 ? view->base + offset * (int64_t)a->size : NULL;
-}
-
-void step_show_row(struct frame *f, const struct instr *in)
-{
-    const struct access *a = in->detail;
-    unsigned char **row = frame_at(f, in->a), *own = frame_at(f, in->dst), *there;
-    struct box box;
-    *row = there = row_in_view(f, a);
-    if (!there) {
-        if (!access_box(f, a, in->loc, &box))
-            return;
-        box_load(f, a, &box, own, a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
-        *row = own;
-        there = box.empty ? NULL : box_start(f, a, &box);
-    }
-    if (a->prefetch != NO_SLOT && there)
-        note_row(f, a->prefetch, there, (size_t)a->elements * a->size);
-}
-
-void step_row_load(struct frame *f, const struct instr *in)
-{
-    const unsigned char **row = frame_at(f, in->a), *own = frame_at(f, in->dst);
-    if (*row != own)
-        memcpy(frame_at(f, in->dst), *row, in->n);
-    *row = own;
-}
-
 /* The row where it lies, unless its elements are not side by side, or begin outside, or a leaf that
  * is made once needs more of them than there are. false: a fault. */
 static bool open_row(struct strips *s, int i, struct loc loc)
@@ -213,108 +172,6 @@ static bool open_leaves(struct strips *s, struct loc loc)
             return false;
     }
     return true;
-}
-
-/* --- beside the operations: rows that come and go --- */
-
-enum {
-    LINES = 11, /* that come and go at a time: before a cheap operation */
-    PART = 256, /* and before so many elements of a costly one */
-    SHORTEST_AHEAD = 1024,
-    FARTHEST = 1 << 26 /* bytes */
-};
-
-void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t bytes)
-{
-    struct row_prefetch *row = &f->row_prefetch[index];
-    ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
-    bool known = row->last && step != 0 && step < FARTHEST && step > -FARTHEST;
-    row->last = from;
-    row->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
-    row->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
-    f->has_beside |= row->left > 0;
-}
-
-/* The next lines; whether something is left. */
-static bool fetch_ahead(struct frame *f)
-{
-    size_t left = 0;
-    for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
-        struct row_prefetch *row = &f->row_prefetch[i];
-        size_t part = row->left < LINES * CACHE_LINE ? row->left : LINES * CACHE_LINE;
-        if (part == LINES * CACHE_LINE)
-            UNROLLED for (int at = 0; at < LINES; at++) PREFETCH(row->next + at * CACHE_LINE);
-        else
-            ROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH(row->next + at);
-        row->next += part;
-        row->left -= part;
-        left += row->left;
-    }
-    return left > 0;
-}
-
-/* All but the last piece end where a line does. */
-static void store_behind(struct frame *f, size_t bytes)
-{
-    struct late_store *late = &f->late_store;
-    if (late->left == 0)
-        return;
-    bytes -= (uintptr_t)late->to % CACHE_LINE;
-    size_t part = late->left < bytes ? late->left : bytes;
-    f->program->set->stream->copy(late->to, late->from, part);
-    late->to += part;
-    late->from += part;
-    late->left -= part;
-}
-
-static void move_beside(struct frame *f)
-{
-    bool fetches = fetch_ahead(f);
-    store_behind(f, LINES * CACHE_LINE);
-    f->has_beside = fetches || f->late_store.left > 0;
-}
-
-void frame_settle(struct frame *f)
-{
-    store_behind(f, SIZE_MAX);
-}
-
-/* --- one strip --- */
-
-/* While rows come and go a costly operation takes a part of the strip after another, some lines
- * before each: a processor waits for a dozen at a time, not more, and the last of a row should be
- * there before the next block begins. */
-static void run_parts(const struct strips *s, const struct strip_op *op)
-{
-    unsigned char *at[MOST_OPERANDS] = {s->p[op->dst], s->p[op->x[0]], s->p[op->x[1]],
-                                        s->p[op->x[2]]};
-    for (size_t left = s->count, n; left > 0; left -= n) {
-        n = left < PART ? left : PART;
-        if (s->frame->has_beside)
-            move_beside(s->frame);
-        op->kernel(at[0], at[1], at[2], at[3], n);
-        for (int i = 0; i < MOST_OPERANDS; i++)
-            at[i] += n * op->size[i];
-    }
-}
-
-static void run_strip(const struct strips *s)
-{
-    const struct strip_detail *d = s->detail;
-    unsigned char *const *p = s->p;
-    for (int i = 0; i < d->ops; i++) {
-        const struct strip_op *op = &d->op[i];
-        if (s->frame->has_beside && op->costly) {
-            run_parts(s, op);
-            continue;
-        }
-        if (s->frame->has_beside)
-            move_beside(s->frame);
-        if (op->kernel)
-            op->kernel(p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]], s->count);
-        else
-            op->convert(p[op->dst], p[op->x[0]], s->count);
-    }
 }
 
 /* --- to memory --- */
@@ -424,7 +281,6 @@ static void store_strip(const struct strips *s)
 /* The row that all strips together have made. */
 static void store_late(struct strips *s, const unsigned char *from)
 {
-    struct frame *f = s->frame;
     struct target_row r;
     s->row = s->first = 0;
     s->rows = 1;
@@ -438,14 +294,10 @@ static void store_late(struct strips *s, const unsigned char *from)
         return;
     }
     from += r.low * (int64_t)size;
-    if (!s->target.stream) {
+    if (s->target.stream)
+        store_beside(s->frame, r.to, from, bytes);
+    else
         memcpy(r.to, from, bytes);
-        return;
-    }
-    frame_settle(f);
-    f->late_turn = !f->late_turn;
-    f->late_store = (struct late_store){r.to, from, bytes};
-    f->has_beside = true;
 }
 
 /* The lines that the strip goes to are fetched while it is computed; each row of a tile lies
@@ -467,22 +319,11 @@ static void fetch_target(const struct strips *s)
 static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
 {
     const struct strip_detail *d = s->detail;
-    const unsigned char *x = s->p[d->last];
-    size_t size = d->size, skip = 0;
-    to += s->row * size;
-    if (s->n < STRIP) {
-        d->reduce(to, x, s->rows, s->n, 1);
-        return;
-    }
-    if (s->first == 0) {
-        skip = REDUCTION_PARTS;
-        memcpy(part, x, skip * size);
-    }
-    d->reduce_add(part, x + skip * size, s->count - skip);
-    if (s->first + STRIP >= s->n) {
-        d->reduce_end(part);
-        memcpy(to, part, size);
-    }
+    to += s->row * d->size;
+    if (s->n < STRIP)
+        d->reduce(to, s->p[d->last], s->rows, s->n, 1);
+    else
+        reduce_row(s->frame, d, s->p, &(struct row_part){s->n, s->first, s->count, part}, to);
 }
 
 /* --- the step --- */
@@ -502,24 +343,8 @@ static void run_placed(struct strips *s, unsigned char *to, void *part)
     s->p[0] = to + (s->row * s->n + s->first) * s->detail->size;
     if (s->detail->store)
         fetch_target(s);
-    run_strip(s);
+    run_ops(s->frame, s->detail, s->p, s->count);
     end_strip(s, to, part);
-}
-
-/* One row, in whose order all that moves lies: little is to be looked up strip by strip. */
-static void run_row(struct strips *s, unsigned char *to, void *part)
-{
-    const struct strip_detail *d = s->detail;
-    s->row = 0;
-    s->rows = 1;
-    fill_fixed(s, 1);
-    for (s->first = 0; s->first < s->n; s->first += STRIP) {
-        size_t left = s->n - s->first;
-        s->count = left < STRIP ? left : STRIP;
-        for (int i = 0; i < d->moving; i++)
-            s->p[d->leaf[i].slot] = leaf_part(s, i, s->first);
-        run_placed(s, to, part);
-    }
 }
 
 static void run_rows(struct strips *s, unsigned char *to, void *part)
@@ -549,15 +374,14 @@ void step_strips(struct frame *f, const struct instr *in)
     s.detail = d;
     s.n = (size_t)d->extent[d->rank - 1];
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
-    unsigned char *to = frame_at(f, d->late && f->late_turn ? in->a : in->dst);
+    unsigned char *to = frame_at(f, in->dst);
+    if (d->late)
+        frame_settle(f);
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
     for (int i = 1; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
-    if (d->rank == 1)
-        run_row(&s, to, part);
-    else
-        run_rows(&s, to, part);
+    run_rows(&s, to, part);
     if (d->late)
         store_late(&s, to);
 }

@@ -402,7 +402,6 @@ struct frame {
     struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* by cache */
     struct tile_prefetch store_prefetch;
     struct late_store late_store;
-    bool late_turn;  /* which of two rows the next one is made in */
     bool has_beside; /* some row is to be fetched or stored yet */
     struct cpu_fault fault;
 };
@@ -463,15 +462,15 @@ step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 step_fn step_pair_columns, step_pair_rows;
 /* exec_dot.c */
 step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_store, step_dot_lanes;
-/* exec_strips.c */
-step_fn step_strips;
+/* exec_strips.c; exec_row.c: of a chain over one row */
+step_fn step_strips, step_row;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
     step_assume, step_stuck;
 /* exec_access.c */
 step_fn step_load, step_store, step_shared_poison;
-/* exec_strips.c: instr.a is where the row's address goes, or is; instr.dst its own memory. */
+/* exec_row.c: instr.a is where the row's address goes, or is; instr.dst its own memory. */
 step_fn step_show_row, step_row_load;
 /* exec_lanes.c */
 step_fn step_load_lanes, step_store_lanes;
@@ -527,7 +526,7 @@ bool access_next(const struct access *a, int64_t *coordinate);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
-/* exec_strips.c: notes that a row was loaded from there. */
+/* exec_beside.c: notes that a row was loaded from there. */
 void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
 /* Stores what is left of the row that a block ended with. */
 void frame_settle(struct frame *f);

@@ -201,8 +201,11 @@ enum { REDUCTION_PARTS = 128 }; /* partial results of a long row, see routines_r
  * pieces but the last one a multiple of REDUCTION_PARTS); at the end part[0] is the result. */
 typedef void reduce_add_fn(void *part, const void *src, size_t n);
 typedef void reduce_end_fn(void *part);
+/* n products are added. */
+typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t n);
 
 struct reduce_routines {
+    reduce_products_fn *f32_products; /* to parts of a sum; NULL: there is none */
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
@@ -216,10 +219,14 @@ struct elementwise_row {
      * than that value. NULL: there is none. */
     elementwise_fn *f32_by_one;
 };
+/* dst[i] = a[i] * s * b[i] + c[i], the last two steps fused. */
+typedef void scaled_fma_fn(void *dst, const void *a, const void *b, const void *c, const void *s,
+                           size_t n);
 struct elementwise_routines {
     const struct elementwise_row *rows;
     size_t count;
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
+    scaled_fma_fn *f32_scaled_fma;
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
 };

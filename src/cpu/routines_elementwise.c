@@ -125,6 +125,18 @@ BY_ONE(f32_sub_one, float, x - y)
 BY_ONE(f32_mul_one, float, x *y)
 BY_ONE(f32_divide_one, float, x / y)
 
+static OFTEN void f32_scaled_fma(void *dst, const void *a, const void *b, const void *c,
+                                 const void *s, size_t n)
+{
+    const float *xs = a, *ys = b, *zs = c, by = *(const float *)s;
+    float *out = dst;
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        float x = xs[i] * by;
+        out[i] = fmaf(x, ys[i], zs[i]);
+    }
+}
+
 #if defined(FP_FAST_FMAF)
 enum { QUOTIENTS = 256 }; /* at a time */
 
@@ -354,6 +366,7 @@ const struct elementwise_routines ROUTINE(routines_elementwise) = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .select = {select_8, select_16, select_32, select_64},
+    .f32_scaled_fma = f32_scaled_fma,
     .fma_f16 = fma_f16,
     .fma_bf16 = fma_bf16,
     .philox = philox,

@@ -112,8 +112,40 @@ enum {
         __m128 two = combine##_128(four, _mm_movehl_ps(four, four));                               \
         *part = _mm_cvtss_f32(combine##_128(two, _mm_movehdup_ps(two)));                           \
     }
+
+static void f32_products(void *to, const void *a, const void *b, size_t n)
+{
+    enum { LANES = sizeof(VECTOR) / 4, COUNT = 8 };
+    float *part = to;
+    const float *x = a, *y = b;
+    size_t whole = n / MANY * MANY;
+    for (size_t j = 0; j < MANY && whole > 0; j += COUNT * LANES) {
+        VECTOR p[COUNT];
+        UNROLLED
+        for (size_t v = 0; v < COUNT; v++)
+            p[v] = LOAD(part + j + v * LANES);
+        for (size_t i = j; i < j + whole; i += MANY) {
+            UNROLLED
+            for (size_t v = 0; v < COUNT; v++)
+                p[v] += LOAD(x + i + v * LANES) * LOAD(y + i + v * LANES);
+        }
+        UNROLLED
+        for (size_t v = 0; v < COUNT; v++)
+            STORE(part + j + v * LANES, p[v]);
+    }
+    for (size_t j = 0; whole + j < n; j++)
+        part[j] += x[whole + j] * y[whole + j];
+}
 #else
 #define PARTS_F32 PARTS
+
+static void f32_products(void *to, const void *a, const void *b, size_t n)
+{
+    float *restrict part = to;
+    const float *restrict x = a, *restrict y = b;
+    for (size_t i = 0; i < n; i++)
+        part[i % MANY] += x[i] * y[i];
+}
 #endif
 
 /* PARTS_OF makes the loops over the parts: PARTS where nothing is better. */
@@ -209,5 +241,7 @@ FLOATS(f64, double, PARTS)
     }
 
 extern const struct reduce_routines ROUTINE(routines_reduce);
-const struct reduce_routines ROUTINE(routines_reduce) = {
-    .reduce = REDUCTIONS(), .add = REDUCTIONS(_add), .end = REDUCTIONS(_end)};
+const struct reduce_routines ROUTINE(routines_reduce) = {.f32_products = f32_products,
+                                                         .reduce = REDUCTIONS(),
+                                                         .add = REDUCTIONS(_add),
+                                                         .end = REDUCTIONS(_end)};

@@ -1,5 +1,6 @@
-/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c). Slots are
- * where a strip's operands lie: slot 0 the result's, others a leaf's or a temporary's. */
+/* A chain of elementwise operations, run strip by strip (compile_chain.c, exec_strips.c,
+ * exec_row.c). Slots are where a strip's operands lie: slot 0 the result's, others a leaf's or a
+ * temporary's. */
 #ifndef TW_STRIPS_H
 #define TW_STRIPS_H
 
@@ -27,32 +28,62 @@ struct strip_leaf {
 };
 struct strip_op {
     elementwise_fn *kernel; /* or */
+    scaled_fma_fn *scaled;  /* by slot `by`, or */
     convert_fn *convert;
-    uint8_t dst, x[MOST_OPERANDS - 1]; /* slots */
-    uint8_t size[MOST_OPERANDS];       /* from an element to the next, of dst and of each x */
-    bool costly;                       /* there is time for much else meanwhile */
+    uint8_t dst, x[MOST_OPERANDS - 1], by; /* slots */
+    uint8_t size[MOST_OPERANDS];           /* from an element to the next, of dst and of each x */
+    bool costly;                           /* there is time for much else meanwhile */
 };
 struct strip_detail {
     int rank;
     int64_t extent[NEST_RANK]; /* the last axis is the row */
     int leaves, ops, slots;
-    int moving; /* leaves that are elsewhere in other strips; they come first */
+    int moving; /* leaves that are elsewhere in other strips; they come first, */
+    int rows;   /* and of those first the rows of views */
     const struct strip_leaf *leaf;
     const struct strip_op *op;
-    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one */
+    uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one; values of the frame */
     uint32_t size;            /* bytes of an element of the result */
     uint8_t last;             /* the slot that the chain ends in */
     /* Where it goes if not to instr.dst: to memory, */
     const struct access *store;
     uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
     bool stream;                   /* nothing may depend on when others see it */
-    /* The block ends with it: its row is made at instr.dst or at instr.a, by turns, and stored
-     * while the next one is computed. */
+    /* The block ends with it: its row is made at instr.dst, and stored while the next one is
+     * computed. */
     bool late;
     /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;
     reduce_end_fn *reduce_end;
+    /* Of the products of slots last and last_by, which no operation makes. NULL: of slot last. */
+    reduce_products_fn *products;
+    elementwise_fn *multiply;
+    uint8_t last_by;
 };
+
+/* --- exec_beside.c --- */
+
+/* Some lines of rows that come and go. */
+void move_beside(struct frame *f);
+/* Past the caches, beside what comes next. */
+void store_beside(struct frame *f, void *to, const void *from, size_t bytes);
+/* Stores what lies before `end`. */
+void settle_up_to(struct frame *f, const unsigned char *end);
+/* All operations on `count` elements that lie at p, by slot. */
+void run_ops(struct frame *f, const struct strip_detail *d, unsigned char *const *p, size_t count);
+/* Elements first … first + count - 1 of a row of n, and what the row is reduced to so far. */
+struct row_part {
+    size_t n, first, count;
+    void *parts; /* REDUCTION_PARTS */
+};
+/* Adds a part, the row's next one, which lies at p; of the last one the result goes to `to`. */
+void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                const struct row_part *r, unsigned char *to);
+
+/* --- exec_row.c --- */
+
+/* Where a row of a view lies, if it is all there, side by side; else NULL. */
+unsigned char *row_in_view(const struct frame *f, const struct access *a);
 
 #endif

@@ -153,6 +153,18 @@ static const char *const texts[] = {
            "    r = r * 0.5 + exp2(s - x) - (x - s) * exp2(x - s) + s / z;\n"
            "    O[0 +: 4500] = reshape(r, 4500);\n"
            "    O[4500 +: 4500] = reshape(exp(x - z) - s - (z + z), 4500);\n"),
+    /* scaled, multiplied and added to; sums of products; the same of what is there only in part */
+    KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500], z[3][1] = L[0 +: 3][7 +: 1];\n"
+           "    f32 s = V[3] + 4;\n    reg f32 y[1500] = L[1][3 +: 1500];\n"
+           "    reg f32 r[3][1500] = x * s * y + x - (y * (x * z) + x) * (x * s * (x * s) + y);\n"
+           "    r = r + ((x - z) * y + x * z * (x * s)) + fma(x * s, y, x * s);\n"
+           "    O[0 +: 4500] = reshape(r, 4500);\n    C[0 +: 3][0 +: 1] = sum(x * r, axis = 1);\n"
+           "    C[4 +: 3][0 +: 1] = sum(z * r, axis = 1);\n    O[9000] = sum(r * r);\n"
+           "    O[9001] = sum(y * s) + sum(y * L[0][9 +: 1500]) + sum((y + s) * (y - s));\n"),
+    KERNEL("    reg f32 x[600] = V[n - 300 +: 600] else 3, y[600] = V[0 +: 600];\n"
+           "    f32 s = V[3] + 4;\n    O[0 +: 600] = x * s * V[2 +: 600] + V[-1 +: 600];\n"
+           "    O[600] = sum(x * y);\n    O[601] = sum(x * V[n - 9 +: 600]) + sum(s * V[7 +: "
+           "600]);\n"),
     /* rows that are read where they lie until they are assigned to: whole ones, clipped, strided,
      * outside; by reductions, by other steps than chains, into others' memory */
     KERNEL("    reg f32 x[1000] = L[1][7 +: 1000];\n    x = exp(x - max(x));\n"
