@@ -111,9 +111,7 @@ struct compiler {
     uint32_t constants_end, thread_at[3];
     int64_t split; /* thread.x of blocks of one axis is taken apart by this; 0: it is not */
     uint32_t async_buffer;
-    const struct expr *late_target; /* of a store that may end after the block; NULL: none */
-    uint32_t late_at;               /* its row, until it is stored */
-    bool plain;                     /* no short cuts */
+    bool plain;        /* no short cuts */
     bool first_lane;   /* what is compiled now is the value in the first lane, uniform */
     int unrolling;     /* loops around */
     size_t unrolled;   /* nodes made by unrolling so far */
@@ -211,9 +209,6 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
 /* May `target = value` be a chain that ends in memory, or a row that is stored as one is? */
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value);
-/* A store of a row as the last statement of a block may end while the next block runs: sets aside
- * memory for it. */
-void note_late_store(struct compiler *c);
 /* false: it is too much for one step; nothing was made. */
 bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* Is e a reduction of the rows of a chain? */

@@ -460,10 +460,10 @@ static void keep_leaves(struct chain *ch)
             *to++ = ch->leaves[i];
 }
 
-/* Is it a chain over one row, whose rows of views all move, and that ends in the frame? */
+/* Is it a chain over one row, whose rows of views all move, and that ends in the frame or a view? */
 static bool is_row(const struct strip_detail *d)
 {
-    if (d->rank > 1 || (d->store && !d->late))
+    if (d->rank > 1 || (d->store && d->store->space != SPACE_VIEW))
         return false;
     for (int i = d->moving; i < d->leaves; i++)
         if (is_of_view(&d->leaf[i]))
@@ -492,6 +492,19 @@ static bool chain_undo_full(struct chain *ch)
     return ch->full;
 }
 
+/* The operation with a routine that writes past the caches, if there is one. */
+static struct strip_op op_past_caches(const struct elementwise_routines *r,
+                                      const struct strip_op *op)
+{
+    struct strip_op past = *op;
+    past.kernel = NULL;
+    past.scaled = op->scaled ? r->f32_scaled_fma_past : NULL;
+    for (const struct past_routine *p = r->past; p->usual; p++)
+        if (op->kernel == p->usual)
+            past.kernel = p->past;
+    return past;
+}
+
 /* Emits the step, once the loops are laid; the caller sets where it ends. */
 static struct instr *chain_end(struct chain *ch)
 {
@@ -505,6 +518,8 @@ static struct instr *chain_end(struct chain *ch)
     struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
     memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
     d->op = ops;
+    if (d->stream && d->ops > 0)
+        d->past = op_past_caches(ch->compiler->set->elementwise, &ops[d->ops - 1]);
     struct instr *in = emit_step(ch->compiler, is_row(d) ? step_row : step_strips);
     in->detail = d;
     return in;
@@ -537,10 +552,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
 
 /* --- into memory --- */
 
-enum {
-    SHORT_ROW = 16, /* elements; a strip of shorter rows is better stored as a whole */
-    MOST_LATE_BYTES = 1 << 16
-};
+enum { SHORT_ROW = 16 }; /* elements; a strip of shorter rows is better stored as a whole */
 
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value)
@@ -558,23 +570,7 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
     return row || is_link(c, value);
 }
 
-void note_late_store(struct compiler *c)
-{
-    const struct stmt *last = NULL;
-    for (const struct stmt *s = c->kernel->body; s; s = s->next)
-        last = s->kind == STMT_ENSURES ? last : s;
-    if (!last || last->kind != STMT_ASSIGN || !c->program->streams)
-        return;
-    const struct expr *target = last->target;
-    size_t bytes = (size_t)type_elements(&target->type) * dtype_size(target->sym->type.dtype);
-    if (target->sym->storage != ST_VIEW || target->type.rank != 1 || bytes > MOST_LATE_BYTES ||
-        !store_takes_chain(c, target, last->value))
-        return;
-    c->late_target = target;
-    c->late_at = memory_new(c, bytes);
-}
-
-/* The chain's last operation makes its value at instr.dst. */
+/* The chain's last operation makes its value in slot 0. */
 static void end_in_row(struct chain *ch)
 {
     ch->ops[ch->detail->ops - 1].dst = 0;
@@ -598,13 +594,11 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
     for (int axis = 0, i = 0; i < a->rank; i++)
         if (a->axis[i].kind != IX_ELEMENT)
             d->store_axis[axis++] = (uint8_t)i;
-    d->late = target == c->late_target && d->ops > 0;
-    if (d->late)
+    if (d->ops > 0)
         end_in_row(&ch);
+    d->at[0] = memory_new(c, strip_bytes(d->size));
     lay_loops(&ch, AXES_KEEP);
-    struct instr *in = chain_end(&ch);
-    if (d->late)
-        in->dst = c->late_at;
+    chain_end(&ch);
     c->top = top;
     return true;
 }

@@ -638,7 +638,6 @@ void compile_body(struct compiler *c)
         c->region = &root;
         mask_start(c, root.mask, NO_SLOT);
     }
-    note_late_store(c);
     compile_list(c, c->kernel->body);
     label_place(c, &end);
     c->loc = c->kernel->loc;

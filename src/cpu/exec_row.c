@@ -49,19 +49,33 @@ void step_row_load(struct frame *f, const struct instr *in)
 
 /* --- a chain --- */
 
-/* Where the chain's rows of views lie. false: not all of them are there as a whole. */
+/* Where the chain's rows of views lie. false: not all of them are there as a whole, or what is
+ * stored may lie there, too. */
 static bool find_rows(const struct frame *f, const struct strip_detail *d, unsigned char **p)
 {
     for (int i = 0; i < d->rows; i++) {
         const struct strip_leaf *leaf = &d->leaf[i];
         unsigned char *row;
-        if (leaf->shown)
+        if (leaf->shown) {
             memcpy(&row, frame_at(f, leaf->at), sizeof row);
-        else if (!(row = row_in_view(f, leaf->load)))
-            return false;
+        } else {
+            row = row_in_view(f, leaf->load);
+            if (!row || target_overlaps(f, d, row, (size_t)d->extent[0] * leaf->size))
+                return false;
+        }
         p[leaf->slot] = row;
     }
     return true;
+}
+
+/* Where the row goes in memory, if it lies there side by side and nothing else is to be seen to;
+ * else NULL. */
+static unsigned char *find_target(const struct frame *f, const struct strip_detail *d)
+{
+    if (f->copy_count > 0 || f->program->packed_count > 0)
+        return NULL;
+    unsigned char *to = row_in_view(f, d->store);
+    return (uintptr_t)to % d->size == 0 ? to : NULL;
 }
 
 static void fill_spread(const struct frame *f, const struct strip_detail *d,
@@ -74,38 +88,50 @@ static void fill_spread(const struct frame *f, const struct strip_detail *d,
     }
 }
 
+/* The operations on a strip that is stored. Slot 0 has a buffer, in which no strip stays. */
+static void store_strip(struct frame *f, const struct strip_detail *d, unsigned char **p,
+                        unsigned char *to, size_t count)
+{
+    bool past = d->stream && f->launch->views[d->store->view].large;
+    bool buffered = past && !d->past.kernel && !d->past.scaled;
+    if (!buffered && d->ops > 0)
+        p[0] = to;
+    run_ops(f, d, past && !buffered ? d->ops - 1 : d->ops, p, count);
+    if (buffered)
+        f->program->set->stream->copy(to, p[d->last], count * d->size);
+    else if (d->ops == 0)
+        memcpy(to, p[d->last], count * d->size);
+    else if (past)
+        run_past(f, d, p, count);
+}
+
 void step_row(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
-    unsigned char *p[STRIP_SLOTS], *to = frame_at(f, in->dst);
-    unsigned char *target = d->late ? row_in_view(f, d->store) : NULL;
+    unsigned char *p[STRIP_SLOTS], *to = d->store ? find_target(f, d) : frame_at(f, in->dst);
     size_t n = (size_t)d->extent[0], count;
-    for (int i = 1; i < d->slots; i++)
+    for (int i = 0; i < d->slots; i++)
         p[i] = frame_at(f, d->at[i]);
-    if ((d->late && !target) || !find_rows(f, d, p)) {
+    if (!to || !find_rows(f, d, p)) {
         step_strips(f, in);
         return;
     }
     if (d->moving < d->leaves)
         fill_spread(f, d, p, n < STRIP ? n : STRIP);
-    p[0] = to;
-    for (size_t first = 0; first < n; first += STRIP) {
+    for (size_t first = 0; first < n; first += count) {
         count = n - first < STRIP ? n - first : STRIP;
-        if (d->late)
-            settle_up_to(f, p[0] + count * d->size);
-        run_ops(f, d, p, count);
+        if (d->store) {
+            store_strip(f, d, p, to + first * d->size, count);
+        } else {
+            p[0] = to + first * d->size;
+            run_ops(f, d, d->ops, p, count);
+        }
         if (d->reduce && n < STRIP)
             d->reduce(to, p[d->last], 1, n, 1);
         else if (d->reduce)
             reduce_row(f, d, p, &(struct row_part){n, first, count, part}, to);
-        else
-            p[0] += count * d->size;
         for (int i = 0; i < d->moving; i++)
             p[d->leaf[i].slot] += count * d->leaf[i].size;
     }
-    if (target && d->stream && f->launch->views[d->store->view].large)
-        store_beside(f, target, to, n * d->size);
-    else if (target)
-        memcpy(target, to, n * d->size);
 }

@@ -115,15 +115,14 @@ static inline void place_leaf(struct strips *s, int i)
 
 /* --- rows of views --- */
 
-/* Can what is stored change what the leaf reads later? The whole view may be stored to; a row that
- * is late, when all is read. */
-static bool target_overlaps(const struct strips *s, const unsigned char *from, size_t bytes)
+bool target_overlaps(const struct frame *f, const struct strip_detail *d, const unsigned char *from,
+                     size_t bytes)
 {
-    const struct access *a = s->detail->store;
-    if (!a || s->detail->late)
+    const struct access *a = d->store;
+    if (!a)
         return false;
-    const int64_t *extent = access_extents(s->frame, a), *stride = access_strides(s->frame, a);
-    const unsigned char *base = access_base(s->frame, a);
+    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
+    const unsigned char *base = access_base(f, a);
     uintptr_t low = (uintptr_t)base, high = low + a->size;
     for (int i = 0; i < a->rank; i++) {
         int64_t reach = (extent[i] - 1) * stride[i] * (int64_t)a->size;
@@ -141,7 +140,7 @@ static bool open_row(struct strips *s, int i, struct loc loc)
     struct frame *f = s->frame;
     struct box box;
     unsigned char *from = row_in_view(f, a);
-    if (from && !target_overlaps(s, from, (size_t)a->elements * a->size)) {
+    if (from && !target_overlaps(f, s->detail, from, (size_t)a->elements * a->size)) {
         s->base[i] = from;
         return true;
     }
@@ -151,7 +150,7 @@ static bool open_row(struct strips *s, int i, struct loc loc)
     from = access_base(f, a) + box.low[0] * (int64_t)a->size;
     bool in_parts = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
     if (access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] && in_parts &&
-        !target_overlaps(s, from, there * a->size)) {
+        !target_overlaps(f, s->detail, from, there * a->size)) {
         s->base[i] = from;
         s->valid[i] = there;
         return true;
@@ -183,10 +182,8 @@ static bool target_open(struct strips *s, const struct instr *in)
     struct strip_target *t = &s->target;
     t->access = a;
     t->stream = s->detail->stream && s->frame->launch->views[a->view].large;
-    t->first = s->detail->late ? row_in_view(s->frame, a) : NULL;
+    t->first = NULL;
     t->step = 0;
-    if (t->first)
-        return true;
     if (!access_box(s->frame, a, in->loc, &t->box) ||
         !async_leaves_box(s->frame, a, &t->box, in->loc))
         return false;
@@ -278,35 +275,13 @@ static void store_strip(const struct strips *s)
             store_row(s, &r, from + i * row_bytes);
 }
 
-/* The row that all strips together have made. */
-static void store_late(struct strips *s, const unsigned char *from)
-{
-    struct target_row r;
-    s->row = s->first = 0;
-    s->rows = 1;
-    s->count = s->n;
-    if (!target_row(s, 0, &r))
-        return;
-    bool dense = s->target.first || s->target.stride[s->detail->store_axis[0]] == 1;
-    size_t size = s->detail->size, bytes = (size_t)(r.high - r.low) * size;
-    if (!dense) {
-        store_row(s, &r, from);
-        return;
-    }
-    from += r.low * (int64_t)size;
-    if (s->target.stream)
-        store_beside(s->frame, r.to, from, bytes);
-    else
-        memcpy(r.to, from, bytes);
-}
-
 /* The lines that the strip goes to are fetched while it is computed; each row of a tile lies
  * elsewhere, so the processor does not see it coming. */
 static void fetch_target(const struct strips *s)
 {
     const struct strip_detail *d = s->detail;
     struct target_row r;
-    if (s->target.stream || d->late || s->target.stride[d->store_axis[d->rank - 1]] != 1)
+    if (s->target.stream || s->target.stride[d->store_axis[d->rank - 1]] != 1)
         return;
     for (size_t i = 0; i < s->rows; i++)
         if (target_row(s, s->row + i, &r))
@@ -330,8 +305,6 @@ static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
 
 static void end_strip(struct strips *s, unsigned char *to, void *part)
 {
-    if (s->detail->late)
-        return;
     if (s->detail->store)
         store_strip(s);
     else if (s->detail->reduce)
@@ -340,10 +313,11 @@ static void end_strip(struct strips *s, unsigned char *to, void *part)
 
 static void run_placed(struct strips *s, unsigned char *to, void *part)
 {
-    s->p[0] = to + (s->row * s->n + s->first) * s->detail->size;
     if (s->detail->store)
         fetch_target(s);
-    run_ops(s->frame, s->detail, s->p, s->count);
+    else
+        s->p[0] = to + (s->row * s->n + s->first) * s->detail->size;
+    run_ops(s->frame, s->detail, s->detail->ops, s->p, s->count);
     end_strip(s, to, part);
 }
 
@@ -375,13 +349,9 @@ void step_strips(struct frame *f, const struct instr *in)
     s.n = (size_t)d->extent[d->rank - 1];
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
     unsigned char *to = frame_at(f, in->dst);
-    if (d->late)
-        frame_settle(f);
     if (!open_leaves(&s, in->loc) || (d->store && !target_open(&s, in)))
         return;
-    for (int i = 1; i < d->slots; i++)
+    for (int i = 0; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
     run_rows(&s, to, part);
-    if (d->late)
-        store_late(&s, to);
 }

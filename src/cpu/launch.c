@@ -352,7 +352,6 @@ static void work(void *user, int index)
         if (w->frame.state == FRAME_FAULT)
             note_fault(pool, w, w->frame.id);
     }
-    frame_settle(&w->frame);
     pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
     frame_free(&w->frame);

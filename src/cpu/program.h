@@ -377,14 +377,6 @@ struct tile_prefetch {
     int64_t start[MAX_RANK], step[MAX_RANK];
 };
 
-/* A row that the last block ended with, on its way past the caches: some lines after each operation
- * of a chain, as a processor waits for many at a time. */
-struct late_store {
-    unsigned char *to;
-    const unsigned char *from;
-    size_t left; /* bytes */
-};
-
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
@@ -401,8 +393,7 @@ struct frame {
     struct row_prefetch row_prefetch[MOST_ROW_PREFETCHES];
     struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* by cache */
     struct tile_prefetch store_prefetch;
-    struct late_store late_store;
-    bool has_beside; /* some row is to be fetched or stored yet */
+    bool has_ahead; /* some row is to be fetched yet */
     struct cpu_fault fault;
 };
 
@@ -526,10 +517,8 @@ bool access_next(const struct access *a, int64_t *coordinate);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
-/* exec_beside.c: notes that a row was loaded from there. */
+/* exec_chain.c: notes that a row was loaded from there. */
 void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
-/* Stores what is left of the row that a block ended with. */
-void frame_settle(struct frame *f);
 
 /* exec_packed.c */
 void packed_start(struct frame *f); /* all tiles show nothing */

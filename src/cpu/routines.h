@@ -222,11 +222,17 @@ struct elementwise_row {
 /* dst[i] = a[i] * s * b[i] + c[i], the last two steps fused. */
 typedef void scaled_fma_fn(void *dst, const void *a, const void *b, const void *c, const void *s,
                            size_t n);
+/* A routine that writes past the caches what the usual one does: dst begins where a line does, and
+ * its lines are whole. */
+struct past_routine {
+    elementwise_fn *usual, *past;
+};
 struct elementwise_routines {
     const struct elementwise_row *rows;
     size_t count;
-    elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
-    scaled_fma_fn *f32_scaled_fma;
+    elementwise_fn *select[SIZE_COUNT];                  /* a: bytes, 0 or not; b, c: elements */
+    scaled_fma_fn *f32_scaled_fma, *f32_scaled_fma_past; /* past the caches; NULL: none */
+    const struct past_routine *past;                     /* up to one of NULL */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
 };

@@ -7,6 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(ROUTINES_V3) || defined(ROUTINES_V4)
+#include <immintrin.h>
+#endif
+
 /* One function `name` from elements x (y, z) of type T to elements of type R. */
 #define UNARY(name, T, R, expression)                                                              \
     static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
@@ -196,6 +200,85 @@ static void f32_div_one(void *dst, const void *a, const void *b, const void *c, 
 #define f32_div_one f32_divide_one
 #endif
 
+/* --- past the caches --- */
+
+#if defined(ROUTINES_V4)
+#define PAST_VECTOR __m512
+#define PAST(name) _mm512_##name##_ps
+#elif defined(ROUTINES_V3)
+#define PAST_VECTOR __m256
+#define PAST(name) _mm256_##name##_ps
+#endif
+
+#if defined(PAST_VECTOR)
+/* The loop of a routine whose result y, a vector, is made of those at xs, ys and zs. */
+#define PAST_LOOP(expression)                                                                      \
+    const float *xs = a, *ys = b, *zs = c;                                                         \
+    float *out = dst;                                                                              \
+    (void)ys;                                                                                      \
+    (void)zs;                                                                                      \
+    for (size_t i = 0; i < n; i += sizeof(PAST_VECTOR) / sizeof *out) {                            \
+        PAST_VECTOR x = PAST(loadu)(xs + i);                                                       \
+        PAST(stream)(out + i, expression);                                                         \
+    }
+#define PAST_ROUTINE(name, expression)                                                             \
+    static APART void name(void *dst, const void *a, const void *b, const void *c, size_t n)       \
+    {                                                                                              \
+        PAST_LOOP(expression)                                                                      \
+    }
+#define PAST_BY_ONE(name, expression)                                                              \
+    static APART void name(void *dst, const void *a, const void *b, const void *c, size_t n)       \
+    {                                                                                              \
+        const PAST_VECTOR one = PAST(set1)(*(const float *)b);                                     \
+        PAST_LOOP(expression)                                                                      \
+    }
+PAST_ROUTINE(f32_add_past, x + PAST(loadu)(ys + i))
+PAST_ROUTINE(f32_sub_past, x - PAST(loadu)(ys + i))
+PAST_ROUTINE(f32_mul_past, x *PAST(loadu)(ys + i))
+PAST_ROUTINE(f32_fma_past, PAST(fmadd)(x, PAST(loadu)(ys + i), PAST(loadu)(zs + i)))
+PAST_BY_ONE(f32_add_one_past, x + one)
+PAST_BY_ONE(f32_sub_one_past, x - one)
+PAST_BY_ONE(f32_mul_one_past, x *one)
+PAST_BY_ONE(f32_divide_one_past, x / one)
+
+static void scaled_fma_past(void *dst, const void *a, const void *b, const void *c, const void *s,
+                            size_t n)
+{
+    const PAST_VECTOR one = PAST(set1)(*(const float *)s);
+    PAST_LOOP(PAST(fmadd)(x * one, PAST(loadu)(ys + i), PAST(loadu)(zs + i)))
+}
+
+/* As f32_div_one; of what is not medium it is divided once more. */
+static void f32_div_one_past(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const float y = *(const float *)b;
+    const PAST_VECTOR one = PAST(set1)(y), inverse = PAST(set1)(1 / y), less = -inverse;
+    struct magnitudes m = {UINT32_MAX, 0};
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        m = magnitudes_with(m, ((const float *)a)[i]);
+    }
+    if (!(y >= 0x1p-24f && y <= 0x1p24f && are_medium(m))) {
+        f32_divide_one_past(dst, a, b, c, n);
+        return;
+    }
+    PAST_LOOP(PAST(fmadd)(PAST(fmsub)(x * inverse, one, x), less, x * inverse))
+}
+
+static const struct past_routine past[] = {{f32_add, f32_add_past},
+                                           {f32_sub, f32_sub_past},
+                                           {f32_mul, f32_mul_past},
+                                           {f32_fma, f32_fma_past},
+                                           {f32_add_one, f32_add_one_past},
+                                           {f32_sub_one, f32_sub_one_past},
+                                           {f32_mul_one, f32_mul_one_past},
+                                           {f32_div_one, f32_div_one_past},
+                                           {NULL, NULL}};
+#else
+static const struct past_routine past[] = {{NULL, NULL}};
+#define scaled_fma_past NULL
+#endif
+
 /* --- integers: computed unsigned, so that they wrap --- */
 
 /* Division by 0 gives 0 here; the step before has reported it where the lane was active. */
@@ -367,6 +450,8 @@ const struct elementwise_routines ROUTINE(routines_elementwise) = {
     .count = sizeof rows / sizeof *rows,
     .select = {select_8, select_16, select_32, select_64},
     .f32_scaled_fma = f32_scaled_fma,
+    .f32_scaled_fma_past = scaled_fma_past,
+    .past = past,
     .fma_f16 = fma_f16,
     .fma_bf16 = fma_bf16,
     .philox = philox,

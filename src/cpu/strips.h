@@ -48,10 +48,8 @@ struct strip_detail {
     /* Where it goes if not to instr.dst: to memory, */
     const struct access *store;
     uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
-    bool stream;                   /* nothing may depend on when others see it */
-    /* The block ends with it: its row is made at instr.dst, and stored while the next one is
-     * computed. */
-    bool late;
+    bool stream;                   /* nothing may depend on when others see it; then */
+    struct strip_op past;          /* the last operation, past the caches, if it has a routine */
     /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;
@@ -62,16 +60,15 @@ struct strip_detail {
     uint8_t last_by;
 };
 
-/* --- exec_beside.c --- */
+/* --- exec_chain.c --- */
 
-/* Some lines of rows that come and go. */
-void move_beside(struct frame *f);
-/* Past the caches, beside what comes next. */
-void store_beside(struct frame *f, void *to, const void *from, size_t bytes);
-/* Stores what lies before `end`. */
-void settle_up_to(struct frame *f, const unsigned char *end);
-/* All operations on `count` elements that lie at p, by slot. */
-void run_ops(struct frame *f, const struct strip_detail *d, unsigned char *const *p, size_t count);
+/* Some lines of rows that the next block will read. */
+void fetch_ahead(struct frame *f);
+/* The first `ops` operations on `count` elements that lie at p, by slot. */
+void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
+             size_t count);
+/* The last one, from lines of the cache that begin at p[0] on past it. */
+void run_past(struct frame *f, const struct strip_detail *d, unsigned char *const *p, size_t count);
 /* Elements first … first + count - 1 of a row of n, and what the row is reduced to so far. */
 struct row_part {
     size_t n, first, count;
@@ -80,6 +77,13 @@ struct row_part {
 /* Adds a part, the row's next one, which lies at p; of the last one the result goes to `to`. */
 void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
                 const struct row_part *r, unsigned char *to);
+
+/* --- exec_strips.c --- */
+
+/* Can what is stored change what is read later, `bytes` from `from` on? The whole view may be
+ * stored to. */
+bool target_overlaps(const struct frame *f, const struct strip_detail *d, const unsigned char *from,
+                     size_t bytes);
 
 /* --- exec_row.c --- */
 

@@ -345,27 +345,51 @@ static void deep_chains_are_as_the_plain_way(void **state)
 static void large_views_get_every_element(void **state)
 {
     enum { ROWS = 2100, COLUMNS = 1003 };
-    static const char *const bodies[] = {
-        "reg f32 x[1024] = A[block.x][0 +: 1024];\n    C[block.x][0 +: 1024] = x * 2 + 1;",
-        "reg f32 x[1003] = A[block.x];\n    x = x * 2;\n    C[block.x] = x + 1;"};
+    static const struct {
+        const char *text;
+        float scale, divisor; /* of 2 a + 1 */
+    } bodies[] = {
+        {"reg f32 x[1024] = A[block.x][0 +: 1024];\n    C[block.x][0 +: 1024] = x * 2 + 1;", 1, 1},
+        {"reg f32 x[1003] = A[block.x];\n    x = x * 2;\n    C[block.x] = x + 1;", 1, 1},
+        /* what ends in each operation that writes past the caches, and in one that does not */
+        {"C[block.x] = A[block.x] + (A[block.x] + 1);", 1, 1},
+        {"C[block.x] = (A[block.x] * 3 + 1) - A[block.x];", 1, 1},
+        {"C[block.x] = (A[block.x] * 2 + 6) - five;", 1, 1},
+        {"reg f32 x[1003] = A[block.x];\n    C[block.x] = (x + 0.5) * (x - x + 2);", 1, 1},
+        {"C[block.x] = (A[block.x] + 0.5) * two;", 1, 1},
+        {"reg f32 x[1003] = A[block.x];\n    C[block.x] = x * (x - x + 2) + (x - x + 1);", 1, 1},
+        {"reg f32 x[1003] = A[block.x], y[1003] = x - x + 1;\n    C[block.x] = x * two * y + y;", 1,
+         1},
+        {"C[block.x] = (A[block.x] * 10 + 5) / five;", 1, 1},
+        {"C[block.x] = (A[block.x] + 0.5) * 3e38 * 3e38 / 3;", INFINITY, 3},
+        {"C[block.x] = (A[block.x] + 0.5) * 1.6155871338926322e-27 / 1e-39;", 0x1p-90f, 1e-39f},
+        {"C[block.x] = abs(A[block.x] * -2 - 1);", 1, 1},
+        {"C[block.x] = (f32)(i32)(A[block.x] * 2 + 1);", 1, 1},
+        {"if (block.x % 2 == 0)\n        C[block.x] = A[block.x] * 2 + 1;\n    else {\n"
+         "        reg f32 x[1003] = A[block.x] * 2 + 1;\n        C[block.x] = x;\n    }",
+         1, 1}};
+    enum { BODIES = sizeof bodies / sizeof *bodies };
     (void)state;
-    for (int s = 0; routine_set_at(s / 2); s++) {
+    for (int s = 0; routine_set_at(s / BODIES); s++) {
         struct cpu_run r;
         char text[512];
+        const struct routine_set *set = routine_set_at(s / BODIES);
+        const float scale = bodies[s % BODIES].scale, divisor = bodies[s % BODIES].divisor;
         const struct given given[] = {{"n", ROWS}, {NULL, 0}};
         snprintf(text, sizeof text,
                  "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
-                 "    global f32 A[n][1003] = a, C[n][1003] = c;\n    %s\n}\n",
-                 bodies[s % 2]);
-        cpu_open_with(&r, text, given, routine_set_at(s / 2));
+                 "    global f32 A[n][1003] = a, C[n][1003] = c;\n    f32 two = 2, five = 5;\n"
+                 "    %s\n}\n",
+                 bodies[s % BODIES].text);
+        cpu_open_with(&r, text, given, set);
         float *a = cpu_array(&r, "a", ROWS * COLUMNS * sizeof *a);
         const float *c = cpu_array(&r, "c", ROWS * COLUMNS * sizeof *c);
         for (int i = 0; i < ROWS * COLUMNS; i++)
             a[i] = (float)(i % 8191);
         assert_int_equal(cpu_go(&r, 2), CPU_OK);
         for (int i = 0; i < ROWS * COLUMNS; i++)
-            if (c[i] != a[i] * 2 + 1)
-                fail_msg("%s: element %d is %g", routine_set_at(s / 2)->name, i, (double)c[i]);
+            if (c[i] != (a[i] * 2 + 1) * scale / divisor)
+                fail_msg("%s: element %d is %g\n%s", set->name, i, (double)c[i], text);
         cpu_close(&r);
     }
 }

@@ -1,0 +1,116 @@
+/* The operations of a chain, and rows that come beside them: what the next block will read is
+ * fetched. */
+#include "cpu/strips.h"
+
+#include <string.h>
+
+/* --- rows that come --- */
+
+enum {
+    LINES = 11, /* that come at a time: before a cheap operation */
+    PART = 256, /* and before so many elements of a costly one */
+    SHORTEST_AHEAD = 1024,
+    FARTHEST = 1 << 26 /* bytes */
+};
+
+void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t bytes)
+{
+    struct row_prefetch *row = &f->row_prefetch[index];
+    ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
+    bool known = row->last && step != 0 && step < FARTHEST && step > -FARTHEST;
+    row->last = from;
+    row->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
+    row->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
+    f->has_ahead |= row->left > 0;
+}
+
+void fetch_ahead(struct frame *f)
+{
+    size_t left = 0;
+    for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
+        struct row_prefetch *row = &f->row_prefetch[i];
+        size_t part = row->left < LINES * CACHE_LINE ? row->left : LINES * CACHE_LINE;
+        if (part == LINES * CACHE_LINE)
+            UNROLLED for (int at = 0; at < LINES; at++) PREFETCH(row->next + at * CACHE_LINE);
+        else
+            ROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH(row->next + at);
+        row->next += part;
+        row->left -= part;
+        left += row->left;
+    }
+    f->has_ahead = left > 0;
+}
+
+/* --- operations --- */
+
+static inline void run_op(const struct strip_op *op, unsigned char *const *at, const void *by,
+                          size_t n)
+{
+    if (op->kernel)
+        op->kernel(at[0], at[1], at[2], at[3], n);
+    else if (op->scaled)
+        op->scaled(at[0], at[1], at[2], at[3], by, n);
+    else
+        op->convert(at[0], at[1], n);
+}
+
+/* While rows come a costly operation takes a part of the strip after another, some lines before
+ * each: a processor waits for a dozen at a time, not more, and the last of a row should be there
+ * before the next block begins. */
+void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
+             size_t count)
+{
+    const struct strip_op *end = d->op + ops;
+    for (const struct strip_op *op = d->op; op < end; op++) {
+        unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
+        for (size_t left = count, n; left > 0; left -= n) {
+            n = f->has_ahead && op->costly && left > PART ? PART : left;
+            if (f->has_ahead)
+                fetch_ahead(f);
+            run_op(op, at, p[op->by], n);
+            UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += n * op->size[i];
+        }
+    }
+}
+
+void run_past(struct frame *f, const struct strip_detail *d, unsigned char *const *p, size_t count)
+{
+    const struct strip_op *op = &d->op[d->ops - 1];
+    unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
+    const size_t line = CACHE_LINE / d->size;
+    for (size_t left = count, n; left > 0; left -= n) {
+        size_t before = (CACHE_LINE - (uintptr_t)at[0] % CACHE_LINE) % CACHE_LINE / d->size;
+        bool whole = before == 0 && left >= line;
+        n = !whole        ? (before > 0 && before < left ? before : left)
+            : left < PART ? left / line * line
+                          : PART;
+        if (f->has_ahead)
+            fetch_ahead(f);
+        run_op(whole ? &d->past : op, at, p[op->by], n);
+        UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += n * op->size[i];
+    }
+}
+
+/* --- a reduction of rows --- */
+
+void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                const struct row_part *r, unsigned char *to)
+{
+    const unsigned char *x = p[d->last], *y = p[d->last_by];
+    size_t skip = r->first == 0 ? REDUCTION_PARTS : 0, offset = skip * d->size;
+    if (d->products) {
+        if (f->has_ahead)
+            fetch_ahead(f);
+        if (skip > 0)
+            d->multiply(r->parts, x, y, NULL, skip);
+        d->products(r->parts, x + offset, y + offset, r->count - skip);
+    } else {
+        if (skip > 0)
+            memcpy(r->parts, x, offset);
+        d->reduce_add(r->parts, x + offset, r->count - skip);
+    }
+    if (r->first + r->count == r->n) {
+        d->reduce_end(r->parts);
+        memcpy(to, r->parts, d->size);
+    }
+}
