@@ -204,10 +204,14 @@ static void f32_div_one(void *dst, const void *a, const void *b, const void *c, 
 
 #if defined(ROUTINES_V4)
 #define PAST_VECTOR __m512
+#define PAST_WORDS __m512i
 #define PAST(name) _mm512_##name##_ps
+#define WORDS(name) _mm512_##name
 #elif defined(ROUTINES_V3)
 #define PAST_VECTOR __m256
+#define PAST_WORDS __m256i
 #define PAST(name) _mm256_##name##_ps
+#define WORDS(name) _mm256_##name
 #endif
 
 #if defined(PAST_VECTOR)
@@ -248,21 +252,31 @@ static void scaled_fma_past(void *dst, const void *a, const void *b, const void 
     PAST_LOOP(PAST(fmadd)(x * one, PAST(loadu)(ys + i), PAST(loadu)(zs + i)))
 }
 
-/* As f32_div_one; of what is not medium it is divided once more. */
+/* As f32_div_one; what is not medium is divided, and written once more. */
 static void f32_div_one_past(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
-    const float y = *(const float *)b;
+    enum { LANES = sizeof(PAST_VECTOR) / 4 };
+    const float *xs = a, y = *(const float *)b;
     const PAST_VECTOR one = PAST(set1)(y), inverse = PAST(set1)(1 / y), less = -inverse;
+    const PAST_WORDS magnitude = WORDS(set1_epi32)(0x7fffffff), unit = WORDS(set1_epi32)(1);
+    PAST_WORDS least = WORDS(set1_epi32)(-1), most = least ^ least;
+    for (size_t i = 0; i < n; i += LANES) {
+        PAST_VECTOR x = PAST(loadu)(xs + i), q = x * inverse;
+        PAST_WORDS bits = (PAST_WORDS)x & magnitude;
+        least = WORDS(min_epu32)(least, WORDS(sub_epi32)(bits, unit));
+        most = WORDS(max_epu32)(most, bits);
+        PAST(stream)((float *)dst + i, PAST(fmadd)(PAST(fmsub)(q, one, x), less, q));
+    }
     struct magnitudes m = {UINT32_MAX, 0};
-    VECTORISE for (size_t i = 0; i < n; i++)
-    {
-        m = magnitudes_with(m, ((const float *)a)[i]);
+    uint32_t lane[2][LANES];
+    memcpy(lane[0], &least, sizeof least);
+    memcpy(lane[1], &most, sizeof most);
+    for (int i = 0; i < LANES; i++) {
+        m.least = lane[0][i] < m.least ? lane[0][i] : m.least;
+        m.most = lane[1][i] > m.most ? lane[1][i] : m.most;
     }
-    if (!(y >= 0x1p-24f && y <= 0x1p24f && are_medium(m))) {
+    if (!(y >= 0x1p-24f && y <= 0x1p24f && are_medium(m)))
         f32_divide_one_past(dst, a, b, c, n);
-        return;
-    }
-    PAST_LOOP(PAST(fmadd)(PAST(fmsub)(x * inverse, one, x), less, x * inverse))
 }
 
 static const struct past_routine past[] = {{f32_add, f32_add_past},
