@@ -123,6 +123,8 @@ static struct link convert_link(struct chain *ch, struct link from, enum dtype t
     struct strip_op *op = add_op(ch, to.slot);
     op->convert = ch->compiler->set->convert->convert[t][from.dtype];
     op->x[0] = from.slot;
+    op->size[0] = (uint8_t)dtype_size(t);
+    op->size[1] = (uint8_t)dtype_size(from.dtype);
     release(ch, from);
     return to;
 }
@@ -492,17 +494,17 @@ static bool chain_undo_full(struct chain *ch)
     return ch->full;
 }
 
-/* The operation with a routine that writes past the caches, if there is one. */
-static struct strip_op op_past_caches(const struct elementwise_routines *r,
-                                      const struct strip_op *op)
+/* The operation with a routine that writes past the caches; whether there is one. */
+static bool op_past_caches(const struct elementwise_routines *r, const struct strip_op *op,
+                           struct strip_op *past)
 {
-    struct strip_op past = *op;
-    past.kernel = NULL;
-    past.scaled = op->scaled ? r->f32_scaled_fma_past : NULL;
+    *past = *op;
+    past->kernel = NULL;
+    past->scaled = op->scaled ? r->f32_scaled_fma_past : NULL;
     for (const struct past_routine *p = r->past; p->usual; p++)
         if (op->kernel == p->usual)
-            past.kernel = p->past;
-    return past;
+            past->kernel = p->past;
+    return past->kernel || past->scaled;
 }
 
 /* Emits the step, once the loops are laid; the caller sets where it ends. */
@@ -519,7 +521,7 @@ static struct instr *chain_end(struct chain *ch)
     memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
     d->op = ops;
     if (d->stream && d->ops > 0)
-        d->past = op_past_caches(ch->compiler->set->elementwise, &ops[d->ops - 1]);
+        d->has_past = op_past_caches(ch->compiler->set->elementwise, &ops[d->ops - 1], &d->past);
     struct instr *in = emit_step(ch->compiler, is_row(d) ? step_row : step_strips);
     in->detail = d;
     return in;

@@ -54,9 +54,28 @@ static inline void run_op(const struct strip_op *op, unsigned char *const *at, c
         op->convert(at[0], at[1], n);
 }
 
-/* While rows come a costly operation takes a part of the strip after another, some lines before
- * each: a processor waits for a dozen at a time, not more, and the last of a row should be there
- * before the next block begins. */
+/* How many of `left` elements are next. While rows come a costly operation takes a part of the strip
+ * after another, some lines before each: a processor waits for a dozen at a time, not more, and the
+ * last of a row should be there before the next block begins. */
+static inline size_t next_part(const struct frame *f, const struct strip_op *op, size_t left)
+{
+    return f->has_ahead && op->costly && left > PART ? PART : left;
+}
+
+static inline void run_part(struct frame *f, const struct strip_op *op, unsigned char **at,
+                            const void *by, size_t n)
+{
+    if (f->has_ahead)
+        fetch_ahead(f);
+    if (op->kernel)
+        op->kernel(at[0], at[1], at[2], at[3], n);
+    else if (op->scaled)
+        op->scaled(at[0], at[1], at[2], at[3], by, n);
+    else
+        op->convert(at[0], at[1], n);
+    UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += n * op->size[i];
+}
+
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count)
 {
@@ -64,30 +83,32 @@ void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned ch
     for (const struct strip_op *op = d->op; op < end; op++) {
         unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
         for (size_t left = count, n; left > 0; left -= n) {
-            n = f->has_ahead && op->costly && left > PART ? PART : left;
-            if (f->has_ahead)
-                fetch_ahead(f);
-            run_op(op, at, p[op->by], n);
-            UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += n * op->size[i];
+            n = next_part(f, op, left);
+            run_part(f, op, at, p[op->by], n);
         }
     }
 }
 
-void run_past(struct frame *f, const struct strip_detail *d, unsigned char *const *p, size_t count)
+/* Where the next line of the cache begins, in elements from `to` on. */
+static size_t next_line(const unsigned char *to, size_t size)
+{
+    return (CACHE_LINE - (uintptr_t)to % CACHE_LINE) % CACHE_LINE / size;
+}
+
+void run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+              const struct strip_part *part)
 {
     const struct strip_op *op = &d->op[d->ops - 1];
-    unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
     const size_t line = CACHE_LINE / d->size;
-    for (size_t left = count, n; left > 0; left -= n) {
-        size_t before = (CACHE_LINE - (uintptr_t)at[0] % CACHE_LINE) % CACHE_LINE / d->size;
-        bool whole = before == 0 && left >= line;
-        n = !whole        ? (before > 0 && before < left ? before : left)
-            : left < PART ? left / line * line
-                          : PART;
-        if (f->has_ahead)
-            fetch_ahead(f);
-        run_op(whole ? &d->past : op, at, p[op->by], n);
-        UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += n * op->size[i];
+    unsigned char *at[MOST_OPERANDS] = {part->to};
+    for (int i = 1; i < MOST_OPERANDS; i++)
+        at[i] = p[op->x[i - 1]] + part->first * op->size[i];
+    for (size_t left = part->count, n; left > 0; left -= n) {
+        size_t before = part->past ? next_line(at[0], d->size) : 0;
+        n = before > 0 && before < left ? before : next_part(f, op, left);
+        bool lines = part->past && before == 0 && n >= line;
+        n = lines ? n / line * line : n;
+        run_part(f, lines ? &d->past : op, at, p[op->by], n);
     }
 }
 

@@ -93,16 +93,16 @@ static void store_strip(struct frame *f, const struct strip_detail *d, unsigned 
                         unsigned char *to, size_t count)
 {
     bool past = d->stream && f->launch->views[d->store->view].large;
-    bool buffered = past && !d->past.kernel && !d->past.scaled;
-    if (!buffered && d->ops > 0)
-        p[0] = to;
-    run_ops(f, d, past && !buffered ? d->ops - 1 : d->ops, p, count);
-    if (buffered)
+    if (d->ops > 0 && d->has_past >= past) {
+        run_ops(f, d, d->ops - 1, p, count);
+        run_last(f, d, p, &(struct strip_part){to, 0, count, past});
+        return;
+    }
+    run_ops(f, d, d->ops, p, count);
+    if (past)
         f->program->set->stream->copy(to, p[d->last], count * d->size);
-    else if (d->ops == 0)
+    else
         memcpy(to, p[d->last], count * d->size);
-    else if (past)
-        run_past(f, d, p, count);
 }
 
 void step_row(struct frame *f, const struct instr *in)

@@ -3,6 +3,8 @@
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
+enum { SHORT_STRIP = 64 }; /* elements of a row that are better made beside others, then copied */
+
 /* Where a strip's rows go in memory: the elements of the result that lie inside. */
 struct strip_target {
     const struct access *access;
@@ -26,7 +28,8 @@ struct strips {
     size_t first, count;              /* its first element in the row, and how many in all */
     unsigned char *base[STRIP_SLOTS]; /* of each leaf, */
     size_t valid[STRIP_SLOTS];        /* and how many elements it has; beyond them: otherwise */
-    struct strip_target target;       /* detail->store */
+    struct strip_target target;       /* detail->store; */
+    bool into_rows;                   /* the last operation writes there */
 };
 
 /* --- leaves --- */
@@ -311,12 +314,27 @@ static void end_strip(struct strips *s, unsigned char *to, void *part)
         reduce_strip(s, to, part);
 }
 
+/* The last operation makes each row where it goes. */
+static void run_into_rows(struct strips *s)
+{
+    const struct strip_detail *d = s->detail;
+    size_t n = s->count / s->rows;
+    unsigned char *to = s->target.first + (int64_t)s->row * s->target.step + s->first * d->size;
+    run_ops(s->frame, d, d->ops - 1, s->p, s->count);
+    for (size_t i = 0; i < s->rows; i++, to += s->target.step)
+        run_last(s->frame, d, s->p, &(struct strip_part){to, i * n, n, s->target.stream});
+}
+
 static void run_placed(struct strips *s, unsigned char *to, void *part)
 {
     if (s->detail->store)
         fetch_target(s);
     else
         s->p[0] = to + (s->row * s->n + s->first) * s->detail->size;
+    if (s->into_rows) {
+        run_into_rows(s);
+        return;
+    }
     run_ops(s->frame, s->detail, s->detail->ops, s->p, s->count);
     end_strip(s, to, part);
 }
@@ -353,5 +371,7 @@ void step_strips(struct frame *f, const struct instr *in)
         return;
     for (int i = 0; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
+    s.into_rows = d->store && s.target.first && d->ops > 0 && s.n >= SHORT_STRIP &&
+                  d->has_past >= s.target.stream;
     run_rows(&s, to, part);
 }

@@ -49,7 +49,8 @@ struct strip_detail {
     const struct access *store;
     uint8_t store_axis[NEST_RANK]; /* the access's axis of each of the result */
     bool stream;                   /* nothing may depend on when others see it; then */
-    struct strip_op past;          /* the last operation, past the caches, if it has a routine */
+    struct strip_op past;          /* the last operation, past the caches, */
+    bool has_past;                 /* if it has a routine for that */
     /* or row by row through a reduction to instr.dst, of elements of `size` bytes. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;
@@ -67,8 +68,15 @@ void fetch_ahead(struct frame *f);
 /* The first `ops` operations on `count` elements that lie at p, by slot. */
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count);
-/* The last one, from lines of the cache that begin at p[0] on past it. */
-void run_past(struct frame *f, const struct strip_detail *d, unsigned char *const *p, size_t count);
+/* The last one on elements first … first + count - 1 of the strip, to `to` in memory; past the caches
+ * (d->past) or not. */
+struct strip_part {
+    unsigned char *to;
+    size_t first, count;
+    bool past;
+};
+void run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+              const struct strip_part *part);
 /* Elements first … first + count - 1 of a row of n, and what the row is reduced to so far. */
 struct row_part {
     size_t n, first, count;

@@ -364,6 +364,11 @@ static void large_views_get_every_element(void **state)
         {"C[block.x] = (A[block.x] + 0.5) * 3e38 * 3e38 / 3;", INFINITY, 3},
         {"C[block.x] = (A[block.x] + 0.5) * 1.6155871338926322e-27 / 1e-39;", 0x1p-90f, 1e-39f},
         {"C[block.x] = abs(A[block.x] * -2 - 1);", 1, 1},
+        {"i32 i = block.x * 20;\n    if (block.x < 105) {\n"
+         "        C[i +: 20][0 +: 250] = (A[i +: 20][0 +: 250] + 0.5) * two;\n"
+         "        C[i +: 20][250 +: 81] = (A[i +: 20][250 +: 81] * 10 + 5) / five;\n"
+         "        C[i +: 20][331 +: 672] = abs(A[i +: 20][331 +: 672] * -2 - 1);\n    }",
+         1, 1},
         {"C[block.x] = (f32)(i32)(A[block.x] * 2 + 1);", 1, 1},
         {"if (block.x % 2 == 0)\n        C[block.x] = A[block.x] * 2 + 1;\n    else {\n"
          "        reg f32 x[1003] = A[block.x] * 2 + 1;\n        C[block.x] = x;\n    }",
@@ -372,7 +377,7 @@ static void large_views_get_every_element(void **state)
     (void)state;
     for (int s = 0; routine_set_at(s / BODIES); s++) {
         struct cpu_run r;
-        char text[512];
+        char text[1024];
         const struct routine_set *set = routine_set_at(s / BODIES);
         const float scale = bodies[s % BODIES].scale, divisor = bodies[s % BODIES].divisor;
         const struct given given[] = {{"n", ROWS}, {NULL, 0}};
