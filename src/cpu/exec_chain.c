@@ -43,17 +43,6 @@ void fetch_ahead(struct frame *f)
 
 /* --- operations --- */
 
-static inline void run_op(const struct strip_op *op, unsigned char *const *at, const void *by,
-                          size_t n)
-{
-    if (op->kernel)
-        op->kernel(at[0], at[1], at[2], at[3], n);
-    else if (op->scaled)
-        op->scaled(at[0], at[1], at[2], at[3], by, n);
-    else
-        op->convert(at[0], at[1], n);
-}
-
 /* How many of `left` elements are next. While rows come a costly operation takes a part of the strip
  * after another, some lines before each: a processor waits for a dozen at a time, not more, and the
  * last of a row should be there before the next block begins. */
@@ -62,6 +51,7 @@ static inline size_t next_part(const struct frame *f, const struct strip_op *op,
     return f->has_ahead && op->costly && left > PART ? PART : left;
 }
 
+/* Runs an operation on n elements and moves on to the next ones. */
 static inline void run_part(struct frame *f, const struct strip_op *op, unsigned char **at,
                             const void *by, size_t n)
 {

@@ -93,7 +93,7 @@ static void store_strip(struct frame *f, const struct strip_detail *d, unsigned 
                         unsigned char *to, size_t count)
 {
     bool past = d->stream && f->launch->views[d->store->view].large;
-    if (d->ops > 0 && d->has_past >= past) {
+    if (d->ops > 0 && (d->has_past || !past)) {
         run_ops(f, d, d->ops - 1, p, count);
         run_last(f, d, p, &(struct strip_part){to, 0, count, past});
         return;

@@ -372,6 +372,6 @@ void step_strips(struct frame *f, const struct instr *in)
     for (int i = 0; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
     s.into_rows = d->store && s.target.first && d->ops > 0 && s.n >= SHORT_STRIP &&
-                  d->has_past >= s.target.stream;
+                  (d->has_past || !s.target.stream);
     run_rows(&s, to, part);
 }
