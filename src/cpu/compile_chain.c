@@ -462,10 +462,13 @@ static void keep_leaves(struct chain *ch)
             *to++ = ch->leaves[i];
 }
 
-/* Is it a chain over one row, whose rows of views all move, and that ends in the frame or a view? */
+/* Is it a chain over one row, whose rows of views all move, and that ends in the frame or in a row
+ * of a view? */
 static bool is_row(const struct strip_detail *d)
 {
-    if (d->rank > 1 || (d->store && d->store->space != SPACE_VIEW))
+    const struct access *store = d->store;
+    if (d->rank > 1 ||
+        (store && (store->space != SPACE_VIEW || d->store_axis[0] != store->rank - 1)))
         return false;
     for (int i = d->moving; i < d->leaves; i++)
         if (is_of_view(&d->leaf[i]))
