@@ -416,9 +416,11 @@ static void take_product(struct chain *ch)
 {
     struct strip_detail *d = ch->detail;
     const struct routine_set *set = ch->compiler->set;
+    if (d->reduce_add != set->reduce->add[REDUCTION_SUM][COMPUTE_F32] || d->ops == 0 ||
+        d->extent[d->rank - 1] < STRIP)
+        return;
     const struct strip_op *last = &ch->ops[d->ops - 1];
-    if (d->ops == 0 || d->extent[d->rank - 1] < STRIP || last->dst != d->last ||
-        d->reduce_add != set->reduce->add[REDUCTION_SUM][COMPUTE_F32] ||
+    if (last->dst != d->last ||
         last->kernel != routine_row(set->elementwise, OP_MUL)->of[COMPUTE_F32])
         return;
     d->products = set->reduce->f32_products;
