@@ -201,11 +201,11 @@ enum { REDUCTION_PARTS = 128 }; /* partial results of a long row, see routines_r
  * pieces but the last one a multiple of REDUCTION_PARTS); at the end part[0] is the result. */
 typedef void reduce_add_fn(void *part, const void *src, size_t n);
 typedef void reduce_end_fn(void *part);
-/* n products are added. */
+/* The same with the products of two rows, which are rounded before they are added. */
 typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t n);
 
 struct reduce_routines {
-    reduce_products_fn *f32_products; /* to parts of a sum; NULL: there is none */
+    reduce_products_fn *f32_products; /* to the parts of a sum */
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];

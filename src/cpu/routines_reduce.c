@@ -143,8 +143,12 @@ static void f32_products(void *to, const void *a, const void *b, size_t n)
 {
     float *restrict part = to;
     const float *restrict x = a, *restrict y = b;
-    for (size_t i = 0; i < n; i++)
-        part[i % MANY] += x[i] * y[i];
+    size_t i = 0;
+    for (; i + MANY <= n; i += MANY)
+        for (size_t j = 0; j < MANY; j++)
+            part[j] += x[i + j] * y[i + j];
+    for (size_t j = 0; i + j < n; j++)
+        part[j] += x[i + j] * y[i + j];
 }
 #endif
 
