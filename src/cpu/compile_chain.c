@@ -354,6 +354,32 @@ static void join_differences(struct chain *ch)
     ch->detail->ops = kept;
 }
 
+/* So is x * s * y + z with one value s. */
+static void join_scaled(struct chain *ch)
+{
+    const struct elementwise_routines *r = ch->compiler->set->elementwise;
+    elementwise_fn *fma = routine_row(r, OP_FMA)->of[COMPUTE_F32];
+    elementwise_fn *scale = routine_row(r, OP_MUL)->f32_by_one;
+    int kept = 0;
+    for (int i = 0; i < ch->detail->ops; i++) {
+        struct strip_op op = ch->ops[i], before = {0};
+        if (kept > 0)
+            before = ch->ops[kept - 1];
+        bool first = before.dst == op.x[0];
+        if (op.kernel == fma && before.kernel == scale && before.dst != op.x[2] &&
+            first != (before.dst == op.x[1])) {
+            op.kernel = NULL;
+            op.scaled = r->f32_scaled_fma;
+            op.x[1] = op.x[first];
+            op.x[0] = before.x[0];
+            op.by = before.x[1];
+            kept--;
+        }
+        ch->ops[kept++] = op;
+    }
+    ch->detail->ops = kept;
+}
+
 /* How each leaf is read, now that the loops are known. */
 static void place_leaves(struct chain *ch)
 {
@@ -383,32 +409,6 @@ static void place_leaves(struct chain *ch)
         d->at[leaf->slot] =
             !direct || leaf->load ? memory_new(ch->compiler, strip_bytes(leaf->size)) : leaf->at;
     }
-}
-
-/* So is x * s * y + z with one value s. */
-static void join_scaled(struct chain *ch)
-{
-    const struct elementwise_routines *r = ch->compiler->set->elementwise;
-    elementwise_fn *fma = routine_row(r, OP_FMA)->of[COMPUTE_F32];
-    elementwise_fn *scale = routine_row(r, OP_MUL)->f32_by_one;
-    int kept = 0;
-    for (int i = 0; i < ch->detail->ops; i++) {
-        struct strip_op op = ch->ops[i], before = {0};
-        if (kept > 0)
-            before = ch->ops[kept - 1];
-        bool first = before.dst == op.x[0];
-        if (op.kernel == fma && before.kernel == scale && before.dst != op.x[2] &&
-            first != (before.dst == op.x[1])) {
-            op.kernel = NULL;
-            op.scaled = r->f32_scaled_fma;
-            op.x[1] = op.x[first];
-            op.x[0] = before.x[0];
-            op.by = before.x[1];
-            kept--;
-        }
-        ch->ops[kept++] = op;
-    }
-    ch->detail->ops = kept;
 }
 
 /* A product that is the chain's last operation is made in the reduction, of long rows. */

@@ -72,10 +72,7 @@ static bool find_rows(const struct frame *f, const struct strip_detail *d, unsig
  * else NULL. */
 static unsigned char *find_target(const struct frame *f, const struct strip_detail *d)
 {
-    if (f->copy_count > 0 || f->program->packed_count > 0)
-        return NULL;
-    unsigned char *to = row_in_view(f, d->store);
-    return (uintptr_t)to % d->size == 0 ? to : NULL;
+    return f->program->packed_count > 0 ? NULL : row_in_view(f, d->store);
 }
 
 static void fill_spread(const struct frame *f, const struct strip_detail *d,
