@@ -100,7 +100,7 @@ typedef struct tw_array {
     tw_place place;             /* TW_ON_HOST is 0 */
 } tw_array;
 
-/* A scalar: integers and bool in i, floats in f. */
+/* A scalar: integers and bool in i; floats in f, with is_float = true (f alone is refused). */
 typedef struct tw_scalar {
     bool is_float;
     int64_t i;
