@@ -45,6 +45,17 @@ def test_help(tool):
     expect(tool, ["--version"], 0, out="tilewright 0.")
 
 
+def test_lists(tool):
+    """A space for the comma of a list."""
+    for command, given, meant in (("run", ("--set", "rows=5", "cols=100"), "--set rows=5,cols=100"),
+                                  ("explain", ("--set=rows=5,", "cols=100"), "--set rows=5,cols=100"),
+                                  ("check", ("--fill", "x=rand", "y=zero"), "--fill x=rand,y=zero"),
+                                  ("tune", ("--tune", "BK=8,16", "BM=64"), "--tune BK=8,16,BM=64")):
+        expect(tool, [command, SHARED, *given], 2, out="",
+               err=f"`{given[-1]}` stands apart from {given[0].split('=')[0]}: one word takes them all, {meant}\n")
+    expect(tool, ["check", "--no-run", "--set", "m=8", SHARED], 0)
+
+
 def test_environment(tool):
     """Every variable that is looked at is in `help`, and in the document of the command line."""
     overview = expect(tool, ["help"], 0).out
@@ -203,6 +214,8 @@ def test_target_types(tool):
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
+    test_lists(tool)
+    test_lists(tool)
     test_environment(tool)
     test_bench_options(tool)
     test_examples(tool)
