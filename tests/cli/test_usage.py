@@ -41,6 +41,7 @@ def test_help(tool):
             fail(f"help {name} has no examples")
         expect(tool, [name, "--help"], 0, out=text)
     expect(tool, ["--help"], 0, out="usage:")
+    expect(tool, ["help", "build"], 0, out="default: the kernel's name, of\n                             several kernels that of the first FILE)")
     expect(tool, ["version"], 0, out="tilewright 0.", err="")
     expect(tool, ["--version"], 0, out="tilewright 0.")
 
@@ -214,7 +215,6 @@ def test_target_types(tool):
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
-    test_lists(tool)
     test_lists(tool)
     test_environment(tool)
     test_bench_options(tool)
