@@ -166,6 +166,10 @@ def main():
     bench(tool, 2, "--dims", "1", "2")
     bench(tool, 2, "-s", "0")
     bench(tool, 2, "no/such.tile")
+    for name, said in (("nosuch", "; there are 'all', 'batched', 'deep_k', 'llm', 'ragged' and 'squares'"), ("square", "; did you mean 'squares'?")):
+        result = call([tool, "bench", "--suite", name])
+        if result.status != 2 or f"there is no suite '{name}' (" not in result.err or said not in result.err:
+            fail(f"--suite {name}: {result}")
 
 
 if __name__ == "__main__":

@@ -161,6 +161,17 @@ def test_kernels(tool, folder):
     expect(tool, ["run", "bad.tile"], 2, out="", err="bad.tile:1:", cwd=folder)
 
 
+def test_kernel_named(tool, folder):
+    """--kernel is for PTX; --store for --tuned."""
+    with open(f"{folder}/two.tile", "w") as out:
+        out.write(TWO)
+    for command in ("run", "check"):
+        expect(tool, [command, "two.tile", "--kernel", "two"], 2, out="", err="--kernel is for PTX and CUDA C; here it is `two.tile:two`\n", cwd=folder)
+    expect(tool, ["run", "two.tile:one", "--grid", "2"], 2, err="--grid is for PTX and CUDA C, not for two.tile", cwd=folder)
+    for command in ("run", "bench"):
+        expect(tool, [command, "two.tile:one", "--store", "s.db"], 2, out="", err="--store is where --tuned looks: give that too", cwd=folder)
+
+
 def test_json(tool, folder):
     run = json.loads(expect(tool, ["run", "two.tile:one", "--verify", "--json"], 0, cwd=folder).out)
     if run["kernel"] != "one" or run["verified"] is not True or run["arrays"]["c"]["values"] != [1, 1, 1, 1]:
@@ -222,6 +233,7 @@ def main():
     test_misspelt(tool)
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
+        test_kernel_named(tool, folder)
         test_json(tool, folder)
     test_settings(tool)
     test_target_types(tool)

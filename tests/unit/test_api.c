@@ -411,6 +411,8 @@ static void test_scalars_fit_their_type(void **state)
     refused(f, tw_launch_set(f->launch, "z", (tw_scalar){.f = 0.5}), TW_BAD_ARGUMENT,
             "`z` is given `.f` = 0.5 without `.is_float`: set `.is_float = true`");
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` (i8) is not set");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "`z` (f16) is not set, and no array says a float: set it");
     succeed(f, tw_launch_set(f->launch, "x", integer(-7)));
     succeed(f, tw_launch_set(f->launch, "y", integer(0)));
     succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 0.1}));
