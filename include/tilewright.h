@@ -100,7 +100,7 @@ typedef struct tw_array {
     tw_place place;             /* TW_ON_HOST is 0 */
 } tw_array;
 
-/* A scalar: integers and bool in i, floats in f. */
+/* A scalar: integers and bool in i; floats in f, with is_float = true (f alone is refused). */
 typedef struct tw_scalar {
     bool is_float;
     int64_t i;
@@ -874,6 +874,7 @@ typedef struct tw_explain_options {
     const char *gpu; /* of tw_gpu_find; NULL: the table's first of the kernel's target */
     /* Of a thread, where it is known: tw_occupancy has it, `ptxas -v` prints it. 0: estimated. */
     int registers;
+    int64_t step_limit; /* warp instructions of one block; 0: 50000000 */
 } tw_explain_options;
 
 /* Bytes that one part of the memory moves, counted in different ways. 0: not counted there. */

@@ -29,6 +29,7 @@ import glob
 import math
 import operator
 import os
+import reprlib
 import statistics
 import struct
 import sys
@@ -730,10 +731,21 @@ def _f32_as_tf32(array: _Array) -> _Array:
     return _as_type(array, _TF32) if array[_DTYPE] == _F32 else array
 
 
+_UNREAD = (TypeError, ValueError, AttributeError, OverflowError)  # of an argument that is none
+
+
 def _bool(value: Any) -> int:
-    if value is None:
-        raise TypeError("is None")
+    """Of a number: text and lists have a truth, too, which nobody means."""
+    if value is None or not hasattr(type(value), "__bool__"):
+        raise TypeError("is no number")
     return int(bool(value))
+
+
+def _float(value: Any) -> float:
+    """float() would read text."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("is no number")
+    return float(value)
 
 
 def _u64_bits(value: Any) -> int:
@@ -1051,7 +1063,7 @@ class Kernel:
                 return _bool
             if param.type == "u64":
                 return _u64_bits
-            return float if _IS_FLOAT[_DTYPES.index(param.type)] else operator.index
+            return _float if _IS_FLOAT[_DTYPES.index(param.type)] else operator.index
         choices = self.types.get(param.type, [param.type])
         take = _describe if param.is_const else _describe_writable
         if "tf32" in choices and "f32" not in choices:
@@ -1066,15 +1078,31 @@ class Kernel:
         try:
             value = self._takers[i](value)
             if isinstance(value, int) and not -2**63 <= value < 2**63:
-                raise ValueError("beyond 64 bits")
+                raise OverflowError("beyond 64 bits")
             return value
-        except (TypeError, ValueError, AttributeError) as error:
+        except _UNREAD as error:
             axes = "".join(f"[{d}]" for d in param.shape) or " *" * param.is_array
             what = f"argument {i + 1} of {self.name}, `{param.name}` ({param.type}{axes})"
             if param.is_array:
                 kind = ArgumentError if isinstance(error, _Scattered) else type(error)
                 raise kind(f"{what}, {error}") from None
-            raise type(error)(f"{what}, is {value!r}, expected a number that fits") from None
+            raise self._no_number(param, what, value, error) from None
+
+    def _no_number(self, param: Param, what: str, value: Any, error: Exception) -> Exception:
+        """An array is named by its type and shape, since its text is of any length."""
+        kind = "number"
+        if param.type not in self.types and not _IS_FLOAT[_DTYPES.index(param.type)]:
+            kind = "number, 0 or 1" if param.type == "bool" else "whole number"
+        if isinstance(error, OverflowError) or type(value) is int:
+            return ValueError(f"{what}, is {reprlib.repr(value)}, expected a {kind} that fits")
+        try:
+            array = _describe(value)
+        except Exception:  # noqa: BLE001 (whatever the foreign object raises: it is no array)
+            return TypeError(f"{what}, is {reprlib.repr(value)}, expected a {kind}")
+        axes = "".join(f"[{extent}]" for extent in array[_SHAPE])
+        names = ", ".join(p.name for p in self.params)
+        return TypeError(f"{what}, is an array {_DTYPES[array[_DTYPE]]}{axes}, expected a {kind}; "
+                         f"{self.name} takes ({names})")
 
     def _prepare(self, args: Sequence[Any], names: dict) -> tuple:
         """(kernel, values, GPU or -1)"""
@@ -1123,7 +1151,7 @@ class Kernel:
             try:
                 values = [take(value) for take, value in zip(self._takers, args)]
                 plan = self._plans.get(_signature(values))
-            except (TypeError, ValueError, AttributeError):  # said with the parameter's name below
+            except _UNREAD:  # said with the parameter's name below
                 plan = None
             if plan:
                 return self._start(plan, values, stream)
@@ -1499,6 +1527,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 if __name__ == "__main__":
+    try:
+        _library()
+    except ImportError as _error:
+        sys.exit(f"tilewright.py: {_error}")
     print(f"tilewright {_library().tw_version().decode()}, {native_path()}")
     for _name, _description in devices():
         print(f"{_name:8} {_description}")

@@ -105,8 +105,9 @@ int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entr
     int status = STATUS_OK;
     if (s == TW_OK)
         status = bench_set_up(j->launch, e->kernel, e->program, b->rest, shape, dtype);
+    progress_clear(&b->progress);
     if (s == TW_OK && status == STATUS_OK)
-        status = bench_take_tuned(j->launch, e->program, b->rest, &j->row.from);
+        status = bench_take_tuned(j->launch, e->kernel, e->program, b->rest, &j->row.from);
     if (status != STATUS_OK)
         return status;
     if (s == TW_OK)

@@ -437,8 +437,9 @@ int gpu_measure(struct gpu_bench *b, const struct bench_entry *e, const struct s
         return STATUS_OK;
     }
     int status = set_up(b, e, shape, dtype, j.first);
+    progress_clear(&b->progress);
     if (status == STATUS_OK)
-        status = bench_take_tuned(j.first, e->program, b->rest, &row->common.from);
+        status = bench_take_tuned(j.first, e->kernel, e->program, b->rest, &row->common.from);
     if (status == STATUS_OK)
         run_job(&j, shape, dtype);
     close_job(&j);

@@ -123,6 +123,26 @@ bool bench_set_has(const struct bench_set *x, const struct bench_entry *e,
     return !shape || (shape->batch > 1 ? batched : !batched || x->files_given);
 }
 
+static bool any_takes(const struct bench_set *x, tw_dtype type)
+{
+    for (int i = 0; i < x->entry_count; i++)
+        if (type == TW_DTYPE_NONE || bench_takes_type(x->entries[i].kernel, type))
+            return true;
+    return false;
+}
+
+/* Types that were asked for by name and will have no row. */
+static void say_untaken(const struct bench_set *x)
+{
+    const char *type = options_value(x->given, "type");
+    const char *who = x->entry_count == 1 ? tw_kernel_name(x->entries[0].kernel) : "no kernel here";
+    for (int t = 0; t < x->types.count; t++)
+        if (!any_takes(x, x->types.list[t]) && strcmp(type, "all") != 0)
+            complain(NULL, "--type %s: %s %s elements of that type",
+                     tw_dtype_name(x->types.list[t]), who,
+                     x->entry_count == 1 ? "takes no" : "takes");
+}
+
 /* --- the whole --- */
 
 int bench_set_open(struct bench_set *x, const struct program_config *config)
@@ -132,7 +152,11 @@ int bench_set_open(struct bench_set *x, const struct program_config *config)
         status = bench_split_types(&x->types, &x->rest, x->self, x->given);
     if (status == STATUS_OK)
         status = gather_entries(x, config);
-    return status == STATUS_OK ? check_settings(x) : status;
+    if (status == STATUS_OK)
+        status = check_settings(x);
+    if (status == STATUS_OK)
+        say_untaken(x);
+    return status;
 }
 
 void bench_set_close(struct bench_set *x)

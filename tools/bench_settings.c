@@ -117,8 +117,8 @@ int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const stru
     return apply_settings(l, k, p, rest, true);
 }
 
-int bench_take_tuned(tw_launch *l, const struct program *p, const struct options *rest,
-                     const char **from)
+int bench_take_tuned(tw_launch *l, tw_kernel *k, const struct program *p,
+                     const struct options *rest, const char **from)
 {
     tw_store *store;
     tw_tuned key, taken;
@@ -131,8 +131,11 @@ int bench_take_tuned(tw_launch *l, const struct program *p, const struct options
     if (s == TW_OK && tw_launch_tuning_key(l, NULL, &key) == TW_OK)
         *from = strcmp(key.shape, taken.shape) == 0 ? "tuned" : "tuned for the nearest sizes";
     bool failed = s != TW_OK && s != TW_NOT_FOUND;
-    if (failed)
+    if (s != TW_OK && (failed || tw_kernel_tune_count(k) > 0))
         complain_library(NULL, p->ctx, s);
+    if (s == TW_NOT_FOUND && tw_kernel_tune_count(k) > 0)
+        complain_more(NULL, "here it runs with %s",
+                      options_has(rest, "tune") ? "what --tune says" : "its default values");
     tw_store_close(store);
     return failed ? STATUS_USAGE : STATUS_OK;
 }

@@ -23,10 +23,10 @@ bool bench_takes_type(tw_kernel *k, tw_dtype dtype);
  * say. */
 int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *rest,
                  const struct shape *shape, tw_dtype dtype);
-/* Once that is done, what `tilewright tune` has stored, if --tuned asks for it and there is any;
- * *from says where the values are from: "default", "--tune", "tuned". */
-int bench_take_tuned(tw_launch *l, const struct program *p, const struct options *rest,
-                     const char **from);
+/* Once that is done, what `tilewright tune` has stored, if --tuned asks for it; that there is
+ * nothing is said. *from says where the values are from: "default", "--tune", "tuned". */
+int bench_take_tuned(tw_launch *l, tw_kernel *k, const struct program *p,
+                     const struct options *rest, const char **from);
 /* The size of that name of a launch that is set up. */
 int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise);
 /* The type of what it reads first, once sizes and types are known; TW_DTYPE_NONE: it has no such

@@ -74,6 +74,26 @@ static int add_file(struct shapes *x, const struct command *self, const char *pa
     return status;
 }
 
+static int no_suite(const struct command *self, const char *name, const char *pattern)
+{
+    enum { MOST = 16 };
+    const char *names[MOST + 2] = {"all"};
+    char groups[MOST][sizeof((struct shape *)0)->group];
+    char *every = source_path("bench/suite/*.txt");
+    glob_t found;
+    bool any = glob(every, 0, NULL, &found) == 0;
+    for (size_t i = 0; any && i < found.gl_pathc && i < MOST; i++) {
+        write_group(groups[i], sizeof groups[i], found.gl_pathv[i]);
+        names[i + 1] = groups[i];
+    }
+    char *hint = name_hint(name, names);
+    usage_error(NULL, self, "there is no suite '%s' (%s)%s", name, pattern, hint);
+    free(hint);
+    globfree(&found);
+    free(every);
+    return STATUS_USAGE;
+}
+
 static int add_suite(struct shapes *x, const struct command *self, const char *name)
 {
     if (strchr(name, '/') || strchr(name, '.'))
@@ -83,7 +103,7 @@ static int add_suite(struct shapes *x, const struct command *self, const char *n
     glob_t found;
     int status = STATUS_OK;
     if (glob(pattern, 0, NULL, &found) != 0)
-        status = usage_error(NULL, self, "there is no suite '%s' (%s)", name, pattern);
+        status = no_suite(self, name, pattern);
     for (size_t i = 0; status == STATUS_OK && i < found.gl_pathc; i++)
         status = add_file(x, self, found.gl_pathv[i]);
     globfree(&found);

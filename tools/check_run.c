@@ -28,6 +28,27 @@ static void take_wrong(struct check *c, const struct untouched *u)
     wrong_values_free(&w);
 }
 
+/* Of `ensures` that has no value at these sizes: how to leave them out. The last is named, where
+ * several are 1. */
+static void note_sizes(struct check *c)
+{
+    char *note = NULL;
+    tw_param p;
+    tw_scalar v;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK || v.is_float ||
+            v.i != 1)
+            continue;
+        free(note);
+        note = need_text("sizes that the kernel is not for are left out by an `assume`, such as "
+                         "`assume(%s > 1);`; --set %s=9 checks with that one alone",
+                         p.name, p.name);
+    }
+    if (note)
+        findings_note(&c->findings, note);
+    free(note);
+}
+
 static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
                           const struct untouched *u, const char *where)
 {
@@ -35,6 +56,8 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
     if (s == TW_OK)
         return;
     check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
+    if (s == TW_UNSUPPORTED && c->findings.count > before)
+        note_sizes(c);
     if (s != TW_WRONG_VALUES || c->findings.count == before)
         return;
     take_wrong(c, u);

@@ -18,6 +18,8 @@ static bool is_of_simulator(const struct options *given)
 static int bench_run(const struct command *self, const struct options *given)
 {
     const char *device = options_value(given, "device");
+    if (options_has(given, "store") && !options_has(given, "tuned"))
+        return usage_error(NULL, self, "--store is where --tuned looks: give that too");
     if (is_of_simulator(given))
         return bench_simulator(self, given);
     if (device && (strcmp(device, "cuda") == 0 || strncmp(device, "cuda:", 5) == 0))

@@ -622,7 +622,8 @@ static const struct option_spec build_options[] = {
     {.name = "name",
      .values = 1,
      .value = "NAME",
-     .help = "what the files and all names in them start with (default: the kernel's name)"},
+     .help = "what the files and all names in them start with (default: the kernel's name, of\n"
+             "several kernels that of the first FILE)"},
     {.name = "output",
      .letter = 'o',
      .values = 1,

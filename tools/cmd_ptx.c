@@ -34,8 +34,12 @@ bool has_ptx_options(const struct options *o, const char *file)
 {
     static const char *const of_ptx[] = {"kernel", "grid",  "block",    "cluster",      "shared",
                                          "arg",    "seeds", "compiler", "compiler-arg", NULL};
-    const char *other = options_any(o, of_ptx);
-    if (other)
+    const char *other = options_any(o, of_ptx), *kernel = options_value(o, "kernel");
+    if (kernel)
+        usage_error(o->complaints, o->command,
+                    "--kernel is for PTX and CUDA C; here it is `%.*s:%s`", (int)strcspn(file, ":"),
+                    file, kernel);
+    else if (other)
         usage_error(o->complaints, o->command, "--%s is for PTX and CUDA C, not for %s", other,
                     file);
     return other;

@@ -209,8 +209,6 @@ static int choose_device(struct run *r, const char **device)
                                                "suppress", "sm",     NULL};
     const struct options *o = r->given;
     r->simulated = *device && strcmp(*device, "sim") == 0;
-    if (has_ptx_options(o, r->program.path))
-        return STATUS_USAGE;
     if (*device && !is_device(*device))
         return usage_error(
             &r->complaints, o->command,
@@ -261,6 +259,10 @@ static int open_and_run(struct run *r, const struct command *self)
     int status = program_open(&r->program, given->words[0], &config);
     if (status != STATUS_OK)
         return status;
+    if (has_ptx_options(given, r->program.path))
+        return STATUS_USAGE;
+    if (options_has(given, "store") && !options_has(given, "tuned"))
+        return usage_error(&r->complaints, self, "--store is where --tuned looks: give that too");
     r->kernel = program_kernel(&r->program, self);
     if (!r->kernel)
         return STATUS_USAGE;

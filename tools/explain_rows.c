@@ -338,19 +338,24 @@ static void advise_smaller(struct explain *x, struct explain_row *r,
 
 static int explain_row(struct explain *x, struct explain_row *r)
 {
-    int64_t registers = 0;
+    int64_t registers = 0, steps = 0;
     int status = explain_launch(x, r, r->kernel, &r->launch);
     if (status != STATUS_OK)
         return status;
-    if (!options_integer(x->given, "registers", 16, 255, &registers))
+    if (!options_integer(x->given, "registers", 16, 255, &registers) ||
+        !options_integer(x->given, "step-limit", 1, INT64_MAX / 2, &steps))
         return STATUS_USAGE;
-    tw_explain_options options = {.gpu = x->gpu.name, .registers = (int)registers};
+    tw_explain_options options = {
+        .gpu = x->gpu.name, .registers = (int)registers, .step_limit = steps};
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
     if (s == TW_OK && !r->e.launches)
         advise_smaller(x, r, &options);
     if (s != TW_OK) {
+        bool endless = strstr(tw_context_messages(x->ctx), "its step limit");
         complain_library(&x->complaints, x->ctx, s);
-        if (s == TW_FAULT)
+        if (endless)
+            complain_more(&x->complaints, "(--step-limit N lets each block run for longer)");
+        else if (s == TW_FAULT)
             complain_more(&x->complaints, "(`tilewright check %s` says more of it)",
                           r->program.path);
         return s == TW_FAULT || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;

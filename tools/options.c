@@ -97,6 +97,25 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     return i;
 }
 
+/* `--set rows=5 cols=100`: NAME=VALUE behind an option that takes a list of them. */
+static bool continues_list(const struct options *o, const struct command *c, const char *const *at)
+{
+    const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;
+    const char *value = last ? last->spec->value : NULL;
+    if (!value || strcmp(value, "NAME=FILE") == 0 || strncmp(value, "NAME=", 5) != 0 ||
+        !strchr(*at, '=') || strstr(*at, ".tile"))
+        return false;
+    const char *list = last->values[0];
+    size_t equals = strlen(last->spec->name) + 3; /* --set=rows=5 */
+    if (list != at[-1] && list != at[-1] + equals)
+        return false;
+    size_t length = strlen(list);
+    usage_error(NULL, c, "`%s` stands apart from --%s: one word takes them all, --%s %.*s,%s", *at,
+                last->spec->name, last->spec->name,
+                (int)(length && list[length - 1] == ',' ? length - 1 : length), list, *at);
+    return true;
+}
+
 bool options_parse(struct options *o, const struct command *c, int argc, char **argv)
 {
     size_t room = (size_t)argc + 1;
@@ -113,6 +132,8 @@ bool options_parse(struct options *o, const struct command *c, int argc, char **
             i = take_option(o, c, argc, argv, i);
             if (i < 0)
                 return false;
+        } else if (i > 0 && continues_list(o, c, (const char *const *)argv + i)) {
+            return false;
         } else {
             o->words[o->word_count++] = word;
             i++;

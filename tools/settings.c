@@ -287,6 +287,10 @@ static int known_type(const struct setting *s, const char *type)
     const char *names[TW_DTYPE_COUNT + 1] = {0};
     if (tw_dtype_from_name(type) != TW_DTYPE_NONE)
         return STATUS_OK;
+    if (strchr(type, ','))
+        return usage_error(s->program->complaints, s->options->command,
+                           "--type %s: `%s` takes one element type at a time", type,
+                           s->options->command->name);
     for (int i = 0; i < TW_DTYPE_COUNT; i++)
         names[i] = tw_dtype_name((tw_dtype)i);
     char *hint = name_hint(type, names);

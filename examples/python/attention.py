@@ -6,8 +6,12 @@
 import itertools
 import math
 import os
+import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ModuleNotFoundError:
+    sys.exit(f"attention.py needs NumPy, which {sys.executable} does not have (python3 -m pip install numpy)")
 
 import tilewright
 

@@ -3,7 +3,12 @@
 
     PYTHONPATH=python python3 examples/python/softmax.py
 """
-import numpy as np
+import sys
+
+try:
+    import numpy as np
+except ModuleNotFoundError:
+    sys.exit(f"softmax.py needs NumPy, which {sys.executable} does not have (python3 -m pip install numpy)")
 
 import tilewright
 

@@ -13,7 +13,7 @@
 
 /* Of the third axis all blocks run, if there are no more than these. Warp instructions: of one
  * block, and of those that are run to see what differs. */
-enum { FEW_ALONG_Z = 16, MOST_STEPS = 400000000, MOST_TO_COMPARE = 12000000 };
+enum { FEW_ALONG_Z = 16, USUAL_STEPS = 50000000, MOST_TO_COMPARE = 12000000 };
 
 /* What was seen of one block. */
 struct seen {
@@ -232,8 +232,11 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
 
 static tw_status failed(struct counting *c, enum sim_end end)
 {
-    diag_error(&c->e->launch->ctx->diag, LOC_NONE, "it cannot be simulated: %s",
-               sim_why(c->simulation->sim));
+    struct simulation *s = c->simulation;
+    const struct sim_place *at = end == SIM_ENDLESS ? sim_stopped_at(s->sim) : NULL;
+    diag_error(&c->e->launch->ctx->diag, LOC_NONE, "it cannot be simulated: %s%s%s%s",
+               sim_why(s->sim), at ? " (" : "",
+               at ? sim_place_text(&s->report, at->ins, at->where) : "", at ? ")" : "");
     return end == SIM_UNKNOWN ? TW_UNSUPPORTED : end == SIM_ASKED ? TW_CANCELLED : TW_FAULT;
 }
 
@@ -250,7 +253,7 @@ static struct seen *keep_seen(struct counting *c)
 static bool run_block(void *user, struct sample *s)
 {
     struct counting *c = user;
-    const int64_t *extent = c->e->out.grid;
+    const int64_t *extent = c->e->out.grid, limit = c->e->options->step_limit;
     tw_context *ctx = c->e->launch->ctx;
     int64_t number = s->at[0] + extent[0] * (s->at[1] + extent[1] * s->at[2]);
     c->launch.options = (struct sim_options){.chosen = &number,
@@ -258,7 +261,7 @@ static bool run_block(void *user, struct sample *s)
                                              .resident_blocks = 1,
                                              .waits_end = true,
                                              .any_threads = true,
-                                             .step_limit = MOST_STEPS,
+                                             .step_limit = limit > 0 ? limit : USUAL_STEPS,
                                              .cancelled = ctx->config.cancelled,
                                              .cancelled_user = ctx->config.cancelled_user};
     streams_clear(&c->streams);

@@ -166,6 +166,16 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
 
 /* --- scalars, tuned values, types --- */
 
+/* `.f` without `.is_float` is not read: one that stands there alone was meant. */
+static bool float_unsaid(tw_launch *l, const char *name, bool is_float, tw_scalar v)
+{
+    if (v.is_float || v.f == 0 || v.i != 0)
+        return false;
+    diag_error(&l->ctx->diag, LOC_NONE, "`%s` is given `.f` = %g without `.is_float`: set `%s`",
+               name, v.f, is_float ? ".is_float = true" : ".i");
+    return true;
+}
+
 static tw_status set_value(void *user)
 {
     struct set_call *call = user;
@@ -177,7 +187,9 @@ static tw_status set_value(void *user)
         return wrong_name(l, call->name, "a scalar parameter", names, count);
     }
     const struct lang_param *param = &l->kernel->info->params[p];
-    if (param->type_variable < 0 && !value_fits(l, p, param->dtype, call->value))
+    bool varies = param->type_variable >= 0;
+    if (float_unsaid(l, call->name, varies || dtype_is_float(param->dtype), call->value) ||
+        (!varies && !value_fits(l, p, param->dtype, call->value)))
         return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
     l->value_set[p] = true;
@@ -205,6 +217,8 @@ static tw_status set_tune(void *user)
     if (t < 0)
         return wrong_name(l, call->name, "a tuned value", names, info->tune_count);
     enum dtype type = info->tunes[t].dtype;
+    if (float_unsaid(l, call->name, dtype_is_float(type), call->value))
+        return TW_BAD_ARGUMENT;
     struct literal v = {call->value.is_float, call->value.i, call->value.f};
     if (dtype_is_float(type) && !v.is_float) {
         v = (struct literal){.is_float = true, .f = (double)v.i};

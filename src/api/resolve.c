@@ -359,9 +359,10 @@ static void resolve_scalars(tw_launch *l, bool strict)
     for (int p = 0; p < info->param_count && strict; p++)
         if (!info->params[p].is_pointer && !l->choice.known[p] && !l->value_set[p] &&
             origins[p].array < 0) {
-            diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array given says it",
-                       info->params[p].name, info->params[p].is_static ? "static " : "",
-                       dtype_table[param_dtype(l, p)].name);
+            enum dtype t = param_dtype(l, p);
+            diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array %s", info->params[p].name,
+                       info->params[p].is_static ? "static " : "", dtype_table[t].name,
+                       dtype_is_float(t) ? "says a float: set it" : "given says it");
             all = false;
         }
     if (!all)

@@ -62,16 +62,18 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
     key->sizes = sizes.data;
 }
 
-/* The device that the kernel is for. NULL: reported. */
+/* The device that the kernel is for. NULL: reported. The host's has its cores in it: as many
+ * threads, which is the default, need no other words. */
 static const char *device_text(tw_launch *l)
 {
     tw_device host;
     int threads = l->ctx->config.threads;
     if (!l->kernel->device) {
         tw_device_at(0, &host);
-        return threads > 0 ? arena_printf(&l->key, "%s, on %d thread%s", host.description, threads,
-                                          threads == 1 ? "" : "s")
-                           : arena_string(&l->key, host.description, strlen(host.description));
+        return threads > 0 && threads != host.cores
+                   ? arena_printf(&l->key, "%s, on %d thread%s", host.description, threads,
+                                  threads == 1 ? "" : "s")
+                   : arena_string(&l->key, host.description, strlen(host.description));
     }
     struct cuda *gpu;
     return context_gpu(l->ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;

@@ -510,15 +510,13 @@ struct expr *check_member(struct checker *c, const struct node *n)
 
 static void const_view_error(struct checker *c, const struct sym *s, struct loc at, const char *why)
 {
-    const char *type = dtype_table[s->type.dtype].name;
     diag_error(c->diag, at, "`%s` is a view of `%s`, which is const: it cannot be %s", s->name,
                s->base->name, why);
     const struct sym *view = other_view(c, NULL, s);
     if (view)
         diag_note(c->diag, view->loc, "`%s` can be; is that one meant?", view->name);
     else
-        diag_note(c->diag, s->base->loc, "write to it with `%s *%s`, without `const`", type,
-                  s->base->name);
+        diag_note(c->diag, s->base->loc, "to write to it, leave out `const` here");
 }
 
 static bool writable(struct checker *c, const struct sym *s, struct loc at, const char *why)

@@ -464,15 +464,26 @@ void unknown_call(struct checker *c, const char *name, struct loc loc)
         if (op_table[op].form == FORM_CALL)
             vec_push(c->arena, &names, op_table[op].text);
     vec_push(c->arena, &names, "bytes");
+    vec_push(c->arena, &names, "while"); /* `whlie (…);` reads as a call */
+    vec_push(c->arena, &names, "return");
     note_near_or_type(c, name, &names, loc);
 }
 
 void unknown_type(struct checker *c, const char *name, struct loc loc)
 {
+    static const char of_c[][2][9] = {
+        {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"unsigned", "u32"}};
     diag_error(c->diag, loc, "there is no type `%s`", name);
     name_list names = {0};
     known_names(c, &names, false, 1u << ENTRY_TYPE);
     for (int t = 0; t < DT_COUNT; t++)
         vec_push(c->arena, &names, dtype_table[t].name);
+    for (size_t i = 0; i < sizeof of_c / sizeof *of_c; i++) {
+        const char *word = of_c[i][0];
+        if (!nearest_name(name, &word, 1) || nearest_name(name, names.data, names.count))
+            continue;
+        diag_note(c->diag, loc, "did you mean `%s`?", of_c[i][1]);
+        return;
+    }
     note_near_or_type(c, name, &names, loc);
 }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- tokens --- */
@@ -306,6 +307,16 @@ const char *c_type(const struct parser *p, const struct token *t)
         {"float8_e5m2", "e5m2"}, {"fp8", "e4m3"},        {"f8", "e4m3"},
     };
     return word_in(p, t, table, sizeof table / sizeof *table);
+}
+
+const char *near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
+                         size_t count)
+{
+    const char *words[8];
+    assert(count <= sizeof words / sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        words[i] = token_table[kinds[i]].text;
+    return t->kind == TOK_NAME ? nearest_name(token_text(p, t), words, count) : NULL;
 }
 
 const char *future_type(const struct parser *p, const struct token *t)

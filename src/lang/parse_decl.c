@@ -97,12 +97,12 @@ static const char *foreign_qualifier(const struct parser *p)
  * NULL: no such thing. */
 static const char *near_storage(struct parser *p)
 {
-    static const char *const words[] = {"shared", "global", "reg", "const"};
+    static const unsigned char words[] = {TOK_SHARED, TOK_GLOBAL, TOK_REG, TOK_CONST};
     const struct token *t = peek(p), *type = peek_ahead(p, 1), *name = peek_ahead(p, 2);
     if (t->kind != TOK_NAME || type->kind != TOK_NAME || name->kind != TOK_NAME ||
         name->line_start || is_type_name(p, t) || !is_type_name(p, type))
         return NULL;
-    return nearest_name(token_text(p, t), words, sizeof words / sizeof *words);
+    return near_keyword(p, t, words, sizeof words);
 }
 
 /* A declaration begins with a word for storage or a type. A name and a name on one line is taken
@@ -489,12 +489,28 @@ static struct node *parse_only_value(struct parser *p, const struct node *param)
     return NULL;
 }
 
+/* `cosnt f32 *x`: a name, and a type behind it. */
+static void parse_near_qualifier(struct parser *p, struct node *param)
+{
+    static const unsigned char words[] = {TOK_CONST, TOK_STATIC};
+    if (is_type_name(p, peek(p)) || !is_type_name(p, peek_ahead(p, 1)))
+        return;
+    const char *near = near_keyword(p, peek(p), words, sizeof words);
+    if (!near || !complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
+        return;
+    note(p, here(p), "did you mean `%s`?", near);
+    param->is_const = *near == 'c';
+    param->is_static = *near == 's';
+    advance(p);
+}
+
 /* param = [ "static" ] type NAME [ "=" literal ] | [ "const" ] type "*" NAME */
 static struct node *parse_kernel_param(struct parser *p)
 {
     struct node *n = node_new(p, N_PARAM, here(p));
     n->is_static = accept(p, TOK_STATIC);
     n->is_const = accept(p, TOK_CONST);
+    parse_near_qualifier(p, n);
     if (at(p, TOK_GLOBAL) || at(p, TOK_SHARED) || at(p, TOK_REG))
         if (fail(p, here(p), "a kernel takes scalars and pointers, no tiles"))
             note(p, here(p), "take `f32 *a`, and in the body `global f32 A[m][n] = a;`");
@@ -506,6 +522,8 @@ static struct node *parse_kernel_param(struct parser *p)
     n->is_pointer = accept(p, TOK_STAR);
     if (at(p, TOK_STAR))
         fail(p, here(p), "there are no pointers to pointers");
+    if (at(p, TOK_AMPERSAND) && fail(p, here(p), "there are no references"))
+        note(p, here(p), "an array is a pointer: `f32 *y`");
     while (at_word(p, "__restrict__") || at_word(p, "restrict") || at_word(p, "__restrict")) {
         if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
             note(p, here(p), "a `const` pointer already says that nobody writes there");
@@ -647,11 +665,9 @@ static struct node *parse_kernel(struct parser *p)
 /* The word of a module that a name is nearly; NULL: none. */
 static const char *near_toplevel(struct parser *p)
 {
-    static const char *const words[] = {"const",         "tune", "type",  "require",
-                                        "static_assert", "fn",   "kernel"};
-    return at(p, TOK_NAME)
-               ? nearest_name(token_text(p, peek(p)), words, sizeof words / sizeof *words)
-               : NULL;
+    static const unsigned char words[] = {TOK_CONST,         TOK_TUNE, TOK_TYPE,  TOK_REQUIRE,
+                                          TOK_STATIC_ASSERT, TOK_FN,   TOK_KERNEL};
+    return near_keyword(p, peek(p), words, sizeof words);
 }
 
 /* Something else: says what belongs there. */

@@ -91,6 +91,9 @@ bool name_known(const name_list *names, const struct parser *p, const struct tok
 bool is_type_name(const struct parser *p, const struct token *t);
 /* The type to write for a type of C, NULL if it is none. */
 const char *c_type(const struct parser *p, const struct token *t);
+/* The keyword that a name is nearly, of `count` kinds; NULL: none. */
+const char *near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
+                         size_t count);
 /* A type that this version has not: what it is, or NULL. */
 const char *future_type(const struct parser *p, const struct token *t);
 bool is_future_word(const struct parser *p, const struct token *t);

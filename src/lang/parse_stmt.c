@@ -376,6 +376,28 @@ static struct node *skip_foreign(struct parser *p, const char *way)
     return n;
 }
 
+/* `whlie (…) …`, `retrun …;`: a name, and behind it what makes it neither a place to assign to nor a
+ * call. The word of a statement that it is nearly, NULL: none. */
+static const char *near_statement(struct parser *p)
+{
+    static const unsigned char headed[] = {TOK_FOR, TOK_WHILE, TOK_IF, TOK_UNROLL, TOK_PIPELINE};
+    static const unsigned char others[] = {TOK_RETURN,  TOK_BREAK, TOK_CONTINUE, TOK_ELSE,
+                                           TOK_ENSURES, TOK_ASYNC, TOK_UNROLL};
+    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    if (t->length < 2 || is_type_name(p, t) || next->line_start)
+        return NULL;
+    if (next->kind == TOK_LPAREN) {
+        const struct token *body = next->match == NO_MATCH ? next : &p->tokens[next->match + 1];
+        bool heads =
+            body->kind == TOK_LBRACE || body->kind == TOK_NAME || starts_statement(p, body);
+        return heads ? near_keyword(p, t, headed, sizeof headed) : NULL;
+    }
+    bool heads = next->kind == TOK_SEMICOLON || next->kind == TOK_LBRACE ||
+                 (next->kind >= TOK_NAME && next->kind <= TOK_FLOAT) ||
+                 token_table[next->kind].keyword;
+    return heads ? near_keyword(p, t, others, sizeof others) : NULL;
+}
+
 /* A statement that begins with a name. */
 static struct node *parse_name_statement(struct parser *p)
 {
@@ -386,6 +408,11 @@ static struct node *parse_name_statement(struct parser *p)
         return skip_foreign(p, way);
     if (at_future_statement(p))
         return skip_future(p);
+    const char *near = near_statement(p);
+    if (near && fail_expected(p, "a statement")) {
+        note(p, here(p), "did you mean `%s`?", near);
+        return node_new(p, N_EMPTY, here(p));
+    }
     if (starts_declaration(p)) {
         n = parse_declaration(p);
         expect_semicolon(p, "after the declaration");

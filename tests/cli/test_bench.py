@@ -122,6 +122,14 @@ def check_choices(tool):
     expect([(r["m"], r["k"], r["n"]) for r in report["rows"]] == [(512, 512, 512), (1024, 1024, 1024), (256, 384, 640), (511, 513, 1025)], report)
     result = call([tool, "bench", "kernels/matmul/int8.tile", "--type", "f32"])
     expect(result.status == 1 and "nothing was measured" in result.err, result)
+    expect("--type f32: matmul_i8 takes no elements of that type" in result.err, result)
+    result = call([tool, "bench", "kernels/matmul/shared.tile", "-s", "16", "--peers", "none", "--type", "f32,f64", *QUICK])
+    expect(result.status == 0 and "--type f64: matmul_v1 takes no elements of that type" in result.err, result)
+    expect("--type f32" not in result.err, result)
+    result = call([tool, "bench", "-s", "16", "--peers", "none", "--type", "f64"])
+    expect(result.status == 1 and "--type f64: no kernel here takes elements of that type" in result.err, result)
+    result = call([tool, "tune", "kernels/matmul/shared.tile", "--type", "f32,f16", "--set", "m=16,n=16,k=16"])
+    expect(result.status == 2 and "--type f32,f16: `tune` takes one element type at a time" in result.err, result)
 
 
 def main():
@@ -158,6 +166,10 @@ def main():
     bench(tool, 2, "--dims", "1", "2")
     bench(tool, 2, "-s", "0")
     bench(tool, 2, "no/such.tile")
+    for name, said in (("nosuch", "; there are 'all', 'batched', 'deep_k', 'llm', 'ragged' and 'squares'"), ("square", "; did you mean 'squares'?")):
+        result = call([tool, "bench", "--suite", name])
+        if result.status != 2 or f"there is no suite '{name}' (" not in result.err or said not in result.err:
+            fail(f"--suite {name}: {result}")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,17 @@ FIRST = """kernel first(i32 rows, i32 n, const f32 *a, f32 *c) grid(rows, cdiv(n
         {add};
 }}
 """
+# `ensures` has no value where a row has one element.
+UNBIASED = """kernel unbiased(i32 rows, i32 cols, const f32 *x, f32 *y) grid(rows) warps(1)
+{{{assumes}
+    global f32 X[rows][cols] = x, Y[rows] = y;
+    f32 sum_of = 0;
+    for (i32 i = 0; i < cols; i += 64)
+        sum_of += sum(X[block.x][i +: 64]);
+    Y[block.x] = sum_of / (f32) (cols - 1);
+    ensures for (i32 r < rows) Y[r] == sum(X[r]) / (f32) (cols - 1);
+}}
+"""
 
 
 def main():
@@ -113,6 +124,11 @@ def main():
         for bm, bn in pairs:
             end = f"(BM == {bm} && BN == {bn} && BK == 32 ? k - 16 : k)"
             check(many.format(stride="BM", end=end), status=1)
+        notes = [n["text"] for n in check(UNBIASED.format(assumes=""), status=2)["findings"][0]["notes"]]
+        if not any("such as `assume(cols > 1);`; --set cols=9 checks with that one alone" in text for text in notes):
+            fail(f"an `ensures` without a value: {notes}")
+        check(UNBIASED.format(assumes=""), "--set", "cols=9", status=0)
+        check(UNBIASED.format(assumes="\n    assume(cols > 1);"), status=0)
         if check(ONE_BLOCK, status=0)["findings"]:
             fail("threads of one block")
 

@@ -49,9 +49,19 @@ def test_refused(folder):
                                   ("demo", "CC is 'nocc'", {"CC": "nocc"}),
                                   ("demo extra --x", "demo does not take: extra --x", {}),
                                   ("build debug asan", "build does not take: asan", {}),
-                                  ("fmt --chek", "fmt does not take: --chek", {})):
+                                  ("fmt --chek", "fmt does not take: --chek", {}),
+                                  ("test --coverag", "test does not take: --coverag; it takes --all, --coverage or --bless", {}),
+                                  ("test --all -R x --timout 5", "test does not take: --timout; it takes --all", {}),
+                                  ("test --coverage -j 2 --al", "test does not take: --al; it takes --all", {}),
+                                  ("test parity", "test does not take: parity; tests whose names have it in them are -R parity", {}),
+                                  ("test -R a --all", "--all comes first", {}),
+                                  ("test -V -R", "test: -R needs a value", {}),
+                                  ("test --bless -R a", "test --bless does not take: -R a", {})):
         done = dev(folder, *words.split(), **variables)
         expect(done.returncode == 2 and done.stderr.startswith("dev: ") and why in done.stderr and not done.stdout, done)
+    for words in ("test --help", "test -h", "build --help", "fmt -h"):
+        done = dev(folder, *words.split())
+        expect(done.returncode == 0 and done.stdout.startswith("./dev demo ") and not done.stderr, done)
     expect(not os.path.exists(f"{folder}/bin/calls"), "something was called")
 
 
@@ -104,6 +114,10 @@ def main():
         for options in (["-R", "nosuch"], ["-R", "^z$"]):
             done = test(folder, plain, SKIPPED.format("z", "no QEMU"), *options)
             expect(done.returncode == 1 and "\n0 passed, 0 failed" in "\n" + done.stdout, done)
+            expect(("dev: no test is selected by: -R nosuch (" in done.stderr) == ("nosuch" in options), done)
+        # Options of ctest, with values and without.
+        done = test(folder, plain, PASSES.format("c"), "-E", "^a$", "-j", "-V", "-j2", "--timeout", "9", "--repeat", "until-fail:2", "-LE", "x")
+        expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed\n"), done)
 
 
 if __name__ == "__main__":

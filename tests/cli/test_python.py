@@ -112,6 +112,8 @@ ERRORS = """
 def of_a(array): return lambda: shared(40, 48, 33, array, b, c)
 text = open("kernels/matmul/shared.tile").read()
 tuned = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
+numbers = tw.compile("type T = {f32, i32}; kernel numbers(f32 h, bool flag, T v, f32 *y) grid(1) warps(1) "
+                     "{ global f32 Y[40][48] = y; Y[0][0 +: 4] = flag ? h : (f32) v; }")["numbers"]
 sealed = c.copy(); sealed.flags.writeable = False
 steps = np.lib.stride_tricks.as_strided
 for kind, expected, call in [
@@ -131,9 +133,20 @@ for kind, expected, call in [
     (ValueError, "`c` (T[m][n]), is read-only", lambda: shared(40, 48, 33, a, b, Lends(c, versioned=True, readonly=True))),
     (ValueError, "`a` (T[m][k]), is on a device of DLPack's type 10", of_a(Lends(a, 10))),
     (TypeError, "`a` (T[m][k]), is a list, expected an array", of_a([1.0])),
-    (TypeError, "argument 3 of matmul_v1, `k` (i32), is 33.0, expected a number that fits", lambda: shared(40, 48, 33.0, a, b, c)),
+    (TypeError, "argument 3 of matmul_v1, `k` (i32), is 33.0, expected a whole number", lambda: shared(40, 48, 33.0, a, b, c)),
     (ValueError, "`m` = 4294967296 does not fit i32", lambda: shared(2**32, 48, 33, a, b, c)),
-    (ValueError, "argument 1 of matmul_v1, `m` (i32), is 18446744073709551616, expected a number that fits", lambda: shared(2**64, 48, 33, a, b, c)),
+    (ValueError, "argument 1 of matmul_v1, `m` (i32), is 18446744073709551616, expected a whole number that fits", lambda: shared(2**64, 48, 33, a, b, c)),
+    (TypeError, "argument 1 of matmul_v1, `m` (i32), is an array f32[40][33], expected a whole number; matmul_v1 takes (m, n, k, a, b, c)", lambda: shared(a, b, c, 40, 48, 33)),
+    (TypeError, "`m` (i32), is '40', expected a whole number", lambda: shared("40", 48, 33, a, b, c)),
+    (TypeError, "`h` (f32), is '0.25', expected a number", lambda: numbers("0.25", True, 1, c)),
+    (TypeError, "`h` (f32), is 'a', expected a number", lambda: numbers("a", True, 1, c)),
+    (TypeError, "`h` (f32), is b'3', expected a number", lambda: numbers(b"3", True, 1, c)),
+    (TypeError, "`h` (f32), is an array f32[40][48], expected a number", lambda: numbers(c, True, 1, c)),
+    (ValueError, "`h` (f32), is 100000", lambda: numbers(10**400, True, 1, c)),
+    (TypeError, "`flag` (bool), is 'no', expected a number, 0 or 1", lambda: numbers(0.25, "no", 1, c)),
+    (TypeError, "`flag` (bool), is [], expected a number, 0 or 1", lambda: numbers(0.25, [], 1, c)),
+    (TypeError, "`v` (T), is 'x', expected a number", lambda: numbers(0.25, True, "x", c)),
+    (TypeError, "`v` (T), is an array f32[40][48], expected a number", lambda: numbers(0.25, True, c, c)),
     (TypeError, "takes 6 arguments (m, n, k, a, b, c); 5 were given", lambda: shared(40, 48, 33, a, b)),
     (TypeError, "3 were given. Arrays given by name have the sizes with them: matmul_v1(a=…, b=…, c=…)", lambda: shared(a, b, c)),
     (TypeError, "takes 5 arguments (m, n, a, b, c); 3 were given. Arrays given by name have the sizes with them: matmul_v1(a=…, b=…, c=…)", lambda: shared.with_(k=33)(a, b, c)),
@@ -415,11 +428,12 @@ def test_example_without_pytorch(folder):
 def test_example_without_numpy(folder):
     with open(f"{folder}/numpy.py", "w") as out:
         out.write("raise ModuleNotFoundError('there is none')\n")
-    done = subprocess.run([sys.executable, "examples/python/matmul.py"], capture_output=True, text=True,
-                          env=dict(os.environ, PYTHONPATH=f"{folder}:python"))
+    for name in ("matmul.py", "softmax.py", "attention.py"):
+        done = subprocess.run([sys.executable, f"examples/python/{name}"], capture_output=True, text=True,
+                              env=dict(os.environ, PYTHONPATH=f"{folder}:python"))
+        if done.returncode != 1 or not done.stderr.startswith(f"{name} needs NumPy, which {sys.executable} does not have"):
+            fail(f"{name} without NumPy: {done}")
     os.remove(f"{folder}/numpy.py")
-    if done.returncode != 1 or not done.stderr.startswith(f"matmul.py needs NumPy, which {sys.executable} does not have"):
-        fail(f"matmul.py without NumPy: {done}")
 
 
 def test_document():
@@ -442,6 +456,10 @@ def test_library(library):
                               env=dict(os.environ, TILEWRIGHT_LIBRARY=path))
         if done.returncode != 1 or text not in done.stderr or "ImportError" not in done.stderr:
             fail(f"TILEWRIGHT_LIBRARY={path}: {done}")
+    done = subprocess.run([sys.executable, "python/tilewright.py"], capture_output=True, text=True,
+                          env=dict(os.environ, TILEWRIGHT_LIBRARY="/not/there.so"))
+    if done.returncode != 1 or not done.stderr.startswith("tilewright.py: libtilewright.so is not found; $TILEWRIGHT_LIBRARY can"):
+        fail(f"python tilewright.py without a library: {done}")
     done = subprocess.run([sys.executable, "python/tilewright.py"], capture_output=True, text=True, check=True)
     if library not in done.stdout or "\ncpu " not in done.stdout:
         fail(f"python tilewright.py: {done}")

@@ -278,6 +278,28 @@ def check_stores(t):
         check_read_only(t)
 
 
+def check_bench(t):
+    """`bench` takes what is stored for as many threads as it uses, and says where there is nothing."""
+    def bench(kernel, *arguments):
+        ran = t.command(0, kernel, "-s", "64", "--peers", "none", "--warmup", "0", "--repeat", "1", "--tuned", "--json", *arguments, program="bench")
+        return json.loads(ran.out)["rows"][0].get("config_from"), ran.err
+
+    cores = json.loads(t.command(0, "--json", program="devices").out)[0]["cores"]
+    tuned, size = TUNED[0], ("--set", "m=64,n=64,k=64", "--tune", "BK=8,BN=64")
+    said = bench(tuned, "--type", "bf16")
+    expect(said[0] == "default" and "nothing is stored yet: there is no " in said[1], said)
+    for stored, taken, other in (([], ["--threads", str(cores)], str(cores + 1)), (["--threads", str(cores)], [], str(cores + 1)),
+                                 (["--threads", str(cores + 1)], ["--threads", str(cores + 1)], str(cores))):
+        t.command(None, tuned, "--forget")
+        t.tune(0, tuned, *size, *stored)
+        expect(bench(tuned, *taken) == ("tuned", ""), (stored, taken))
+        origin, said = bench(tuned, "--threads", other)
+        expect(origin == "default" and "no tuned values are stored for `matmul_v2` with T=f32, m=64,n=64,k=64" in said, said)
+        expect("here it runs with its default values" in said, said)
+    expect("here it runs with what --tune says" in bench(tuned, "--tune", "BM=64", "--type", "f16")[1], "--tune")
+    expect(bench("kernels/matmul/shared.tile") == (None, ""), "a kernel without tuned values")
+
+
 def check_absent(t):
     """What is asked of a store that is not there makes none; tuning makes no folder that it was told of."""
     folder = os.path.join(t.folder, "typo")
@@ -453,7 +475,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_space, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_refused, check_usage):
+    for check in (check_space, check_bench, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_refused, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 

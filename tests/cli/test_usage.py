@@ -41,8 +41,20 @@ def test_help(tool):
             fail(f"help {name} has no examples")
         expect(tool, [name, "--help"], 0, out=text)
     expect(tool, ["--help"], 0, out="usage:")
+    expect(tool, ["help", "build"], 0, out="default: the kernel's name, of\n                             several kernels that of the first FILE)")
     expect(tool, ["version"], 0, out="tilewright 0.", err="")
     expect(tool, ["--version"], 0, out="tilewright 0.")
+
+
+def test_lists(tool):
+    """A space for the comma of a list."""
+    for command, given, meant in (("run", ("--set", "rows=5", "cols=100"), "--set rows=5,cols=100"),
+                                  ("explain", ("--set=rows=5,", "cols=100"), "--set rows=5,cols=100"),
+                                  ("check", ("--fill", "x=rand", "y=zero"), "--fill x=rand,y=zero"),
+                                  ("tune", ("--tune", "BK=8,16", "BM=64"), "--tune BK=8,16,BM=64")):
+        expect(tool, [command, SHARED, *given], 2, out="",
+               err=f"`{given[-1]}` stands apart from {given[0].split('=')[0]}: one word takes them all, {meant}\n")
+    expect(tool, ["check", "--no-run", "--set", "m=8", SHARED], 0)
 
 
 def test_environment(tool):
@@ -149,6 +161,17 @@ def test_kernels(tool, folder):
     expect(tool, ["run", "bad.tile"], 2, out="", err="bad.tile:1:", cwd=folder)
 
 
+def test_kernel_named(tool, folder):
+    """--kernel is for PTX; --store for --tuned."""
+    with open(f"{folder}/two.tile", "w") as out:
+        out.write(TWO)
+    for command in ("run", "check"):
+        expect(tool, [command, "two.tile", "--kernel", "two"], 2, out="", err="--kernel is for PTX and CUDA C; here it is `two.tile:two`\n", cwd=folder)
+    expect(tool, ["run", "two.tile:one", "--grid", "2"], 2, err="--grid is for PTX and CUDA C, not for two.tile", cwd=folder)
+    for command in ("run", "bench"):
+        expect(tool, [command, "two.tile:one", "--store", "s.db"], 2, out="", err="--store is where --tuned looks: give that too", cwd=folder)
+
+
 def test_json(tool, folder):
     run = json.loads(expect(tool, ["run", "two.tile:one", "--verify", "--json"], 0, cwd=folder).out)
     if run["kernel"] != "one" or run["verified"] is not True or run["arrays"]["c"]["values"] != [1, 1, 1, 1]:
@@ -203,12 +226,14 @@ def test_target_types(tool):
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
+    test_lists(tool)
     test_environment(tool)
     test_bench_options(tool)
     test_examples(tool)
     test_misspelt(tool)
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
+        test_kernel_named(tool, folder)
         test_json(tool, folder)
     test_settings(tool)
     test_target_types(tool)

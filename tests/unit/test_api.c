@@ -406,7 +406,13 @@ static void test_scalars_fit_their_type(void **state)
             TW_BAD_ARGUMENT, "beyond the range of f16");
     refused(f, tw_launch_set(f->launch, "x", (tw_scalar){.is_float = true, .f = 51}),
             TW_BAD_ARGUMENT, "`x` is i8; 51.0 is a float: set `.i`");
+    refused(f, tw_launch_set(f->launch, "x", (tw_scalar){.f = 51}), TW_BAD_ARGUMENT,
+            "`x` is given `.f` = 51 without `.is_float`: set `.i`");
+    refused(f, tw_launch_set(f->launch, "z", (tw_scalar){.f = 0.5}), TW_BAD_ARGUMENT,
+            "`z` is given `.f` = 0.5 without `.is_float`: set `.is_float = true`");
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` (i8) is not set");
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "`z` (f16) is not set, and no array says a float: set it");
     succeed(f, tw_launch_set(f->launch, "x", integer(-7)));
     succeed(f, tw_launch_set(f->launch, "y", integer(0)));
     succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 0.1}));
@@ -485,6 +491,9 @@ static void test_tuned_values(void **state)
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "BM * BK <= 256");
     refused(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.is_float = true, .f = 2.5}),
             TW_BAD_ARGUMENT, "`BM` takes");
+    refused(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.f = 8}), TW_BAD_ARGUMENT,
+            "`BM` is given `.f` = 8 without `.is_float`: set `.i`");
+    succeed(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.i = 8, .f = 0.5}));
 }
 
 static void test_variants_are_kept(void **state)

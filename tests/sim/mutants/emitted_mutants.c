@@ -158,7 +158,7 @@ static void set_sizes(struct subject *s)
         if (p.is_pointer)
             continue;
         bool is_float = p.dtype == TW_F32;
-        tw_scalar value = {is_float, size_of(s, p.name), 0.25};
+        tw_scalar value = {is_float, size_of(s, p.name), is_float ? 0.25 : 0};
         need(tw_launch_set(s->launch, p.name, value) == TW_OK, s, "a size");
     }
 }
