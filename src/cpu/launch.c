@@ -304,15 +304,18 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
 }
 
 /* Several blocks are taken at once where that cannot matter to others: what is shared is touched
- * less often, and every time the processor first ends the stores that it has under way. The fewer
- * are left, the fewer at once, so that all workers end together (Polychronopoulos and Kuck, "Guided
+ * less often, and every time the processor first ends the stores that it has under way. Those
+ * that pack tiles are long, and use what others pack: fewer. The fewer are left, the fewer at once,
+ * so that all workers end together (Polychronopoulos and Kuck, "Guided
  * Self-Scheduling", 1987). Blocks that wait for lower ones are taken one by one, so that all lower
  * ones run. */
 static int64_t blocks_at_once(const struct pool *pool, int64_t next)
 {
-    enum { MOST = 16, TURNS = 4 };
+    enum { MOST = 64, MOST_OF_PACKED = 16, TURNS = 4 };
+    const struct cpu_program *p = pool->launch->program;
     int64_t share = (pool->launch->blocks - next) / ((int64_t)pool->count * TURNS);
-    return pool->launch->program->has_locks || share < 1 ? 1 : share < MOST ? share : MOST;
+    int64_t most = p->packed_count > 0 ? MOST_OF_PACKED : MOST;
+    return p->has_locks || share < 1 ? 1 : share < most ? share : most;
 }
 
 /* The next turn, or one beyond the last. */
