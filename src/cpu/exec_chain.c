@@ -1,8 +1,26 @@
 /* The operations of a chain, and rows that come beside them: what the next block will read is
  * fetched. */
+#include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
 #include <string.h>
+
+/* --- rows of views --- */
+
+unsigned char *row_in_view(const struct frame *f, const struct access *a)
+{
+    const struct view_binding *view = &f->launch->views[a->view];
+    int64_t offset = 0;
+    for (int i = 0; i < a->rank; i++) {
+        const struct access_axis *axis = &a->axis[i];
+        int64_t start =
+            axis->kind == IX_ALL ? 0 : index_value(frame_at(f, axis->at), axis->wide, 0);
+        if (start < 0 || axis->extent <= 0 || axis->extent > view->extent[i] - start)
+            return NULL;
+        offset += start * view->stride[i];
+    }
+    return view->stride[a->rank - 1] == 1 ? view->base + offset * (int64_t)a->size : NULL;
+}
 
 /* --- rows that come --- */
 
@@ -24,7 +42,8 @@ void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t
     f->has_ahead |= row->left > 0;
 }
 
-void fetch_ahead(struct frame *f)
+/* Some lines of rows that the next block will read. */
+static void fetch_ahead(struct frame *f)
 {
     size_t left = 0;
     for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {

@@ -1,26 +1,10 @@
 /* Rows of views: read where they lie, and chains over one row, in whose order all that moves lies,
  * so that little is to be looked up. */
-#include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
 #include <string.h>
 
 /* --- rows of views --- */
-
-unsigned char *row_in_view(const struct frame *f, const struct access *a)
-{
-    const struct view_binding *view = &f->launch->views[a->view];
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++) {
-        const struct access_axis *axis = &a->axis[i];
-        int64_t start =
-            axis->kind == IX_ALL ? 0 : index_value(frame_at(f, axis->at), axis->wide, 0);
-        if (start < 0 || axis->extent <= 0 || axis->extent > view->extent[i] - start)
-            return NULL;
-        offset += start * view->stride[i];
-    }
-    return view->stride[a->rank - 1] == 1 ? view->base + offset * (int64_t)a->size : NULL;
-}
 
 void step_show_row(struct frame *f, const struct instr *in)
 {

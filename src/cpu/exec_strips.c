@@ -1,6 +1,5 @@
 /* The step of a chain of elementwise operations: all of its routines over one strip of the result,
  * then over the next. A strip is a part of a long row, or several short rows. */
-#include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
 enum { SHORT_STRIP = 64 }; /* elements of a row that are better made beside others, then copied */

@@ -63,8 +63,8 @@ struct strip_detail {
 
 /* --- exec_chain.c --- */
 
-/* Some lines of rows that the next block will read. */
-void fetch_ahead(struct frame *f);
+/* Where a row of a view lies, if it is all there, side by side; else NULL. */
+unsigned char *row_in_view(const struct frame *f, const struct access *a);
 /* The first `ops` operations on `count` elements that lie at p, by slot. */
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count);
@@ -92,10 +92,5 @@ void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *co
  * stored to. */
 bool target_overlaps(const struct frame *f, const struct strip_detail *d, const unsigned char *from,
                      size_t bytes);
-
-/* --- exec_row.c --- */
-
-/* Where a row of a view lies, if it is all there, side by side; else NULL. */
-unsigned char *row_in_view(const struct frame *f, const struct access *a);
 
 #endif
