@@ -69,6 +69,10 @@ if(routine_sources)
         set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
             APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
     endif()
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the greatest of long rows of doubles takes a quarter longer
+        set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
+            COMPILE_OPTIONS --param=max-completely-peeled-insns=60)
+    endif()
     check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
     include(CheckCSourceCompiles)
     check_c_source_compiles("#include <arm_neon.h>
@@ -109,10 +113,6 @@ if(routine_sources)
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
-        if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the greatest of long rows of doubles takes a quarter longer
-            set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
-                COMPILE_OPTIONS --param=max-completely-peeled-insns=60)
-        endif()
         check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_BF16)
             add_routines(tilewright_routines_bf16

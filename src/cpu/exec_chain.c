@@ -1,5 +1,5 @@
-/* The operations of a chain, and rows that come beside them: what the next block will read is
- * fetched. */
+/* What the steps of chains share: where rows of views lie, the operations, beside which the rows are
+ * fetched that the next block will read, and the reduction of a row. */
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 

@@ -2,7 +2,7 @@
  * then over the next. A strip is a part of a long row, or several short rows. */
 #include "cpu/strips.h"
 
-enum { SHORT_STRIP = 64 }; /* elements of a row that are better made beside others, then copied */
+enum { SHORTEST_IN_PLACE = 64 }; /* elements; shorter rows are made side by side, then copied */
 
 /* Where a strip's rows go in memory: the elements of the result that lie inside. */
 struct strip_target {
@@ -370,7 +370,7 @@ void step_strips(struct frame *f, const struct instr *in)
         return;
     for (int i = 0; i < d->slots; i++)
         s.p[i] = frame_at(f, d->at[i]);
-    s.into_rows = d->store && s.target.first && d->ops > 0 && s.n >= SHORT_STRIP &&
+    s.into_rows = d->store && s.target.first && d->ops > 0 && s.n >= SHORTEST_IN_PLACE &&
                   (d->has_past || !s.target.stream);
     run_rows(&s, to, part);
 }

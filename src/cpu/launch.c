@@ -304,11 +304,10 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
 }
 
 /* Several blocks are taken at once where that cannot matter to others: what is shared is touched
- * less often, and every time the processor first ends the stores that it has under way. Those
- * that pack tiles are long, and use what others pack: fewer. The fewer are left, the fewer at once,
- * so that all workers end together (Polychronopoulos and Kuck, "Guided
- * Self-Scheduling", 1987). Blocks that wait for lower ones are taken one by one, so that all lower
- * ones run. */
+ * less often, and every time the processor first ends the stores that it has under way. Fewer of
+ * those that pack tiles, which are long and use what others pack. The fewer are left, the fewer at
+ * once, so that all workers end together (Polychronopoulos and Kuck, "Guided Self-Scheduling",
+ * 1987). Blocks that wait for lower ones are taken one by one, so that all lower ones run. */
 static int64_t blocks_at_once(const struct pool *pool, int64_t next)
 {
     enum { MOST = 64, MOST_OF_PACKED = 16, TURNS = 4 };

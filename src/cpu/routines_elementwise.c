@@ -149,10 +149,15 @@ struct magnitudes {
     uint32_t least, most;
 };
 
-/* All from 2^-100 to 2^100, or 0. */
+/* x from 2^-100 to 2^100, or 0. */
 static inline bool are_medium(struct magnitudes m)
 {
     return m.least >= (27u << 23) - 1 && m.most <= 227u << 23;
+}
+
+static inline bool is_medium_divisor(float y)
+{
+    return y >= 0x1p-24f && y <= 0x1p24f;
 }
 
 static inline struct magnitudes magnitudes_with(struct magnitudes m, float x)
@@ -177,7 +182,7 @@ static inline float quotient_by(float x, float y, float inverse)
 static void f32_div_one(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
     const float y = *(const float *)b, inverse = 1 / y;
-    const bool medium = y >= 0x1p-24f && y <= 0x1p24f;
+    const bool medium = is_medium_divisor(y);
     float kept[QUOTIENTS];
     for (size_t i = 0, count; i < n; i += count) {
         const float *x = (const float *)a + i;
@@ -275,7 +280,7 @@ static void f32_div_one_past(void *dst, const void *a, const void *b, const void
         m.least = lane[0][i] < m.least ? lane[0][i] : m.least;
         m.most = lane[1][i] > m.most ? lane[1][i] : m.most;
     }
-    if (!(y >= 0x1p-24f && y <= 0x1p24f && are_medium(m)))
+    if (!is_medium_divisor(y) || !are_medium(m))
         f32_divide_one_past(dst, a, b, c, n);
 }
 

@@ -19,18 +19,22 @@ enum {
 };
 
 /* part[j] takes x[j], x[j + parts], …; then the second half of the parts is combined with the
- * first, and so on. */
+ * first, and so on. term(k): what stands for element k, x[k] itself or a product. */
+#define ELEMENT(k) x[k]
+#define PRODUCT(k) (x[k] * y[k])
+#define ADD_TERMS(combine, parts, term)                                                            \
+    size_t i = 0;                                                                                  \
+    for (; i + parts <= n; i += parts)                                                             \
+        for (size_t j = 0; j < parts; j++)                                                         \
+            part[j] = combine(part[j], term(i + j));                                               \
+    for (size_t j = 0; j < parts && i + j < n; j++)                                                \
+        part[j] = combine(part[j], term(i + j));
 #define ADD(name, T, combine, parts)                                                               \
     static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
         T *restrict part = to;                                                                     \
         const T *restrict x = src;                                                                 \
-        size_t i = 0;                                                                              \
-        for (; i + parts <= n; i += parts)                                                         \
-            for (size_t j = 0; j < parts; j++)                                                     \
-                part[j] = combine(part[j], x[i + j]);                                              \
-        for (size_t j = 0; j < parts && i + j < n; j++)                                            \
-            part[j] = combine(part[j], x[i + j]);                                                  \
+        ADD_TERMS(combine, parts, ELEMENT)                                                         \
     }
 #define PARTS(name, T, combine, parts)                                                             \
     ADD(name, T, combine, parts)                                                                   \
@@ -69,29 +73,33 @@ enum {
 #define ABOVE_128(x, y) _mm_max_ps(y, x)
 #define BELOW_128(x, y) _mm_min_ps(y, x)
 
+#define ELEMENT_WIDE(k) LOAD(x + k)
+#define PRODUCT_WIDE(k) (LOAD(x + k) * LOAD(y + k))
+#define ADD_TERMS_F32(combine, parts, term)                                                        \
+    enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES < 8 ? parts / LANES : 8 };            \
+    size_t whole = n / parts * parts;                                                              \
+    for (size_t j = 0; j < parts && whole > 0; j += COUNT * LANES) {                               \
+        VECTOR p[COUNT];                                                                           \
+        UNROLLED                                                                                   \
+        for (size_t v = 0; v < COUNT; v++)                                                         \
+            p[v] = LOAD(part + j + v * LANES);                                                     \
+        for (size_t i = j; i < j + whole; i += parts) {                                            \
+            UNROLLED                                                                               \
+            for (size_t v = 0; v < COUNT; v++)                                                     \
+                p[v] = WIDE(combine)(p[v], term##_WIDE(i + v * LANES));                            \
+        }                                                                                          \
+        UNROLLED                                                                                   \
+        for (size_t v = 0; v < COUNT; v++)                                                         \
+            STORE(part + j + v * LANES, p[v]);                                                     \
+    }                                                                                              \
+    for (size_t j = 0; j < parts && whole + j < n; j++)                                            \
+        part[j] = combine(part[j], term(whole + j));
 #define PARTS_F32(name, T, combine, parts)                                                         \
     static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
-        enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES < 8 ? parts / LANES : 8 };        \
         float *part = to;                                                                          \
         const float *x = src;                                                                      \
-        size_t whole = n / parts * parts;                                                          \
-        for (size_t j = 0; j < parts && whole > 0; j += COUNT * LANES) {                           \
-            VECTOR p[COUNT];                                                                       \
-            UNROLLED                                                                               \
-            for (size_t v = 0; v < COUNT; v++)                                                     \
-                p[v] = LOAD(part + j + v * LANES);                                                 \
-            for (size_t i = j; i < j + whole; i += parts) {                                        \
-                UNROLLED                                                                           \
-                for (size_t v = 0; v < COUNT; v++)                                                 \
-                    p[v] = WIDE(combine)(p[v], LOAD(x + i + v * LANES));                           \
-            }                                                                                      \
-            UNROLLED                                                                               \
-            for (size_t v = 0; v < COUNT; v++)                                                     \
-                STORE(part + j + v * LANES, p[v]);                                                 \
-        }                                                                                          \
-        for (size_t j = 0; j < parts && whole + j < n; j++)                                        \
-            part[j] = combine(part[j], x[whole + j]);                                              \
+        ADD_TERMS_F32(combine, parts, ELEMENT)                                                     \
     }                                                                                              \
     static void name##_end(void *to)                                                               \
     {                                                                                              \
@@ -113,43 +121,9 @@ enum {
         *part = _mm_cvtss_f32(combine##_128(two, _mm_movehdup_ps(two)));                           \
     }
 
-static void f32_products(void *to, const void *a, const void *b, size_t n)
-{
-    enum { LANES = sizeof(VECTOR) / 4, COUNT = 8 };
-    float *part = to;
-    const float *x = a, *y = b;
-    size_t whole = n / MANY * MANY;
-    for (size_t j = 0; j < MANY && whole > 0; j += COUNT * LANES) {
-        VECTOR p[COUNT];
-        UNROLLED
-        for (size_t v = 0; v < COUNT; v++)
-            p[v] = LOAD(part + j + v * LANES);
-        for (size_t i = j; i < j + whole; i += MANY) {
-            UNROLLED
-            for (size_t v = 0; v < COUNT; v++)
-                p[v] += LOAD(x + i + v * LANES) * LOAD(y + i + v * LANES);
-        }
-        UNROLLED
-        for (size_t v = 0; v < COUNT; v++)
-            STORE(part + j + v * LANES, p[v]);
-    }
-    for (size_t j = 0; whole + j < n; j++)
-        part[j] += x[whole + j] * y[whole + j];
-}
 #else
+#define ADD_TERMS_F32 ADD_TERMS
 #define PARTS_F32 PARTS
-
-static void f32_products(void *to, const void *a, const void *b, size_t n)
-{
-    float *restrict part = to;
-    const float *restrict x = a, *restrict y = b;
-    size_t i = 0;
-    for (; i + MANY <= n; i += MANY)
-        for (size_t j = 0; j < MANY; j++)
-            part[j] += x[i + j] * y[i + j];
-    for (size_t j = 0; i + j < n; j++)
-        part[j] += x[i + j] * y[i + j];
-}
 #endif
 
 /* PARTS_OF makes the loops over the parts: PARTS where nothing is better. */
@@ -233,6 +207,13 @@ static void f32_products(void *to, const void *a, const void *b, size_t n)
     REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, PARTS_OF)
 FLOATS(f32, float, PARTS_F32)
 FLOATS(f64, double, PARTS)
+
+static void f32_products(void *to, const void *a, const void *b, size_t n)
+{
+    float *restrict part = to;
+    const float *restrict x = a, *restrict y = b;
+    ADD_TERMS_F32(PLUS, MANY, PRODUCT)
+}
 
 #define ROW(name)                                                                                  \
     {                                                                                              \
