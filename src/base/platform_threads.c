@@ -62,9 +62,13 @@ static bool start_thread(pthread_t *thread, void *(*body)(void *), void *argumen
 
 /* --- a pool --- */
 
-/* How often a thread looks for work, or for the end of others' work, before it sleeps: some 20
- * microseconds, about what it costs to be woken. */
-enum { SPINS = 400, MOST_THREADS = 256 };
+/* How long a thread looks for work, or for the end of others' work, before it sleeps: some
+ * microseconds; where it worked for longer, an eighth of that, as the next launch may follow soon
+ * and being woken costs 50 microseconds and more in a virtual machine. */
+static const double spins_least = 20e-6, spins_most = 200e-6;
+enum { LOOKS = 16 }; /* between two at the clock */
+/* How often a thread tries a lock that is about to be let go. */
+enum { TRIES = 64, MOST_THREADS = 256 };
 
 struct platform_pool {
     struct allocator allocator;
@@ -93,8 +97,45 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Takes a task and does it, the lock let go meanwhile. */
-static void do_task(struct platform_pool *p)
+static bool is_open(const struct platform_pool *p)
+{
+    return atomic_load(&p->open);
+}
+
+static bool all_done(const struct platform_pool *p)
+{
+    return atomic_load(&p->running) == 0;
+}
+
+/* `worked`: seconds that the thread was at its last task. */
+static void spin(const struct platform_pool *p, bool (*is_due)(const struct platform_pool *),
+                 double worked)
+{
+    double longest = worked / 8, end;
+    longest = longest < spins_least ? spins_least : longest < spins_most ? longest : spins_most;
+    end = platform_seconds() + longest;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (is_due(p))
+                return;
+            pause_briefly();
+        }
+    } while (platform_seconds() < end);
+}
+
+/* Who finds what it looked for finds the lock taken by who brought it. */
+static void lock_soon(struct platform_pool *p)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (pthread_mutex_trylock(&p->lock) == 0)
+            return;
+        pause_briefly();
+    }
+    pthread_mutex_lock(&p->lock);
+}
+
+/* Takes a task and does it, the lock let go meanwhile. Returns the seconds it took. */
+static double do_task(struct platform_pool *p)
 {
     int index = p->next++;
     void (*task)(void *, int) = p->task;
@@ -102,18 +143,20 @@ static void do_task(struct platform_pool *p)
     atomic_store(&p->open, p->next < p->count);
     atomic_fetch_add(&p->running, 1);
     pthread_mutex_unlock(&p->lock);
+    double start = platform_seconds();
     task(argument, index);
-    pthread_mutex_lock(&p->lock);
+    double worked = platform_seconds() - start;
+    lock_soon(p);
     if (atomic_fetch_sub(&p->running, 1) == 1 && p->next == p->count && p->awaited)
         pthread_cond_signal(&p->done);
+    return worked;
 }
 
-static void wait_for_tasks(struct platform_pool *p)
+static void wait_for_tasks(struct platform_pool *p, double worked)
 {
     pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < SPINS && !atomic_load(&p->open); i++)
-        pause_briefly();
-    pthread_mutex_lock(&p->lock);
+    spin(p, is_open, worked);
+    lock_soon(p);
     p->sleeping++;
     while (p->next == p->count && !p->ending)
         pthread_cond_wait(&p->wake, &p->lock);
@@ -123,12 +166,13 @@ static void wait_for_tasks(struct platform_pool *p)
 static void *pool_thread(void *argument)
 {
     struct platform_pool *p = argument;
+    double worked = 0;
     pthread_mutex_lock(&p->lock);
     while (!p->ending) {
         if (p->next < p->count)
-            do_task(p);
+            worked = do_task(p);
         else
-            wait_for_tasks(p);
+            wait_for_tasks(p, worked);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -211,12 +255,11 @@ static void call_threads(struct platform_pool *p, int count)
         pthread_cond_signal(&p->wake);
 }
 
-static void wait_for_others(struct platform_pool *p)
+static void wait_for_others(struct platform_pool *p, double worked)
 {
     pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < SPINS && atomic_load(&p->running) > 0; i++)
-        pause_briefly();
-    pthread_mutex_lock(&p->lock);
+    spin(p, all_done, worked);
+    lock_soon(p);
     p->awaited = true;
     while (atomic_load(&p->running) > 0)
         pthread_cond_wait(&p->done, &p->lock);
@@ -253,10 +296,11 @@ void platform_pool_run(void *pool, int count, void (*task)(void *argument, int i
     p->next = 0;
     atomic_store(&p->open, true);
     call_threads(p, count);
+    double worked = 0;
     while (p->next < p->count)
-        do_task(p);
-    if (atomic_load(&p->running) > 0)
-        wait_for_others(p);
+        worked = do_task(p);
+    if (!all_done(p))
+        wait_for_others(p, worked);
     p->busy = false;
     pthread_mutex_unlock(&p->lock);
 }
