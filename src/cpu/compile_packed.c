@@ -234,6 +234,19 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     slot->packed.tile = t;
 }
 
+/* What a product takes that packs such a tile on its way for its block alone; 0: it does not. */
+static size_t own_bytes(const struct compiler *c, const struct packed_form *form)
+{
+    const struct dot_routines *dot = c->set->dot;
+    enum compute compute = compute_of(form->to);
+    size_t depth = (size_t)form->depth < DOT_MOST_DEPTH ? DOT_MOST_DEPTH : (size_t)form->depth;
+    if (!dot->packs[compute] || form->from != form->to || form->paired)
+        return 0;
+    size_t elements = form->side == PACKED_LEFT ? (size_t)form->lines * OWN_LEFT_STEP(depth)
+                                                : depth * dot->width[compute];
+    return elements * dtype_size(form->to);
+}
+
 void packed_survey(struct compiler *c)
 {
     struct survey s = {.c = c, .changed = !c->plain && c->lanes == 1};
@@ -244,11 +257,17 @@ void packed_survey(struct compiler *c)
         if (!s.changed && !s.last)
             s.changed = s.last = true;
     }
+    size_t own[2] = {0, 0};
     for (size_t i = 0; i < c->slot_count; i++) {
         struct slot *slot = &c->slots[i];
-        if (slot->packed.used && !slot->packed.refused)
-            lay_tile(c, slot);
+        if (!slot->packed.used || slot->packed.refused)
+            continue;
+        lay_tile(c, slot);
+        size_t *most = &own[slot->packed.form.side], bytes = own_bytes(c, &slot->packed.form);
+        *most = bytes > *most ? bytes : *most;
     }
+    c->program->own_left_at = memory_new(c, own[PACKED_LEFT]);
+    c->program->own_panel_at = memory_new(c, own[PACKED_RIGHT]);
     c->program->packed_at = memory_new(c, c->program->packed_states * sizeof(struct packed_state));
 }
 

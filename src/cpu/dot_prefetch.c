@@ -3,28 +3,22 @@
 
 /* --- rows of memory --- */
 
-static void add_item(struct prefetch_list *list, const struct dot_prefetch *item)
-{
-    struct dot_prefetch *p = &list->item[list->count++];
-    *p = *item;
-    if (list->last)
-        list->last->next = p;
-    else
-        list->first = p;
-    list->last = p;
-}
-
 static void add_rows(struct prefetch_list *list, const unsigned char *from, int64_t rows,
                      int64_t bytes, int64_t apart)
 {
     int64_t misses = (int64_t)((uintptr_t)from % CACHE_LINE);
     if (list->count == MOST_PREFETCHES || rows <= 0 || bytes <= 0)
         return;
-    add_item(list,
-             &(struct dot_prefetch){.from = from - misses,
-                                    .rows = (size_t)rows,
-                                    .lines = (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
-                                    .apart = (ptrdiff_t)apart});
+    struct dot_prefetch *p = &list->item[list->count++];
+    *p = (struct dot_prefetch){.from = from - misses,
+                               .rows = (size_t)rows,
+                               .lines = (size_t)(misses + bytes + CACHE_LINE - 1) / CACHE_LINE,
+                               .apart = (ptrdiff_t)apart};
+    if (list->last)
+        list->last->next = p;
+    else
+        list->first = p;
+    list->last = p;
 }
 
 /* A part of a view, a matrix along two of its axes. */
@@ -73,25 +67,6 @@ static struct box box_from(const struct access *a, const struct view_binding *vi
     return box;
 }
 
-/* A part that nobody has packed yet is packed beside the product, if lines of it are all there is to
- * copy. */
-static bool add_packing(struct prefetch_list *list, const struct frame *f,
-                        const struct packed_fill *fill, const struct packed_part *part)
-{
-    const struct packed_cache *cache = &f->launch->packed[fill->cache];
-    struct dot_prefetch lines;
-    if (list->packed_count == sizeof list->packed / sizeof *list->packed ||
-        list->count + 2 > MOST_PREFETCHES ||
-        !pack_beside(f, fill, &part->box, part->depth, part->to, cache->step, &lines) ||
-        !packed_part_take(part))
-        return false;
-    add_rows(list, lines.from, (int64_t)lines.copy.rows_ahead, (int64_t)lines.lines * CACHE_LINE,
-             lines.apart);
-    add_item(list, &lines);
-    list->packed[list->packed_count++] = part->done;
-    return true;
-}
-
 /* What a product reads that begins at `start`, as this one's `state` does. */
 static void add_tiles(struct prefetch_list *list, const struct frame *f,
                       const struct packed_state *state, const int64_t *start)
@@ -109,8 +84,6 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
             return;
         const struct box box = box_from(a, view, start);
         const struct packed_part part = packed_cache_part(f, state->fill, &box, line, first);
-        if (add_packing(list, f, state->fill, &part))
-            return;
         add_packed(list, cache, plan, line, first, part.first + part.depth - first);
         if (atomic_load_explicit(part.done, memory_order_acquire) == PACKED_READY)
             return;

@@ -45,10 +45,31 @@ struct dot_target {
     size_t step;
 };
 
-static void add_product(void *sum, const struct dot_detail *d, struct dot_deferred *p,
-                        const struct prefetch_list *list, struct dot_target out)
+static bool is_packed(const struct packed_source *s)
+{
+    return !s->done || atomic_load_explicit(s->done, memory_order_acquire) == PACKED_READY;
+}
+
+/* Has the product pack an operand on its way that nobody has packed by now: to its place in the
+ * cache, `at`, or, where another block is at that, or it reads another piece than the cache has, to
+ * memory of the block's own. Returns whether the part is the product's to finish. */
+static bool pack_on_the_way(const struct frame *f, const struct dot_deferred *p,
+                            const struct packed_source *from, bool all_lines, uint32_t own_at,
+                            const unsigned char **at)
+{
+    bool whole = all_lines && *at == from->part && p->depth == from->part_depth;
+    if (whole && packed_part_take(from->done))
+        return true;
+    *at = frame_at(f, own_at);
+    return false;
+}
+
+static void add_product(const struct frame *f, void *sum, const struct dot_detail *d,
+                        struct dot_deferred *p, const struct prefetch_list *list,
+                        struct dot_target out)
 {
     size_t pair = d->in_pairs ? 2 : 1, row = d->b.tile ? d->width : d->n;
+    bool some = out.rows > 0 && out.columns > 0, packs_a = false, packs_b = false;
     struct dot_strides s = {.c = d->n,
                             .a = p->a_step / pair,
                             .b = row,
@@ -57,11 +78,27 @@ static void add_product(void *sum, const struct dot_detail *d, struct dot_deferr
                             .fresh = p->fresh,
                             .settled = p->ragged,
                             .out = out.to,
-                            .out_step = out.step,
-                            .most_rows = p->a_step * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0};
+                            .out_step = out.step};
+    if (!is_packed(&p->a_source)) {
+        s.a_from = p->a_source.from;
+        s.a_from_step = p->a_source.from_step;
+        packs_a = pack_on_the_way(f, p, &p->a_source, some && out.rows == d->m,
+                                  f->program->own_left_at, &p->a);
+        s.a = packs_a ? s.a : OWN_LEFT_STEP(p->depth);
+    }
+    if (!is_packed(&p->b_source)) {
+        s.b_from = p->b_source.from;
+        s.b_from_step = p->b_source.from_step;
+        packs_b = pack_on_the_way(f, p, &p->b_source, some && out.columns == d->n,
+                                  f->program->own_panel_at, &p->b);
+        s.panel = packs_b ? s.panel : 0; /* one after the other */
+    }
+    s.most_rows = s.a * pair * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
     d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, &s);
-    for (size_t i = 0; list && i < list->packed_count; i++)
-        packed_part_done(list->packed[i]);
+    if (packs_a)
+        packed_part_done(p->a_source.done);
+    if (packs_b)
+        packed_part_done(p->b_source.done);
     p->fresh = p->ragged = false;
     p->depth = 0;
 }
@@ -97,14 +134,15 @@ static void flush(const struct frame *f, void *sum, const struct dot_detail *d,
                   struct dot_deferred *p)
 {
     if (p->depth > 0)
-        add_product(sum, d, p, NULL, stored_sum(f, d));
+        add_product(f, sum, d, p, NULL, stored_sum(f, d));
 }
 
 /* The same behind the last product; `bytes` of the sum. */
-static void flush_last(void *sum, const struct dot_detail *d, struct dot_deferred *p, size_t bytes)
+static void flush_last(const struct frame *f, void *sum, const struct dot_detail *d,
+                       struct dot_deferred *p, size_t bytes)
 {
     if (p->depth > 0)
-        add_product(sum, d, p, NULL, whole_sum(d));
+        add_product(f, sum, d, p, NULL, whole_sum(d));
     if (p->fresh)
         memset(sum, 0, bytes);
     p->fresh = false;
@@ -114,7 +152,7 @@ static void flush_last(void *sum, const struct dot_detail *d, struct dot_deferre
 void step_dot_flush(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
-    flush_last(frame_at(f, in->dst), d, frame_at(f, d->deferred), in->n);
+    flush_last(f, frame_at(f, in->dst), d, frame_at(f, d->deferred), in->n);
 }
 
 void step_dot_fresh(struct frame *f, const struct instr *in)
@@ -122,8 +160,13 @@ void step_dot_fresh(struct frame *f, const struct instr *in)
     *(struct dot_deferred *)frame_at(f, in->dst) = (struct dot_deferred){.fresh = true};
 }
 
+static bool apart(const unsigned char *x, size_t x_bytes, const unsigned char *y, size_t y_bytes)
+{
+    return (uintptr_t)x + x_bytes <= (uintptr_t)y || (uintptr_t)y + y_bytes <= (uintptr_t)x;
+}
+
 /* Whether a product can write the box: it begins inside, rows are dense, and none of them is where
- * the left operand is read, which may be a view. (What a kernel writes must not overlap what it
+ * operands are read, which may be views. (What a kernel writes must not overlap what it
  * reads; where it does, a block gets what it would if it stored behind its loop.) */
 static bool takes_sums(const struct frame *f, const struct dot_detail *d,
                        const struct dot_deferred *p, const struct access *a, const struct box *box,
@@ -139,9 +182,14 @@ static bool takes_sums(const struct frame *f, const struct dot_detail *d,
         return false;
     unsigned char *to = box_start(f, a, box);
     *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row]};
-    const unsigned char *end = to + (out->rows * out->step + out->columns) * a->size,
-                        *read_end = p->a + (d->m * p->a_step + p->depth) * d->size;
-    return (uintptr_t)end <= (uintptr_t)p->a || (uintptr_t)read_end <= (uintptr_t)to;
+    size_t bytes = (out->rows * out->step + out->columns) * a->size;
+    const struct packed_source *from[] = {&p->a_source, &p->b_source};
+    const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
+    for (int i = 0; i < 2; i++)
+        if (from[i]->done && !apart(to, bytes, from[i]->from,
+                                    (rows_read[i] * from[i]->from_step + row_read[i]) * d->size))
+            return false;
+    return apart(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);
 }
 
 /* Stores the sum, in->dst: with its last product if that is still deferred. */
@@ -159,10 +207,10 @@ void step_dot_store(struct frame *f, const struct instr *in)
         struct prefetch_list list = {.depth = (int64_t)p->depth};
         prefetch_store(&list, f, &box);
         prefetch_next(&list, f, p->states);
-        add_product(sum, d->dot, p, &list, out);
+        add_product(f, sum, d->dot, p, &list, out);
         return;
     }
-    flush_last(sum, d->dot, p, d->bytes);
+    flush_last(f, sum, d->dot, p, d->bytes);
     box_store(f, d->to, &box, sum, NULL);
 }
 
@@ -171,6 +219,7 @@ static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
                       const struct dot_deferred *next)
 {
     return p->depth > 0 && !p->ragged && p->depth + next->depth <= DOT_MOST_DEPTH &&
+           next->a_source.done == p->a_source.done && next->b_source.done == p->b_source.done &&
            next->a_step == p->a_step && next->b_step == p->b_step &&
            next->a == p->a + p->depth * d->size && next->b == p->b + p->depth * d->width * d->size;
 }
@@ -187,7 +236,7 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
             prefetch_store(&list, f, NULL);
             prefetch_next(&list, f, p->states);
         }
-        add_product(frame_at(f, in->dst), d, p, &list, stored_sum(f, d));
+        add_product(f, frame_at(f, in->dst), d, p, &list, stored_sum(f, d));
     }
 }
 
@@ -203,6 +252,10 @@ void step_dot(struct frame *f, const struct instr *in)
     const struct packed_state *a = place_operand(f, &d->a, left, depth, &next.a, &next.a_step),
                               *b = place_operand(f, &d->b, right, depth, &next.b, &next.b_step);
     void *sum = frame_at(f, in->dst);
+    if (a)
+        next.a_source = left->source;
+    if (b)
+        next.b_source = right->source;
     if (d->deferred == NO_SLOT) {
         flush(f, sum, d, &next);
         return;

@@ -208,34 +208,18 @@ void pack_box(const struct frame *f, const struct packed_fill *fill, const struc
         pack_right(&w);
 }
 
-bool pack_beside(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-                 int64_t depth, unsigned char *to, int64_t step, struct dot_prefetch *lines)
+bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+                      int64_t depth, size_t *step)
 {
-    const struct packing w = packing_of(f, fill, box, depth, to, step);
+    const struct packing w = packing_of(f, fill, box, depth, NULL, 0);
     const struct packed_form *form = w.form;
     const bool left = form->side == PACKED_LEFT;
-    const int64_t rows = left ? form->lines : depth, bytes = (left ? depth : form->lines) * w.size,
-                  panel = w.width * w.size;
-    if (w.convert || form->paired || (left ? w.deep : w.line) != 1 || bytes % (2 * CACHE_LINE) != 0)
-        return false;
-    if (w.low[0] != 0 || w.low[1] != 0 || w.high[0] != form->lines || w.high[1] != depth)
-        return false;
-    if (!left && (form->lines % w.width != 0 || (panel != CACHE_LINE && panel != 2 * CACHE_LINE)))
-        return false;
-    *lines = (struct dot_prefetch){.from = w.from,
-                                   .rows = (size_t)rows,
-                                   .lines = (size_t)bytes / CACHE_LINE,
-                                   .apart = (ptrdiff_t)((left ? w.line : w.deep) * w.size)};
-    lines->copy = (struct dot_copy){.to = to, .second = CACHE_LINE, .two = 2 * CACHE_LINE};
-    lines->copy.row = (ptrdiff_t)(left ? step * w.size : panel);
-    lines->copy.rows_ahead = (LINES_AHEAD + lines->lines - 1) / lines->lines;
-    if (!left && panel == CACHE_LINE) {
-        lines->copy.second = (ptrdiff_t)(step * w.size);
-        lines->copy.two = 2 * lines->copy.second;
-    } else if (!left) {
-        lines->copy.two = (ptrdiff_t)(step * w.size);
-    }
-    return true;
+    const int64_t apart = left ? w.line : w.deep;
+    *step = (size_t)apart;
+    return w.set->dot->packs[compute_of(form->to)] && !w.convert && !form->paired && apart > 0 &&
+           apart <= INT32_MAX && (left ? w.deep : w.line) == 1 &&
+           (left || form->lines % w.width == 0) && w.low[0] == 0 && w.low[1] == 0 &&
+           w.high[0] == form->lines && w.high[1] == depth;
 }
 
 /* --- dense values --- */

@@ -35,6 +35,7 @@ struct packed_state *packed_stage(struct frame *f, const struct packed_tile *til
 void packed_note(struct packed_state *state, const struct packed_fill *fill, const struct box *box)
 {
     state->kind = PACKED_WANTED;
+    state->source.done = NULL;
     state->fill = fill;
     state->box = *box;
 }
@@ -101,6 +102,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state, siz
         return false;
     state->kind = PACKED_SHARED;
     state->cached = false;
+    state->source.done = NULL;
     state->data = box_start(f, a, box);
     state->step = step;
     return true;
@@ -120,6 +122,7 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
         pack_box(f, state->fill, &state->box, form->depth, to, step);
         state->kind = PACKED_OWN;
     }
+    state->source.done = NULL;
     state->data = to;
     state->step = step;
 }

@@ -5,11 +5,6 @@
 
 #include "cpu/program.h"
 
-/* Depth of a product at which sums are added. A panel of b of that depth, 64 KiB of f32, stays in
- * the second cache; half of it would in the first, but sums were read and written twice as often,
- * which is slower. */
-#define DOT_MOST_DEPTH ((size_t)512)
-
 /* Rows so many bytes apart begin in the same set of the first cache: 64 sets of lines in most. With
  * FAR_BYTES, those of a tile have too few sets of the second one, too. */
 enum { SETS_BYTES = 64 * CACHE_LINE, FAR_BYTES = 4 * SETS_BYTES };
@@ -31,10 +26,10 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
  * panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
-/* The same as lines that a product copies beside (routines.h); false: it takes more than that. */
-bool pack_beside(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-                 int64_t depth, unsigned char *to, int64_t step, struct dot_prefetch *lines);
-
+/* Whether such a part is copied as it is, row by row (`step` elements apart in the view), a right
+ * operand's into whole panels; so a product can do it on its way. */
+bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+                      int64_t depth, size_t *step);
 /* packed_cache.c: the part `first` is in, of a row of parts. */
 struct packed_part {
     _Atomic unsigned char *done;
@@ -45,7 +40,7 @@ struct packed_part {
 struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
                                      const struct box *box, int64_t line, int64_t first);
 /* false: somebody has it, or had. */
-bool packed_part_take(const struct packed_part *part);
+bool packed_part_take(_Atomic unsigned char *done);
 void packed_part_done(_Atomic unsigned char *done);
 
 /* packed_cache.c: found in the launch's cache, or put there; false: it is none of that, or another
@@ -66,9 +61,6 @@ struct prefetch_list {
     size_t count;
     struct dot_prefetch *first, *last; /* as they are asked for */
     int64_t depth;                     /* of the product under way */
-    /* Parts of caches that are packed beside it. */
-    _Atomic unsigned char *packed[2];
-    size_t packed_count;
 };
 /* The tiles beyond these along the depth, as many as are multiplied at once; false: there are
  * none. */

@@ -28,6 +28,15 @@
 
 struct access;
 
+/* Depth of a product at which sums are added. A panel of b of that depth, 64 KiB of f32, stays in
+ * the second cache; half of it would in the first, but sums were read and written twice as often,
+ * which is slower. */
+#define DOT_MOST_DEPTH ((size_t)512)
+
+/* Elements from row to row of left operands that a product packs for itself: rows do not all begin
+ * in one set of a cache. */
+#define OWN_LEFT_STEP(depth) ((depth) + SLOT_ALIGNMENT / 4)
+
 enum packed_side { PACKED_LEFT, PACKED_RIGHT };
 
 struct packed_form {
@@ -79,6 +88,16 @@ struct packed_cache {
     _Atomic unsigned char *done; /* by part: PACKED_EMPTY, … */
 };
 
+/* A tile in a cache whose part need not be there yet: the product that comes first packs it on its
+ * way. */
+struct packed_source {
+    _Atomic unsigned char *done; /* of the part; NULL: it is there */
+    const unsigned char *from;   /* where its rows begin in the view, */
+    size_t from_step;            /* and elements from one to the next */
+    const unsigned char *part;   /* the whole part, in the cache */
+    size_t part_depth;
+};
+
 /* Products that are not yet added to their sum: `depth` of a and b lie in one piece each. */
 struct dot_deferred {
     const unsigned char *a, *b;
@@ -86,6 +105,7 @@ struct dot_deferred {
     size_t a_step, b_step;
     bool fresh;  /* nothing was added to the sum yet, which was not set to 0 */
     bool ragged; /* they end before their last tiles do, in which zeros follow on both sides */
+    struct packed_source a_source, b_source;
     const struct packed_state *states[2]; /* of the tiles that were added last */
 };
 

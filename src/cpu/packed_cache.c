@@ -57,11 +57,11 @@ struct packed_part packed_cache_part(const struct frame *f, const struct packed_
     return out;
 }
 
-bool packed_part_take(const struct packed_part *part)
+bool packed_part_take(_Atomic unsigned char *done)
 {
-    unsigned char done = PACKED_EMPTY;
-    return atomic_load_explicit(part->done, memory_order_relaxed) == PACKED_EMPTY &&
-           atomic_compare_exchange_strong(part->done, &done, PACKED_BUSY);
+    unsigned char empty = PACKED_EMPTY;
+    return atomic_load_explicit(done, memory_order_relaxed) == PACKED_EMPTY &&
+           atomic_compare_exchange_strong(done, &empty, PACKED_BUSY);
 }
 
 void packed_part_done(_Atomic unsigned char *done)
@@ -78,7 +78,13 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state)
         !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth))
         return false;
     struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
-    if (packed_part_take(&part)) {
+    state->source.done = NULL;
+    if (packs_in_product(f, state->fill, &part.box, part.depth, &state->source.from_step)) {
+        state->source.done = part.done;
+        state->source.from = box_start(f, state->fill->from, &state->box);
+        state->source.part = part.to;
+        state->source.part_depth = (size_t)part.depth;
+    } else if (packed_part_take(part.done)) {
         pack_box(f, state->fill, &part.box, part.depth, part.to, cache->step);
         packed_part_done(part.done);
     } else if (atomic_load_explicit(part.done, memory_order_acquire) != PACKED_READY) {

@@ -283,8 +283,9 @@ struct cpu_program {
     uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
     uint32_t packed_count;
-    uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
-    bool serial;                       /* the order of blocks shows: run them on one worker */
+    uint32_t packed_at, packed_states;  /* struct packed_state, by stage of packed tiles */
+    uint32_t own_left_at, own_panel_at; /* for what products pack on their way for their block */
+    bool serial;                        /* the order of blocks shows: run them on one worker */
     bool streams; /* stores may go past the caches: blocks do not wait for each other */
     uint32_t row_prefetch_count;
     bool has_locks;
@@ -348,6 +349,7 @@ struct packed_state {
     int64_t step;                   /* elements from row to row (left) or panel to panel (right) */
     bool cached;                    /* shared: in a cache of the launch, else in the view itself; */
     int64_t line, depth;            /* in the cache: which row of parts, and where along it */
+    struct packed_source source;
 };
 
 struct copy_under_way {

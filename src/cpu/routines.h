@@ -61,6 +61,13 @@
 #define OFTEN
 #endif
 
+/* From here on the compiler knows nothing of the pointer's value. */
+#if defined(__GNUC__)
+#define OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define OPAQUE(pointer) (void)(pointer)
+#endif
+
 /* A line into the first-level cache; an address that is nobody's does no harm. */
 #if defined(__GNUC__)
 #define PREFETCH(at) __builtin_prefetch(at)
@@ -118,25 +125,20 @@ struct dot_strides {
     void *out;                           /* where c + a · b goes in place of c; NULL: there */
     size_t out_step;                     /* elements from row to row of it */
     size_t most_rows; /* of a that are read at the same time; 0: as many as registers take */
+    /* Where dot_routines.packs, not NULL: a or b (whole panels, whatever n is) is written on the way,
+     * from here, where rows are so many elements apart. */
+    const void *a_from, *b_from;
+    size_t a_from_step, b_from_step;
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
- * k. With `copy` they are copied as well, all of them by the end of the product; then it is the
- * lines `rows_ahead` rows further on that are asked for. */
+ * k. */
 enum { DOT_LINE_STEPS = 4 };
-struct dot_copy {
-    void *to; /* where the first line of the first row goes */
-    /* Bytes from there to where a row's second line goes, to its third one (and so on, two by two),
-     * and to the next row's first one. */
-    ptrdiff_t second, two, row;
-    size_t rows_ahead;
-};
 struct dot_prefetch {
     const void *from;
     size_t rows, lines;
     ptrdiff_t apart;
     const struct dot_prefetch *next;
-    struct dot_copy copy; /* to == NULL: none; else `lines` is even */
 };
 /* c[m][n] += a[m][k] · b[k][n]. Floats: for each element of c one fma a step of k, in order. */
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
@@ -250,6 +252,7 @@ struct stream_routines {
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
+    bool packs[COMPUTE_COUNT]; /* it knows a_from and b_from */
 };
 
 /* Copies rows of pieces*piece bytes: a row begins from_row bytes behind the last, and its pieces go

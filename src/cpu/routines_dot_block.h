@@ -10,6 +10,7 @@
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS the same
  *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
  *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
+ *   PACKS              optional: operands may have to be packed on the way
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
  * inlined, so its loops over them are unrolled and `sum` lives in registers. `lines` goes by
@@ -54,14 +55,19 @@ static INLINED void NAME(store)(SUM *row, int v, int vectors, bool whole, MASK m
         STORE_MASKED(row + v * LANES, mask, x);
 }
 
-/* One step of k. */
+/* One step of k. `packed`: NULL, or where b's elements go, too. */
 static INLINED void NAME(step)(const int rows, const int vectors, const bool whole,
                                VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
-                               MASK mask)
+                               MASK mask, T *packed)
 {
+    (void)packed;
     OPERAND y[VECTORS];
     for (int v = 0; v < vectors; v++)
         y[v] = NAME(get)(b, v, vectors, whole, mask);
+#if defined(PACKS)
+    for (int v = 0; packed && v < vectors; v++)
+        STORE(packed + v * LANES, y[v]);
+#endif
     UNROLLED
     for (int r = 0; r < rows; r++) {
         OPERAND x = BROADCAST(a + (size_t)r * lda);
@@ -95,8 +101,10 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
     }
 #else
     LINE_UNROLLED
-    for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb)
-        NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
+    for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb) {
+        OPAQUE(a);
+        NAME(step)(rows, vectors, true, sum, a, lda, b, mask, NULL);
+    }
 #endif
 }
 
@@ -113,10 +121,8 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     size_t p = 0;
     for (; whole && p + DOT_LINE_STEPS <= k;
          p += DOT_LINE_STEPS, a += DOT_LINE_STEPS, b += DOT_LINE_STEPS * ldb) {
-        __builtin_prefetch(at + lines->ahead, 0, 2);
-        __builtin_prefetch(at + lines->ahead + CACHE_LINE, 0, 2);
-        if (lines->to)
-            lines_copy(lines, at);
+        __builtin_prefetch(at, 0, 2);
+        __builtin_prefetch(at + CACHE_LINE, 0, 2);
         at += step;
         if (at >= end) {
             lines_next_row(lines);
@@ -128,12 +134,42 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     }
     lines->at = at;
     for (; p < k; p++, a++, b += ldb)
-        NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+        NAME(step)(rows, vectors, whole, sum, a, lda, b, mask, NULL);
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             NAME(store)(out + (size_t)r * ldout, v, vectors, whole, mask, sum[r][v]);
 }
+
+#if defined(PACKS)
+/* The first block of a panel, whole, which packs it: b has its rows `apart` elements from each
+ * other. What lies so far apart is asked for early. */
+static INLINED void NAME(packing_block)(const int rows, SUM *out, const SUM *c, const T *a,
+                                        const T *b, size_t apart, T *packed, size_t k,
+                                        const struct dot_strides *s)
+{
+    const size_t ldout = s->out ? s->out_step : s->c, lda = s->a;
+    const MASK mask = NAME(mask)(LANES);
+    VECTOR sum[ROWS][VECTORS];
+    NAME(begin)(rows, VECTORS, true, sum, c, s, mask);
+    for (size_t p = 0; p < k; p++, a++, b += apart, packed += VECTORS * LANES) {
+        for (size_t at = 0; at < VECTORS * LANES * sizeof(T); at += CACHE_LINE) {
+            PREFETCH((const char *)(b + PACKS_NEAR * apart) + at);
+            __builtin_prefetch((const char *)(b + PACKS_FAR * apart) + at, 0, 2);
+        }
+        NAME(step)(rows, VECTORS, true, sum, a, lda, b, mask, packed);
+    }
+    UNROLLED
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++)
+            STORE(out + (size_t)r * ldout + v * LANES, sum[r][v]);
+}
+
+#define PACKING_CASE(rows)                                                                         \
+    case rows:                                                                                     \
+        NAME(packing_block)(rows, out, c, a, b, s->b_from_step, panel, k, s);                      \
+        return;
+#endif
 
 #define BLOCK_CASE(rows)                                                                           \
     case rows:                                                                                     \
@@ -195,6 +231,51 @@ static void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, cons
 
 enum { NAME(width) = VECTORS * LANES };
 
+static INLINED void NAME(any_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
+                                    const T *b, size_t k, const struct dot_strides *s,
+                                    struct dot_lines *lines)
+{
+    if (columns == NAME(width))
+        NAME(whole_block)(rows, out, c, a, b, k, s, lines);
+    else
+        NAME(edge)(rows, columns, out, c, a, b, k, s, lines);
+}
+
+#if defined(PACKS)
+/* `rows` of a, `depth` of each. */
+static APART void NAME(pack_rows)(T *to, size_t to_step, const T *from, size_t from_step,
+                                  size_t rows, size_t depth)
+{
+    enum { LINE = CACHE_LINE / sizeof(T) };
+    for (size_t r = 0; r < rows; r++, to += to_step, from += from_step) {
+        size_t p = 0;
+        for (; p + LINE <= depth; p += LINE) {
+            PREFETCH(from + 2 * from_step + p);
+            PREFETCH_TO_WRITE(to + 2 * to_step + p);
+            *(cache_line *)(void *)(to + p) = *(const cache_line *)(const void *)(from + p);
+        }
+        memcpy(to + p, from + p, (depth - p) * sizeof(T));
+    }
+}
+
+/* The first block of a panel of b, which is packed from s->b_from: by the block, if it has so many
+ * rows that this costs nothing. */
+static APART void NAME(first_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
+                                    const T *b, T *panel, size_t k, const struct dot_strides *s,
+                                    struct dot_lines *lines)
+{
+    switch (columns == NAME(width) ? rows : 0) {
+        EACH_PACKING_ROWS(PACKING_CASE)
+    default: break;
+    }
+    for (size_t p = 0; p < k; p++, b += s->b_from_step) {
+        PREFETCH(b + PACKS_NEAR * s->b_from_step);
+        memcpy(panel + p * NAME(width), b, NAME(width) * sizeof(T));
+    }
+    NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);
+}
+#endif
+
 /* -0 becomes 0. */
 static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
 {
@@ -221,15 +302,25 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             SUM *sums = (SUM *)c + at * s->c + j;
             SUM *to = s->out ? (SUM *)s->out + at * to_row + j : sums;
             const T *from = (const T *)a + at * s->a;
-            if (columns == NAME(width))
-                NAME(whole_block)(rows, to, sums, from, panel, k, s, &lines);
-            else
-                NAME(edge)(rows, columns, to, sums, from, panel, k, s, &lines);
+#if defined(PACKS)
+            if (s->a_from && j == 0) {
+                const T *source = (const T *)s->a_from + at * s->a_from_step;
+                NAME(pack_rows)((T *)(uintptr_t)from, s->a, source, s->a_from_step, rows, k);
+            }
+            if (s->b_from && i == 0) {
+                const T *source = (const T *)s->b_from + j;
+                T *packed = (T *)(uintptr_t)panel;
+                NAME(first_block)(rows, columns, to, sums, from, source, packed, k, s, &lines);
+            } else {
+                NAME(any_block)(rows, columns, to, sums, from, panel, k, s, &lines);
+            }
+#else
+            NAME(any_block)(rows, columns, to, sums, from, panel, k, s, &lines);
+#endif
             if (s->settled)
                 NAME(settle)(to, to_row, rows, columns);
             at += rows;
         }
-    lines_finish(&lines);
 }
 
 #undef T
@@ -252,3 +343,5 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef EDGE_CASE
 #undef EDGE_OF
 #undef FUSED_WITH
+#undef PACKS
+#undef PACKING_CASE

@@ -423,9 +423,20 @@ static void sums_may_go_where_operands_came_from(void **state)
     "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
 
-/* What the next product reads is packed while this one is under way, where whole lines are all there
- * is to copy: beyond along the depth, in the next block, up to an edge. */
-static void next_tiles_are_packed_beside(void **state)
+/* The same with sums in a view of another extent. */
+#define NARROW(m, n, rows, columns, extent)                                                        \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(" m ", " rows "), "             \
+    "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
+    "global f32 A[" m "][n] = a, B[n][" n "] = b, C" extent " = c;\n"                              \
+    "i32 i = block.x * " rows ", j = block.y * " columns ";\n"                                     \
+    "reg f32 acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += 32) {\n"                 \
+    "reg f32 ra[" rows "][32] = A[i +: " rows "][p +: 32];\n"                                      \
+    "reg f32 rb[32][" columns "] = B[p +: 32][j +: " columns "];\n"                                \
+    "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
+
+/* Operands are packed on the way of the first product that reads them, where rows are all there is
+ * to copy; up to an edge, and where another worker packs the same. */
+static void operands_are_packed_on_the_way(void **state)
 {
     static const struct {
         const char *text;
@@ -433,11 +444,16 @@ static void next_tiles_are_packed_beside(void **state)
     } cases[] = {
         {GRID("32", "32", "8", "32", "64", "f32", "f32"), 1024},  /* rows 4096 bytes apart: both */
         {GRID("24", "192", "12", "64", "32", "f32", "f32"), 160}, /* one part a column of blocks */
-        {GRID("84", "192", "84", "64", "32", "f32", "f32"), 160}, /* done before the product is */
+        {GRID("84", "192", "28", "64", "32", "f32", "f32"), 160}, /* a block of registers packs */
         {GRID("26", "180", "12", "64", "32", "f32", "f32"), 150}, /* edges */
         {GRID("24", "31", "8", "16", "64", "f32", "f32"), 1030},  /* no row begins with a line */
+        {GRID("56", "64", "14", "32", "48", "f32", "f32"), 1056}, /* deeper than a product */
+        {GRID("56", "64", "14", "32", "1040", "f32", "f32"), 1040}, /* one deep tile */
+        {NARROW("28", "64", "14", "32", "[28][40]"), 128}, /* not all columns are needed, */
+        {NARROW("28", "64", "14", "32", "[17][64]"), 128}, /* or not all rows */
+        {NARROW("28", "64", "14", "32", "[14][32]"), 128}, /* or none */
         {GRID("30", "32", "3", "16", "32", "f64", "f64"), 512},
-        {GRID("24", "48", "8", "16", "32", "f32", "f32"), 160},   /* an odd number of lines */
+        {GRID("24", "48", "8", "16", "32", "f32", "f32"), 160},   /* half a panel */
         {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* not the same elements */
         {GRID("24", "192", "12", "64", "32", "bf16", "f32"), 160},
     };
@@ -582,7 +598,7 @@ int main(void)
         cmocka_unit_test(sums_are_stored_as_written),
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
-        cmocka_unit_test(next_tiles_are_packed_beside),
+        cmocka_unit_test(operands_are_packed_on_the_way),
         cmocka_unit_test(many_tiles_are_the_same),
         cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),

@@ -360,54 +360,63 @@ static void dot_is_an_fma_a_step(void **state)
                 }
 }
 
-/* Lines are copied beside a product, whether or not it goes on for long enough: here two items, of
- * which the second one's lines lie in pairs of places, with another that is only asked for between
- * them. */
-static void dot_copies_lines(enum dtype t, size_t m, size_t k)
+/* Operands are packed while they are multiplied: of rows that lie far apart, in as many columns as
+ * panels have, of which some may not count; b to panels one after the other, or all to one place. */
+static void dot_packs(enum dtype t, size_t m, size_t n, size_t k, bool kept)
 {
-    enum { ROWS = 5, LINES = 4, ROW = 300, TO_ROW = LINES * CACHE_LINE + 8, N = 40 };
-    static unsigned char from[ROWS * ROW + 1], to[ROWS * TO_ROW + 1], pairs[ROWS * TO_ROW];
-    unsigned char *a = calloc(m * k, 8), *b = calloc(k * N, 8), *c = calloc(m * N, 8);
-    struct dot_prefetch item[3] = {
-        {from + 1, ROWS, LINES, ROW, &item[1], {to + 1, CACHE_LINE, 2 * CACHE_LINE, TO_ROW, 2}},
-        {.from = from, .rows = ROWS, .lines = 1, .apart = ROW, .next = &item[2]},
-        {from, ROWS, LINES, ROW, NULL, {pairs, 2 * CACHE_LINE, CACHE_LINE, TO_ROW, 1}}};
+    enum { ROWS = 32, COLUMNS = 96, DEPTH = 21, A_FROM = 29, A_TO = 24, B_FROM = 101 };
+    static unsigned char a[ROWS * A_FROM * 8], b[DEPTH * B_FROM * 8], dense[2][DEPTH * COLUMNS * 8];
+    static unsigned char to[ROWS * A_TO * 8], panels[DEPTH * COLUMNS * 8], c[ROWS * COLUMNS * 8],
+        want[ROWS * COLUMNS * 8];
     enum compute compute = compute_of(t);
-    assert_true(a && b && c);
-    for (size_t i = 0; i < sizeof from; i++)
-        from[i] = (unsigned char)(i * 7 + i / 256);
+    size_t size = dtype_size(t);
+    fill_plain(t, a, ROWS * A_FROM);
+    fill_plain(t, b, DEPTH * B_FROM);
+    memset(want, 0, m * n * size);
+    for (size_t i = 0; i < m; i++)
+        memcpy(dense[0] + i * k * size, a + i * A_FROM * size, k * size);
+    for (size_t p = 0; p < k; p++)
+        memcpy(dense[1] + p * n * size, b + p * B_FROM * size, n * size);
+    dot_plainly(t, want, dense[0], dense[1], m, n, k);
     for (int s = 0; routine_set_at(s); s++) {
         const struct dot_routines *r = routine_set_at(s)->dot;
+        size_t width = r->width[compute], count = (n + width - 1) / width;
+        if (!r->packs[compute])
+            continue;
+        const struct dot_strides strides = {.c = n,
+                                            .a = A_TO,
+                                            .b = width,
+                                            .panel = kept ? k * width : 0,
+                                            .fresh = true,
+                                            .a_from = a,
+                                            .b_from = b,
+                                            .a_from_step = A_FROM,
+                                            .b_from_step = B_FROM};
         memset(to, 0x55, sizeof to);
-        memset(pairs, 0x55, sizeof pairs);
-        r->dot[compute](c, a, b, m, N, k,
-                        &(struct dot_strides){
-                            .c = N, .a = k, .b = N, .panel = r->width[compute], .prefetch = item});
-        for (size_t i = 0; i < sizeof to; i++) {
-            size_t row = i > 0 ? (i - 1) / TO_ROW : 0, byte = i > 0 ? (i - 1) % TO_ROW : TO_ROW - 1;
-            bool is_gap = byte >= LINES * CACHE_LINE;
-            assert_int_equal(to[i], is_gap ? 0x55 : from[1 + row * ROW + byte]);
-        }
-        for (size_t row = 0; row < ROWS; row++)
-            for (size_t line = 0; line < LINES; line++) {
-                size_t place = line % 2 * 2 + line / 2;
-                assert_memory_equal(pairs + row * TO_ROW + place * CACHE_LINE,
-                                    from + row * ROW + line * CACHE_LINE, CACHE_LINE);
-            }
+        memset(panels, 0x55, sizeof panels);
+        r->dot[compute](c, to, panels, m, n, k, &strides);
+        assert_memory_equal(c, want, m * n * size);
+        for (size_t i = 0; i < m; i++)
+            assert_memory_equal(to + i * A_TO * size, a + i * A_FROM * size, k * size);
+        for (size_t j = kept ? 0 : count - 1; j < count; j++)
+            for (size_t p = 0; p < k; p++)
+                assert_memory_equal(panels + (kept ? j * k + p : p) * width * size,
+                                    b + (p * B_FROM + j * width) * size, width * size);
+        for (size_t i = (kept ? count : 1) * k * width * size; i < sizeof panels; i++)
+            assert_int_equal(panels[i], 0x55);
     }
-    free(a);
-    free(b);
-    free(c);
 }
 
-static void dot_copies_beside(void **state)
+static void dot_packs_on_the_way(void **state)
 {
-    static const enum dtype types[] = {DT_F32, DT_F64, DT_I32, DT_U64};
     (void)state;
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-        for (size_t m = 1; m <= 29; m += 14)
-            for (size_t k = 1; k <= 65; k += 16)
-                dot_copies_lines(types[t], m, k);
+    for (size_t m = 1; m <= 32; m++)
+        for (size_t n = 1; n <= 96; n += n % 32 == 0 ? 1 : 31)
+            for (size_t k = 1; k <= 21; k += 5)
+                for (int kept = 0; kept < 2; kept++) {
+                    dot_packs(DT_F32, m, n, k, kept);
+                    dot_packs(DT_F64, m, n, k, kept);
+                }
 }
 
 /* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
@@ -721,7 +730,7 @@ int main(void)
         cmocka_unit_test(conversions_agree_with_the_table),
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
-        cmocka_unit_test(dot_copies_beside),
+        cmocka_unit_test(dot_packs_on_the_way),
         cmocka_unit_test(greatest_of_zeros_and_nans),
         cmocka_unit_test(greatest_and_least_of_rows),
         cmocka_unit_test(functions_are_as_exact_as_said),
