@@ -231,6 +231,7 @@ void platform_pool_free(struct platform_pool *p)
     if (p->process == getpid()) {
         pthread_mutex_lock(&p->lock);
         p->ending = true;
+        atomic_store(&p->open, true); /* those that spin come and see */
         pthread_cond_broadcast(&p->wake);
         pthread_mutex_unlock(&p->lock);
         for (int i = 0; i < p->started; i++)

@@ -215,6 +215,24 @@ static void survey_axes(void *user, struct stmt *st)
 
 /* --- packed tiles --- */
 
+/* About what the second-level cache holds: more is packed for all blocks, before its product. */
+#define MOST_OWN_BYTES ((size_t)1 << 20)
+
+/* What a product takes that packs such a tile on its way for its block alone; 0: it does not. */
+static size_t own_bytes(const struct compiler *c, const struct packed_form *form)
+{
+    const struct dot_routines *dot = c->set->dot;
+    enum compute compute = compute_of(form->to);
+    size_t depth = (size_t)form->depth < DOT_MOST_DEPTH ? DOT_MOST_DEPTH : (size_t)form->depth;
+    bool left = form->side == PACKED_LEFT;
+    if (!dot->packs[compute] || form->from != form->to || form->paired ||
+        (!left && (size_t)form->lines % dot->width[compute] != 0))
+        return 0;
+    size_t elements =
+        left ? (size_t)form->lines * OWN_LEFT_STEP(depth) : depth * dot->width[compute];
+    return elements * dtype_size(form->to);
+}
+
 static void lay_tile(struct compiler *c, struct slot *slot)
 {
     struct packed_tile *t = arena_new(c->arena, struct packed_tile);
@@ -231,20 +249,9 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     t->states = c->program->packed_states;
     c->program->packed_states += (uint32_t)t->stages;
     t->at = memory_new(c, t->bytes * (size_t)t->stages);
+    size_t own = own_bytes(c, &t->form);
+    t->on_the_way = own > 0 && own <= MOST_OWN_BYTES;
     slot->packed.tile = t;
-}
-
-/* What a product takes that packs such a tile on its way for its block alone; 0: it does not. */
-static size_t own_bytes(const struct compiler *c, const struct packed_form *form)
-{
-    const struct dot_routines *dot = c->set->dot;
-    enum compute compute = compute_of(form->to);
-    size_t depth = (size_t)form->depth < DOT_MOST_DEPTH ? DOT_MOST_DEPTH : (size_t)form->depth;
-    if (!dot->packs[compute] || form->from != form->to || form->paired)
-        return 0;
-    size_t elements = form->side == PACKED_LEFT ? (size_t)form->lines * OWN_LEFT_STEP(depth)
-                                                : depth * dot->width[compute];
-    return elements * dtype_size(form->to);
 }
 
 void packed_survey(struct compiler *c)
@@ -264,7 +271,8 @@ void packed_survey(struct compiler *c)
             continue;
         lay_tile(c, slot);
         size_t *most = &own[slot->packed.form.side], bytes = own_bytes(c, &slot->packed.form);
-        *most = bytes > *most ? bytes : *most;
+        if (slot->packed.tile->on_the_way && bytes > *most)
+            *most = bytes;
     }
     c->program->own_left_at = memory_new(c, own[PACKED_LEFT]);
     c->program->own_panel_at = memory_new(c, own[PACKED_RIGHT]);

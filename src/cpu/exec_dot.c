@@ -27,13 +27,14 @@ static size_t depth_needed(const struct frame *f, const struct dot_detail *d,
 /* Where an operand lies. Returns its tile if other blocks read that too, else NULL. */
 static const struct packed_state *place_operand(struct frame *f, const struct dot_operand *o,
                                                 struct packed_state *state, size_t depth,
+                                                const struct dot_deferred *waiting,
                                                 const unsigned char **at, size_t *step)
 {
     *at = frame_at(f, o->at);
     *step = o->step;
     if (!state)
         return NULL;
-    *at = packed_place(f, o->tile, state, depth);
+    *at = packed_place(f, o->tile, state, depth, waiting);
     *step = (size_t)state->step;
     return state->kind == PACKED_SHARED ? state : NULL;
 }
@@ -249,18 +250,18 @@ void step_dot(struct frame *f, const struct instr *in)
         return;
     size_t depth = depth_needed(f, d, left, right);
     struct dot_deferred next = {.depth = depth, .ragged = depth < d->k};
-    const struct packed_state *a = place_operand(f, &d->a, left, depth, &next.a, &next.a_step),
-                              *b = place_operand(f, &d->b, right, depth, &next.b, &next.b_step);
+    struct dot_deferred *p = d->deferred == NO_SLOT ? NULL : frame_at(f, d->deferred);
+    const struct packed_state *a = place_operand(f, &d->a, left, depth, p, &next.a, &next.a_step),
+                              *b = place_operand(f, &d->b, right, depth, p, &next.b, &next.b_step);
     void *sum = frame_at(f, in->dst);
     if (a)
         next.a_source = left->source;
     if (b)
         next.b_source = right->source;
-    if (d->deferred == NO_SLOT) {
+    if (!p) {
         flush(f, sum, d, &next);
         return;
     }
-    struct dot_deferred *p = frame_at(f, d->deferred);
     if (a && b && continues(d, p, &next)) {
         p->depth += next.depth;
         p->ragged = next.ragged;

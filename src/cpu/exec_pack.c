@@ -216,9 +216,8 @@ bool packs_in_product(const struct frame *f, const struct packed_fill *fill, con
     const bool left = form->side == PACKED_LEFT;
     const int64_t apart = left ? w.line : w.deep;
     *step = (size_t)apart;
-    return w.set->dot->packs[compute_of(form->to)] && !w.convert && !form->paired && apart > 0 &&
-           apart <= INT32_MAX && (left ? w.deep : w.line) == 1 &&
-           (left || form->lines % w.width == 0) && w.low[0] == 0 && w.low[1] == 0 &&
+    return fill->tile->on_the_way && apart > 0 && apart <= INT32_MAX &&
+           (left ? w.deep : w.line) == 1 && w.low[0] == 0 && w.low[1] == 0 &&
            w.high[0] == form->lines && w.high[1] == depth;
 }
 

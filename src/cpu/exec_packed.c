@@ -137,14 +137,15 @@ size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
 }
 
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
-                                  struct packed_state *state, size_t depth)
+                                  struct packed_state *state, size_t depth,
+                                  const struct dot_deferred *waiting)
 {
     bool in_place = state->kind == PACKED_SHARED && !state->cached;
     if (in_place && packed_depth(f, tile, state) < depth)
         state->kind = PACKED_WANTED; /* another product read less of it */
     if (state->kind == PACKED_NOTHING ||
         (state->kind == PACKED_WANTED && !read_in_place(f, state, depth) &&
-         !packed_cache_find(f, state)))
+         !packed_cache_find(f, state, waiting)))
         pack_own(f, tile, state);
     return state->data;
 }

@@ -17,10 +17,12 @@ struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *
 /* How many steps along the depth it has before only zeros follow. */
 size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
                     const struct packed_state *state);
-/* Its elements as `dot` reads them, `depth` steps of them: where they are, or packed now.
+/* Its elements as `dot` reads them, `depth` steps of them: where they are, or packed now, or will be
+ * by the product, which is taken with those that wait (NULL: alone).
  * state->step: from one row or panel to the next. */
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
-                                  struct packed_state *state, size_t depth);
+                                  struct packed_state *state, size_t depth,
+                                  const struct dot_deferred *waiting);
 
 /* exec_pack.c: packs `depth` of what the fill reads, where the box has it, to `to`, with rows or
  * panels `step` elements apart. */
@@ -43,9 +45,11 @@ struct packed_part packed_cache_part(const struct frame *f, const struct packed_
 bool packed_part_take(_Atomic unsigned char *done);
 void packed_part_done(_Atomic unsigned char *done);
 
-/* packed_cache.c: found in the launch's cache, or put there; false: it is none of that, or another
+/* packed_cache.c: found in the launch's cache, or put there, or to be put there by the product
+ * (state->source; `waiting`: the products that this one may be taken with, NULL: none); false: it is none of that, or another
  * block is at it right now. */
-bool packed_cache_find(const struct frame *f, struct packed_state *state);
+bool packed_cache_find(const struct frame *f, struct packed_state *state,
+                       const struct dot_deferred *waiting);
 /* Which row of parts the tile is in that starts there, and where along the depth; false: it does
  * not begin where tiles of the cache do. */
 bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,

@@ -55,6 +55,7 @@ struct packed_tile {
     uint32_t states; /* of its stages, in the frame: struct packed_state */
     uint32_t at;     /* memory of the block's own, in the frame: `bytes` a stage */
     size_t bytes;
+    bool on_the_way; /* a product may pack it, for its block alone if need be */
 };
 
 /* What fills it: a part of a view, or another packed tile as it is then. */

@@ -69,7 +69,22 @@ void packed_part_done(_Atomic unsigned char *done)
     atomic_store_explicit(done, PACKED_READY, memory_order_release);
 }
 
-bool packed_cache_find(const struct frame *f, struct packed_state *state)
+/* Whether the product that reads the tile at `depth` gets to have the whole part: it reads no more
+ * than a tile of it, or begins with it, or goes on in it. */
+static bool gets_whole(const struct packed_part *part, const struct packed_form *form,
+                       int64_t depth, const struct dot_deferred *waiting)
+{
+    if (part->depth == form->depth)
+        return true;
+    if (!waiting)
+        return false;
+    const struct packed_source *from =
+        form->side == PACKED_LEFT ? &waiting->a_source : &waiting->b_source;
+    return depth == part->first || (waiting->depth > 0 && from->done == part->done);
+}
+
+bool packed_cache_find(const struct frame *f, struct packed_state *state,
+                       const struct dot_deferred *waiting)
 {
     struct packed_cache *cache = &f->launch->packed[state->fill->cache];
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
@@ -79,7 +94,8 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state)
         return false;
     struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
     state->source.done = NULL;
-    if (packs_in_product(f, state->fill, &part.box, part.depth, &state->source.from_step)) {
+    if (gets_whole(&part, &plan->form, depth, waiting) &&
+        packs_in_product(f, state->fill, &part.box, part.depth, &state->source.from_step)) {
         state->source.done = part.done;
         state->source.from = box_start(f, state->fill->from, &state->box);
         state->source.part = part.to;
