@@ -228,8 +228,7 @@ static size_t own_bytes(const struct compiler *c, const struct packed_form *form
     if (!dot->packs[compute] || form->from != form->to || form->paired ||
         (!left && (size_t)form->lines % dot->width[compute] != 0))
         return 0;
-    size_t elements =
-        left ? (size_t)form->lines * OWN_LEFT_STEP(depth) : depth * dot->width[compute];
+    size_t elements = left ? (size_t)form->lines * LEFT_STEP(depth) : depth * dot->width[compute];
     return elements * dtype_size(form->to);
 }
 

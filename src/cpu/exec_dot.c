@@ -46,31 +46,33 @@ struct dot_target {
     size_t step;
 };
 
-static bool is_packed(const struct packed_source *s)
-{
-    return !s->done || atomic_load_explicit(s->done, memory_order_acquire) == PACKED_READY;
-}
+/* Packs: nothing, or a part of a cache that is its to finish, or for its own block. */
+enum packing { PACKS_NOTHING, PACKS_PART, PACKS_OWN };
 
 /* Has the product pack an operand on its way that nobody has packed by now: to its place in the
  * cache, `at`, or, where another block is at that, or it reads another piece than the cache has, to
- * memory of the block's own. Returns whether the part is the product's to finish. */
-static bool pack_on_the_way(const struct frame *f, const struct dot_deferred *p,
-                            const struct packed_source *from, bool all_lines, uint32_t own_at,
-                            const unsigned char **at)
+ * memory of the block's own. */
+static enum packing pack_on_the_way(const struct frame *f, const struct dot_deferred *p,
+                                    const struct packed_source *source, bool all_lines,
+                                    uint32_t own_at, const unsigned char **at,
+                                    struct dot_unpacked *unpacked)
 {
-    bool whole = all_lines && *at == from->part && p->depth == from->part_depth;
-    if (whole && packed_part_take(from->done))
-        return true;
+    if (!source->done || atomic_load_explicit(source->done, memory_order_acquire) == PACKED_READY)
+        return PACKS_NOTHING;
+    *unpacked = source->view;
+    bool whole = all_lines && *at == source->part && p->depth == source->part_depth;
+    if (whole && packed_part_take(source->done))
+        return PACKS_PART;
     *at = frame_at(f, own_at);
-    return false;
+    return PACKS_OWN;
 }
 
 static void add_product(const struct frame *f, void *sum, const struct dot_detail *d,
                         struct dot_deferred *p, const struct prefetch_list *list,
                         struct dot_target out)
 {
+    const struct cpu_program *program = f->program;
     size_t pair = d->in_pairs ? 2 : 1, row = d->b.tile ? d->width : d->n;
-    bool some = out.rows > 0 && out.columns > 0, packs_a = false, packs_b = false;
     struct dot_strides s = {.c = d->n,
                             .a = p->a_step / pair,
                             .b = row,
@@ -80,25 +82,20 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
                             .settled = p->ragged,
                             .out = out.to,
                             .out_step = out.step};
-    if (!is_packed(&p->a_source)) {
-        s.a_from = p->a_source.from;
-        s.a_from_step = p->a_source.from_step;
-        packs_a = pack_on_the_way(f, p, &p->a_source, some && out.rows == d->m,
-                                  f->program->own_left_at, &p->a);
-        s.a = packs_a ? s.a : OWN_LEFT_STEP(p->depth);
-    }
-    if (!is_packed(&p->b_source)) {
-        s.b_from = p->b_source.from;
-        s.b_from_step = p->b_source.from_step;
-        packs_b = pack_on_the_way(f, p, &p->b_source, some && out.columns == d->n,
-                                  f->program->own_panel_at, &p->b);
-        s.panel = packs_b ? s.panel : 0; /* one after the other */
-    }
+    /* A product without rows or without columns packs nothing. */
+    enum packing a = pack_on_the_way(f, p, &p->a_source, out.rows == d->m && out.columns > 0,
+                                     program->own_left_at, &p->a, &s.a_unpacked);
+    enum packing b = pack_on_the_way(f, p, &p->b_source, out.columns == d->n && out.rows > 0,
+                                     program->own_panel_at, &p->b, &s.b_unpacked);
+    if (a == PACKS_OWN)
+        s.a = LEFT_STEP(p->depth);
+    if (b == PACKS_OWN)
+        s.panel = 0;
     s.most_rows = s.a * pair * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
     d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, &s);
-    if (packs_a)
+    if (a == PACKS_PART)
         packed_part_done(p->a_source.done);
-    if (packs_b)
+    if (b == PACKS_PART)
         packed_part_done(p->b_source.done);
     p->fresh = p->ragged = false;
     p->depth = 0;
@@ -161,9 +158,9 @@ void step_dot_fresh(struct frame *f, const struct instr *in)
     *(struct dot_deferred *)frame_at(f, in->dst) = (struct dot_deferred){.fresh = true};
 }
 
-static bool apart(const unsigned char *x, size_t x_bytes, const unsigned char *y, size_t y_bytes)
+static bool overlap(const unsigned char *x, size_t x_bytes, const unsigned char *y, size_t y_bytes)
 {
-    return (uintptr_t)x + x_bytes <= (uintptr_t)y || (uintptr_t)y + y_bytes <= (uintptr_t)x;
+    return (uintptr_t)x < (uintptr_t)y + y_bytes && (uintptr_t)y < (uintptr_t)x + x_bytes;
 }
 
 /* Whether a product can write the box: it begins inside, rows are dense, and none of them is where
@@ -184,13 +181,14 @@ static bool takes_sums(const struct frame *f, const struct dot_detail *d,
     unsigned char *to = box_start(f, a, box);
     *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row]};
     size_t bytes = (out->rows * out->step + out->columns) * a->size;
-    const struct packed_source *from[] = {&p->a_source, &p->b_source};
+    const struct packed_source *source[] = {&p->a_source, &p->b_source};
     const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
-    for (int i = 0; i < 2; i++)
-        if (from[i]->done && !apart(to, bytes, from[i]->from,
-                                    (rows_read[i] * from[i]->from_step + row_read[i]) * d->size))
+    for (int i = 0; i < 2; i++) {
+        size_t read = rows_read[i] * source[i]->view.step + row_read[i];
+        if (source[i]->done && overlap(to, bytes, source[i]->view.from, read * d->size))
             return false;
-    return apart(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);
+    }
+    return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);
 }
 
 /* Stores the sum, in->dst: with its last product if that is still deferred. */

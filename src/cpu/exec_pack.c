@@ -214,9 +214,9 @@ bool packs_in_product(const struct frame *f, const struct packed_fill *fill, con
     const struct packing w = packing_of(f, fill, box, depth, NULL, 0);
     const struct packed_form *form = w.form;
     const bool left = form->side == PACKED_LEFT;
-    const int64_t apart = left ? w.line : w.deep;
-    *step = (size_t)apart;
-    return fill->tile->on_the_way && apart > 0 && apart <= INT32_MAX &&
+    const int64_t view_step = left ? w.line : w.deep;
+    *step = (size_t)view_step;
+    return fill->tile->on_the_way && view_step > 0 && view_step <= INT32_MAX &&
            (left ? w.deep : w.line) == 1 && w.low[0] == 0 && w.low[1] == 0 &&
            w.high[0] == form->lines && w.high[1] == depth;
 }

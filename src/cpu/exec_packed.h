@@ -28,10 +28,11 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
  * panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
-/* Whether such a part is copied as it is, row by row (`step` elements apart in the view), a right
- * operand's into whole panels; so a product can do it on its way. */
+/* Whether such a part is copied as it is, row by row, a right operand's into whole panels; so a
+ * product can do it on its way. *step: elements from row to row of the view. */
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                       int64_t depth, size_t *step);
+
 /* packed_cache.c: the part `first` is in, of a row of parts. */
 struct packed_part {
     _Atomic unsigned char *done;
@@ -46,8 +47,8 @@ bool packed_part_take(_Atomic unsigned char *done);
 void packed_part_done(_Atomic unsigned char *done);
 
 /* packed_cache.c: found in the launch's cache, or put there, or to be put there by the product
- * (state->source; `waiting`: the products that this one may be taken with, NULL: none); false: it is none of that, or another
- * block is at it right now. */
+ * (state->source; `waiting`: the products that it may be taken with, NULL: none); false: it is none
+ * of that, or another block is at it right now. */
 bool packed_cache_find(const struct frame *f, struct packed_state *state,
                        const struct dot_deferred *waiting);
 /* Which row of parts the tile is in that starts there, and where along the depth; false: it does

@@ -33,9 +33,9 @@ struct access;
  * which is slower. */
 #define DOT_MOST_DEPTH ((size_t)512)
 
-/* Elements from row to row of left operands that a product packs for itself: rows do not all begin
- * in one set of a cache. */
-#define OWN_LEFT_STEP(depth) ((depth) + SLOT_ALIGNMENT / 4)
+/* Elements from row to row of a left operand packed so deep: rows do not all begin in one set of a
+ * cache. */
+#define LEFT_STEP(depth) ((depth) + SLOT_ALIGNMENT / 4)
 
 enum packed_side { PACKED_LEFT, PACKED_RIGHT };
 
@@ -92,9 +92,8 @@ struct packed_cache {
 /* A tile in a cache whose part need not be there yet: the product that comes first packs it on its
  * way. */
 struct packed_source {
-    _Atomic unsigned char *done; /* of the part; NULL: it is there */
-    const unsigned char *from;   /* where its rows begin in the view, */
-    size_t from_step;            /* and elements from one to the next */
+    _Atomic unsigned char *done; /* of the part that the tile is in; NULL: it is there */
+    struct dot_unpacked view;    /* the tile, from its own start on */
     const unsigned char *part;   /* the whole part, in the cache */
     size_t part_depth;
 };

@@ -95,9 +95,9 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state,
     struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
     state->source.done = NULL;
     if (gets_whole(&part, &plan->form, depth, waiting) &&
-        packs_in_product(f, state->fill, &part.box, part.depth, &state->source.from_step)) {
+        packs_in_product(f, state->fill, &part.box, part.depth, &state->source.view.step)) {
         state->source.done = part.done;
-        state->source.from = box_start(f, state->fill->from, &state->box);
+        state->source.view.from = box_start(f, state->fill->from, &state->box);
         state->source.part = part.to;
         state->source.part_depth = (size_t)part.depth;
     } else if (packed_part_take(part.done)) {
@@ -152,7 +152,7 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
     cache->parts = (cache->depth + cache->part_depth - 1) / cache->part_depth;
     int64_t width = (int64_t)cache->width, lines = plan->form.lines;
     if (plan->form.side == PACKED_LEFT) {
-        cache->step = cache->depth + SLOT_ALIGNMENT / 4; /* rows do not all begin in one set */
+        cache->step = LEFT_STEP(cache->depth);
     } else {
         cache->step = cache->depth * width;
         lines = (lines + width - 1) / width;

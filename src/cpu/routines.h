@@ -77,8 +77,8 @@
 #define PREFETCH_TO_WRITE(at) (void)(at)
 #endif
 
-/* A line of the cache, to be moved at once; so many are asked for ahead, which keeps memory busy. */
-enum { CACHE_LINE = 64, LINES_AHEAD = 48 };
+/* A line of the cache, to be moved at once. */
+enum { CACHE_LINE = 64 };
 #if defined(__GNUC__)
 typedef unsigned char cache_line __attribute__((vector_size(64), aligned(1), may_alias));
 #else
@@ -115,8 +115,15 @@ typedef void reduce_fn(void *dst, const void *src, size_t outer, size_t n, size_
  * scan begins with. */
 typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t inner,
                      const void *first);
+/* An operand of a product that is packed on the way: where its rows begin, so many elements from
+ * each other. from == NULL: it is packed. */
+struct dot_unpacked {
+    const void *from;
+    size_t step;
+};
 /* In elements: from a row of c, a, b to the next one; `panel`: b may lie in panels of
- * dot_routines.width columns, from one to the next (where it does not: `width`). */
+ * dot_routines.width columns, from one to the next (where it does not: `width`). A panel is done with
+ * before the next one begins, so those that are packed on the way may all go to one place: 0. */
 struct dot_strides {
     size_t c, a, b, panel;
     const struct dot_prefetch *prefetch; /* NULL: nothing */
@@ -125,10 +132,8 @@ struct dot_strides {
     void *out;                           /* where c + a · b goes in place of c; NULL: there */
     size_t out_step;                     /* elements from row to row of it */
     size_t most_rows; /* of a that are read at the same time; 0: as many as registers take */
-    /* Where dot_routines.packs, not NULL: a or b (whole panels, whatever n is) is written on the way,
-     * from here, where rows are so many elements apart. */
-    const void *a_from, *b_from;
-    size_t a_from_step, b_from_step;
+    /* Only where dot_routines.packs: a, b (whole panels, whatever n is) are memory to write. */
+    struct dot_unpacked a_unpacked, b_unpacked;
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
@@ -252,7 +257,7 @@ struct stream_routines {
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
-    bool packs[COMPUTE_COUNT]; /* it knows a_from and b_from */
+    bool packs[COMPUTE_COUNT]; /* it knows a_unpacked and b_unpacked */
 };
 
 /* Copies rows of pieces*piece bytes: a row begins from_row bytes behind the last, and its pieces go

@@ -55,25 +55,39 @@ static INLINED void NAME(store)(SUM *row, int v, int vectors, bool whole, MASK m
         STORE_MASKED(row + v * LANES, mask, x);
 }
 
-/* One step of k. `packed`: NULL, or where b's elements go, too. */
-static INLINED void NAME(step)(const int rows, const int vectors, const bool whole,
-                               VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
-                               MASK mask, T *packed)
+/* The sums to end with, in out or in place of c. */
+static INLINED void NAME(end)(const int rows, const int vectors, const bool whole,
+                              VECTOR sum[ROWS][VECTORS], SUM *out, const struct dot_strides *s,
+                              MASK mask)
 {
-    (void)packed;
-    OPERAND y[VECTORS];
-    for (int v = 0; v < vectors; v++)
-        y[v] = NAME(get)(b, v, vectors, whole, mask);
-#if defined(PACKS)
-    for (int v = 0; packed && v < vectors; v++)
-        STORE(packed + v * LANES, y[v]);
-#endif
+    const size_t step = s->out ? s->out_step : s->c;
+    UNROLLED
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            NAME(store)(out + (size_t)r * step, v, vectors, whole, mask, sum[r][v]);
+}
+
+/* A column of a times a row of b. */
+static INLINED void NAME(multiply)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
+                                   const T *a, size_t lda, const OPERAND y[VECTORS])
+{
     UNROLLED
     for (int r = 0; r < rows; r++) {
         OPERAND x = BROADCAST(a + (size_t)r * lda);
         for (int v = 0; v < vectors; v++)
             sum[r][v] = FUSED(x, y[v], sum[r][v]);
     }
+}
+
+/* One step of k. */
+static INLINED void NAME(step)(const int rows, const int vectors, const bool whole,
+                               VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
+                               MASK mask)
+{
+    OPERAND y[VECTORS];
+    for (int v = 0; v < vectors; v++)
+        y[v] = NAME(get)(b, v, vectors, whole, mask);
+    NAME(multiply)(rows, vectors, sum, a, lda, y);
 }
 
 /* DOT_LINE_STEPS steps of k, all vectors whole. With FUSED_WITH a row's elements of a are loaded
@@ -103,7 +117,7 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
     LINE_UNROLLED
     for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb) {
         OPAQUE(a);
-        NAME(step)(rows, vectors, true, sum, a, lda, b, mask, NULL);
+        NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
     }
 #endif
 }
@@ -113,7 +127,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
                                 const SUM *c, const T *a, const T *b, size_t k,
                                 const struct dot_strides *s, MASK mask, struct dot_lines *lines)
 {
-    const size_t ldout = s->out ? s->out_step : s->c, lda = s->a, ldb = s->b;
+    const size_t lda = s->a, ldb = s->b;
     const char *at = lines->at, *end = lines->end;
     ptrdiff_t step = lines->step;
     VECTOR sum[ROWS][VECTORS];
@@ -134,41 +148,48 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     }
     lines->at = at;
     for (; p < k; p++, a++, b += ldb)
-        NAME(step)(rows, vectors, whole, sum, a, lda, b, mask, NULL);
-    UNROLLED
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            NAME(store)(out + (size_t)r * ldout, v, vectors, whole, mask, sum[r][v]);
+        NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+    NAME(end)(rows, vectors, whole, sum, out, s, mask);
 }
 
 #if defined(PACKS)
-/* The first block of a panel, whole, which packs it: b has its rows `apart` elements from each
- * other. What lies so far apart is asked for early. */
+/* A whole block that packs its panel of b, rows of which are from_step elements from each other in
+ * `from`. What lies so far away is asked for early. */
 static INLINED void NAME(packing_block)(const int rows, SUM *out, const SUM *c, const T *a,
-                                        const T *b, size_t apart, T *packed, size_t k,
+                                        const T *from, size_t from_step, T *panel, size_t k,
                                         const struct dot_strides *s)
 {
-    const size_t ldout = s->out ? s->out_step : s->c, lda = s->a;
     const MASK mask = NAME(mask)(LANES);
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, VECTORS, true, sum, c, s, mask);
-    for (size_t p = 0; p < k; p++, a++, b += apart, packed += VECTORS * LANES) {
-        for (size_t at = 0; at < VECTORS * LANES * sizeof(T); at += CACHE_LINE) {
-            PREFETCH((const char *)(b + PACKS_NEAR * apart) + at);
-            __builtin_prefetch((const char *)(b + PACKS_FAR * apart) + at, 0, 2);
+    for (size_t p = 0; p < k; p++, a++, from += from_step, panel += VECTORS * LANES) {
+        OPERAND y[VECTORS];
+        for (size_t at = 0; at < sizeof y; at += CACHE_LINE) {
+            PREFETCH((const char *)(from + PACKS_NEAR * from_step) + at);
+            __builtin_prefetch((const char *)(from + PACKS_FAR * from_step) + at, 0, 2);
         }
-        NAME(step)(rows, VECTORS, true, sum, a, lda, b, mask, packed);
+        for (int v = 0; v < VECTORS; v++) {
+            y[v] = GET(from + v * LANES);
+            STORE(panel + v * LANES, y[v]);
+        }
+        NAME(multiply)(rows, VECTORS, sum, a, s->a, y);
     }
-    UNROLLED
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS; v++)
-            STORE(out + (size_t)r * ldout + v * LANES, sum[r][v]);
+    NAME(end)(rows, VECTORS, true, sum, out, s, mask);
 }
 
 #define PACKING_CASE(rows)                                                                         \
-    case rows:                                                                                     \
-        NAME(packing_block)(rows, out, c, a, b, s->b_from_step, panel, k, s);                      \
-        return;
+    case rows: NAME(packing_block)(rows, out, c, a, from, from_step, panel, k, s); return true;
+
+/* false: a block of so few rows would wait for b. */
+static APART bool NAME(pack_and_multiply)(size_t rows, SUM *out, const SUM *c, const T *a,
+                                          const T *from, size_t from_step, T *panel, size_t k,
+                                          const struct dot_strides *s)
+{
+    switch (rows) {
+        EACH_PACKING_ROWS(PACKING_CASE)
+    default: return false;
+    }
+}
 #endif
 
 #define BLOCK_CASE(rows)                                                                           \
@@ -258,19 +279,18 @@ static APART void NAME(pack_rows)(T *to, size_t to_step, const T *from, size_t f
     }
 }
 
-/* The first block of a panel of b, which is packed from s->b_from: by the block, if it has so many
- * rows that this costs nothing. */
-static APART void NAME(first_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
-                                    const T *b, T *panel, size_t k, const struct dot_strides *s,
-                                    struct dot_lines *lines)
+/* The first block of a panel of b, which is packed from `from`, by the block or before it. */
+static INLINED void NAME(first_block)(size_t rows, size_t columns, SUM *out, const SUM *c,
+                                      const T *a, const T *from, T *panel, size_t k,
+                                      const struct dot_strides *s, struct dot_lines *lines)
 {
-    switch (columns == NAME(width) ? rows : 0) {
-        EACH_PACKING_ROWS(PACKING_CASE)
-    default: break;
-    }
-    for (size_t p = 0; p < k; p++, b += s->b_from_step) {
-        PREFETCH(b + PACKS_NEAR * s->b_from_step);
-        memcpy(panel + p * NAME(width), b, NAME(width) * sizeof(T));
+    const size_t from_step = s->b_unpacked.step;
+    if (columns == NAME(width) &&
+        NAME(pack_and_multiply)(rows, out, c, a, from, from_step, panel, k, s))
+        return;
+    for (size_t p = 0; p < k; p++, from += from_step) {
+        PREFETCH(from + PACKS_NEAR * from_step);
+        memcpy(panel + p * NAME(width), from, NAME(width) * sizeof(T));
     }
     NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);
 }
@@ -303,12 +323,12 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             SUM *to = s->out ? (SUM *)s->out + at * to_row + j : sums;
             const T *from = (const T *)a + at * s->a;
 #if defined(PACKS)
-            if (s->a_from && j == 0) {
-                const T *source = (const T *)s->a_from + at * s->a_from_step;
-                NAME(pack_rows)((T *)(uintptr_t)from, s->a, source, s->a_from_step, rows, k);
+            if (s->a_unpacked.from && j == 0) {
+                const T *source = (const T *)s->a_unpacked.from + at * s->a_unpacked.step;
+                NAME(pack_rows)((T *)(uintptr_t)from, s->a, source, s->a_unpacked.step, rows, k);
             }
-            if (s->b_from && i == 0) {
-                const T *source = (const T *)s->b_from + j;
+            if (s->b_unpacked.from && i == 0) {
+                const T *source = (const T *)s->b_unpacked.from + j;
                 T *packed = (T *)(uintptr_t)panel;
                 NAME(first_block)(rows, columns, to, sums, from, source, packed, k, s, &lines);
             } else {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { LINES_AHEAD = 48 }; /* are asked for, which keeps memory busy */
+
 /* `pieces` of a row, `piece` bytes each, to places `apart` bytes apart. */
 static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
                             size_t piece, ptrdiff_t apart, ptrdiff_t ahead, ptrdiff_t to_ahead)

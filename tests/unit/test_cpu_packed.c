@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { ARRAY = 1 << 19, MOST_TEXT = 2048 };
+enum { ARRAY = 1 << 19, WIDE_ARRAY = 56 * 4096 * 4, MOST_TEXT = 2048 };
 
 struct outcome {
     struct cpu_fault fault;
@@ -465,6 +465,75 @@ static void operands_are_packed_on_the_way(void **state)
     }
 }
 
+/* Two blocks of 28 by 32, along `axis` of the grid, each of which adds what the loop says. */
+#define SHARES(axis, tiles, loop)                                                                  \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(" axis ") warps(1)\n{\n"             \
+    "global f32 A[56][n] = a, B[640][64] = b, C[28][64] = c;\n"                                    \
+    "i32 i = block.x * 28, j = block.y * 32;\nreg f32 acc[28][32] = 0;\n" loop "{\n" tiles         \
+    "}\nC[0 +: 28][j +: 32] = acc;\n}\n"
+#define LOADED "reg f32 ra[28][64] = A[i +: 28][p +: 64], rb[64][32] = B[p +: 64][j +: 32];\n"
+
+/* Sums of the second block, after the first one; `written`: the array that both go to is the one of
+ * that name, at its beginning, else one of their own. */
+static void take_sums(const char *text, const struct routine_set *set, const char *written,
+                      float sums[28][32])
+{
+    struct cpu_run r;
+    cpu_open_plain(&r, text, (const struct given[]){{"n", 4096}, {NULL, 0}}, set, false);
+    const struct param *a = r.kernel->params->next, *b = a->next, *c = b->next;
+    fill(a, cpu_array(&r, "a", WIDE_ARRAY));
+    fill(b, cpu_array(&r, "b", WIDE_ARRAY));
+    memset(cpu_array(&r, "c", WIDE_ARRAY), 0, WIDE_ARRAY);
+    struct cpu_argument *to = &r.args[c->sym->index], own = *to;
+    if (written)
+        to->data = r.args[strcmp(written, "a") == 0 ? a->sym->index : b->sym->index].data;
+    cpu_go(&r, 1);
+    assert_int_equal(r.fault.kind, CPU_OK);
+    size_t column = r.program->kernel->grid[1] ? 32 : 0;
+    for (size_t i = 0; i < 28; i++)
+        memcpy(sums[i], (const float *)to->data + i * 64 + column, sizeof sums[i]);
+    *to = own;
+    cpu_close(&r);
+}
+
+/* What several blocks read is packed once: the first one writes its sums over what it has read, and
+ * the second one does not notice. (No kernel may do that; here it shows what was read when.) */
+static void parts_are_packed_once(void **state)
+{
+    static const struct {
+        const char *text, *written;
+    } cases[] = {
+        /* blocks that share B, of which as many rows as C has are written over */
+        {SHARES("2", LOADED "acc += dot(ra, rb);\n", "for (i32 p = 0; p < 640; p += 64)"), "b"},
+        {SHARES("2", LOADED "acc = acc * 0.5;\nacc += dot(ra, rb);\n",
+                "for (i32 p = 0; p < 640; p += 64)"),
+         "b"},
+        {SHARES("2", LOADED "reg f32 e[28][64] = ra * 2;\nacc += dot(e, rb);\n",
+                "for (i32 p = 0; p < 640; p += 64)"),
+         "b"},
+        {SHARES("2", LOADED "acc += dot(ra, rb);\nacc += dot(ra, rb);\n",
+                "for (i32 p = 0; p < 640; p += 64)"),
+         "b"},
+        /* the product begins, or ends, in the middle of a part */
+        {SHARES("2", LOADED "acc += dot(ra, rb);\n", "for (i32 p = 64; p < 640; p += 64)"), "b"},
+        /* blocks that share A, whose rows lie 16 KiB apart */
+        {SHARES("1, 2", LOADED "acc += dot(ra, rb);\n", "for (i32 p = 0; p < 640; p += 64)"), "a"},
+        {SHARES("1, 2", LOADED "acc = acc * 0.5;\nacc += dot(ra, rb);\n",
+                "for (i32 p = 0; p < 640; p += 64)"),
+         "a"},
+    };
+    float want[28][32], got[28][32];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int s = 0; routine_set_at(s); s++) {
+            take_sums(cases[i].text, routine_set_at(s), NULL, want);
+            take_sums(cases[i].text, routine_set_at(s), cases[i].written, got);
+            if (memcmp(want, got, sizeof want) != 0)
+                fail_msg("%s: the second block packed again\n%s", routine_set_at(s)->name,
+                         cases[i].text);
+        }
+}
+
 #define VIEWED(t, a, a_place, b, b_place)                                                          \
     "kernel k(i32 n, const " t " *a, const " t " *b, " t " *c) grid(3, 3, 2) warps(1)\n{\n"        \
     "global " t " A" a ", B" b ", C[2][20][96] = c;\n"                                             \
@@ -599,6 +668,7 @@ int main(void)
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(operands_are_packed_on_the_way),
+        cmocka_unit_test(parts_are_packed_once),
         cmocka_unit_test(many_tiles_are_the_same),
         cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),

@@ -388,10 +388,8 @@ static void dot_packs(enum dtype t, size_t m, size_t n, size_t k, bool kept)
                                             .b = width,
                                             .panel = kept ? k * width : 0,
                                             .fresh = true,
-                                            .a_from = a,
-                                            .b_from = b,
-                                            .a_from_step = A_FROM,
-                                            .b_from_step = B_FROM};
+                                            .a_unpacked = {a, A_FROM},
+                                            .b_unpacked = {b, B_FROM}};
         memset(to, 0x55, sizeof to);
         memset(panels, 0x55, sizeof panels);
         r->dot[compute](c, to, panels, m, n, k, &strides);
