@@ -49,7 +49,7 @@ static bool is_costly(enum op op)
  * the cache. */
 static size_t strip_bytes(size_t size)
 {
-    return STRIP * size + SLOT_ALIGNMENT;
+    return ROW_STRIP * size + SLOT_ALIGNMENT;
 }
 
 static uint8_t new_slot(struct chain *ch)
@@ -411,19 +411,21 @@ static void place_leaves(struct chain *ch)
     }
 }
 
-/* A product that is the chain's last operation is made in the reduction, of long rows. */
+/* A product that is the chain's last operation is made in the reduction, of long rows. Of several
+ * rows in a strip each is reduced on its own. */
 static void take_product(struct chain *ch)
 {
     struct strip_detail *d = ch->detail;
     const struct routine_set *set = ch->compiler->set;
     if (d->reduce_add != set->reduce->add[REDUCTION_SUM][COMPUTE_F32] || d->ops == 0 ||
-        d->extent[d->rank - 1] < STRIP)
+        d->extent[d->rank - 1] < (d->rank == 1 ? REDUCTION_LONG : STRIP))
         return;
     const struct strip_op *last = &ch->ops[d->ops - 1];
     if (last->dst != d->last ||
         last->kernel != routine_row(set->elementwise, OP_MUL)->of[COMPUTE_F32])
         return;
     d->products = set->reduce->f32_products;
+    d->sum_of_products = set->reduce->f32_sum_of_products;
     d->multiply = last->kernel;
     d->last = last->x[0];
     d->last_by = last->x[1];

@@ -25,7 +25,7 @@ unsigned char *row_in_view(const struct frame *f, const struct access *a)
 /* --- rows that come --- */
 
 enum {
-    LINES = 11, /* that come at a time: before a cheap operation */
+    LINES = 32, /* that come at a time: before a cheap operation */
     PART = 256, /* and before so many elements of a costly one */
     SHORTEST_AHEAD = 1024,
     FARTHEST = 1 << 26 /* bytes */
@@ -50,9 +50,10 @@ static void fetch_ahead(struct frame *f)
         struct row_prefetch *row = &f->row_prefetch[i];
         size_t part = row->left < LINES * CACHE_LINE ? row->left : LINES * CACHE_LINE;
         if (part == LINES * CACHE_LINE)
-            UNROLLED for (int at = 0; at < LINES; at++) PREFETCH(row->next + at * CACHE_LINE);
+            UNROLLED for (int at = 0; at < LINES; at++)
+                PREFETCH_SECOND(row->next + at * CACHE_LINE);
         else
-            ROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH(row->next + at);
+            ROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH_SECOND(row->next + at);
         row->next += part;
         row->left -= part;
         left += row->left;
@@ -123,14 +124,11 @@ void run_last(struct frame *f, const struct strip_detail *d, unsigned char *cons
 
 /* --- a reduction of rows --- */
 
-void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
-                const struct row_part *r, unsigned char *to)
+static void reduce_part(const struct strip_detail *d, const unsigned char *x,
+                        const unsigned char *y, const struct row_part *r, unsigned char *to)
 {
-    const unsigned char *x = p[d->last], *y = p[d->last_by];
     size_t skip = r->first == 0 ? REDUCTION_PARTS : 0, offset = skip * d->size;
     if (d->products) {
-        if (f->has_ahead)
-            fetch_ahead(f);
         if (skip > 0)
             d->multiply(r->parts, x, y, NULL, skip);
         d->products(r->parts, x + offset, y + offset, r->count - skip);
@@ -143,4 +141,18 @@ void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *co
         d->reduce_end(r->parts);
         memcpy(to, r->parts, d->size);
     }
+}
+
+void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                const struct row_part *r, unsigned char *to)
+{
+    const unsigned char *x = p[d->last], *y = p[d->last_by];
+    if (f->has_ahead)
+        fetch_ahead(f);
+    if (r->count == r->n && d->products)
+        d->sum_of_products(to, x, y, r->n);
+    else if (r->count == r->n)
+        d->reduce(to, x, 1, r->n, 1);
+    else
+        reduce_part(d, x, y, r, to);
 }

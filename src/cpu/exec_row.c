@@ -99,18 +99,16 @@ void step_row(struct frame *f, const struct instr *in)
         return;
     }
     if (d->moving < d->leaves)
-        fill_spread(f, d, p, n < STRIP ? n : STRIP);
+        fill_spread(f, d, p, n < ROW_STRIP ? n : ROW_STRIP);
     for (size_t first = 0; first < n; first += count) {
-        count = n - first < STRIP ? n - first : STRIP;
+        count = n - first < ROW_STRIP ? n - first : ROW_STRIP;
         if (d->store) {
             store_strip(f, d, p, to + first * d->size, count);
         } else {
             p[0] = to + first * d->size;
             run_ops(f, d, d->ops, p, count);
         }
-        if (d->reduce && n < STRIP)
-            d->reduce(to, p[d->last], 1, n, 1);
-        else if (d->reduce)
+        if (d->reduce)
             reduce_row(f, d, p, &(struct row_part){n, first, count, part}, to);
         for (int i = 0; i < d->moving; i++)
             p[d->leaf[i].slot] += count * d->leaf[i].size;

@@ -117,18 +117,32 @@ static inline void place_leaf(struct strips *s, int i)
 
 /* --- rows of views --- */
 
+/* All bytes that an access may reach. */
+static void access_span(const struct frame *f, const struct access *a, uintptr_t *low,
+                        uintptr_t *high)
+{
+    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
+    *low = (uintptr_t)access_base(f, a);
+    *high = *low + a->size;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t reach = (extent[i] - 1) * stride[i] * (int64_t)a->size;
+        *(reach < 0 ? low : high) += (uintptr_t)reach;
+    }
+}
+
 bool target_overlaps(const struct frame *f, const struct strip_detail *d, const unsigned char *from,
                      size_t bytes)
 {
     const struct access *a = d->store;
     if (!a)
         return false;
-    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
-    const unsigned char *base = access_base(f, a);
-    uintptr_t low = (uintptr_t)base, high = low + a->size;
-    for (int i = 0; i < a->rank; i++) {
-        int64_t reach = (extent[i] - 1) * stride[i] * (int64_t)a->size;
-        *(reach < 0 ? &low : &high) += (uintptr_t)reach;
+    uintptr_t low, high;
+    if (a->space == SPACE_VIEW) {
+        const struct view_binding *view = &f->launch->views[a->view];
+        low = (uintptr_t)view->first;
+        high = (uintptr_t)view->end;
+    } else {
+        access_span(f, a, &low, &high);
     }
     return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
 }
@@ -297,7 +311,7 @@ static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
 {
     const struct strip_detail *d = s->detail;
     to += s->row * d->size;
-    if (s->n < STRIP)
+    if (s->n < STRIP && !d->products)
         d->reduce(to, s->p[d->last], s->rows, s->n, 1);
     else
         reduce_row(s->frame, d, s->p, &(struct row_part){s->n, s->first, s->count, part}, to);

@@ -32,6 +32,9 @@ bool frame_init(struct frame *f, const struct launch_state *launch)
     size_t skip = SLOT_ALIGNMENT - (uintptr_t)f->kept.memory % SLOT_ALIGNMENT;
     f->memory = (unsigned char *)f->kept.memory + skip;
     memcpy(f->memory, p->image, p->image_bytes);
+    int32_t *extents = frame_at(f, p->grid_at);
+    for (int i = 0; i < 3; i++)
+        extents[i] = (int32_t)launch->grid[i];
     return true;
 }
 
@@ -74,15 +77,12 @@ void block_place(const struct launch_state *l, int64_t id, int64_t place[3])
 void frame_start(struct frame *f, int64_t turn)
 {
     const struct cpu_program *p = f->program;
-    const int64_t *grid = f->launch->grid;
     f->turn = turn;
     f->id = block_of_turn(f->launch, turn);
     block_place(f->launch, f->id, f->block);
-    int32_t *block = frame_at(f, p->block_at), *extents = frame_at(f, p->grid_at);
-    for (int i = 0; i < 3; i++) {
+    int32_t *block = frame_at(f, p->block_at);
+    for (int i = 0; i < 3; i++)
         block[i] = (int32_t)f->block[i];
-        extents[i] = (int32_t)grid[i];
-    }
     memset(f->memory + p->used_shared_at, 0xff, p->used_shared_bytes);
     async_drop(f);
     packed_start(f);

@@ -185,7 +185,12 @@ static bool bind_view(struct binder *b, const struct sym *s, struct view_binding
     }
     v->narrow = is_narrow(v, rank, low, high);
     v->large = high / 2 - low / 2 >= LARGE_VIEW / 2 / (int64_t)dtype_size(s->type.dtype) - 1;
-    return s->base ? bind_array(b, s, v, offset, low, high) : bind_workspace(b, s, v, low, high);
+    if (!(s->base ? bind_array(b, s, v, offset, low, high) : bind_workspace(b, s, v, low, high)))
+        return false;
+    int64_t size = (int64_t)dtype_size(s->type.dtype);
+    v->first = v->base + low * size;
+    v->end = v->base + (high + 1) * size;
+    return true;
 }
 
 /* --- parameters and grid --- */

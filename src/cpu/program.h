@@ -303,6 +303,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
 
 struct view_binding {
     unsigned char *base;
+    const unsigned char *first, *end;           /* what its elements take of memory */
     int64_t extent[MAX_RANK], stride[MAX_RANK]; /* elements */
     bool narrow;                                /* every offset fits 32 bits */
     bool large;                                 /* more than the caches next to a core hold */

@@ -68,12 +68,15 @@
 #define OPAQUE(pointer) (void)(pointer)
 #endif
 
-/* A line into the first-level cache; an address that is nobody's does no harm. */
+/* A line into the first-level cache, or the second-level one; an address that is nobody's does no
+ * harm. */
 #if defined(__GNUC__)
 #define PREFETCH(at) __builtin_prefetch(at)
+#define PREFETCH_SECOND(at) __builtin_prefetch(at, 0, 2)
 #define PREFETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 #else
 #define PREFETCH(at) (void)(at)
+#define PREFETCH_SECOND(at) (void)(at)
 #define PREFETCH_TO_WRITE(at) (void)(at)
 #endif
 
@@ -202,7 +205,8 @@ enum reduction {
     REDUCTION_COUNT
 };
 
-enum { REDUCTION_PARTS = 128 }; /* partial results of a long row, see routines_reduce.c */
+/* Partial results of a row of at least REDUCTION_LONG, see routines_reduce.c. */
+enum { REDUCTION_PARTS = 128, REDUCTION_LONG = 256 };
 
 /* A row that comes piece by piece: the parts start as its first elements; n more are added (of all
  * pieces but the last one a multiple of REDUCTION_PARTS); at the end part[0] is the result. */
@@ -213,6 +217,8 @@ typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t
 
 struct reduce_routines {
     reduce_products_fn *f32_products; /* to the parts of a sum */
+    reduce_products_fn
+        *f32_sum_of_products; /* the sum, of a whole row of at least REDUCTION_LONG */
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];

@@ -135,8 +135,8 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     size_t p = 0;
     for (; whole && p + DOT_LINE_STEPS <= k;
          p += DOT_LINE_STEPS, a += DOT_LINE_STEPS, b += DOT_LINE_STEPS * ldb) {
-        __builtin_prefetch(at, 0, 2);
-        __builtin_prefetch(at + CACHE_LINE, 0, 2);
+        PREFETCH_SECOND(at);
+        PREFETCH_SECOND(at + CACHE_LINE);
         at += step;
         if (at >= end) {
             lines_next_row(lines);
@@ -166,7 +166,7 @@ static INLINED void NAME(packing_block)(const int rows, SUM *out, const SUM *c, 
         OPERAND y[VECTORS];
         for (size_t at = 0; at < sizeof y; at += CACHE_LINE) {
             PREFETCH((const char *)(from + PACKS_NEAR * from_step) + at);
-            __builtin_prefetch((const char *)(from + PACKS_FAR * from_step) + at, 0, 2);
+            PREFETCH_SECOND((const char *)(from + PACKS_FAR * from_step) + at);
         }
         for (int v = 0; v < VECTORS; v++) {
             y[v] = GET(from + v * LANES);

@@ -131,21 +131,24 @@ static INLINED __m512 exp_split_vector(__m512 x, __m512 *n)
     return polynomial_vector(r, exp_terms, COUNT(exp_terms));
 }
 
-/* What is computed of an x so small that the result is 0, is not used. */
+/* x in the range whose ends give 0 and infinity; a NaN stays one. */
+static INLINED __m512 clamp_vector(__m512 x, float low, float high)
+{
+    return _mm512_max_ps(CONSTANT(low), _mm512_min_ps(CONSTANT(high), x));
+}
+
 static inline __m512 exp_vector(__m512 x)
 {
-    __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-104), _CMP_NLT_UQ); /* or NaN */
-    __m512 n, y = exp_split_vector(_mm512_min_ps(CONSTANT(89), x), &n);   /* of a NaN: the NaN */
-    return _mm512_maskz_scalef_ps(above, y, n);
+    __m512 n, y = exp_split_vector(clamp_vector(x, -104, 89), &n);
+    return _mm512_scalef_ps(y, n);
 }
 
 static inline __m512 exp2_vector(__m512 x)
 {
-    __mmask16 above = _mm512_cmp_ps_mask(x, CONSTANT(-150), _CMP_NLT_UQ);
-    x = _mm512_min_ps(CONSTANT(129), x);
+    x = clamp_vector(x, -150, 129);
     __m512 n = _mm512_sub_ps(_mm512_add_ps(x, CONSTANT(ROUNDER)), CONSTANT(ROUNDER));
     __m512 y = polynomial_vector(_mm512_sub_ps(x, n), exp2_terms, COUNT(exp2_terms));
-    return _mm512_maskz_scalef_ps(above, y, n);
+    return _mm512_scalef_ps(y, n);
 }
 
 #define VECTORS(name, argument, call)                                                              \

@@ -22,6 +22,7 @@ enum {
  * first, and so on. term(k): what stands for element k, x[k] itself or a product. */
 #define ELEMENT(k) x[k]
 #define PRODUCT(k) (x[k] * y[k])
+#define SQUARE(k) (x[k] * x[k])
 #define ADD_TERMS(combine, parts, term)                                                            \
     size_t i = 0;                                                                                  \
     for (; i + parts <= n; i += parts)                                                             \
@@ -38,6 +39,8 @@ enum {
     }
 #define PARTS(name, T, combine, parts)                                                             \
     ADD(name, T, combine, parts)                                                                   \
+    ENDS(name, T, combine, parts)
+#define ENDS(name, T, combine, parts)                                                              \
     static void name##_end(void *to)                                                               \
     {                                                                                              \
         T *part = to;                                                                              \
@@ -46,11 +49,25 @@ enum {
                 part[j] = combine(part[j], part[j + half]);                                        \
     }
 
+/* A whole row, of at least so many parts, each of which begins with `first`; `of`: whose parts. */
+#define ROW(name, of, T, combine, parts, term)                                                     \
+    static T name(const T *x, const T *y, size_t n, T first)                                       \
+    {                                                                                              \
+        T part[parts];                                                                             \
+        (void)y;                                                                                   \
+        for (size_t j = 0; j < parts; j++)                                                         \
+            part[j] = first;                                                                       \
+        ADD_TERMS(combine, parts, term)                                                            \
+        of##_end(part);                                                                            \
+        return part[0];                                                                            \
+    }
+
 /* PARTS of f32 in registers, for sets that say how two vectors are combined; 8 vectors at a time,
  * enough that none waits for the one before. */
 #if defined(ROUTINES_V4)
 #define VECTOR __m512
 #define LOAD _mm512_loadu_ps
+#define ONE_IN_ALL _mm512_set1_ps
 #define STORE _mm512_storeu_ps
 #define WIDE(combine) combine##_512
 #define HALVES(combine, x) combine##_256(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))
@@ -60,6 +77,7 @@ enum {
 #elif defined(ROUTINES_V3)
 #define VECTOR __m256
 #define LOAD _mm256_loadu_ps
+#define ONE_IN_ALL _mm256_set1_ps
 #define STORE _mm256_storeu_ps
 #define WIDE(combine) combine##_256
 #define HALVES(combine, x) (x)
@@ -75,6 +93,7 @@ enum {
 
 #define ELEMENT_WIDE(k) LOAD(x + k)
 #define PRODUCT_WIDE(k) (LOAD(x + k) * LOAD(y + k))
+#define SQUARE_WIDE(k) (LOAD(x + k) * LOAD(x + k))
 #define ADD_TERMS_F32(combine, parts, term)                                                        \
     enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES < 8 ? parts / LANES : 8 };            \
     size_t whole = n / parts * parts;                                                              \
@@ -94,6 +113,21 @@ enum {
     }                                                                                              \
     for (size_t j = 0; j < parts && whole + j < n; j++)                                            \
         part[j] = combine(part[j], term(whole + j));
+/* p: all parts. */
+#define ENDS_F32(name, T, combine, parts)                                                          \
+    static INLINED float name##_tree(VECTOR *p)                                                    \
+    {                                                                                              \
+        UNROLLED                                                                                   \
+        for (size_t v = parts * 4 / sizeof *p - 1; v > 0; v--) {                                   \
+            size_t with = v - (v >= 8 ? 8 : v >= 4 ? 4 : v >= 2 ? 2 : 1);                          \
+            p[with] = WIDE(combine)(p[with], p[v]);                                                \
+        }                                                                                          \
+        __m256 eight = HALVES(combine, p[0]);                                                      \
+        __m128 four =                                                                              \
+            combine##_128(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));         \
+        __m128 two = combine##_128(four, _mm_movehl_ps(four, four));                               \
+        return _mm_cvtss_f32(combine##_128(two, _mm_movehdup_ps(two)));                            \
+    }
 #define PARTS_F32(name, T, combine, parts)                                                         \
     static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
@@ -101,50 +135,66 @@ enum {
         const float *x = src;                                                                      \
         ADD_TERMS_F32(combine, parts, ELEMENT)                                                     \
     }                                                                                              \
+    ENDS_F32(name, T, combine, parts)                                                              \
     static void name##_end(void *to)                                                               \
     {                                                                                              \
-        enum { LANES = sizeof(VECTOR) / 4, COUNT = parts / LANES / 2 };                            \
-        float *part = to;                                                                          \
-        VECTOR p[COUNT];                                                                           \
+        VECTOR p[parts * 4 / sizeof(VECTOR)];                                                      \
         UNROLLED                                                                                   \
-        for (size_t v = 0; v < COUNT; v++)                                                         \
-            p[v] = WIDE(combine)(LOAD(part + v * LANES), LOAD(part + parts / 2 + v * LANES));      \
+        for (size_t v = 0; v < parts * 4 / sizeof(VECTOR); v++)                                    \
+            p[v] = LOAD((float *)to + v * (sizeof(VECTOR) / 4));                                   \
+        *(float *)to = name##_tree(p);                                                             \
+    }
+#define ROW_F32(name, of, T, combine, parts, term)                                                 \
+    static APART float name(const float *x, const float *y, size_t n, float first)                 \
+    {                                                                                              \
+        enum { LANES = sizeof(VECTOR) / 4, ALL = parts / LANES, COUNT = ALL < 8 ? ALL : 8 };       \
+        const size_t whole = n / parts * parts;                                                    \
+        VECTOR p[ALL];                                                                             \
+        (void)y;                                                                                   \
         UNROLLED                                                                                   \
-        for (size_t v = COUNT - 1; v > 0; v--) {                                                   \
-            size_t with = v - (v >= 4 ? 4 : v >= 2 ? 2 : 1);                                       \
-            p[with] = WIDE(combine)(p[with], p[v]);                                                \
+        for (size_t j = 0; j < ALL; j += COUNT) {                                                  \
+            UNROLLED                                                                               \
+            for (size_t v = j; v < j + COUNT; v++)                                                 \
+                p[v] = ONE_IN_ALL(first);                                                          \
+            for (size_t i = 0; i < whole; i += parts) {                                            \
+                UNROLLED                                                                           \
+                for (size_t v = j; v < j + COUNT; v++)                                             \
+                    p[v] = WIDE(combine)(p[v], term##_WIDE(i + v * LANES));                        \
+            }                                                                                      \
         }                                                                                          \
-        __m256 eight = HALVES(combine, p[0]);                                                      \
-        __m128 four =                                                                              \
-            combine##_128(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));         \
-        __m128 two = combine##_128(four, _mm_movehl_ps(four, four));                               \
-        *part = _mm_cvtss_f32(combine##_128(two, _mm_movehdup_ps(two)));                           \
+        if (whole < n) {                                                                           \
+            float part[parts];                                                                     \
+            memcpy(part, p, sizeof part);                                                          \
+            for (size_t j = 0; whole + j < n; j++)                                                 \
+                part[j] = combine(part[j], term(whole + j));                                       \
+            memcpy(p, part, sizeof part);                                                          \
+        }                                                                                          \
+        return of##_tree(p);                                                                       \
     }
 
 #else
 #define ADD_TERMS_F32 ADD_TERMS
 #define PARTS_F32 PARTS
+#define ENDS_F32 ENDS
+#define ROW_F32 ROW
 #endif
 
-/* PARTS_OF makes the loops over the parts: PARTS where nothing is better. */
-#define REDUCE_RUN(name, T, combine, PARTS_OF)                                                     \
-    PARTS_OF(name, T, combine, MANY)                                                               \
-    PARTS_OF(name##_short, T, combine, FEW)                                                        \
-    static T name##_run(const T *x, size_t n)                                                      \
+/* WAY(_F32) makes the loops over the parts. */
+#define PLAIN(macro) macro
+#define OF_F32(macro) macro##_F32
+
+/* The parts of a sum begin with -0: what is added to that stays what it is. */
+#define REDUCE_RUN(name, T, combine, WAY)                                                          \
+    WAY(PARTS)                                                                                     \
+    (name, T, combine, MANY) WAY(ENDS)(name##_short, T, combine, FEW)                              \
+        WAY(ROW)(name##_row, name, T, combine, MANY, ELEMENT)                                      \
+            WAY(ROW)(name##_short_row, name##_short, T, combine, FEW,                              \
+                     ELEMENT) static T name##_run(const T *x, size_t n)                            \
     {                                                                                              \
-        T part[MANY];                                                                              \
-        if (n >= LONG_ROW) {                                                                       \
-            memcpy(part, x, sizeof part);                                                          \
-            name##_add(part, x + MANY, n - MANY);                                                  \
-            name##_end(part);                                                                      \
-            return part[0];                                                                        \
-        }                                                                                          \
-        if (n >= FEW) {                                                                            \
-            memcpy(part, x, FEW * sizeof *part);                                                   \
-            name##_short_add(part, x + FEW, n - FEW);                                              \
-            name##_short_end(part);                                                                \
-            return part[0];                                                                        \
-        }                                                                                          \
+        if (n >= LONG_ROW)                                                                         \
+            return name##_row(x, x, n, (T)-0.0);                                                   \
+        if (n >= FEW)                                                                              \
+            return name##_short_row(x, x, n, (T)-0.0);                                             \
         T total = x[0];                                                                            \
         for (size_t i = 1; i < n; i++)                                                             \
             total = combine(total, x[i]);                                                          \
@@ -169,31 +219,25 @@ enum {
     }                                                                                              \
     END_RUN(name, T)
 
-#define REDUCE(name, T, combine, PARTS_OF)                                                         \
-    REDUCE_RUN(name, T, combine, PARTS_OF)                                                         \
+#define REDUCE(name, T, combine, WAY)                                                              \
+    REDUCE_RUN(name, T, combine, WAY)                                                              \
     REDUCE_ALL(name, T, combine, name##_run)
 
 /* The greatest or least of floats. Nearly always one comparison an element does: from the infinity
  * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
  * order decides. */
-#define REDUCE_ORDER(name, T, least, simple, exact, PARTS_OF)                                      \
+#define REDUCE_ORDER(name, T, least, simple, exact, WAY)                                           \
     RUN_ANY_ORDER(name, T, exact)                                                                  \
     ADD(name, T, exact, MANY)                                                                      \
-    PARTS_OF(name##_simple, T, simple, MANY)                                                       \
-    PARTS_OF(name##_simple_short, T, simple, FEW)                                                  \
-    static T name##_quick(const T *x, size_t n)                                                    \
+    WAY(ENDS)                                                                                      \
+    (name##_simple, T, simple, MANY) WAY(ENDS)(name##_simple_short, T, simple, FEW)                \
+        WAY(ROW)(name##_simple_row, name##_simple, T, simple, MANY, ELEMENT)                       \
+            WAY(ROW)(name##_simple_short_row, name##_simple_short, T, simple, FEW,                 \
+                     ELEMENT) static T name##_quick(const T *x, size_t n)                          \
     {                                                                                              \
-        T part[MANY];                                                                              \
-        for (size_t j = 0; j < (n < LONG_ROW ? FEW : MANY); j++)                                   \
-            part[j] = least;                                                                       \
-        if (n < LONG_ROW) {                                                                        \
-            name##_simple_short_add(part, x, n);                                                   \
-            name##_simple_short_end(part);                                                         \
-        } else {                                                                                   \
-            name##_simple_add(part, x, n);                                                         \
-            name##_simple_end(part);                                                               \
-        }                                                                                          \
-        return part[0] == 0 || part[0] == least ? name##_run(x, n) : part[0];                      \
+        T best = n < LONG_ROW ? name##_simple_short_row(x, x, n, least)                            \
+                              : name##_simple_row(x, x, n, least);                                 \
+        return best == 0 || best == least ? name##_run(x, n) : best;                               \
     }                                                                                              \
     REDUCE_ALL(name, T, exact, name##_quick)
 
@@ -201,12 +245,12 @@ enum {
 #define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
 #define BELOW(x, y) ((y) < (x) ? (y) : (x))
 
-#define FLOATS(t, T, PARTS_OF)                                                                     \
-    REDUCE(t##_sum, T, PLUS, PARTS_OF)                                                             \
-    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, PARTS_OF)                                 \
-    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, PARTS_OF)
-FLOATS(f32, float, PARTS_F32)
-FLOATS(f64, double, PARTS)
+#define FLOATS(t, T, WAY)                                                                          \
+    REDUCE(t##_sum, T, PLUS, WAY)                                                                  \
+    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, WAY)                                      \
+    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, WAY)
+FLOATS(f32, float, OF_F32)
+FLOATS(f64, double, PLAIN)
 
 static void f32_products(void *to, const void *a, const void *b, size_t n)
 {
@@ -215,18 +259,27 @@ static void f32_products(void *to, const void *a, const void *b, size_t n)
     ADD_TERMS_F32(PLUS, MANY, PRODUCT)
 }
 
-#define ROW(name)                                                                                  \
+ROW_F32(f32_products_row, f32_sum, float, PLUS, MANY, PRODUCT)
+ROW_F32(f32_squares_row, f32_sum, float, PLUS, MANY, SQUARE)
+
+static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t n)
+{
+    *(float *)dst = x == y ? f32_squares_row(x, x, n, -0.0f) : f32_products_row(x, y, n, -0.0f);
+}
+
+#define OF_FLOATS(name)                                                                            \
     {                                                                                              \
         [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name                                     \
     }
 #define REDUCTIONS(part)                                                                           \
     {                                                                                              \
-        [REDUCTION_SUM] = ROW(sum##part), [REDUCTION_MAX] = ROW(max##part),                        \
-        [REDUCTION_MIN] = ROW(min##part)                                                           \
+        [REDUCTION_SUM] = OF_FLOATS(sum##part), [REDUCTION_MAX] = OF_FLOATS(max##part),            \
+        [REDUCTION_MIN] = OF_FLOATS(min##part)                                                     \
     }
 
 extern const struct reduce_routines ROUTINE(routines_reduce);
 const struct reduce_routines ROUTINE(routines_reduce) = {.f32_products = f32_products,
+                                                         .f32_sum_of_products = f32_sum_of_products,
                                                          .reduce = REDUCTIONS(),
                                                          .add = REDUCTIONS(_add),
                                                          .end = REDUCTIONS(_end)};

@@ -8,7 +8,8 @@
 
 /* dst[outer][inner], where run gives the result of one row. */
 #define REDUCE_ALL(name, T, combine, run)                                                          \
-    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner)             \
+    static APART void name##_many(void *dst, const void *src, size_t outer, size_t n,              \
+                                  size_t inner)                                                    \
     {                                                                                              \
         const T *x = src;                                                                          \
         T *out = dst;                                                                              \
@@ -26,6 +27,13 @@
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
+    }                                                                                              \
+    static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner)             \
+    {                                                                                              \
+        if (outer == 1 && inner == 1)                                                              \
+            *(T *)dst = run(src, n);                                                               \
+        else                                                                                       \
+            name##_many(dst, src, outer, n, inner);                                                \
     }
 
 /* Where any order gives the same, one row's routine combines the parts, too. */

@@ -6,7 +6,9 @@
 
 #include "cpu/program.h"
 
-enum { STRIP = 512 /* elements */, STRIP_SLOTS = 32, STRIP_OPS = 64 };
+/* Elements of a strip; where the result is one row (exec_row.c), of a longer one. */
+enum { STRIP = 512, ROW_STRIP = 2 * STRIP };
+enum { STRIP_SLOTS = 32, STRIP_OPS = 64 };
 
 enum leaf_way {
     LEAF_FLAT,   /* in the result's order: read where it lies */
@@ -56,7 +58,7 @@ struct strip_detail {
     reduce_add_fn *reduce_add;
     reduce_end_fn *reduce_end;
     /* Of the products of slots last and last_by, which no operation makes. NULL: of slot last. */
-    reduce_products_fn *products;
+    reduce_products_fn *products, *sum_of_products;
     elementwise_fn *multiply;
     uint8_t last_by;
 };
@@ -82,7 +84,8 @@ struct row_part {
     size_t n, first, count;
     void *parts; /* REDUCTION_PARTS */
 };
-/* Adds a part, the row's next one, which lies at p; of the last one the result goes to `to`. */
+/* Adds a part, the row's next one, which lies at p; of the last one the result goes to `to`. The
+ * only part of a row needs no `parts`. */
 void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
                 const struct row_part *r, unsigned char *to);
 

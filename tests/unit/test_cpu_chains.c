@@ -280,9 +280,9 @@ static void random_chains_are_as_the_plain_way(void **state)
 
 static void random_rows_are_as_the_plain_way(void **state)
 {
-    static const int lengths[] = {256, 300, 511, 513, 1024, 1500};
+    static const int lengths[] = {40, 255, 256, 300, 511, 513, 1023, 1024, 1025, 1500, 2100};
     (void)state;
-    for (uint32_t at = 1; at <= 60; at++) {
+    for (uint32_t at = 1; at <= 90; at++) {
         struct formula f = {.length = 0}, g = {.length = 0};
         uint32_t seed = at * 104729;
         put_expression(&f, &seed, 4);
@@ -300,7 +300,8 @@ static void random_rows_are_as_the_plain_way(void **state)
                  "    s = max(x);\n    x = %s + x;\n    reg f32 sum_of[1] = sum(%s - y);\n"
                  "    y = %s - sum(y);\n    z = z * z;\n    row = x + row * %s;\n"
                  "    O[0 +: N] = x + (f32) z;\n    O[3000 +: N] = y;\n    O[6000 +: N] = row;\n"
-                 "    O[9000 +: 1] = sum_of;\n}\n",
+                 "    O[9000 +: 1] = sum_of;\n    O[9001] = sum(y * y);\n"
+                 "    O[9002] = sum(x * row);\n    O[9003] = sum(-x * abs(x));\n}\n",
                  lengths[cpu_draw(&seed, sizeof lengths / sizeof *lengths)],
                  (int)cpu_draw(&seed, 40), f.text, g.text, g.text, f.text);
         assert_int_equal(expect_same(text, 700), CPU_OK);

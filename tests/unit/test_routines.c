@@ -485,6 +485,53 @@ static void greatest_and_least_of_rows(void **state)
     }
 }
 
+/* The sum in the order that docs/cpu-engine.md has; overwrites x. */
+static float sum_in_order(float *x, size_t n)
+{
+    size_t parts = n >= REDUCTION_LONG ? REDUCTION_PARTS : n >= 32 ? 32 : 1;
+    for (size_t i = parts; i < n; i++)
+        x[i % parts] += x[i];
+    for (size_t half = parts / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            x[i] += x[i + half];
+    return x[0];
+}
+
+static void expect_sum(const char *what, const char *set, size_t n, float got, float want)
+{
+    if (!same_bits_or_nan(DT_F32, &got, &want))
+        fail_msg("%s of %d elements with %s: %a, not %a", what, (int)n, set, (double)got,
+                 (double)want);
+}
+
+/* Also of zeros alone: of -0 and -0 it is -0. */
+static void sums_of_rows(void **state)
+{
+    enum { MOST = 700 };
+    float x[MOST], y[MOST], terms[MOST], got;
+    (void)state;
+    for (size_t n = 1; n <= MOST; n++) {
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&x[i], &special_bits[random_bits() % 4], sizeof *x);
+            x[i] = n % 3 == 0 ? -0.0f : x[i] * (float)(random_bits() % 1000) / 7;
+            y[i] = n % 3 == 0 ? 0.0f : (float)(random_bits() % 1000) / 9 - 50;
+        }
+        for (int s = 0; routine_set_at(s); s++) {
+            const struct reduce_routines *r = routine_set_at(s)->reduce;
+            const char *set = routine_set_at(s)->name;
+            r->reduce[REDUCTION_SUM][COMPUTE_F32](&got, x, 1, n, 1);
+            memcpy(terms, x, sizeof terms);
+            expect_sum("sum", set, n, got, sum_in_order(terms, n));
+            for (int same = 0; same < 2 && n >= REDUCTION_LONG; same++) {
+                for (size_t i = 0; i < n; i++)
+                    terms[i] = x[i] * (same ? x[i] : y[i]);
+                r->f32_sum_of_products(&got, x, same ? x : y, n);
+                expect_sum("sum of products", set, n, got, sum_in_order(terms, n));
+            }
+        }
+    }
+}
+
 /* --- functions of f32 --- */
 
 static const struct {
@@ -731,6 +778,7 @@ int main(void)
         cmocka_unit_test(dot_packs_on_the_way),
         cmocka_unit_test(greatest_of_zeros_and_nans),
         cmocka_unit_test(greatest_and_least_of_rows),
+        cmocka_unit_test(sums_of_rows),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
         cmocka_unit_test(one_value_is_as_many),
