@@ -249,8 +249,8 @@ def part_rows(options, lines):
     for line in lines:
         for threads in options.threads:
             row = one_row(options, line, threads)
-            yield Figure(f"{row['kernel']}, {on(threads)} / copy", row.get("ratio"), 0.9, 0.8,
-                         f"{described(row)}, {number(row['gbytes_per_second'], 3)} GB/s; {row['sizes']}")
+            yield Figure(f"{row['kernel']} of {row['sizes']}, {on(threads)} / copy", row.get("ratio"), 0.9, 0.8,
+                         f"{described(row)}, {number(row['gbytes_per_second'], 3)} GB/s")
 
 
 def part_attention(options, lines):

@@ -15,12 +15,11 @@ import tilewright
 SOFTMAX = """
 kernel softmax(i32 rows, static i32 cols, const f32 *x, f32 *y) grid(rows) warps(4)
 {
-    const i32 W = pow2_ceil(cols);
     global f32 X[rows][cols] = x, Y[rows][cols] = y;
-    reg f32 v[W] = X[block.x][0 +: W] else -inf;
+    reg f32 v[cols] = X[block.x];
 
     v = exp(v - max(v));
-    Y[block.x][0 +: W] = v / sum(v);
+    Y[block.x] = v / sum(v);
 }
 """
 

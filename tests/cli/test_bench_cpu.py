@@ -52,7 +52,7 @@ def check_all(tool, folder):
     expect(report["failed"] == {}, report["failed"])
     parts = ["f32 32x32x32, 1 thread / oneDNN", "f32 32x32x32, 1 thread / OpenBLAS", "f32 33x35x37, 1 thread / OpenBLAS",
              "matmul_v2 32x32x32 / fastest library", "matmul_v4 32x32x32 / fastest library", "bf16 / f32 rate", "f16 / f32 rate",
-             "GELU fused 32x32x64 / plain product's time", "softmax, 1 thread / copy", "attention / f32 product's rate",
+             "GELU fused 32x32x64 / plain product's time", "softmax of rows = 8, cols = 20, 1 thread / copy", "attention / f32 product's rate",
              "sgemm_naive 32x32x32, GFLOP/s", "time over 2mnk, largest / least", "launch of 16x16x16, 1-thread, µs"]
     for name in parts:
         expect(name in found and found[name]["value"] > 0, f"no {name} in {list(found)}")
