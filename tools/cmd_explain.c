@@ -126,6 +126,15 @@ static int explain_gpus(struct explain *x)
 
 /* --- kernels --- */
 
+/* A fault of a kernel is one in a table too; what does not compile there is what was asked. */
+static bool any_faults(const struct explain *x)
+{
+    for (int i = 0; i < x->row_count; i++)
+        if (x->rows[i].refused == TW_FAULT)
+            return true;
+    return false;
+}
+
 static int explain_kernels(struct explain *x)
 {
     const char *svg = options_value(x->given, "svg");
@@ -156,7 +165,7 @@ static int explain_kernels(struct explain *x)
         explain_page(x, &x->rows[0]);
     else
         explain_table(x);
-    return status;
+    return status == STATUS_OK && any_faults(x) ? STATUS_FAILED : status;
 }
 
 static void report_failure(const struct explain *x)
@@ -250,7 +259,10 @@ const struct command command_explain = {
         "bytes at each level of memory, a roof for each part and which one binds, bank conflicts,\n"
         "occupancy, waves, the time as an interval, and the one change that would help most. It\n"
         "counts by simulation of some of the launch's blocks; no GPU is needed.\n"
-        "Of several kernels, or with --compare or --sweep, it prints a table with a row each.\n"
+        "Of several kernels, or with --compare or --sweep, it prints a table with a row each; "
+        "where "
+        "one\n"
+        "does not compile, its row says why.\n"
         "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: "
         "tiled.\n"
         "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "

@@ -336,7 +336,41 @@ static void advise_smaller(struct explain *x, struct explain_row *r,
         r->e.advice = r->advice;
 }
 
-static int explain_row(struct explain *x, struct explain_row *r)
+static void say_why_not(struct explain *x, struct explain_row *r, tw_status s)
+{
+    bool endless = strstr(tw_context_messages(x->ctx), "its step limit");
+    complain_library(&x->complaints, x->ctx, s);
+    if (endless)
+        complain_more(&x->complaints, "(--step-limit N lets each block run for longer)");
+    else if (s == TW_FAULT)
+        complain_more(&x->complaints, "(`tilewright check %s` says more of it)", r->program.path);
+}
+
+/* Of one row of several: the first message is why it has no figures; its place and the last note
+ * are what may help. */
+static void take_why_not(struct explain *x, struct explain_row *r, tw_status s)
+{
+    tw_message first = {.text = tw_status_text(s)}, m;
+    bool compiles = s != TW_BAD_PROGRAM && s != TW_UNSYNCHRONISED;
+    char *note = NULL;
+    tw_context_message(x->ctx, 0, &first);
+    r->why_not = need_text("%s%s", compiles ? "" : "does not compile: ", first.text);
+    for (int i = 1; tw_context_message(x->ctx, i, &m); i++)
+        if (m.severity == TW_NOTE) {
+            free(note);
+            note = need_text("%s", m.text);
+        }
+    if (first.file)
+        append_text(&r->advice, "%s:%d%s", first.file, first.line, note ? ": " : "");
+    if (note)
+        append_text(&r->advice, "%s", note);
+    free(note);
+    r->refused = s;
+    r->e = (tw_explanation){.gpu = x->gpu, .why_not = r->why_not, .advice = r->advice};
+}
+
+/* One of several that cannot be explained is a row that says why: `others` are shown. */
+static int explain_row(struct explain *x, struct explain_row *r, bool others)
 {
     int64_t registers = 0, steps = 0;
     int status = explain_launch(x, r, r->kernel, &r->launch);
@@ -350,14 +384,10 @@ static int explain_row(struct explain *x, struct explain_row *r)
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
     if (s == TW_OK && !r->e.launches)
         advise_smaller(x, r, &options);
-    if (s != TW_OK) {
-        bool endless = strstr(tw_context_messages(x->ctx), "its step limit");
-        complain_library(&x->complaints, x->ctx, s);
-        if (endless)
-            complain_more(&x->complaints, "(--step-limit N lets each block run for longer)");
-        else if (s == TW_FAULT)
-            complain_more(&x->complaints, "(`tilewright check %s` says more of it)",
-                          r->program.path);
+    if (s != TW_OK && others && s != TW_NO_MEMORY) {
+        take_why_not(x, r, s);
+    } else if (s != TW_OK) {
+        say_why_not(x, r, s);
         return s == TW_FAULT || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
     }
     describe(r);
@@ -471,6 +501,28 @@ static int open_rows(struct explain *x, char *const *words, int word_count)
     return status;
 }
 
+static bool any_explained(const struct explain *x)
+{
+    for (int i = 0; i < x->row_count; i++)
+        if (x->rows[i].refused == TW_OK)
+            return true;
+    return false;
+}
+
+/* Where there is nothing to show of any row, what is wrong with the first is said as of one alone. */
+static int explain_rows(struct explain *x)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < x->row_count && status == STATUS_OK; i++)
+        status = explain_row(x, &x->rows[i], x->row_count > 1);
+    if (status != STATUS_OK || any_explained(x))
+        return status;
+    struct explain_row *first = &x->rows[0];
+    tw_launch_free(first->launch);
+    first->launch = NULL;
+    return explain_row(x, first, false);
+}
+
 int explain_find_rows(struct explain *x)
 {
     int count;
@@ -482,9 +534,7 @@ int explain_find_rows(struct explain *x)
     for (int i = 0; i < count; i++)
         free(words[i]);
     free(words);
-    for (int i = 0; i < x->row_count && status == STATUS_OK; i++)
-        status = explain_row(x, &x->rows[i]);
-    return status;
+    return status == STATUS_OK ? explain_rows(x) : status;
 }
 
 void explain_free_rows(struct explain *x)
@@ -497,6 +547,7 @@ void explain_free_rows(struct explain *x)
         free(r->arrays);
         free(r->assumed);
         free(r->advice);
+        free(r->why_not);
         free(r->source);
     }
     free(x->rows);

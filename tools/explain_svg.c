@@ -40,8 +40,11 @@ static double intensity_at(const tw_explanation *e, int level)
 }
 
 /* NULL: it has some. */
-static char *why_no_points(const tw_explanation *e)
+static char *why_no_points(const struct explain_row *r)
 {
+    const tw_explanation *e = &r->e;
+    if (r->refused == TW_BAD_PROGRAM || r->refused == TW_UNSYNCHRONISED)
+        return need_text("does not compile");
     if (!e->launches)
         return need_text("cannot launch");
     if (e->flops > 0 && e->seconds.low > 0)
@@ -54,7 +57,7 @@ static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
 {
     tw_range speed = explain_speed(&r->e);
     *k = (struct chart_kernel){.name = r->name,
-                               .why_not = why_no_points(&r->e),
+                               .why_not = why_no_points(r),
                                .speed = speed,
                                .measured = r->measured > 0 ? r->e.flops / r->measured : 0};
     for (int i = 0; i < LEVELS && !k->why_not; i++)

@@ -143,11 +143,12 @@ static void add_row(const struct explain *x, const struct explain_row *r,
 {
     struct cells c = {0};
     char threads[16];
-    snprintf(threads, sizeof threads, "%d", r->e.threads);
+    bool known = r->e.threads > 0;
+    snprintf(threads, sizeof threads, known ? "%d" : "-", r->e.threads);
     cells_add(&c, "kernel", width, true, r->name);
     add_speed(&c, x, r, first);
     add_traffic(&c, r, first);
-    cells_add(&c, "shared", 7, false, figure_kib((double)r->e.shared_bytes).text);
+    cells_add(&c, "shared", 7, false, or_dash(known, figure_kib((double)r->e.shared_bytes)).text);
     cells_add(&c, "threads", 7, false, threads);
     cells_add(&c, "bound", 5, true,
               r->e.launches ? explain_roof_name(&x->gpu, r->e.bound) : r->e.why_not);

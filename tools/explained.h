@@ -17,8 +17,11 @@ struct explain_row {
     char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
     char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
     char *assumed; /* "m=1024,…": sizes that nobody set; NULL: none */
-    char *advice;  /* the explanation's own, and which size is too large; NULL: none is */
-    char *source;  /* the program's text, for its lines; NULL: cannot be read */
+    char *advice;  /* the explanation's own, and which size is too large; where it does not compile,
+                      the place and what may help; NULL: none of these */
+    char *why_not; /* why there is no explanation, of one of several; NULL: there is one */
+    tw_status refused; /* the same as a status */
+    char *source;      /* the program's text, for its lines; NULL: cannot be read */
     tw_explanation e;
     double measured; /* seconds, on the GPU that is here; 0: not measured */
 };
@@ -39,8 +42,8 @@ struct explain {
 
 /* --- explain_rows.c --- */
 
-/* Finds all kernels that the words, --compare and --sweep ask for, and explains each. STATUS_OK, or
- * a status after a message. */
+/* Finds all kernels that the words, --compare and --sweep ask for, and explains each; one of
+ * several that cannot be explained has `why_not`. STATUS_OK, or a status after a message. */
 int explain_find_rows(struct explain *x);
 void explain_free_rows(struct explain *x);
 

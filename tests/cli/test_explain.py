@@ -137,6 +137,26 @@ def test_too_large(tool):
     expect(f"--set d={said[1]}" in explain(tool, *attention, TILED).out, said[0])
 
 
+def test_not_compiled(tool, folder):
+    """A combination that does not compile, or cannot be simulated, is a row of a table; where all are so, it is an error."""
+    arguments = ["kernels/matmul/stages.tile", "--type", "f16", "--set", "m=256,n=256,k=256", "--device", "h200"]
+    result = explain(tool, *arguments, "--sweep", "BM=64,512,128", "--svg", f"{folder}/rows.svg")
+    why = "does not compile: the register tiles of `matmul_v4` take 512 registers a thread, and a thread has 255"
+    expect(re.search(rf"\nstages BM=64 .*\nstages BM=512 +- .* - +- +{why}\nstages BM=128 .*latency\n", result.out) and not result.err, result)
+    expect("\nstages BM=512  kernels/matmul/stages.tile:10: with these tuned values it fits: BM = 128 (" in result.out, result)
+    expect("does not compile" in open(f"{folder}/rows.svg").read(), "rows.svg")
+    told = json.loads(explain(tool, *arguments, "--sweep", "BM=512,64", "--json").out)
+    expect(told["status"] == "TW_OK" and [k["launches"] for k in told["kernels"]] == [False, True], told)
+    expect(told["kernels"][0]["why_not"] == told["kernels"][0]["verdict"] == why and told["kernels"][0]["tune"]["BM"] == 512, told["kernels"][0])
+    refused(tool, [*arguments, "--sweep", "BM=512,1024"], "error: the register tiles of `matmul_v4` take 512", "^~~~~~~~~")
+    negative = explain(tool, TILED, "--sweep", "m=-1,64", *SMALL)
+    expect(re.search(r"\ntiled m=-1 .* axis 0 of `A`, `m`, is -1 elements long\ntiled m=64 ", negative.out), negative)
+    with open(f"{folder}/some.tile", "w") as out:
+        out.write(COPY.replace("i32 n,", "i32 n, i32 at,").replace("A[i];", "A[i + at];"))
+    result = explain(tool, f"{folder}/some.tile", "--set", "n=128", "--sweep", "at=1,0", "--device", "h200", status=1)
+    expect(re.search(r"\nsome at=1 .* cannot be simulated: read of 4 bytes .*\nsome at=0 .*\n", result.out) and not result.err, result)
+
+
 def test_nothing_to_do(tool, folder):
     page = explain(tool, TILED, "--set", "m=0", "--device", "h200").out
     expect("Roofs" not in page and "Predicted" not in page and "\n\nVerdict    It does nothing" in page and "(null)" not in page and "nan" not in page, page)
@@ -387,7 +407,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_f64, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
