@@ -1,8 +1,15 @@
 /* When a variant takes more shared memory or registers than its GPU has: which of the listed tuned
- * values would fit, those with the fewest changes first. */
+ * values would fit, those with the fewest changes first. What compiles and is estimated to take more
+ * registers than a thread has would keep the rest in memory: it is named where nothing else fits. */
 #include "api/objects.h"
 
 enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };
+
+/* A combination that compiles. */
+struct fitting {
+    int64_t takes; /* bytes of a block, or registers of a thread */
+    struct literal *tunes;
+};
 
 struct fit {
     const tw_kernel *kernel;
@@ -11,11 +18,10 @@ struct fit {
     enum lower_excess excess; /* what it takes too much of */
     struct choice tried;
     int *row; /* by tune: of its list */
-    struct {
-        int64_t takes; /* bytes of a block, or registers of a thread */
-        struct literal *tunes;
-    } best[SHOWN];
+    struct fitting best[SHOWN];
     int found;
+    struct fitting spilling; /* the first that takes more registers than `there` are; 0: none */
+    int there;
     int tries, looks; /* combinations compiled, and looked at */
 };
 
@@ -52,13 +58,13 @@ static int take_combination(struct fit *f)
     return changed;
 }
 
-/* What the combination takes; -1: it does not compile, or does not fit either. */
-static int64_t taken_by(const struct fit *f)
+/* Whether the combination compiles, into `out`. */
+static bool compiles(const struct fit *f, struct lowered *out)
 {
     const tw_kernel *k = f->kernel;
     struct arena *a = &k->module->ctx->probe;
     struct diag quiet;
-    int64_t takes = -1;
+    bool compiled = false;
     diag_init(&quiet, a);
     if (lang_tunes_allowed(a, k->module->parsed, k->index, k->target, f->tried.tunes, NULL)) {
         struct kernel *ir = choice_check(a, &quiet, k, &f->tried, f->known);
@@ -67,19 +73,41 @@ static int64_t taken_by(const struct fit *f)
         struct pass_context passes = {
             .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
         struct lower_options options = {.target = k->device};
-        struct lowered lowered;
-        if (ir && passes_run(&passes, NULL) && lower_kernel(a, ir, &options, &quiet, &lowered))
-            takes = f->excess == LOWER_MANY_BYTES ? lowered.shared_bytes : lowered.registers;
+        compiled = ir && passes_run(&passes, NULL) && lower_kernel(a, ir, &options, &quiet, out);
     }
-    arena_free(a);
-    return takes;
+    arena_free(a); /* the numbers in `out` stay */
+    return compiled;
 }
 
-static void remember(struct fit *f, int64_t takes)
+static void remember(struct fit *f, struct fitting *in, int64_t takes)
 {
     size_t size = (size_t)f->kernel->info->tune_count * sizeof *f->tried.tunes;
-    f->best[f->found].takes = takes;
-    f->best[f->found++].tunes = arena_copy(&f->kernel->module->ctx->scratch, f->tried.tunes, size);
+    in->takes = takes;
+    in->tunes = arena_copy(&f->kernel->module->ctx->scratch, f->tried.tunes, size);
+}
+
+/* Of a thread, where as many threads of a block share a multiprocessor's. */
+static int registers_there(const struct fit *f, const struct lowered *got)
+{
+    const struct lower_target *t = f->kernel->device;
+    int threads = got->block[0] * got->block[1] * got->block[2];
+    int share = threads > 0 ? t->registers / threads : t->register_limit;
+    return share < t->register_limit ? share : t->register_limit;
+}
+
+static void try_combination(struct fit *f)
+{
+    struct lowered got;
+    if (!compiles(f, &got))
+        return;
+    int there = registers_there(f, &got);
+    if (got.registers <= there) {
+        remember(f, &f->best[f->found++],
+                 f->excess == LOWER_MANY_BYTES ? got.shared_bytes : got.registers);
+    } else if (!f->spilling.takes) {
+        remember(f, &f->spilling, got.registers);
+        f->there = there;
+    }
 }
 
 /* Those that change so many values. */
@@ -91,29 +119,33 @@ static void try_changing(struct fit *f, int count)
         if (take_combination(f) != count)
             continue;
         f->tries++;
-        int64_t takes = taken_by(f);
-        if (takes >= 0)
-            remember(f, takes);
+        try_combination(f);
     } while (f->found < SHOWN && f->tries < COMBINATIONS_TRIED && ++f->looks < COMBINATIONS_SEEN &&
              next_combination(f));
 }
 
-static void say(const struct fit *f)
+/* "BM = 64, BN = 32": what is not as it was wanted. */
+static void add_changes(struct text *out, const struct fit *f, const struct fitting *x)
 {
     const struct lang_kernel *info = f->kernel->info;
+    const char *between = "";
+    for (int t = 0; t < info->tune_count; t++) {
+        if (literal_same(x->tunes[t], f->wanted->tunes[t]))
+            continue;
+        text_printf(out, "%s%s = ", between, info->tunes[t].name);
+        between = ", ";
+        add_literal(out, x->tunes[t]);
+    }
+}
+
+static void say_fitting(const struct fit *f)
+{
     struct text out;
     text_init(&out, &f->kernel->module->ctx->scratch);
     for (int i = 0; i < f->found; i++) {
-        const char *between = i ? "; " : "";
-        for (int t = 0; t < info->tune_count; t++) {
-            struct literal v = f->best[i].tunes[t];
-            if (literal_same(v, f->wanted->tunes[t]))
-                continue;
-            text_printf(&out, "%s%s = ", between, info->tunes[t].name);
-            between = ", ";
-            add_literal(&out, v);
-        }
         long long takes = (long long)f->best[i].takes;
+        text_printf(&out, "%s", i ? "; " : "");
+        add_changes(&out, f, &f->best[i]);
         if (f->excess == LOWER_MANY_BYTES)
             text_printf(&out, " (%lld bytes of shared memory)", takes);
         else if (f->excess == LOWER_MANY_REGISTERS)
@@ -121,6 +153,18 @@ static void say(const struct fit *f)
     }
     diag_note(&f->kernel->module->ctx->diag, LOC_NONE, "with these tuned values it fits: %s",
               out.data);
+}
+
+static void say_spilling(const struct fit *f)
+{
+    struct text out;
+    text_init(&out, &f->kernel->module->ctx->scratch);
+    add_changes(&out, f, &f->spilling);
+    diag_note(
+        &f->kernel->module->ctx->diag, LOC_NONE,
+        "with %s it compiles, but takes about %lld registers a thread, of which there are %d: "
+        "the rest would be kept in memory, which is slow",
+        out.data, (long long)f->spilling.takes, f->there);
 }
 
 void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *known,
@@ -137,7 +181,9 @@ void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *k
     for (int count = 1; count <= info->tune_count && f.found < SHOWN; count++)
         try_changing(&f, count);
     if (f.found)
-        say(&f);
+        say_fitting(&f);
+    else if (f.spilling.takes)
+        say_spilling(&f);
     else if (f.tries < COMBINATIONS_TRIED && f.looks < COMBINATIONS_SEEN) /* all were tried */
         diag_note(&ctx->diag, LOC_NONE, "none of the listed tuned values fit; take smaller ones");
 }
