@@ -350,6 +350,13 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           "Registers are estimated (%d a thread); ptxas may need other "
                           "ones, and so other blocks fit.",
                           o->registers));
+    int wanted = e->launch->variant->lowered->registers;
+    if (!o->registers_known && wanted > e->out.gpu.registers_of_thread)
+        note(e, notes,
+             arena_printf(e->results,
+                          "About %d registers a thread would be needed, and a thread has %d: the "
+                          "rest would be kept in memory, which is not in the time.",
+                          wanted, e->out.gpu.registers_of_thread));
     if (e->blocks_wait)
         note(e, notes,
              "Blocks wait for each other: each was run by itself, as if what it waits for "

@@ -157,6 +157,14 @@ def test_not_compiled(tool, folder):
     expect(re.search(r"\nsome at=1 .* cannot be simulated: read of 4 bytes .*\nsome at=0 .*\n", result.out) and not result.err, result)
 
 
+def test_spilling(tool):
+    """More registers than a thread has are said."""
+    rows = ["tests/errors/target_spills.tile", "--set", "n=2048", "--device", "h200", "--tune"]
+    page = " ".join(explain(tool, *rows, "ROWS=8").out.split())
+    expect(re.search(r"About 26\d registers a thread would be needed, and a thread has 255: the rest would be kept in memory", page), page)
+    expect("would be needed" not in explain(tool, *rows, "ROWS=4").out, "of 135 registers nothing is kept in memory")
+
+
 def test_nothing_to_do(tool, folder):
     page = explain(tool, TILED, "--set", "m=0", "--device", "h200").out
     expect("Roofs" not in page and "Predicted" not in page and "\n\nVerdict    It does nothing" in page and "(null)" not in page and "nan" not in page, page)
@@ -405,7 +413,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
+    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
