@@ -6,6 +6,7 @@
  *   tune_values.c    the arrays, and what is expected in them
  *   tune_work.c      what the children do: estimate, compile, verify, time
  *   tune_search.c    the parent: who does what when, timeouts, the budget, the finals
+ *   tune_noise.c     how much of a difference is noise
  *   tune_report.c    the table, and the same as JSON
  *   tune_store.c     --list, --forget, --export
  */
@@ -52,6 +53,9 @@ struct candidates {
 int candidates_make(struct candidates *c, tw_kernel *k, const struct options *o);
 void candidates_free(struct candidates *c);
 tw_status candidate_apply(const struct candidate *c, tw_kernel *k, tw_launch *l);
+
+/* How far from the median of its samples the true one may be, in ms; -1: they are too few. */
+double candidate_noise(const struct candidate *c);
 
 /* --- processes --- */
 

@@ -59,33 +59,81 @@ static int resident(const struct candidate *c)
     return c->occupancy.blocks > 0 ? c->occupancy.blocks : c->estimate.resident;
 }
 
+/* --- noise --- */
+
+static const double close_enough = 1.05;
+
+static bool has_few_samples(const struct candidate *c)
+{
+    return c->sample_count > 0 && candidate_noise(c) < 0;
+}
+
+/* How many of the first ranks are no slower than the first, for all that the samples say: 1, or more
+ * where the notches meet. */
+static int within_noise(const struct tuning *t, const int *order, int measured)
+{
+    const struct candidate *best = &t->candidates.list[order[0]];
+    double of_best = candidate_noise(best);
+    int count = measured > 0;
+    while (count && count < measured && of_best >= 0) {
+        const struct candidate *c = &t->candidates.list[order[count]];
+        double own = candidate_noise(c);
+        if (own < 0 || c->ms - own > best->ms + of_best)
+            break;
+        count++;
+    }
+    return count;
+}
+
 /* --- for people --- */
+
+static void add_row(struct cells *c, const struct tuning *t, const struct candidate *x, int rank,
+                    const struct candidate *best, int width)
+{
+    char text[32];
+    double operations = product_operations(t), noise = candidate_noise(x);
+    snprintf(text, sizeof text, "%d", rank);
+    cells_add(c, "rank", 4, false, text);
+    cells_add(c, "values", width, true, x->text);
+    snprintf(text, sizeof text, "%.4g", x->ms);
+    cells_add(c, "ms", 10, false, text);
+    snprintf(text, sizeof text, noise < 0 ? "-" : "%.1f %%", 100 * noise / x->ms);
+    cells_add(c, "noise", 6, false, text);
+    cells_add_number(c, "of best", 7, 3, x->ms / best->ms);
+    snprintf(text, sizeof text, operations > 0 ? "%.4g" : "-", operations / x->ms * 1e-9);
+    cells_add(c, "TFLOP/s", 8, false, text);
+    cells_add_number(c, "blocks/SM", 9, 0, resident(x));
+    snprintf(text, sizeof text, x->sample_count ? "%d" : "stored", x->sample_count);
+    cells_add(c, "samples", 7, false, text);
+}
 
 static void print_table(const struct tuning *t, const int *order, int count)
 {
-    double operations = product_operations(t);
+    const struct candidate *all = t->candidates.list;
     int width = 6;
     for (int i = 0; i < count; i++)
-        if ((int)strlen(t->candidates.list[order[i]].text) > width)
-            width = (int)strlen(t->candidates.list[order[i]].text);
-    const struct column columns[] = {
-        {"rank", 4, false},    {"values", width, true}, {"ms", 10, false},    {"of best", 7, false},
-        {"TFLOP/s", 8, false}, {"blocks/SM", 9, false}, {"samples", 7, false}};
-    table_header(stdout, columns, 7);
+        if ((int)strlen(all[order[i]].text) > width)
+            width = (int)strlen(all[order[i]].text);
     for (int i = 0; i < count; i++) {
-        const struct candidate *c = &t->candidates.list[order[i]];
-        char rank[16], ms[32], part[32], speed[32] = "-", blocks[16] = "-", samples[16];
-        snprintf(rank, sizeof rank, "%d", i + 1);
-        snprintf(ms, sizeof ms, "%.4g", c->ms);
-        snprintf(part, sizeof part, "%.3f", c->ms / t->candidates.list[order[0]].ms);
-        if (operations > 0)
-            snprintf(speed, sizeof speed, "%.4g", operations / c->ms * 1e-9);
-        if (resident(c) > 0)
-            snprintf(blocks, sizeof blocks, "%d", resident(c));
-        snprintf(samples, sizeof samples, c->sample_count ? "%d" : "stored", c->sample_count);
-        const char *cells[] = {rank, c->text, ms, part, speed, blocks, samples};
-        table_row(stdout, columns, 7, cells);
+        struct cells c = {0};
+        add_row(&c, t, &all[order[i]], i + 1, &all[order[0]], width);
+        if (i == 0)
+            cells_header(stdout, &c);
+        cells_row(stdout, &c);
     }
+}
+
+/* Whether the order of the first ranks means anything. */
+static void print_noise(const struct tuning *t, const int *order, int measured)
+{
+    const struct candidate *all = t->candidates.list;
+    int alike = within_noise(t, order, measured);
+    if (alike > 1)
+        printf("the first %d differ by no more than their noise: each of them may be the fastest\n",
+               alike);
+    else if (measured > 1 && all[order[1]].ms < close_enough * all[order[0]].ms &&
+             (has_few_samples(&all[order[0]]) || has_few_samples(&all[order[1]])))
+        printf("the first two are close, and timed too few times to say that one is faster\n");
 }
 
 static int count_state(const struct tuning *t, enum candidate_state state, bool stored)
@@ -124,6 +172,7 @@ static void print_report(const struct tuning *t, const int *order, int measured)
         print_table(t, order, measured < ROWS ? measured : ROWS);
         if (measured > ROWS)
             printf("and %d more (--json lists all)\n", measured - ROWS);
+        print_noise(t, order, measured);
     }
     printf("%d combination%s: %d measured", t->candidates.count,
            t->candidates.count == 1 ? "" : "s", measured);
@@ -201,6 +250,10 @@ static void json_candidate(const struct tuning *t, const struct candidate *c, st
         json_real(j, c->ms);
         json_key(j, "samples");
         json_integer(j, c->sample_count);
+        if (candidate_noise(c) >= 0) {
+            json_key(j, "noise_ms");
+            json_real(j, candidate_noise(c));
+        }
         json_key(j, "stored");
         json_bool(j, c->stored);
     }
@@ -215,7 +268,7 @@ static void json_text(struct json *j, const char *key, const char *text)
     json_string(j, text);
 }
 
-static void json_report(const struct tuning *t, const int *order)
+static void json_report(const struct tuning *t, const int *order, int measured)
 {
     struct json j = {.out = stdout};
     json_open(&j, '{');
@@ -232,6 +285,8 @@ static void json_report(const struct tuning *t, const int *order)
     json_bool(&j, t->interrupted);
     json_key(&j, "verified");
     json_bool(&j, t->expected != NULL);
+    json_key(&j, "within_noise");
+    json_integer(&j, within_noise(t, order, measured));
     json_key(&j, "forbidden");
     json_integer(&j, t->candidates.forbidden);
     json_key(&j, "candidates");
@@ -248,7 +303,7 @@ void tune_report(const struct tuning *t)
     int measured;
     int *order = ranking(t, &measured);
     if (t->to_json)
-        json_report(t, order);
+        json_report(t, order, measured);
     else
         print_report(t, order, measured);
     free(order);

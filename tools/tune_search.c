@@ -349,10 +349,19 @@ static void measure_all(struct search *s)
 
 /* --- the finals --- */
 
+/* What disturbs a measurement makes it longer: the shortest says most of few. */
+static double least_ms(const struct candidate *c)
+{
+    double least = c->sample_count ? c->samples[0] : c->ms;
+    for (int i = 1; i < c->sample_count; i++)
+        least = fmin(least, c->samples[i]);
+    return least;
+}
+
 static int compare_times(const void *a, const void *b)
 {
-    const struct candidate *x = &sorted[*(const int *)a], *y = &sorted[*(const int *)b];
-    return (x->ms > y->ms) - (x->ms < y->ms);
+    double x = least_ms(&sorted[*(const int *)a]), y = least_ms(&sorted[*(const int *)b]);
+    return (x > y) - (x < y);
 }
 
 /* Those near the best, and in any case a few. */
@@ -367,7 +376,7 @@ static int choose_finalists(const struct search *s, int *list)
     qsort(list, (size_t)count, sizeof *list, compare_times);
     int few = count < 4 ? count : 4, near = few;
     while (near < count && near < most &&
-           all->list[list[near]].ms <= near_enough * all->list[list[0]].ms)
+           least_ms(&all->list[list[near]]) <= near_enough * least_ms(&all->list[list[0]]))
         near++;
     return s->tuning->exhaustive ? count : most < near ? most : near;
 }
@@ -392,15 +401,25 @@ static bool time_again(struct search *s, int index)
     return p->job_count == 0 && c->state == CANDIDATE_MEASURED;
 }
 
+/* The most that noise may have added to its time, or less. */
+static double noise_of(const struct candidate *c)
+{
+    return fmax(candidate_noise(c), 0);
+}
+
+/* Those that are slower, and not by noise alone. */
 static int drop_far(const struct search *s, int *list, int count)
 {
-    double best = INFINITY;
+    const struct candidate *best = candidate_at(s, list[0]);
     int kept = 0;
-    for (int i = 0; i < count; i++)
-        best = fmin(best, candidate_at(s, list[i])->ms);
-    for (int i = 0; i < count; i++)
-        if (candidate_at(s, list[i])->ms <= too_far * best)
+    for (int i = 1; i < count; i++)
+        if (candidate_at(s, list[i])->ms < best->ms)
+            best = candidate_at(s, list[i]);
+    for (int i = 0; i < count; i++) {
+        const struct candidate *c = candidate_at(s, list[i]);
+        if (c->ms - noise_of(c) <= too_far * best->ms + noise_of(best))
             list[kept++] = list[i];
+    }
     return kept;
 }
 
@@ -412,19 +431,60 @@ static int play_round(struct search *s, int round, int *list, int count)
     for (int i = 0; i < count && !is_over(s); i++)
         if (!time_again(s, list[i]))
             list[i--] = list[--count];
-    bool drops = !s->tuning->exhaustive && round + 1 >= ROUNDS_BEFORE_DROPPING;
+    bool drops = !s->tuning->exhaustive && round + 1 >= ROUNDS_BEFORE_DROPPING && count > 0;
     return drops ? drop_far(s, list, count) : count;
 }
 
-static void play_rounds(struct search *s, int *list, int count)
+static void play_rounds(struct search *s, int *list, int count, double until)
 {
     const struct tuning *t = s->tuning;
-    double now = seconds_now(), share = final_share * (now - t->started);
-    double until = now + (share > final_seconds ? share : final_seconds);
     for (int round = 0; round < ROUNDS && count > 1 && !is_over(s); round++) {
         count = play_round(s, round, list, count);
         if (!t->exhaustive && seconds_now() > until)
             break;
+    }
+}
+
+static bool is_listed(int index, const int *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i] == index)
+            return true;
+    return false;
+}
+
+/* The fastest in the list; -1: all failed. */
+static int fastest_of(const struct search *s, const int *list, int count)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++) {
+        const struct candidate *c = candidate_at(s, list[i]);
+        if (c->state == CANDIDATE_MEASURED && (best < 0 || c->ms < candidate_at(s, best)->ms))
+            best = list[i];
+    }
+    return best;
+}
+
+/* Those of the others that were faster before than the winner is now, as when the device has become
+ * slower: behind the finalists. How many. */
+static int add_challengers(const struct search *s, int winner, int *finalists, int count)
+{
+    int added = 0;
+    for (int i = 0; i < s->tuning->candidates.count; i++) {
+        const struct candidate *c = candidate_at(s, i);
+        if (c->state == CANDIDATE_MEASURED && c->ms < candidate_at(s, winner)->ms &&
+            !is_listed(i, finalists, count))
+            finalists[count + added++] = i;
+    }
+    return added;
+}
+
+static void store_finalists(struct search *s, const int *list, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct candidate *c = candidate_at(s, list[i]);
+        if (c->state == CANDIDATE_MEASURED && c->sample_count > 0)
+            store(s, c);
     }
 }
 
@@ -433,15 +493,20 @@ static void hold_finals(struct search *s)
     size_t room = (size_t)s->tuning->candidates.count + 1;
     int *finalists = need_memory(room * sizeof *finalists),
         *list = need_memory(room * sizeof *list);
+    double now = seconds_now(), share = final_share * (now - s->tuning->started);
+    double until = now + (share > final_seconds ? share : final_seconds);
     int count = choose_finalists(s, finalists);
     memcpy(list, finalists, (size_t)count * sizeof *list);
     if (count > 1)
-        play_rounds(s, list, count);
-    for (int i = 0; i < count; i++) {
-        const struct candidate *c = candidate_at(s, finalists[i]);
-        if (c->state == CANDIDATE_MEASURED && c->sample_count > 0)
-            store(s, c);
-    }
+        play_rounds(s, list, count, until);
+    int winner = fastest_of(s, finalists, count), more = 0;
+    if (count > 1 && winner >= 0 && !is_over(s))
+        more = add_challengers(s, winner, finalists, count);
+    memcpy(list, finalists + count, (size_t)more * sizeof *list);
+    list[more] = winner;
+    if (more > 0)
+        play_rounds(s, list, more + 1, until);
+    store_finalists(s, finalists, count + more);
     find_best(s);
     free(finalists);
     free(list);

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 enum { SAMPLES = 3, MOST_RUNS = 1000 };
-static const double sample_ms = 2; /* so long a sample is to be */
-static const double slow_ms = 200; /* from here on one sample is enough */
-static const double hopeless = 3;  /* so many times as slow as the best: one is enough too */
+static const double sample_ms = 2;    /* so long a sample is to be */
+static const double slow_ms = 200;    /* from here on one sample is enough … */
+static const double near_best = 1.15; /* … of what is no slower than that, and is timed again */
+static const double hopeless = 3;     /* so many times as slow as the best: two are enough */
 
 struct worker {
     const struct tuning *tuning;
@@ -116,7 +117,22 @@ static bool take_sample(struct worker *w, int runs)
     return true;
 }
 
-/* A first run says how many make a sample; it counts where it is long enough itself. */
+static double least_sample(const struct answer *a)
+{
+    double least = a->samples[0];
+    for (int i = 1; i < a->sample_count; i++)
+        least = fmin(least, a->samples[i]);
+    return least;
+}
+
+/* By all samples so far: one alone may have been disturbed. */
+static bool is_behind(const struct answer *a, double times)
+{
+    return a->job.best_ms > 0 && least_sample(a) > times * a->job.best_ms;
+}
+
+/* A first run says how many make a sample; it counts where it is long enough itself, or so slow that
+ * another has to confirm it. */
 static void measure(struct worker *w)
 {
     struct answer *a = &w->answer;
@@ -124,15 +140,18 @@ static void measure(struct worker *w)
         return;
     if (w->on_device)
         tw_launch_occupancy(w->tuning->launch, &a->occupancy);
-    double first = a->samples[0], best = a->job.best_ms;
-    if (first >= slow_ms || (best > 0 && first > sample_ms && first > hopeless * best))
+    if (a->samples[0] >= slow_ms) {
+        if (is_behind(a, near_best))
+            take_sample(w, 1);
         return;
-    a->sample_count = 0;
-    for (int i = 0; i < SAMPLES; i++) {
-        if (!take_sample(w, runs_for(first)))
+    }
+    int runs = runs_for(a->samples[0]);
+    if (a->samples[0] <= sample_ms || !is_behind(a, hopeless))
+        a->sample_count = 0;
+    while (a->sample_count < SAMPLES) {
+        if (!take_sample(w, runs) || (a->sample_count > 1 && is_behind(a, hopeless)))
             return;
-        if (best > 0 && a->samples[i] > hopeless * best)
-            return;
+        runs = runs_for(least_sample(a));
     }
 }
 

@@ -134,7 +134,8 @@ def check_space(t):
     expect("nearest" in other.out and "m=96" in other.out, other)
     missing = t.command(2, TUNED[0], "--set", "m=77,n=64,k=64", "--tuned", "--type", "f16", "--fill", "rand", program="run")
     expect("no tuned values are stored" in missing.err and "tilewright tune" in missing.err, missing)
-    expect("of best" in t.command(0, *TUNED).out, "a table")
+    table = t.command(0, *TUNED).out
+    expect("of best" in table and "noise" in table, table)
     alone = t.command(0, "kernels/matmul/shared.tile", "--set", "m=16,n=16,k=16", "--no-store").out
     expect("matmul_v1 has no tuned values" in alone and "nothing to choose" in alone and "to choose" not in t.command(0, *TUNED).out, alone)
     # on any machine: 8 petabytes
@@ -142,8 +143,8 @@ def check_space(t):
     expect(huge.startswith("tilewright: no memory for `a`: f32[2000000000][1000000] takes 8e+06 GB\n"), huge)
     batch = t.command(0, "kernels/matmul/batched.tile", "--set", "batch=2,m=16,n=16,k=16", "--tune", "BM=64,BN=64,BK=16,STAGES=3", "--type",
                       "f32", "--no-store").out.splitlines()
-    row = next(line.split() for line in batch if line.strip().startswith("1 "))
-    expect(abs(float(row[4]) * float(row[2]) / (2 * 2 * 16 ** 3 * 1e-9) - 1) < 0.01, batch)
+    row = next(line.replace(" %", "%").split() for line in batch if line.strip().startswith("1 "))
+    expect(abs(float(row[5]) * float(row[2]) / (2 * 2 * 16 ** 3 * 1e-9) - 1) < 0.01, batch)
 
 
 def check_twins(t):
@@ -448,6 +449,21 @@ def check_gpu(t):
     expect(len(of_result(report, "measured")) == 1 and len(of_result(report, "failed")) == 2, report)
 
 
+def check_noise(t):
+    """One sample that something disturbed, the first of a candidate, a later one, loses nobody; what cannot be told apart is not."""
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90"}
+    arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64", "--tune", "BM=64,BK=16,STAGES=3", "--no-store"]
+    # of a candidate a run that is verified and four samples are timed, of a slow one that run and one
+    for usual, count, disturbed in (("20", 25, "20,100"), ("20", 25, "20,20,100"), ("250", 10, "250,900")):
+        times = ",".join([usual] * count + [disturbed, usual])
+        report = t.tune(0, *arguments, *(["--finalists", "2"] if usual == "20" else []), FAKE_CUDA_TIMES=times, **gpu)
+        expect([c["ms"] for c in report["candidates"]] == [float(usual)] * 8, (times, report))
+    said = t.command(0, *arguments, FAKE_CUDA_TIMES="20", **gpu).out
+    expect("the first 8 differ by no more than their noise: each of them may be the fastest" in said and " 0.0 % " in said, said)
+    slow = t.tune(0, *arguments, FAKE_CUDA_TIMES="20,20,20,20,20,20,90,90,20", **gpu)
+    expect(sorted(c["samples"] for c in slow["candidates"])[0] == 2 and slow["within_noise"] == 7, slow)
+
+
 def check_refused(t):
     """What does not compile, of a kernel without tuned values: the line, and why."""
     path = t.write("racy.tile", RACY)
@@ -475,7 +491,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_space, check_bench, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_refused, check_usage):
+    for check in (check_space, check_bench, check_twins, check_killed, check_many, check_stores, check_exports, check_old, check_gpu, check_noise, check_refused, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 

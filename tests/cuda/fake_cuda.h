@@ -21,6 +21,8 @@
  *   FAKE_CUDA_CHECK    1: races, barriers and memory are watched; a finding makes the launch fail,
  *                      and the report goes to standard error
  *   FAKE_CUDA_FAIL     NAME:N:CODE: the N-th call (from 1) of that function fails; NAME *: of any
+ *   FAKE_CUDA_TIMES    1,1,50,1: what cuEventElapsedTime says in a process in turn, in ms, the last
+ *                      for good
  *   FAKE_CUDA_LOG      a file that gets a line for each call, and at the end how many of each
  */
 #ifndef FAKE_CUDA_H
