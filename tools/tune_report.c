@@ -102,7 +102,8 @@ static void add_row(struct cells *c, const struct tuning *t, const struct candid
     cells_add_number(c, "of best", 7, 3, x->ms / best->ms);
     snprintf(text, sizeof text, operations > 0 ? "%.4g" : "-", operations / x->ms * 1e-9);
     cells_add(c, "TFLOP/s", 8, false, text);
-    cells_add_number(c, "blocks/SM", 9, 0, resident(x));
+    if (t->on_gpu)
+        cells_add_number(c, "blocks/SM", 9, 0, resident(x));
     snprintf(text, sizeof text, x->sample_count ? "%d" : "stored", x->sample_count);
     cells_add(c, "samples", 7, false, text);
 }
