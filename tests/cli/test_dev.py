@@ -70,7 +70,7 @@ def test_demo(folder):
     write(f"{folder}/build/tilewright", '#!/bin/sh\necho "$*"\n[ "$1" != check ]\n', 0o755)
     write(f"{folder}/kernels/matmul/shared.tile", "    sync();\n    sync();\n")
     done = dev(folder, "demo", TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
-    expect(done.returncode == 0 and "\nbench -s 256 --dims 127 131 129 --threads 1 " in done.stdout and "\ncheck shared.tile\n" in done.stdout, done)
+    expect(done.returncode == 0 and "\nbench -s 256 -m 127 -n 129 -k 131 --threads 1 " in done.stdout and "\ncheck shared.tile\n" in done.stdout, done)
     expect(done.stdout.endswith("Next: docs/tutorial; puzzles: build/tilewright learn\n"), done)
 
 
