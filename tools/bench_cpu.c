@@ -28,7 +28,9 @@ struct bench {
     struct work *works;
     int work_count;
     bool to_json, failed;
-    bool headed[2];         /* the tables of others and of products have their heads */
+    int row_count;
+    char *skipped;  /* the first that was: "matmul_v5: why"; NULL: some row is of another kind */
+    bool headed[2]; /* the tables of others and of products have their heads */
     struct beside *besides; /* of the rows since a size or type was printed last */
     int beside_count;
     const struct work *last; /* printed */
@@ -67,10 +69,11 @@ static void gather_works(struct bench *b)
         }
 }
 
-static bool has_products(const struct bench *b)
+/* Whether there are products, or others. */
+static bool has_works(const struct bench *b, bool products)
 {
     for (int i = 0; i < b->work_count; i++)
-        if (b->works[i].entry->is_product)
+        if (b->works[i].entry->is_product == products)
             return true;
     return false;
 }
@@ -79,7 +82,7 @@ static int open_peers(struct bench *b)
 {
     struct peers *x = &b->common.peers;
     const char *bad;
-    if (!has_products(b))
+    if (!has_works(b, true))
         return STATUS_OK;
     if (peers_open(x, options_value(b->given, "peers"), b->common.threads, &bad)) {
         for (int i = 0; i < x->count; i++)
@@ -138,8 +141,19 @@ static void keep_beside(struct bench *b, const struct bench_row *row)
     x->count++;
 }
 
+static void count_row(struct bench *b, const struct bench_row *row)
+{
+    if (b->row_count++ == 0 && row->result == BENCH_SKIPPED)
+        b->skipped = need_text("%s: %s", row->kernel, row->why);
+    if (row->result == BENCH_SKIPPED)
+        return;
+    free(b->skipped);
+    b->skipped = NULL;
+}
+
 static void put_row(struct bench *b, const struct work *w, const struct bench_row *row)
 {
+    count_row(b, row);
     progress_clear(&b->common.progress);
     if (b->last && (b->last->shape != w->shape || b->last->dtype != w->dtype ||
                     b->last->entry->is_product != w->entry->is_product))
@@ -201,6 +215,16 @@ static void print_peers(const struct bench *b)
             printf("%s: %s\n", x->list[i].name, x->list[i].why);
 }
 
+/* What kernels take turns with. */
+static const char *others_in_turn(const struct bench *b)
+{
+    bool libraries = peers_any(&b->common.peers), copy = has_works(b, false);
+    return libraries && copy ? ", kernel and libraries, or a copy, in turn"
+           : libraries       ? ", kernel and libraries in turn"
+           : copy            ? ", kernel and a copy in turn"
+                             : "";
+}
+
 static void print_preamble(const struct bench *b)
 {
     const struct cpu_bench *c = &b->common;
@@ -208,12 +232,14 @@ static void print_preamble(const struct bench *b)
     if (tw_device_at(0, &d))
         printf("%s: %s; %d thread%s\n", d.name, d.description, c->threads,
                c->threads == 1 ? "" : "s");
-    printf(
-        "median of %lld round%s after %lld to warm up (fewer past %g s), kernel and libraries in "
-        "turn; inputs %s\n",
-        (long long)c->repeat, c->repeat == 1 ? "" : "s", (long long)c->warmup, c->time_limit,
-        b->set.sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
+    printf("median of %lld round%s after %lld to warm up (fewer past %g s)%s; inputs %s\n",
+           (long long)c->repeat, c->repeat == 1 ? "" : "s", (long long)c->warmup, c->time_limit,
+           others_in_turn(b), b->set.sized ? "(rand - 0.5)/sqrt(K)" : "rand - 0.5");
     print_peers(b);
+    if (has_works(b, false))
+        printf(
+            "/copy: the time of a copy of as many bytes as the arrays have, by memcpy on as many "
+            "threads, over the kernel's within each round, the median\n");
     putchar('\n');
 }
 
@@ -247,6 +273,16 @@ static void json_preamble(struct bench *b)
     json_open(j, '[');
 }
 
+/* A bench that measured nothing is no success. */
+static int judge(const struct bench *b)
+{
+    if (b->work_count == 0)
+        complain(NULL, "nothing was measured: no kernel takes these types and sizes");
+    else if (b->skipped)
+        complain(NULL, "nothing was measured: %s", b->skipped);
+    return b->failed || b->skipped || b->work_count == 0 ? STATUS_FAILED : STATUS_OK;
+}
+
 static int bench_all(struct bench *b)
 {
     int status = STATUS_OK;
@@ -265,9 +301,7 @@ static int bench_all(struct bench *b)
         json_close(&b->json, '}');
         json_end(&b->json);
     }
-    if (b->work_count == 0)
-        complain(NULL, "nothing was measured: no kernel takes these types and sizes");
-    return status == STATUS_OK && (b->failed || b->work_count == 0) ? STATUS_FAILED : status;
+    return status == STATUS_OK ? judge(b) : status;
 }
 
 static int read_numbers(struct cpu_bench *b, const struct options *given)
@@ -288,6 +322,7 @@ static void close_all(struct bench *b)
     peers_close(&b->common.peers);
     bench_set_close(&b->set);
     free(b->works);
+    free(b->skipped);
 }
 
 int bench_on_cpu(const struct command *self, const struct options *given)

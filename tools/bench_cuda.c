@@ -102,24 +102,35 @@ static int bench_every(struct cuda_bench *b)
     return status;
 }
 
+static bool has_products(const struct bench_set *x)
+{
+    for (int i = 0; i < x->entry_count; i++)
+        if (x->entries[i].is_product)
+            return true;
+    return false;
+}
+
 static void print_preamble(const struct cuda_bench *b)
 {
     const struct gpu *g = &b->common.gpu;
+    bool beside = b->common.has_cublas && has_products(&b->set);
     printf("cuda: %s\n", b->device.description);
     if (b->common.only_load) {
         printf("compiled and loaded, not run; blocks at a time: of a multiprocessor\n\n");
         return;
     }
-    printf("median of %d round%s of %g s, kernel and libraries in turn, arrays rotated beyond %lld "
-           "MB of cache, short runs as graphs;\n"
+    printf("median of %d round%s of %g s%s, arrays rotated beyond %lld MB of cache, short runs as "
+           "graphs;\n"
            "inputs (rand - 0.5)/sqrt(K), of 8-bit floats rand - 0.5, of int8 -127 … 127\n",
-           g->rounds, g->rounds == 1 ? "" : "s", g->round_seconds, (long long)(g->l2_bytes >> 20));
-    if (b->common.has_cublas)
+           g->rounds, g->rounds == 1 ? "" : "s", g->round_seconds,
+           beside ? ", kernel and libraries in turn" : "", (long long)(g->l2_bytes >> 20));
+    if (beside)
         printf("/cuBLAS, /cuBLASLt: the library's time over the kernel's within each round, the "
                "median; %s, and the best of the first %d answers of %s\n\n",
                b->common.cublas.name, CUBLASLT_WAYS, b->common.cublas.lt_name);
     else
-        printf("%s\n\n", b->common.cublas.why);
+        printf("%s\n\n", has_products(&b->set) ? b->common.cublas.why
+                                               : "beside no library: none has such kernels");
 }
 
 static void json_preamble(struct cuda_bench *b)

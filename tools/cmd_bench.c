@@ -124,7 +124,7 @@ const struct command command_bench = {
         "256 x 256 x 256), alone and with each of the checks of `check`, in warp instructions "
         "a second on one core.\n"
         "A kernel that does not take a size is skipped, and the table says why.\n"
-        "Status 1: a value was wrong, or a kernel failed.",
+        "Status 1: a value was wrong, a kernel failed, or all were skipped.",
     .options = bench_options,
     .examples = "  tilewright bench -s 256\n"
                 "  tilewright bench kernels/sgemm/*.tile --dims 256 384 640 --json\n"

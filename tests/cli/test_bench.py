@@ -98,6 +98,20 @@ def check_wrong_peers(tool):
     expect("peer" not in report["rows"][0] and report["rows"][0]["ok"], report)
 
 
+def check_beside(tool):
+    """The head says what kernels take turns with: libraries, a copy, both, nothing; where all are skipped the last line says so."""
+    shared, softmax = "kernels/matmul/shared.tile", ["kernels/fused/softmax.tile", "--set", "rows=8,cols=20"]
+    for arguments, fakes, said in ((softmax, FAKES, "s), kernel and a copy in turn; inputs"), ([shared], NONE, " s); inputs"),
+                                   ([shared], FAKES, "s), kernel and libraries in turn; inputs"),
+                                   ([shared, *softmax], FAKES, "s), kernel and libraries, or a copy, in turn; inputs")):
+        head = bench(tool, 0, *arguments, "-s", "16", *QUICK[:4], env={**os.environ, **fakes}).split("\n\n")[0]
+        expect(said in head and ("/copy: the time of a copy" in head) == (softmax[0] in arguments), head)
+    expect("kernel and" not in bench(tool, 0, shared, "-s", "16", *QUICK[:4], "--peers", "none").split("\n\n")[0], "no library")
+    skipped = call([tool, "bench", softmax[0]])
+    expect(skipped.status == 1 and skipped.err == "tilewright: nothing was measured: softmax: needs --set rows=…,cols=…\n", skipped)
+    bench(tool, 0, softmax[0], shared, "-s", "16", *QUICK)  # some are not
+
+
 def check_together(tool):
     """Kernels and types that take turns; libraries once for the same product."""
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "kernels/matmul/tuned.tile", "kernels/fused/softmax.tile", "--set", "rows=8,cols=20",
@@ -138,6 +152,7 @@ def main():
         check_peers(tool, folder)
     check_peer_types(tool)
     check_wrong_peers(tool)
+    check_beside(tool)
     check_together(tool)
     check_choices(tool)
     os.environ.update(NONE)

@@ -134,7 +134,8 @@ def test_bench_sizes(run):
     if abs(flops - 2 * 48 * 32 * 16) > 1:
         fail(f"operations: {flops}")
     run("bench", SHARED, "--set", "m=48,n=32,k=16", "-s", "64", status=2, err="twice")
-    run("bench", SHARED, "--set", "m=48", *QUICK, out=["needs --set n=…,k=…", "median of 1 round after 0"])
+    run("bench", SHARED, "--set", "m=48", *QUICK, status=1, out=["needs --set n=…,k=…", "median of 1 round after 0"],
+        err="nothing was measured: matmul_v1: needs --set n=…,k=…")
     batch = run.json("bench", "programs.tile:batch", "-s", "8", "--set", "z=3", *QUICK)["rows"]
     if len(batch) != 1 or "gflops" in batch[0] or batch[0]["peer"] != "copy" or batch[0]["sizes"] != "z = 3, m = 8, n = 8, k = 8":
         fail(f"a batch is no product: {batch}")
