@@ -243,7 +243,7 @@ static int judge_answer(struct learn *l, const struct puzzle *p, enum language l
                 report_judgement_json(&r, &x, stdout);
             else
                 report_judgement(&r, &x, stdout);
-            status = x.passed ? STATUS_OK : STATUS_FAILED;
+            status = x.passed || written ? STATUS_OK : STATUS_FAILED; /* the starter is no try */
         }
         judgement_free(&x);
     }
@@ -420,7 +420,8 @@ const struct command command_learn = {
         "outside of\n"
         "arrays, memory read that nobody wrote and needless traffic are rejected, with the line.\n"
         "Progress is kept in $TILEWRIGHT_LEARN, else in tilewright/learn in $XDG_DATA_HOME or\n"
-        "~/.local/share. No GPU is needed. Status 1: not passed.",
+        "~/.local/share. No GPU is needed. Status 1: not passed; of the file that it has just "
+        "written 0.",
     .options = learn_options,
     .examples = "  tilewright learn\n"
                 "  tilewright learn 1\n"

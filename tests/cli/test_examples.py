@@ -37,10 +37,9 @@ def main():
         os.symlink(os.path.join(root, "kernels"), os.path.join(folder, "kernels"))
         np.save(f"{folder}/A.npy", np.random.default_rng(1).random((33, 20), "f4"))
         np.save(f"{folder}/B.npy", np.random.default_rng(2).random((20, 17), "f4"))
-        for name, line in examples(tool):
+        for _, line in examples(tool):
             done = subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True)
-            unsolved = name == "learn" and "Not yet: " in done.stdout  # status 1
-            if done.returncode != int(unsolved):
+            if done.returncode != 0:
                 fail(f"$ {line}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
         left = not_ignored(folder, ["kernels", "tuned.db", "learnt"])
         if left:

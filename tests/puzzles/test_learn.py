@@ -57,7 +57,7 @@ class Learner:
 
 def test_unsolved(learner):
     """The first call writes the file, prints the text and judges; the values are the lesson's."""
-    out = learner.learn("14", status=1, out=["Matmul in a single block", f"Your file: {PRODUCT}", "never written"])
+    out = learner.learn("14", out=["Matmul in a single block", f"Your file: {PRODUCT}", "never written"])
     expect("\nout: [0.0, 0.0, 0.0, 0.0]\nexpected: [1.0, 3.0, 3.0, 13.0]\n" in out, out)
     expect(sorted(os.listdir(learner.folder)) == [PRODUCT, "data"], os.listdir(learner.folder))
     again = learner.learn("14", status=1, out="expected: [1.0, 3.0, 3.0, 13.0]\n")
@@ -84,14 +84,14 @@ def test_kept_file(learner):
 
 def test_folder(learner):
     os.mkdir(f"{learner.folder}/mine")
-    learner.learn("1", "--folder", "mine", status=1, out="Your file: mine/01_map.tile")
+    learner.learn("1", "--folder", "mine", out="Your file: mine/01_map.tile")
     learner.write("mine/01_map.tile", learner.solution("01_map"))
     learner.learn("1", "--folder", "mine/", out="passed")
     expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
     learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # its text at least
-    learner.learn("2", "--folder", "new", "--text", status=1, out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])
+    learner.learn("2", "--folder", "new", "--text", out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])
     if cuda_compiler():
-        learner.learn("2", "--cuda", status=1, out="`tilewright learn 2 --cuda` judges it")
+        learner.learn("2", "--cuda", out="`tilewright learn 2 --cuda` judges it")
 
 
 def test_passing(learner):
@@ -129,7 +129,7 @@ def test_hints(learner):
     learner.learn("14", "--hint", out="Hint 3 of 3, the last, again")
     for number in "0", "4", "x", "-1":
         learner.learn("14", "--hint", "--", number, status=2, err="has hints 1 to 3")
-    expect("a hint" not in learner.learn("14", status=1), "there is none left")
+    expect("a hint" not in learner.learn("14"), "there is none left")
     learner.learn("14", "--solution", out=["kernel single_block", "The copies fill"])
     learner.learn("14", "--solution", "--cuda", out="__global__")
     row = [row for row in json.loads(learner.learn("--json")) if row["puzzle"] == 14][0]
@@ -148,7 +148,7 @@ def test_usage(learner):
     with open(f"{learner.folder}/bytes.tile", "wb") as file:
         file.write(b"kernel\0map")
     learner.learn("1", "bytes.tile", status=2, err="no text")
-    learner.learn("1", status=1, out=["you have not changed it yet", "gives a hint (there are 2).\n"])
+    learner.learn("1", out=["you have not changed it yet", "gives a hint (there are 2).\n"])
     learner.learn("1", "--hint", out="Hint 1")
     learner.learn("1", status=1, out="gives a hint (there is 1 more).\n")
     learner.write(MAP, "")
@@ -561,7 +561,7 @@ def test_cuda(learner):
     if not cuda_compiler():
         return
     good = learner.solution("01_map", "cu")
-    learner.learn("1", "--cuda", status=1, out="Your file: 01_map.cu")
+    learner.learn("1", "--cuda", out="Your file: 01_map.cu")
     learner.learn("1", status=1, out="01_map.cu: case 1")  # it is there, and no 01_map.tile
     learner.write("01_map.cu", good)
     learner.learn("1", out="passed")
