@@ -43,18 +43,28 @@ static struct choice choice_copy(struct arena *a, const struct lang_kernel *info
     return copy;
 }
 
-/* Values by hand may be any: what an error says of the program may come from them. */
-static void note_unlisted(struct arena *a, struct diag *d, const struct lang_kernel *info,
-                          const struct choice *c)
+static bool is_listed(const struct lang_tune *tune, struct literal value)
 {
+    for (int i = 0; i < tune->count; i++)
+        if (literal_same(tune->values[i], value))
+            return true;
+    return false;
+}
+
+/* Values by hand may be any, and what is wrong with one shows wherever it is used: one error says
+ * it, with the value as its cause. */
+static void blame_unlisted(struct arena *a, struct diag *d, const struct lang_kernel *info,
+                           const struct choice *c, int errors)
+{
+    bool first = true;
     for (int t = 0; t < info->tune_count; t++) {
         const struct lang_tune *tune = &info->tunes[t];
         struct text value;
-        int listed = 0;
-        while (listed < tune->count && !literal_same(tune->values[listed], c->tunes[t]))
-            listed++;
-        if (listed < tune->count)
+        if (is_listed(tune, c->tunes[t]))
             continue;
+        if (first)
+            diag_keep_first(d, errors);
+        first = false;
         text_init(&value, a);
         add_literal(&value, c->tunes[t]);
         diag_note(d, tune->loc, "`%s` was set to %s, which is not in its list", tune->name,
@@ -77,7 +87,7 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                                    });
     if (d->errors == errors)
         return ir;
-    note_unlisted(a, d, k->info, c);
+    blame_unlisted(a, d, k->info, c, errors);
     return NULL;
 }
 

@@ -91,6 +91,22 @@ void diag_note(struct diag *d, struct loc at, const char *format, ...)
     *end = make(d, SEV_NOTE, at, message);
 }
 
+void diag_keep_first(struct diag *d, int errors)
+{
+    struct diagnostic *one = d->first;
+    int kept[] = {[SEV_ERROR] = 0, [SEV_WARNING] = 0};
+    while (one && (one->severity != SEV_ERROR || kept[SEV_ERROR] < errors)) {
+        kept[one->severity]++;
+        one = one->next;
+    }
+    if (!one)
+        return;
+    one->next = NULL;
+    d->last = d->current = one;
+    d->errors = kept[SEV_ERROR] + 1;
+    d->warnings = kept[SEV_WARNING];
+}
+
 /* --- places --- */
 
 static size_t clipped_offset(struct loc at)

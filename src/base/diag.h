@@ -56,6 +56,9 @@ void diag_error(struct diag *d, struct loc at, const char *format, ...) DIAG_FOR
 void diag_warning(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_note(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 bool diag_full(const struct diag *d); /* the limit is reached */
+/* Of what was added since there were so many errors, drops all behind the first error, whose notes
+ * those to come are. */
+void diag_keep_first(struct diag *d, int errors);
 
 /* Line and column of an offset, both from 1; a column counts bytes. */
 void loc_line_column(struct loc at, int *line, int *column);

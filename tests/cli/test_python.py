@@ -161,6 +161,7 @@ for kind, expected, call in [
     (ValueError, "tuned value `BM` of matmul_v2 is 18446744073709551680, expected a number", lambda: tuned.with_(BM=2**64 + 64)),
     (TypeError, "load: `path` is 5, expected the path of a .tile file", lambda: tw.load(5)),
     (TypeError, "compile: `text` is a list, expected the text of a program; load(path) reads a file", lambda: tw.compile(["x"])),
+    (tw.CompileError, "kernels/matmul/tuned.tile:9:18: error: division by zero", lambda: tuned(40, 48, 33, a, b, c, BM=0)),
     (tw.CompileError, "note: `BM` was set to 0, which is not in its list", lambda: tuned(40, 48, 33, a, b, c, BM=0)),
     (ValueError, "there is no device 'gpu'", lambda: shared.with_(device="gpu")),
     (ValueError, "`stream` is for a GPU", lambda: shared(40, 48, 33, a, b, c, stream=1)),

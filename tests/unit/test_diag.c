@@ -190,6 +190,25 @@ static void the_limit(void **state)
     assert_string_equal(rendered(false), "error: one\n... and 1 more error\n");
 }
 
+static void only_the_first_since(void **state)
+{
+    (void)state;
+    diag_error(&diag, LOC_NONE, "before");
+    diag_keep_first(&diag, diag.errors); /* there is none since */
+    diag_warning(&diag, LOC_NONE, "as well");
+    diag_error(&diag, LOC_NONE, "the cause");
+    diag_error(&diag, LOC_NONE, "what comes of it");
+    diag_warning(&diag, LOC_NONE, "and of that");
+    diag_keep_first(&diag, 1);
+    diag_note(&diag, LOC_NONE, "a note");
+    assert_string_equal(rendered(false),
+                        "error: before\nwarning: as well\nerror: the cause\n    note: a note\n");
+    assert_int_equal(diag.errors, 2);
+    assert_int_equal(diag.warnings, 1);
+    diag_error(&diag, LOC_NONE, "what comes of it"); /* it is not known any more */
+    assert_int_equal(diag.errors, 3);
+}
+
 static void colour_only_adds_codes(void **state)
 {
     (void)state;
@@ -291,6 +310,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_line_is_cut_around_the_caret, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_same_is_said_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_the_first_since, set_up, tear_down),
         cmocka_unit_test_setup_teardown(colour_only_adds_codes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(places, set_up, tear_down),
         cmocka_unit_test(near_names),
