@@ -886,6 +886,7 @@ class Kernel:
 
         k(m, n, k, a, b, c)                  sizes, then arrays
         k(a=a, b=b, c=c)                     sizes that the arrays' shapes say may be left out
+        k(None, None, None, a, b, c)         the same: None is left out, an array too that has no view
         k(m, n, k, a, b, c, BM=64, T="f16")  tuned values and types for this call
         k.with_(BM=64)                       the same for good: another Kernel
 
@@ -999,7 +1000,8 @@ class Kernel:
               **names: Any) -> Kernel:
         """This kernel with the fastest tuned values that `tilewright tune` has stored for such
         arguments and the device they are on. nearest: those of the nearest sizes will do. store: the
-        file, else as tilewright.h says. ArgumentError: nothing is stored."""
+        file, else as tilewright.h says. ArgumentError: nothing is stored, or there is no store; to go
+        on with the kernel's own values, catch it."""
         kernel, values, gpu = self._prepare(args, names)
         context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
         with context.lock:

@@ -153,6 +153,8 @@ for kind, expected, call in [
     (TypeError, "is given `a` twice", lambda: shared(40, 48, 33, a, b, c, a=a)),
     (TypeError, "has no parameter, tuned value or type `BQ`; there are m, n, k, a, b, c, T", lambda: shared(40, 48, 33, a, b, c, BQ=1)),
     (ValueError, "no array was given for `c`", lambda: shared(a=a, b=b)),
+    (ValueError, "no array was given for `b`", lambda: shared(40, 48, 33, a, None, c)),
+    (ValueError, "no array was given for `b`", lambda: shared(a=a, b=None, c=c)),
     (ValueError, "f64 is none of T = {f32, f16, bf16}", lambda: shared(40, 48, 33, a, b, c, T="f64")),
     (ValueError, "there is no element type f31; there are f64, f32", lambda: shared.with_(T="f31")),
     (ValueError, "there is no element type float; there are f64, f32", lambda: shared.with_(T=float)),
@@ -184,6 +186,8 @@ racy = tw.compile(text.replace("sync();", "", 1))["matmul_v1"]
 refused(tw.RaceError, "put `sync()` between the two", lambda: racy(40, 48, 33, a, b, c))
 refused(tw.RaceError, "while other threads may still be writing", racy.check)
 wrong = tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; ensures C == 3.0; }")["w"]
+zero = refused(tw.CompileError, "`BM` was set to 0", lambda: tuned(40, 48, 33, a, b, c, BM=0))
+need([m.severity for m in zero.messages] == ["error", "note"], zero)
 error = refused(tw.WrongValues, "C[0] is 2, expected 3", lambda: wrong.verify(np.zeros(4, "f4")))
 need(error.verdict.at == (0,) and error.verdict.got == 2)
 square = np.ones((64, 64), "f4")
@@ -193,6 +197,12 @@ out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c
 refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))
 shared(40, 48, 33, a, b, c)
 need(tw.allclose(c, a @ b), "after errors")
+c[:] = 0
+shared(None, 48, None, a, b, c) # None: left out
+need(tw.allclose(c, a @ b), "sizes that follow")
+unseen = tw.compile("kernel w(f32 *u, f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; }")["w"]
+unseen(None, four := np.zeros(4, "f4"))
+need((four == 2).all(), "an array without a view")
 module = tw.load(b"kernels/matmul/shared.tile") # paths are what open() takes
 need(module.name == "kernels/matmul/shared.tile" and "matmul_v1" in module and "matmul" not in module and 1 not in module)
 """
