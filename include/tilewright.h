@@ -232,7 +232,8 @@ TW_API int tw_kernel_type_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
 /* Whether every `require` allows these tuned values, one for each index of tw_kernel_tune. If not,
  * *violated (may be NULL) is the text of the first that does not, valid until the next call on the
- * context. */
+ * context. false with *violated NULL, and a message of the context: a value is none of its name, as
+ * tw_launch_tune refuses it (`.f` without `.is_float`, a float for an integer). */
 TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated);
 
 /* --- 4. Launches --- */

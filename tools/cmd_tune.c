@@ -159,7 +159,7 @@ static int open_kernel(struct tuning *t)
     status = choose_device(t);
     if (status != STATUS_OK)
         return status;
-    return candidates_make(&t->candidates, t->kernel, t->given);
+    return candidates_make(&t->candidates, t->program.ctx, t->kernel, t->given);
 }
 
 static int open_launch(struct tuning *t)

@@ -50,7 +50,8 @@ struct candidates {
 };
 /* Every combination of the kernel's lists, or of the values of --tune, that `require` allows. A
  * status after a message when an option is wrong. */
-int candidates_make(struct candidates *c, tw_kernel *k, const struct options *o);
+int candidates_make(struct candidates *c, const tw_context *ctx, tw_kernel *k,
+                    const struct options *o);
 void candidates_free(struct candidates *c);
 tw_status candidate_apply(const struct candidate *c, tw_kernel *k, tw_launch *l);
 

@@ -21,6 +21,7 @@ struct row_group {
 };
 
 struct space_maker {
+    const tw_context *ctx;
     tw_kernel *kernel;
     const struct options *given;
     int tune_count, group_count;
@@ -241,11 +242,16 @@ static int combine(struct candidates *c, struct space_maker *m)
 {
     int tried = 0;
     do {
+        const char *violated = NULL;
         take_rows(m);
-        if (m->tune_count == 0 || tw_kernel_allows(m->kernel, m->tuned, NULL))
+        if (m->tune_count == 0 || tw_kernel_allows(m->kernel, m->tuned, &violated)) {
             add_candidate(c, m);
-        else
+        } else if (violated) {
             c->forbidden++;
+        } else { /* a value that is none of its name */
+            complain_library(NULL, m->ctx, TW_BAD_ARGUMENT);
+            return STATUS_USAGE;
+        }
     } while (next_rows(m) && ++tried < MOST_COMBINATIONS);
     if (tried < MOST_COMBINATIONS)
         return STATUS_OK;
@@ -266,10 +272,12 @@ static void maker_close(struct space_maker *m)
     free(m->tuned);
 }
 
-int candidates_make(struct candidates *c, tw_kernel *k, const struct options *o)
+int candidates_make(struct candidates *c, const tw_context *ctx, tw_kernel *k,
+                    const struct options *o)
 {
     *c = (struct candidates){0};
-    struct space_maker m = {.kernel = k, .given = o, .tune_count = tw_kernel_tune_count(k)};
+    struct space_maker m = {
+        .ctx = ctx, .kernel = k, .given = o, .tune_count = tw_kernel_tune_count(k)};
     size_t tunes = (size_t)m.tune_count + 1;
     m.tunes = need_memory(tunes * sizeof *m.tunes);
     m.wanted = need_memory(tunes * sizeof *m.wanted);

@@ -167,12 +167,12 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
 /* --- scalars, tuned values, types --- */
 
 /* `.f` without `.is_float` is not read: one that stands there alone was meant. */
-static bool float_unsaid(tw_launch *l, const char *name, bool is_float, tw_scalar v)
+static bool float_unsaid(struct diag *d, const char *name, bool is_float, tw_scalar v)
 {
     if (v.is_float || v.f == 0 || v.i != 0)
         return false;
-    diag_error(&l->ctx->diag, LOC_NONE, "`%s` is given `.f` = %g without `.is_float`: set `%s`",
-               name, v.f, is_float ? ".is_float = true" : ".i");
+    diag_error(d, LOC_NONE, "`%s` is given `.f` = %g without `.is_float`: set `%s`", name, v.f,
+               is_float ? ".is_float = true" : ".i");
     return true;
 }
 
@@ -188,7 +188,8 @@ static tw_status set_value(void *user)
     }
     const struct lang_param *param = &l->kernel->info->params[p];
     bool varies = param->type_variable >= 0;
-    if (float_unsaid(l, call->name, varies || dtype_is_float(param->dtype), call->value) ||
+    if (float_unsaid(&l->ctx->diag, call->name, varies || dtype_is_float(param->dtype),
+                     call->value) ||
         (!varies && !value_fits(l, p, param->dtype, call->value)))
         return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
@@ -207,6 +208,24 @@ tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value)
                         &(struct set_call){.launch = l, .name = param, .value = value});
 }
 
+bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_scalar given,
+                     struct literal *out)
+{
+    bool is_float = dtype_is_float(tune->dtype);
+    if (float_unsaid(d, tune->name, is_float, given))
+        return false;
+    if (is_float) {
+        *out = (struct literal){.is_float = true, .f = given.is_float ? given.f : (double)given.i};
+        return true;
+    }
+    *out = (struct literal){.i = given.i};
+    if (!given.is_float && dtype_wrap(tune->dtype, given.i) == given.i)
+        return true;
+    diag_error(d, LOC_NONE, "tuned value `%s` takes %s", tune->name,
+               tune->dtype == DT_BOOL ? "false or true" : "a 32-bit integer");
+    return false;
+}
+
 static tw_status set_tune(void *user)
 {
     struct set_call *call = user;
@@ -214,20 +233,11 @@ static tw_status set_tune(void *user)
     const struct lang_kernel *info = l->kernel->info;
     const char *const *names = tune_names(l);
     int t = name_find(call->name, names, info->tune_count);
+    struct literal v;
     if (t < 0)
         return wrong_name(l, call->name, "a tuned value", names, info->tune_count);
-    enum dtype type = info->tunes[t].dtype;
-    if (float_unsaid(l, call->name, dtype_is_float(type), call->value))
+    if (!tune_value_read(&l->ctx->diag, &info->tunes[t], call->value, &v))
         return TW_BAD_ARGUMENT;
-    struct literal v = {call->value.is_float, call->value.i, call->value.f};
-    if (dtype_is_float(type) && !v.is_float) {
-        v = (struct literal){.is_float = true, .f = (double)v.i};
-    } else if (v.is_float != dtype_is_float(type) ||
-               (!v.is_float && dtype_wrap(type, v.i) != v.i)) {
-        diag_error(&l->ctx->diag, LOC_NONE, "tuned value `%s` takes %s", call->name,
-                   type == DT_BOOL ? "false or true" : "a 32-bit integer");
-        return TW_BAD_ARGUMENT;
-    }
     l->tunes[t] = v;
     l->tune_set[t] = true;
     l->prepared = false;

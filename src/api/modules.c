@@ -391,12 +391,9 @@ static tw_status ask_allowed(void *user)
     tw_context *ctx = k->module->ctx;
     int count = k->info->tune_count;
     struct literal *tunes = arena_array(&ctx->scratch, struct literal, count);
-    for (int t = 0; t < count; t++) {
-        bool is_float = dtype_is_float(k->info->tunes[t].dtype);
-        tw_scalar v = call->tuned[t];
-        tunes[t] =
-            (struct literal){.is_float = is_float, .i = v.i, .f = v.is_float ? v.f : (double)v.i};
-    }
+    for (int t = 0; t < count; t++)
+        if (!tune_value_read(&ctx->diag, &k->info->tunes[t], call->tuned[t], &tunes[t]))
+            return TW_BAD_ARGUMENT;
     struct loc violated = LOC_NONE;
     call->allowed =
         lang_tunes_allowed(&ctx->scratch, k->module->parsed, k->index, k->target, tunes, &violated);

@@ -128,6 +128,10 @@ struct variant {
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
+/* A tuned value as the caller has it, into the compiler's. false: it is none of that name, which is
+ * reported. launch_set.c */
+bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_scalar given,
+                     struct literal *out);
 /* The variant for c, compiled if there is none. Reports; TW_BAD_PROGRAM,
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
 tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);

@@ -479,6 +479,7 @@ def check_usage(t):
     expect("--set m=…,n=…,k=…" in said, said)
     expect("did you mean 'BM'" in t.command(2, *TUNED, "--tune", "BN=64,bm=64").err, "names")
     expect("expected NAME=VALUE" in t.command(2, *TUNED, "--tune", "64").err, "values")
+    expect(t.command(2, *TUNED, "--tune", "BM=1.5").err == "tilewright: tuned value `BM` takes a 32-bit integer\n", "of another kind")
     expect("--budget soon" in t.command(2, *TUNED, "--budget", "soon").err, "times")
     expect("cpu and cuda" in t.command(2, *TUNED, "--device", "tpu").err, "devices")
     t.command(2, "--export", "yaml")

@@ -98,6 +98,30 @@ static void test_kernel_describes_itself(void **state)
     assert_null(violated);
     assert_false(tw_kernel_allows(k, (tw_scalar[]){{.i = 32}, {.i = 8}, {.i = 16}}, &violated));
     assert_non_null(strstr(violated, "BM * BK"));
+    assert_false(tw_kernel_allows(k, (tw_scalar[]){{.i = 16}, {.f = 16}, {.i = 16}}, &violated));
+    assert_null(violated);
+    assert_non_null(strstr(tw_context_messages(f->ctx),
+                           "`BN` is given `.f` = 16 without `.is_float`: set `.i`"));
+    assert_false(tw_kernel_allows(
+        k, (tw_scalar[]){{.i = 16}, {.i = 16}, {.is_float = true, .f = 16}}, &violated));
+    assert_non_null(strstr(tw_context_messages(f->ctx), "tuned value `BK` takes a 32-bit integer"));
+}
+
+static void test_float_tunes(void **state)
+{
+    struct fixture *f = *state;
+    load(f, "tune S = {0.5, 2.0};\nrequire(S < 2.0);\n"
+            "kernel k(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = S; }\n");
+    tw_kernel *k = tw_module_kernel(f->module, "k");
+    const char *violated;
+    assert_true(tw_kernel_allows(k, &(tw_scalar){.is_float = true, .f = 0.5}, &violated));
+    assert_true(
+        tw_kernel_allows(k, &(tw_scalar){.i = 1}, &violated)); /* as tw_launch_tune takes it */
+    assert_false(tw_kernel_allows(k, &(tw_scalar){.i = 2}, &violated));
+    assert_string_equal(violated, "S < 2.0");
+    assert_false(tw_kernel_allows(k, &(tw_scalar){.f = 0.5}, &violated));
+    assert_null(violated);
+    assert_non_null(strstr(tw_context_messages(f->ctx), "set `.is_float = true`"));
 }
 
 static void test_unknown_kernel(void **state)
@@ -904,6 +928,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_threads_are_counted_from_0),
         TEST(test_kernel_describes_itself),
+        TEST(test_float_tunes),
         TEST(test_unknown_kernel),
         TEST(test_bad_program),
         TEST(test_missing_file),
