@@ -2,9 +2,11 @@
 #include "target.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void print_to_file(void *user, const char *text, size_t length)
@@ -93,6 +95,46 @@ static const struct other_language *other_language(const char *path)
     return NULL;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The pattern of the .tile files in the folder or, where it has none, in those below; NULL: there
+ * are none. The caller frees. */
+static char *pattern_of_files(const char *folder)
+{
+    static const char *const below[] = {"*.tile", "*/*.tile", "*/*/*.tile"};
+    size_t length = strlen(folder);
+    const char *between = length && folder[length - 1] == '/' ? "" : "/";
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        glob_t found = {0};
+        char *pattern = strcmp(folder, ".") == 0 ? need_text("%s", below[i])
+                                                 : need_text("%s%s%s", folder, between, below[i]);
+        bool any = glob(pattern, 0, NULL, &found) == 0;
+        globfree(&found);
+        if (any)
+            return pattern;
+        free(pattern);
+    }
+    return NULL;
+}
+
+static int refuse_folder(const struct program *p)
+{
+    char *pattern = pattern_of_files(p->path);
+    if (pattern)
+        complain(p->complaints,
+                 "`%s` is a folder: name a file in it, or where several are taken all: %s", p->path,
+                 pattern);
+    else
+        complain(p->complaints, "`%s` is a folder, and there is no .tile file in it: name a file",
+                 p->path);
+    free(pattern);
+    return STATUS_USAGE;
+}
+
 /* Splits FILE:KERNEL. */
 static int program_find(struct program *p, const char *target, struct complaints *complaints)
 {
@@ -105,6 +147,8 @@ static int program_find(struct program *p, const char *target, struct complaints
                  other->is_run ? "; `tilewright run` and `tilewright check` take it" : "");
         return STATUS_USAGE;
     }
+    if (is_folder(p->path))
+        return refuse_folder(p);
     if (is_text(p->path))
         return STATUS_OK;
     complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);

@@ -127,6 +127,11 @@ def test_misspelt(tool):
     expect(tool, ["run", SHARED, "--verify=1"], 2, err="no value")
     expect(tool, ["run"], 2, err="FILE")
     expect(tool, ["run", "no/such.tile"], 2, err="no/such.tile")
+    for command, folder, said in (("check", ".", "several are taken all: */*.tile\n"), ("check", "kernels/sgemm/", "all: kernels/sgemm/*.tile\n"),
+                                  ("run", "kernels", "all: kernels/*/*.tile\n"), ("explain", "docs", "there is no .tile file in it: name a file\n"),
+                                  ("bench", "kernels/sgemm", "all: kernels/sgemm/*.tile\n"), ("tune", ".", "name a file in it"), ("build", ".", "name a file in it")):
+        expect(tool, [command, folder], 2, out="", err=f"`{folder}` is a folder")
+        expect(tool, [command, folder], 2, err=said)
     expect(tool, ["run", SHARED + ":matmul_v2"], 2, err="matmul_v1")
     expect(tool, ["run", SHARED, "--fill", "rnd"], 2, err="rand")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "q=1"], 2, err="'q'; there are 'm', 'n' and 'k'")
