@@ -23,6 +23,12 @@ static inline float at_most(float x, float high)
     return x > high ? high : x; /* a NaN stays one */
 }
 
+/* x where all bits of `mask` are set, 0 where none is. */
+static inline float only(float x, uint32_t mask)
+{
+    return f32_from_bits(f32_bits(x) & mask);
+}
+
 /* 2^n for n from -126 to 127 */
 static inline float power_of_two(int32_t n)
 {
@@ -77,9 +83,9 @@ static inline float scaled(float y, int32_t n)
 static inline float exp_of(float x)
 {
     int32_t n;
-    float y = exp_split(x < -104 ? 0 : at_most(x, 89), &n);
-    y = scaled(y, n);
-    return x < -104 ? 0 : y;
+    uint32_t kept = x < -104 ? 0 : UINT32_MAX;
+    float y = exp_split(at_most(only(x, kept), 89), &n);
+    return only(scaled(y, n), kept);
 }
 
 #endif
@@ -105,9 +111,9 @@ static inline float exp2_split(float x, int32_t *n)
 static inline float exp2_of(float x)
 {
     int32_t n;
-    float y = exp2_split(x < -150 ? 0 : at_most(x, 129), &n);
-    y = scaled(y, n);
-    return x < -150 ? 0 : y;
+    uint32_t kept = x < -150 ? 0 : UINT32_MAX;
+    float y = exp2_split(at_most(only(x, kept), 129), &n);
+    return only(scaled(y, n), kept);
 }
 
 #else
