@@ -59,8 +59,10 @@ struct slot {
     bool touched;       /* a global array: some block reads, writes or changes it, */
     enum op touch;      /* ACCESS or by this atomic, the latest one seen */
     struct packed_use packed;
-    bool is_shown;       /* ST_REG, one row: it may lie in a view yet (compile_row.c), */
-    uint32_t shown_at;   /* at the address that the frame has here */
+    bool is_shown;     /* ST_REG, one row: it may lie in a view yet (compile_row.c), */
+    uint32_t shown_at; /* at the address that the frame has here */
+    const struct tile_seen
+        *seen;           /* ST_REG: how much is needed of products added to it; NULL: all */
     unsigned block_axes; /* a scalar: of the grid, that its value depends on */
     /* What compile_known.c found. */
     bool is_known; /* the counter of a loop that is being unrolled */
@@ -80,8 +82,15 @@ struct deferral {
     uint32_t deferred;               /* struct dot_deferred */
     struct value value;              /* of it */
     const struct stmt *store;        /* behind the loop, which stores the sum; NULL: none */
-    const struct access *to;         /* its target, if that is known here; else NULL */
     const struct dot_detail *detail; /* once compiled */
+};
+
+/* How much of a tile is seen (compile_seen.c), up to where the indices are computed. */
+struct pending_seen {
+    const struct stmt *from; /* in front of this */
+    const struct sym *tile;
+    int count;
+    const struct expr *target[MOST_SEEN];
 };
 
 struct constant {
@@ -130,6 +139,10 @@ struct compiler {
     } fresh;
     struct deferral complete; /* a loop just compiled, whose sum is still to be stored */
     bool defers_dot;          /* what is compiled now is its product */
+    const struct tile_seen
+        *dot_seen;           /* what is compiled now is added to such a tile; NULL: to none */
+    const struct stmt *list; /* of the statement that is compiled now, the first one */
+    VEC(struct pending_seen) pending;
 };
 
 /* Unrolling stops at so many nodes of a loop, and of all loops. */
@@ -328,6 +341,15 @@ bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
 bool compile_sum_store(struct compiler *c, const struct expr *target);
 /* Sets the loop's sum to 0 after all: its products will not be deferred. */
 void sum_settle(struct compiler *c, const struct stmt *loop);
+/* The statement of the list that names the symbol next. */
+const struct stmt *next_mention(const struct stmt *s, const struct sym *sym);
+
+/* --- compile_seen.c --- */
+
+/* Finds out how much of the tile that s declares is seen, from a product that is added to it. */
+void seen_survey(struct compiler *c, const struct stmt *s);
+/* In front of each statement: computes the indices that are to be known by then. */
+void seen_place(struct compiler *c, const struct stmt *s);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);

@@ -82,7 +82,9 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     enum dtype computed = compute_dtype(compute);
     struct dot_detail *d = arena_new(c->arena, struct dot_detail);
     bool defers = c->defers_dot && into;
+    d->seen = into ? c->dot_seen : NULL;
     c->defers_dot = false;
+    c->dot_seen = NULL;
     if (e->type.rank != 2 || !c->set->dot->dot[compute]) {
         compile_error(c, "dot is not available for %s of rank %d", dtype_table[e->type.dtype].name,
                       e->type.rank);
@@ -103,7 +105,6 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->b = dot_operand(c, e, 1, d, &b);
     d->deferred = defers ? c->deferral->deferred : NO_SLOT;
     d->stored = defers && c->deferral->store;
-    d->to = defers ? c->deferral->to : NULL;
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);
@@ -145,45 +146,6 @@ static bool may_defer(const struct compiler *c, const struct stmt *loop, const s
            2;
 }
 
-struct assignment {
-    const struct sym *sym;
-    bool found;
-};
-
-static void find_assignment(void *user, struct stmt *s)
-{
-    struct assignment *a = user;
-    a->found |= s->kind == STMT_ASSIGN && s->target->sym == a->sym;
-}
-
-/* Is it the same in front of the loop as behind it, and no fault? */
-static bool is_fixed(const struct stmt *loop, const struct expr *e)
-{
-    struct assignment a = {.sym = e->sym};
-    switch (e->op) {
-    case OP_LITERAL:
-    case OP_BLOCK:
-    case OP_GRID: return true;
-    case OP_REF:
-        stmt_walk(loop->body, find_assignment, &a);
-        stmt_walk(loop->step, find_assignment, &a);
-        return !a.found;
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL: return is_fixed(loop, e->args[0]) && is_fixed(loop, e->args[1]);
-    case OP_CAST: return is_fixed(loop, e->args[0]);
-    default: return false;
-    }
-}
-
-static bool has_fixed_place(const struct stmt *loop, const struct expr *target)
-{
-    for (int i = 0; i < target->indices; i++)
-        if (target->index[i].value && !is_fixed(loop, target->index[i].value))
-            return false;
-    return true;
-}
-
 void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d)
 {
     *d = (struct deferral){.deferred = NO_SLOT, .outer = c->deferral};
@@ -203,8 +165,6 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
     if (fresh) {
         c->fresh.loop = NULL;
         d->store = c->fresh.store;
-        if (d->store && has_fixed_place(loop, d->store->target))
-            d->to = access_new(c, d->store->target);
     }
 }
 
@@ -255,8 +215,7 @@ static const struct stmt *sum_store(const struct stmt *loop, const struct sym *s
     return stores && stmt_mentions(loop->next, sum) == 1 ? s : NULL;
 }
 
-/* The statement of the list that names s next. */
-static const struct stmt *next_mention(const struct stmt *s, const struct sym *sym)
+const struct stmt *next_mention(const struct stmt *s, const struct sym *sym)
 {
     struct stmt *t = s->next;
     int below = stmt_mentions(t, sym);

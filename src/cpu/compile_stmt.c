@@ -129,6 +129,15 @@ static void compile_decl_shared(struct compiler *c, const struct stmt *s)
         compile_shared_poison(c, &whole);
 }
 
+/* The value of what s declares or assigns, in its place. */
+static void compile_tile(struct compiler *c, const struct stmt *s, const struct value *to)
+{
+    const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target->sym;
+    c->dot_seen = s->value->op == OP_DOT ? slot_of(c, sym)->seen : NULL;
+    compile_into(c, s->value, to);
+    c->dot_seen = NULL;
+}
+
 /* Resting lanes may be written too: within the variable's scope they never run again. */
 static void compile_decl(struct compiler *c, const struct stmt *s)
 {
@@ -145,9 +154,10 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
     struct value v = value_of_type(c, &sym->type, varying ? c->lanes : 1);
     if (compile_shown_row(c, s, &v))
         return;
+    seen_survey(c, s);
     if (s->value) {
         if (!sum_begins(c, s, &v))
-            compile_into(c, s->value, &v);
+            compile_tile(c, s, &v);
     } else {
         struct instr *in = emit_step(c, step_poison);
         in->dst = v.at;
@@ -227,7 +237,7 @@ static void assign_variable(struct compiler *c, const struct stmt *s)
     bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
     if (whole && may_compute_in_place(target, s->value)) {
         c->defers_dot = c->deferral && c->deferral->sum == s;
-        compile_into(c, s->value, &variable);
+        compile_tile(c, s, &variable);
         c->defers_dot = false;
         return;
     }
@@ -623,8 +633,13 @@ static void compile_stmt(struct compiler *c, const struct stmt *s)
 
 static void compile_list(struct compiler *c, const struct stmt *first)
 {
-    for (const struct stmt *s = first; s && !c->why; s = s->next)
+    const struct stmt *outer = c->list;
+    c->list = first;
+    for (const struct stmt *s = first; s && !c->why; s = s->next) {
+        seen_place(c, s);
         compile_stmt(c, s);
+    }
+    c->list = outer;
 }
 
 void compile_body(struct compiler *c)

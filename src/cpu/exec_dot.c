@@ -101,11 +101,6 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
     p->depth = 0;
 }
 
-static struct dot_target whole_sum(const struct dot_detail *d)
-{
-    return (struct dot_target){.rows = d->m, .columns = d->n};
-}
-
 /* How many of n lines from where the access starts along an axis are inside; n if it starts in
  * front of the first. */
 static size_t lines_inside(const struct frame *f, const struct access *a, int axis, size_t n)
@@ -116,14 +111,19 @@ static size_t lines_inside(const struct frame *f, const struct access *a, int ax
     return inside > 0 ? (size_t)inside : 0;
 }
 
-/* What the store behind the loop will take. */
-static struct dot_target stored_sum(const struct frame *f, const struct dot_detail *d)
+/* As much of the sum as anything behind will take. */
+static struct dot_target seen_sum(const struct frame *f, const struct dot_detail *d)
 {
-    const struct access *to = d->to;
-    struct dot_target out = whole_sum(d);
-    if (to && to->axis[to->rank - 2].kind == IX_SLICE && to->axis[to->rank - 1].kind == IX_SLICE) {
-        out.rows = lines_inside(f, to, to->rank - 2, d->m);
-        out.columns = lines_inside(f, to, to->rank - 1, d->n);
+    struct dot_target out = {.rows = d->m, .columns = d->n};
+    if (!d->seen)
+        return out;
+    out.rows = out.columns = 0;
+    for (int i = 0; i < d->seen->count; i++) {
+        const struct access *to = d->seen->to[i];
+        size_t rows = lines_inside(f, to, to->rank - 2, d->m);
+        size_t columns = lines_inside(f, to, to->rank - 1, d->n);
+        out.rows = rows > out.rows ? rows : out.rows;
+        out.columns = columns > out.columns ? columns : out.columns;
     }
     return out;
 }
@@ -132,15 +132,14 @@ static void flush(const struct frame *f, void *sum, const struct dot_detail *d,
                   struct dot_deferred *p)
 {
     if (p->depth > 0)
-        add_product(f, sum, d, p, NULL, stored_sum(f, d));
+        add_product(f, sum, d, p, NULL, seen_sum(f, d));
 }
 
 /* The same behind the last product; `bytes` of the sum. */
 static void flush_last(const struct frame *f, void *sum, const struct dot_detail *d,
                        struct dot_deferred *p, size_t bytes)
 {
-    if (p->depth > 0)
-        add_product(f, sum, d, p, NULL, whole_sum(d));
+    flush(f, sum, d, p);
     if (p->fresh)
         memset(sum, 0, bytes);
     p->fresh = false;
@@ -235,7 +234,7 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
             prefetch_store(&list, f, NULL);
             prefetch_next(&list, f, p->states);
         }
-        add_product(f, frame_at(f, in->dst), d, p, &list, stored_sum(f, d));
+        add_product(f, frame_at(f, in->dst), d, p, &list, seen_sum(f, d));
     }
 }
 

@@ -103,15 +103,22 @@ struct dot_operand {
     uint32_t at;
     size_t step; /* of a dense value: struct dot_strides.a, or panel */
 };
+/* How much of a sum is needed: what of it is in one of these views (compile_seen.c). The last two axes
+ * are slices of its extents. */
+enum { MOST_SEEN = 4 };
+struct tile_seen {
+    int count;
+    const struct access *to[MOST_SEEN];
+};
 struct dot_detail {
-    struct dot_operand a, b; /* of uniform operands */
-    size_t width;            /* of a panel */
-    bool in_pairs;           /* operands are bf16, pairs of them elements to the routine */
-    uint32_t deferred;       /* struct dot_deferred; NO_SLOT: products are added at once */
-    bool stored;             /* step_dot_store stores the sum, and nothing else reads it: */
-    const struct access *to; /* there; NULL: not known yet */
-    dot_fn *dot;             /* uniform operands, else: */
-    elementwise_fn *fma;     /* one step for all lanes */
+    struct dot_operand a, b;      /* of uniform operands */
+    size_t width;                 /* of a panel */
+    bool in_pairs;                /* operands are bf16, pairs of them elements to the routine */
+    uint32_t deferred;            /* struct dot_deferred; NO_SLOT: products are added at once */
+    bool stored;                  /* step_dot_store stores the sum, and nothing else reads it */
+    const struct tile_seen *seen; /* NULL: all of it */
+    dot_fn *dot;                  /* uniform operands, else: */
+    elementwise_fn *fma;          /* one step for all lanes */
     size_t m, n, k, size;
     /* A row of lanes for each element; operands of one lane are spread. */
     uint32_t lanes, a_lanes, b_lanes;

@@ -379,6 +379,137 @@ static void edges_are_the_same(void **state)
     element = usual;
 }
 
+/* --- how much of a sum is seen --- */
+
+/* Operands that go on beyond the views that sums end in, so that what lies outside is not 0. */
+#define SEEN_HEAD                                                                                  \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(4, 3) warps(1)\n{\n"                 \
+    "global f32 A[48][n] = a, B[n][60] = b, E[48][60] = b, Bias[60] = a + 7;\n"                    \
+    "global f32 C[25][30] = c, D[28][45] = c + 2048, F[60][48] = c + 4096, R[48][3] = c + 8192;\n" \
+    "i32 i = block.x * 12, j = block.y * 20, q = j;\n"
+#define SEEN_LOOP                                                                                  \
+    "for (i32 p = 0; p < n; p += 24) {\n"                                                          \
+    "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"                \
+    "acc += dot(ra, rb);\n}\n"
+#define SEEN_SUM SEEN_HEAD "reg f32 acc[12][20] = 0;\n" SEEN_LOOP
+
+struct seen_case {
+    bool clipped; /* products leave out what nobody sees */
+    const char *text;
+};
+
+static const struct seen_case seen_cases[] = {
+    {true, SEEN_SUM "C[i +: 12][j +: 20] = acc;\n}\n"},
+    {true, SEEN_SUM "C[i +: 12][j +: 20] = acc + Bias[j +: 20];\n}\n"},
+    {true, SEEN_SUM "reg f32 x[12][20] = acc + Bias[j +: 20];\n"
+                    "C[i +: 12][j +: 20] = 0.5 * x * (1 + tanh(x + x * x));\n}\n"},
+    {true, SEEN_SUM "C[i +: 12][j +: 20] = where(acc > 0, 2 * acc + 0.5 * E[i +: 12][j +: 20], "
+                    "(f32) (i32) acc);\n}\n"},
+    /* other tiles on the way, declared before and assigned to */
+    {true, SEEN_HEAD "reg f32 acc[12][20] = 0, top[12][20] = 1;\n" SEEN_LOOP
+                     "acc = -acc;\nif (block.x > 0)\ntop = max(top, acc);\n"
+                     "C[i +: 12][j +: 20] = top * top;\n}\n"},
+    /* as much as any of the stores takes, whichever is reached */
+    {true, SEEN_SUM "D[i +: 12][j +: 20] = acc;\nC[i +: 12][j +: 20] = acc * 2;\n}\n"},
+    {true, SEEN_SUM "if (block.x == block.y)\nC[i +: 12][j +: 20] = acc;\n"
+                    "else\nD[i +: 12][j +: 20] = acc + 1;\n}\n"},
+    {true, SEEN_SUM "C[i +: 12][j +: 20] = acc * 2;\nD[i - 8 +: 12][j - 8 +: 20] = acc * 3;\n}\n"},
+    {true, SEEN_SUM "atomic_add(C[i +: 12][j +: 20], acc * 2);\n}\n"},
+    /* it does not begin with 0, or with a product, or has several */
+    {true, SEEN_HEAD "reg f32 acc[12][20] = E[i +: 12][j +: 20];\n" SEEN_LOOP
+                     "C[i +: 12][j +: 20] = acc;\n}\n"},
+    {true, SEEN_HEAD "reg f32 ra[12][8] = A[i +: 12][0 +: 8], rb[8][20] = B[0 +: 8][j +: 20];\n"
+                     "reg f32 acc[12][20] = dot(ra, rb);\n" SEEN_LOOP
+                     "C[i +: 12][j +: 20] = acc * 2;\n}\n"},
+    {true, SEEN_SUM "acc = acc * 0.5;\n" SEEN_LOOP "C[i +: 12][j +: 20] = acc * 2;\n}\n"},
+    {true, SEEN_HEAD "reg f32 acc[12][20] = 0;\nfor (i32 p = 0; p < n; p += 24) {\n"
+                     "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
+                     "acc = acc * 0.5 + dot(ra, rb);\nacc += dot(ra * 2, rb);\n}\n"
+                     "C[i +: 12][j +: 20] = acc - 1;\n}\n"},
+    /* nothing is added to it, or by some blocks alone */
+    {true, SEEN_HEAD "reg f32 acc[12][20] = 0;\nfor (i32 p = n * (block.x % 2); p < n; p += 24) {\n"
+                     "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
+                     "acc += dot(ra, rb);\n}\nC[i +: 12][j +: 20] = acc + 2;\n}\n"},
+    /* one sum after the other, each in its place */
+    {true, SEEN_HEAD "for (i32 t = 0; t < 2; t++) {\nreg f32 acc[12][20] = 0;\n" SEEN_LOOP
+                     "C[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n}\n"},
+    {true, SEEN_HEAD "unroll for (i32 t = 0; t < 2; t++) {\nreg f32 acc[12][20] = 0;\n" SEEN_LOOP
+                     "C[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n}\n"},
+    /* the place is changed before the sum, and behind it */
+    {true, SEEN_HEAD "reg f32 acc[12][20] = 0;\nq = q + 1;\ni32 r = i - 1;\n" SEEN_LOOP
+                     "C[r +: 12][q +: 20] = acc * 2;\nr = r + 50;\nq = q + 50;\n}\n"},
+    /* in the loop, before the store, or after one and before another */
+    {false, SEEN_SUM "q = q - 9;\nC[i +: 12][q +: 20] = acc * 2;\n}\n"},
+    {false, SEEN_SUM "C[i +: 12][q +: 20] = acc * 2;\nq = q - 9;\nD[i +: 12][q +: 20] = acc;\n}\n"},
+    {false, SEEN_SUM "i32 r = i - 8;\nC[r +: 12][j +: 20] = acc * 2;\n}\n"},
+    {false, SEEN_HEAD "unroll for (i32 t = 0; t < 2; t++) {\nreg f32 acc[12][20] = 0;\n" SEEN_LOOP
+                      "i32 r = i + 48 - t * 48;\nC[r +: 12][j +: 20] = acc * 2;\n}\n}\n"},
+    {false, SEEN_SUM "for (i32 t = 0; t < 2; t++)\n"
+                     "D[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n"},
+    {false, SEEN_HEAD "reg f32 acc[12][20] = 0;\nfor (i32 t = 0; t < 2; t++) {\n" SEEN_LOOP
+                      "D[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n}\n"},
+    /* another tile keeps it for the next turn's place */
+    {false, SEEN_HEAD "reg f32 last[12][20] = 0;\nfor (i32 t = 0; t < 2; t++) {\n"
+                      "i32 r = i + 48 - t * 48;\nC[r +: 12][j +: 20] = last;\n"
+                      "reg f32 acc[12][20] = 0;\n" SEEN_LOOP "last = acc * 2;\n}\n}\n"},
+    /* all of it is seen: reductions, scans, other places, operands, memory of the block */
+    {false, SEEN_SUM "C[i +: 12][j +: 20] = acc * 2;\n"
+                     "R[i +: 12][block.y +: 1] = sum(acc, axis = 1);\n}\n"},
+    {false, SEEN_SUM "reg f32 x[12][20] = acc * 2;\nC[i +: 12][j +: 20] = x;\n"
+                     "R[i +: 12][block.y +: 1] = max(x, axis = 1);\n}\n"},
+    {false, SEEN_SUM "if (sum(acc) > 0)\nacc = acc * 3;\nC[i +: 12][j +: 20] = acc;\n}\n"},
+    {false, SEEN_SUM "C[i +: 12][j +: 20] = acc - max(acc, axis = 1);\n}\n"},
+    {false, SEEN_SUM "C[i +: 12][j +: 20] = scan(add, acc, axis = 1);\n}\n"},
+    {false, SEEN_SUM "C[i +: 12][j +: 20] = acc;\nF[j +: 20][i +: 12] = trans(acc);\n}\n"},
+    {false, SEEN_SUM "C[i +: 12][j +: 20] = acc;\nreg f32 rb[20][20] = E[j +: 20][0 +: 20];\n"
+                     "D[i +: 12][j +: 20] = dot(acc, rb);\n}\n"},
+    {false, SEEN_SUM "C[i +: 12][j +: 20] = acc;\nshared f32 s[12][20] = acc;\nsync();\n"
+                     "F[i +: 12][j +: 20] = s;\n}\n"},
+    {false, SEEN_SUM "assume(sum(acc) < 0 || sum(acc) > -1);\nC[i +: 12][j +: 20] = acc;\n}\n"},
+    /* a division by what it becomes outside is a fault */
+    {false, "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(3) warps(1)\n{\n"
+            "global f32 A[25][n] = a, B[n][20] = b, C[25][20] = c;\ni32 i = block.x * 12, j = 0;\n"
+            "reg f32 acc[12][20] = 0;\n" SEEN_LOOP
+            "C[i +: 12][j +: 20] = (f32) (100000 / (i32) (acc * acc * 1000));\n}\n"},
+};
+
+/* Is there a product that knows how much of its sum is seen? */
+static bool is_clipped(const char *text)
+{
+    struct cpu_run r;
+    bool found = false;
+    cpu_open_plain(&r, text, (const struct given[]){{"n", 25}, {NULL, 0}}, routine_set_at(0),
+                   false);
+    for (size_t i = 0; i < r.program->count; i++) {
+        const struct instr *in = &r.program->code[i];
+        found |= in->step == step_dot && ((const struct dot_detail *)in->detail)->seen;
+    }
+    cpu_close(&r);
+    return found;
+}
+
+/* Products leave out what lies beyond the edges of the views that their sums end in, and nobody sees
+ * that. */
+static void what_is_not_seen_is_left_out(void **state)
+{
+    static const struct {
+        double (*element)(size_t i);
+        int64_t depth;
+    } cases[] = {{usual, 25}, {sometimes_infinite, 25}, {usual, 530}};
+    (void)state;
+    for (size_t i = 0; i < sizeof seen_cases / sizeof *seen_cases; i++) {
+        const struct seen_case *s = &seen_cases[i];
+        if (is_clipped(s->text) != s->clipped)
+            fail_msg("products are %sclipped\n%s", s->clipped ? "not " : "", s->text);
+        for (size_t j = 0; j < sizeof cases / sizeof *cases; j++) {
+            uint32_t packed;
+            element = cases[j].element;
+            expect_same(s->text, cases[j].depth, &packed);
+        }
+    }
+    element = usual;
+}
+
 /* A block that writes its sums to what it read its left operand from: all is read before. */
 static void sums_may_go_where_operands_came_from(void **state)
 {
@@ -597,13 +728,15 @@ static void views_are_read_as_they_lie(void **state)
 struct shape {
     int m, n, k, stages;
     bool turn_a, turn_b, batch;
-    const char *type;
+    const char *type, *stored;
 };
 
 static struct shape draw_shape(uint32_t *seed)
 {
     static const char *const types[] = {"f32", "f16", "bf16", "f64", "e4m3"};
+    static const char *const stored[] = {"acc", "acc * 2 - 1", "acc * max(acc, 0)"};
     struct shape s = {.stages = 1 + (int)cpu_draw(seed, 3), .type = types[cpu_draw(seed, 5)]};
+    s.stored = stored[cpu_draw(seed, 3)];
     s.m = 1 + (int)cpu_draw(seed, 40);
     s.n = 1 + (int)cpu_draw(seed, 70);
     s.k = 1 + (int)cpu_draw(seed, 20);
@@ -637,11 +770,11 @@ static void write_text(const struct shape *s, char *text)
              "shared %s sa[%d]%s, sb[%d]%s;\n"
              "for (i32 p = 0, s = 0; p < n; p += %d, s = (s + 1) %% %d) {\n"
              "sa[s] = %s;\nsb[s] = %s;\nsync();\nacc += dot(%s, %s);\nsync();\n}\n"
-             "C%s[i +: %d][j +: %d] = acc;\n}\n",
+             "C%s[i +: %d][j +: %d] = %s;\n}\n",
              s->type, s->type, sum, s->m, s->n, s->batch ? 2 : 1, s->type, axis, axis, sum, axis,
              s->m, s->n, sum, s->m, s->n, s->type, s->stages, ta, s->stages, tb, s->k, s->stages, a,
              b, s->turn_a ? "trans(sa[s])" : "sa[s]", s->turn_b ? "trans(sb[s])" : "sb[s]", outer,
-             s->m, s->n);
+             s->m, s->n, s->stored);
 }
 
 static void random_products_are_the_same(void **state)
@@ -666,6 +799,7 @@ int main(void)
         cmocka_unit_test(sums_begin_as_declared),
         cmocka_unit_test(sums_are_stored_as_written),
         cmocka_unit_test(edges_are_the_same),
+        cmocka_unit_test(what_is_not_seen_is_left_out),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
         cmocka_unit_test(operands_are_packed_on_the_way),
         cmocka_unit_test(parts_are_packed_once),
