@@ -352,15 +352,35 @@ static void run_placed(struct strips *s, unsigned char *to, void *part)
     end_strip(s, to, part);
 }
 
+/* The rows that anybody sees: of a tile that is stored, those inside. */
+struct row_range {
+    size_t first, end;
+};
+
+static struct row_range rows_seen(const struct strips *s)
+{
+    const struct strip_detail *d = s->detail;
+    struct row_range rows = {0, 1};
+    for (int axis = 0; axis < d->rank - 1; axis++)
+        rows.end *= (size_t)d->extent[axis];
+    if (!d->store || d->rank != 2)
+        return rows;
+    const struct box *box = &s->target.box;
+    int axis = d->store_axis[0];
+    if (box->empty)
+        return (struct row_range){0, 0};
+    return (struct row_range){(size_t)(box->low[axis] - box->start[axis]),
+                              (size_t)(box->high[axis] - box->start[axis])};
+}
+
 static void run_rows(struct strips *s, unsigned char *to, void *part)
 {
     const struct strip_detail *d = s->detail;
-    size_t all_rows = 1, most = s->n < STRIP ? STRIP / s->n : 1;
-    for (int axis = 0; axis < d->rank - 1; axis++)
-        all_rows *= (size_t)d->extent[axis];
+    const struct row_range rows = rows_seen(s);
+    size_t all_rows = rows.end - rows.first, most = s->n < STRIP ? STRIP / s->n : 1;
     fill_fixed(s, most < all_rows ? most : all_rows);
-    for (s->row = 0; s->row < all_rows; s->row += s->rows) {
-        s->rows = all_rows - s->row < most ? all_rows - s->row : most;
+    for (s->row = rows.first; s->row < rows.end; s->row += s->rows) {
+        s->rows = rows.end - s->row < most ? rows.end - s->row : most;
         for (s->first = 0; s->first < s->n; s->first += STRIP) {
             size_t left = s->n - s->first;
             s->count = s->rows * (left < STRIP ? left : STRIP);
