@@ -271,7 +271,8 @@ static APART void NAME(pack_rows)(T *to, size_t to_step, const T *from, size_t f
     for (size_t r = 0; r < rows; r++, to += to_step, from += from_step) {
         size_t p = 0;
         for (; p + LINE <= depth; p += LINE) {
-            PREFETCH(from + 2 * from_step + p);
+            PREFETCH_SECOND(from + 6 * from_step + p);
+            PREFETCH(from + from_step + p);
             PREFETCH_TO_WRITE(to + 2 * to_step + p);
             *(cache_line *)(void *)(to + p) = *(const cache_line *)(const void *)(from + p);
         }
