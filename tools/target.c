@@ -289,6 +289,8 @@ char *missing_scalars(tw_launch *l, tw_kernel *k)
     char *text = NULL;
     tw_param p;
     tw_scalar v;
+    if (tw_launch_value(l, "", &v) != TW_NOT_FOUND) /* what is set is wrong: no value is known */
+        return NULL;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK)
             continue;

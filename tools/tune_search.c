@@ -401,7 +401,7 @@ static bool time_again(struct search *s, int index)
     return p->job_count == 0 && c->state == CANDIDATE_MEASURED;
 }
 
-/* The most that noise may have added to its time, or less. */
+/* 0 where too few samples say. */
 static double noise_of(const struct candidate *c)
 {
     return fmax(candidate_noise(c), 0);

@@ -1,6 +1,7 @@
 /* When a variant takes more shared memory or registers than its GPU has: which of the listed tuned
- * values would fit, those with the fewest changes first. What compiles and is estimated to take more
- * registers than a thread has would keep the rest in memory: it is named where nothing else fits. */
+ * values would fit, those with the fewest changes first. What compiles and is estimated to take
+ * more registers than a thread has would keep the rest in memory: it is named where nothing else
+ * fits. */
 #include "api/objects.h"
 
 enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };

@@ -314,6 +314,10 @@ static void survey_stmt(void *user, struct stmt *st)
         slot_of(s->c, st->sym)->is_thread = true;
     if (st->kind == STMT_ASSIGN && st->target->op == OP_REF)
         slot_of(s->c, st->target->sym)->assigned = true;
+    if (st->kind == STMT_DECL || (st->kind == STMT_ASSIGN && st->target->op == OP_REF)) {
+        const struct sym *to = st->kind == STMT_DECL ? st->sym : st->target->sym;
+        slot_of(s->c, to)->gets_dot |= st->value && st->value->op == OP_DOT;
+    }
     s->is_effect = st->kind == STMT_EFFECT;
     stmt_expressions(st, survey_root, s);
     if (st->kind != STMT_ASYNC_COPY)
@@ -477,6 +481,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
 {
     struct cpu_program *p = arena_new(a, struct cpu_program);
     struct compiler c = {.arena = a, .kernel = k, .program = p, .mask = NO_SLOT, .plain = plain};
+    c.seen_budget = MOST_SURVEYED;
     c.set = p->set = set;
     c.lanes = p->lanes = kernel_thread_level(k) ? (uint32_t)kernel_block_threads(k) : 1;
     c.loc = k->loc;

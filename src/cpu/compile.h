@@ -59,11 +59,11 @@ struct slot {
     bool touched;       /* a global array: some block reads, writes or changes it, */
     enum op touch;      /* ACCESS or by this atomic, the latest one seen */
     struct packed_use packed;
-    bool is_shown;     /* ST_REG, one row: it may lie in a view yet (compile_row.c), */
-    uint32_t shown_at; /* at the address that the frame has here */
-    const struct tile_seen
-        *seen;           /* ST_REG: how much is needed of products added to it; NULL: all */
-    unsigned block_axes; /* a scalar: of the grid, that its value depends on */
+    bool is_shown;                /* ST_REG, one row: it may lie in a view yet (compile_row.c), */
+    uint32_t shown_at;            /* at the address that the frame has here */
+    bool gets_dot;                /* ST_REG: some product goes there */
+    const struct tile_seen *seen; /* how much is needed of them; NULL: all */
+    unsigned block_axes;          /* a scalar: of the grid, that its value depends on */
     /* What compile_known.c found. */
     bool is_known; /* the counter of a loop that is being unrolled */
     struct literal known;
@@ -85,6 +85,9 @@ struct deferral {
     const struct dot_detail *detail; /* once compiled */
 };
 
+/* Statements that compile_seen.c looks at in all: what is large is compiled in good time, and
+ * computes all of its tiles. */
+enum { MOST_SURVEYED = 1 << 16 };
 /* How much of a tile is seen (compile_seen.c), up to where the indices are computed. */
 struct pending_seen {
     const struct stmt *from; /* in front of this */
@@ -143,6 +146,7 @@ struct compiler {
         *dot_seen;           /* what is compiled now is added to such a tile; NULL: to none */
     const struct stmt *list; /* of the statement that is compiled now, the first one */
     VEC(struct pending_seen) pending;
+    int seen_budget; /* statements that surveys may look at yet */
 };
 
 /* Unrolling stops at so many nodes of a loop, and of all loops. */

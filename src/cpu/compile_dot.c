@@ -217,11 +217,10 @@ static const struct stmt *sum_store(const struct stmt *loop, const struct sym *s
 
 const struct stmt *next_mention(const struct stmt *s, const struct sym *sym)
 {
-    struct stmt *t = s->next;
-    int below = stmt_mentions(t, sym);
-    for (; below > 0; t = t->next) {
-        int rest = stmt_mentions(t->next, sym);
-        if (rest < below)
+    for (const struct stmt *t = s->next; t; t = t->next) {
+        struct stmt alone = *t;
+        alone.next = NULL;
+        if (stmt_mentions(&alone, sym) > 0)
             return t;
     }
     return NULL;

@@ -2,16 +2,16 @@
  * other such tiles and in views, and nowhere else, nobody sees those beyond the views' edges: the
  * products that are added to the tile leave them out (exec_dot.c), whatever they hold then.
  *
- * What counts is every statement of the list that declares the tile, and of the lists in it: no other
- * can name it. The order of statements does not, but for the indices of the stores, which are computed
- * in front of the first statement that may add to the tile.
+ * What counts is every statement of the list that declares the tile, and of the lists in it: no
+ * other can name it. The order of statements does not, but for the indices of the stores, which are
+ * computed in front of the first statement that may add to the tile.
  */
 #include "cpu/compile.h"
 
 enum { MOST_TILES = 8 };
 
 struct survey {
-    const struct compiler *c;
+    struct compiler *c;
     const struct sym *tile[MOST_TILES]; /* the first one's elements may be in any of them */
     bool declared[MOST_TILES];          /* in the list */
     int tiles;
@@ -103,6 +103,9 @@ static void survey_stmt(void *user, struct stmt *s)
 {
     struct survey *v = user;
     const struct expr *value = s->value;
+    v->refused |= v->c->seen_budget-- <= 0;
+    if (v->refused)
+        return;
     for (int i = 0; i < v->tiles; i++)
         v->declared[i] |= s->kind == STMT_DECL && s->sym == v->tile[i];
     if (s->kind == STMT_DECL && s->sym->storage == ST_REG)
@@ -132,7 +135,7 @@ static bool survey_list(struct survey *v, const struct stmt *list)
     while (known < v->tiles && !v->refused) { /* until no other tile joins */
         known = v->tiles;
         v->targets = 0;
-        for (v->at = list; v->at; v->at = v->at->next)
+        for (v->at = list; v->at && !v->refused; v->at = v->at->next)
             walk_one(v->at, survey_stmt, v);
     }
     for (int i = 0; i < v->tiles; i++)
@@ -188,8 +191,10 @@ static bool has_fixed_places(const struct survey *v, const struct stmt *from)
 void seen_survey(struct compiler *c, const struct stmt *s)
 {
     struct survey v = {.c = c, .tile = {s->sym}, .tiles = 1};
-    slot_of(c, s->sym)->seen = NULL;
-    if (c->plain || c->lanes > 1 || s->sym->storage != ST_REG || s->sym->type.rank != 2)
+    struct slot *slot = slot_of(c, s->sym);
+    slot->seen = NULL;
+    if (c->plain || c->lanes > 1 || !slot->gets_dot || s->sym->storage != ST_REG ||
+        s->sym->type.rank != 2)
         return;
     const struct stmt *from = s->value && s->value->op == OP_DOT ? s : next_mention(s, s->sym);
     if (!from || !survey_list(&v, c->list) || !has_fixed_places(&v, from))

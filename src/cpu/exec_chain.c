@@ -1,5 +1,5 @@
-/* What the steps of chains share: where rows of views lie, the operations, beside which the rows are
- * fetched that the next block will read, and the reduction of a row. */
+/* What the steps of chains share: where rows of views lie, the operations, beside which the rows
+ * are fetched that the next block will read, and the reduction of a row. */
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
@@ -63,9 +63,9 @@ static void fetch_ahead(struct frame *f)
 
 /* --- operations --- */
 
-/* How many of `left` elements are next. While rows come a costly operation takes a part of the strip
- * after another, some lines before each: a processor waits for a dozen at a time, not more, and the
- * last of a row should be there before the next block begins. */
+/* How many of `left` elements are next. While rows come a costly operation takes a part of the
+ * strip after another, some lines before each: a processor waits for a dozen at a time, not more,
+ * and the last of a row should be there before the next block begins. */
 static inline size_t next_part(const struct frame *f, const struct strip_op *op, size_t left)
 {
     return f->has_ahead && op->costly && left > PART ? PART : left;

@@ -105,8 +105,11 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
  * front of the first. */
 static size_t lines_inside(const struct frame *f, const struct access *a, int axis, size_t n)
 {
-    int64_t start = access_start(f, a, axis), inside = access_extents(f, a)[axis] - start;
-    if (start < 0 || inside >= (int64_t)n)
+    int64_t start = access_start(f, a, axis);
+    if (start < 0)
+        return n;
+    int64_t inside = access_extents(f, a)[axis] - start;
+    if (inside >= (int64_t)n)
         return n;
     return inside > 0 ? (size_t)inside : 0;
 }

@@ -96,12 +96,14 @@ static void pair_rows(const struct packing *w, unsigned char *panel)
     }
 }
 
-/* Asks for the row that is converted some rows, LINES_AHEAD lines of the cache, after the one at
- * `row`, rows `step` bytes apart. */
-static void fetch_row(const unsigned char *row, int64_t step, int64_t bytes)
+/* Asks for the row that is converted some rows, PACK_LINES_AHEAD lines of the cache, after the one
+ * at `row`, of `left` rows `step` bytes apart. */
+static void fetch_row(const unsigned char *row, int64_t left, int64_t step, int64_t bytes)
 {
-    enum { LINES_AHEAD = 48 };
-    row += (LINES_AHEAD * CACHE_LINE / bytes + 1) * step;
+    int64_t rows = PACK_LINES_AHEAD * CACHE_LINE / bytes + 1;
+    if (rows >= left)
+        return;
+    row += rows * step;
     for (int64_t at = 0; at < bytes; at += CACHE_LINE)
         PREFETCH_SECOND(row + at);
 }
@@ -122,7 +124,7 @@ static void pack_left(const struct packing *w)
         for (int64_t i = 0; i < lines; i++) {
             const unsigned char *from = w->from + i * from_row;
             if (w->deep == 1)
-                fetch_row(from, from_row, depth * w->size_from);
+                fetch_row(from, lines - i, from_row, depth * w->size_from);
             pack_row(w, to + i * row, from, depth, w->deep);
         }
     for (int64_t i = 0; i < w->form->lines && w->form->paired && w->convert; i++)
@@ -160,7 +162,7 @@ static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
     for (int64_t p = 0, some; p < rows; p += some) {
         some = rows - p < ROOM / dense ? rows - p : ROOM / dense;
         for (int64_t i = 0; i < some; i++, from += from_row) {
-            fetch_row(from, from_row, panels * w->width * w->size_from);
+            fetch_row(from, rows - p - i, from_row, panels * w->width * w->size_from);
             w->convert(room + i * dense, from, (size_t)(panels * w->width));
         }
         pack->rows(to + p * row, row, panel, room, dense, (size_t)some, (size_t)panels,

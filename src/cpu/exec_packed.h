@@ -17,9 +17,9 @@ struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *
 /* How many steps along the depth it has before only zeros follow. */
 size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
                     const struct packed_state *state);
-/* Its elements as `dot` reads them, `depth` steps of them: where they are, or packed now, or will be
- * by the product, which is taken with those that wait (NULL: alone).
- * state->step: from one row or panel to the next. */
+/* Its elements as `dot` reads them, `depth` steps of them: where they are, or packed now, or will
+ * be by the product, which is taken with those that wait (NULL: alone). state->step: from one row
+ * or panel to the next. */
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
                                   struct packed_state *state, size_t depth,
                                   const struct dot_deferred *waiting);

@@ -103,8 +103,8 @@ struct dot_operand {
     uint32_t at;
     size_t step; /* of a dense value: struct dot_strides.a, or panel */
 };
-/* How much of a sum is needed: what of it is in one of these views (compile_seen.c). The last two axes
- * are slices of its extents. */
+/* How much of a sum is needed: what of it is in one of these views (compile_seen.c). The last two
+ * axes are slices of its extents. */
 enum { MOST_SEEN = 4 };
 struct tile_seen {
     int count;

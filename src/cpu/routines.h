@@ -80,6 +80,9 @@
 #define PREFETCH_TO_WRITE(at) (void)(at)
 #endif
 
+/* Lines that are asked for ahead where rows are packed, which keeps memory busy. */
+enum { PACK_LINES_AHEAD = 48 };
+
 /* A line of the cache, to be moved at once. */
 enum { CACHE_LINE = 64 };
 #if defined(__GNUC__)
@@ -125,8 +128,9 @@ struct dot_unpacked {
     size_t step;
 };
 /* In elements: from a row of c, a, b to the next one; `panel`: b may lie in panels of
- * dot_routines.width columns, from one to the next (where it does not: `width`). A panel is done with
- * before the next one begins, so those that are packed on the way may all go to one place: 0. */
+ * dot_routines.width columns, from one to the next (where it does not: `width`). A panel is done
+ * with before the next one begins, so those that are packed on the way may all go to one place: 0.
+ * */
 struct dot_strides {
     size_t c, a, b, panel;
     const struct dot_prefetch *prefetch; /* NULL: nothing */

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { LINES_AHEAD = 48 }; /* are asked for, which keeps memory busy */
-
 /* `pieces` of a row, `piece` bytes each, to places `apart` bytes apart. */
 static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
                             size_t piece, ptrdiff_t apart, ptrdiff_t ahead, ptrdiff_t to_ahead)
@@ -28,9 +26,10 @@ static void pack_rows(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *f
     unsigned char *out = to;
     const unsigned char *in = from;
     size_t lines = pieces * piece / CACHE_LINE + 1;
-    ptrdiff_t ahead = (ptrdiff_t)((LINES_AHEAD + lines - 1) / lines);
+    ptrdiff_t ahead = (ptrdiff_t)((PACK_LINES_AHEAD + lines - 1) / lines);
     for (size_t i = 0; i < rows; i++, out += to_row, in += from_row)
-        copy_row(out, in, pieces, piece, apart, ahead * from_row, ahead * to_row);
+        copy_row(out, in, pieces, piece, apart, i + (size_t)ahead < rows ? ahead * from_row : 0,
+                 i + (size_t)ahead < rows ? ahead * to_row : 0);
 }
 
 extern const struct pack_routines ROUTINE(routines_pack);

@@ -70,8 +70,8 @@ unsigned char *row_in_view(const struct frame *f, const struct access *a);
 /* The first `ops` operations on `count` elements that lie at p, by slot. */
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count);
-/* The last one on elements first … first + count - 1 of the strip, to `to` in memory; past the caches
- * (d->past) or not. */
+/* The last one on elements first … first + count - 1 of the strip, to `to` in memory; past the
+ * caches (d->past) or not. */
 struct strip_part {
     unsigned char *to;
     size_t first, count;

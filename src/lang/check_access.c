@@ -231,6 +231,10 @@ static bool rest_whole(struct checker *c, struct access *x, const struct node *n
 {
     const struct sym *s = x->sym;
     for (int axis = x->indices; axis < s->type.rank; axis++) {
+        if (axis_extent(s, axis) == 0 && !c->in_ensures && !c->any_extent) {
+            diag_error(c->diag, n->loc, "the extent of axis %d of `%s` is 0", axis, s->name);
+            return false;
+        }
         if (axis_extent(s, axis) < 1 && !c->in_ensures && !c->any_extent) {
             diag_error(c->diag, n->loc, "`%s` has %d %s, and %d %s chosen", s->name, s->type.rank,
                        s->type.rank == 1 ? "axis" : "axes", x->indices,

@@ -153,6 +153,11 @@ def test_not_compiled(tool, folder):
     expect(re.search(r"\ntiled m=-1 .* axis 0 of `A`, `m`, is -1 elements long\ntiled m=64 ", negative.out), negative)
     with open(f"{folder}/some.tile", "w") as out:
         out.write(COPY.replace("i32 n,", "i32 n, i32 at,").replace("A[i];", "A[i + at];"))
+    with open(f"{folder}/required.tile", "w") as out:
+        out.write("tune B = {8, 16};\nrequire(B < 12);\nkernel k(static i32 n, const f32 *a, f32 *c) grid(cdiv(n, B)) warps(1)\n{\n"
+                  "    global f32 A[n] = a, C[n] = c;\n    C[block.x * B +: B] = A[block.x * B +: B] * 2;\n}\n")
+    required = explain(tool, f"{folder}/required.tile", "--set", "n=1000", "--sweep", "B=16,8").out
+    expect("`require(B < 12)` does not hold for B = 16" in required and "required B=8" in required, required)
     result = explain(tool, f"{folder}/some.tile", "--set", "n=128", "--sweep", "at=1,0", "--device", "h200", status=1)
     expect(re.search(r"\nsome at=1 .* cannot be simulated: read of 4 bytes .*\nsome at=0 .*\n", result.out) and not result.err, result)
 

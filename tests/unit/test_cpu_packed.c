@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -318,6 +319,9 @@ static void sums_are_stored_as_written(void **state)
             "[12][20]",
             ADDED("12") "i64 far = block.x % 2 == 0 ? 9223372036854775000 : -9223372036854775000;\n"
                         "C[far +: 12][j +: 20] = acc;\n"),
+        PLACED("[12][20]",
+               "i64 far = block.x % 2 == 0 ? 9223372036854775800 : -9223372036854775806;\n" ADDED(
+                   "12") "C[far +: 12][j +: 20] = acc * 2;\n"),
         /* more rows than the sum has: each gets it */
         PLACED("[1][20]", ADDED("1") "C[i +: 12][j +: 20] = acc;\n"),
         /* the last tile was given to a copy that shows nothing */
@@ -690,6 +694,33 @@ static void many_tiles_are_the_same(void **state)
     assert_int_equal(packed, 2);
 }
 
+/* Each tile is looked up in all statements: in so many no longer, so compiling takes its time, not
+ * the day. */
+static void many_sums_are_compiled_in_time(void **state)
+{
+    enum { SUMS = 1000, ROOM = SUMS * 160 };
+    char *text = malloc(ROOM), *at = text;
+    struct cpu_run r;
+    (void)state;
+    assert_non_null(text);
+    at += sprintf(at, "kernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n{\n"
+                      "global f32 A[16][16] = a, C[16][16] = c;\n");
+    for (int i = 0; i < SUMS; i++)
+        at += sprintf(at, "reg f32 x%d[16][16] = A[0 +: 16][0 +: 16];\n", i);
+    for (int i = 0; i < SUMS; i++)
+        at += sprintf(at, "x%d = dot(x%d, x%d, x%d);\n", i, (i + 1) % SUMS, (i + 2) % SUMS, i);
+    for (int i = 0; i < SUMS; i++)
+        at += sprintf(at, "C[0 +: 16][0 +: 16] = x%d * 2;\n", i);
+    sprintf(at, "}\n");
+    clock_t begun = clock();
+    cpu_open_plain(&r, text, (const struct given[]){{"n", 1}, {NULL, 0}}, routine_set_at(0), false);
+    double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    cpu_close(&r);
+    free(text);
+    if (seconds > 10)
+        fail_msg("%g s", seconds);
+}
+
 /* Views whose rows lie backwards, in one place, over each other or apart, and batches. */
 static void views_are_read_as_they_lie(void **state)
 {
@@ -711,6 +742,16 @@ static void views_are_read_as_they_lie(void **state)
                "[p +: 64]"),
         VIEWED("f32", "[20][n - 30] = a strides(1024, 1)", "[i +: 8]", "[n][70] = b strides(48, 1)",
                "[p +: 64]"),
+        /* one row, and no number for how far it is to others */
+        VIEWED("f32", "[1][n] = a strides(1000000000000000000, 1)", "[i +: 8]",
+               "[1][96] = b strides(1000000000000000000, 1)", "[p +: 64]"),
+        "kernel k(i32 n, const f16 *a, const f16 *b, f32 *c) grid(2, 2) warps(1)\n{\n"
+        "global f16 A[1][n] = a strides(1000000000000000000, 1);\n"
+        "global f16 B[1][n] = b strides(1000000000000000000, 1);\nglobal f32 C[25][30] = c;\n"
+        "i32 i = block.x * 12, j = block.y * 20;\nreg f32 acc[12][20] = 0;\n"
+        "for (i32 p = 0; p < n; p += 24) {\n"
+        "reg f16 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 12][j +: 20] = acc * 2;\n}\n",
         VIEWED("f64", "[20][n] = a + 19 * 512 strides(-512, 1)", "[i +: 8]",
                "[n][96] = b + (n - 1) * 20 + 1 strides(-20, 1)", "[p +: 64]"),
     };
@@ -804,6 +845,7 @@ int main(void)
         cmocka_unit_test(operands_are_packed_on_the_way),
         cmocka_unit_test(parts_are_packed_once),
         cmocka_unit_test(many_tiles_are_the_same),
+        cmocka_unit_test(many_sums_are_compiled_in_time),
         cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),
     };
