@@ -145,18 +145,35 @@ static int count_state(const struct tuning *t, enum candidate_state state, bool 
     return n;
 }
 
+/* Of candidates first … end - 1, how many have the state of this one, for the same reason. */
+static int count_alike(const struct tuning *t, int of, int first, int end)
+{
+    const struct candidate *list = t->candidates.list;
+    int n = 0;
+    for (int i = first; i < end; i++)
+        n += list[i].state == list[of].state && list[i].why && list[of].why &&
+             strcmp(list[i].why, list[of].why) == 0;
+    return n;
+}
+
 static void print_some(const struct tuning *t, enum candidate_state state, const char *what)
 {
-    int count = count_state(t, state, false), shown = 0;
+    int count = count_state(t, state, false), shown = 0, lines = 0;
     if (count == 0)
         return;
     printf("%d %s:\n", count, what);
-    for (int i = 0; i < t->candidates.count && shown < REASONS; i++)
-        if (t->candidates.list[i].state == state) {
-            const char *values = t->candidates.list[i].text;
-            printf("  %s%s%s\n", values, *values ? ": " : "", t->candidates.list[i].why);
-            shown++;
-        }
+    for (int i = 0; i < t->candidates.count && lines < REASONS; i++) {
+        const struct candidate *c = &t->candidates.list[i];
+        if (c->state != state || count_alike(t, i, 0, i) > 0)
+            continue;
+        int alike = count_alike(t, i, i + 1, t->candidates.count);
+        printf("  %s%s%s\n", c->text, *c->text ? ": " : "", c->why);
+        if (alike > 0)
+            printf("    the same with %d other%s (--json lists all)\n", alike,
+                   alike > 1 ? "s" : "");
+        shown += 1 + alike;
+        lines++;
+    }
     if (count > shown)
         printf("  and %d more (--json lists all)\n", count - shown);
 }
