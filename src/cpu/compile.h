@@ -140,11 +140,10 @@ struct compiler {
         uint32_t deferred;        /* struct dot_deferred: it outlives the loop, */
         const struct stmt *store; /* for this one */
     } fresh;
-    struct deferral complete; /* a loop just compiled, whose sum is still to be stored */
-    bool defers_dot;          /* what is compiled now is its product */
-    const struct tile_seen
-        *dot_seen;           /* what is compiled now is added to such a tile; NULL: to none */
-    const struct stmt *list; /* of the statement that is compiled now, the first one */
+    struct deferral complete;         /* a loop just compiled, whose sum is still to be stored */
+    bool defers_dot;                  /* what is compiled now is its product */
+    const struct tile_seen *dot_seen; /* of the tile that it is added to; NULL: to none */
+    const struct stmt *list;          /* of the statement that is compiled now, the first one */
     VEC(struct pending_seen) pending;
     int seen_budget; /* statements that surveys may look at yet */
 };

@@ -64,8 +64,8 @@ static void fetch_ahead(struct frame *f)
 /* --- operations --- */
 
 /* How many of `left` elements are next. While rows come a costly operation takes a part of the
- * strip after another, some lines before each: a processor waits for a dozen at a time, not more,
- * and the last of a row should be there before the next block begins. */
+ * strip after another, some lines before each: no more are on their way at a time than memory
+ * answers well, and the last of a row should be there before the next block begins. */
 static inline size_t next_part(const struct frame *f, const struct strip_op *op, size_t left)
 {
     return f->has_ahead && op->costly && left > PART ? PART : left;

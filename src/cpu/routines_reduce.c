@@ -15,7 +15,7 @@
 enum {
     MANY = REDUCTION_PARTS, /* of a long row: enough that none waits for the one before */
     FEW = 32,
-    LONG_ROW = 2 * REDUCTION_PARTS
+    LONG_ROW = REDUCTION_LONG
 };
 
 /* part[j] takes x[j], x[j + parts], …; then the second half of the parts is combined with the
@@ -37,10 +37,10 @@ enum {
         const T *restrict x = src;                                                                 \
         ADD_TERMS(combine, parts, ELEMENT)                                                         \
     }
-#define PARTS(name, T, combine, parts)                                                             \
+#define PLAIN_PARTS(name, T, combine, parts)                                                       \
     ADD(name, T, combine, parts)                                                                   \
-    ENDS(name, T, combine, parts)
-#define ENDS(name, T, combine, parts)                                                              \
+    PLAIN_ENDS(name, T, combine, parts)
+#define PLAIN_ENDS(name, T, combine, parts)                                                        \
     static void name##_end(void *to)                                                               \
     {                                                                                              \
         T *part = to;                                                                              \
@@ -50,7 +50,7 @@ enum {
     }
 
 /* A whole row, of at least so many parts, each of which begins with `first`; `of`: whose parts. */
-#define ROW(name, of, T, combine, parts, term)                                                     \
+#define PLAIN_ROW(name, of, T, combine, parts, term)                                               \
     static T name(const T *x, const T *y, size_t n, T first)                                       \
     {                                                                                              \
         T part[parts];                                                                             \
@@ -114,7 +114,7 @@ enum {
     for (size_t j = 0; j < parts && whole + j < n; j++)                                            \
         part[j] = combine(part[j], term(whole + j));
 /* p: all parts. */
-#define ENDS_F32(name, T, combine, parts)                                                          \
+#define F32_ENDS(name, T, combine, parts)                                                          \
     static INLINED float name##_tree(VECTOR *p)                                                    \
     {                                                                                              \
         UNROLLED                                                                                   \
@@ -128,14 +128,14 @@ enum {
         __m128 two = combine##_128(four, _mm_movehl_ps(four, four));                               \
         return _mm_cvtss_f32(combine##_128(two, _mm_movehdup_ps(two)));                            \
     }
-#define PARTS_F32(name, T, combine, parts)                                                         \
+#define F32_PARTS(name, T, combine, parts)                                                         \
     static void name##_add(void *to, const void *src, size_t n)                                    \
     {                                                                                              \
         float *part = to;                                                                          \
         const float *x = src;                                                                      \
         ADD_TERMS_F32(combine, parts, ELEMENT)                                                     \
     }                                                                                              \
-    ENDS_F32(name, T, combine, parts)                                                              \
+    F32_ENDS(name, T, combine, parts)                                                              \
     static void name##_end(void *to)                                                               \
     {                                                                                              \
         VECTOR p[parts * 4 / sizeof(VECTOR)];                                                      \
@@ -144,7 +144,7 @@ enum {
             p[v] = LOAD((float *)to + v * (sizeof(VECTOR) / 4));                                   \
         *(float *)to = name##_tree(p);                                                             \
     }
-#define ROW_F32(name, of, T, combine, parts, term)                                                 \
+#define F32_ROW(name, of, T, combine, parts, term)                                                 \
     static APART float name(const float *x, const float *y, size_t n, float first)                 \
     {                                                                                              \
         enum { LANES = sizeof(VECTOR) / 4, ALL = parts / LANES, COUNT = ALL < 8 ? ALL : 8 };       \
@@ -174,22 +174,19 @@ enum {
 
 #else
 #define ADD_TERMS_F32 ADD_TERMS
-#define PARTS_F32 PARTS
-#define ENDS_F32 ENDS
-#define ROW_F32 ROW
+#define F32_PARTS PLAIN_PARTS
+#define F32_ENDS PLAIN_ENDS
+#define F32_ROW PLAIN_ROW
 #endif
 
-/* WAY(_F32) makes the loops over the parts. */
-#define PLAIN(macro) macro
-#define OF_F32(macro) macro##_F32
-
-/* The parts of a sum begin with -0: what is added to that stays what it is. */
-#define REDUCE_RUN(name, T, combine, WAY)                                                          \
-    WAY(PARTS)                                                                                     \
-    (name, T, combine, MANY) WAY(ENDS)(name##_short, T, combine, FEW)                              \
-        WAY(ROW)(name##_row, name, T, combine, MANY, ELEMENT)                                      \
-            WAY(ROW)(name##_short_row, name##_short, T, combine, FEW,                              \
-                     ELEMENT) static T name##_run(const T *x, size_t n)                            \
+/* PARTS, ENDS, ROW: the loops over the parts, PLAIN_ ones where nothing is better. The parts of a
+ * sum begin with -0: what is added to that stays what it is. */
+#define REDUCE_RUN(name, T, combine, PARTS, ENDS, ROW)                                             \
+    PARTS(name, T, combine, MANY)                                                                  \
+    ENDS(name##_short, T, combine, FEW)                                                            \
+    ROW(name##_row, name, T, combine, MANY, ELEMENT)                                               \
+    ROW(name##_short_row, name##_short, T, combine, FEW, ELEMENT)                                  \
+    static T name##_run(const T *x, size_t n)                                                      \
     {                                                                                              \
         if (n >= LONG_ROW)                                                                         \
             return name##_row(x, x, n, (T)-0.0);                                                   \
@@ -203,7 +200,7 @@ enum {
 
 /* Where any order gives the same: FEW parts, however long the row, and for the parts of pieces. */
 #define RUN_ANY_ORDER(name, T, combine)                                                            \
-    PARTS(name##_few, T, combine, FEW)                                                             \
+    PLAIN_PARTS(name##_few, T, combine, FEW)                                                       \
     static APART T name##_run(const T *x, size_t n)                                                \
     {                                                                                              \
         T part[FEW], total = x[0];                                                                 \
@@ -219,21 +216,21 @@ enum {
     }                                                                                              \
     END_RUN(name, T)
 
-#define REDUCE(name, T, combine, WAY)                                                              \
-    REDUCE_RUN(name, T, combine, WAY)                                                              \
+#define REDUCE(name, T, combine, PARTS, ENDS, ROW)                                                 \
+    REDUCE_RUN(name, T, combine, PARTS, ENDS, ROW)                                                 \
     REDUCE_ALL(name, T, combine, name##_run)
 
 /* The greatest or least of floats. Nearly always one comparison an element does: from the infinity
  * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
  * order decides. */
-#define REDUCE_ORDER(name, T, least, simple, exact, WAY)                                           \
+#define REDUCE_ORDER(name, T, least, simple, exact, ENDS, ROW)                                     \
     RUN_ANY_ORDER(name, T, exact)                                                                  \
     ADD(name, T, exact, MANY)                                                                      \
-    WAY(ENDS)                                                                                      \
-    (name##_simple, T, simple, MANY) WAY(ENDS)(name##_simple_short, T, simple, FEW)                \
-        WAY(ROW)(name##_simple_row, name##_simple, T, simple, MANY, ELEMENT)                       \
-            WAY(ROW)(name##_simple_short_row, name##_simple_short, T, simple, FEW,                 \
-                     ELEMENT) static T name##_quick(const T *x, size_t n)                          \
+    ENDS(name##_simple, T, simple, MANY)                                                           \
+    ENDS(name##_simple_short, T, simple, FEW)                                                      \
+    ROW(name##_simple_row, name##_simple, T, simple, MANY, ELEMENT)                                \
+    ROW(name##_simple_short_row, name##_simple_short, T, simple, FEW, ELEMENT)                     \
+    static T name##_quick(const T *x, size_t n)                                                    \
     {                                                                                              \
         T best = n < LONG_ROW ? name##_simple_short_row(x, x, n, least)                            \
                               : name##_simple_row(x, x, n, least);                                 \
@@ -245,12 +242,12 @@ enum {
 #define ABOVE(x, y) ((y) > (x) ? (y) : (x)) /* a NaN as y does not win */
 #define BELOW(x, y) ((y) < (x) ? (y) : (x))
 
-#define FLOATS(t, T, WAY)                                                                          \
-    REDUCE(t##_sum, T, PLUS, WAY)                                                                  \
-    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, WAY)                                      \
-    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, WAY)
-FLOATS(f32, float, OF_F32)
-FLOATS(f64, double, PLAIN)
+#define FLOATS(t, T, PARTS, ENDS, ROW)                                                             \
+    REDUCE(t##_sum, T, PLUS, PARTS, ENDS, ROW)                                                     \
+    REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, ENDS, ROW)                                \
+    REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, ENDS, ROW)
+FLOATS(f32, float, F32_PARTS, F32_ENDS, F32_ROW)
+FLOATS(f64, double, PLAIN_PARTS, PLAIN_ENDS, PLAIN_ROW)
 
 static void f32_products(void *to, const void *a, const void *b, size_t n)
 {
@@ -259,8 +256,8 @@ static void f32_products(void *to, const void *a, const void *b, size_t n)
     ADD_TERMS_F32(PLUS, MANY, PRODUCT)
 }
 
-ROW_F32(f32_products_row, f32_sum, float, PLUS, MANY, PRODUCT)
-ROW_F32(f32_squares_row, f32_sum, float, PLUS, MANY, SQUARE)
+F32_ROW(f32_products_row, f32_sum, float, PLUS, MANY, PRODUCT)
+F32_ROW(f32_squares_row, f32_sum, float, PLUS, MANY, SQUARE)
 
 static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t n)
 {
