@@ -102,7 +102,7 @@ if(routine_sources)
     endif()
     if(TILEWRIGHT_TAKES_V3)
         add_routines(tilewright_routines_v3 "${routine_sources};${sim_loop_sources}" "${fast}"
-            -march=x86-64-v3 -DROUTINES_V3 -DSIM_V3)
+            -march=x86-64-v3 -mprfchw -DROUTINES_V3 -DSIM_V3)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
@@ -111,13 +111,13 @@ if(routine_sources)
         # four doubles a vector are what the first is made for; the other is made small
         list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
-            -march=x86-64-v4 -mprefer-vector-width=512 -DROUTINES_V4)
+            -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_BF16)
             add_routines(tilewright_routines_bf16
                 "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
-                -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BF16)
+                -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
     endif()

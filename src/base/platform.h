@@ -12,6 +12,7 @@ int platform_cores(void);      /* usable by this process, at least 1 */
 int platform_cache_ways(void); /* of the first cache for data; 8 where that is not known */
 double platform_seconds(void); /* monotonic */
 void platform_yield(void);
+void platform_pause(void);   /* between two looks at what another thread is about to change */
 void *platform_thread(void); /* an address that no other thread has while this one runs */
 
 /* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order,

@@ -34,6 +34,15 @@ void platform_yield(void)
     sched_yield();
 }
 
+void platform_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 void *platform_thread(void)
 {
     static _Thread_local char own;
@@ -88,15 +97,6 @@ struct platform_pool {
     pthread_t thread[];
 };
 
-static void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static bool is_open(const struct platform_pool *p)
 {
     return atomic_load(&p->open);
@@ -118,7 +118,7 @@ static void spin(const struct platform_pool *p, bool (*is_due)(const struct plat
         for (int i = 0; i < LOOKS; i++) {
             if (is_due(p))
                 return;
-            pause_briefly();
+            platform_pause();
         }
     } while (platform_seconds() < end);
 }
@@ -129,7 +129,7 @@ static void lock_soon(struct platform_pool *p)
     for (int i = 0; i < TRIES; i++) {
         if (pthread_mutex_trylock(&p->lock) == 0)
             return;
-        pause_briefly();
+        platform_pause();
     }
     pthread_mutex_lock(&p->lock);
 }

@@ -51,6 +51,8 @@ static void emit_dot(struct compiler *c, const struct value *sum, const struct v
     d->a_lanes = a->lanes;
     d->b_lanes = b->lanes;
     d->dot = d->in_pairs ? c->set->dot_pairs : c->set->dot->dot[compute];
+    d->shares = d->in_pairs || c->set->dot->packs[compute];
+    c->program->shares |= d->shares;
     d->width = c->set->dot->width[compute];
     d->a.step = d->k;
     d->b.step = d->in_pairs ? 2 * d->width : d->width;

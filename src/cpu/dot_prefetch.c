@@ -40,7 +40,14 @@ static void add_box(struct prefetch_list *list, const struct view_binding *view,
 
 /* --- packed tiles --- */
 
-/* Packed parts, or the memory that they will be packed to. */
+/* Columns of a right operand that a product reads first. */
+static int64_t first_columns(const struct packed_plan *plan, const struct packed_cache *cache)
+{
+    int64_t lines = plan->form.lines, width = (int64_t)cache->width;
+    return plan->form.side == PACKED_RIGHT && lines > width ? width : lines;
+}
+
+/* Packed parts, or the memory that they will be packed to; of a right operand the first panel. */
 static void add_packed(struct prefetch_list *list, const struct packed_cache *cache,
                        const struct packed_plan *plan, int64_t line, int64_t first, int64_t depth)
 {
@@ -50,8 +57,7 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
         add_rows(list, from, plan->form.lines, depth * size, cache->step * size);
         return;
     }
-    for (int64_t j = 0; j < plan->form.lines; j += width)
-        add_rows(list, from + j / width * cache->step * size, 1, depth * width * size, 0);
+    add_rows(list, from, 1, depth * width * size, 0);
 }
 
 /* What an access shows that begins at `start`, inside. */
@@ -67,7 +73,8 @@ static struct box box_from(const struct access *a, const struct view_binding *vi
     return box;
 }
 
-/* What a product reads that begins at `start`, as this one's `state` does. */
+/* What a product reads that begins at `start`, as this one's `state` does; of the right operand the
+ * first panel, since the others follow while that is multiplied (prefetch_panels). */
 static void add_tiles(struct prefetch_list *list, const struct frame *f,
                       const struct packed_state *state, const int64_t *start)
 {
@@ -90,7 +97,15 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
         depth = part.first + part.depth - first;
     }
     add_box(list, view, size, start, a->rank, (int[2]){plan->lines_axis, plan->depth_axis},
-            (int64_t[2]){plan->form.lines, depth});
+            (int64_t[2]){first_columns(plan, cache), depth});
+}
+
+void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
+                     const struct dot_deferred *p)
+{
+    if (d->b.tile && d->n > d->width)
+        add_rows(list, p->b + p->b_step * d->size, (int64_t)((d->n - 1) / d->width),
+                 (int64_t)(p->depth * d->width * d->size), (int64_t)(p->b_step * d->size));
 }
 
 /* --- the next block --- */

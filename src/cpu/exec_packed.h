@@ -67,6 +67,9 @@ struct prefetch_list {
     struct dot_prefetch *first, *last; /* as they are asked for */
     int64_t depth;                     /* of the product under way */
 };
+/* The panels of the right operand of a product but the first. */
+void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
+                     const struct dot_deferred *p);
 /* The tiles beyond these along the depth, as many as are multiplied at once; false: there are
  * none. */
 bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,

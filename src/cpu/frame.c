@@ -59,7 +59,7 @@ int64_t block_of_turn(const struct launch_state *l, int64_t turn)
     int64_t plane = l->grid[0] * l->grid[1], z = turn / plane, in_plane = turn - z * plane;
     int64_t x = in_plane / l->grid[1], y = in_plane - x * l->grid[1];
     if (l->workers > 1) {
-        y += x % l->workers * l->grid[1] / l->workers;
+        y += (turn - y) / l->turns_a_worker * l->grid[1] / l->workers;
         y -= y < l->grid[1] ? 0 : l->grid[1];
     }
     return z * plane + y * l->grid[0] + x;

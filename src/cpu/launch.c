@@ -246,13 +246,19 @@ static void set_params(struct frame *f, const struct cpu_argument *args)
 
 /* --- blocks on workers --- */
 
+/* Each worker begins with a part of the turns of its own, then helps the others with theirs. So
+ * what neighbouring blocks read is brought to one core, mostly, and in one launch after the other
+ * to the same one. */
 struct worker {
     struct frame frame; /* made when it gets its first block */
     /* The turn of the block it runs, or a lower bound of the one it takes; INT64_MAX: none. */
     _Atomic int64_t current;
     struct cpu_fault fault; /* of the lowest block that faulted here */
     int64_t fault_id;
-    int64_t first, end; /* turns that it has taken and not run yet */
+    int64_t first, end;   /* turns that it has taken and not run yet */
+    _Atomic int64_t next; /* of its part: what nobody has taken, */
+    int64_t last;         /* to here */
+    struct shared_product product;
 };
 
 struct pool {
@@ -260,8 +266,7 @@ struct pool {
     const struct cpu_argument *args;
     struct worker *workers;
     int count;
-    _Atomic int64_t next; /* the next turn to hand out */
-    atomic_bool manned;   /* there was memory for a frame at least once */
+    atomic_bool manned; /* there was memory for a frame at least once */
 };
 
 static bool was_cancelled(const struct launch_state *l)
@@ -313,47 +318,99 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
  * those that pack tiles, which are long and use what others pack. The fewer are left, the fewer at
  * once, so that all workers end together (Polychronopoulos and Kuck, "Guided Self-Scheduling",
  * 1987). Blocks that wait for lower ones are taken one by one, so that all lower ones run. */
-static int64_t blocks_at_once(const struct pool *pool, int64_t next)
+static int64_t blocks_at_once(const struct cpu_program *p, int64_t left)
 {
     enum { MOST = 64, MOST_OF_PACKED = 16, TURNS = 4 };
-    const struct cpu_program *p = pool->launch->program;
-    int64_t share = (pool->launch->blocks - next) / ((int64_t)pool->count * TURNS);
-    int64_t most = p->packed_count > 0 ? MOST_OF_PACKED : MOST;
+    int64_t share = left / TURNS, most = p->packed_count > 0 ? MOST_OF_PACKED : MOST;
     return p->has_locks || share < 1 ? 1 : share < most ? share : most;
 }
 
-/* The next turn, or one beyond the last. */
-static int64_t take_turn(struct pool *pool, struct worker *w)
+/* The worker's part of the turns: equal ones, but all of them the first one's where blocks wait for
+ * lower ones. */
+static void give_part(const struct launch_state *l, struct worker *w, int index)
 {
-    if (w->first == w->end) {
-        int64_t next = atomic_load(&pool->next), share = blocks_at_once(pool, next);
-        atomic_store(&w->current, next);
-        w->first = atomic_fetch_add(&pool->next, share);
-        w->end = w->first + share;
+    int64_t part = l->program->has_locks ? l->blocks : l->turns_a_worker;
+    int64_t first = l->blocks / part < index ? l->blocks : part * index;
+    atomic_init(&w->next, first);
+    w->last = l->blocks - first < part ? l->blocks : first + part;
+}
+
+/* Takes some of that worker's part, if there are any left that need to run: by rows, the blocks of
+ * later turns are higher ones. */
+static void take_some(const struct pool *pool, struct worker *w, struct worker *of)
+{
+    const struct cpu_program *p = pool->launch->program;
+    int64_t next = atomic_load(&of->next);
+    if (next >= of->last || (!p->by_columns && next > atomic_load(pool->launch->stop)))
+        return;
+    int64_t share = blocks_at_once(p, of->last - next);
+    atomic_store(&w->current, next);
+    w->first = atomic_fetch_add(&of->next, share);
+    w->end = w->first + share < of->last ? w->first + share : of->last;
+    if (w->first >= w->end)
+        w->first = w->end = 0;
+    else
         atomic_store(&w->current, w->first);
-    }
-    return w->first++;
+}
+
+/* false: there is none left. */
+static bool take_turn(const struct pool *pool, struct worker *w, int64_t *turn)
+{
+    int own = (int)(w - pool->workers);
+    for (int i = 0; i < pool->count && w->first == w->end; i++)
+        take_some(pool, w, &pool->workers[(own + i) % pool->count]);
+    if (w->first == w->end)
+        return false;
+    *turn = w->first++;
+    return true;
+}
+
+/* Has no turn left: helps the others with what they are at, until nothing was to be done for some
+ * time. */
+static void help_others(const struct pool *pool, const struct worker *w)
+{
+    static const double patience = 100e-6;
+    enum { LOOKS = 16 };
+    double end = platform_seconds() + patience;
+    do {
+        bool at_work = false, helped = false;
+        for (int i = 0; i < pool->count; i++) {
+            struct worker *other = &pool->workers[i];
+            if (other == w)
+                continue;
+            at_work |= atomic_load(&other->current) != INT64_MAX;
+            helped |= help_with_product(&other->product);
+        }
+        if (!at_work)
+            return;
+        if (helped)
+            end = platform_seconds() + patience;
+        for (int i = 0; i < LOOKS && !helped; i++)
+            platform_pause();
+    } while (platform_seconds() < end);
+}
+
+static bool any_left(const struct pool *pool)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (atomic_load(&pool->workers[i].next) < pool->workers[i].last)
+            return true;
+    return false;
 }
 
 static void work(void *user, int index)
 {
     struct pool *pool = user;
     struct worker *w = &pool->workers[index];
-    if (atomic_load(&pool->next) >= pool->launch->blocks || !frame_init(&w->frame, pool->launch))
+    if (!any_left(pool) || !frame_init(&w->frame, pool->launch))
         return; /* the others will do */
+    w->frame.shared = pool->count > 1 ? &w->product : NULL;
     set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
-    for (;;) {
-        if (was_cancelled(pool->launch))
-            break;
-        int64_t turn = take_turn(pool, w);
-        if (turn >= pool->launch->blocks)
-            break;
-        if (block_of_turn(pool->launch, turn) > atomic_load(pool->launch->stop)) {
-            if (!pool->launch->program->by_columns)
-                break; /* all that follow are above it, too */
+    int64_t turn;
+    while (!was_cancelled(pool->launch) && take_turn(pool, w, &turn)) {
+        if (block_of_turn(pool->launch, turn) > atomic_load(pool->launch->stop))
             continue;
-        }
         frame_start(&w->frame, turn);
         run_block(pool, &w->frame);
         if (w->frame.state == FRAME_FAULT)
@@ -361,6 +418,8 @@ static void work(void *user, int index)
     }
     pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
+    if (pool->launch->program->shares && !was_cancelled(pool->launch))
+        help_others(pool, w);
     frame_free(&w->frame);
 }
 
@@ -392,12 +451,15 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
 {
     struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
     l->workers = pool.count;
+    l->turns_a_worker = (l->blocks - 1) / pool.count + 1;
     pool.workers = arena_array(a, struct worker, pool.count);
-    atomic_init(&pool.next, 0);
     atomic_init(&pool.manned, false);
     for (int i = 0; i < pool.count; i++) {
         pool.workers[i].fault_id = INT64_MAX;
         atomic_init(&pool.workers[i].current, INT64_MAX);
+        atomic_init(&pool.workers[i].product.untaken, 0);
+        atomic_init(&pool.workers[i].product.helpers, 0);
+        give_part(l, &pool.workers[i], i);
     }
     if (pool.count > 1)
         l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);

@@ -119,6 +119,7 @@ struct dot_detail {
     const struct tile_seen *seen; /* NULL: all of it */
     dot_fn *dot;                  /* uniform operands, else: */
     elementwise_fn *fma;          /* one step for all lanes */
+    bool shares;                  /* it knows dot_strides.untaken */
     size_t m, n, k, size;
     /* A row of lanes for each element; operands of one lane are spread. */
     uint32_t lanes, a_lanes, b_lanes;
@@ -296,6 +297,7 @@ struct cpu_program {
     bool streams; /* stores may go past the caches: blocks do not wait for each other */
     uint32_t row_prefetch_count;
     bool has_locks;
+    bool shares; /* a dot_detail does */
     bool
         by_columns; /* struct launch_state's turns: blocks along y follow each other, not along x */
     int cache_ways; /* platform_cache_ways() */
@@ -325,7 +327,8 @@ struct launch_state {
     struct product_plan *plans; /* by product */
     struct packed_cache *packed;
     int64_t grid[3], blocks;
-    int workers;             /* that share the blocks */
+    int workers;             /* that share the blocks, */
+    int64_t turns_a_worker;  /* each beginning with so many (launch.c) */
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted: those above it need not end */
     atomic_bool *cancelled;
@@ -387,6 +390,17 @@ struct tile_prefetch {
     int64_t start[MAX_RANK], step[MAX_RANK];
 };
 
+/* A product under way that other workers of the launch may help with (exec_dot.c). What is not
+ * atomic stays as it is while a panel is untaken or somebody helps. */
+struct shared_product {
+    _Atomic int untaken, helpers;
+    dot_fn *dot;
+    void *sum;
+    const unsigned char *a, *b;
+    size_t rows, columns, depth;
+    struct dot_strides strides;
+};
+
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
@@ -403,7 +417,8 @@ struct frame {
     struct row_prefetch row_prefetch[MOST_ROW_PREFETCHES];
     struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* by cache */
     struct tile_prefetch store_prefetch;
-    bool has_ahead; /* some row is to be fetched yet */
+    bool has_ahead;                /* some row is to be fetched yet */
+    struct shared_product *shared; /* NULL: there is nobody who might help */
     struct cpu_fault fault;
 };
 
@@ -541,6 +556,8 @@ void packed_note(struct packed_state *state, const struct packed_fill *fill, con
 void packed_caches_open(struct arena *a, struct launch_state *l);
 void packed_caches_close(const struct launch_state *l);
 
+/* exec_dot.c: takes part in a product of another worker. false: there is nothing left to do. */
+bool help_with_product(struct shared_product *p);
 /* dot_prefetch.c: notes where a block stores a tile. */
 void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
 

@@ -14,6 +14,7 @@
 #include "base/dtype.h"
 #include "tile/ops.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -141,6 +142,9 @@ struct dot_strides {
     size_t most_rows; /* of a that are read at the same time; 0: as many as registers take */
     /* Only where dot_routines.packs: a, b (whole panels, whatever n is) are memory to write. */
     struct dot_unpacked a_unpacked, b_unpacked;
+    /* The same: several calls share the product's panels, and each takes one that nobody has taken
+     * as long as there are any. NULL: all are this call's. */
+    _Atomic int *untaken;
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
  * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
@@ -267,7 +271,7 @@ struct stream_routines {
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
-    bool packs[COMPUTE_COUNT]; /* it knows a_unpacked and b_unpacked */
+    bool packs[COMPUTE_COUNT]; /* it knows a_unpacked, b_unpacked, untaken */
 };
 
 /* Copies rows of pieces*piece bytes: a row begins from_row bytes behind the last, and its pieces go

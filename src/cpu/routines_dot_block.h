@@ -164,9 +164,9 @@ static INLINED void NAME(packing_block)(const int rows, SUM *out, const SUM *c, 
     NAME(begin)(rows, VECTORS, true, sum, c, s, mask);
     for (size_t p = 0; p < k; p++, a++, from += from_step, panel += VECTORS * LANES) {
         OPERAND y[VECTORS];
-        for (size_t at = 0; at < sizeof y; at += CACHE_LINE) {
-            PREFETCH((const char *)(from + PACKS_NEAR * from_step) + at);
-            PREFETCH_SECOND((const char *)(from + PACKS_FAR * from_step) + at);
+        for (size_t at = 1; at <= sizeof y; at += CACHE_LINE) {
+            PREFETCH((const char *)(from + PACKS_NEAR * from_step) + sizeof y - at);
+            PREFETCH_SECOND((const char *)(from + PACKS_FAR * from_step) + sizeof y - at);
         }
         for (int v = 0; v < VECTORS; v++) {
             y[v] = GET(from + v * LANES);
@@ -307,22 +307,34 @@ static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
         }
 }
 
+/* Asks for what a block writes at its end. */
+static INLINED void NAME(ask_for)(const SUM *out, size_t step, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++, out += step)
+        for (size_t at = 0; at < VECTORS * sizeof(VECTOR); at += CACHE_LINE)
+            PREFETCH_TO_WRITE((const char *)out + at);
+}
+
 /* Blocks of nearly as many rows each: fewer rows keep the units less busy. */
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
                       const struct dot_strides *s)
 {
     const size_t most = s->most_rows > 0 && s->most_rows < ROWS ? s->most_rows : ROWS;
     const size_t blocks = (m + most - 1) / most;
-    const T *panel = b;
+    const size_t panels = (n + NAME(width) - 1) / NAME(width);
     struct dot_lines lines;
     lines_open(&lines, s->prefetch);
-    for (size_t j = 0; j < n; j += NAME(width), panel += s->panel)
+    for (size_t x = dot_next_panel(s, panels, SIZE_MAX); x < panels;
+         x = dot_next_panel(s, panels, x)) {
+        const size_t j = x * NAME(width);
+        const T *panel = (const T *)b + x * s->panel;
         for (size_t i = 0, at = 0; i < blocks; i++) {
             size_t rows = (m - at) / (blocks - i), to_row = s->out ? s->out_step : s->c;
             size_t columns = n - j < NAME(width) ? n - j : NAME(width);
             SUM *sums = (SUM *)c + at * s->c + j;
             SUM *to = s->out ? (SUM *)s->out + at * to_row + j : sums;
             const T *from = (const T *)a + at * s->a;
+            NAME(ask_for)(to, to_row, rows);
 #if defined(PACKS)
             if (s->a_unpacked.from && j == 0) {
                 const T *source = (const T *)s->a_unpacked.from + at * s->a_unpacked.step;
@@ -342,6 +354,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
                 NAME(settle)(to, to_row, rows, columns);
             at += rows;
         }
+    }
 }
 
 #undef T

@@ -43,6 +43,15 @@ static INLINED void lines_next_row(struct dot_lines *l)
     l->end = l->row + l->item->lines * CACHE_LINE;
 }
 
+/* The next of so many panels that is this call's, or one beyond the last. */
+static INLINED size_t dot_next_panel(const struct dot_strides *s, size_t panels, size_t last)
+{
+    if (!s->untaken)
+        return last + 1;
+    int left = atomic_fetch_sub(s->untaken, 1);
+    return left > 0 ? panels - (size_t)left : panels;
+}
+
 /* VECTORS: what a row of a block has. EDGE_ROWS: the most rows of one at the right edge, where few
  * columns are left: fewer where a block has so many that half of them keep the units busy, since
  * each number of rows is code of its own. */

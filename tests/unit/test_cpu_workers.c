@@ -1,0 +1,192 @@
+/* How workers share a launch: each block runs once however many there are, the lowest fault is
+ * told, and who has no block left takes part in the products of others (src/cpu/launch.c,
+ * exec_dot.c).
+ */
+#include "base/platform.h"
+#include "cpu_helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GIVEN(...)                                                                                 \
+    (const struct given[])                                                                         \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            NULL, 0                                                                                \
+        }                                                                                          \
+    }
+
+static const char counts[] = "kernel k(i32 n, i32 most, i32 *c) grid(n) warps(1)\n{\n"
+                             "global i32 C[most] = c;\nC[block.x] = C[block.x] + 1;\n}\n";
+
+static void every_block_runs_once(void **state)
+{
+    static const int64_t blocks[] = {1, 2, 3, 7, 8, 9, 64, 65, 1000};
+    (void)state;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        struct cpu_run r;
+        cpu_open(&r, counts, GIVEN({"n", blocks[i]}, {"most", blocks[i]}));
+        const int32_t *c = cpu_array(&r, "c", (size_t)blocks[i] * sizeof *c);
+        for (int threads = 1; threads <= 9; threads++) {
+            assert_int_equal(cpu_go(&r, threads), CPU_OK);
+            for (int64_t b = 0; b < blocks[i]; b++)
+                assert_int_equal(c[b], threads);
+        }
+        cpu_close(&r);
+    }
+}
+
+/* Whoever's part it is in; and what lies behind it need not be gone through block by block. */
+static void the_lowest_fault_is_told(void **state)
+{
+    static const int64_t places[] = {0, 1, 499, 500, 501, 998};
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (int threads = 1; threads <= 5; threads++) {
+            struct cpu_run r;
+            cpu_open(&r, counts, GIVEN({"n", 1000}, {"most", places[i]}));
+            cpu_array(&r, "c", 4000);
+            assert_int_equal(cpu_go(&r, threads), CPU_BOUNDS);
+            assert_int_equal(r.fault.block[0], places[i]);
+            cpu_close(&r);
+        }
+    struct cpu_run r;
+    cpu_open(&r, counts, GIVEN({"n", INT32_MAX}, {"most", 3}));
+    cpu_array(&r, "c", 12);
+    double start = platform_seconds();
+    assert_int_equal(cpu_go(&r, 3), CPU_BOUNDS);
+    assert_int_equal(r.fault.block[0], 3);
+    assert_true(platform_seconds() - start < 10);
+    cpu_close(&r);
+}
+
+/* --- a product that several take part in --- */
+
+enum { M = 30, K = 70, N = 200, MOST_WIDTH = 64, PANELS = N / 4 + 1 };
+
+struct operands {
+    float a[M * K], b[PANELS * MOST_WIDTH * K], c[M * N];
+};
+
+static void fill(struct operands *o)
+{
+    for (size_t i = 0; i < sizeof o->a / sizeof *o->a; i++)
+        o->a[i] = (float)(i * 37 % 101) - 50;
+    for (size_t i = 0; i < sizeof o->b / sizeof *o->b; i++)
+        o->b[i] = (float)(i * 41 % 103) / 8;
+    for (size_t i = 0; i < sizeof o->c / sizeof *o->c; i++)
+        o->c[i] = (float)i;
+}
+
+static void share(struct shared_product *p, const struct routine_set *set, struct operands *o)
+{
+    size_t width = set->dot->width[COMPUTE_F32];
+    p->dot = set->dot->dot[COMPUTE_F32];
+    p->sum = o->c;
+    p->a = (const unsigned char *)o->a;
+    p->b = (const unsigned char *)o->b;
+    p->rows = M;
+    p->columns = N;
+    p->depth = K;
+    p->strides = (struct dot_strides){
+        .c = N, .a = K, .b = width, .panel = K * width, .untaken = &p->untaken};
+    atomic_store(&p->helpers, 0);
+    atomic_store(&p->untaken, (int)((N + width - 1) / width));
+}
+
+static void take_part(void *product, int index)
+{
+    (void)index;
+    help_with_product(product);
+}
+
+/* Sums are added to, so a panel that two took, or nobody, is another result. */
+static void each_panel_is_taken_once(void **state)
+{
+    struct operands *want = malloc(sizeof *want), *got = malloc(sizeof *got);
+    struct platform_pool *pool = platform_pool_new(&allocator_libc, 4);
+    static struct shared_product product;
+    (void)state;
+    assert_true(want && got && pool);
+    for (int s = 0; routine_set_at(s); s++) {
+        const struct routine_set *set = routine_set_at(s);
+        if (!set->dot->packs[COMPUTE_F32])
+            continue;
+        fill(want);
+        share(&product, set, want);
+        struct dot_strides alone = product.strides;
+        alone.untaken = NULL;
+        product.dot(want->c, want->a, want->b, M, N, K, &alone);
+        for (int round = 0; round < 50; round++) {
+            fill(got);
+            share(&product, set, got);
+            if (round == 0)
+                assert_true(help_with_product(&product));
+            else
+                platform_pool_run(pool, 4, take_part, &product);
+            assert_false(help_with_product(&product));
+            assert_int_equal(product.helpers, 0);
+            if (memcmp(got->c, want->c, sizeof got->c) != 0)
+                fail_msg("%s: other sums, round %d", set->name, round);
+        }
+    }
+    platform_pool_free(pool);
+    free(want);
+    free(got);
+}
+
+/* Blocks of which most have nothing to do: the others' sums are those of one worker, whether they
+ * go to the view from the product or by way of the block's memory. */
+static void results_are_those_of_one_worker(void **state)
+{
+    static const char form[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(1, 4) warps(1)\n{\n"
+        "global f32 A[64][n] = a, B[n][1024] = b, C[64][1024] = c;\n"
+        "i32 j = block.y * 256;\nif (block.y %% 2 == 1) return;\nreg f32 acc[64][256] = 0;\n"
+        "for (i32 p = 0; p < n; p += 64) {\n"
+        "reg f32 ra[64][64] = A[0 +: 64][p +: 64], rb[64][256] = B[p +: 64][j +: 256];\n"
+        "acc += dot(ra, rb);\n}\nC[0 +: 64][j +: 256] = %s;\n}\n";
+    static const char *const stored[] = {"acc", "acc * 2", "exp(acc * 0.001) + acc"};
+    static float want[64 * 1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++)
+        for (int64_t n = 512; n <= 1152; n += 640) {
+            char text[1024];
+            struct cpu_run r;
+            snprintf(text, sizeof text, form, stored[i]);
+            cpu_open(&r, text, GIVEN({"n", n}));
+            float *a = cpu_array(&r, "a", (size_t)n * 64 * sizeof *a);
+            float *b = cpu_array(&r, "b", (size_t)n * 1024 * sizeof *b);
+            float *c = cpu_array(&r, "c", sizeof want);
+            for (int64_t x = 0; x < n * 64; x++)
+                a[x] = (float)(x * 37 % 101) / 64;
+            for (int64_t x = 0; x < n * 1024; x++)
+                b[x] = (float)(x * 41 % 103) / 64;
+            assert_int_equal(cpu_go(&r, 1), CPU_OK);
+            memcpy(want, c, sizeof want);
+            for (int round = 0; round < 12; round++) {
+                memset(c, 0, sizeof want);
+                assert_int_equal(cpu_go(&r, 2 + round % 3), CPU_OK);
+                if (memcmp(want, c, sizeof want) != 0)
+                    fail_msg("other sums with %d workers\n%s", 2 + round % 3, text);
+            }
+            cpu_close(&r);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_block_runs_once),
+        cmocka_unit_test(the_lowest_fault_is_told),
+        cmocka_unit_test(each_panel_is_taken_once),
+        cmocka_unit_test(results_are_those_of_one_worker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
